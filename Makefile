@@ -1,0 +1,38 @@
+# The verbs of the project. `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help build run test lint bench fuzz crash clean
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+
+help: ## list the verbs
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+build: ## build the release binary, build/release/muster
+	@scripts/bootstrap build
+	@mkdir -p build && cmake --preset release >build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@cmake --build --preset release
+
+run: build ## build, then serve from ./data on 127.0.0.1:8080
+	@exec build/release/muster serve
+
+test: ## everything: gates, unit, store, black-box and sanitizer tests
+	@scripts/bootstrap test
+	@scripts/test
+
+lint: ## the gates alone: format, clang-tidy, layers, lengths, banned functions
+	@scripts/bootstrap test
+	@scripts/lint
+
+bench: ## measure; figures are ratios taken side by side in one run
+	@scripts/bootstrap bench
+	@scripts/bench
+
+fuzz: ## explore with every fuzz target, a minute each (SECONDS_EACH=60)
+	@scripts/bootstrap test
+	@scripts/fuzz
+
+crash: ## the long crash campaign: kill -9 at many instants
+	@scripts/bootstrap test
+	@scripts/crash
+
+clean: ## remove what was built; ./data stays
+	@rm -rf build

@@ -1,0 +1,38 @@
+# Writes OUTPUT: a C table of the SQL files in FILES, in order of their numbers.
+# NNNN_name.sql serves both dialects unless NNNN_name.postgres.sql stands beside it.
+list(SORT FILES)
+set(rows "")
+foreach(file IN LISTS FILES)
+    get_filename_component(name ${file} NAME)
+    if(name MATCHES "\\.postgres\\.sql$")
+        continue()
+    endif()
+    if(NOT name MATCHES "^([0-9][0-9][0-9][0-9])_([a-z0-9_]+)\\.sql$")
+        message(FATAL_ERROR "migrations/${name}: expected NNNN_name.sql")
+    endif()
+    string(REGEX REPLACE "^0+" "" number "${CMAKE_MATCH_1}")
+    set(label ${CMAKE_MATCH_2})
+    file(READ ${file} sqlite)
+    string(REGEX REPLACE "\\.sql$" ".postgres.sql" other ${file})
+    set(postgres "${sqlite}")
+    if(EXISTS ${other})
+        file(READ ${other} postgres)
+    endif()
+    foreach(dialect sqlite postgres)
+        string(REPLACE "\\" "\\\\" text "${${dialect}}")
+        string(REPLACE "\"" "\\\"" text "${text}")
+        string(REPLACE "\n" "\\n\"\n        \"" text "${text}")
+        set(${dialect}_text "${text}")
+    endforeach()
+    string(APPEND rows
+        "    { ${number}, \"${label}\",\n        \"${sqlite_text}\",\n        \"${postgres_text}\" },\n")
+endforeach()
+file(WRITE ${OUTPUT}
+"/* Made from migrations/ by cmake/embed_migrations.cmake. */
+#include \"store/migrate.h\"
+
+const struct migration migrations[] = {
+${rows}};
+
+const size_t n_migrations = sizeof(migrations) / sizeof(migrations[0]);
+")

@@ -1,0 +1,21 @@
+# What every file is compiled and linked with; `muster_flags` carries it.
+add_library(muster_flags INTERFACE)
+target_include_directories(muster_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(muster_flags INTERFACE _GNU_SOURCE)
+target_compile_options(muster_flags INTERFACE
+    -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+    -Wcast-qual -Werror -fstack-protector-strong)
+target_link_options(muster_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(MUSTER_SANITIZE)
+    target_compile_options(muster_flags INTERFACE
+        -fsanitize=${MUSTER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE})
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        # gcc 12 warns falsely on vsnprintf(NULL, 0, ...) when instrumented.
+        target_compile_options(muster_flags INTERFACE -Wno-format-truncation)
+    endif()
+else()
+    target_compile_options(muster_flags INTERFACE $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=3>)
+endif()
