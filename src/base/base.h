@@ -1,0 +1,20 @@
+/* base.h - the attributes and small macros every file may use.
+ *
+ * Layer: base.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#define MUST_CHECK          __attribute__((warn_unused_result))
+#define PRINTF(fmt, first)  __attribute__((format(printf, fmt, first)))
+#define NORETURN            __attribute__((noreturn))
+#define COUNT_OF(array)     (sizeof(array) / sizeof((array)[0]))
+#define KIB(n)              ((size_t)(n) * 1024)
+#define MIB(n)              ((size_t)(n) * 1024 * 1024)
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* From a member back to the struct that embeds it. */
+#define CONTAINER_OF(pointer, type, member)                                                        \
+    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))

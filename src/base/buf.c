@@ -1,0 +1,156 @@
+/* buf.c - bytes that grow up to a ceiling. */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+void buf_init(struct buf *b, size_t max)
+{
+    *b = (struct buf){ .max = max };
+}
+
+void buf_done(struct buf *b)
+{
+    if (b == NULL)
+        return;
+    free(b->data);
+    buf_init(b, b->max);
+}
+
+void buf_clear(struct buf *b)
+{
+    b->len = 0;
+    b->overflown = false;
+}
+
+char *buf_reserve(struct buf *b, size_t n)
+{
+    if (b->overflown || n > b->max - b->len) {
+        b->overflown = true;
+        return NULL;
+    }
+    if (n > b->capacity - b->len) {
+        size_t capacity = b->capacity < 128 ? 256 : b->capacity * 2;
+
+        if (capacity < b->len + n)
+            capacity = b->len + n;
+        if (capacity > b->max)
+            capacity = b->max;
+        b->data = mem_resize(b->data, capacity);
+        b->capacity = capacity;
+    }
+    return b->data + b->len;
+}
+
+void buf_added(struct buf *b, size_t n)
+{
+    b->len += n;
+}
+
+void buf_add(struct buf *b, struct str s)
+{
+    char *at;
+
+    if (s.len == 0)
+        return;
+    at = buf_reserve(b, s.len);
+    if (at == NULL)
+        return;
+    memcpy(at, s.data, s.len);
+    b->len += s.len;
+}
+
+void buf_add_c(struct buf *b, const char *text)
+{
+    buf_add(b, str_of(text));
+}
+
+void buf_add_char(struct buf *b, char c)
+{
+    buf_add(b, str_from(&c, 1));
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list args, again;
+    char *at;
+    int len;
+
+    va_start(args, fmt);
+    va_copy(again, args);
+    len = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (len < 0)
+        err_die("buf: bad format '%s'", fmt);
+    at = buf_reserve(b, (size_t)len + 1);
+    if (at != NULL) {
+        (void)vsnprintf(at, (size_t)len + 1, fmt, again);
+        b->len += (size_t)len;
+    }
+    va_end(again);
+}
+
+void buf_add_int(struct buf *b, int64_t value)
+{
+    char digits[20];
+    size_t n = 0;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+    do {
+        digits[sizeof(digits) - ++n] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0)
+        buf_add_char(b, '-');
+    buf_add(b, str_from(digits + sizeof(digits) - n, n));
+}
+
+static void add_escape(struct buf *b, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    static const char shorts[] = "btn_fr"; /* for 8 to 13; 11 has none */
+    char escape[] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
+
+    if (c == '"' || c == '\\') {
+        escape[1] = (char)c;
+        buf_add(b, str_from(escape, 2));
+    } else if (c >= 8 && c <= 13 && c != 11) {
+        escape[1] = shorts[c - 8];
+        buf_add(b, str_from(escape, 2));
+    } else {
+        buf_add(b, str_from(escape, sizeof(escape)));
+    }
+}
+
+void buf_add_json(struct buf *b, struct str s)
+{
+    size_t from = 0;
+
+    buf_add_char(b, '"');
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.data[i];
+
+        if (LIKELY(c >= 0x20 && c != '"' && c != '\\'))
+            continue;
+        buf_add(b, str_from(s.data + from, i - from));
+        add_escape(b, c);
+        from = i + 1;
+    }
+    if (s.len > from)
+        buf_add(b, str_from(s.data + from, s.len - from));
+    buf_add_char(b, '"');
+}
+
+void buf_drop_front(struct buf *b, size_t n)
+{
+    if (n >= b->len) {
+        b->len = 0;
+        return;
+    }
+    memmove(b->data, b->data + n, b->len - n);
+    b->len -= n;
+}

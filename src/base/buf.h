@@ -1,0 +1,48 @@
+/* buf.h - bytes that grow up to a ceiling.
+ *
+ * Writing past the ceiling marks the buffer as overflown and drops the rest,
+ * so that writers need no check at each step: look once at the end.
+ *
+ * Layer: base. One thread at a time.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/base.h"
+#include "base/str.h"
+
+struct buf {
+    char *data;
+    size_t len, capacity;
+    size_t max; /* ceiling in bytes */
+    bool overflown;
+};
+
+void buf_init(struct buf *b, size_t max);
+
+/* NULL is fine. */
+void buf_done(struct buf *b);
+
+/* Empty again, not overflown; keeps its memory. */
+void buf_clear(struct buf *b);
+
+void buf_add(struct buf *b, struct str s);
+void buf_add_c(struct buf *b, const char *text);
+void buf_add_char(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
+void buf_add_int(struct buf *b, int64_t value);
+
+/* Room for `n` more bytes, or NULL (and overflown). Follow by buf_added(). */
+char *buf_reserve(struct buf *b, size_t n);
+void buf_added(struct buf *b, size_t n);
+
+/* A JSON string with its quotes: compact, UTF-8 raw, control characters as \n or \u00xx. */
+void buf_add_json(struct buf *b, struct str s);
+
+/* Drops the first `n` bytes. */
+void buf_drop_front(struct buf *b, size_t n);
+
+static inline struct str buf_str(const struct buf *b)
+{
+    return str_from(b->data == NULL ? "" : b->data, b->len);
+}

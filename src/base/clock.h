@@ -1,0 +1,22 @@
+/* clock.h - the two clocks: wall time to show and store, monotonic time to decide by.
+ *
+ * Tests set both; nothing else in the program asks the system for the time.
+ *
+ * Layer: base. Thread-safe.
+ */
+#pragma once
+#include "base/base.h"
+
+enum { USEC_PER_MSEC = 1000, USEC_PER_SEC = 1000000 };
+
+/* Microseconds since 1970, UTC. Steps when the administrator sets the clock. */
+int64_t clock_wall_us(void);
+
+/* Microseconds since some moment before the process began; never steps, goes on in suspend. */
+int64_t clock_mono_us(void);
+
+/* Adds to both clocks, for tests: time passes without waiting. */
+void clock_advance_us(int64_t us);
+
+/* Adds to the wall clock alone, for tests: somebody set the clock. */
+void clock_step_wall_us(int64_t us);

@@ -1,0 +1,34 @@
+/* datetime.h - ISO-8601 date-times to microseconds since 1970 (UTC), and back.
+ *
+ * The grammar is the contract's: date, 'T' 't' ' ' or '_', HH:MM, optional :SS,
+ * optional fraction (six digits kept), optional offset; no offset means UTC.
+ *
+ * Layer: base. Thread-safe.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/base.h"
+#include "base/str.h"
+
+/* Holds any 64-bit number of microseconds, not only the years that parse. */
+enum { DATETIME_TEXT_MAX = sizeof("-290308-12-21T19:59:05.224192Z") };
+
+struct datetime_parts {
+    int year, month, day, hour, minute, second, microsecond;
+};
+
+/* NULL and *ret_us when `s` is a date-time; else what is wrong with it, a constant phrase in the
+ * words of the contract's 422 (such as "input is too short"). Year 0 parses: callers that refuse
+ * it look at datetime_is_year_zero(). */
+const char *datetime_parse(struct str s, int64_t *ret_us);
+
+/* The four digits of the year are 0000. */
+bool datetime_is_year_zero(struct str s);
+
+/* "2025-01-02T03:04:05Z", with ".000006" before the Z if there are microseconds. Returns `text`
+ * as a str. */
+struct str datetime_format(int64_t us, char text[DATETIME_TEXT_MAX]);
+
+struct datetime_parts datetime_split(int64_t us);
+int64_t datetime_join(const struct datetime_parts *parts);

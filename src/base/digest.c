@@ -1,0 +1,70 @@
+/* digest.c - thin doors to libsodium and zlib. */
+#include "base/digest.h"
+
+#include <sodium.h>
+#include <zlib.h>
+
+#include "base/err.h"
+
+static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+static unsigned char sip_key[crypto_shorthash_KEYBYTES];
+
+void digest_init(void)
+{
+    if (sodium_init() < 0)
+        err_die("libsodium cannot be initialised: no source of randomness");
+    randombytes_buf(sip_key, sizeof(sip_key));
+}
+
+struct sha256 digest_sha256(struct str s)
+{
+    struct sha256 digest;
+
+    crypto_hash_sha256(digest.bytes, (const unsigned char *)s.data, s.len);
+    return digest;
+}
+
+bool digest_equal(const struct sha256 *a, const struct sha256 *b)
+{
+    return sodium_memcmp(a->bytes, b->bytes, SHA256_BYTES) == 0;
+}
+
+uint32_t digest_crc32(struct str s)
+{
+    return (uint32_t)crc32_z(0, (const unsigned char *)s.data, s.len);
+}
+
+void digest_base62(uint64_t value, char *ret, size_t n)
+{
+    while (n > 0) {
+        ret[--n] = base62[value % 62];
+        value /= 62;
+    }
+}
+
+void digest_random_base62(char *ret, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ret[i] = base62[randombytes_uniform(62)];
+}
+
+void digest_random(void *ret, size_t n)
+{
+    randombytes_buf(ret, n);
+}
+
+uint32_t digest_random_below(uint32_t below)
+{
+    return randombytes_uniform(below);
+}
+
+uint64_t digest_sip(struct str s)
+{
+    unsigned char out[crypto_shorthash_BYTES];
+    uint64_t value;
+
+    crypto_shorthash(out, (const unsigned char *)s.data, s.len, sip_key);
+    memcpy(&value, out, sizeof(value));
+    return value;
+}

@@ -1,0 +1,40 @@
+/* digest.h - SHA-256, CRC-32, base62 and randomness.
+ *
+ * Layer: base. Thread-safe after digest_init().
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/base.h"
+#include "base/str.h"
+
+enum { SHA256_BYTES = 32 };
+
+struct sha256 {
+    uint8_t bytes[SHA256_BYTES];
+};
+
+/* Once a process, before anything else here; ends the process when there is no randomness. */
+void digest_init(void);
+
+struct sha256 digest_sha256(struct str s);
+
+/* In time that does not depend on where they differ. */
+bool digest_equal(const struct sha256 *a, const struct sha256 *b);
+
+/* CRC-32 (IEEE). */
+uint32_t digest_crc32(struct str s);
+
+/* `n` digits 0-9A-Za-z, most significant first. */
+void digest_base62(uint64_t value, char *ret, size_t n);
+
+/* `n` random base62 digits, each equally likely. */
+void digest_random_base62(char *ret, size_t n);
+
+void digest_random(void *ret, size_t n);
+
+/* Uniform in [0, below). */
+uint32_t digest_random_below(uint32_t below);
+
+/* Keyed with a secret of this process: nobody outside can make keys collide. */
+uint64_t digest_sip(struct str s);

@@ -1,0 +1,58 @@
+/* err.c - filling and wrapping errors. */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int err_set(struct error *err, enum err_code code, const char *fmt, ...)
+{
+    va_list args;
+
+    if (err == NULL)
+        return -1;
+    err->code = code;
+    va_start(args, fmt);
+    (void)vsnprintf(err->text, sizeof(err->text), fmt, args);
+    va_end(args);
+    return -1;
+}
+
+int err_wrap(struct error *err, const char *fmt, ...)
+{
+    char inner[ERR_TEXT_MAX];
+    va_list args;
+    size_t used;
+
+    if (err == NULL)
+        return -1;
+    memcpy(inner, err->text, sizeof(inner));
+    va_start(args, fmt);
+    (void)vsnprintf(err->text, sizeof(err->text), fmt, args);
+    va_end(args);
+    used = strlen(err->text);
+    (void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", inner);
+    return -1;
+}
+
+const char *err_text(enum err_code code)
+{
+#define ERR_NAME(code, text) text,
+    static const char *const texts[] = { ERR_MAP(ERR_NAME) };
+#undef ERR_NAME
+
+    return (size_t)code < COUNT_OF(texts) ? texts[code] : "unknown error";
+}
+
+void err_die(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    (void)fputs("muster: ", stderr);
+    (void)vfprintf(stderr, fmt, args);
+    (void)fputc('\n', stderr);
+    va_end(args);
+    abort();
+}

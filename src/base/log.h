@@ -1,0 +1,34 @@
+/* log.h - one structured line an event, on standard error.
+ *
+ *   2026-01-02T03:04:05.000006Z info access method=GET path=/api/v1/health status=200
+ *
+ * Values are quoted and escaped when they hold anything but plain characters,
+ * so that nothing a client sends can forge a line. No secret is ever logged:
+ * no body, no Authorization, no query value.
+ *
+ * Layer: base. Thread-safe: a line is written whole.
+ */
+#pragma once
+#include "base/base.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_OFF };
+
+struct log_line {
+    struct buf text;
+    enum log_level level;
+};
+
+/* Lines below `level` are dropped. */
+void log_set_level(enum log_level level);
+bool log_wanted(enum log_level level);
+
+/* A line with only an event and a sentence. */
+void log_say(enum log_level level, const char *event, const char *fmt, ...) PRINTF(3, 4);
+
+/* Or field by field: begin, any number of fields, end. */
+void log_begin(struct log_line *line, enum log_level level, const char *event);
+void log_str(struct log_line *line, const char *name, struct str value);
+void log_int(struct log_line *line, const char *name, int64_t value);
+void log_end(struct log_line *line);

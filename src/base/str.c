@@ -1,0 +1,80 @@
+/* str.c - what is too long to be inline in str.h. */
+#include "base/str.h"
+
+static char lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+bool str_eq_nocase(struct str a, struct str b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++)
+        if (lower(a.data[i]) != lower(b.data[i]))
+            return false;
+    return true;
+}
+
+bool str_starts(struct str s, struct str prefix)
+{
+    return s.len >= prefix.len && str_eq(str_from(s.data, prefix.len), prefix);
+}
+
+int str_cmp(struct str a, struct str b)
+{
+    size_t shared = a.len < b.len ? a.len : b.len;
+    int order = shared == 0 ? 0 : memcmp(a.data, b.data, shared);
+
+    if (order != 0)
+        return order;
+    return a.len < b.len ? -1 : a.len > b.len;
+}
+
+struct str str_split(struct str *rest, char separator)
+{
+    const char *at = rest->len == 0 ? NULL : memchr(rest->data, separator, rest->len);
+    struct str head = *rest;
+
+    if (at == NULL) {
+        *rest = STR_NULL;
+        return head;
+    }
+    head.len = (size_t)(at - rest->data);
+    *rest = str_from(at + 1, rest->len - head.len - 1);
+    return head;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+struct str str_trim(struct str s)
+{
+    while (s.len > 0 && is_blank(s.data[0]))
+        s = str_from(s.data + 1, s.len - 1);
+    while (s.len > 0 && is_blank(s.data[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+bool str_to_int(struct str s, int64_t *ret)
+{
+    bool negative = s.len > 0 && s.data[0] == '-';
+    int64_t value = 0;
+
+    if (s.len == (size_t)negative)
+        return false;
+    for (size_t i = negative; i < s.len; i++) {
+        int digit = s.data[i] - '0';
+
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_sub_overflow(value, digit, &value)) /* downwards: INT64_MIN fits too */
+            return false;
+    }
+    if (!negative && __builtin_sub_overflow((int64_t)0, value, &value))
+        return false;
+    *ret = value;
+    return true;
+}

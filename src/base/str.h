@@ -1,0 +1,70 @@
+/* str.h - borrowed bytes with a length.
+ *
+ * A `struct str` owns nothing: whoever made the bytes keeps them alive. The
+ * bytes need not end in NUL. `data == NULL` means "no string" (JSON null) and
+ * is told apart from the empty one by str_is_null().
+ *
+ * Layer: base. Thread-safe: values only.
+ */
+#pragma once
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/base.h"
+
+struct str {
+    const char *data;
+    size_t len;
+};
+
+/* A literal as a str, also in static initialisers with STR_INIT. */
+#define STR_INIT(literal) { (literal), sizeof(literal) - 1 }
+#define STR_LIT(literal)  ((struct str)STR_INIT(literal))
+#define STR_NULL          ((struct str){ NULL, 0 })
+
+/* For printf: printf("%.*s", STR_ARG(s)). */
+#define STR_ARG(s) (int)(s).len, (s).data == NULL ? "" : (s).data
+
+static inline struct str str_of(const char *text)
+{
+    return (struct str){ text, text == NULL ? 0 : strlen(text) };
+}
+
+static inline struct str str_from(const char *data, size_t len)
+{
+    return (struct str){ data, len };
+}
+
+static inline bool str_is_null(struct str s)
+{
+    return s.data == NULL;
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static inline bool str_eq_c(struct str a, const char *b)
+{
+    return str_eq(a, str_of(b));
+}
+
+/* ASCII letters compare equal whatever their case; no locale. */
+bool str_eq_nocase(struct str a, struct str b);
+
+bool str_starts(struct str s, struct str prefix);
+
+/* <0, 0, >0 by bytes, the shorter first among equals. */
+int str_cmp(struct str a, struct str b);
+
+/* Cuts `*rest` at the first `separator`: returns what stood before it and leaves what follows.
+ * Without one, returns all and leaves STR_NULL. */
+struct str str_split(struct str *rest, char separator);
+
+/* Without leading and trailing spaces and tabs. */
+struct str str_trim(struct str s);
+
+/* The whole of `s` as a decimal integer, digits with an optional '-'; false when it is not one or
+ * does not fit. */
+bool str_to_int(struct str s, int64_t *ret);

@@ -1,0 +1,61 @@
+/* uuid.c - parsing and printing of UUIDs. */
+#include "base/uuid.h"
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+static bool is_hyphen_place(size_t i)
+{
+    return i == 8 || i == 13 || i == 18 || i == 23;
+}
+
+static bool parse_hyphenated(struct str s, char *ret_text)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    if (s.len != UUID_TEXT_LEN)
+        return false;
+    for (size_t i = 0; i < UUID_TEXT_LEN; i++) {
+        int value = hex_value(s.data[i]);
+
+        if (is_hyphen_place(i) ? s.data[i] != '-' : value < 0)
+            return false;
+        ret_text[i] = '-';
+        if (!is_hyphen_place(i))
+            ret_text[i] = hex[value];
+    }
+    return true;
+}
+
+static bool parse_simple(struct str s, char *ret_text)
+{
+    char hyphenated[UUID_TEXT_LEN];
+    size_t from = 0;
+
+    memset(hyphenated, '-', sizeof(hyphenated));
+    for (size_t i = 0; i < UUID_TEXT_LEN; i++)
+        if (!is_hyphen_place(i))
+            hyphenated[i] = s.data[from++];
+    return parse_hyphenated(str_from(hyphenated, sizeof(hyphenated)), ret_text);
+}
+
+bool uuid_parse(struct str s, char ret_text[UUID_TEXT_LEN])
+{
+    static const struct str urn = STR_INIT("urn:uuid:");
+
+    if (s.len == 32)
+        return parse_simple(s, ret_text);
+    if (s.len == UUID_TEXT_LEN + 2 && s.data[0] == '{' && s.data[s.len - 1] == '}')
+        s = str_from(s.data + 1, UUID_TEXT_LEN);
+    else if (s.len == UUID_TEXT_LEN + urn.len && str_starts(s, urn))
+        s = str_from(s.data + urn.len, UUID_TEXT_LEN);
+    return parse_hyphenated(s, ret_text);
+}
