@@ -16,5 +16,4 @@
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* From a member back to the struct that embeds it. */
-#define CONTAINER_OF(pointer, type, member)                                                        \
-    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))

@@ -20,7 +20,8 @@ struct datetime_parts {
 
 /* NULL and *ret_us when `s` is a date-time; else what is wrong with it, a constant phrase in the
  * words of the contract's 422 (such as "input is too short"). Year 0 parses: callers that refuse
- * it look at datetime_is_year_zero(). */
+ * it look at datetime_is_year_zero(). An offset that leads out of the years 1 to 9999 is refused:
+ * what parses can be formatted and parsed again. */
 const char *datetime_parse(struct str s, int64_t *ret_us);
 
 /* The four digits of the year are 0000. */

@@ -8,7 +8,9 @@
 
 static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-static unsigned char sip_key[crypto_shorthash_KEYBYTES];
+static uint8_t sip_key[SIP_KEY_BYTES];
+
+_Static_assert(SIP_KEY_BYTES == crypto_shorthash_KEYBYTES, "SipHash has another key size");
 
 void digest_init(void)
 {
@@ -59,12 +61,17 @@ uint32_t digest_random_below(uint32_t below)
     return randombytes_uniform(below);
 }
 
-uint64_t digest_sip(struct str s)
+uint64_t digest_sip_keyed(const uint8_t key[SIP_KEY_BYTES], struct str s)
 {
     unsigned char out[crypto_shorthash_BYTES];
     uint64_t value;
 
-    crypto_shorthash(out, (const unsigned char *)s.data, s.len, sip_key);
+    crypto_shorthash(out, (const unsigned char *)s.data, s.len, key);
     memcpy(&value, out, sizeof(value));
     return value;
+}
+
+uint64_t digest_sip(struct str s)
+{
+    return digest_sip_keyed(sip_key, s);
 }

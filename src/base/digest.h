@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "base/str.h"
 
-enum { SHA256_BYTES = 32 };
+enum { SHA256_BYTES = 32, SIP_KEY_BYTES = 16 };
 
 struct sha256 {
     uint8_t bytes[SHA256_BYTES];
@@ -38,3 +38,6 @@ uint32_t digest_random_below(uint32_t below);
 
 /* Keyed with a secret of this process: nobody outside can make keys collide. */
 uint64_t digest_sip(struct str s);
+
+/* The same with a key of the caller's, for hashes that outlive the process. */
+uint64_t digest_sip_keyed(const uint8_t key[SIP_KEY_BYTES], struct str s);
