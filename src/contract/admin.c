@@ -1,0 +1,142 @@
+/* admin.c - the tables of tenants and keys. */
+#include "contract/admin.h"
+
+#include "contract/rule.h"
+#include "contract/table.h"
+
+static const char *const key_kinds[] = { "workspace", "agent", NULL };
+
+bool admin_is_slug(struct str s)
+{
+    bool in_word = false;
+
+    if (s.len > SLUG_MAX)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.data[i];
+
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+            in_word = true;
+        else if (c == '-' && in_word)
+            in_word = false; /* the next one must begin a word */
+        else
+            return false;
+    }
+    return in_word;
+}
+
+static void check_tenant_create(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct tenant_create *t = value;
+
+    if (!admin_is_slug(t->slug))
+        rule_refuse_text(problems, arena, "slug", t->slug,
+                         "A slug is lower-case letters and digits in words joined by single "
+                         "hyphens, at most 63 characters");
+}
+
+/* clang-format off */
+#define MEMBER(m) m
+
+#define OWNER struct tenant_create
+static const struct field tenant_create_fields[] = {
+    { STR(slug),       .flags = F_REQUIRED, .doc = "Lower-case words joined by hyphens, at most 63 characters." },
+    { STR(name),       .absent = "\"\"" },
+    { INT(max_agents), .absent = "100", .least = 1, .most = 1000000000 },
+    { INT(rate_limit), .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests of one token in 60 seconds." },
+};
+#undef OWNER
+
+#define OWNER struct tenant
+static const struct field tenant_fields[] = {
+    { STR(slug),        .flags = F_REQUIRED },
+    { STR(name),        .flags = F_REQUIRED },
+    { INT(max_agents),  .flags = F_REQUIRED },
+    { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests of one token in 60 seconds." },
+    { TIME(created_at), .flags = F_REQUIRED },
+};
+#undef OWNER
+
+#define OWNER struct tenant_list
+static const struct field tenant_list_fields[] = {
+    { LIST(tenants, tenant_shape), .flags = F_REQUIRED },
+};
+#undef OWNER
+
+#define OWNER struct key_create
+static const struct field key_create_fields[] = {
+    { STR(agent_name),  .max = 256, .flags = F_NULL, .doc = "Binds the key to this agent; null: a workspace key." },
+    { STR(label),       .max = 256, .absent = "\"\"" },
+    { TIME(expires_at),             .flags = F_NULL, .doc = "Null: never." },
+};
+#undef OWNER
+
+#define OWNER struct key_created
+static const struct field key_created_fields[] = {
+    { STR(key_id),      .flags = F_REQUIRED },
+    { STR(token),       .flags = F_REQUIRED, .doc = "Shown this once." },
+    { STR(kind),        .flags = F_REQUIRED, .choices = key_kinds },
+    { STR(agent_name),  .flags = F_REQUIRED | F_NULL },
+    { STR(label),       .flags = F_REQUIRED },
+    { TIME(created_at), .flags = F_REQUIRED },
+    { TIME(expires_at), .flags = F_REQUIRED | F_NULL },
+};
+#undef OWNER
+
+#define OWNER struct key
+static const struct field key_fields[] = {
+    { STR(key_id),        .flags = F_REQUIRED },
+    { STR(kind),          .flags = F_REQUIRED, .choices = key_kinds },
+    { STR(agent_name),    .flags = F_REQUIRED | F_NULL },
+    { STR(label),         .flags = F_REQUIRED },
+    { TIME(created_at),   .flags = F_REQUIRED },
+    { TIME(last_used_at), .flags = F_REQUIRED | F_NULL },
+    { TIME(expires_at),   .flags = F_REQUIRED | F_NULL },
+    { TIME(revoked_at),   .flags = F_REQUIRED | F_NULL },
+};
+#undef OWNER
+
+#define OWNER struct key_list
+static const struct field key_list_fields[] = {
+    { LIST(keys, key_shape), .flags = F_REQUIRED },
+};
+#undef OWNER
+
+#undef MEMBER
+/* clang-format on */
+
+const struct shape tenant_create_shape = {
+    SHAPE_OF("TenantCreate", struct tenant_create, tenant_create_fields),
+    .doc = "A tenant to be made.",
+    .rules = check_tenant_create,
+};
+
+const struct shape tenant_shape = {
+    SHAPE_OF("Tenant", struct tenant, tenant_fields),
+    .doc = "A tenant.",
+};
+
+const struct shape tenant_list_shape = {
+    SHAPE_OF("TenantList", struct tenant_list, tenant_list_fields),
+    .doc = "All tenants.",
+};
+
+const struct shape key_create_shape = {
+    SHAPE_OF("KeyCreate", struct key_create, key_create_fields),
+    .doc = "A key to be made.",
+};
+
+const struct shape key_created_shape = {
+    SHAPE_OF("KeyCreated", struct key_created, key_created_fields),
+    .doc = "A new key with its token.",
+};
+
+const struct shape key_shape = {
+    SHAPE_OF("Key", struct key, key_fields),
+    .doc = "A key without its token.",
+};
+
+const struct shape key_list_shape = {
+    SHAPE_OF("KeyList", struct key_list, key_list_fields),
+    .doc = "The keys of a tenant.",
+};

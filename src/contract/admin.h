@@ -1,0 +1,62 @@
+/* admin.h - tenants and keys, as operators make and see them.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "contract/shape.h"
+
+enum { SLUG_MAX = 63 };
+
+/* Lower-case words of letters and digits joined by single hyphens, at most SLUG_MAX characters. */
+bool admin_is_slug(struct str s);
+
+struct tenant_create {
+    struct str slug, name;
+    int64_t max_agents, rate_limit;
+};
+
+struct tenant {
+    struct str slug, name;
+    int64_t max_agents, rate_limit;
+    int64_t created_at;
+};
+
+struct tenant_list {
+    struct list tenants; /* of struct tenant */
+};
+
+struct key_create {
+    struct str agent_name; /* null: a workspace key */
+    struct str label;
+    int64_t expires_at; /* TIME_NULL: never */
+};
+
+struct key_created {
+    struct str key_id, token;
+    struct str kind;       /* workspace, agent */
+    struct str agent_name; /* null */
+    struct str label;
+    int64_t created_at;
+    int64_t expires_at; /* TIME_NULL */
+};
+
+struct key {
+    struct str key_id;
+    struct str kind;       /* workspace, agent */
+    struct str agent_name; /* null */
+    struct str label;
+    int64_t created_at;
+    int64_t last_used_at, expires_at, revoked_at; /* TIME_NULL */
+};
+
+struct key_list {
+    struct list keys; /* of struct key */
+};
+
+extern const struct shape tenant_create_shape; /* "TenantCreate" */
+extern const struct shape tenant_shape;        /* "Tenant" */
+extern const struct shape tenant_list_shape;   /* "TenantList" */
+extern const struct shape key_create_shape;    /* "KeyCreate" */
+extern const struct shape key_created_shape;   /* "KeyCreated" */
+extern const struct shape key_shape;           /* "Key" */
+extern const struct shape key_list_shape;      /* "KeyList" */

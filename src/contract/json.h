@@ -1,0 +1,61 @@
+/* json.h - JSON text to values, by the rules that hold for every body.
+ *
+ * On top of yyjson: at most JSON_DEPTH_MAX levels, of members with one name
+ * the last value stands at the first one's place, numbers beyond 64 bits
+ * arrive as raw text, and what is wrong with a text is said in the words and
+ * at the position the contract's 422 wants.
+ *
+ * Layer: contract. May use: base, yyjson. One thread at a time.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include <yyjson.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+enum { JSON_DEPTH_MAX = 64 }; /* the outermost value counts as 1 */
+
+struct json_doc {
+    yyjson_val *root; /* in the arena, strings too */
+    bool plain;       /* no string needs escaping or holds NUL */
+    bool bignums;     /* some number is raw: json_is_raw_real(), json_raw_to_real() */
+};
+
+struct json_fault {
+    const char *error; /* a constant phrase */
+    size_t at;         /* code points from 0, without a BOM */
+};
+
+/* A lone surrogate escape is read as NUL, which no field accepts either. */
+int json_read(struct str text, struct arena *arena, struct json_doc *ret,
+              struct json_fault *fault) MUST_CHECK;
+
+/* A raw number with fraction or exponent: only one that no double can hold arrives so. */
+bool json_is_raw_real(yyjson_val *value);
+
+/* A raw integer as the nearest double; infinite when there is none. */
+double json_raw_to_real(yyjson_val *value);
+
+/* json_diagnose.c: false when `text` (without BOM) is well-formed and not too deep; else says why
+ * not in `ret`. */
+bool json_diagnose(struct str text, struct json_fault *ret);
+
+/* json_unique.c: looks at every value once. */
+struct json_survey {
+    bool too_deep;   /* more than JSON_DEPTH_MAX levels */
+    bool duplicates; /* some object has two members of one name; unknown when too_deep */
+    bool bignums;
+};
+
+struct json_survey json_survey(yyjson_val *root, struct arena *arena);
+
+/* A copy without duplicates, of `n_values` values at most. Not for a tree that is too deep. */
+yyjson_val *json_unique(yyjson_val *root, size_t n_values, struct arena *arena);
+
+/* The member's or element's string value, borrowed. */
+static inline struct str json_str(yyjson_val *value)
+{
+    return str_from(unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value));
+}

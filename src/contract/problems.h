@@ -1,0 +1,42 @@
+/* problems.h - what is wrong with a request: the 422 body in the making.
+ *
+ * Layer: contract. May use: base. One thread at a time; everything is in the arena.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+/* Items, bytes of an item's `input`, and bytes of all items: a loc repeats names that a client may
+ * have made long. */
+enum { PROBLEMS_MAX = 100, PROBLEM_INPUT_MAX = 4096, PROBLEMS_TEXT_MAX = 1 << 20 };
+
+struct problems;
+
+/* Empty, in `arena`. `source` is "body", "query" or "path": the first element of every loc. */
+struct problems *problems_new(struct arena *arena, const char *source);
+
+size_t problems_count(const struct problems *p);
+
+/* A rule of ours that the table cannot state: type value_error, msg "Value error, <sentence>", ctx
+ * {"error": sentence}, at the path of the shape being checked followed by the `n` elements of
+ * `path` (names, or decimal indexes written as numbers when is_index). `input` is JSON text, or
+ * STR_NULL to leave it out. */
+struct problem_step {
+    struct str name;
+    size_t index;
+    bool is_index;
+};
+void problems_add_rule(struct problems *p, const struct problem_step *path, size_t n,
+                       struct str input, const char *sentence);
+
+/* Lists of nested shapes directly in the body may hold `max` items (0: any number). With more,
+ * reading fails without a problem and problems_list_len() tells how many there were, for the 413
+ * that comes before any 422 about the items; it is 0 otherwise. */
+void problems_set_list_max(struct problems *p, size_t max);
+size_t problems_list_len(const struct problems *p);
+
+/* {"detail":[…]} as decisions.md §2 says: at most 100 items, input over 4 KiB left out. */
+void problems_write(const struct problems *p, struct buf *out);

@@ -1,0 +1,121 @@
+/* shape.h - a shape of the API as one const table, and what can be done with it.
+ *
+ * A shape is read from JSON, from a query string or from path parameters into
+ * a typed struct; it is written back as JSON; and it prints itself as JSON
+ * Schema for OpenAPI. There is no second description anywhere.
+ *
+ * Layer: contract. May use: base, yyjson. Thread-safe: tables are const.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+struct shape;
+struct problems; /* what is wrong with a request, in order: problems.h */
+
+/* An integer that may be null. */
+struct opt_int {
+    bool has;
+    int64_t value;
+};
+
+/* Elements of a nested shape, back to back, each `shape->size` bytes; or struct str for lists of
+ * strings. */
+struct list {
+    void *items;
+    size_t n;
+};
+
+/* How a member is kept in its struct. In comments: the C type, and null. */
+enum field_type {
+    T_STR,       /* struct str; STR_NULL is null */
+    T_UUID,      /* struct str, canonical text */
+    T_ENUM,      /* int, index into choices; -1 is null */
+    T_TIME,      /* int64_t, microseconds since 1970 UTC; TIME_NULL is null */
+    T_INT,       /* int64_t */
+    T_OPT_INT,   /* struct opt_int */
+    T_BOOL,      /* bool */
+    T_NUMBER,    /* double; NaN is null */
+    T_JSON,      /* struct str, compact JSON text of anything; STR_NULL is null */
+    T_OBJECT,    /* struct str, compact JSON text of an object with any content; STR_NULL is null */
+    T_DICT_STR,  /* struct str, compact JSON text of an object of strings */
+    T_DICT_NUM,  /* struct str, compact JSON text of an object of numbers */
+    T_LIST_STR,  /* struct list of struct str */
+    T_LIST_TEXT, /* struct str, compact JSON text of an array of strings */
+    T_VALUES,    /* struct list of struct named_value: object of number, integer or string */
+    T_POINTS,    /* struct list of struct list of struct named_value */
+    T_BY,        /* struct list of struct str: a string or an array of strings */
+    T_SHAPE,     /* pointer to a nested struct, NULL is null */
+    T_LIST,      /* struct list of a nested shape */
+};
+
+#define TIME_NULL INT64_MIN
+
+enum value_kind { VALUE_INT, VALUE_REAL, VALUE_STR };
+
+struct named_value {
+    struct str name;
+    enum value_kind kind;
+    int64_t integer;
+    double real; /* also set for VALUE_INT */
+    struct str string;
+};
+
+enum field_flags {
+    F_REQUIRED = 1, /* must be present in a request; always present in an answer */
+    F_NULL = 2,     /* may be null */
+    F_OMIT = 4,     /* in an answer: left out when null (or an empty list), instead of null */
+};
+
+struct field {
+    const char *name;
+    enum field_type type;
+    size_t offset;
+    int flags;
+    uint32_t max;               /* code points, entries or items; 0: no bound */
+    int64_t least, most;        /* T_INT, T_OPT_INT: bounds when least < most */
+    const char *absent;         /* JSON text of the default, without escapes; NULL: null */
+    const char *const *choices; /* T_ENUM, and T_STR of few words: ends in NULL */
+    const struct shape *nested; /* T_SHAPE, T_LIST */
+    const char *doc;
+};
+
+struct shape {
+    const char *name; /* the schema's name in OpenAPI */
+    const struct field *fields;
+    size_t n_fields;
+    size_t size; /* of the struct it fills */
+    const char *doc;
+    /* Further rules of ours, after the table has accepted the value; may be NULL. The
+     * path to the value is in `problems` (problems_add_rule adds beneath it). */
+    void (*rules)(void *value, struct arena *arena, struct problems *problems);
+};
+
+/* Each returns 0 and fills `ret` (shape->size bytes, strings in the arena or borrowed from the
+ * input), or -1 with at least one problem (but see problems_set_list_max). */
+int shape_read_json(const struct shape *shape, struct str body, struct arena *arena, void *ret,
+                    struct problems *problems) MUST_CHECK;
+
+/* `query` as sent, not decoded. */
+int shape_read_query(const struct shape *shape, struct str query, struct arena *arena, void *ret,
+                     struct problems *problems) MUST_CHECK;
+
+/* The path's parameters by name, decoded. */
+struct path_values {
+    const struct str *names, *values;
+    size_t n;
+};
+
+int shape_read_path(const struct shape *shape, const struct path_values *path, struct arena *arena,
+                    void *ret, struct problems *problems) MUST_CHECK;
+
+/* The struct as compact JSON, members in table order. */
+void shape_write_json(const struct shape *shape, const void *value, struct buf *out);
+
+/* Its JSON Schema (OpenAPI 3.1) as a compact JSON object; nested shapes as $ref into
+ * #/components/schemas. */
+void shape_write_schema(const struct shape *shape, struct buf *out);

@@ -1,0 +1,40 @@
+/* shapes.c - every shape there is. */
+#include "contract/shapes.h"
+
+#include "contract/admin.h"
+#include "contract/agent.h"
+#include "contract/answers.h"
+#include "contract/business.h"
+#include "contract/event.h"
+#include "contract/llm.h"
+#include "contract/queries.h"
+
+/* The place in this list is what a fuzzing corpus picks a shape by: add at the end. */
+#define BODY_SHAPES                                                                                \
+    &telemetry_event_shape, &telemetry_batch_shape, &business_telemetry_shape,                     \
+        &business_breakdown_shape, &llm_usage_shape, &agent_register_shape,                        \
+        &business_kpi_decl_shape, &io_field_shape, &config_schema_decl_shape,                      \
+        &config_param_decl_shape, &tenant_create_shape, &key_create_shape
+
+#define QUERY_SHAPES                                                                               \
+    &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
+        &series_query_shape, &breakdown_query_shape, &usage_query_shape, &export_query_shape
+
+#define PATH_SHAPES                                                                                \
+    &tenant_path_shape, &run_path_shape, &agent_path_shape, &workflow_path_shape, &key_path_shape
+
+#define ANSWER_SHAPES                                                                              \
+    &event_verdict_shape, &batch_result_shape, &batch_verdict_shape, &run_summary_shape,           \
+        &stored_event_shape, &run_narrative_shape, &run_listed_shape, &run_list_shape,             \
+        &breakdown_row_shape, &business_verdict_shape, &llm_verdict_shape,                         \
+        &agent_registered_shape, &agent_model_shape, &command_policy_shape, &agent_document_shape, \
+        &key_refreshed_shape, &heartbeat_answer_shape, &health_answer_shape, &limits_answer_shape, \
+        &error_answer_shape, &tenant_shape, &tenant_list_shape, &key_created_shape, &key_shape,    \
+        &key_list_shape
+
+const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
+const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };
+const struct shape *const path_shapes[] = { PATH_SHAPES, NULL };
+const struct shape *const answer_shapes[] = { ANSWER_SHAPES, NULL };
+const struct shape *const all_shapes[] = { BODY_SHAPES, QUERY_SHAPES, PATH_SHAPES, ANSWER_SHAPES,
+                                           NULL };

@@ -1,0 +1,19 @@
+/* utf8.h - UTF-8 one sequence at a time.
+ *
+ * Layer: contract. May use: base. Thread-safe: pure functions.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/base.h"
+#include "base/str.h"
+
+/* Whether a well-formed sequence begins at `at` (before `end`). *ret_len is its length in bytes;
+ * of an ill-formed one, that of the part to replace by a single U+FFFD. */
+bool utf8_step(const char *at, const char *end, size_t *ret_len);
+
+/* Code points in well-formed text. */
+size_t utf8_count(struct str s);
+
+/* Where the first ill-formed sequence begins, or s.len. */
+size_t utf8_valid_len(struct str s);
