@@ -1,0 +1,102 @@
+/* db.c - picks the driver by the URL and passes every call on to it. */
+#include "db/db.h"
+
+#include "db/driver.h"
+
+int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *err)
+{
+    static const struct {
+        struct str scheme;
+        bool keeps_scheme; /* the driver wants the URL whole */
+        int (*open)(const char *url, enum db_mode mode, struct db **ret, struct error *err);
+    } schemes[] = {
+        { STR_INIT("sqlite:"), false, db_sqlite_open },
+        { STR_INIT("postgresql://"), true, db_postgres_open },
+        { STR_INIT("postgres://"), true, db_postgres_open },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(schemes); i++)
+        if (str_starts(str_of(url), schemes[i].scheme))
+            return schemes[i].open(schemes[i].keeps_scheme ? url : url + schemes[i].scheme.len,
+                                   mode, ret, err);
+    /* The URL is not quoted: it may hold a password. */
+    return err_set(err, ERR_INVALID,
+                   "a database URL begins with sqlite: or postgresql://, and this one does not");
+}
+
+void db_close(struct db *db)
+{
+    if (db != NULL)
+        db->driver->close(db);
+}
+
+int db_begin(struct db *db, struct error *err)
+{
+    return db->driver->begin(db, err);
+}
+
+int db_commit(struct db *db, struct error *err)
+{
+    return db->driver->commit(db, err);
+}
+
+void db_rollback(struct db *db)
+{
+    db->driver->rollback(db);
+}
+
+int db_exec(struct db *db, const struct db_query *q, const struct db_value *args, db_row_fn *on_row,
+            void *ctx, struct error *err)
+{
+    return db->driver->exec(db, q, args, on_row, ctx, err);
+}
+
+int64_t db_changes(const struct db *db)
+{
+    return db->driver->changes(db);
+}
+
+int db_script(struct db *db, const char *sql, struct error *err)
+{
+    return db->driver->script(db, sql, err);
+}
+
+int db_ping(struct db *db, struct error *err)
+{
+    return db->driver->ping(db, err);
+}
+
+int db_checkpoint(struct db *db, struct error *err)
+{
+    return db->driver->checkpoint(db, err);
+}
+
+const char *db_dialect(const struct db *db)
+{
+    return db->driver->dialect;
+}
+
+bool db_is_null(const struct db_row *row, unsigned column)
+{
+    return row->methods->is_null(row, column);
+}
+
+int64_t db_get_int(const struct db_row *row, unsigned column)
+{
+    return row->methods->get_int(row, column);
+}
+
+double db_get_real(const struct db_row *row, unsigned column)
+{
+    return row->methods->get_real(row, column);
+}
+
+struct str db_get_text(const struct db_row *row, unsigned column)
+{
+    return row->methods->get_bytes(row, column, DB_TEXT);
+}
+
+struct str db_get_blob(const struct db_row *row, unsigned column)
+{
+    return row->methods->get_bytes(row, column, DB_BLOB);
+}

@@ -1,0 +1,39 @@
+/* driver.h - what a database must be able to do for us; private to this folder.
+ *
+ * Layer: db.
+ */
+#pragma once
+#include "db/db.h"
+
+struct db_driver {
+    const char *dialect; /* "sqlite", "postgres" */
+    void (*close)(struct db *db);
+    int (*begin)(struct db *db, struct error *err);
+    int (*commit)(struct db *db, struct error *err);
+    void (*rollback)(struct db *db);
+    int (*exec)(struct db *db, const struct db_query *q, const struct db_value *args,
+                db_row_fn *on_row, void *ctx, struct error *err);
+    int64_t (*changes)(const struct db *db);
+    int (*script)(struct db *db, const char *sql, struct error *err);
+    int (*ping)(struct db *db, struct error *err);
+    int (*checkpoint)(struct db *db, struct error *err);
+};
+
+/* Columns of a row, one set a driver. */
+struct db_row_methods {
+    bool (*is_null)(const struct db_row *row, unsigned column);
+    int64_t (*get_int)(const struct db_row *row, unsigned column);
+    double (*get_real)(const struct db_row *row, unsigned column);
+    struct str (*get_bytes)(const struct db_row *row, unsigned column, enum db_type type);
+};
+
+struct db {
+    const struct db_driver *driver; /* first member of every driver's connection */
+};
+
+struct db_row {
+    const struct db_row_methods *methods; /* first member of every driver's row */
+};
+
+int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct error *err);
+int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct error *err);

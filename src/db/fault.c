@@ -1,0 +1,118 @@
+/* fault.c - counts the fallible calls and fails one of them instead of making it. */
+#include "db/fault.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "db/driver.h"
+
+struct fault {
+    struct db base;
+    struct db_driver driver; /* ours, under the real one's dialect */
+    struct db *real;
+    int remaining; /* calls before the one that fails */
+    enum err_code code;
+    bool fired;
+};
+
+static struct fault *fault_of(struct db *db)
+{
+    return (struct fault *)db;
+}
+
+/* Counts a call; -1 when it is the one to fail. */
+static int count(struct fault *f, const char *what, struct error *err)
+{
+    if (f->remaining-- != 0)
+        return 0;
+    f->fired = true;
+    return err_set(err, f->code, "injected fault in %s: %s", what, err_text(f->code));
+}
+
+static void fault_close(struct db *db)
+{
+    free(fault_of(db));
+}
+
+static int fault_begin(struct db *db, struct error *err)
+{
+    struct fault *f = fault_of(db);
+
+    return count(f, "begin", err) != 0 ? -1 : db_begin(f->real, err);
+}
+
+static int fault_commit(struct db *db, struct error *err)
+{
+    struct fault *f = fault_of(db);
+
+    return count(f, "commit", err) != 0 ? -1 : db_commit(f->real, err);
+}
+
+static void fault_rollback(struct db *db)
+{
+    db_rollback(fault_of(db)->real);
+}
+
+static int fault_exec(struct db *db, const struct db_query *q, const struct db_value *args,
+                      db_row_fn *on_row, void *ctx, struct error *err)
+{
+    struct fault *f = fault_of(db);
+
+    return count(f, "exec", err) != 0 ? -1 : db_exec(f->real, q, args, on_row, ctx, err);
+}
+
+static int64_t fault_changes(const struct db *db)
+{
+    const struct fault *f = (const struct fault *)db;
+
+    return db_changes(f->real);
+}
+
+static int fault_script(struct db *db, const char *sql, struct error *err)
+{
+    struct fault *f = fault_of(db);
+
+    return count(f, "script", err) != 0 ? -1 : db_script(f->real, sql, err);
+}
+
+static int fault_ping(struct db *db, struct error *err)
+{
+    struct fault *f = fault_of(db);
+
+    return count(f, "ping", err) != 0 ? -1 : db_ping(f->real, err);
+}
+
+static int fault_checkpoint(struct db *db, struct error *err)
+{
+    struct fault *f = fault_of(db);
+
+    return count(f, "checkpoint", err) != 0 ? -1 : db_checkpoint(f->real, err);
+}
+
+struct db *db_fault_new(struct db *real, int nth, enum err_code code)
+{
+    struct fault *f = NEW(struct fault);
+
+    f->driver = (struct db_driver){
+        .dialect = db_dialect(real),
+        .close = fault_close,
+        .begin = fault_begin,
+        .commit = fault_commit,
+        .rollback = fault_rollback,
+        .exec = fault_exec,
+        .changes = fault_changes,
+        .script = fault_script,
+        .ping = fault_ping,
+        .checkpoint = fault_checkpoint,
+    };
+    f->base.driver = &f->driver;
+    f->real = real;
+    f->remaining = nth;
+    f->code = code;
+    return &f->base;
+}
+
+bool db_fault_fired(const struct db *db)
+{
+    return ((const struct fault *)db)->fired;
+}

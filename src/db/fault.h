@@ -1,0 +1,14 @@
+/* fault.h - a driver around a driver that makes one call fail, for tests.
+ *
+ * Layer: db. May use: base.
+ */
+#pragma once
+#include "db/db.h"
+
+/* A connection that passes every call on to `real` but for the nth fallible one (begin, exec,
+ * script, commit, ping, checkpoint; counted from 0), which fails with `code` and does nothing.
+ * Borrows `real`: close both. */
+struct db *db_fault_new(struct db *real, int nth, enum err_code code) MUST_CHECK;
+
+/* Did the fault fire? A test that does not ask proves nothing. */
+bool db_fault_fired(const struct db *db);

@@ -1,0 +1,73 @@
+/* postgres.h - what the files of the PostgreSQL driver share; private to this folder.
+ *
+ * Layer: db.
+ */
+#pragma once
+#include <libpq-fe.h>
+
+#include "base/buf.h"
+#include "db/cache.h"
+#include "db/driver.h"
+
+struct postgres {
+    struct db base;
+    PGconn *conn; /* NULL when lost; db_ping() makes a new one */
+    char *url;    /* may hold a password: never printed */
+    enum db_mode mode;
+    unsigned session; /* counts connections: statements of an earlier one are gone */
+    unsigned n_names; /* of prepared statements */
+    struct db_cache statements;
+    struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
+    int64_t changes;
+    int wait_ms; /* for an answer; -1: for ever */
+    bool warned; /* the server sent a WARNING since this was last cleared */
+};
+
+#define DB_POSTGRES_SET_TIMEOUT "SET statement_timeout = '30s'"
+enum {
+    DB_POSTGRES_WAIT_MS = 40000,      /* longer than the server's own */
+    DB_POSTGRES_BYTES_MAX = 64 << 20, /* of a blob, or all texts of a call; SQLite's limit too */
+};
+
+/* --- postgres_connect.c --- */
+
+/* Is it a URL that libpq reads as its writer meant it? */
+int db_postgres_check_url(const char *url, struct error *err);
+
+/* Connects, sets the session up and refuses a server that is not safe. */
+int db_postgres_connect(struct postgres *pg, struct error *err);
+
+/* --- postgres_wire.c --- */
+
+/* Ends the connection; statements are forgotten by their session number. */
+void db_postgres_drop(struct postgres *pg);
+
+/* After a failed PQsend…(), or a result that is an error: says why and returns -1. `result` may be
+ * NULL. Drops the connection when it is of no more use. */
+int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err);
+
+/* Sends out what PQsend…() queued. */
+int db_postgres_flush(struct postgres *pg, struct error *err);
+
+/* The next result, or NULL after the last one. The caller clears *ret. */
+int db_postgres_next(struct postgres *pg, PGresult **ret, struct error *err);
+
+/* Reads all results away and keeps the first error; `on_row` sees the rows. Counts changes. */
+int db_postgres_finish(struct postgres *pg, db_row_fn *on_row, void *ctx, struct error *err);
+
+/* One or more commands without parameters. */
+int db_postgres_run(struct postgres *pg, const char *sql, db_row_fn *on_row, void *ctx,
+                    struct error *err);
+
+/* --- postgres_stmt.c --- */
+
+/* The driver's exec. */
+int db_postgres_exec(struct db *db, const struct db_query *q, const struct db_value *args,
+                     db_row_fn *on_row, void *ctx, struct error *err);
+
+void db_postgres_forget_statements(struct postgres *pg);
+
+/* --- postgres_row.c --- */
+
+/* Shows on_row the rows of `result`; false when it wants no more. */
+bool db_postgres_rows(const PGresult *result, db_row_fn *on_row, void *ctx);

@@ -1,0 +1,35 @@
+/* sqlite.h - what the files of the SQLite driver share; private to this folder (and its tests).
+ *
+ * Layer: db.
+ */
+#pragma once
+#include <sqlite3.h>
+
+#include "db/cache.h"
+#include "db/driver.h"
+
+struct sqlite {
+    struct db base;
+    sqlite3 *handle;
+    enum db_mode mode;
+    struct db_cache statements;
+    int64_t changes;
+    int log_pages;       /* length of the log after the last commit */
+    int checkpointed_at; /* its length when we last checkpointed */
+    bool log_grew;       /* a commit happened since anyone looked */
+    bool broken;         /* an I/O error hit the writer: nothing may be tried again */
+};
+
+/* Turns SQLite's `code` and its message into an error. Returns -1. */
+int db_sqlite_fail(struct sqlite *s, int code, struct error *err);
+
+/* The driver's exec. */
+int db_sqlite_exec(struct db *db, const struct db_query *q, const struct db_value *args,
+                   db_row_fn *on_row, void *ctx, struct error *err);
+
+/* Finalises what `statements` holds. */
+void db_sqlite_forget_statements(struct sqlite *s);
+
+/* To be called after whatever may have committed: moves the log into the file when it has grown
+ * long. An I/O error here is the caller's, since a sync failed. */
+int db_sqlite_after_commit(struct sqlite *s, struct error *err);

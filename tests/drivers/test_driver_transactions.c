@@ -1,0 +1,207 @@
+/* test_driver_transactions.c - what is seen when, what is refused, and what a failure leaves. */
+#include "db/fault.h"
+#include "suite.h"
+
+static const struct db_query insert = { .sql = "INSERT INTO item (id, name) VALUES ($1, $2)",
+                                        .n_args = 2 };
+static const struct db_query count = { .sql = "SELECT COUNT(*) FROM item" };
+
+static const char *const schema = "CREATE TABLE item (id BIGINT PRIMARY KEY, name TEXT NOT NULL);"
+                                  "CREATE INDEX item_name ON item (name);"
+                                  "CREATE TABLE part (item BIGINT NOT NULL REFERENCES item (id));";
+
+static int add(struct db *db, int64_t id, struct error *err)
+{
+    return db_exec(db, &insert, (const struct db_value[]){ db_int(id), db_text(STR_LIT("n")) },
+                   NULL, NULL, err);
+}
+
+static struct db *open_items(const char **ret_url)
+{
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_WRITER);
+
+    suite_script(db, schema);
+    if (ret_url != NULL)
+        *ret_url = url;
+    return db;
+}
+
+TEST(only_what_is_committed_is_seen_by_another_connection)
+{
+    const char *url;
+    struct db *writer = open_items(&url), *reader = suite_open(url, DB_READER);
+
+    CHECK(db_begin(writer, NULL) == 0);
+    CHECK(add(writer, 1, NULL) == 0);
+    CHECK_INT(suite_int(writer, &count), 1);
+    CHECK_INT(suite_int(reader, &count), 0);
+    CHECK(db_commit(writer, NULL) == 0);
+    CHECK_INT(suite_int(reader, &count), 1);
+
+    CHECK(db_begin(writer, NULL) == 0);
+    CHECK(add(writer, 2, NULL) == 0);
+    db_rollback(writer);
+    CHECK_INT(suite_int(writer, &count), 1);
+    db_rollback(writer); /* nothing to do */
+
+    CHECK(add(writer, 3, NULL) == 0); /* commits by itself */
+    CHECK_INT(suite_int(reader, &count), 2);
+    db_close(reader);
+    db_close(writer);
+}
+
+TEST(a_reader_has_one_view_from_begin_on)
+{
+    const char *url;
+    struct db *writer = open_items(&url), *reader = suite_open(url, DB_READER);
+
+    CHECK(db_begin(reader, NULL) == 0);
+    CHECK(add(writer, 1, NULL) == 0);
+    CHECK_INT(suite_int(reader, &count), 0);
+    CHECK(db_commit(reader, NULL) == 0);
+    CHECK_INT(suite_int(reader, &count), 1);
+    db_close(reader);
+    db_close(writer);
+}
+
+TEST(a_reader_cannot_write)
+{
+    const char *url;
+    struct db *writer = open_items(&url), *reader = suite_open(url, DB_READER);
+
+    for (int inside = 0; inside < 2; inside++) {
+        struct error err = { 0 };
+
+        if (inside)
+            CHECK(db_begin(reader, NULL) == 0);
+        CHECK(add(reader, 1, &err) != 0);
+        CHECK_INT(err.code, ERR_INTERNAL);
+        CHECK(db_script(reader, "DELETE FROM item", NULL) != 0);
+        db_rollback(reader);
+    }
+    CHECK_INT(suite_int(writer, &count), 0);
+    db_close(reader);
+    db_close(writer);
+}
+
+TEST(what_breaks_a_constraint_is_a_conflict_and_can_be_rolled_back)
+{
+    static const struct db_query breaks[] = {
+        { .sql = "INSERT INTO item (id, name) VALUES (1, 'again')" },
+        { .sql = "INSERT INTO item (id, name) VALUES (2, NULL)" },
+        { .sql = "INSERT INTO part (item) VALUES (99)" },
+    };
+    struct db *db = open_items(NULL);
+
+    CHECK(add(db, 1, NULL) == 0);
+    for (size_t i = 0; i < COUNT_OF(breaks); i++) {
+        struct error err = { 0 };
+
+        CHECK(db_begin(db, NULL) == 0);
+        CHECK(add(db, 5, NULL) == 0);
+        CHECK(db_exec(db, &breaks[i], NULL, NULL, NULL, &err) != 0);
+        CHECK_INT(err.code, ERR_CONFLICT);
+        CHECK(err.text[0] != '\0');
+        db_rollback(db);
+        CHECK_INT(suite_int(db, &count), 1);
+    }
+    db_close(db);
+}
+
+TEST(begin_and_commit_come_in_pairs)
+{
+    struct db *db = open_items(NULL);
+    struct error err = { 0 };
+
+    CHECK(db_commit(db, &err) != 0);
+    CHECK_INT(err.code, ERR_INTERNAL);
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK(db_begin(db, &err) != 0);
+    CHECK_INT(err.code, ERR_INTERNAL);
+    CHECK(add(db, 1, NULL) == 0);
+    CHECK(db_commit(db, NULL) == 0);
+    CHECK_INT(suite_int(db, &count), 1);
+    db_close(db);
+}
+
+TEST(a_script_in_a_transaction_is_all_or_nothing)
+{
+    struct db *db = open_items(NULL);
+    struct error err = { 0 };
+
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK(db_script(db, "INSERT INTO item VALUES (1, 'a'); INSERT INTO nowhere VALUES (1)", &err) !=
+          0);
+    CHECK_INT(err.code, ERR_INTERNAL);
+    db_rollback(db);
+    CHECK_INT(suite_int(db, &count), 0);
+
+    CHECK(db_begin(db, NULL) == 0);
+    suite_script(db, "INSERT INTO item VALUES (1, 'a;b');\n-- done\nINSERT INTO item "
+                     "VALUES (2, '$1');");
+    CHECK(db_commit(db, NULL) == 0);
+    CHECK_INT(suite_int(db, &count), 2);
+    db_close(db);
+}
+
+TEST(a_good_connection_answers_a_ping_and_can_be_checkpointed)
+{
+    struct db *db = open_items(NULL);
+
+    CHECK(add(db, 1, NULL) == 0);
+    CHECK(db_ping(db, NULL) == 0);
+    CHECK(db_checkpoint(db, NULL) == 0);
+    CHECK_INT(suite_int(db, &count), 1);
+    db_close(db);
+}
+
+TEST(a_url_of_neither_database_is_refused_without_being_quoted)
+{
+    static const char *const urls[] = { "", "mysql://u:hunter2@h/x", "sqlite",
+                                        "sqlite:", "postgresql:hunter2" };
+
+    for (size_t i = 0; i < COUNT_OF(urls); i++) {
+        struct error err = { 0 };
+        struct db *db = NULL;
+
+        CHECK(db_open(urls[i], DB_WRITER, &db, &err) != 0);
+        CHECK_INT(err.code, ERR_INVALID);
+        CHECK(strstr(err.text, "hunter2") == NULL);
+        CHECK(db == NULL);
+    }
+}
+
+static int add_two(struct db *db, struct error *err)
+{
+    int r = -1;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    if (add(db, 1, err) == 0 && add(db, 2, err) == 0)
+        r = db_commit(db, err);
+    if (r != 0)
+        db_rollback(db);
+    return r;
+}
+
+TEST(the_fault_shim_fails_each_call_once_and_leaves_nothing_behind)
+{
+    int failed = 0;
+
+    for (int nth = 0; nth < 6; nth++) {
+        struct db *real = open_items(NULL);
+        struct db *db = db_fault_new(real, nth, ERR_FULL);
+        struct error err = { 0 };
+        int r = add_two(db, &err);
+
+        CHECK(db_fault_fired(db) == (r != 0));
+        CHECK(strcmp(db_dialect(db), db_dialect(real)) == 0);
+        CHECK_INT(err.code, r == 0 ? ERR_NONE : ERR_FULL);
+        CHECK_INT(suite_int(real, &count), r == 0 ? 2 : 0);
+        failed += r != 0;
+        db_close(db);
+        db_close(real);
+    }
+    CHECK_INT(failed, 4); /* begin, two inserts, commit */
+}

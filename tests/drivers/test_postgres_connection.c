@@ -1,0 +1,309 @@
+/* test_postgres_connection.c - connections that are lost, and servers that are refused. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "db/postgres.h"
+#include "suite.h"
+
+static const struct db_query insert = { .sql = "INSERT INTO item (id) VALUES ($1)", .n_args = 1 };
+static const struct db_query count = { .sql = "SELECT COUNT(*) FROM item" };
+static const struct db_query backend = { .sql = "SELECT pg_backend_pid()" };
+static const struct db_query terminate = {
+    .sql = "SELECT COUNT(*) FROM (SELECT pg_terminate_backend(CAST($1 AS INTEGER), 5000)) x",
+    .n_args = 1,
+};
+
+static int add(struct db *db, int64_t id, struct error *err)
+{
+    return db_exec(db, &insert, (const struct db_value[]){ db_int(id) }, NULL, NULL, err);
+}
+
+static void kill_backend(struct db *killer, int64_t pid)
+{
+    suite_exec(killer, &terminate, (const struct db_value[]){ db_int(pid) });
+}
+
+TEST(a_lost_connection_fails_until_a_ping_makes_a_new_one)
+{
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_WRITER), *killer = suite_open(url, DB_WRITER);
+    struct error err = { 0 };
+
+    suite_script(db, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
+    CHECK(add(db, 1, NULL) == 0);
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK(add(db, 2, NULL) == 0);
+    kill_backend(killer, suite_int(db, &backend));
+    CHECK(add(db, 3, &err) != 0);
+    CHECK_INT(err.code, ERR_UNAVAILABLE);
+    for (int i = 0; i < 2; i++) { /* nothing is half-way back */
+        err = (struct error){ 0 };
+        CHECK(add(db, 3, &err) != 0);
+        CHECK_INT(err.code, ERR_UNAVAILABLE);
+        CHECK(db_commit(db, &err) != 0);
+        CHECK_INT(err.code, ERR_UNAVAILABLE);
+        CHECK(db_begin(db, NULL) != 0);
+        CHECK(db_script(db, "SELECT 1", NULL) != 0);
+    }
+    db_rollback(db);
+    CHECK(db_ping(db, NULL) == 0);
+    CHECK(add(db, 3, NULL) == 0); /* prepared anew */
+    CHECK_INT(suite_int(db, &count), 2);
+    db_close(killer);
+    db_close(db);
+}
+
+TEST(a_ping_alone_mends_a_connection_that_died_while_idle)
+{
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_READER), *killer = suite_open(url, DB_WRITER);
+    int64_t before = suite_int(db, &backend);
+
+    kill_backend(killer, before);
+    CHECK(db_ping(db, NULL) == 0);
+    CHECK(suite_int(db, &backend) != before);
+    CHECK(db_script(db, "CREATE TABLE x (a BIGINT)", NULL) != 0); /* still a reader */
+    db_close(killer);
+    db_close(db);
+}
+
+TEST(a_commit_without_an_answer_is_unknown_and_says_so)
+{
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_WRITER), *killer = suite_open(url, DB_WRITER);
+    struct error err = { 0 };
+
+    suite_script(db, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK(add(db, 1, NULL) == 0);
+    kill_backend(killer, suite_int(db, &backend));
+    CHECK(db_commit(db, &err) != 0);
+    CHECK_INT(err.code, ERR_UNAVAILABLE);
+    CHECK(strstr(err.text, "unknown") != NULL);
+    db_rollback(db);
+    CHECK(db_ping(db, NULL) == 0);
+    CHECK_INT(suite_int(db, &count), 0);
+    db_close(killer);
+    db_close(db);
+}
+
+/* As a server that was stopped, or cut off, in the midst of a statement. */
+TEST(a_server_that_does_not_answer_in_time_is_lost)
+{
+    static const struct db_query hang = { .sql = "SELECT pg_sleep(60)" };
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+    struct error err = { 0 };
+
+    ((struct postgres *)db)->wait_ms = 20;
+    CHECK(db_exec(db, &hang, NULL, NULL, NULL, &err) != 0);
+    CHECK_INT(err.code, ERR_UNAVAILABLE);
+    ((struct postgres *)db)->wait_ms = DB_POSTGRES_WAIT_MS;
+    CHECK(db_ping(db, NULL) == 0);
+    CHECK(suite_int(db, &backend) > 0);
+    db_close(db);
+}
+
+TEST(a_failed_transaction_cannot_be_committed_by_mistake)
+{
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+    struct error err = { 0 };
+
+    suite_script(db, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK(add(db, 1, NULL) == 0);
+    CHECK(add(db, 1, &err) != 0);
+    CHECK_INT(err.code, ERR_CONFLICT);
+    CHECK(db_commit(db, &err) != 0);
+    CHECK_INT(err.code, ERR_INTERNAL);
+    db_rollback(db);
+    CHECK_INT(suite_int(db, &count), 0);
+    db_close(db);
+}
+
+TEST(a_warning_with_a_commit_takes_the_promise_back)
+{
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+    struct error err = { 0 };
+
+    suite_script(db, "CREATE TABLE item (id BIGINT PRIMARY KEY);"
+                     "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS"
+                     " $$ BEGIN RAISE WARNING 'not replicated'; RETURN NULL; END $$;"
+                     "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON item INITIALLY DEFERRED"
+                     " FOR EACH ROW EXECUTE FUNCTION warn()");
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK(add(db, 1, NULL) == 0);
+    CHECK(db_commit(db, &err) != 0);
+    CHECK_INT(err.code, ERR_UNAVAILABLE);
+    db_rollback(db);
+    suite_script(db, "DROP TRIGGER late ON item");
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK(db_commit(db, NULL) == 0);
+    db_close(db);
+}
+
+static bool read_text(void *ctx, const struct db_row *row)
+{
+    CHECK_STR(db_get_text(row, 0), ctx);
+    return true;
+}
+
+TEST(the_session_is_set_up_whatever_the_role_prefers)
+{
+    static const struct {
+        struct db_query query;
+        char value[16];
+    } rows[] = {
+        { { .sql = "SHOW synchronous_commit" }, "on" },
+        { { .sql = "SHOW TimeZone" }, "UTC" },
+        { { .sql = "SHOW client_encoding" }, "UTF8" },
+        { { .sql = "SHOW application_name" }, "muster" },
+        { { .sql = "SHOW statement_timeout" }, "30s" },
+        { { .sql = "SHOW lock_timeout" }, "10s" },
+        { { .sql = "SHOW bytea_output" }, "hex" },
+    };
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_WRITER);
+    char sql[256];
+
+    (void)snprintf(sql, sizeof(sql),
+                   "ALTER DATABASE %s SET synchronous_commit = off;"
+                   "ALTER DATABASE %s SET TimeZone = 'Asia/Tokyo';"
+                   "ALTER DATABASE %s SET bytea_output = 'escape'",
+                   strrchr(url, '/') + 1, strrchr(url, '/') + 1, strrchr(url, '/') + 1);
+    suite_script(db, sql);
+    db_close(db);
+    db = suite_open(url, DB_WRITER);
+    suite_script(db, "SELECT 1"); /* which lifts the statement's time limit and puts it back */
+    (void)!db_script(db, "SELECT 1 / 0", NULL);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char value[16];
+
+        memcpy(value, rows[i].value, sizeof(value));
+        CHECK(db_exec(db, &rows[i].query, NULL, read_text, value, NULL) == 0);
+    }
+    db_close(db);
+}
+
+/* Changes a setting of the whole server and returns when new backends have it. */
+static void set_server(struct db *db, const char *name, const char *value)
+{
+    static const struct db_query is_set = { .sql = "SELECT current_setting($1) = $2", .n_args = 2 };
+    const struct db_value args[] = { db_text(str_of(name)), db_text(str_of(value)) };
+    char sql[128];
+    int64_t seen = 0;
+
+    (void)snprintf(sql, sizeof(sql), "ALTER SYSTEM SET %s = %s", name, value);
+    suite_script(db, sql);
+    suite_script(db, "SELECT pg_reload_conf()");
+    /* The server rereads before it tells its backends to. */
+    for (int i = 0; i < 100000 && !seen; i++)
+        CHECK(db_exec(db, &is_set, args, suite_read_int, &seen, NULL) == 0);
+    CHECK(seen);
+}
+
+TEST(a_server_that_could_lose_what_it_confirmed_is_refused)
+{
+    static const char *const settings[] = { "fsync", "full_page_writes" };
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_WRITER);
+
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+        struct error err = { 0 };
+        struct db *refused = NULL;
+        int r;
+
+        set_server(db, settings[i], "off");
+        r = db_open(url, DB_WRITER, &refused, &err);
+        set_server(db, settings[i], "on");
+        CHECK(r != 0);
+        CHECK(refused == NULL);
+        CHECK_INT(err.code, ERR_SCHEMA);
+        CHECK(strstr(err.text, settings[i]) != NULL);
+        db_close(suite_open(url, DB_WRITER));
+    }
+    db_close(db);
+}
+
+TEST(a_database_that_is_not_utf8_is_refused)
+{
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_WRITER), *refused = NULL;
+    struct error err = { 0 };
+    char other[256];
+
+    suite_script(db, "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");
+    (void)snprintf(other, sizeof(other), "%.*s/latin", (int)(strrchr(url, '/') - url), url);
+    CHECK(db_open(other, DB_WRITER, &refused, &err) != 0);
+    CHECK_INT(err.code, ERR_SCHEMA);
+    CHECK(strstr(err.text, "LATIN1") != NULL);
+    db_close(db);
+}
+
+TEST(a_lock_that_another_holds_is_busy_in_the_end)
+{
+    static const struct db_query lock = { .sql = "LOCK TABLE item IN EXCLUSIVE MODE" };
+    const char *url = suite_new_database();
+    struct db *one = suite_open(url, DB_WRITER), *two = suite_open(url, DB_WRITER);
+    struct error err = { 0 };
+
+    suite_script(one, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
+    suite_script(two, "SET lock_timeout = '20ms'");
+    CHECK(db_begin(one, NULL) == 0);
+    suite_exec(one, &lock, NULL);
+    CHECK(add(two, 1, &err) != 0);
+    CHECK_INT(err.code, ERR_BUSY);
+    db_rollback(one);
+    CHECK(add(two, 1, NULL) == 0);
+    db_close(two);
+    db_close(one);
+}
+
+TEST(no_error_shows_a_password)
+{
+    static const struct {
+        const char *url;
+        enum err_code code;
+    } rows[] = {
+        { "postgresql://u:hunter2@127.0.0.1:1/x", ERR_UNAVAILABLE },
+        { "postgres://u:hunter2@127.0.0.1:1/x?connect_timeout=2", ERR_UNAVAILABLE },
+        { "postgresql://u:hunter2%zz@127.0.0.1:1/x", ERR_INVALID },
+        { "postgresql://u:hunter2@127.0.0.1:1/x?nonsense=1", ERR_INVALID },
+        { "postgresql://u:hunter2@[::1/x", ERR_INVALID },
+        { "postgresql://u:a@hunter2@127.0.0.1:1/x", ERR_INVALID },
+        { "postgresql://u:hunter2/b@127.0.0.1:1/x", ERR_INVALID },
+        { "postgresql://u:hunter2?b@127.0.0.1:1/x", ERR_INVALID },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = { 0 };
+        struct db *db = NULL;
+
+        CHECK(db_open(rows[i].url, DB_WRITER, &db, &err) != 0);
+        CHECK_INT(err.code, rows[i].code);
+        CHECK(strstr(err.text, "hunter2") == NULL);
+        CHECK(strchr(err.text, '\n') == NULL);
+        CHECK(err.text[0] != '\0');
+    }
+}
+
+TEST(notices_do_not_reach_standard_error)
+{
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+    int saved = dup(STDERR_FILENO), pipe_ends[2];
+    char byte;
+
+    if (saved < 0 || pipe2(pipe_ends, O_NONBLOCK | O_CLOEXEC) != 0) {
+        fail_msg("cannot redirect standard error");
+        return;
+    }
+    (void)dup2(pipe_ends[1], STDERR_FILENO);
+    suite_script(db, "DO $$ BEGIN RAISE NOTICE 'n'; RAISE WARNING 'w'; END $$");
+    (void)dup2(saved, STDERR_FILENO);
+    CHECK(read(pipe_ends[0], &byte, 1) < 0); /* nothing came */
+    (void)close(pipe_ends[0]);
+    (void)close(pipe_ends[1]);
+    (void)close(saved);
+    db_close(db);
+}
