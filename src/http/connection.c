@@ -1,0 +1,393 @@
+/* connection.c - one client's connection: what its bytes lead to.
+ *
+ *         first byte       head          complete             reply
+ *   IDLE ------------> HEAD ----> BODY ------------> BUSY ----------> IDLE
+ *                        \          \                  \
+ *                         \          +-- too large --+  +-- queued --> WRITE --+
+ *                          +-- answered by on_head --+-- SKIP ---------------- IDLE
+ *   any refusal, or an answer with too much unread: LINGER, then CLOSING.
+ *
+ * Invariants:
+ * 1. `call` is set in HEAD, BODY, BUSY and WRITE, and NULL otherwise. In BUSY
+ *    the application owns it: a connection that ends lets go of it, and it is
+ *    freed when it is answered. In WRITE libuv has it, until written().
+ * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What comes in BUSY and
+ *    WRITE is stashed and reading stops, so one read is the most we hold.
+ * 3. The stash is empty whenever reading goes on.
+ * 4. Only the outermost pump() moves through the input: a reply that is given
+ *    inside it changes the state and returns.
+ * 5. Memory of a connection is freed by on_closed() alone; every function here
+ *    may therefore go on looking at `state` after anything it has called.
+ */
+#include "http/connection.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+enum {
+    BODY_RATE_MIN = 1024, /* bytes a second that a body must bring, beyond body_ms of grace */
+};
+
+static bool takes_input(const struct http_conn *c)
+{
+    return c->state <= CONN_SKIP;
+}
+
+bool http_conn_has_leftover(const struct http_conn *c)
+{
+    return c->pumping ? c->input->len > 0 : c->stash_at < c->stash_len;
+}
+
+void http_conn_drop_stash(struct http_conn *c)
+{
+    free(c->stash);
+    c->stash = NULL;
+    c->stash_at = c->stash_len = 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct http_conn *c = handle->data;
+    struct http_loop *loop = c->loop;
+
+    http_loop_leave(loop, c);
+    if (c->admitted)
+        http_admission_leave(loop->admission, c->peer.key, c->peer.kind);
+    if (c->over)
+        loop->n_over--;
+    free(c);
+    http_loop_conn_gone(loop);
+}
+
+/* Lets go of the request, if there is one and it is not libuv's. */
+static void let_go(struct http_conn *c)
+{
+    struct http_call *call = c->call;
+
+    if (call == NULL || c->state == CONN_WRITE)
+        return;
+    c->call = NULL;
+    call->conn = NULL;
+    if (c->state != CONN_BUSY)
+        http_loop_free_call(call);
+}
+
+void http_conn_close(struct http_conn *c)
+{
+    if (c->state == CONN_CLOSING)
+        return;
+    let_go(c);
+    http_conn_drop_stash(c);
+    http_loop_enter(c->loop, c, CONN_CLOSING);
+    uv_close(&c->h.handle, on_closed);
+}
+
+/* Without leaving the kernel with bytes that nobody takes. */
+static void reset(struct http_conn *c)
+{
+    if (c->h.handle.type == UV_TCP && c->state != CONN_CLOSING) {
+        let_go(c);
+        http_conn_drop_stash(c);
+        if (uv_tcp_close_reset(&c->h.tcp, on_closed) == 0) {
+            http_loop_enter(c->loop, c, CONN_CLOSING);
+            return;
+        }
+    }
+    http_conn_close(c);
+}
+
+static void begin_request(struct http_conn *c)
+{
+    struct http_call *call = http_loop_new_call(c->loop);
+
+    call->conn = c;
+    call->x.carrier = &http_conn_carrier;
+    memcpy(call->peer_address, c->peer.text, sizeof(call->peer_address));
+    call->x.request.peer = c->peer.kind;
+    call->x.request.peer_address = str_of(call->peer_address);
+    call->x.request.began_us = c->loop->now_us;
+    c->call = call;
+    c->refused = false;
+    http_parser_begin(&c->parser, c->loop->limits, &call->x, &call->body);
+    http_loop_enter(c->loop, c, CONN_HEAD);
+}
+
+static void must_have_answered(const struct http_conn *c, const char *slot)
+{
+    if (c->call != NULL && !c->call->x.replied)
+        err_die("http: %s must answer at once", slot);
+}
+
+static void refuse(struct http_conn *c, int status, const char *detail)
+{
+    const struct http_app *app = c->loop->app;
+
+    c->refused = true;
+    app->on_refused(app->ctx, &c->call->x, status, detail);
+    must_have_answered(c, "on_refused");
+}
+
+/* The body is wanted, and the client waits to be told so. */
+static void say_continue(struct http_conn *c)
+{
+    static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    uv_buf_t buf = uv_buf_init(line, sizeof(line) - 1);
+    int n = uv_try_write(&c->h.stream, &buf, 1);
+
+    c->parser.expects_continue = false;
+    /* Nothing taken: the client will stop waiting by itself. A piece of it cannot be mended. */
+    if (n != (int)buf.len && n != UV_EAGAIN)
+        http_conn_close(c);
+}
+
+static void head_complete(struct http_conn *c)
+{
+    const struct http_app *app = c->loop->app;
+
+    app->on_head(app->ctx, &c->call->x);
+    if (c->state != CONN_HEAD) /* answered */
+        return;
+    c->body_began_us = c->loop->now_us;
+    http_loop_enter(c->loop, c, CONN_BODY);
+}
+
+static void request_complete(struct http_conn *c)
+{
+    const struct http_app *app = c->loop->app;
+
+    if (c->state == CONN_SKIP) {
+        http_loop_enter(c->loop, c, CONN_IDLE);
+        return;
+    }
+    http_loop_enter(c->loop, c, CONN_BUSY);
+    app->on_request(app->ctx, &c->call->x);
+}
+
+/* One step through the input; false when it has to wait for more. */
+static bool step(struct http_conn *c, struct str *in)
+{
+    const struct http_app *app = c->loop->app;
+
+    if (c->state == CONN_IDLE) {
+        if (in->len == 0)
+            return false;
+        begin_request(c);
+    }
+    switch (http_parser_feed(&c->parser, in)) {
+    case PARSE_MORE:
+        if (c->state == CONN_BODY && c->parser.expects_continue)
+            say_continue(c);
+        return false;
+    case PARSE_HEAD:
+        head_complete(c);
+        return true;
+    case PARSE_COMPLETE:
+        request_complete(c);
+        return true;
+    case PARSE_TOO_LARGE:
+        app->on_too_large(app->ctx, &c->call->x);
+        must_have_answered(c, "on_too_large");
+        return true;
+    case PARSE_REFUSED:
+        refuse(c, c->parser.status, c->parser.detail);
+        return true;
+    }
+    return false;
+}
+
+static void pump(struct http_conn *c, struct str *in)
+{
+    c->pumping = true;
+    c->input = in;
+    while (takes_input(c) && step(c, in))
+        continue;
+    c->input = NULL;
+    c->pumping = false;
+}
+
+static void stop_reading(struct http_conn *c)
+{
+    if (c->reading)
+        (void)uv_read_stop(&c->h.stream);
+    c->reading = false;
+}
+
+/* Half of what was sent before is a request that will not be finished; a whole one is answered. */
+static void ended(struct http_conn *c, ssize_t why)
+{
+    stop_reading(c);
+    c->eof = true;
+    if (why != UV_EOF || takes_input(c) || c->state == CONN_LINGER)
+        http_conn_close(c);
+}
+
+static void stash(struct http_conn *c, struct str bytes)
+{
+    stop_reading(c);
+    c->stash = mem_new(bytes.len);
+    memcpy(c->stash, bytes.data, bytes.len);
+    c->stash_at = 0;
+    c->stash_len = bytes.len;
+}
+
+static bool body_is_slow(const struct http_conn *c)
+{
+    int64_t took_us = c->loop->now_us - c->body_began_us;
+    uint64_t sent = c->call->body.as_sent;
+
+    if (c->state != CONN_BODY || took_us <= (int64_t)c->loop->limits->body_ms * USEC_PER_MSEC)
+        return false;
+    took_us -= (int64_t)c->loop->limits->body_ms * USEC_PER_MSEC;
+    return (uint64_t)took_us / USEC_PER_SEC * BODY_RATE_MIN > sent;
+}
+
+static void drain_input(struct http_conn *c, size_t n)
+{
+    if (n >= c->linger_left)
+        http_conn_close(c);
+    else
+        c->linger_left -= n;
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
+{
+    struct http_conn *c = handle->data;
+
+    (void)suggested;
+    *ret = uv_buf_init(c->loop->read_buffer, READ_BUFFER);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
+
+/* Whatever happened, what comes next can come. */
+static void settle(struct http_conn *c)
+{
+    if (c->state == CONN_LINGER || takes_input(c)) {
+        if (c->eof) {
+            http_conn_close(c);
+            return;
+        }
+        if (!c->reading && uv_read_start(&c->h.stream, on_alloc, on_read) != 0) {
+            http_conn_close(c);
+            return;
+        }
+        c->reading = true;
+    }
+    if (c->loop->draining && c->state == CONN_IDLE)
+        http_conn_drain(c);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct http_conn *c = stream->data;
+    struct str in = str_from(buf->base, n > 0 ? (size_t)n : 0);
+
+    c->loop->now_us = clock_mono_us();
+    if (n < 0) {
+        ended(c, n);
+        return;
+    }
+    if (c->state == CONN_LINGER) {
+        drain_input(c, in.len);
+        return;
+    }
+    pump(c, &in);
+    if (in.len > 0 && (c->state == CONN_BUSY || c->state == CONN_WRITE))
+        stash(c, in);
+    if (c->state == CONN_BODY) {
+        if (body_is_slow(c))
+            refuse(c, 408, "The body came too slowly");
+        else
+            http_loop_enter(c->loop, c, CONN_BODY);
+    }
+    settle(c);
+}
+
+void http_conn_resume(struct http_conn *c)
+{
+    struct str in = STR_LIT("");
+
+    if (c->stash != NULL)
+        in = str_from(c->stash + c->stash_at, c->stash_len - c->stash_at);
+    if (takes_input(c)) {
+        pump(c, &in);
+        c->stash_at = c->stash_len - in.len;
+    }
+    if (c->stash != NULL && (c->stash_at >= c->stash_len || c->state >= CONN_LINGER))
+        http_conn_drop_stash(c);
+    settle(c);
+}
+
+struct http_conn *http_conn_new(struct http_loop *loop, bool is_unix)
+{
+    struct http_conn *c = NEW(struct http_conn);
+    int r = is_unix ? uv_pipe_init(&loop->uv, &c->h.pipe, 0) : uv_tcp_init(&loop->uv, &c->h.tcp);
+
+    if (r != 0)
+        err_die("libuv: %s", uv_strerror(r));
+    c->h.handle.data = c;
+    c->loop = loop;
+    loop->n_conns++;
+    http_loop_add(loop, c, CONN_IDLE);
+    return c;
+}
+
+void http_conn_start(struct http_conn *c)
+{
+    settle(c);
+}
+
+void http_conn_start_over(struct http_conn *c)
+{
+    c->over = true;
+    c->loop->n_over++;
+    begin_request(c);
+    refuse(c, 503, "There are too many connections");
+}
+
+void http_conn_expired(struct http_conn *c)
+{
+    size_t left;
+
+    switch (c->state) {
+    case CONN_HEAD:
+        refuse(c, 408, "The request head did not arrive in time");
+        break;
+    case CONN_BODY:
+        refuse(c, 408, "The body did not arrive in time");
+        break;
+    case CONN_WRITE:
+        left = uv_stream_get_write_queue_size(&c->h.stream);
+        if (left < c->write_left) {
+            c->write_left = left;
+            http_loop_enter(c->loop, c, CONN_WRITE);
+        } else {
+            reset(c);
+        }
+        break;
+    case CONN_IDLE:
+    case CONN_SKIP:
+    case CONN_LINGER:
+        http_conn_close(c);
+        break;
+    case CONN_BUSY:
+    case CONN_CLOSING:
+        break;
+    }
+}
+
+void http_conn_drain(struct http_conn *c)
+{
+    char byte;
+    uv_os_fd_t fd;
+
+    /* A request that the kernel already has is one that was received. */
+    if (c->state != CONN_IDLE ||
+        (uv_fileno(&c->h.handle, &fd) == 0 && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0))
+        return;
+    http_conn_close(c);
+}

@@ -1,0 +1,23 @@
+/* exchange.c - what a request offers its handler, whoever carries it. */
+#include "http/exchange.h"
+
+#include "base/err.h"
+
+void http_reply(struct http_exchange *x, const struct http_reply *reply)
+{
+    if (x->replied)
+        err_die("http: a second reply to request %.*s", STR_ARG(x->request_id));
+    x->replied = true;
+    x->carrier->reply(x, reply);
+}
+
+struct str http_header_get(const struct http_request *request, const char *name)
+{
+    struct str wanted = str_of(name);
+
+    for (size_t i = 0; i < request->n_headers; i++) {
+        if (str_eq(request->headers[i].name, wanted))
+            return request->headers[i].value;
+    }
+    return STR_NULL;
+}

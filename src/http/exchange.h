@@ -1,0 +1,113 @@
+/* exchange.h - one request and the place for its reply, whoever carries it.
+ *
+ * The HTTP server makes exchanges from connections; the command line makes
+ * them in-process. Handlers see only this header.
+ *
+ * An exchange is handed to the application on the carrier's thread. The
+ * application may answer at once, or keep the pointer and answer later from
+ * any thread with http_reply(), exactly once. Until then the exchange, its
+ * arena and everything the request points to stay alive; after it, none of
+ * them may be touched.
+ *
+ * Layer: http. May use: base.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+struct http_exchange;
+
+enum http_method {
+    METHOD_GET,
+    METHOD_HEAD,
+    METHOD_POST,
+    METHOD_PUT,
+    METHOD_PATCH,
+    METHOD_DELETE,
+    METHOD_OTHER
+};
+
+enum http_coding { CODING_IDENTITY, CODING_GZIP, CODING_OTHER };
+
+/* Who is on the other side, as far as the carrier can tell. */
+enum http_peer {
+    PEER_NETWORK,  /* anybody who can reach the port */
+    PEER_OPERATOR, /* the user this process runs as (or root), over the unix socket or in-process */
+};
+
+struct http_header {
+    struct str name, value; /* name in lower case, value trimmed */
+};
+
+struct http_request {
+    enum http_method method;
+    struct str method_name; /* as sent */
+    struct str path;        /* before '?', not percent-decoded */
+    struct str query;       /* after '?', STR_NULL when there is no '?' */
+    const struct http_header *headers;
+    size_t n_headers;
+    enum http_coding coding; /* of the body as sent; gzip is already inflated in `body` */
+    bool has_length;         /* Content-Length was given */
+    uint64_t length;
+    bool has_body;   /* Content-Length > 0 or chunked; the body itself may still be empty */
+    struct str body; /* complete once on_request runs */
+    enum http_peer peer;
+    struct str peer_address; /* for the log: "127.0.0.1:5678", "unix" */
+    int64_t began_us;        /* monotonic, when its first byte was seen */
+};
+
+/* What the application answers. The bytes may live in the exchange's arena, be static, or be
+ * handed over: `body_take`, when not NULL, is heap memory that the carrier frees after sending
+ * (body then points into it). */
+struct http_reply {
+    int status;
+    const char *content_type; /* NULL: no body and no Content-Type */
+    struct str body;
+    void *body_take;
+    const struct http_header *headers; /* further ones, beyond the carrier's own */
+    size_t n_headers;
+};
+
+/* How a carrier takes a reply. */
+struct http_carrier {
+    void (*reply)(struct http_exchange *x, const struct http_reply *reply);
+};
+
+struct http_exchange {
+    const struct http_carrier *carrier;
+    struct http_request request;
+    struct arena *arena;
+    struct str request_id; /* sent as X-Request-Id */
+    size_t body_max;       /* on_head may change it: the limit for this request's body, inflated */
+    bool replied;          /* set by http_reply() */
+    void *app;             /* the application's own, NULL at first */
+};
+
+/* Answers. Any thread, exactly once; copies `reply` and its headers, so they may be on the stack.
+ * A HEAD request's body is dropped by the carrier, its Content-Length kept. */
+void http_reply(struct http_exchange *x, const struct http_reply *reply);
+
+/* The value of the header with this lower-case name; STR_NULL when absent, the first when
+ * repeated. */
+struct str http_header_get(const struct http_request *request, const char *name);
+
+/* The application behind the carriers. All slots run on the carrier's thread and must not block. */
+struct http_app {
+    void *ctx;
+    /* Head parsed, body not yet read. May answer before it returns (then the body is not wanted)
+     * or set body_max, which is 1 MiB otherwise. */
+    void (*on_head)(void *ctx, struct http_exchange *x);
+    /* Request complete. Must lead to one http_reply(), now or later. */
+    void (*on_request)(void *ctx, struct http_exchange *x);
+    /* The body went beyond body_max, by its declared or actual size, as sent or inflated. Must
+     * answer at once; the connection is closed after it if the rest cannot cheaply be skipped. */
+    void (*on_too_large)(void *ctx, struct http_exchange *x);
+    /* The carrier itself must refuse (400, 414, 431, 408, 503 …): prints the body for `detail`
+     * into the reply. Also used for corrupt gzip (400). `x` has what was understood so far. */
+    void (*on_refused)(void *ctx, struct http_exchange *x, int status, const char *detail);
+    /* After the reply was handed to the socket: the access log. Once for each reply; `bytes` is of
+     * its body, 0 when the client had gone. Not for replies that come after the server's end. */
+    void (*on_done)(void *ctx, const struct http_exchange *x, int status, size_t bytes);
+};

@@ -1,0 +1,378 @@
+/* loop.c - one thread's event loop: time, replies from other threads, and its end. */
+#include "http/loop.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "http/connection.h"
+#include "http/listener.h"
+
+enum {
+    POOL_MAX = 128,             /* requests kept for reuse */
+    HEAD_MAX = 64 * 1024,       /* bytes of a reply's head */
+    LINGER_MS = 2000,           /* what a refused client gets to read its answer */
+    TICK_MIN_MS = 5,            /* how exactly the shortest timeouts are kept */
+    TICK_MAX_MS = 500,          /* and the longest */
+    BODY_MAX_DEFAULT = 1 << 20, /* where on_head does not say */
+    ID_PREFIX = 10,             /* random digits; the rest of a request's id counts */
+};
+
+static _Thread_local const struct http_loop *current;
+
+bool http_loop_is_mine(const struct http_loop *loop)
+{
+    return current == loop;
+}
+
+/* Requests */
+
+/* The digits behind the random ones count up in base62: unique, and nearly free. */
+static void next_request_id(struct http_loop *loop)
+{
+    for (size_t i = REQUEST_ID_LEN - 1; i >= ID_PREFIX; i--) {
+        char *digit = &loop->next_id[i];
+
+        if (*digit != 'z') {
+            if (*digit == '9')
+                *digit = 'A';
+            else if (*digit == 'Z')
+                *digit = 'a';
+            else
+                ++*digit;
+            return;
+        }
+        *digit = '0';
+    }
+}
+
+struct http_call *http_loop_new_call(struct http_loop *loop)
+{
+    struct http_call *call = loop->pool;
+
+    if (call != NULL) {
+        loop->pool = call->next;
+        loop->n_pool--;
+    } else {
+        call = NEW(struct http_call);
+        call->loop = loop;
+        arena_init(&call->arena);
+        http_body_init(&call->body);
+        buf_init(&call->fields, HEAD_MAX);
+    }
+    memcpy(call->request_id, loop->next_id, REQUEST_ID_LEN);
+    next_request_id(loop);
+    call->x = (struct http_exchange){
+        .arena = &call->arena,
+        .request_id = str_from(call->request_id, REQUEST_ID_LEN),
+        .body_max = BODY_MAX_DEFAULT,
+    };
+    return call;
+}
+
+static void destroy_call(struct http_call *call)
+{
+    arena_done(&call->arena);
+    http_body_done(&call->body);
+    buf_done(&call->fields);
+    free(call);
+}
+
+void http_loop_free_call(struct http_call *call)
+{
+    struct http_loop *loop = call->loop;
+
+    if (loop->n_pool >= POOL_MAX) {
+        destroy_call(call);
+        return;
+    }
+    arena_reset(&call->arena);
+    http_body_reset(&call->body);
+    buf_clear(&call->fields);
+    call->conn = NULL;
+    call->next = loop->pool;
+    loop->pool = call;
+    loop->n_pool++;
+}
+
+/* Lists of connections */
+
+void http_loop_leave(struct http_loop *loop, struct http_conn *c)
+{
+    struct http_conn_list *list = &loop->lists[c->state];
+
+    if (c->previous != NULL)
+        c->previous->next = c->next;
+    else
+        list->first = c->next;
+    if (c->next != NULL)
+        c->next->previous = c->previous;
+    else
+        list->last = c->previous;
+}
+
+void http_loop_add(struct http_loop *loop, struct http_conn *c, enum http_conn_state state)
+{
+    struct http_conn_list *list = &loop->lists[state];
+
+    c->state = state;
+    c->since_us = loop->now_us;
+    c->previous = list->last;
+    c->next = NULL;
+    if (list->last != NULL)
+        list->last->next = c;
+    else
+        list->first = c;
+    list->last = c;
+}
+
+void http_loop_enter(struct http_loop *loop, struct http_conn *c, enum http_conn_state state)
+{
+    http_loop_leave(loop, c);
+    http_loop_add(loop, c, state);
+}
+
+/* Time */
+
+static void expire(struct http_loop *loop, enum http_conn_state state, unsigned after_ms)
+{
+    int64_t before_us = loop->now_us - (int64_t)after_ms * USEC_PER_MSEC;
+    struct http_conn *c;
+
+    while ((c = loop->lists[state].first) != NULL && c->since_us <= before_us)
+        http_conn_expired(c);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct http_loop *loop = timer->data;
+    const struct http_limits *limits = loop->limits;
+
+    loop->now_us = clock_mono_us();
+    expire(loop, CONN_IDLE, limits->idle_ms);
+    expire(loop, CONN_HEAD, limits->header_ms);
+    expire(loop, CONN_BODY, limits->body_ms);
+    expire(loop, CONN_SKIP, limits->body_ms);
+    expire(loop, CONN_WRITE, limits->write_ms);
+    expire(loop, CONN_LINGER, LINGER_MS);
+}
+
+static unsigned tick_ms(const struct http_limits *limits)
+{
+    unsigned shortest = limits->header_ms;
+
+    if (limits->body_ms < shortest)
+        shortest = limits->body_ms;
+    if (limits->idle_ms < shortest)
+        shortest = limits->idle_ms;
+    if (limits->write_ms < shortest)
+        shortest = limits->write_ms;
+    shortest /= 4;
+    if (shortest < TICK_MIN_MS)
+        return TICK_MIN_MS;
+    return shortest > TICK_MAX_MS ? TICK_MAX_MS : shortest;
+}
+
+/* Stopping */
+
+/* No connection is left, so nothing can ask for anything any more. */
+static void end(struct http_loop *loop)
+{
+    struct http_call *call;
+
+    if (loop->ending)
+        return;
+    loop->ending = true;
+    (void)pthread_mutex_lock(&loop->mutex);
+    loop->closed = true;
+    call = loop->posted;
+    loop->posted = NULL;
+    (void)pthread_mutex_unlock(&loop->mutex);
+    while (call != NULL) {
+        struct http_call *next = call->next;
+
+        http_conn_reply_posted(call);
+        call = next;
+    }
+    uv_close((uv_handle_t *)&loop->wake, NULL);
+    uv_close((uv_handle_t *)&loop->tick, NULL);
+    uv_close((uv_handle_t *)&loop->deadline, NULL);
+}
+
+void http_loop_conn_gone(struct http_loop *loop)
+{
+    loop->n_conns--;
+    if (loop->draining && loop->n_conns == 0)
+        end(loop);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    struct http_loop *loop = timer->data;
+
+    loop->now_us = clock_mono_us();
+    for (int state = CONN_IDLE; state < CONN_CLOSING; state++) {
+        struct http_conn *c;
+
+        while ((c = loop->lists[state].first) != NULL) {
+            if (state == CONN_HEAD || state == CONN_BODY || state == CONN_BUSY ||
+                state == CONN_WRITE)
+                loop->n_cut++;
+            http_conn_close(c);
+        }
+    }
+}
+
+static void begin_drain(struct http_loop *loop, unsigned deadline_ms)
+{
+    struct http_conn *c, *next;
+
+    loop->draining = true;
+    http_listener_end(loop);
+    for (c = loop->lists[CONN_IDLE].first; c != NULL; c = next) {
+        next = c->next;
+        http_conn_drain(c);
+    }
+    if (loop->n_conns == 0)
+        end(loop);
+    else
+        (void)uv_timer_start(&loop->deadline, on_deadline, deadline_ms, 0);
+}
+
+void http_loop_stop(struct http_loop *loop, unsigned deadline_ms)
+{
+    (void)pthread_mutex_lock(&loop->mutex);
+    loop->stop_asked = true;
+    loop->stop_deadline_ms = deadline_ms;
+    if (!loop->closed)
+        (void)uv_async_send(&loop->wake);
+    (void)pthread_mutex_unlock(&loop->mutex);
+}
+
+/* Replies from other threads */
+
+void http_loop_post(struct http_call *call)
+{
+    struct http_loop *loop = call->loop;
+    bool closed, first;
+
+    (void)pthread_mutex_lock(&loop->mutex);
+    closed = loop->closed;
+    first = loop->posted == NULL;
+    if (!closed) {
+        call->next = loop->posted;
+        loop->posted = call;
+        if (first) /* under the lock, since the handle goes when the loop is closed */
+            (void)uv_async_send(&loop->wake);
+    }
+    (void)pthread_mutex_unlock(&loop->mutex);
+    if (closed) {
+        free(call->reply.body_take);
+        destroy_call(call);
+    }
+}
+
+static struct http_call *oldest_first(struct http_call *call)
+{
+    struct http_call *reversed = NULL;
+
+    while (call != NULL) {
+        struct http_call *next = call->next;
+
+        call->next = reversed;
+        reversed = call;
+        call = next;
+    }
+    return reversed;
+}
+
+static void on_wake(uv_async_t *async)
+{
+    struct http_loop *loop = async->data;
+    struct http_call *call;
+    unsigned deadline_ms;
+    bool stop;
+
+    loop->now_us = clock_mono_us();
+    (void)pthread_mutex_lock(&loop->mutex);
+    call = loop->posted;
+    loop->posted = NULL;
+    stop = loop->stop_asked;
+    deadline_ms = loop->stop_deadline_ms;
+    (void)pthread_mutex_unlock(&loop->mutex);
+    for (call = oldest_first(call); call != NULL;) {
+        struct http_call *next = call->next;
+
+        http_conn_reply_posted(call);
+        call = next;
+    }
+    if (stop && !loop->draining)
+        begin_drain(loop, deadline_ms);
+}
+
+/* Life */
+
+int http_loop_init(struct http_loop *loop, const struct http_app *app,
+                   struct http_admission *admission, struct error *err)
+{
+    int r;
+
+    *loop = (struct http_loop){ .app = app, .admission = admission, .limits = &admission->limits };
+    buf_init(&loop->out, HEAD_MAX);
+    digest_random_base62(loop->next_id, ID_PREFIX);
+    memset(loop->next_id + ID_PREFIX, '0', REQUEST_ID_LEN - ID_PREFIX);
+    r = uv_loop_init(&loop->uv);
+    if (r != 0)
+        return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(r));
+    (void)pthread_mutex_init(&loop->mutex, NULL);
+    loop->read_buffer = mem_new(READ_BUFFER);
+    loop->now_us = clock_mono_us();
+    if (uv_async_init(&loop->uv, &loop->wake, on_wake) != 0 ||
+        uv_timer_init(&loop->uv, &loop->tick) != 0 ||
+        uv_timer_init(&loop->uv, &loop->deadline) != 0)
+        err_die("libuv: cannot make handles");
+    loop->wake.data = loop->tick.data = loop->deadline.data = loop;
+    (void)uv_timer_start(&loop->tick, on_tick, tick_ms(loop->limits), tick_ms(loop->limits));
+    return 0;
+}
+
+void http_loop_run(void *ctx)
+{
+    struct http_loop *loop = ctx;
+    sigset_t all;
+
+    /* Signals are for the main thread; SIGPIPE, which libuv's writes can raise, is for nobody. */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
+    current = loop;
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void http_loop_done(struct http_loop *loop)
+{
+    struct http_call *call;
+
+    if (!loop->ending) { /* it never ran */
+        uv_walk(&loop->uv, close_handle, NULL);
+        (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    }
+    if (uv_loop_close(&loop->uv) != 0)
+        err_die("http: a loop ended with open handles");
+    while ((call = loop->pool) != NULL) {
+        loop->pool = call->next;
+        destroy_call(call);
+    }
+    buf_done(&loop->out);
+    free(loop->read_buffer);
+    (void)pthread_mutex_destroy(&loop->mutex);
+}

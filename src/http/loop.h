@@ -1,0 +1,124 @@
+/* loop.h - one thread's event loop and what it owns: connections, requests, time.
+ *
+ * Everything in a loop is touched by its own thread alone, but for `mutex` and
+ * what it guards: the replies that other threads hand in, and the order to
+ * stop. A request that the application keeps outlives its connection; the loop
+ * outlives both, until http_server_free().
+ *
+ * Layer: http.
+ */
+#pragma once
+#include <pthread.h>
+#include <uv.h>
+
+#include "http/admission.h"
+#include "http/body.h"
+#include "http/parser.h"
+#include "http/response.h"
+#include "http/server.h"
+
+enum { READ_BUFFER = 64 * 1024, REQUEST_ID_LEN = 18, ADDRESS_TEXT_MAX = 56 };
+
+/* What a connection is about; each state is also a list, ordered by when the connection entered
+ * it, so that the timer need only look at the front. connection.c has the rules. */
+enum http_conn_state {
+    CONN_IDLE,   /* between requests */
+    CONN_HEAD,   /* some bytes of a head have come */
+    CONN_BODY,   /* head complete and not answered, body coming */
+    CONN_SKIP,   /* answered early; the rest of the body is read and dropped */
+    CONN_BUSY,   /* the application has the request */
+    CONN_WRITE,  /* the reply is queued */
+    CONN_LINGER, /* answered, our side is closed; reading on so that the client gets the answer */
+    CONN_CLOSING,
+};
+enum { CONN_STATES = CONN_CLOSING + 1 };
+
+struct http_conn;
+
+/* A request on its way through the application. */
+struct http_call {
+    struct http_exchange x;
+    struct http_loop *loop;
+    struct http_conn *conn; /* NULL once the client has gone */
+    struct http_call *next; /* in the pool, or among the replies handed in */
+    struct arena arena;
+    struct http_body body;
+    struct http_reply reply; /* once handed in or queued */
+    struct buf fields;       /* its own header lines, printed, once handed in */
+    uv_write_t write;
+    char request_id[REQUEST_ID_LEN];
+    char peer_address[ADDRESS_TEXT_MAX]; /* its own, since the connection may go first */
+};
+
+struct http_conn_list {
+    struct http_conn *first, *last;
+};
+
+union http_handle {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+};
+
+struct http_loop {
+    uv_loop_t uv;
+    struct http_admission *admission;
+    const struct http_limits *limits;
+    const struct http_app *app;
+    uv_thread_t thread;
+    bool started;
+    union http_handle tcp_listener, unix_listener;
+    bool has_tcp, has_unix;
+    uv_async_t wake;
+    uv_timer_t tick, deadline;
+    int64_t now_us; /* of the current callback */
+    struct http_conn_list lists[CONN_STATES];
+    unsigned n_conns;
+    unsigned n_over; /* connections beyond the limits, being told so */
+    struct http_call *pool;
+    unsigned n_pool;
+    struct buf out; /* the head of the reply being printed */
+    struct http_date date;
+    char next_id[REQUEST_ID_LEN];
+    bool draining, ending;
+    unsigned n_cut; /* connections that the deadline ended */
+    char *read_buffer;
+
+    pthread_mutex_t mutex; /* guards the rest */
+    struct http_call *posted;
+    bool closed;
+    bool stop_asked;
+    unsigned stop_deadline_ms;
+};
+
+/* Ready to run, without listeners. */
+int http_loop_init(struct http_loop *loop, const struct http_app *app,
+                   struct http_admission *admission, struct error *err) MUST_CHECK;
+
+/* The thread, given its loop: returns once the loop was stopped and its last connection is gone. */
+void http_loop_run(void *ctx);
+
+/* Frees what http_loop_init() made; for a loop that never ran or has ended. */
+void http_loop_done(struct http_loop *loop);
+
+/* Any thread. */
+void http_loop_stop(struct http_loop *loop, unsigned deadline_ms);
+
+/* The reply stands in `call`. Any thread but the loop's own; the call is no longer the caller's. */
+void http_loop_post(struct http_call *call);
+
+/* Is the caller the thread of this loop? */
+bool http_loop_is_mine(const struct http_loop *loop);
+
+/* A fresh request with its own id, from the pool when there is one. */
+struct http_call *http_loop_new_call(struct http_loop *loop);
+void http_loop_free_call(struct http_call *call);
+
+/* Puts a connection at the end of a state's list and notes the time; enter() moves it there. */
+void http_loop_add(struct http_loop *loop, struct http_conn *c, enum http_conn_state state);
+void http_loop_enter(struct http_loop *loop, struct http_conn *c, enum http_conn_state state);
+void http_loop_leave(struct http_loop *loop, struct http_conn *c);
+
+/* Called when a connection has ended: a stopped loop ends with its last. */
+void http_loop_conn_gone(struct http_loop *loop);

@@ -1,0 +1,405 @@
+/* parser.c - framing: what is one request, and which bytes are its body.
+ *
+ * 1. head.c has read the request line and found every line's CRLF; llhttp gets
+ *    a request line of ours instead, so that it neither guesses at methods nor
+ *    turns to other protocols, and then the header lines in one piece.
+ * 2. A body has Content-Length or is chunked, never both; nothing else frames
+ *    a request. llhttp takes chunks apart; a length is counted here.
+ * 3. Nothing is fed past the end of a message: what follows belongs to the
+ *    next one, which begins with a fresh parser.
+ */
+#include "http/parser.h"
+
+enum {
+    EXTENSION_MAX = 256, /* bytes of chunk extensions in a request */
+    GAP_MAX = 4096,      /* of framing between bytes of a body: sizes, extensions, trailers */
+    GATHER_STEP = 4096,  /* how much input is looked at at a time when a head comes in pieces */
+    GATHER_FIRST = 1024, /* what a head that comes in pieces begins with */
+};
+
+static struct http_parser *parser_of(llhttp_t *llhttp)
+{
+    return llhttp->data;
+}
+
+enum http_parse http_parser_refuse(struct http_parser *p, int status, const char *detail)
+{
+    p->stage = STAGE_OVER;
+    p->status = status;
+    p->detail = detail;
+    return PARSE_REFUSED;
+}
+
+/* llhttp's callbacks. Those for header lines also run for trailers, which are dropped. */
+
+/* A span may be told in several pieces, which then follow one another. */
+static void extend(struct str *span, const char *at, size_t len)
+{
+    if (str_is_null(*span))
+        span->data = at;
+    span->len = (size_t)(at + len - span->data);
+}
+
+static int on_field(llhttp_t *llhttp, const char *at, size_t len)
+{
+    struct http_parser *p = parser_of(llhttp);
+
+    if (p->stage == STAGE_HEAD)
+        extend(&p->fields[p->x->request.n_headers].name, at, len);
+    return 0;
+}
+
+static int on_value(llhttp_t *llhttp, const char *at, size_t len)
+{
+    struct http_parser *p = parser_of(llhttp);
+
+    if (p->stage == STAGE_HEAD)
+        extend(&p->fields[p->x->request.n_headers].value, at, len);
+    return 0;
+}
+
+static int on_value_complete(llhttp_t *llhttp)
+{
+    struct http_parser *p = parser_of(llhttp);
+    struct http_header *field;
+    char *name;
+
+    if (p->stage != STAGE_HEAD)
+        return 0;
+    field = &p->fields[p->x->request.n_headers++];
+    field->value = str_is_null(field->value) ? STR_LIT("") : str_trim(field->value);
+    name = p->head.bytes + (field->name.data - p->head.bytes);
+    for (size_t i = 0; i < field->name.len; i++) {
+        if (name[i] >= 'A' && name[i] <= 'Z')
+            name[i] = (char)(name[i] | 0x20);
+    }
+    return 0;
+}
+
+/* The framing bytes before `at` close a gap; what they add up to is bounded. */
+static bool gap_is_bounded(struct http_parser *p, const char *at)
+{
+    p->gap += (size_t)(at - p->gap_from);
+    p->gap_from = at;
+    return p->gap <= GAP_MAX;
+}
+
+static int on_body(llhttp_t *llhttp, const char *at, size_t len)
+{
+    struct http_parser *p = parser_of(llhttp);
+
+    if (!gap_is_bounded(p, at)) {
+        p->verdict = BODY_CORRUPT;
+        return -1;
+    }
+    p->gap = 0;
+    p->gap_from = at + len;
+    p->verdict = http_body_add(p->body, str_from(at, len), p->x->body_max);
+    return p->verdict == BODY_FINE ? 0 : -1;
+}
+
+static int on_extension(llhttp_t *llhttp, const char *at, size_t len)
+{
+    struct http_parser *p = parser_of(llhttp);
+
+    (void)at;
+    p->extension_bytes += (unsigned)(len <= EXTENSION_MAX ? len : EXTENSION_MAX + 1);
+    return p->extension_bytes <= EXTENSION_MAX ? 0 : -1;
+}
+
+static int on_message_complete(llhttp_t *llhttp)
+{
+    parser_of(llhttp)->message_complete = true;
+    return HPE_PAUSED;
+}
+
+static const llhttp_settings_t settings = {
+    .on_header_field = on_field,
+    .on_header_value = on_value,
+    .on_header_value_complete = on_value_complete,
+    .on_body = on_body,
+    .on_chunk_extension_name = on_extension,
+    .on_chunk_extension_value = on_extension,
+    .on_message_complete = on_message_complete,
+};
+
+void http_parser_begin(struct http_parser *p, const struct http_limits *limits,
+                       struct http_exchange *x, struct http_body *body)
+{
+    *p = (struct http_parser){ .limits = limits, .x = x, .body = body };
+    x->request = (struct http_request){
+        .method = METHOD_OTHER,
+        .method_name = STR_LIT(""),
+        .path = STR_LIT(""),
+        .body = STR_LIT(""),
+        .peer = x->request.peer,
+        .peer_address = x->request.peer_address,
+        .began_us = x->request.began_us,
+    };
+}
+
+/* Header lines that decide framing, each found at most once. */
+struct framing {
+    struct str host, length, transfer, expect, coding;
+    bool repeated;        /* one that must stand alone came twice */
+    bool repeated_coding; /* several codings, one upon the other: not ours to undo */
+};
+
+static void note(struct str *slot, struct str value, bool *repeated)
+{
+    if (!str_is_null(*slot))
+        *repeated = true;
+    *slot = value;
+}
+
+static struct framing find_framing(const struct http_request *request)
+{
+    struct framing f = { 0 };
+
+    for (size_t i = 0; i < request->n_headers; i++) {
+        struct str name = request->headers[i].name;
+        struct str value = request->headers[i].value;
+
+        if (str_eq(name, STR_LIT("host")))
+            note(&f.host, value, &f.repeated);
+        else if (str_eq(name, STR_LIT("content-length")))
+            note(&f.length, value, &f.repeated);
+        else if (str_eq(name, STR_LIT("transfer-encoding")))
+            note(&f.transfer, value, &f.repeated);
+        else if (str_eq(name, STR_LIT("expect")))
+            note(&f.expect, value, &f.repeated);
+        else if (str_eq(name, STR_LIT("content-encoding")))
+            note(&f.coding, value, &f.repeated_coding);
+    }
+    return f;
+}
+
+static bool host_is_clean(struct str host)
+{
+    for (size_t i = 0; i < host.len; i++) {
+        unsigned char c = (unsigned char)host.data[i];
+
+        if (c <= ' ' || c >= 0x7f || strchr(",/@\\?#\"<>", c) != NULL)
+            return false;
+    }
+    return true;
+}
+
+static enum http_coding coding_of(const struct framing *f)
+{
+    if (f->repeated_coding)
+        return CODING_OTHER;
+    if (f->coding.len == 0 || str_eq_nocase(f->coding, STR_LIT("identity")))
+        return CODING_IDENTITY;
+    if (str_eq_nocase(f->coding, STR_LIT("gzip")) || str_eq_nocase(f->coding, STR_LIT("x-gzip")))
+        return CODING_GZIP;
+    return CODING_OTHER;
+}
+
+/* NULL, or why these header lines do not frame a request unmistakably. */
+static const char *framing_problem(const struct http_parser *p, const struct framing *f)
+{
+    if (f->repeated)
+        return "Host, Content-Length, Transfer-Encoding and Expect must not be repeated";
+    if (str_is_null(f->host) && !p->version_10)
+        return "HTTP/1.1 needs a Host header";
+    if (!host_is_clean(f->host))
+        return "The Host header is not well formed";
+    if (str_is_null(f->transfer))
+        return NULL;
+    if (p->version_10)
+        return "HTTP/1.0 has no Transfer-Encoding";
+    if (!str_is_null(f->length))
+        return "Content-Length and Transfer-Encoding exclude each other";
+    if (!str_eq(f->transfer, STR_LIT("chunked")))
+        return "The only Transfer-Encoding is chunked";
+    return NULL;
+}
+
+/* The head is complete and llhttp has found it good. */
+static enum http_parse conclude_head(struct http_parser *p)
+{
+    struct http_request *request = &p->x->request;
+    struct framing f = find_framing(request);
+    const char *problem = framing_problem(p, &f);
+
+    if (problem != NULL)
+        return http_parser_refuse(p, 400, problem);
+    p->chunked = !str_is_null(f.transfer);
+    p->keep_alive = llhttp_should_keep_alive(&p->llhttp) != 0;
+    request->has_length = !str_is_null(f.length);
+    request->length = request->has_length ? p->llhttp.content_length : 0;
+    request->has_body = p->chunked || request->length > 0;
+    request->coding = coding_of(&f);
+    p->unread = request->length;
+    if (!str_is_null(f.expect)) {
+        if (!str_eq_nocase(f.expect, STR_LIT("100-continue")))
+            return http_parser_refuse(p, 417,
+                                      "The only expectation that can be met is "
+                                      "100-continue");
+        p->expects_continue = request->has_body && !p->version_10;
+    }
+    if (request->has_body)
+        http_body_begin(p->body, request->coding);
+    p->stage = STAGE_BODY;
+    return PARSE_HEAD;
+}
+
+/* head.bytes holds the whole head, of `end` bytes. */
+static enum http_parse parse_head(struct http_parser *p, size_t end)
+{
+    static const char line_10[] = "POST / HTTP/1.0\r\n", line_11[] = "POST / HTTP/1.1\r\n";
+    size_t at = p->head.fields_at;
+    llhttp_errno_t r;
+
+    http_head_fill(p, p->head.bytes);
+    p->fields = ARENA_ARRAY(p->x->arena, struct http_header, p->head.n_fields + 1);
+    p->x->request.headers = p->fields;
+    llhttp_init(&p->llhttp, HTTP_REQUEST, &settings);
+    p->llhttp.data = p;
+    (void)llhttp_execute(&p->llhttp, p->version_10 ? line_10 : line_11, sizeof(line_11) - 1);
+    r = llhttp_execute(&p->llhttp, p->head.bytes + at, end - at);
+    if (r != HPE_OK && !p->message_complete) {
+        p->x->request.n_headers = 0;
+        return http_parser_refuse(p, 400, "The header lines are not well formed");
+    }
+    return conclude_head(p);
+}
+
+/* Makes head.bytes hold `len` bytes more. */
+static void gather(struct http_parser *p, const char *bytes, size_t len)
+{
+    struct http_head *head = &p->head;
+
+    if (len > head->capacity - head->len) {
+        size_t capacity = head->capacity == 0 ? GATHER_FIRST : head->capacity * 2;
+
+        if (capacity < head->len + len)
+            capacity = head->len + len;
+        head->bytes = arena_resize(p->x->arena, head->bytes, head->capacity, capacity);
+        head->capacity = capacity;
+    }
+    memcpy(head->bytes + head->len, bytes, len);
+    head->len += len;
+}
+
+/* Refused after the request line: it is kept, for the log. */
+static enum http_parse refused_head(struct http_parser *p, const char *bytes)
+{
+    if (p->head.fields_at != 0)
+        http_head_fill(p, arena_copy(p->x->arena, str_from(bytes, p->head.fields_at)).data);
+    return PARSE_REFUSED;
+}
+
+static void consume(struct str *input, size_t n)
+{
+    if (n == 0) /* there may be no input at all */
+        return;
+    input->data += n;
+    input->len -= n;
+}
+
+static enum http_parse feed_head(struct http_parser *p, struct str *input)
+{
+    while (input->len > 0) {
+        size_t before = p->head.len, end = 0;
+        struct str seen = *input; /* the common case: all of the head in one piece */
+        enum http_parse r;
+
+        if (before > 0) {
+            gather(p, input->data, input->len < GATHER_STEP ? input->len : GATHER_STEP);
+            seen = str_from(p->head.bytes, p->head.len);
+        }
+        r = http_head_scan(p, seen.data, seen.len, &end);
+        if (r == PARSE_REFUSED)
+            return refused_head(p, seen.data);
+        if (before == 0)
+            gather(p, seen.data, r == PARSE_HEAD ? end : seen.len);
+        if (r == PARSE_HEAD) {
+            consume(input, end - before);
+            return parse_head(p, end);
+        }
+        consume(input, p->head.len - before);
+    }
+    return PARSE_MORE;
+}
+
+static enum http_parse body_refused(struct http_parser *p, enum http_body_verdict verdict)
+{
+    p->stage = STAGE_OVER;
+    if (verdict == BODY_TOO_LARGE)
+        return PARSE_TOO_LARGE;
+    return http_parser_refuse(p, 400, "The body is not valid gzip");
+}
+
+static enum http_parse complete(struct http_parser *p)
+{
+    p->stage = STAGE_OVER;
+    if (p->discard)
+        return PARSE_COMPLETE;
+    if (p->x->request.has_body && http_body_end(p->body) != BODY_FINE)
+        return body_refused(p, BODY_CORRUPT);
+    p->x->request.body = buf_str(&p->body->bytes);
+    return PARSE_COMPLETE;
+}
+
+static enum http_parse feed_counted(struct http_parser *p, struct str *input)
+{
+    size_t n = p->unread < input->len ? (size_t)p->unread : input->len;
+
+    if (!p->discard) {
+        enum http_body_verdict verdict = BODY_TOO_LARGE;
+
+        if (p->x->request.length <= p->x->body_max)
+            verdict = http_body_add(p->body, str_from(input->data, n), p->x->body_max);
+        if (verdict != BODY_FINE)
+            return body_refused(p, verdict);
+    }
+    consume(input, n);
+    p->unread -= n;
+    return p->unread == 0 ? complete(p) : PARSE_MORE;
+}
+
+static enum http_parse feed_chunked(struct http_parser *p, struct str *input)
+{
+    static const char bad_chunks[] = "The chunks of the body are not well formed";
+    const char *end = input->data + input->len;
+    llhttp_errno_t r;
+
+    if (input->len == 0)
+        return PARSE_MORE;
+    p->gap_from = input->data;
+    p->verdict = BODY_FINE;
+    r = llhttp_execute(&p->llhttp, input->data, input->len);
+    if (p->verdict == BODY_TOO_LARGE || (p->verdict == BODY_CORRUPT && p->gap <= GAP_MAX))
+        return body_refused(p, p->verdict);
+    if (r == HPE_PAUSED && p->message_complete)
+        end = llhttp_get_error_pos(&p->llhttp);
+    else if (r != HPE_OK)
+        return http_parser_refuse(p, 400, bad_chunks);
+    if (!gap_is_bounded(p, end))
+        return http_parser_refuse(p, 400, bad_chunks);
+    consume(input, (size_t)(end - input->data));
+    return p->message_complete ? complete(p) : PARSE_MORE;
+}
+
+enum http_parse http_parser_feed(struct http_parser *p, struct str *input)
+{
+    switch (p->stage) {
+    case STAGE_HEAD:
+        return feed_head(p, input);
+    case STAGE_BODY:
+        return p->chunked ? feed_chunked(p, input) : feed_counted(p, input);
+    case STAGE_OVER:
+        break;
+    }
+    return PARSE_MORE;
+}
+
+void http_parser_discard(struct http_parser *p)
+{
+    p->discard = true;
+    p->stage = STAGE_BODY;
+    p->x = NULL;
+    p->body = NULL;
+}

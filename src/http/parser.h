@@ -1,0 +1,76 @@
+/* parser.h - bytes to requests, one at a time, without a socket.
+ *
+ * The head is gathered whole before it is parsed and every limit is held
+ * against byte positions, so the outcome does not depend on how the bytes
+ * were split on their way.
+ *
+ * Layer: http. One thread at a time. Borrows the exchange and the body it was
+ * begun with until the next http_parser_begin() or http_parser_discard().
+ */
+#pragma once
+#include <llhttp.h>
+
+#include "http/body.h"
+#include "http/exchange.h"
+#include "http/server.h"
+
+enum http_parse {
+    PARSE_MORE,      /* all input is consumed and the request goes on */
+    PARSE_HEAD,      /* the request is filled in but for its body; feed on, even without input */
+    PARSE_COMPLETE,  /* the request is whole; what is left of the input belongs to the next */
+    PARSE_TOO_LARGE, /* the body goes beyond the exchange's body_max */
+    PARSE_REFUSED,   /* `status` and `detail` say why; nothing after it can be trusted */
+};
+
+enum http_parser_stage { STAGE_HEAD, STAGE_BODY, STAGE_OVER };
+
+/* Where the gathering of a head stands; offsets count from its first byte. */
+struct http_head {
+    char *bytes; /* in the arena; NULL while all that came lies in the input */
+    size_t len, capacity;
+    size_t scanned;      /* every '\n' before it has been looked at */
+    size_t line_at;      /* where the current line begins */
+    size_t request_line; /* where the request line begins: 2 when an empty line came first */
+    size_t fields_at;    /* where the header lines begin; 0 before */
+    unsigned n_fields;
+};
+
+struct http_parser {
+    llhttp_t llhttp;
+    const struct http_limits *limits;
+    struct http_exchange *x;
+    struct http_body *body;
+    struct http_head head;
+    struct http_header *fields; /* x->request.headers while they are being filled */
+    enum http_parser_stage stage;
+    enum http_body_verdict verdict; /* why a chunk was not taken */
+    uint64_t unread;                /* of a body with Content-Length */
+    size_t gap;                     /* bytes of chunked framing since the last byte of body */
+    const char *gap_from;           /* in the input being fed: where the gap goes on */
+    unsigned extension_bytes;
+    bool version_10, chunked, keep_alive, expects_continue;
+    bool message_complete, discard;
+    int status; /* when refused */
+    const char *detail;
+};
+
+/* Before the first byte of each request. `limits` is borrowed for as long as the parser. */
+void http_parser_begin(struct http_parser *p, const struct http_limits *limits,
+                       struct http_exchange *x, struct http_body *body);
+
+/* Takes from the front of `*input` what belongs to the current request. */
+enum http_parse http_parser_feed(struct http_parser *p, struct str *input);
+
+/* The rest of the body is not wanted: feed goes on to its end, touching the exchange no more. */
+void http_parser_discard(struct http_parser *p);
+
+/* Head and request line, for parser.c: finds the end of the head in bytes [0, len) and fills in
+ * method and target. Returns PARSE_MORE, PARSE_HEAD (*ret_end is its length) or PARSE_REFUSED. */
+enum http_parse http_head_scan(struct http_parser *p, const char *bytes, size_t len,
+                               size_t *ret_end);
+
+/* Method, target and version of the request line that http_head_scan() has found good, as spans
+ * of `bytes`. */
+void http_head_fill(struct http_parser *p, const char *bytes);
+
+enum http_parse http_parser_refuse(struct http_parser *p, int status, const char *detail);

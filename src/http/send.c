@@ -1,0 +1,232 @@
+/* send.c - one client's connection: how replies leave it.
+ *
+ * The common reply leaves in the call that gives it: one head printed into the
+ * loop's buffer, one writev. What the socket does not take is queued, one reply
+ * at most for each connection, and times out when the client takes nothing.
+ */
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "http/connection.h"
+
+enum {
+    SKIP_MAX = 64 * 1024,    /* of an unwanted body that is read to keep the connection */
+    LINGER_MAX = 256 * 1024, /* bytes drained at most before closing */
+};
+
+void http_conn_linger(struct http_conn *c)
+{
+    uv_os_fd_t fd;
+
+    http_conn_drop_stash(c);
+    if (c->eof || uv_fileno(&c->h.handle, &fd) != 0 || shutdown(fd, SHUT_WR) != 0) {
+        http_conn_close(c);
+        return;
+    }
+    c->linger_left = LINGER_MAX;
+    http_loop_enter(c->loop, c, CONN_LINGER);
+}
+
+/* Closing with unread input resets the connection, which can take the answer from the client. */
+static void close_cleanly(struct http_conn *c)
+{
+    char byte;
+    uv_os_fd_t fd;
+
+    if (http_conn_has_leftover(c) ||
+        (uv_fileno(&c->h.handle, &fd) == 0 && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0))
+        http_conn_linger(c);
+    else
+        http_conn_close(c);
+}
+
+/* Where the connection goes once this reply is out. */
+static enum http_conn_state after_reply(const struct http_conn *c)
+{
+    const struct http_parser *p = &c->parser;
+    bool leftover = http_conn_has_leftover(c);
+    bool keep = p->keep_alive && (!c->loop->draining || leftover);
+
+    if (c->refused)
+        return CONN_LINGER;
+    if (c->state == CONN_BUSY)
+        return keep ? CONN_IDLE : CONN_CLOSING;
+    /* Part of the body is still to come. A client that waits for 100 may send it or leave it. */
+    if (p->chunked || p->unread > SKIP_MAX || (p->expects_continue && !leftover))
+        return CONN_LINGER;
+    if (keep)
+        return CONN_SKIP;
+    return p->unread == 0 ? CONN_CLOSING : CONN_LINGER;
+}
+
+/* The reply is out, or lost: tells the application and forgets the request. */
+static void forget_call(struct http_call *call, int status, size_t bytes)
+{
+    const struct http_app *app = call->loop->app;
+
+    if (call->conn != NULL)
+        call->conn->call = NULL;
+    app->on_done(app->ctx, &call->x, status, bytes);
+    http_loop_free_call(call);
+}
+
+static void sent(struct http_conn *c)
+{
+    switch (c->after) {
+    case CONN_IDLE:
+        http_loop_enter(c->loop, c, CONN_IDLE);
+        break;
+    case CONN_SKIP:
+        http_parser_discard(&c->parser);
+        http_loop_enter(c->loop, c, CONN_SKIP);
+        break;
+    case CONN_LINGER:
+        http_conn_linger(c);
+        break;
+    default:
+        close_cleanly(c);
+        break;
+    }
+    if (!c->pumping)
+        http_conn_resume(c);
+}
+
+static void free_taken(const struct http_reply *reply)
+{
+    free(reply->body_take);
+}
+
+static void written(uv_write_t *write, int status)
+{
+    struct http_call *call = write->data;
+    struct http_conn *c = call->conn;
+
+    c->loop->now_us = clock_mono_us();
+    free_taken(&call->reply);
+    forget_call(call, call->reply.status, status == 0 ? call->reply.body.len : 0);
+    if (status != 0)
+        http_conn_close(c);
+    else
+        sent(c);
+}
+
+/* libuv predates const but only reads what is written. */
+static uv_buf_t buf_of(struct str s)
+{
+    union {
+        const char *read_only;
+        char *base;
+    } bytes = { .read_only = s.data };
+
+    return uv_buf_init(bytes.base, (unsigned)s.len);
+}
+
+/* Queues what is left after the first `n` bytes of head and body. */
+static void queue_rest(struct http_call *call, const struct http_reply *reply, size_t n)
+{
+    struct http_conn *c = call->conn;
+    struct str head = buf_str(&call->loop->out), body = reply->body;
+    size_t of_head = n < head.len ? n : head.len;
+    uv_buf_t bufs[2];
+
+    bufs[0] = buf_of(arena_copy(call->x.arena, str_from(head.data + of_head, head.len - of_head)));
+    bufs[1] = buf_of(str_from(body.data + (n - of_head), body.len - (n - of_head)));
+    call->reply = *reply;
+    call->write.data = call;
+    http_loop_enter(c->loop, c, CONN_WRITE);
+    if (uv_write(&call->write, &c->h.stream, bufs, 2, written) != 0) {
+        free_taken(reply);
+        forget_call(call, call->reply.status, 0);
+        http_conn_close(c);
+        return;
+    }
+    c->write_left = uv_stream_get_write_queue_size(&c->h.stream);
+}
+
+static void print_head(struct http_call *call, const struct http_reply *reply, struct str fields)
+{
+    struct http_conn *c = call->conn;
+    struct buf *out = &call->loop->out;
+    struct http_reply_frame frame = { .request_id = call->x.request_id };
+
+    frame.close = c->after == CONN_LINGER || c->after == CONN_CLOSING;
+    frame.keep_alive = c->parser.version_10;
+    buf_clear(out);
+    http_response_head(out, &call->loop->date, reply, &frame);
+    if (str_is_null(fields))
+        http_response_fields(out, reply->headers, reply->n_headers);
+    else
+        buf_add(out, fields);
+    buf_add(out, STR_LIT("\r\n"));
+}
+
+static void send_reply(struct http_call *call, const struct http_reply *reply, struct str fields)
+{
+    struct http_conn *c = call->conn;
+    struct http_reply shown = *reply;
+    struct str head;
+    uv_buf_t bufs[2];
+    size_t total;
+    int n;
+
+    c->after = after_reply(c);
+    print_head(call, &shown, fields);
+    if (call->loop->out.overflown || call->fields.overflown) {
+        shown = (struct http_reply){ .status = 500, .body_take = reply->body_take };
+        print_head(call, &shown, STR_LIT(""));
+    }
+    head = buf_str(&call->loop->out);
+    if (call->x.request.method == METHOD_HEAD || !http_status_has_body(shown.status))
+        shown.body = STR_LIT("");
+    total = head.len + shown.body.len;
+    bufs[0] = buf_of(head);
+    bufs[1] = buf_of(shown.body);
+    n = uv_try_write(&c->h.stream, bufs, shown.body.len > 0 ? 2 : 1);
+    if (n == UV_EAGAIN)
+        n = 0;
+    if (n >= 0 && (size_t)n < total) {
+        queue_rest(call, &shown, (size_t)n);
+        return;
+    }
+    free_taken(&shown);
+    forget_call(call, shown.status, n < 0 ? 0 : shown.body.len);
+    if (n < 0)
+        http_conn_close(c);
+    else
+        sent(c);
+}
+
+/* The client has gone: nobody is there to read it. */
+static void drop_reply(struct http_call *call, const struct http_reply *reply)
+{
+    free_taken(reply);
+    forget_call(call, reply->status, 0);
+}
+
+void http_conn_reply_posted(struct http_call *call)
+{
+    struct http_reply reply = call->reply;
+
+    if (call->conn == NULL)
+        drop_reply(call, &reply);
+    else
+        send_reply(call, &reply, buf_str(&call->fields));
+}
+
+static void carry(struct http_exchange *x, const struct http_reply *reply)
+{
+    struct http_call *call = CONTAINER_OF(x, struct http_call, x);
+
+    if (!http_loop_is_mine(call->loop)) {
+        call->reply = *reply;
+        http_response_fields(&call->fields, reply->headers, reply->n_headers);
+        http_loop_post(call);
+    } else if (call->conn == NULL) {
+        drop_reply(call, reply);
+    } else {
+        send_reply(call, reply, STR_NULL);
+    }
+}
+
+const struct http_carrier http_conn_carrier = { .reply = carry };

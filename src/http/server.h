@@ -1,0 +1,55 @@
+/* server.h - HTTP/1.1 over libuv and llhttp: loops, listeners, limits.
+ *
+ * N loop threads, each with its own TCP listener (SO_REUSEPORT), its own
+ * connections and nothing shared; loop 0 also listens on a unix socket when
+ * asked to. Knows no route and no tenant: everything that is a complete,
+ * well-framed request goes to the application (exchange.h).
+ *
+ * Layer: http. May use: base.
+ */
+#pragma once
+#include "base/err.h"
+#include "http/exchange.h"
+
+struct http_server;
+
+struct http_limits {
+    size_t target_max;      /* bytes of the request target; beyond it 414 */
+    size_t header_max;      /* bytes of all header lines; beyond it 431 */
+    unsigned header_fields; /* number of header lines; beyond it 431 */
+    unsigned header_ms;     /* from the first byte to the end of the head; beyond it 408, close */
+    unsigned body_ms;       /* without progress of the body, or below 1 KiB/s; then 408, close */
+    unsigned idle_ms;       /* between requests; then closed without a word */
+    unsigned write_ms;      /* a reader that takes nothing for so long is dropped */
+    unsigned connections;   /* in all; beyond it 503 and close */
+    unsigned per_address;   /* from one address (of IPv6, one /64), 0: no bound */
+};
+
+extern const struct http_limits http_default_limits;
+
+struct http_options {
+    const char *host;      /* numeric address, "127.0.0.1", "::1", "0.0.0.0" */
+    unsigned port;         /* 0: any free one; see http_server_port() */
+    const char *unix_path; /* NULL: none. Made with mode 0600; a stale file is replaced */
+    unsigned loops;        /* threads, at least 1 */
+    struct http_limits limits;
+};
+
+/* Binds and starts the loops; on return of 0 it listens. `app` is copied. The caller owns *ret. */
+int http_server_new(const struct http_options *options, const struct http_app *app,
+                    struct http_server **ret, struct error *err) MUST_CHECK;
+
+/* The TCP port that is listened on. */
+unsigned http_server_port(const struct http_server *server);
+
+/* Graceful stop: accepts nothing new (but what already waits to be accepted), closes idle
+ * connections, answers requests that are under way with `Connection: close`. Returns when all
+ * connections are gone, or after `deadline_ms` the rest is cut off: returns how many were cut. */
+unsigned http_server_stop(struct http_server *server, unsigned deadline_ms);
+
+/* After http_server_stop() (else it stops with deadline 0) and after every exchange that the
+ * application had was answered: what is answered after the stop is dropped. NULL is fine. */
+void http_server_free(struct http_server *server);
+
+/* Connections open now, for metrics. Any thread. */
+unsigned http_server_connections(const struct http_server *server);
