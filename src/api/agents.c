@@ -1,0 +1,23 @@
+/* agents.c - agents, for operators. */
+#include "api/call.h"
+#include "api/handlers.h"
+#include "contract/admin.h"
+#include "contract/queries.h"
+#include "service/admin.h"
+#include "service/registry.h"
+
+static int enable_agent(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct agent_path *path = call->params;
+    const struct agent_patch *patch = call->body;
+    struct agent_state *answer = call->answer;
+
+    *answer = (struct agent_state){ path->agent_name, patch->enabled };
+    return admin_enable_agent(db, call->tenant->id, path->agent_name, patch->enabled, err);
+}
+
+void patch_agent(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct agent_state);
+    call_change(call, enable_agent);
+}

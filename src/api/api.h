@@ -1,0 +1,27 @@
+/* api.h - the API as an application behind an HTTP carrier.
+ *
+ * Layer: api. May use: base, contract, http, service.
+ */
+#pragma once
+#include "base/base.h"
+#include "base/str.h"
+
+struct engine;
+struct http_app;
+
+struct api_limits {
+    size_t batch_max_events;
+    size_t batch_max_bytes;
+    size_t body_max_bytes; /* any body that has no limit of its own */
+    size_t business_max_bytes;
+};
+
+/* Lives as long as its carrier. Borrows the engine. */
+struct api {
+    struct engine *engine;
+    struct api_limits limits;
+    struct str openapi; /* the document, made once: api_openapi() */
+};
+
+/* The slots of a carrier, with `api` as their context. */
+void api_app(struct api *api, struct http_app *ret);

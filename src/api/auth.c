@@ -1,0 +1,116 @@
+/* auth.c - tokens, operators, and authority over names. */
+#include "api/auth.h"
+
+#include "api/api.h"
+#include "api/call.h"
+#include "base/clock.h"
+#include "http/exchange.h"
+#include "service/engine.h"
+#include "service/registry.h"
+#include "service/token.h"
+
+/* The token of "Bearer <token>"; STR_NULL when the header is absent or says anything else. */
+static struct str bearer_token(const struct http_request *request)
+{
+    struct str value = str_trim(http_header_get(request, "authorization"));
+    struct str scheme = str_split(&value, ' ');
+
+    value = str_trim(value);
+    if (!str_eq_nocase(scheme, STR_LIT("Bearer")) || value.len == 0)
+        return STR_NULL;
+    return value;
+}
+
+static bool is_operator(const struct api_call *call)
+{
+    return call->exchange->request.peer == PEER_OPERATOR && call->route->auth == AUTH_OPERATOR;
+}
+
+bool auth_look_up(struct api_call *call)
+{
+    call->key = registry_key(engine_registry(call->api->engine), &call->digest, clock_wall_us());
+    call->unknown_token = call->key == NULL;
+    return call->key != NULL;
+}
+
+bool auth_identify(struct api_call *call)
+{
+    struct str token;
+
+    if (call->route->auth == AUTH_OPEN || is_operator(call))
+        return true;
+    token = bearer_token(&call->exchange->request);
+    if (str_is_null(token)) {
+        call_reply_unauthorized(call, false);
+        return false;
+    }
+    if (!token_is_well_formed(token)) {
+        call_reply_unauthorized(call, true);
+        return false;
+    }
+    call->digest = digest_sha256(token);
+    if (auth_look_up(call) || engine_is_shared(call->api->engine))
+        return true;
+    call_reply_unauthorized(call, true);
+    return false;
+}
+
+/* The path's {slug}; every route that has one has it first. */
+static struct str path_slug(const struct api_call *call)
+{
+    bool has = call->values.n > 0 && str_eq(call->values.names[0], STR_LIT("slug"));
+
+    return has ? call->values.values[0] : STR_NULL;
+}
+
+static bool authorize_operator(struct api_call *call, struct str slug)
+{
+    if (str_is_null(slug))
+        return true;
+    call->tenant = registry_tenant(engine_registry(call->api->engine), slug);
+    if (call->tenant == NULL)
+        call_reply_error(call, 404, "There is no tenant '%.*s'", STR_ARG(slug));
+    return call->tenant != NULL;
+}
+
+bool auth_authorize(struct api_call *call)
+{
+    struct str slug = path_slug(call);
+    const struct key_entry *key = call->key;
+
+    if (call->route->auth == AUTH_OPEN)
+        return true;
+    if (key == NULL)
+        return authorize_operator(call, slug);
+    if (call->route->auth == AUTH_OPERATOR) {
+        call_reply_error(call, 403,
+                         "This is for administrators; a workspace or agent key cannot do it");
+        return false;
+    }
+    if (call->route->auth == AUTH_READ && key->kind == TOKEN_AGENT) {
+        call_reply_error(call, 403, "A per-agent key cannot read; use a workspace key");
+        return false;
+    }
+    if (!str_is_null(slug) && !str_eq(slug, key->tenant->slug)) {
+        call_reply_error(call, 403, "This key does not give access to that tenant");
+        return false;
+    }
+    call->tenant = key->tenant;
+    return true;
+}
+
+bool auth_may_report(struct api_call *call, struct str client_id, struct str agent_name)
+{
+    const struct key_entry *key = call->key;
+
+    if (!str_is_null(client_id) && !str_eq(client_id, key->tenant->slug)) {
+        call_reply_error(call, 403, "This key does not belong to tenant '%.*s'",
+                         STR_ARG(client_id));
+        return false;
+    }
+    if (key->kind == TOKEN_AGENT && !str_eq(agent_name, key->agent_name)) {
+        call_reply_error(call, 403, "This key is bound to agent '%.*s'", STR_ARG(key->agent_name));
+        return false;
+    }
+    return true;
+}

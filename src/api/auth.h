@@ -1,0 +1,24 @@
+/* auth.h - who calls, and whether they may.
+ *
+ * Layer: api. May use: base, http, service.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct api_call;
+
+/* Finds the key behind the token, or the operator. False when it has answered 401. A well-formed
+ * token that is not known here sets call->unknown_token if another process may have made it. */
+bool auth_identify(struct api_call *call);
+
+/* Looks the token's digest up once more; true when it is known now. */
+bool auth_look_up(struct api_call *call);
+
+/* Is this route for this caller, and the path's tenant theirs? False when it has answered. */
+bool auth_authorize(struct api_call *call);
+
+/* May the key report for this tenant (STR_NULL: its own) under this agent's name? False when it
+ * has answered 403. */
+bool auth_may_report(struct api_call *call, struct str client_id, struct str agent_name);

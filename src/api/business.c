@@ -1,0 +1,41 @@
+/* business.c - business KPIs from agents. */
+#include "contract/business.h"
+
+#include "api/api.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/report.h"
+#include "service/engine.h"
+
+static void business_done(struct report_request *request, const struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(request, struct report_call, request)->call;
+    const struct business_telemetry *report = request->business;
+    struct report_words words;
+
+    if (err != NULL) {
+        call_reply_failure(call, err);
+        return;
+    }
+    if (!report_words(call, request->verdict, report->agent_name, &words))
+        return;
+    call_reply_answer(call, &(struct business_verdict){ .status = words.status,
+                                                        .run_id = report->run_id,
+                                                        .undeclared = request->undeclared,
+                                                        .reason = words.reason,
+                                                        .detail = words.detail });
+}
+
+void post_business(struct api_call *call)
+{
+    const struct business_telemetry *body = call->body;
+    struct report_call *report = report_begin(call, body->client_id, body->agent_name);
+    struct error err = { 0 };
+
+    if (report == NULL)
+        return;
+    report->request.business = body;
+    report->request.done = business_done;
+    if (reports_submit_business(engine_writer(call->api->engine), &report->request, &err) != 0)
+        call_reply_failure(call, &err);
+}

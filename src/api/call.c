@@ -1,0 +1,57 @@
+/* call.c - the parts of a call that run on other threads. */
+#include "api/call.h"
+
+#include "api/api.h"
+#include "service/engine.h"
+
+static void finish(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply_failure(call, err);
+    else
+        call_reply_answer(call, call->answer);
+}
+
+static int run_read(struct reader_job *job, struct db *db, struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+
+    return call->work(call, db, err);
+}
+
+static void read_done(struct reader_job *job, const struct error *err)
+{
+    finish(CONTAINER_OF(job, struct api_call, read), err);
+}
+
+void call_read(struct api_call *call, call_work_fn *work)
+{
+    struct error err = { 0 };
+
+    call->work = work;
+    call->read = (struct reader_job){ .run = run_read, .done = read_done };
+    if (engine_read(call->api->engine, &call->read, &err) != 0)
+        call_reply_failure(call, &err);
+}
+
+static int run_change(struct change *change, struct db *db, struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(change, struct api_call, change);
+
+    return call->work(call, db, err);
+}
+
+static void change_done(struct change *change, const struct error *err)
+{
+    finish(CONTAINER_OF(change, struct api_call, change), err);
+}
+
+void call_change(struct api_call *call, call_work_fn *work)
+{
+    struct error err = { 0 };
+
+    call->work = work;
+    call->change = (struct change){ .apply = run_change, .done = change_done };
+    if (change_submit(call->api->engine, &call->change, &err) != 0)
+        call_reply_failure(call, &err);
+}

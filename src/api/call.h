@@ -1,0 +1,79 @@
+/* call.h - one call of the API on its way from request to reply.
+ *
+ * Made in the exchange's arena when the head has come; every handler ends in
+ * exactly one of the call_reply functions, now or later, on any thread.
+ *
+ * Layer: api. May use: base, contract, http, service.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "api/route.h"
+#include "base/digest.h"
+#include "base/err.h"
+#include "service/change.h"
+#include "service/rate.h"
+#include "service/readers.h"
+
+struct api;
+struct api_call;
+struct db;
+struct http_exchange;
+struct key_entry;
+struct problems;
+struct tenant_entry;
+
+/* Work of a handler on another thread: fills *call->answer, or fails. */
+typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err);
+
+struct api_call {
+    struct http_exchange *exchange;
+    struct arena *arena;
+    struct api *api;
+    const struct route *route; /* NULL: none fits */
+    struct route_values values;
+
+    const struct key_entry *key; /* NULL: open route, or the operator */
+    bool unknown_token;          /* well-formed, but not (yet) known here */
+    struct sha256 digest;        /* of that token */
+    bool has_rate;
+    struct rate_verdict rate;
+
+    void *params, *query, *body;       /* filled as the route's shapes say */
+    const struct tenant_entry *tenant; /* of the path's {slug}, once authorised */
+    void *answer;                      /* of the route's answer shape */
+
+    call_work_fn *work;
+    union {
+        struct reader_job read;
+        struct change change;
+    };
+};
+
+/* The route's status and its answer. */
+void call_reply_answer(struct api_call *call, const void *answer);
+
+/* JSON text as it is. */
+void call_reply_json(struct api_call *call, int status, struct str text);
+
+/* {"detail": sentence}. Adds WWW-Authenticate, Retry-After and the like as the status asks. */
+void call_reply_error(struct api_call *call, int status, const char *fmt, ...) PRINTF(3, 4);
+
+/* 413 with the limit named; unit is "events" or "bytes". */
+void call_reply_too_large(struct api_call *call, size_t limit, const char *unit);
+
+void call_reply_problems(struct api_call *call, const struct problems *problems);
+
+/* 401, telling apart "no token" and "bad token". */
+void call_reply_unauthorized(struct api_call *call, bool had_token);
+
+/* 405 with Allow. */
+void call_reply_wrong_method(struct api_call *call, struct str allowed);
+
+/* The status that belongs to a failure of the service; what is internal is logged, not told. */
+void call_reply_failure(struct api_call *call, const struct error *err);
+
+/* Runs `work` on a reader (or as a committed change) and answers with call->answer, which must
+ * have been set. */
+void call_read(struct api_call *call, call_work_fn *work);
+void call_change(struct api_call *call, call_work_fn *work);

@@ -1,0 +1,240 @@
+/* dispatch.c - from a request to its handler, check by check.
+ *
+ * The order is fixed: path and method, token, rate, body size, media type,
+ * JSON and shape, authority over names; then the handler (saturation, work).
+ */
+#include "api/api.h"
+#include "api/auth.h"
+#include "api/call.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "contract/problems.h"
+#include "http/exchange.h"
+#include "service/engine.h"
+#include "service/registry.h"
+
+static size_t body_limit(const struct api *api, const struct route *route)
+{
+    switch (route->limit) {
+    case LIMIT_BATCH:
+        return api->limits.batch_max_bytes;
+    case LIMIT_BUSINESS:
+        return api->limits.business_max_bytes;
+    case LIMIT_BODY:
+        break;
+    }
+    return api->limits.body_max_bytes;
+}
+
+/* The call of an exchange; made at its head, or when it never got that far. */
+static struct api_call *call_of(struct api *api, struct http_exchange *x)
+{
+    struct api_call *call = x->app;
+
+    if (call == NULL) {
+        call = ARENA_NEW(x->arena, struct api_call);
+        call->exchange = x;
+        call->arena = x->arena;
+        call->api = api;
+        x->app = call;
+    }
+    return call;
+}
+
+/* False when it has answered. */
+static bool check_rate(struct api_call *call)
+{
+    int64_t limit;
+
+    if (call->key == NULL)
+        return true;
+    limit = atomic_load_explicit(&call->key->tenant->rate_limit, memory_order_relaxed);
+    call->rate = rate_take(call->key->rate, limit, clock_mono_us());
+    call->has_rate = true;
+    if (!call->rate.allowed)
+        call_reply_error(call, 429,
+                         "Rate limit exceeded: %lld requests in %d seconds with one token",
+                         (long long)limit, RATE_WINDOW_S);
+    return call->rate.allowed;
+}
+
+static void on_head(void *ctx, struct http_exchange *x)
+{
+    struct api *api = ctx;
+    struct api_call *call = call_of(api, x);
+    struct str allowed;
+
+    call->route = route_find(x->request.method, x->request.path, &call->values);
+    if (call->route == NULL) {
+        allowed = route_methods(x->request.path, x->arena);
+        if (allowed.len > 0)
+            call_reply_wrong_method(call, allowed);
+        else
+            call_reply_error(call, 404, "Not Found");
+        return;
+    }
+    for (size_t i = 0; i < call->values.n; i++)
+        call->values.values[i] = shape_decode_segment(call->values.values[i], x->arena);
+    if (!auth_identify(call))
+        return;
+    if (!call->unknown_token && !check_rate(call))
+        return;
+    x->body_max = body_limit(api, call->route);
+}
+
+static bool is_json(struct str content_type)
+{
+    struct str type = str_trim(str_split(&content_type, ';'));
+
+    if (str_is_null(type) || type.len == 0)
+        return true;
+    if (str_eq_nocase(type, STR_LIT("application/json")))
+        return true;
+    return type.len > 5 && str_eq_nocase(str_from(type.data + type.len - 5, 5), STR_LIT("+json"));
+}
+
+static bool check_media_type(struct api_call *call)
+{
+    const struct http_request *request = &call->exchange->request;
+
+    if (call->route->body == NULL)
+        return true;
+    if (request->coding == CODING_OTHER) {
+        call_reply_error(call, 415, "Only gzip is taken as Content-Encoding");
+        return false;
+    }
+    if (request->has_body && !is_json(http_header_get(request, "content-type"))) {
+        call_reply_error(call, 415, "The body must be JSON: Content-Type application/json");
+        return false;
+    }
+    return true;
+}
+
+/* Fills params, query and body from the request as the route's shapes say. */
+static bool check_input(struct api_call *call)
+{
+    const struct http_request *request = &call->exchange->request;
+    const struct route *route = call->route;
+    struct problems *problems = NULL;
+    int r = 0;
+
+    if (route->params != NULL) {
+        const struct path_values path = { call->values.names, call->values.values, call->values.n };
+
+        problems = problems_new(call->arena, "path");
+        call->params = arena_zalloc(call->arena, route->params->size);
+        r = shape_read_path(route->params, &path, call->arena, call->params, problems);
+    }
+    if (r == 0 && route->query != NULL) {
+        problems = problems_new(call->arena, "query");
+        call->query = arena_zalloc(call->arena, route->query->size);
+        r = shape_read_query(route->query, request->query, call->arena, call->query, problems);
+    }
+    if (r == 0 && route->body != NULL) {
+        problems = problems_new(call->arena, "body");
+        if (route->limit == LIMIT_BATCH)
+            problems_set_list_max(problems, call->api->limits.batch_max_events);
+        call->body = arena_zalloc(call->arena, route->body->size);
+        r = shape_read_json(route->body, request->body, call->arena, call->body, problems);
+    }
+    if (r != 0 && problems_list_len(problems) > 0)
+        call_reply_too_large(call, call->api->limits.batch_max_events, "events");
+    else if (r != 0)
+        call_reply_problems(call, problems);
+    return r == 0;
+}
+
+/* Everything after the body has come and the token is known. */
+static void go_on(struct api_call *call)
+{
+    if (check_media_type(call) && check_input(call) && auth_authorize(call))
+        call->route->handler(call);
+}
+
+static int look_again(struct reader_job *job, struct db *db, struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+
+    return registry_refresh(engine_registry(call->api->engine), db, err);
+}
+
+static void looked_again(struct reader_job *job, const struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+
+    if (err != NULL)
+        call_reply_failure(call, err);
+    else if (!auth_look_up(call))
+        call_reply_unauthorized(call, true);
+    else if (check_rate(call))
+        go_on(call);
+}
+
+static void on_request(void *ctx, struct http_exchange *x)
+{
+    struct api *api = ctx;
+    struct api_call *call = call_of(api, x);
+    struct error err = { 0 };
+
+    if (!call->unknown_token) {
+        go_on(call);
+        return;
+    }
+    /* another process may just have made this key */
+    call->read = (struct reader_job){ .run = look_again, .done = looked_again };
+    if (engine_read(api->engine, &call->read, &err) != 0)
+        call_reply_failure(call, &err);
+}
+
+static void on_too_large(void *ctx, struct http_exchange *x)
+{
+    struct api_call *call = call_of(ctx, x);
+
+    if (call->unknown_token)
+        call_reply_unauthorized(call, true);
+    else
+        call_reply_too_large(call, x->body_max, "bytes");
+}
+
+static void on_refused(void *ctx, struct http_exchange *x, int status, const char *detail)
+{
+    struct api_call *call = call_of(ctx, x);
+
+    if (call->unknown_token)
+        call_reply_unauthorized(call, true); /* the token comes before what is wrong with a body */
+    else
+        call_reply_error(call, status, "%s", detail);
+}
+
+static void on_done(void *ctx, const struct http_exchange *x, int status, size_t bytes)
+{
+    const struct api_call *call = x->app;
+    struct log_line line;
+
+    (void)ctx;
+    if (!log_wanted(LOG_INFO))
+        return;
+    log_begin(&line, LOG_INFO, "access");
+    log_str(&line, "request_id", x->request_id);
+    log_str(&line, "method", x->request.method_name);
+    log_str(&line, "path", x->request.path);
+    log_int(&line, "status", status);
+    log_int(&line, "bytes", (int64_t)bytes);
+    log_int(&line, "us", clock_mono_us() - x->request.began_us);
+    log_str(&line, "peer", x->request.peer_address);
+    if (call != NULL && call->key != NULL) {
+        log_str(&line, "tenant", call->key->tenant->slug);
+        log_str(&line, "key", call->key->key_id);
+    }
+    log_end(&line);
+}
+
+void api_app(struct api *api, struct http_app *ret)
+{
+    *ret = (struct http_app){ .ctx = api,
+                              .on_head = on_head,
+                              .on_request = on_request,
+                              .on_too_large = on_too_large,
+                              .on_refused = on_refused,
+                              .on_done = on_done };
+}

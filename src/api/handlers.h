@@ -1,0 +1,22 @@
+/* handlers.h - the handlers that the routes name, one file a noun.
+ *
+ * Layer: api.
+ */
+#pragma once
+#include "api/route.h"
+
+route_fn get_health;           /* health.c */
+route_fn get_limits;           /* health.c */
+route_fn get_openapi;          /* openapi.c */
+route_fn post_telemetry_batch; /* telemetry.c */
+route_fn post_telemetry;       /* telemetry.c */
+route_fn post_business;        /* business.c */
+route_fn post_llm;             /* llm.c */
+route_fn get_run_events;       /* runs.c */
+route_fn post_tenant;          /* tenants.c */
+route_fn patch_tenant;         /* tenants.c */
+route_fn patch_agent;          /* agents.c */
+route_fn get_tenants;          /* tenants.c */
+route_fn post_key;             /* keys.c */
+route_fn get_keys;             /* keys.c */
+route_fn delete_key;           /* keys.c */

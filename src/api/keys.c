@@ -1,0 +1,44 @@
+/* keys.c - keys of a tenant, for operators. */
+#include "api/call.h"
+#include "api/handlers.h"
+#include "contract/admin.h"
+#include "contract/queries.h"
+#include "service/admin.h"
+#include "service/registry.h"
+
+static int add_key(struct api_call *call, struct db *db, struct error *err)
+{
+    return admin_add_key(db, call->tenant->id, call->body, call->arena, call->answer, err);
+}
+
+void post_key(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct key_created);
+    call_change(call, add_key);
+}
+
+static int list_keys(struct api_call *call, struct db *db, struct error *err)
+{
+    return admin_list_keys(db, call->tenant->id, call->arena, call->answer, err);
+}
+
+void get_keys(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct key_list);
+    call_read(call, list_keys);
+}
+
+static int revoke_key(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct key_path *path = call->params;
+
+    if (admin_revoke_key(db, call->tenant->id, path->key_id, err) != 0)
+        return -1;
+    return list_keys(call, db, err);
+}
+
+void delete_key(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct key_list);
+    call_change(call, revoke_key);
+}

@@ -1,0 +1,9 @@
+/* openapi.h - the OpenAPI document, made from the routes and their shapes.
+ *
+ * Layer: api. May use: base, contract.
+ */
+#pragma once
+#include "base/buf.h"
+
+/* The whole document, indented by two spaces, ending in a newline. */
+void openapi_write(struct buf *out);

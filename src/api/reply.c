@@ -1,0 +1,211 @@
+/* reply.c - the replies of a call: JSON, headers, and the words of errors. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/call.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "contract/answers.h"
+#include "contract/problems.h"
+#include "http/exchange.h"
+
+enum { REPLY_MAX = 256 << 20, HEADERS_MAX = 12, RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
+
+/* On every reply, whatever it says (S16): nothing here is to be framed, sniffed or kept. */
+static const struct http_header security_headers[] = {
+    { STR_INIT("Cache-Control"), STR_INIT("no-store") },
+    { STR_INIT("X-Content-Type-Options"), STR_INIT("nosniff") },
+    { STR_INIT("Referrer-Policy"), STR_INIT("no-referrer") },
+    { STR_INIT("Cross-Origin-Opener-Policy"), STR_INIT("same-origin") },
+    { STR_INIT("Content-Security-Policy"),
+      STR_INIT("default-src 'none'; frame-ancestors 'none'; base-uri 'none'") },
+};
+
+struct headers {
+    struct http_header items[HEADERS_MAX];
+    size_t n;
+};
+
+static void add_header(struct headers *h, struct str name, struct str value)
+{
+    h->items[h->n++] = (struct http_header){ name, value };
+}
+
+static void add_common_headers(const struct api_call *call, struct headers *h)
+{
+    for (size_t i = 0; i < COUNT_OF(security_headers); i++)
+        add_header(h, security_headers[i].name, security_headers[i].value);
+    if (!call->has_rate)
+        return;
+    add_header(h, STR_LIT("RateLimit-Limit"),
+               arena_printf(call->arena, "%lld", (long long)call->rate.limit));
+    add_header(h, STR_LIT("RateLimit-Remaining"),
+               arena_printf(call->arena, "%lld", (long long)call->rate.remaining));
+    add_header(h, STR_LIT("RateLimit-Reset"),
+               arena_printf(call->arena, "%lld", (long long)call->rate.reset_s));
+}
+
+/* Sends `body` (taken over) with the common headers and those already in `h`. */
+static void send_body(struct api_call *call, int status, struct headers *h, struct buf *body)
+{
+    struct http_reply reply = { .status = status,
+                                .content_type = "application/json",
+                                .body = buf_str(body),
+                                .body_take = body->data };
+
+    add_common_headers(call, h);
+    reply.headers = h->items;
+    reply.n_headers = h->n;
+    http_reply(call->exchange, &reply);
+}
+
+static void reply_shape(struct api_call *call, int status, struct headers *h,
+                        const struct shape *shape, const void *value)
+{
+    struct buf body;
+
+    buf_init(&body, REPLY_MAX);
+    shape_write_json(shape, value, &body);
+    if (body.overflown) {
+        buf_done(&body);
+        call_reply_error(call, 500, "The answer is too large to be given at once");
+        return;
+    }
+    send_body(call, status, h, &body);
+}
+
+void call_reply_answer(struct api_call *call, const void *answer)
+{
+    struct headers h = { 0 };
+
+    reply_shape(call, call->route->status, &h, call->route->answer, answer);
+}
+
+void call_reply_json(struct api_call *call, int status, struct str text)
+{
+    struct headers h = { 0 };
+    struct http_reply reply = { .status = status,
+                                .content_type = "application/json",
+                                .body = text };
+
+    add_common_headers(call, &h);
+    reply.headers = h.items;
+    reply.n_headers = h.n;
+    http_reply(call->exchange, &reply);
+}
+
+/* An error with headers of its own. */
+static void reply_detail(struct api_call *call, int status, struct headers *h,
+                         const struct error_answer *answer)
+{
+    reply_shape(call, status, h, &error_answer_shape, answer);
+}
+
+/* Spread, so that refused clients do not come back all at once. */
+static struct str retry_after(struct api_call *call, int status)
+{
+    int64_t seconds =
+        status == 429 ? call->rate.reset_s : RETRY_LEAST_S + digest_random_below(RETRY_SPREAD_S);
+
+    return arena_printf(call->arena, "%lld", (long long)(seconds < 1 ? 1 : seconds));
+}
+
+void call_reply_error(struct api_call *call, int status, const char *fmt, ...)
+{
+    struct headers h = { 0 };
+    char sentence[2048];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(sentence, sizeof(sentence), fmt, args);
+    va_end(args);
+    if (status == 429 || status == 503)
+        add_header(&h, STR_LIT("Retry-After"), retry_after(call, status));
+    reply_detail(call, status, &h, &(struct error_answer){ .detail = str_of(sentence) });
+}
+
+void call_reply_too_large(struct api_call *call, size_t limit, const char *unit)
+{
+    struct headers h = { 0 };
+    const struct error_answer answer = {
+        .detail = arena_printf(call->arena, "The request is too large: at most %zu %s are taken",
+                               limit, unit),
+        .limit = { true, (int64_t)limit },
+        .unit = str_of(unit),
+    };
+
+    reply_detail(call, 413, &h, &answer);
+}
+
+void call_reply_problems(struct api_call *call, const struct problems *problems)
+{
+    struct headers h = { 0 };
+    struct buf body;
+
+    buf_init(&body, REPLY_MAX);
+    problems_write(problems, &body);
+    send_body(call, 422, &h, &body);
+}
+
+void call_reply_unauthorized(struct api_call *call, bool had_token)
+{
+    struct headers h = { 0 };
+    struct error_answer answer = { .detail = had_token ? STR_LIT("Invalid or expired token")
+                                                       : STR_LIT("Not authenticated") };
+
+    add_header(&h, STR_LIT("WWW-Authenticate"),
+               had_token ? STR_LIT("Bearer error=\"invalid_token\"") : STR_LIT("Bearer"));
+    reply_detail(call, 401, &h, &answer);
+}
+
+void call_reply_wrong_method(struct api_call *call, struct str allowed)
+{
+    struct headers h = { 0 };
+
+    add_header(&h, STR_LIT("Allow"), allowed);
+    reply_detail(call, 405, &h, &(struct error_answer){ .detail = STR_LIT("Method Not Allowed") });
+}
+
+/* Not the client's fault: the sentence stays in our log, with the request's id. */
+static void log_failure(const struct api_call *call, const struct error *err)
+{
+    struct log_line line;
+
+    log_begin(&line, LOG_ERROR, "failure");
+    log_str(&line, "request_id", call->exchange->request_id);
+    log_str(&line, "code", str_of(err_text(err->code)));
+    log_str(&line, "msg", str_of(err->text));
+    log_end(&line);
+}
+
+void call_reply_failure(struct api_call *call, const struct error *err)
+{
+    switch (err->code) {
+    case ERR_NOT_FOUND:
+        call_reply_error(call, 404, "%s", err->text);
+        return;
+    case ERR_CONFLICT:
+        call_reply_error(call, 409, "%s", err->text);
+        return;
+    case ERR_FORBIDDEN:
+        call_reply_error(call, 403, "%s", err->text);
+        return;
+    case ERR_BUSY:
+        call_reply_error(call, 503,
+                         "The service has too much to do; nothing of this request was "
+                         "stored: please send it again later");
+        return;
+    case ERR_FULL:
+    case ERR_UNAVAILABLE:
+    case ERR_IO:
+        log_failure(call, err);
+        call_reply_error(call, 503,
+                         "Storage is not available; nothing of this request is known "
+                         "to be stored: please send it again later");
+        return;
+    default:
+        log_failure(call, err);
+        call_reply_error(call, 500, "Internal error; the log has more under this request's id");
+    }
+}

@@ -1,0 +1,36 @@
+/* routes.c - everything the API offers. */
+#include "api/handlers.h"
+#include "api/route.h"
+#include "contract/admin.h"
+#include "contract/answers.h"
+#include "contract/business.h"
+#include "contract/event.h"
+#include "contract/llm.h"
+#include "contract/queries.h"
+
+#define ROUTE(m, p, a, b, h, s, r, text)                                                           \
+    .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .body = (b), .handler = (h),              \
+    .status = (s), .answer = (r), .summary = (text)
+
+/* clang-format off */
+const struct route routes[] = {
+    { ROUTE(GET,    "/api/v1/health",                               OPEN,     NULL,                      get_health,     200, &health_answer_shape,    "Is the service up") },
+    { ROUTE(GET,    "/openapi.json",                                OPEN,     NULL,                      get_openapi,    200, NULL,                    "This document") },
+    { ROUTE(GET,    "/api/v1/openapi.json",                         OPEN,     NULL,                      get_openapi,    200, NULL,                    "This document") },
+    { ROUTE(GET,    "/api/v1/limits",                               ANY_KEY,  NULL,                      get_limits,     200, &limits_answer_shape,    "What is taken at most") },
+    { ROUTE(POST,   "/api/v1/telemetry",                            ANY_KEY,  &telemetry_event_shape,    post_telemetry, 202, &event_verdict_shape,    "Report one run event") },
+    { ROUTE(POST,   "/api/v1/telemetry/batch",                      ANY_KEY,  &telemetry_batch_shape, post_telemetry_batch, 202, &batch_verdict_shape, "Report many run events at once"), .limit = LIMIT_BATCH },
+    { ROUTE(POST,   "/api/v1/telemetry/business",                   ANY_KEY,  &business_telemetry_shape, post_business,  202, &business_verdict_shape, "Report the business KPIs of one run"), .limit = LIMIT_BUSINESS },
+    { ROUTE(POST,   "/api/v1/telemetry/llm",                        ANY_KEY,  &llm_usage_shape,          post_llm,       202, &llm_verdict_shape,      "Report the tokens that one run used of a model") },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/runs/{run_id}/events",  READ,     NULL,                      get_run_events, 200, &run_narrative_shape,    "Full event narrative of one run"), .params = &run_path_shape },
+    { ROUTE(GET,    "/api/v1/tenants",                              OPERATOR, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },
+    { ROUTE(POST,   "/api/v1/tenants",                              OPERATOR, &tenant_create_shape,      post_tenant,    201, &tenant_shape,           "Make a tenant") },
+    { ROUTE(PATCH,  "/api/v1/tenants/{slug}",                       OPERATOR, &tenant_patch_shape,       patch_tenant,   200, &tenant_shape,           "Change name and plan of a tenant"), .params = &tenant_path_shape },
+    { ROUTE(PATCH,  "/api/v1/tenants/{slug}/agents/{agent_name}",   OPERATOR, &agent_patch_shape,        patch_agent,    200, &agent_state_shape,      "Enable or disable an agent"), .params = &agent_path_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/keys",                  OPERATOR, NULL,                      get_keys,       200, &key_list_shape,         "Keys of a tenant, without their tokens"), .params = &tenant_path_shape },
+    { ROUTE(POST,   "/api/v1/tenants/{slug}/keys",                  OPERATOR, &key_create_shape,         post_key,       201, &key_created_shape,      "Make a key; its token is shown this once"), .params = &tenant_path_shape },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/keys/{key_id}",         OPERATOR, NULL,                      delete_key,     200, &key_list_shape,         "Revoke a key"), .params = &key_path_shape },
+};
+/* clang-format on */
+
+const size_t n_routes = COUNT_OF(routes);

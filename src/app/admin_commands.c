@@ -1,0 +1,250 @@
+/* admin_commands.c - tenants and keys on the command line. */
+#include <stdio.h>
+
+#include "app/client.h"
+#include "app/command.h"
+#include "base/datetime.h"
+#include "contract/admin.h"
+#include "contract/shape.h"
+
+/* Sends one request, and turns anything but success into `err`. */
+static int ask(struct invocation *in, const struct client_request *request,
+               struct client_reply *ret, struct error *err)
+{
+    struct client *client;
+    int r;
+
+    if (client_new(&in->settings, &client, err) != 0)
+        return -1;
+    r = client_call(client, request, &in->arena, ret, err);
+    client_free(client);
+    return r == 0 ? command_check(ret, &in->arena, err) : -1;
+}
+
+/* The struct as a request body, in the arena. */
+static struct str body_of(struct invocation *in, const struct shape *shape, const void *value)
+{
+    struct buf text;
+    struct str body;
+
+    buf_init(&text, MIB(1));
+    shape_write_json(shape, value, &text);
+    body = arena_copy(&in->arena, buf_str(&text));
+    buf_done(&text);
+    return body;
+}
+
+static int say_json(const struct client_reply *reply)
+{
+    (void)printf("%.*s\n", STR_ARG(reply->body));
+    return EXIT_DONE;
+}
+
+/* "/api/v1/tenants/<slug>" and what follows; the slug is checked first, so that it can stand in a
+ * path as it is. */
+static int tenant_path(struct invocation *in, const char *slug, const char *rest, struct str *ret,
+                       struct error *err)
+{
+    if (slug == NULL)
+        return err_set(err, ERR_INVALID, "--tenant SLUG is missing");
+    if (!admin_is_slug(str_of(slug)))
+        return err_set(err, ERR_INVALID, "'%s' is not the slug of a tenant", slug);
+    *ret = arena_printf(&in->arena, "/api/v1/tenants/%s%s", slug, rest);
+    return 0;
+}
+
+/* A name as a segment of a path. */
+static const char *segment(struct invocation *in, const char *name)
+{
+    struct buf text;
+    const char *copy;
+
+    buf_init(&text, KIB(16));
+    for (; *name != '\0'; name++)
+        buf_printf(&text, "%%%02x", (unsigned char)*name);
+    copy = arena_cstr(&in->arena, buf_str(&text));
+    buf_done(&text);
+    return copy;
+}
+
+int run_tenant_add(struct invocation *in)
+{
+    const char *name = command_flag(in, "name");
+    struct tenant_create create = { .slug = str_of(in->names[0]),
+                                    .name = name == NULL ? STR_LIT("") : str_of(name) };
+    struct client_request request = { METHOD_POST, STR_LIT("/api/v1/tenants"), STR_NULL };
+    struct client_reply reply;
+    struct error err = { 0 };
+
+    if (command_number(in, "max-agents", 100, &create.max_agents, &err) != 0 ||
+        command_number(in, "rate-limit", 100, &create.rate_limit, &err) != 0)
+        return command_fail(&err);
+    request.body = body_of(in, &tenant_create_shape, &create);
+    if (ask(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        return say_json(&reply);
+    (void)printf("tenant '%s' is made\n", in->names[0]);
+    return EXIT_DONE;
+}
+
+/* The command's flag as a number to change, or nothing. */
+static int optional_number(struct invocation *in, const char *name, struct opt_int *ret,
+                           struct error *err)
+{
+    ret->has = command_flag(in, name) != NULL;
+    return command_number(in, name, 0, &ret->value, err);
+}
+
+int run_tenant_set(struct invocation *in)
+{
+    struct tenant_patch patch = { .name = str_of(command_flag(in, "name")) };
+    struct client_request request = { .method = METHOD_PATCH };
+    struct client_reply reply;
+    struct error err = { 0 };
+
+    if (optional_number(in, "max-agents", &patch.max_agents, &err) != 0 ||
+        optional_number(in, "rate-limit", &patch.rate_limit, &err) != 0 ||
+        tenant_path(in, in->names[0], "", &request.path, &err) != 0)
+        return command_fail(&err);
+    request.body = body_of(in, &tenant_patch_shape, &patch);
+    if (ask(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        return say_json(&reply);
+    (void)printf("tenant '%s' is changed\n", in->names[0]);
+    return EXIT_DONE;
+}
+
+int run_tenant_list(struct invocation *in)
+{
+    const struct client_request request = { METHOD_GET, STR_LIT("/api/v1/tenants"), STR_NULL };
+    const struct tenant *tenants;
+    struct client_reply reply;
+    struct tenant_list list;
+    struct error err = { 0 };
+
+    if (ask(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        return say_json(&reply);
+    if (command_read(&reply, &tenant_list_shape, &in->arena, &list, &err) != 0)
+        return command_fail(&err);
+    tenants = list.tenants.items;
+    for (size_t i = 0; i < list.tenants.n; i++)
+        (void)printf("%-24.*s agents <= %-8lld rate <= %-8lld %.*s\n", STR_ARG(tenants[i].slug),
+                     (long long)tenants[i].max_agents, (long long)tenants[i].rate_limit,
+                     STR_ARG(tenants[i].name));
+    return EXIT_DONE;
+}
+
+/* "/api/v1/tenants/<slug>/keys" and what follows, of the tenant that --tenant names. */
+static int keys_path(struct invocation *in, const char *rest, struct str *ret, struct error *err)
+{
+    struct str path = arena_printf(&in->arena, "/keys%s", rest);
+
+    return tenant_path(in, command_flag(in, "tenant"), path.data, ret, err);
+}
+
+int run_key_add(struct invocation *in)
+{
+    const char *label = command_flag(in, "label"), *expires = command_flag(in, "expires");
+    struct key_create create = { .agent_name = str_of(command_flag(in, "agent")),
+                                 .label = label == NULL ? STR_LIT("") : str_of(label),
+                                 .expires_at = TIME_NULL };
+    struct client_request request = { .method = METHOD_POST };
+    struct key_created created;
+    struct client_reply reply;
+    struct error err = { 0 };
+    const char *problem;
+
+    if (expires != NULL) {
+        problem = datetime_parse(str_of(expires), &create.expires_at);
+        if (problem != NULL) {
+            err_set(&err, ERR_INVALID, "--expires: '%s': %s", expires, problem);
+            return command_fail(&err);
+        }
+    }
+    request.body = body_of(in, &key_create_shape, &create);
+    if (keys_path(in, "", &request.path, &err) != 0 || ask(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        return say_json(&reply);
+    if (command_read(&reply, &key_created_shape, &in->arena, &created, &err) != 0)
+        return command_fail(&err);
+    (void)printf("%.*s\n", STR_ARG(created.token));
+    return EXIT_DONE;
+}
+
+static const char *state_of(const struct key *key)
+{
+    return key->revoked_at != TIME_NULL ? "revoked" : "valid";
+}
+
+int run_key_list(struct invocation *in)
+{
+    struct client_request request = { .method = METHOD_GET };
+    char created[DATETIME_TEXT_MAX];
+    const struct key *keys;
+    struct client_reply reply;
+    struct key_list list;
+    struct error err = { 0 };
+
+    if (keys_path(in, "", &request.path, &err) != 0 || ask(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        return say_json(&reply);
+    if (command_read(&reply, &key_list_shape, &in->arena, &list, &err) != 0)
+        return command_fail(&err);
+    keys = list.keys.items;
+    for (size_t i = 0; i < list.keys.n; i++)
+        (void)printf("%-24.*s %-10.*s %-8s made %s %.*s %.*s\n", STR_ARG(keys[i].key_id),
+                     STR_ARG(keys[i].kind), state_of(&keys[i]),
+                     datetime_format(keys[i].created_at, created).data, STR_ARG(keys[i].agent_name),
+                     STR_ARG(keys[i].label));
+    return EXIT_DONE;
+}
+
+int run_key_revoke(struct invocation *in)
+{
+    struct client_request request = { .method = METHOD_DELETE };
+    struct client_reply reply;
+    struct error err = { 0 };
+
+    if (keys_path(in, arena_printf(&in->arena, "/%s", segment(in, in->names[0])).data,
+                  &request.path, &err) != 0 ||
+        ask(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        return say_json(&reply);
+    (void)printf("key '%s' is revoked\n", in->names[0]);
+    return EXIT_DONE;
+}
+
+static int set_agent(struct invocation *in, bool enabled)
+{
+    const struct agent_patch patch = { enabled };
+    const char *rest = arena_printf(&in->arena, "/agents/%s", segment(in, in->names[0])).data;
+    struct client_request request = { .method = METHOD_PATCH };
+    struct client_reply reply;
+    struct error err = { 0 };
+
+    request.body = body_of(in, &agent_patch_shape, &patch);
+    if (tenant_path(in, command_flag(in, "tenant"), rest, &request.path, &err) != 0 ||
+        ask(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        return say_json(&reply);
+    (void)printf("agent '%s' is %s\n", in->names[0], enabled ? "enabled" : "disabled");
+    return EXIT_DONE;
+}
+
+int run_agent_enable(struct invocation *in)
+{
+    return set_agent(in, true);
+}
+
+int run_agent_disable(struct invocation *in)
+{
+    return set_agent(in, false);
+}

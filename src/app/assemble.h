@@ -1,0 +1,25 @@
+/* assemble.h - from settings to an engine and an API over it.
+ *
+ * Layer: app.
+ */
+#pragma once
+#include "api/api.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+struct settings;
+
+/* Called on the writer's thread when storage has failed: the process must end. */
+typedef void assemble_fatal_fn(void *ctx, const struct error *err);
+
+struct assembly {
+    struct api api;
+    struct buf openapi;
+};
+
+/* Opens `database` and starts everything behind the API. */
+int assemble(const struct settings *settings, const char *database, assemble_fatal_fn *on_fatal,
+             void *ctx, struct assembly *ret, struct error *err) MUST_CHECK;
+
+/* Commits what is queued and stops it all. */
+void disassemble(struct assembly *a);

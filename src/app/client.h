@@ -1,0 +1,45 @@
+/* client.h - the API for the commands: in-process, or over the socket of a running server.
+ *
+ * With SQLite, the process that holds the data directory's lock runs the
+ * handlers; so a command asks the server if one runs, and else takes the lock
+ * and runs them itself. With PostgreSQL it always runs them itself.
+ *
+ * Layer: app.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "http/exchange.h"
+
+struct api;
+struct client;
+struct settings;
+
+struct client_request {
+    enum http_method method;
+    struct str path; /* may hold a query */
+    struct str body; /* JSON, or STR_NULL */
+};
+
+struct client_reply {
+    int status;
+    struct str body; /* in the arena */
+};
+
+/* The caller owns *ret. */
+int client_new(const struct settings *settings, struct client **ret, struct error *err) MUST_CHECK;
+
+/* NULL is fine. */
+void client_free(struct client *c);
+
+/* 0 when there was a reply, whatever its status. */
+int client_call(struct client *c, const struct client_request *request, struct arena *arena,
+                struct client_reply *ret, struct error *err) MUST_CHECK;
+
+/* The two ways. local_call() runs one call as the operator, with the same handlers as the server;
+ * remote_call() answers ERR_UNAVAILABLE when nobody listens on the socket. */
+void local_call(struct api *api, const struct client_request *request, struct arena *arena,
+                struct client_reply *ret);
+int remote_call(const char *socket, const struct client_request *request, struct arena *arena,
+                struct client_reply *ret, struct error *err) MUST_CHECK;

@@ -1,0 +1,108 @@
+/* command.c - the table of commands, and what they share. */
+#include "app/command.h"
+
+#include <stdio.h>
+
+#include "app/client.h"
+#include "contract/answers.h"
+#include "contract/problems.h"
+#include "contract/table.h"
+
+/* clang-format off */
+const struct command commands[] = {
+    { "serve",   NULL,     "[settings]", 0, "", "serve the API until SIGTERM", run_serve },
+    { "tenant",  "add",    "SLUG [--name TEXT] [--max-agents N] [--rate-limit N]", 1, "name max-agents rate-limit", "make a tenant", run_tenant_add },
+    { "tenant",  "set",    "SLUG [--name TEXT] [--max-agents N] [--rate-limit N]", 1, "name max-agents rate-limit", "change name and plan of a tenant", run_tenant_set },
+    { "tenant",  "list",   "", 0, "", "list the tenants", run_tenant_list },
+    { "key",     "add",    "--tenant SLUG [--agent NAME] [--label TEXT] [--expires DATE-TIME]", 0, "tenant agent label expires", "make a key and print its token, this once", run_key_add },
+    { "key",     "list",   "--tenant SLUG", 0, "tenant", "list the keys of a tenant, without their tokens", run_key_list },
+    { "key",     "revoke", "KEY_ID --tenant SLUG", 1, "tenant", "revoke a key at once", run_key_revoke },
+    { "agent",   "enable", "NAME --tenant SLUG", 1, "tenant", "take reports of an agent again", run_agent_enable },
+    { "agent",   "disable", "NAME --tenant SLUG", 1, "tenant", "reject the reports of an agent", run_agent_disable },
+    { "openapi", NULL,     "", 0, "", "print the OpenAPI document", run_openapi },
+    { "version", NULL,     "", 0, "", "print the version", run_version },
+};
+/* clang-format on */
+
+const size_t n_commands = COUNT_OF(commands);
+
+const char *command_flag(const struct invocation *in, const char *name)
+{
+    for (size_t i = 0; i < in->n_flags; i++)
+        if (strcmp(in->flags[i].name, name) == 0)
+            return in->flags[i].value;
+    return NULL;
+}
+
+int command_number(const struct invocation *in, const char *name, int64_t absent, int64_t *ret,
+                   struct error *err)
+{
+    const char *value = command_flag(in, name);
+
+    *ret = absent;
+    if (value == NULL || (str_to_int(str_of(value), ret) && *ret >= 1))
+        return 0;
+    return err_set(err, ERR_INVALID, "--%s: '%s' is not a whole number from 1 on", name, value);
+}
+
+int command_fail(const struct error *err)
+{
+    (void)fprintf(stderr, "muster: %s\n", err->text);
+    return EXIT_FAILED;
+}
+
+/* The part of a 422 that people want to read. */
+struct problem_item {
+    struct str loc, msg;
+};
+
+struct problem_list {
+    struct list detail;
+};
+
+#define OWNER     struct problem_item
+#define MEMBER(m) m
+static const struct field problem_fields[] = {
+    { JSON(loc), .flags = F_REQUIRED },
+    { STR(msg), .flags = F_REQUIRED },
+};
+static const struct shape problem_shape = { SHAPE_OF("Problem", struct problem_item,
+                                                     problem_fields) };
+#undef OWNER
+#define OWNER struct problem_list
+static const struct field problem_list_fields[] = {
+    { LIST(detail, problem_shape), .flags = F_REQUIRED },
+};
+static const struct shape problem_list_shape = { SHAPE_OF("Problems", struct problem_list,
+                                                          problem_list_fields) };
+#undef OWNER
+#undef MEMBER
+
+int command_read(const struct client_reply *reply, const struct shape *shape, struct arena *arena,
+                 void *ret, struct error *err)
+{
+    struct problems *problems = problems_new(arena, "body");
+
+    if (shape_read_json(shape, reply->body, arena, ret, problems) == 0)
+        return 0;
+    return err_set(err, ERR_INTERNAL, "the server's answer cannot be read (status %d)",
+                   reply->status);
+}
+
+int command_check(const struct client_reply *reply, struct arena *arena, struct error *err)
+{
+    struct error_answer answer;
+    struct problem_list list;
+
+    if (reply->status >= 200 && reply->status < 300)
+        return 0;
+    if (reply->status == 422 && command_read(reply, &problem_list_shape, arena, &list, NULL) == 0 &&
+        list.detail.n > 0) {
+        const struct problem_item *first = list.detail.items;
+
+        return err_set(err, ERR_INVALID, "%.*s: %.*s", STR_ARG(first->loc), STR_ARG(first->msg));
+    }
+    if (command_read(reply, &error_answer_shape, arena, &answer, err) != 0)
+        return -1;
+    return err_set(err, ERR_INVALID, "%.*s", STR_ARG(answer.detail));
+}

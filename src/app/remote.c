@@ -1,0 +1,61 @@
+/* remote.c - one HTTP request over a unix socket, by libcurl. */
+#include <curl/curl.h>
+
+#include "api/route.h"
+#include "app/client.h"
+#include "base/buf.h"
+
+enum { TIMEOUT_S = 60 };
+
+static size_t take_bytes(char *bytes, size_t size, size_t n, void *ctx)
+{
+    struct buf *body = ctx;
+
+    buf_add(body, str_from(bytes, size * n));
+    return body->overflown ? 0 : size * n;
+}
+
+static void set_request(CURL *curl, const char *socket, const char *url,
+                        const struct client_request *request)
+{
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)TIMEOUT_S);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, route_method_name(request->method));
+    if (request->body.len > 0) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body.data);
+    }
+}
+
+int remote_call(const char *socket, const struct client_request *request, struct arena *arena,
+                struct client_reply *ret, struct error *err)
+{
+    struct str url = arena_printf(arena, "http://localhost%.*s", STR_ARG(request->path));
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    CURL *curl = curl_easy_init();
+    struct buf reply;
+    long status = 0;
+    CURLcode code;
+
+    buf_init(&reply, MIB(256));
+    if (curl == NULL || headers == NULL)
+        err_die("out of memory (libcurl)");
+    set_request(curl, socket, url.data, request);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply);
+    code = curl_easy_perform(curl);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(curl);
+    ret->status = (int)status;
+    ret->body = arena_copy(arena, buf_str(&reply));
+    buf_done(&reply);
+    if (code == CURLE_OK)
+        return 0;
+    return err_set(err, code == CURLE_COULDNT_CONNECT ? ERR_UNAVAILABLE : ERR_INTERNAL,
+                   "the server at '%s' did not answer: %s", socket, curl_easy_strerror(code));
+}

@@ -1,0 +1,161 @@
+/* serve.c - the server: start, wait for a signal, stop in order. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/assemble.h"
+#include "app/command.h"
+#include "app/datadir.h"
+#include "base/log.h"
+#include "http/server.h"
+
+enum { STOP_MS = 8000, FATAL_STOP_MS = 1000 };
+
+struct server {
+    const struct settings *settings;
+    struct datadir datadir;
+    struct assembly assembly;
+    struct http_server *http;
+    pthread_t main_thread;
+    atomic_bool fatal;
+};
+
+/* Writer thread: storage failed. Wakes the main thread, which ends the process. */
+static void on_fatal(void *ctx, const struct error *err)
+{
+    struct server *s = ctx;
+
+    log_say(LOG_ERROR, "storage", "failed, the service ends: %s", err->text);
+    atomic_store(&s->fatal, true);
+    (void)pthread_kill(s->main_thread, SIGUSR1);
+}
+
+/* "127.0.0.1:8080", "[::1]:8080". */
+static int read_address(const char *listen, struct arena *arena, struct http_options *ret,
+                        struct error *err)
+{
+    const char *colon = strrchr(listen, ':');
+    struct str host;
+    int64_t port;
+
+    if (colon == NULL || !str_to_int(str_of(colon + 1), &port) || port < 0 || port > 65535)
+        return err_set(err, ERR_INVALID, "listen: '%s' is not ADDR:PORT", listen);
+    host = str_from(listen, (size_t)(colon - listen));
+    if (host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']')
+        host = str_from(host.data + 1, host.len - 2);
+    ret->host = arena_cstr(arena, host);
+    ret->port = (unsigned)port;
+    return 0;
+}
+
+static int read_log_level(const char *name, struct error *err)
+{
+    static const char *const names[] = { "debug", "info", "warning", "error", "off" };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0) {
+            log_set_level((enum log_level)i);
+            return 0;
+        }
+    return err_set(err, ERR_INVALID,
+                   "log_level: '%s' is not one of debug, info, warning, error, off", name);
+}
+
+static unsigned count_loops(const struct settings *settings)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (settings->loops > 0)
+        return (unsigned)settings->loops;
+    return cores > 0 ? (unsigned)cores : 1;
+}
+
+static int listen_http(struct server *s, struct arena *arena, struct error *err)
+{
+    const struct settings *settings = s->settings;
+    struct http_options options = { .loops = count_loops(settings), .limits = http_default_limits };
+    struct http_app app;
+
+    options.limits.connections = (unsigned)settings->max_connections;
+    options.limits.per_address = (unsigned)settings->max_connections_per_address;
+    options.unix_path = settings->database[0] == '\0' ? s->datadir.socket : NULL;
+    if (read_address(settings->listen, arena, &options, err) != 0)
+        return -1;
+    api_app(&s->assembly.api, &app);
+    if (http_server_new(&options, &app, &s->http, err) != 0)
+        return -1;
+    (void)printf("muster: listening on %s%s%s:%u\n", strchr(options.host, ':') ? "[" : "",
+                 options.host, strchr(options.host, ':') ? "]" : "", http_server_port(s->http));
+    (void)fflush(stdout);
+    return 0;
+}
+
+static int start(struct server *s, struct arena *arena, struct error *err)
+{
+    const char *database = s->settings->database;
+
+    datadir_init(&s->datadir, s->settings->data, arena);
+    if (database[0] == '\0') {
+        if (datadir_ensure(&s->datadir, true, err) != 0 || datadir_lock(&s->datadir, err) != 0)
+            return -1;
+        database = s->datadir.database;
+    }
+    if (assemble(s->settings, database, on_fatal, s, &s->assembly, err) != 0)
+        return -1;
+    if (listen_http(s, arena, err) != 0) {
+        disassemble(&s->assembly);
+        return -1;
+    }
+    return 0;
+}
+
+/* Threads started after this leave the signals to the main thread. */
+static sigset_t block_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGUSR1); /* from on_fatal() */
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    return set;
+}
+
+static int stop(struct server *s, const sigset_t *set)
+{
+    unsigned cut;
+
+    (void)pthread_sigmask(SIG_UNBLOCK, set, NULL); /* a second signal ends it at once */
+    if (atomic_load(&s->fatal)) {
+        (void)http_server_stop(s->http, FATAL_STOP_MS);
+        _exit(EXIT_FAILED); /* the database must not be touched again: no clean-up */
+    }
+    log_say(LOG_INFO, "stop", "answering what is under way");
+    cut = http_server_stop(s->http, STOP_MS);
+    disassemble(&s->assembly);
+    http_server_free(s->http);
+    datadir_done(&s->datadir);
+    log_say(LOG_INFO, "stop", "done; connections cut off: %u", cut);
+    return EXIT_DONE;
+}
+
+int run_serve(struct invocation *in)
+{
+    struct server s = { .settings = &in->settings, .main_thread = pthread_self() };
+    sigset_t set = block_signals();
+    struct error err = { 0 };
+    int signal_number;
+
+    atomic_init(&s.fatal, false);
+    if (read_log_level(in->settings.log_level, &err) != 0 || start(&s, &in->arena, &err) != 0) {
+        datadir_done(&s.datadir);
+        return command_fail(&err);
+    }
+    (void)sigwait(&set, &signal_number);
+    return stop(&s, &set);
+}

@@ -1,0 +1,54 @@
+/* settings.h - what can be set, from one table.
+ *
+ * Each setting comes from its flag, else from the environment (MUSTER_NAME),
+ * else from the settings file, else from its default. An unknown setting or a
+ * bad value is an error that names it.
+ *
+ * Layer: app.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+struct settings {
+    const char *data;     /* directory */
+    const char *listen;   /* ADDR:PORT */
+    const char *database; /* URL; empty: SQLite in the data directory */
+    const char *config;   /* file; empty: none */
+    const char *log_level;
+    int64_t loops, readers;
+    int64_t max_connections, max_connections_per_address;
+    int64_t queue_max_events, queue_max_bytes, queue_max_reads;
+    int64_t batch_max_events, batch_max_bytes, body_max_bytes, business_max_bytes;
+};
+
+enum setting_type { SETTING_TEXT, SETTING_NUMBER };
+
+/* One row. Its flag is --name with '_' as '-', its variable MUSTER_NAME in capitals. */
+struct setting {
+    const char *name;
+    enum setting_type type;
+    size_t offset;
+    const char *initial;
+    int64_t least, most; /* of a number */
+    const char *help;
+};
+
+extern const struct setting settings_table[];
+extern const size_t n_settings;
+
+/* A flag given on the command line, without its dashes. */
+struct setting_flag {
+    const char *name, *value;
+};
+
+/* The row of a flag, NULL when there is none. */
+const struct setting *settings_find_flag(const char *flag);
+
+/* Reads all sources. Texts live in the arena. ERR_INVALID names what is wrong. */
+int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena *arena,
+                  struct settings *ret, struct error *err) MUST_CHECK;
+
+/* One line a setting, for help. */
+void settings_print(struct buf *out);

@@ -1,0 +1,139 @@
+/* admin.c - tenants and keys, from the shapes of the API to rows and back. */
+#include "service/admin.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "contract/admin.h"
+#include "service/token.h"
+#include "store/agents.h"
+#include "store/keys.h"
+#include "store/tenants.h"
+
+enum { KEY_ID_DIGITS = 16 };
+
+static struct tenant tenant_answer(const struct tenant_row *row)
+{
+    return (struct tenant){ .slug = row->slug,
+                            .name = row->name,
+                            .max_agents = row->max_agents,
+                            .rate_limit = row->rate_limit,
+                            .created_at = row->created_at };
+}
+
+int admin_add_tenant(struct db *db, const struct tenant_create *create, struct tenant *ret,
+                     struct error *err)
+{
+    struct tenant_row row = { .slug = create->slug,
+                              .name = create->name,
+                              .max_agents = create->max_agents,
+                              .rate_limit = create->rate_limit,
+                              .created_at = clock_wall_us() };
+
+    if (store_tenant_add(db, &row, err) != 0)
+        return -1;
+    *ret = tenant_answer(&row);
+    return 0;
+}
+
+int admin_set_tenant(struct db *db, struct str slug, const struct tenant_patch *patch,
+                     struct arena *arena, struct tenant *ret, struct error *err)
+{
+    struct tenant_row row;
+
+    if (store_tenant(db, slug, arena, &row, err) != 0)
+        return -1;
+    if (!str_is_null(patch->name))
+        row.name = patch->name;
+    if (patch->max_agents.has)
+        row.max_agents = patch->max_agents.value;
+    if (patch->rate_limit.has)
+        row.rate_limit = patch->rate_limit.value;
+    if (store_tenant_set(db, &row, err) != 0)
+        return -1;
+    *ret = tenant_answer(&row);
+    return 0;
+}
+
+int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
+                       struct error *err)
+{
+    struct tenant_row *rows;
+    struct tenant *tenants;
+    size_t n;
+
+    if (store_tenants(db, arena, &rows, &n, err) != 0)
+        return -1;
+    tenants = ARENA_ARRAY(arena, struct tenant, n);
+    for (size_t i = 0; i < n; i++)
+        tenants[i] = tenant_answer(&rows[i]);
+    ret->tenants = (struct list){ tenants, n };
+    return 0;
+}
+
+static struct str kind_name(struct str agent_name)
+{
+    return str_is_null(agent_name) ? STR_LIT("workspace") : STR_LIT("agent");
+}
+
+int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
+                  struct arena *arena, struct key_created *ret, struct error *err)
+{
+    bool bound = !str_is_null(create->agent_name);
+    char token[TOKEN_LEN + 1], id_digits[KEY_ID_DIGITS];
+    struct key_row row = { .tenant_id = tenant_id,
+                           .agent_name = create->agent_name,
+                           .label = create->label,
+                           .created_at = clock_wall_us(),
+                           .last_used_at = TIME_NULL,
+                           .expires_at = create->expires_at,
+                           .revoked_at = TIME_NULL };
+
+    token_make(bound ? TOKEN_AGENT : TOKEN_WORKSPACE, token);
+    digest_random_base62(id_digits, KEY_ID_DIGITS);
+    row.key_id = arena_printf(arena, "key_%.*s", KEY_ID_DIGITS, id_digits);
+    row.digest = digest_sha256(str_from(token, TOKEN_LEN));
+    if (store_key_add(db, &row, err) != 0)
+        return -1;
+    *ret = (struct key_created){ .key_id = row.key_id,
+                                 .token = arena_copy(arena, str_from(token, TOKEN_LEN)),
+                                 .kind = kind_name(row.agent_name),
+                                 .agent_name = row.agent_name,
+                                 .label = row.label,
+                                 .created_at = row.created_at,
+                                 .expires_at = row.expires_at };
+    return 0;
+}
+
+int admin_list_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct key_list *ret,
+                    struct error *err)
+{
+    struct key_row *rows;
+    struct key *keys;
+    size_t n;
+
+    if (store_keys(db, tenant_id, arena, &rows, &n, err) != 0)
+        return -1;
+    keys = ARENA_ARRAY(arena, struct key, n);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct key){ .key_id = rows[i].key_id,
+                                .kind = kind_name(rows[i].agent_name),
+                                .agent_name = rows[i].agent_name,
+                                .label = rows[i].label,
+                                .created_at = rows[i].created_at,
+                                .last_used_at = rows[i].last_used_at,
+                                .expires_at = rows[i].expires_at,
+                                .revoked_at = rows[i].revoked_at };
+    ret->keys = (struct list){ keys, n };
+    return 0;
+}
+
+int admin_revoke_key(struct db *db, int64_t tenant_id, struct str key_id, struct error *err)
+{
+    return store_key_revoke(db, tenant_id, key_id, clock_wall_us(), err);
+}
+
+int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
+                       struct error *err)
+{
+    return store_agent_enable(db, tenant_id, agent_name, enabled, err);
+}

@@ -1,0 +1,47 @@
+/* admin.h - tenants and keys: making, listing and ending them.
+ *
+ * All run inside a transaction or on a reader, with the caller's connection.
+ *
+ * Layer: service. May use: base, contract, db, store. Must not use: http, api.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct db;
+struct key_create;
+struct key_created;
+struct key_list;
+struct tenant;
+struct tenant_create;
+struct tenant_list;
+struct tenant_patch;
+
+/* ERR_CONFLICT when the slug is taken. */
+int admin_add_tenant(struct db *db, const struct tenant_create *create, struct tenant *ret,
+                     struct error *err) MUST_CHECK;
+
+/* Changes what the patch names. ERR_NOT_FOUND. In the arena. */
+int admin_set_tenant(struct db *db, struct str slug, const struct tenant_patch *patch,
+                     struct arena *arena, struct tenant *ret, struct error *err) MUST_CHECK;
+
+int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
+                       struct error *err) MUST_CHECK;
+
+/* The only moment at which the token exists outside its owner's hands: it is in *ret. */
+int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
+                  struct arena *arena, struct key_created *ret, struct error *err) MUST_CHECK;
+
+int admin_list_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct key_list *ret,
+                    struct error *err) MUST_CHECK;
+
+/* ERR_NOT_FOUND when the tenant has no such agent. */
+int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
+                       struct error *err) MUST_CHECK;
+
+/* ERR_NOT_FOUND. Revoking a revoked key changes nothing. */
+int admin_revoke_key(struct db *db, int64_t tenant_id, struct str key_id,
+                     struct error *err) MUST_CHECK;

@@ -1,0 +1,40 @@
+/* admit.h - may this agent report? Whoever is unknown is registered, within the plan's cap.
+ *
+ * Each writer thread remembers the agents it has seen, until something changes
+ * in the registry or a transaction is rolled back.
+ *
+ * Layer: service. May use: base, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "base/err.h"
+#include "base/str.h"
+
+struct admit;
+struct db;
+struct registry;
+
+/* What becomes of a report. */
+enum verdict {
+    VERDICT_ACCEPTED,
+    VERDICT_DUPLICATE,
+    VERDICT_AGENT_DISABLED, /* rejected */
+    VERDICT_AGENT_CAP,      /* rejected: the plan allows no further agent */
+};
+
+struct admission {
+    enum verdict verdict; /* accepted, or why not */
+    int64_t agent_id;     /* when accepted */
+};
+
+/* One a writer thread. Borrows the registry. */
+struct admit *admit_new(const struct registry *registry);
+
+/* NULL is fine. */
+void admit_free(struct admit *a);
+
+/* Inside the transaction that stores the report. */
+int admit_agent(struct admit *a, struct db *db, int64_t tenant_id, struct str agent_name,
+                struct admission *ret, struct error *err) MUST_CHECK;
+
+/* After a roll-back: agents may have been made in what is undone. */
+void admit_forget(struct admit *a);

@@ -1,0 +1,51 @@
+/* change.c - the two steps of an administrative change. */
+#include "service/change.h"
+
+#include "service/engine.h"
+#include "service/registry.h"
+#include "store/tenants.h"
+
+static int apply(struct writer_job *job, struct db *db, struct error *err)
+{
+    struct change *change = CONTAINER_OF(job, struct change, write);
+
+    if (change->apply(change, db, err) != 0)
+        return -1;
+    return store_registry_changed(db, err);
+}
+
+static int refresh(struct reader_job *job, struct db *db, struct error *err)
+{
+    struct change *change = CONTAINER_OF(job, struct change, read);
+
+    return registry_refresh(engine_registry(change->engine), db, err);
+}
+
+/* The change is durable whatever became of the refresh; the watcher does it again in a second. */
+static void refreshed(struct reader_job *job, const struct error *err)
+{
+    struct change *change = CONTAINER_OF(job, struct change, read);
+
+    (void)err;
+    change->done(change, NULL);
+}
+
+static void committed(struct writer_job *job, const struct error *err)
+{
+    struct change *change = CONTAINER_OF(job, struct change, write);
+
+    if (err != NULL) {
+        change->done(change, err);
+        return;
+    }
+    change->read = (struct reader_job){ .run = refresh, .done = refreshed };
+    if (engine_read(change->engine, &change->read, NULL) != 0)
+        change->done(change, NULL);
+}
+
+int change_submit(struct engine *engine, struct change *change, struct error *err)
+{
+    change->engine = engine;
+    change->write = (struct writer_job){ .apply = apply, .done = committed, .alone = true };
+    return writer_submit(engine_writer(engine), &change->write, err);
+}

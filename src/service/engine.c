@@ -1,0 +1,159 @@
+/* engine.c - the order in which things start and stop. */
+#include "service/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "db/db.h"
+#include "service/ingest.h"
+#include "service/readers.h"
+#include "service/registry.h"
+#include "service/watcher.h"
+#include "store/event_log.h"
+#include "store/migrate.h"
+
+enum { POSTGRES_WRITERS = 2, WRITERS_MAX = 4, READERS_MAX = 64 };
+
+struct engine {
+    bool shared;
+    struct db *write_dbs[WRITERS_MAX];
+    size_t n_write_dbs;
+    struct db *read_dbs[READERS_MAX];
+    size_t n_read_dbs;
+    struct db *watch_db;
+    struct event_log *log;
+    void *groups[WRITERS_MAX]; /* of struct ingest_group */
+    struct registry *registry;
+    struct writer *writer;
+    struct readers *readers;
+    struct watcher *watcher;
+};
+
+static int open_databases(struct engine *e, const struct engine_options *options, struct error *err)
+{
+    size_t writers = 1;
+    unsigned readers = options->readers < READERS_MAX ? options->readers : READERS_MAX;
+
+    for (; e->n_write_dbs < writers; e->n_write_dbs++) {
+        if (db_open(options->database, DB_WRITER, &e->write_dbs[e->n_write_dbs], err) != 0)
+            return -1;
+        e->shared = strcmp(db_dialect(e->write_dbs[0]), "postgres") == 0;
+        if (e->n_write_dbs > 0)
+            continue;
+        /* A failed sync may have left pages that only look stored: write them again, synced,
+         * before anybody is told that they are. */
+        if (db_checkpoint(e->write_dbs[0], err) != 0 || store_migrate(e->write_dbs[0], err) != 0) {
+            e->n_write_dbs = 1;
+            return -1;
+        }
+        writers = e->shared ? POSTGRES_WRITERS : 1;
+    }
+    for (; e->n_read_dbs < readers; e->n_read_dbs++)
+        if (db_open(options->database, DB_READER, &e->read_dbs[e->n_read_dbs], err) != 0)
+            return -1;
+    return db_open(options->database, DB_READER, &e->watch_db, err);
+}
+
+static int start(struct engine *e, const struct engine_options *options, struct error *err)
+{
+    const struct writer_options writer = { .dbs = e->write_dbs,
+                                           .groups = e->groups,
+                                           .group_methods = &ingest_group_methods,
+                                           .n_dbs = e->n_write_dbs,
+                                           .limits = options->writer,
+                                           .on_fatal = options->on_fatal,
+                                           .ctx = options->ctx };
+
+    e->registry = registry_new();
+    if (event_log_new(e->write_dbs[0], &e->log, err) != 0)
+        return -1;
+    for (size_t i = 0; i < e->n_write_dbs; i++)
+        e->groups[i] = ingest_group_new(e->log, e->registry);
+    if (registry_refresh(e->registry, e->watch_db, err) != 0 ||
+        writer_new(&writer, &e->writer, err) != 0 ||
+        readers_new(e->read_dbs, e->n_read_dbs, options->reads_max, &e->readers, err) != 0)
+        return -1;
+    return watcher_new(e->registry, e->watch_db, &e->watcher, err);
+}
+
+static void stop_threads(struct engine *e)
+{
+    watcher_free(e->watcher);
+    writer_free(e->writer); /* before the readers: a change is followed by a read */
+    readers_free(e->readers);
+    e->watcher = NULL;
+    e->writer = NULL;
+    e->readers = NULL;
+}
+
+static void close_all(struct engine *e)
+{
+    stop_threads(e);
+    for (size_t i = 0; i < e->n_write_dbs; i++)
+        ingest_group_free(e->groups[i]);
+    if (e->log != NULL)
+        e->log->methods->free(e->log);
+    registry_free(e->registry);
+    db_close(e->watch_db);
+    for (size_t i = 0; i < e->n_read_dbs; i++)
+        db_close(e->read_dbs[i]);
+    for (size_t i = 0; i < e->n_write_dbs; i++)
+        db_close(e->write_dbs[i]);
+    free(e);
+}
+
+int engine_new(const struct engine_options *options, struct engine **ret, struct error *err)
+{
+    struct engine *e = NEW(struct engine);
+
+    if (open_databases(e, options, err) != 0 || start(e, options, err) != 0) {
+        close_all(e);
+        return -1;
+    }
+    *ret = e;
+    return 0;
+}
+
+void engine_free(struct engine *e)
+{
+    struct error err = { 0 };
+
+    if (e == NULL)
+        return;
+    stop_threads(e);
+    if (db_checkpoint(e->write_dbs[0], &err) != 0) /* the next start does it otherwise */
+        log_say(LOG_WARNING, "checkpoint", "not done at the end: %s", err.text);
+    close_all(e);
+}
+
+struct registry *engine_registry(struct engine *e)
+{
+    return e->registry;
+}
+
+struct writer *engine_writer(struct engine *e)
+{
+    return e->writer;
+}
+
+struct event_log *engine_event_log(struct engine *e)
+{
+    return e->log;
+}
+
+int engine_read(struct engine *e, struct reader_job *job, struct error *err)
+{
+    return readers_submit(e->readers, job, err);
+}
+
+bool engine_is_healthy(const struct engine *e)
+{
+    return writer_is_healthy(e->writer) && watcher_is_healthy(e->watcher);
+}
+
+bool engine_is_shared(const struct engine *e)
+{
+    return e->shared;
+}

@@ -1,0 +1,46 @@
+/* engine.h - everything behind the API, started and stopped as one.
+ *
+ * Opens the database, migrates it, and starts the writer, the readers and the
+ * watcher over it. The server and the command line both run one.
+ *
+ * Layer: service. May use: base, db, store. Must not use: http, api.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "service/writer.h"
+
+struct engine;
+struct event_log;
+struct reader_job;
+struct registry;
+
+struct engine_options {
+    const char *database; /* as for db_open() */
+    unsigned readers;     /* threads */
+    size_t reads_max;     /* waiting reads; beyond it ERR_BUSY */
+    struct writer_limits writer;
+    void (*on_fatal)(void *ctx, const struct error *err); /* as in writer.h */
+    void *ctx;
+};
+
+/* The caller owns *ret. On return of 0 everything that was durable before is readable. */
+int engine_new(const struct engine_options *options, struct engine **ret,
+               struct error *err) MUST_CHECK;
+
+/* Commits what is queued, stops all threads, empties the log. NULL is fine. */
+void engine_free(struct engine *e);
+
+struct registry *engine_registry(struct engine *e);
+struct writer *engine_writer(struct engine *e);
+struct event_log *engine_event_log(struct engine *e);
+
+/* Any thread; see readers_submit(). */
+int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
+
+/* The database answers. Any thread. */
+bool engine_is_healthy(const struct engine *e);
+
+/* Do others change this database too? Then a key that is not known here may still be good. */
+bool engine_is_shared(const struct engine *e);

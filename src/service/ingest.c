@@ -1,0 +1,144 @@
+/* ingest.c - gathering the events of a transaction, and storing them at its end. */
+#include "service/ingest.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "contract/event.h"
+#include "service/registry.h"
+#include "store/event_log.h"
+
+/* Where the verdict on a gathered event goes. */
+struct verdict_place {
+    enum verdict *verdict;
+};
+
+struct ingest_group {
+    struct event_log *log;
+    struct admit *admit;
+
+    /* of the transaction under way */
+    struct arena arena;
+    struct event_item *items;
+    struct verdict_place *places;
+    size_t n, capacity;
+};
+
+struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry)
+{
+    struct ingest_group *g = NEW(struct ingest_group);
+
+    g->log = log;
+    g->admit = admit_new(registry);
+    arena_init(&g->arena);
+    return g;
+}
+
+void ingest_group_free(struct ingest_group *g)
+{
+    if (g == NULL)
+        return;
+    admit_free(g->admit);
+    arena_done(&g->arena);
+    free(g->items);
+    free(g->places);
+    free(g);
+}
+
+struct admit *ingest_admit_of(const struct writer_job *job)
+{
+    return ((const struct ingest_group *)job->group)->admit;
+}
+
+static void gather(struct ingest_group *g, const struct event_item *item, enum verdict *verdict)
+{
+    if (g->n == g->capacity) {
+        g->capacity = g->capacity == 0 ? 256 : g->capacity * 2;
+        g->items = mem_resize(g->items, g->capacity * sizeof(*g->items));
+        g->places = mem_resize(g->places, g->capacity * sizeof(*g->places));
+    }
+    g->items[g->n] = *item;
+    g->places[g->n++].verdict = verdict;
+}
+
+static int apply(struct writer_job *job, struct db *db, struct error *err)
+{
+    struct ingest_request *request = CONTAINER_OF(job, struct ingest_request, job);
+    struct ingest_group *g = job->group;
+
+    for (size_t i = 0; i < request->n; i++) {
+        const struct telemetry_event *event = &request->events[i];
+        struct event_item item = { .tenant_id = request->tenant->id,
+                                   .received_at = request->received_at,
+                                   .event = event };
+        struct admission admission;
+
+        if (admit_agent(g->admit, db, item.tenant_id, event->agent_name, &admission, err) != 0)
+            return -1;
+        request->verdicts[i] = admission.verdict;
+        item.agent_id = admission.agent_id;
+        if (admission.verdict == VERDICT_ACCEPTED)
+            gather(g, &item, &request->verdicts[i]);
+    }
+    return 0;
+}
+
+static void reset(struct ingest_group *g)
+{
+    g->n = 0;
+    arena_reset(&g->arena);
+}
+
+static int prepare(void *group, struct db *db, struct error *err)
+{
+    struct ingest_group *g = group;
+    const struct event_log_methods *log = g->log->methods;
+
+    if (g->n == 0)
+        return 0;
+    if (log->add(g->log, db, g->items, g->n, &g->arena, err) != 0)
+        return -1;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->items[i].duplicate)
+            *g->places[i].verdict = VERDICT_DUPLICATE;
+    return log->prepare(g->log, db, err);
+}
+
+static void committed(void *group)
+{
+    struct ingest_group *g = group;
+
+    g->log->methods->committed(g->log);
+    reset(g);
+}
+
+static void rolled_back(void *group)
+{
+    struct ingest_group *g = group;
+
+    g->log->methods->rolled_back(g->log);
+    admit_forget(g->admit);
+    reset(g);
+}
+
+const struct writer_group_methods ingest_group_methods = {
+    .prepare = prepare,
+    .committed = committed,
+    .rolled_back = rolled_back,
+};
+
+static void done(struct writer_job *job, const struct error *err)
+{
+    struct ingest_request *request = CONTAINER_OF(job, struct ingest_request, job);
+
+    request->done(request, err);
+}
+
+int ingest_submit(struct writer *writer, struct ingest_request *request, struct error *err)
+{
+    request->job = (struct writer_job){
+        .apply = apply, .done = done, .events = request->n, .bytes = request->bytes
+    };
+    return writer_submit(writer, &request->job, err);
+}

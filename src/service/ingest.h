@@ -1,0 +1,48 @@
+/* ingest.h - run events on their way into the store.
+ *
+ * The events of all requests that share a transaction are gathered, each
+ * admitted by its agent, then stored in bulk just before the commit. Each
+ * event gets a verdict; a request is told once the transaction is durable.
+ *
+ * Layer: service. May use: base, contract, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "base/err.h"
+#include "service/admit.h"
+#include "service/writer.h"
+
+struct event_log;
+struct ingest_group;
+struct registry;
+struct telemetry_event;
+struct tenant_entry;
+
+/* What one writer thread shares among the requests of a transaction. Borrows both. */
+struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry);
+
+/* NULL is fine. */
+void ingest_group_free(struct ingest_group *g);
+
+/* For struct writer_options; a group is a struct ingest_group. */
+extern const struct writer_group_methods ingest_group_methods;
+
+/* Filled in by the caller, in memory that lives until done(). */
+struct ingest_request {
+    struct writer_job job; /* ingest's own */
+    const struct tenant_entry *tenant;
+    const struct telemetry_event *events;
+    size_t n;
+    size_t bytes;           /* of the request, for the queue's bound */
+    int64_t received_at;    /* wall clock */
+    enum verdict *verdicts; /* room for n */
+
+    /* Writer thread, exactly once. `err` is NULL when everything accepted is durable. */
+    void (*done)(struct ingest_request *request, const struct error *err);
+};
+
+/* Any thread. ERR_BUSY when too much is waiting; done() is then not called. */
+int ingest_submit(struct writer *writer, struct ingest_request *request,
+                  struct error *err) MUST_CHECK;
+
+/* The group that a job's transaction belongs to: whoever else stores reports admits by it. */
+struct admit *ingest_admit_of(const struct writer_job *job);

@@ -1,0 +1,80 @@
+/* reports.c - what the writer does with a business or LLM-usage report. */
+#include "service/reports.h"
+
+#include "contract/business.h"
+#include "contract/llm.h"
+#include "service/registry.h"
+#include "store/kpis.h"
+#include "store/llm.h"
+
+/* Sets the verdict and, when that is accepted, where the report belongs. */
+static int admit(struct report_request *request, struct db *db, struct str agent_name,
+                 struct report_place *ret, struct error *err)
+{
+    struct admission admission;
+
+    if (admit_agent(ingest_admit_of(&request->job), db, request->tenant->id, agent_name, &admission,
+                    err) != 0)
+        return -1;
+    request->verdict = admission.verdict;
+    *ret = (struct report_place){ .tenant_id = request->tenant->id,
+                                  .agent_id = admission.agent_id,
+                                  .received_at = request->received_at };
+    return 0;
+}
+
+static int apply_business(struct writer_job *job, struct db *db, struct error *err)
+{
+    struct report_request *request = CONTAINER_OF(job, struct report_request, job);
+    struct report_place place;
+
+    if (admit(request, db, request->business->agent_name, &place, err) != 0)
+        return -1;
+    if (request->verdict != VERDICT_ACCEPTED)
+        return 0;
+    if (store_business_put(db, &place, &request->rows, err) != 0)
+        return -1;
+    return store_kpis_undeclared(db, &place, &request->rows, request->arena, &request->undeclared,
+                                 err);
+}
+
+static int apply_llm(struct writer_job *job, struct db *db, struct error *err)
+{
+    struct report_request *request = CONTAINER_OF(job, struct report_request, job);
+    struct report_place place;
+
+    if (admit(request, db, request->llm->agent_name, &place, err) != 0)
+        return -1;
+    if (request->verdict != VERDICT_ACCEPTED)
+        return 0;
+    return store_llm_put(db, &place, request->llm, err);
+}
+
+static void done(struct writer_job *job, const struct error *err)
+{
+    struct report_request *request = CONTAINER_OF(job, struct report_request, job);
+
+    request->done(request, err);
+}
+
+int reports_submit_business(struct writer *writer, struct report_request *request,
+                            struct error *err)
+{
+    store_business_prepare(request->business, request->arena, &request->rows);
+    request->undeclared = (struct list){ 0 };
+    request->job = (struct writer_job){
+        .apply = apply_business,
+        .done = done,
+        .events = 1 + request->rows.n_values + request->rows.n_breakdowns, /* rows it writes */
+        .bytes = request->bytes,
+    };
+    return writer_submit(writer, &request->job, err);
+}
+
+int reports_submit_llm(struct writer *writer, struct report_request *request, struct error *err)
+{
+    request->job = (struct writer_job){
+        .apply = apply_llm, .done = done, .events = 1, .bytes = request->bytes
+    };
+    return writer_submit(writer, &request->job, err);
+}

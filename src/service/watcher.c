@@ -1,0 +1,103 @@
+/* watcher.c - the thread that looks after things once a second. */
+#include "service/watcher.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "db/db.h"
+#include "service/registry.h"
+
+enum { PERIOD_S = 1 };
+
+struct watcher {
+    struct registry *registry;
+    struct db *db;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards stopping */
+    pthread_cond_t wake;
+    bool stopping;
+    atomic_bool healthy;
+};
+
+static void look(struct watcher *w)
+{
+    bool was_healthy = atomic_load(&w->healthy);
+    struct error err = { 0 };
+    bool ok = (was_healthy || db_ping(w->db, &err) == 0) &&
+              registry_refresh(w->registry, w->db, &err) == 0;
+
+    atomic_store(&w->healthy, ok);
+    if (was_healthy && !ok)
+        log_say(LOG_ERROR, "database", "does not answer: %s", err.text);
+    else if (!was_healthy && ok)
+        log_say(LOG_INFO, "database", "answers again");
+}
+
+/* True when it is time to end. */
+static bool wait_period(struct watcher *w)
+{
+    struct timespec until;
+    bool stopping;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += PERIOD_S;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stopping && pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0)
+        continue;
+    stopping = w->stopping;
+    pthread_mutex_unlock(&w->lock);
+    return stopping;
+}
+
+static void *run_thread(void *arg)
+{
+    struct watcher *w = arg;
+
+    while (!wait_period(w))
+        look(w);
+    return NULL;
+}
+
+int watcher_new(struct registry *registry, struct db *db, struct watcher **ret, struct error *err)
+{
+    struct watcher *w = NEW(struct watcher);
+    pthread_condattr_t attributes;
+
+    w->registry = registry;
+    w->db = db;
+    atomic_init(&w->healthy, true);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (pthread_create(&w->thread, NULL, run_thread, w) != 0) {
+        free(w);
+        return err_set(err, ERR_INTERNAL, "cannot start the watcher thread");
+    }
+    *ret = w;
+    return 0;
+}
+
+bool watcher_is_healthy(const struct watcher *w)
+{
+    return atomic_load_explicit(&w->healthy, memory_order_relaxed);
+}
+
+void watcher_free(struct watcher *w)
+{
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}

@@ -1,0 +1,25 @@
+/* watcher.h - what must be looked after every second, whoever asks or not.
+ *
+ * Keeps the registry in step with the database, so that what another process
+ * changed is seen within a second, and knows whether the database answers.
+ *
+ * Layer: service. May use: base, db. Must not use: http, api.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct db;
+struct registry;
+struct watcher;
+
+/* Starts its thread. Borrows both; nobody else may use `db` until watcher_free(). */
+int watcher_new(struct registry *registry, struct db *db, struct watcher **ret,
+                struct error *err) MUST_CHECK;
+
+/* The database answered the last time it was asked. Any thread. */
+bool watcher_is_healthy(const struct watcher *w);
+
+/* NULL is fine. */
+void watcher_free(struct watcher *w);

@@ -1,0 +1,288 @@
+/* writer.c - the queue, the writer threads and their transactions. */
+#include "service/writer.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "db/db.h"
+
+/* A build with this set answers before it commits. It exists so that the crash test can show that
+ * it would notice. */
+#ifndef MUSTER_ACK_EARLY
+#define MUSTER_ACK_EARLY 0
+#endif
+
+struct queue {
+    struct writer_job *first, **last;
+    size_t events, bytes;
+};
+
+struct writer_thread {
+    struct writer *writer;
+    struct db *db;
+    void *group;
+    pthread_t id;
+    bool lost; /* its connection: ask before using it again */
+};
+
+struct writer {
+    struct writer_options options;
+    struct writer_thread *threads;
+    size_t n_threads;
+
+    pthread_mutex_t lock; /* guards the queue, stopping and fatal */
+    pthread_cond_t filled;
+    struct queue queue;
+    bool stopping;
+    bool fatal;
+    atomic_uint n_lost; /* threads without a connection */
+};
+
+static void queue_init(struct queue *q)
+{
+    *q = (struct queue){ .last = &q->first };
+}
+
+static void queue_add(struct queue *q, struct writer_job *job)
+{
+    job->next = NULL;
+    *q->last = job;
+    q->last = &job->next;
+    q->events += job->events;
+    q->bytes += job->bytes;
+}
+
+static struct writer_job *queue_take(struct queue *q)
+{
+    struct writer_job *job = q->first;
+
+    q->first = job->next;
+    if (q->first == NULL)
+        q->last = &q->first;
+    q->events -= job->events;
+    q->bytes -= job->bytes;
+    return job;
+}
+
+int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
+{
+    const struct writer_limits *limits = &w->options.limits;
+    int r = -1;
+
+    pthread_mutex_lock(&w->lock);
+    if (w->fatal)
+        err_set(err, ERR_IO, "storage failed: the service is ending");
+    else if (w->stopping)
+        err_set(err, ERR_BUSY, "the service is stopping");
+    else if (w->queue.first != NULL && (w->queue.events + job->events > limits->events_max ||
+                                        w->queue.bytes + job->bytes > limits->bytes_max))
+        err_set(err, ERR_BUSY, "too many events are waiting to be stored");
+    else
+        r = 0;
+    if (r == 0) {
+        queue_add(&w->queue, job);
+        pthread_cond_signal(&w->filled);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return r;
+}
+
+/* Waits for work. A group is what has gathered, up to group_max events; a job that wants to be
+ * alone is one by itself. Empty only when stopping. */
+static void take_group(struct writer *w, struct queue *ret_group)
+{
+    queue_init(ret_group);
+    pthread_mutex_lock(&w->lock);
+    while (w->queue.first == NULL && !w->stopping)
+        pthread_cond_wait(&w->filled, &w->lock);
+    while (w->queue.first != NULL && ret_group->events < w->options.limits.group_max) {
+        bool alone = w->queue.first->alone;
+
+        if (alone && ret_group->first != NULL)
+            break;
+        queue_add(ret_group, queue_take(&w->queue));
+        if (alone)
+            break;
+    }
+    if (w->queue.first != NULL)
+        pthread_cond_signal(&w->filled); /* for the next writer thread */
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void finish(struct queue *group, const struct error *err)
+{
+    while (group->first != NULL) {
+        struct writer_job *job = queue_take(group);
+
+        job->done(job, err);
+    }
+}
+
+static void set_lost(struct writer_thread *t, bool lost)
+{
+    if (lost != t->lost)
+        atomic_fetch_add(&t->writer->n_lost, lost ? 1U : -1U);
+    t->lost = lost;
+}
+
+/* A connection that was lost while nothing was under way is no reason to fail anybody. */
+static int begin(struct writer_thread *t, struct error *err)
+{
+    if (!t->lost && db_begin(t->db, err) == 0)
+        return 0;
+    if (!t->lost && err->code != ERR_UNAVAILABLE)
+        return -1;
+    if (db_ping(t->db, err) != 0)
+        return -1;
+    set_lost(t, false);
+    return db_begin(t->db, err);
+}
+
+static int apply_all(struct writer_thread *t, const struct queue *group, struct error *err)
+{
+    const struct writer_group_methods *methods = t->writer->options.group_methods;
+
+    for (struct writer_job *job = group->first; job != NULL; job = job->next) {
+        job->group = t->group;
+        if (job->apply(job, t->db, err) != 0)
+            return -1;
+    }
+    return methods == NULL ? 0 : methods->prepare(t->group, t->db, err);
+}
+
+static int roll_back(struct writer_thread *t)
+{
+    const struct writer_group_methods *methods = t->writer->options.group_methods;
+
+    db_rollback(t->db);
+    if (methods != NULL)
+        methods->rolled_back(t->group);
+    return -1;
+}
+
+/* Applies and commits the jobs of `group`. */
+static int commit_group(struct writer_thread *t, struct queue *group, struct error *err)
+{
+    const struct writer_group_methods *methods = t->writer->options.group_methods;
+
+    if (begin(t, err) != 0)
+        return -1;
+    if (apply_all(t, group, err) != 0)
+        return roll_back(t);
+    if (MUSTER_ACK_EARLY)
+        finish(group, NULL);
+    if (db_commit(t->db, err) != 0)
+        return roll_back(t);
+    if (methods != NULL)
+        methods->committed(t->group);
+    return 0;
+}
+
+/* The failure is the database's, not one job's. */
+static bool is_general(enum err_code code)
+{
+    return code == ERR_IO || code == ERR_FULL || code == ERR_UNAVAILABLE;
+}
+
+static void become_fatal(struct writer *w, const struct error *err)
+{
+    struct queue rest;
+    bool first;
+
+    pthread_mutex_lock(&w->lock);
+    first = !w->fatal;
+    w->fatal = true;
+    queue_init(&rest);
+    while (w->queue.first != NULL)
+        queue_add(&rest, queue_take(&w->queue));
+    pthread_mutex_unlock(&w->lock);
+    finish(&rest, err);
+    if (first)
+        w->options.on_fatal(w->options.ctx, err);
+}
+
+static void run_group(struct writer_thread *t, struct queue *group)
+{
+    struct error err = { 0 };
+
+    if (commit_group(t, group, &err) == 0) {
+        finish(group, NULL);
+        return;
+    }
+    if (!is_general(err.code) && group->first != NULL && group->first->next != NULL) {
+        while (group->first != NULL) { /* one of them is bad: it must not sink the others */
+            struct queue single;
+
+            queue_init(&single);
+            queue_add(&single, queue_take(group));
+            run_group(t, &single);
+        }
+        return;
+    }
+    set_lost(t, err.code == ERR_UNAVAILABLE);
+    finish(group, &err);
+    if (err.code == ERR_IO)
+        become_fatal(t->writer, &err);
+}
+
+static void *run_thread(void *arg)
+{
+    struct writer_thread *t = arg;
+    struct queue group;
+
+    for (;;) {
+        take_group(t->writer, &group);
+        if (group.first == NULL)
+            return NULL;
+        run_group(t, &group);
+    }
+}
+
+int writer_new(const struct writer_options *options, struct writer **ret, struct error *err)
+{
+    struct writer *w = NEW(struct writer);
+
+    w->options = *options;
+    queue_init(&w->queue);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->filled, NULL);
+    atomic_init(&w->n_lost, 0);
+    w->threads = mem_new(options->n_dbs * sizeof(*w->threads));
+    for (size_t i = 0; i < options->n_dbs; i++) {
+        struct writer_thread *t = &w->threads[i];
+
+        *t = (struct writer_thread){ .writer = w,
+                                     .db = options->dbs[i],
+                                     .group = options->groups ? options->groups[i] : NULL };
+        if (pthread_create(&t->id, NULL, run_thread, t) != 0) {
+            writer_free(w);
+            return err_set(err, ERR_INTERNAL, "cannot start a writer thread");
+        }
+        w->n_threads++;
+    }
+    *ret = w;
+    return 0;
+}
+
+bool writer_is_healthy(const struct writer *w)
+{
+    return atomic_load_explicit(&w->n_lost, memory_order_relaxed) == 0;
+}
+
+void writer_free(struct writer *w)
+{
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    pthread_cond_broadcast(&w->filled);
+    pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; i < w->n_threads; i++)
+        pthread_join(w->threads[i].id, NULL);
+    pthread_cond_destroy(&w->filled);
+    pthread_mutex_destroy(&w->lock);
+    free(w->threads);
+    free(w);
+}

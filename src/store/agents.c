@@ -1,0 +1,81 @@
+/* agents.c - SQL of agents. */
+#include "store/agents.h"
+
+#include "db/db.h"
+#include "store/rows.h"
+
+/* clang-format off */
+static const struct db_query select_agent = {
+    .sql = "SELECT agent_id, enabled FROM agents WHERE tenant_id = $1 AND agent_name = $2",
+    .n_args = 2,
+};
+/* Holds the tenant, so that its agents are counted by one process at a time. */
+static const struct db_query lock_tenant = {
+    .sqlite = "SELECT max_agents FROM tenants WHERE tenant_id = $1",
+    .postgres = "SELECT max_agents FROM tenants WHERE tenant_id = $1 FOR UPDATE",
+    .n_args = 1,
+};
+static const struct db_query count_agents = {
+    .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1",
+    .n_args = 1,
+};
+static const struct db_query insert_agent = {
+    .sql = "INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at)"
+           " VALUES ($1, $2, 1, $3) RETURNING agent_id",
+    .n_args = 3,
+};
+static const struct db_query enable_agent = {
+    .sql = "UPDATE agents SET enabled = $3 WHERE tenant_id = $1 AND agent_name = $2",
+    .n_args = 3,
+};
+/* clang-format on */
+
+static bool read_agent(void *ctx, const struct db_row *row)
+{
+    struct agent_row *agent = ctx;
+
+    agent->agent_id = db_get_int(row, 0);
+    agent->enabled = db_get_int(row, 1) != 0;
+    return false;
+}
+
+int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, struct agent_row *ret,
+                     struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_text(agent_name) };
+
+    *ret = (struct agent_row){ 0 };
+    return db_exec(db, &select_agent, args, read_agent, ret, err);
+}
+
+int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
+                    struct agent_row *ret, struct error *err)
+{
+    const struct db_value tenant_arg[] = { db_int(tenant_id) };
+    const struct db_value args[] = { db_int(tenant_id), db_text(agent_name), db_int(now_us) };
+    int64_t cap = 0, n = 0;
+
+    if (db_exec(db, &lock_tenant, tenant_arg, rows_read_int, &cap, err) != 0 ||
+        store_agent_find(db, tenant_id, agent_name, ret, err) != 0)
+        return -1;
+    if (ret->agent_id != 0)
+        return 0;
+    if (db_exec(db, &count_agents, tenant_arg, rows_read_int, &n, err) != 0)
+        return -1;
+    if (n >= cap)
+        return 0;
+    ret->enabled = true;
+    return db_exec(db, &insert_agent, args, rows_read_int, &ret->agent_id, err);
+}
+
+int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
+                       struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_text(agent_name), db_int(enabled) };
+
+    if (db_exec(db, &enable_agent, args, NULL, NULL, err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
+    return 0;
+}

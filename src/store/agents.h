@@ -1,0 +1,29 @@
+/* agents.h - agents as rows.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct db;
+
+struct agent_row {
+    int64_t agent_id; /* 0: there is none */
+    bool enabled;
+};
+
+int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, struct agent_row *ret,
+                     struct error *err) MUST_CHECK;
+
+/* Adds an agent that is not there yet, unless the tenant already has max_agents: then there is
+ * still none. Exact also when several processes race: it holds the tenant's row until the
+ * transaction ends. Another process may have added the same name first; then it is that one. */
+int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
+                    struct agent_row *ret, struct error *err) MUST_CHECK;
+
+/* ERR_NOT_FOUND. */
+int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
+                       struct error *err) MUST_CHECK;

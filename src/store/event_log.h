@@ -1,0 +1,55 @@
+/* event_log.h - where events go: appended, deduplicated, their runs kept up to date.
+ *
+ * SQLite and PostgreSQL want it done in different ways (event_log_sqlite.c,
+ * event_log_postgres.c); what comes out is the same.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct db;
+struct event_log;
+struct telemetry_event;
+
+/* One event on its way in. `tenant_id` is the key's, never the body's. */
+struct event_item {
+    int64_t tenant_id, agent_id;
+    int64_t received_at;
+    const struct telemetry_event *event;
+    bool duplicate; /* set by event_log_add() */
+};
+
+struct event_log_methods {
+    void (*free)(struct event_log *log);
+
+    /* Stores all that are not duplicates, in order of arrival, and folds them into their runs.
+     * Scratch memory in the arena. In a transaction of `db`. */
+    int (*add)(struct event_log *log, struct db *db, struct event_item *items, size_t n,
+               struct arena *arena, struct error *err);
+
+    /* The last thing before a commit. */
+    int (*prepare)(struct event_log *log, struct db *db, struct error *err);
+
+    /* What came of the transaction. */
+    void (*committed)(struct event_log *log);
+    void (*rolled_back)(struct event_log *log);
+
+    /* The number of a committed run, or 0. Any thread, outside a transaction. */
+    int (*find_run)(struct event_log *log, struct db *db, int64_t tenant_id, struct str run_id,
+                    int64_t *ret, struct error *err);
+};
+
+struct event_log {
+    const struct event_log_methods *methods; /* first member of every implementation */
+};
+
+/* `db` is the writer's connection, migrated. The caller owns *ret. */
+int event_log_new(struct db *db, struct event_log **ret, struct error *err) MUST_CHECK;
+
+int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *err) MUST_CHECK;
+int event_log_postgres_new(struct event_log **ret);

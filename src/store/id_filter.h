@@ -1,0 +1,28 @@
+/* id_filter.h - a blocked Bloom filter: "certainly not here" for one cache line's price.
+ *
+ * Private to this folder. About 1 in 200 says "perhaps" wrongly.
+ *
+ * Layer: store. One thread at a time while being filled.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct id_filter {
+    uint64_t *words;
+    size_t n_blocks; /* of 64 bytes */
+};
+
+/* For up to `n` hashes. */
+void id_filter_init(struct id_filter *f, size_t n);
+
+/* From the bytes that id_filter_size() bytes of `words` were stored as; copied. False when the
+ * size is none of a filter. */
+bool id_filter_load(struct id_filter *f, const void *bytes, size_t size);
+
+void id_filter_done(struct id_filter *f);
+
+size_t id_filter_size(const struct id_filter *f);
+void id_filter_add(struct id_filter *f, uint64_t hash);
+bool id_filter_maybe(const struct id_filter *f, uint64_t hash);

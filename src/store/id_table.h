@@ -1,0 +1,33 @@
+/* id_table.h - hashes and their numbers in memory; private to this folder.
+ *
+ * Several numbers may stand under one hash: a hash alone never decides.
+ *
+ * Layer: store. One thread at a time.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct id_entry {
+    uint64_t hash;
+    int64_t number; /* 0: a free slot of a table */
+};
+
+struct id_table {
+    struct id_entry *slots;
+    size_t n, capacity; /* capacity is 0 or a power of two */
+};
+
+/* Frees the memory; an empty table is { 0 }. */
+void id_table_done(struct id_table *t);
+
+/* Empty again; keeps its memory. */
+void id_table_clear(struct id_table *t);
+
+void id_table_add(struct id_table *t, uint64_t hash, int64_t number);
+
+/* The numbers under `hash`, one a call: start with *at = 0; 0 when there are no more. */
+int64_t id_table_next(const struct id_table *t, uint64_t hash, size_t *at);
+
+/* Copies all entries to `ret` (room for t->n), in no order. */
+void id_table_copy(const struct id_table *t, struct id_entry *ret);

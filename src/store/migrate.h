@@ -1,0 +1,22 @@
+/* migrate.h - brings a database to the schema this program was built for.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include "base/err.h"
+
+struct db;
+
+/* One step, from migrations/NNNN_name.sql; the table is made at build. */
+struct migration {
+    int number; /* 1, 2, … without gaps */
+    const char *name;
+    const char *sqlite, *postgres;
+};
+
+extern const struct migration migrations[];
+extern const size_t n_migrations;
+
+/* Applies what is missing, each step in a transaction of its own under a lock that other processes
+ * wait for. ERR_SCHEMA when the database is newer than this program. */
+int store_migrate(struct db *db, struct error *err) MUST_CHECK;

@@ -1,0 +1,22 @@
+/* names.h - names of any length as keys of bounded length.
+ *
+ * A KPI's key and the names of dimensions may be as long as a body, but an
+ * index entry of PostgreSQL holds 2,704 bytes. What is longer than NAME_KEY_MAX
+ * stands in keys by its beginning and its digest.
+ *
+ * Layer: store. May use: base. Thread-safe: pure functions.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/str.h"
+
+/* Bytes. All names of at most 256 characters are their own keys. */
+enum { NAME_KEY_MAX = 1024 };
+
+struct name_key {
+    struct str key;  /* equal for equal names only: the name, or longer than NAME_KEY_MAX */
+    struct str full; /* the name where the key is not; else STR_NULL */
+};
+
+/* Borrows the name. */
+struct name_key store_name_key(struct str name, struct arena *arena);

@@ -1,0 +1,26 @@
+/* pg_array.h - PostgreSQL's text form of arrays, for statements that take many rows at once;
+ * private to this folder.
+ *
+ * Layer: store.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "db/db.h"
+
+/* One array for each of `n_columns`, of the same length. */
+struct pg_arrays {
+    struct buf *columns;
+    size_t n_columns, n_rows;
+};
+
+void pg_arrays_init(struct pg_arrays *a, size_t n_columns, struct arena *arena);
+
+/* NULL-safe for half-built ones. */
+void pg_arrays_done(struct pg_arrays *a);
+
+/* One value for each column. */
+void pg_arrays_add(struct pg_arrays *a, const struct db_value *values);
+
+/* Closes the arrays and gives them as `n_columns` parameters, borrowed until pg_arrays_done(). */
+void pg_arrays_args(struct pg_arrays *a, struct db_value *ret);

@@ -1,0 +1,12 @@
+/* place.h - where a report belongs and when it came.
+ *
+ * Layer: store.
+ */
+#pragma once
+#include <stdint.h>
+
+struct report_place {
+    int64_t tenant_id; /* the key's, never the body's */
+    int64_t agent_id;
+    int64_t received_at;
+};

@@ -1,0 +1,28 @@
+/* rows.c - collecting rows into an arena. */
+#include "store/rows.h"
+
+void *rows_add(struct rows *rows)
+{
+    char *item;
+
+    if (rows->n == rows->capacity) {
+        size_t capacity = rows->capacity == 0 ? 16 : rows->capacity * 2;
+
+        rows->items = arena_resize(rows->arena, rows->items, rows->capacity * rows->size,
+                                   capacity * rows->size);
+        rows->capacity = capacity;
+    }
+    item = (char *)rows->items + rows->n++ * rows->size;
+    return memset(item, 0, rows->size);
+}
+
+struct str rows_text(struct arena *arena, const struct db_row *row, unsigned column)
+{
+    return arena_copy(arena, db_get_text(row, column));
+}
+
+bool rows_read_int(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = db_get_int(row, 0);
+    return false;
+}

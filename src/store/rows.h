@@ -1,0 +1,23 @@
+/* rows.h - collecting rows into an arena; private to this folder.
+ *
+ * Layer: store.
+ */
+#pragma once
+#include "base/arena.h"
+#include "db/db.h"
+
+/* Grows by doubling; `items` is an array of `size` bytes each. */
+struct rows {
+    struct arena *arena;
+    void *items;
+    size_t n, capacity, size;
+};
+
+/* A new element at the end, zeroed. */
+void *rows_add(struct rows *rows);
+
+/* A column copied into the arena; STR_NULL stays so. */
+struct str rows_text(struct arena *arena, const struct db_row *row, unsigned column);
+
+/* A db_row_fn that keeps the first column of the one row in an int64_t. */
+bool rows_read_int(void *ctx, const struct db_row *row);

@@ -1,0 +1,22 @@
+/* runs.h - runs as they are read.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "store/run_state.h"
+
+struct db;
+
+struct run_row {
+    struct str agent_name; /* of its first event */
+    struct run_state state;
+};
+
+/* The tenant's run with this number; no event_count means that there is none. In the arena. */
+int store_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
+              struct run_row *ret, struct error *err) MUST_CHECK;
