@@ -1,0 +1,26 @@
+#!/usr/bin/python3
+"""No file of src/ or web/src/ is longer than 500 lines. Functions are clang-tidy's to measure."""
+
+from gate import files_in, run
+
+LINES_MAX = 500
+SUFFIXES = {".c", ".h", ".ts", ".tsx", ".css", ".html"}
+
+
+def gate(root):
+    files = files_in(root, ["src", "web/src"], SUFFIXES)
+    problems = [] if files else ["src/: no files to look at"]
+    longest = 0
+    for path in files:
+        lines = len(path.read_bytes().splitlines())
+        longest = max(longest, lines)
+        if lines > LINES_MAX:
+            problems.append(
+                f"{path.relative_to(root)}: {lines} lines, {LINES_MAX} are allowed: "
+                "two rooms in one, give each its own file"
+            )
+    return problems, f"{len(files)} files, the longest has {longest} lines"
+
+
+if __name__ == "__main__":
+    run("lengths", gate)

@@ -1,0 +1,44 @@
+"""After the black-box tests: every answer they saw is as docs/openapi.json says, and every
+operation in it was reached. Run by scripts/test as `pytest tests/contract/check_answers.py`."""
+
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from conform import Contract, exchanges_in  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+ANSWERS = Path(os.environ.get("MUSTER_ANSWERS", ROOT / "build/answers"))
+SHOWN = 50
+
+
+@pytest.fixture(scope="module")
+def contract():
+    return Contract(json.loads((ROOT / "docs/openapi.json").read_text()))
+
+
+@pytest.fixture(scope="module")
+def exchanges():
+    found = exchanges_in(ANSWERS)
+    assert found, f"{ANSWERS}: no answers: run the black-box tests first"
+    return found
+
+
+def test_every_answer_is_as_declared(contract, exchanges):
+    seen = Counter(
+        f"{e['method']} {e['path']} -> {e['status']}: {problem}"
+        for e in exchanges
+        for problem in contract.problems(e)
+    )
+    assert not seen, "\n".join(f"{n} x {what}" for what, n in seen.most_common(SHOWN))
+
+
+def test_every_operation_was_reached(contract, exchanges):
+    unreached = contract.unreached(exchanges)
+    assert not unreached, "\n".join(f"no test reached {m} {path}" for m, path in unreached)

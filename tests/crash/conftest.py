@@ -1,0 +1,7 @@
+"""The crash tests drive the same binary, through the same doors, as the black-box tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))

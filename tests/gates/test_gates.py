@@ -1,0 +1,212 @@
+"""Every gate is green on the tree as it is and red on a planted violation: a gate that cannot fail
+guards nothing. Violations are planted in a copy."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("src", "tests/unit", "web/src", "docs", "migrations", ".clang-format", ".clang-tidy")
+GATES = ("format", "layers", "lengths", "banned", "words")
+CHATTER = "/* chatter.c - planted. */\n"
+
+
+def run(gate, root):
+    return subprocess.run(
+        ["/usr/bin/python3", ROOT / f"scripts/check_{gate}.py", root],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def copy_tree(to):
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns("node_modules"))
+        elif source.exists():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, to / name)
+    return to
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    return copy_tree(tmp_path_factory.mktemp("clean"))
+
+
+@pytest.fixture
+def planted(clean, tmp_path):
+    """Writes a file into a fresh copy: planted(path, text)."""
+    root = tmp_path / "tree"
+    shutil.copytree(clean, root)
+
+    def plant(path, text):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+        return root
+
+    return plant
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_the_tree_as_it_is_passes(gate, clean):
+    done = run(gate, clean)
+    assert done.returncode == 0, done.stderr
+    assert "green" in done.stdout
+
+
+@pytest.mark.parametrize("gate", (*GATES, "tidy", "openapi"))
+def test_a_gate_that_finds_nothing_to_look_at_is_red(gate, tmp_path):
+    assert run(gate, tmp_path).returncode == 1
+
+
+BODY = "int chatter(void);\n\nint chatter(void)\n{{\n    return {};\n}}\n"
+MACHINE_PATH = "/wor" + "k/shared"
+REGISTRY = "https://regis" + "try.npmjs.org/x"
+
+# Gate, file, what is planted in it, what the gate says.
+PLANTED = [
+    ("format", "src/base/chatter.c", "int  x ;\n", "clang-format"),
+    ("format", "tests/unit/base/test_chatter.c", "int  x ;\n", "clang-format"),
+    ("layers", "src/base/chatter.c", '#include "http/server.h"\n', "base is below http"),
+    ("layers", "src/store/chatter.h", '#  include "api/routes.h"\n', "store is below api"),
+    ("layers", "src/db/chatter.c", '#include "contract/shape.h"\n', "siblings"),
+    ("layers", "src/http/chatter.c", '#include "db/db.h"\n', "siblings"),
+    ("layers", "src/api/chatter.c", '#include "routes.h"\n', "names no layer"),
+    ("layers", "src/chatter/chatter.c", "\n", "is no layer"),
+    ("layers", "src/store/chatter.c", "#include <sqlite3.h>\n", "belongs to db"),
+    ("layers", "src/store/chatter.c", "#include <libpq-fe.h>\n", "belongs to db"),
+    ("layers", "src/service/chatter.c", "#include <uv.h>\n", "belongs to http"),
+    ("layers", "src/api/chatter.c", "#include <llhttp.h>\n", "belongs to http"),
+    ("layers", "src/store/chatter.c", "#include <yyjson.h>\n", "belongs to contract"),
+    ("layers", "src/api/chatter.c", "#include <curl/curl.h>\n", "belongs to app, service"),
+    ("layers", "src/http/chatter.c", "#include <sodium.h>\n", "belongs to base, service"),
+    ("lengths", "src/base/chatter.c", "\n" * 501, "501 lines"),
+    ("lengths", "web/src/chatter.ts", "\n" * 501, "501 lines"),
+    ("banned", "src/api/chatter.c", BODY.format("sprintf(a, b)"), "snprintf"),
+    ("banned", "src/api/chatter.c", BODY.format("strcpy (a, b)"), "arena_copy"),
+    ("banned", "src/api/chatter.c", BODY.format("strcat(a, b)"), "buf_add"),
+    ("banned", "src/api/chatter.c", BODY.format("strtok(a, b)"), "str_split"),
+    ("banned", "tests/unit/base/test_chatter.c", BODY.format("atoi(a)"), "str_to_int"),
+    ("banned", "src/api/chatter.c", BODY.format("gmtime(a)"), "datetime_split"),
+    ("banned", "src/api/chatter.c", BODY.format("localtime_r(a, b)"), "datetime_split"),
+    ("banned", "src/api/chatter.c", BODY.format("rand()"), "digest_random"),
+    ("banned", "src/api/chatter.c", BODY.format("malloc(4)"), "mem_new"),
+    ("banned", "src/store/chatter.c", BODY.format("calloc(4, 4)"), "mem_new"),
+    ("banned", "src/db/chatter.c", BODY.format("realloc(a, 4)"), "mem_resize"),
+    ("banned", "src/api/chatter.c", BODY.format("memcmp(a, key->digest,\n 4)"), "digest_equal"),
+    ("banned", "src/api/chatter.c", BODY.format("strcmp(token, b)"), "digest_equal"),
+    ("banned", "src/api/chatter.c", "int x; // why\n", "/* ... */"),
+    ("words", "docs/chatter.md", f"see {MACHINE_PATH}\n", "a path of one machine"),
+    ("words", "web/src/chatter.ts", f"/* {REGISTRY} */\n", "a package registry"),
+]
+
+
+@pytest.mark.parametrize(("gate", "path", "text", "says"), PLANTED)
+def test_a_planted_violation_turns_the_gate_red(gate, path, text, says, planted):
+    done = run(gate, planted(path, text))
+    assert done.returncode == 1, done.stdout
+    assert path.split("/")[-1] in done.stderr or "src/chatter" in done.stderr
+    assert says in done.stderr
+
+
+# What looks like a violation and is none.
+HARMLESS = [
+    ("banned", "src/api/chatter.c", BODY.format('f("sprintf(x) // http://a")')),
+    ("banned", "src/api/chatter.c", "/* never strcpy(a, b); see http://example.org */\n"),
+    ("banned", "src/api/chatter.c", BODY.format("snprintf(a, 4, b) + my_rand(1) + strand(2)")),
+    ("banned", "src/base/chatter.c", BODY.format("malloc(4)")),
+    ("banned", "src/api/chatter.c", BODY.format("memcmp(a, b, 4)")),
+    ("layers", "src/api/chatter.c", '#include "api/chatter.h"\n#include <stdio.h>\n'),
+    ("layers", "src/store/chatter.c", '#include "db/db.h"\n#include "contract/shape.h"\n'),
+    ("lengths", "src/base/chatter.c", "\n" * 500),
+    ("words", "web/package-lock.json", f'{{"resolved": "{REGISTRY}"}}\n'),
+]
+
+
+@pytest.mark.parametrize(("gate", "path", "text"), HARMLESS)
+def test_what_only_looks_like_a_violation_stays_green(gate, path, text, planted):
+    done = run(gate, planted(path, text))
+    assert done.returncode == 0, done.stderr
+
+
+class TestTidy:
+    """On a tree of one file and one header: clang-tidy takes its time."""
+
+    BAD = "static inline int twice(int a)\n{\n    return a == 1 || a == 1;\n}\n"
+    GOOD = "static inline int twice(int a)\n{\n    return 2 * a;\n}\n"
+
+    @pytest.fixture
+    def tree(self, tmp_path):
+        base = tmp_path / "src/base"
+        base.mkdir(parents=True)
+        (base / "tiny.h").write_text(self.GOOD)
+        (base / "tiny.c").write_text(
+            '#include "base/tiny.h"\n\nint main(void)\n{\n    return twice(0);\n}\n'
+        )
+        build = tmp_path / "build/asan"
+        build.mkdir(parents=True)
+        command = f"clang-19 -I{tmp_path}/src -c {base}/tiny.c"
+        row = {"directory": str(build), "file": str(base / "tiny.c"), "command": command}
+        (build / "compile_commands.json").write_text(json.dumps([row]))
+        shutil.copy(ROOT / ".clang-tidy", tmp_path)
+        return tmp_path
+
+    def test_a_clean_file_is_read_once(self, tree):
+        assert "1 of them read anew" in run("tidy", tree).stdout
+        assert "0 of them read anew" in run("tidy", tree).stdout
+
+    def test_a_header_that_turns_bad_is_seen_though_the_file_was_clean(self, tree):
+        assert run("tidy", tree).returncode == 0
+        (tree / "src/base/tiny.h").write_text(self.BAD)
+        for _ in range(2):  # and a red verdict is never remembered as green
+            done = run("tidy", tree)
+            assert done.returncode == 1
+            assert "src/base/tiny.h:3" in done.stderr
+
+    def test_other_checks_make_it_read_anew(self, tree):
+        assert run("tidy", tree).returncode == 0
+        (tree / ".clang-tidy").write_text("Checks: '-*,bugprone-*'\n")
+        assert "1 of them read anew" in run("tidy", tree).stdout
+
+    def test_a_file_that_no_build_knows_is_red(self, tree):
+        (tree / "src/base/other.c").write_text(CHATTER)
+        done = run("tidy", tree)
+        assert done.returncode == 1
+        assert "src/base/other.c: not built" in done.stderr
+
+
+class TestOpenapi:
+    """With a program that prints a known document."""
+
+    @pytest.fixture
+    def tree(self, tmp_path, monkeypatch):
+        monkeypatch.delenv("MUSTER_BINARY", raising=False)
+        binary = tmp_path / "build/release/muster"
+        binary.parent.mkdir(parents=True)
+        binary.write_text('#!/bin/sh\n[ "$1" = openapi ] && echo "{}"\n')
+        binary.chmod(0o755)
+        (tmp_path / "docs").mkdir()
+        return tmp_path
+
+    @pytest.mark.parametrize(("text", "status"), [("{}\n", 0), ("{ }\n", 1), ("", 1)])
+    def test_only_the_same_bytes_are_green(self, tree, text, status):
+        (tree / "docs/openapi.json").write_text(text)
+        done = run("openapi", tree)
+        assert done.returncode == status
+        assert ("stale" in done.stderr) == bool(status)
+
+    def test_a_missing_document_is_red(self, tree):
+        assert run("openapi", tree).returncode == 1
+
+
+def test_lint_runs_every_gate_there_is():
+    script = (ROOT / "scripts/lint").read_text()
+    for path in ROOT.glob("scripts/check_*.py"):
+        name = path.stem.removeprefix("check_")
+        assert f"check_{name}.py" in script or f" {name}" in script.split("for gate in")[1], name
+
+

@@ -1,0 +1,77 @@
+"""The harness of the black-box tests notices a server that misbehaves."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
+
+import muster  # noqa: E402
+
+LISTENS = "print('muster: listening on 127.0.0.1:1', flush=True)"
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A server of a few lines of Python: server(script)."""
+    monkeypatch.setattr(muster, "STOP_S", 1)
+
+    def make(script):
+        binary = tmp_path / "muster"
+        binary.write_text(f"#!/usr/bin/python3\nimport os, signal, sys\n{script}\n")
+        binary.chmod(0o755)
+        return muster.Server(tmp_path / "data", binary=binary)
+
+    return make
+
+
+def ends(status=0, says=""):
+    """Listens, and at SIGTERM says something on standard error and ends."""
+    handler = f"os.write(2, {says.encode()!r}) and 0 or os._exit({status})"
+    return f"signal.signal(15, lambda *_: {handler})\n{LISTENS}\nsignal.pause()"
+
+
+def test_a_server_that_stops_well_passes(server):
+    server(f"print('set up at ...')\n{ends()}").start().stop()
+
+
+BAD = {
+    "a status": (ends(3), "exit status 3"),
+    "no end": (f"signal.signal(15, signal.SIG_IGN)\n{LISTENS}\nsignal.pause()", "still running"),
+    "asan": (ends(0, "==7==ERROR: AddressSanitizer: heap"), "a sanitizer reported"),
+    "tsan": (ends(0, "WARNING: ThreadSanitizer: data race"), "a sanitizer reported"),
+    "ubsan": (ends(0, "a.c:1:2: runtime error: overflow"), "a sanitizer reported"),
+}
+
+
+@pytest.mark.parametrize(("script", "says"), BAD.values(), ids=BAD)
+def test_a_server_that_stops_badly_is_reported(server, script, says):
+    started = server(script).start()
+    with pytest.raises(muster.Trouble, match=says):
+        started.stop()
+
+
+def test_a_server_that_died_by_itself_is_reported(server):
+    started = server(LISTENS).start()
+    started.process.wait()
+    with pytest.raises(muster.Trouble, match="by itself"):
+        started.stop()
+
+
+def test_a_server_that_does_not_start_is_reported_with_what_it_said(server):
+    with pytest.raises(muster.Trouble, match="(?s)exit status.*port taken"):
+        server("sys.exit('port taken')").start()
+
+
+def test_a_command_that_fails_is_reported(server):
+    broken = server("sys.exit('no such tenant')")
+    with pytest.raises(muster.Trouble, match="no such tenant"):
+        broken.cli("key", "add")
+    assert broken.run("key", "add").returncode == 1
+
+
+def test_postgres_tests_fail_rather_than_skip_without_postgres(monkeypatch):
+    monkeypatch.delenv("MUSTER_TEST_POSTGRES", raising=False)
+    with pytest.raises(muster.Trouble, match="with_postgres"):
+        muster.Postgres()

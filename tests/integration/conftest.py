@@ -1,0 +1,64 @@
+"""Fixtures of the black-box tests. Each test that asks for a server runs over every store.
+
+    tenant        a new tenant with a workspace key on a server that the session shares
+    server        that shared server
+    own_server    a server of the test's own, already started; it may be stopped, killed, restarted
+
+MUSTER_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
+"""
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from muster import BINARY, Postgres, Server  # noqa: E402
+
+STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
+
+
+@contextmanager
+def running(store, folder, **more):
+    """A started server on a new store; stopped, checked and cleared away at the end."""
+    assert BINARY.exists(), f"{BINARY} is not built"
+    postgres = Postgres() if store == "postgres" else None
+    database = postgres.create() if postgres else None
+    server = Server(folder / "data", database, **more)
+    try:
+        yield server.start()
+        server.stop()
+    finally:
+        if server.process is not None:
+            server.process.kill()
+            server.process.wait()
+        if postgres:
+            postgres.drop(database)
+
+
+@pytest.fixture(scope="session", params=STORES)
+def store(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def server(store, tmp_path_factory):
+    with running(store, tmp_path_factory.mktemp(store)) as started:
+        yield started
+
+
+@pytest.fixture
+def tenant(server):
+    made = server.add_tenant()
+    yield made
+    made.client.close()
+    assert server.process.poll() is None, f"the server died:\n{server.log()}"
+
+
+@pytest.fixture
+def own_server(store, tmp_path):
+    with running(store, tmp_path) as started:
+        yield started

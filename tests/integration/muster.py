@@ -1,0 +1,321 @@
+"""The real binary, driven from outside: start it, speak to it, stop it, kill it.
+
+Only the standard library is used. Nothing here sleeps: a start waits for the line that the server
+prints when it listens, a stop for the process to end.
+"""
+
+import base64
+import contextlib
+import http.client
+import itertools
+import json
+import os
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("MUSTER_BINARY", ROOT / "build/release/muster")).resolve()
+ANSWERS = Path(os.environ.get("MUSTER_ANSWERS", ROOT / "build/answers"))
+START_S, STOP_S, ANSWER_S = 30, 10, 30
+NO_LIMIT = 1_000_000_000  # a rate that no test reaches
+
+LISTENING = re.compile(r"^muster: listening on (\S+):(\d+)\s*$")
+SANITIZER = re.compile(r"\w+Sanitizer|runtime error: |^==\d+==", re.M)
+
+
+class Trouble(AssertionError):
+    """The server did what a server must not do."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class Recorder:
+    """Every exchange as a line of JSON, for tests/contract to hold against docs/openapi.json."""
+
+    def __init__(self, folder=ANSWERS):
+        self.path = Path(folder) / f"{os.getpid()}.jsonl"
+
+    def add(self, method, path, answer):
+        try:
+            body = {"text": answer.body.decode()}
+        except UnicodeDecodeError:
+            body = {"base64": base64.b64encode(answer.body).decode()}
+        row = {
+            "method": method,
+            "path": path.split("?")[0],
+            "status": answer.status,
+            "headers": answer.headers.items(),
+            "body": body,
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a unix socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=ANSWER_S)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(ANSWER_S)
+        self.sock.connect(self.path)
+
+
+class Client:
+    """One keep-alive connection that opens itself again when the server has closed it."""
+
+    def __init__(self, connection, token=None, recorder=None):
+        self.connection, self.token, self.recorder = connection, token, recorder
+
+    def request(self, method, path, body=None, headers=None, token=None):
+        """`body`: bytes or str go as they are, None is no body, anything else goes as JSON."""
+        sent = dict(headers or {})
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+            sent.setdefault("Content-Type", "application/json")
+        if isinstance(body, str):
+            body = body.encode()
+        bearer = token or self.token
+        if bearer:
+            sent.setdefault("Authorization", f"Bearer {bearer}")
+        answer = self._exchange(method, path, body, sent)
+        if self.recorder:
+            self.recorder.add(method, path, answer)
+        return answer
+
+    def _exchange(self, method, path, body, headers):
+        fresh = self.connection.sock is None
+        try:
+            with contextlib.suppress(BrokenPipeError):  # it has answered and wants no more
+                self.connection.request(method, path, body, headers)
+            got = self.connection.getresponse()
+            return Answer(got.status, got.headers, got.read())
+        except (http.client.RemoteDisconnected, ConnectionError):
+            self.connection.close()
+            if fresh:
+                raise
+            return self._exchange(method, path, body, headers)  # an idle connection had gone
+
+    def get(self, path, **more):
+        return self.request("GET", path, **more)
+
+    def post(self, path, body=None, **more):
+        return self.request("POST", path, body, **more)
+
+    def close(self):
+        self.connection.close()
+
+
+@dataclass
+class Tenant:
+    """A tenant of its own for one test, with a workspace key."""
+
+    server: "Server"
+    slug: str
+    token: str
+    client: Client
+
+    def add_key(self, agent=None, *more):
+        bound = ("--agent", agent) if agent else ()
+        return self.server.add_key(self.slug, *bound, *more)
+
+    def agent_client(self, agent):
+        return self.server.client(self.add_key(agent))
+
+    def event(self, **fields):
+        """A good `started` event of a new run, with `fields` put in its place."""
+        return {
+            "event_id": str(uuid.uuid4()),
+            "agent_name": "collector",
+            "client_id": self.slug,
+            "run_id": str(uuid.uuid4()),
+            "event": "started",
+            "timestamp": "2025-01-02T03:04:05Z",
+            **fields,
+        }
+
+    def path(self, rest):
+        return f"/api/v1/tenants/{self.slug}/{rest}"
+
+
+class Server:
+    """`muster serve` on a data directory and, with PostgreSQL, a database."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self, data, database=None, binary=None, arguments=(), environment=None):
+        self.data, self.database = Path(data), database
+        self.binary = Path(binary or BINARY)
+        self.arguments, self.environment = list(arguments), dict(environment or {})
+        self.stderr = self.data.parent / f"{self.data.name}.stderr"
+        self.process = self.address = None
+        self.recorder = Recorder()
+
+    @property
+    def store_arguments(self):
+        return ["--data", str(self.data)] + (["--database", self.database] if self.database else [])
+
+    def _environment(self):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
+        return {**clean, **self.environment}
+
+    def start(self):
+        assert self.process is None, "it runs already"
+        with self.stderr.open("ab") as stderr:
+            self.process = subprocess.Popen(
+                [self.binary, "serve", *self.store_arguments,
+                 "--listen", "127.0.0.1:0", *self.arguments],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
+                env=self._environment(),
+            )  # fmt: skip
+        host, port = self._wait_for_address()
+        self.address = (host, int(port))
+        return self
+
+    def _wait_for_address(self):
+        """Reads lines until the one that says where it listens; there may be others before it."""
+        output, seen, deadline = self.process.stdout, b"", time.monotonic() + START_S
+        with selectors.DefaultSelector() as selector:
+            selector.register(output, selectors.EVENT_READ)
+            while time.monotonic() < deadline:
+                if not selector.select(deadline - time.monotonic()):
+                    break
+                chunk = os.read(output.fileno(), 65536)
+                if not chunk:
+                    break
+                seen += chunk
+                for line in seen.decode(errors="replace").splitlines():
+                    if LISTENING.match(line):
+                        return LISTENING.match(line).groups()
+        status = self.process.poll()
+        self._end(signal.SIGKILL)
+        raise Trouble(f"no start (exit status {status}): {seen!r}\n{self.log()}")
+
+    def _end(self, how):
+        process, self.process = self.process, None
+        process.send_signal(how)
+        try:
+            status = process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise Trouble(f"still running {STOP_S} s after {how.name}\n{self.log()}") from None
+        finally:
+            process.stdout.close()
+        return status
+
+    def stop(self):
+        """SIGTERM; it must end well, in time, and without a sanitizer's report."""
+        if self.process is None:
+            return
+        ended = self.process.poll()
+        status = self._end(signal.SIGTERM)
+        self.check_log()
+        if ended is not None or status != 0:
+            when = "by itself, before it was told to" if ended is not None else "after SIGTERM"
+            raise Trouble(f"ended {when}, exit status {status}\n{self.log()}")
+
+    def kill(self):
+        """kill -9. It must have been alive till then."""
+        ended = self.process.poll()
+        self._end(signal.SIGKILL)
+        self.check_log()
+        if ended is not None:
+            raise Trouble(f"was dead already, exit status {ended}\n{self.log()}")
+
+    def restart(self):
+        self.stop()
+        return self.start()
+
+    def log(self):
+        return self.stderr.read_text(errors="replace")[-20000:] if self.stderr.exists() else ""
+
+    def check_log(self):
+        if SANITIZER.search(self.log()):
+            raise Trouble(f"a sanitizer reported:\n{self.log()}")
+
+    def client(self, token=None):
+        connection = http.client.HTTPConnection(*self.address, timeout=ANSWER_S)
+        return Client(connection, token, self.recorder)
+
+    def operator(self):
+        """The administrative routes, as the CLI reaches them; the embedded store's server only."""
+        return Client(UnixConnection(self.data / "muster.sock"), None, self.recorder)
+
+    def raw(self, request):
+        """Sends bytes as they are, ends the sending side, and returns all that comes back."""
+        with socket.create_connection(self.address, timeout=ANSWER_S) as connection:
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+            return b"".join(iter(lambda: connection.recv(65536), b""))
+
+    def run(self, *arguments, stdin=""):
+        """A command of the CLI on this store; the whole result, whatever its exit status."""
+        done = subprocess.run(
+            [self.binary, *arguments, *self.store_arguments],
+            input=stdin, capture_output=True, text=True, timeout=60, check=False,
+            env=self._environment(),
+        )  # fmt: skip
+        if SANITIZER.search(done.stderr):
+            raise Trouble(f"muster {' '.join(arguments)}: a sanitizer reported:\n{done.stderr}")
+        return done
+
+    def cli(self, *arguments, stdin=""):
+        """What a command that must succeed prints on standard output."""
+        done = self.run(*arguments, stdin=stdin)
+        if done.returncode != 0:
+            raise Trouble(f"muster {' '.join(arguments)}: {done.returncode}\n{done.stderr}")
+        return done.stdout
+
+    def add_key(self, slug, *more):
+        return self.cli("key", "add", "--tenant", slug, *more).strip()
+
+    def add_tenant(self, *more, slug=None, rate_limit=NO_LIMIT):
+        slug = slug or f"tenant-{next(self.numbers)}"
+        self.cli("tenant", "add", slug, "--rate-limit", str(rate_limit), *more)
+        token = self.add_key(slug)
+        return Tenant(self, slug, token, self.client(token))
+
+
+class Postgres:
+    """Makes databases in the server that tests/drivers/with_postgres started."""
+
+    def __init__(self):
+        self.url = os.environ.get("MUSTER_TEST_POSTGRES")
+        if not self.url:
+            raise Trouble("MUSTER_TEST_POSTGRES is not set: run under tests/drivers/with_postgres")
+
+    def _sql(self, statement):
+        subprocess.run(
+            ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, self.url],
+            check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+
+    def create(self):
+        """The URL of a new, empty database."""
+        name = f"muster_{uuid.uuid4().hex[:16]}"
+        self._sql(f"CREATE DATABASE {name}")
+        return re.sub(r"^(\w+://[^/?]*)(?:/[^?]*)?", rf"\1/{name}", self.url)
+
+    def drop(self, url):
+        name = re.search(r"/(muster_[0-9a-f]+)", url).group(1)
+        self._sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")

@@ -1,0 +1,27 @@
+"""What is in the store, read past the service: for what no route gives back yet."""
+
+import json
+import sqlite3
+import subprocess
+
+
+def stored(server, sql):
+    """The rows of a SELECT as dictionaries. Numbers and texts are told apart, 1 and 1.0 too."""
+    if server.database:
+        done = subprocess.run(
+            ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c",
+             f"SELECT row_to_json(r) FROM ({sql}) r", server.database],
+            check=True, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        return [json.loads(line) for line in done.stdout.split("\n") if line]
+    connection = sqlite3.connect(f"file:{server.data}/muster.db?mode=ro", uri=True, timeout=30)
+    try:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(sql)]
+    finally:
+        connection.close()
+
+
+def of_tenant(tenant):
+    """A condition on tenant_id."""
+    return f"tenant_id = (SELECT tenant_id FROM tenants WHERE slug = '{tenant.slug}')"

@@ -1,0 +1,376 @@
+"""Business KPIs: merged by key, whatever is repeated, late or raced; the same in both stores."""
+
+import gzip
+import itertools
+import json
+import random
+import threading
+import time
+import uuid
+
+import pytest
+from stored import of_tenant, stored
+
+BUSINESS = "/api/v1/telemetry/business"
+RUN = "3f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b"
+T0 = 1735787045000000  # 2025-01-02T03:04:05Z in microseconds
+
+
+def report(**fields):
+    return {
+        "agent_name": "collector",
+        "run_id": RUN,
+        "timestamp": "2025-01-02T03:04:05Z",
+        **fields,
+    }
+
+
+def at(second):
+    return f"2025-01-02T03:04:{second:02}Z"
+
+
+def post(tenant, body, status=202, client=None):
+    answer = (client or tenant.client).post(BUSINESS, body)
+    assert answer.status == status, answer.body
+    return answer.json()
+
+
+def values(tenant):
+    """{key: (value, seconds after T0)}; a value is as it was sent, 5 or 5.0 or "5"."""
+    rows = stored(
+        tenant.server,
+        "SELECT COALESCE(full_key, key) AS key, timestamp, integer_value, text_value,"
+        " CAST(real_value AS TEXT) AS real_value, real_value AS number"
+        f" FROM business_values WHERE {of_tenant(tenant)}",
+    )
+    found = {}
+    for row in rows:
+        kinds = [k for k in ("integer_value", "real_value", "text_value") if row[k] is not None]
+        assert len(kinds) == 1, row
+        value = float(row["number"]) if kinds == ["real_value"] else row[kinds[0]]
+        found[row["key"]] = (value, (row["timestamp"] - T0) / 1_000_000)
+    assert len(found) == len(rows)
+    return found
+
+
+def breakdowns(tenant):
+    """{(metric, names…): (cells as text, seconds after T0)}"""
+    rows = stored(
+        tenant.server,
+        "SELECT metric, COALESCE(full_dimensions, dimensions) AS dimensions, cells, timestamp"
+        f" FROM business_breakdowns WHERE {of_tenant(tenant)}",
+    )
+    return {
+        (row["metric"], *json.loads(row["dimensions"])): (
+            row["cells"],
+            (row["timestamp"] - T0) / 1_000_000,
+        )
+        for row in rows
+    }
+
+
+def everything(tenant):
+    tables = ("business_runs", "business_values", "business_breakdowns")
+    return {
+        table: sorted(
+            json.dumps(row, sort_keys=True)
+            for row in stored(tenant.server, f"SELECT * FROM {table} WHERE {of_tenant(tenant)}")
+        )
+        for table in tables
+    }
+
+
+def spelled(found):
+    return {name: (repr(value), second) for name, (value, second) in found.items()}
+
+
+def test_values_are_kept_as_they_were_sent(tenant):
+    sent = {
+        "int": 5,
+        "real": 5.0,
+        "text": "5",
+        "empty": "",
+        "least": -9223372036854775808,
+        "most": 9223372036854775807,
+        "tenth": 0.1,
+        "tiny": 5e-324,
+        "huge": 1.7976931348623157e308,
+        "": 0,
+        "ключ \U0001f600 \"\\\n'; --": "значение\t\u001f\U0001f600'",
+        "k" * 5000: 1,
+        "k" * 4999 + "K": 2,
+        "é" * 3000: "long",
+    }
+    answer = post(tenant, report(metrics=sent))
+    assert answer == {"status": "accepted", "run_id": RUN, "undeclared": list(sent)}
+    assert spelled(values(tenant)) == spelled({key: (value, 0) for key, value in sent.items()})
+
+
+def test_the_answer_is_the_same_bytes_in_both_stores(tenant):
+    answer = tenant.client.post(BUSINESS, report(metrics={"b": 1, "a": 2.5, "ü\n": "x"}))
+    assert answer.body == (
+        f'{{"status":"accepted","run_id":"{RUN}","undeclared":["b","a","ü\\n"]}}'.encode()
+    )
+
+
+def test_the_run_id_is_answered_in_its_one_spelling(tenant):
+    assert post(tenant, report(run_id="{" + RUN.upper() + "}"))["run_id"] == RUN
+    post(tenant, report(run_id=RUN.replace("-", "")))
+    rows = stored(tenant.server, f"SELECT run_id FROM business_runs WHERE {of_tenant(tenant)}")
+    assert rows == [{"run_id": RUN}]
+
+
+def test_of_members_with_one_name_the_last_counts_at_the_first_ones_place(tenant):
+    body = json.dumps(report(metrics={"x": 1, "y": 2}))
+    body = body.replace('"y": 2', '"y": 2, "x": 3')
+    assert post(tenant, body)["undeclared"] == ["x", "y"]
+    assert values(tenant) == {"x": (3, 0), "y": (2, 0)}
+
+
+def test_a_report_without_values_is_accepted(tenant):
+    assert post(tenant, report()) == {"status": "accepted", "run_id": RUN, "undeclared": []}
+    assert (values(tenant), breakdowns(tenant)) == ({}, {})
+
+
+def test_the_newer_report_replaces_key_by_key(tenant):
+    post(tenant, report(timestamp=at(7), metrics={"a": 7, "b": 7}))
+    post(tenant, report(timestamp=at(6), metrics={"a": 6, "c": 6}))
+    post(tenant, report(timestamp=at(8), metrics={"b": "8"}))
+    post(tenant, report(timestamp=at(8), metrics={"b": 8.5}))
+    assert values(tenant) == {"a": (7, 2), "b": (8.5, 3), "c": (6, 1)}
+
+
+def test_runs_agents_and_tenants_are_apart(server):
+    tenants = [server.add_tenant() for _ in range(2)]
+    for tenant in tenants:
+        for agent, run in itertools.product(("a", "b"), (RUN, str(uuid.uuid4()))):
+            post(tenant, report(agent_name=agent, run_id=run, metrics={"k": 1}))
+    for tenant in tenants:
+        condition = of_tenant(tenant)
+        rows = stored(server, f"SELECT COUNT(*) AS n FROM business_values WHERE {condition}")
+        assert rows == [{"n": 4}]
+        tenant.client.close()
+
+
+def test_breakdowns_are_replaced_whole_whatever_the_order_of_names(tenant):
+    points = [{"b": "x", "a": 1, "value": 2}, {"a": 2.5, "b": "", "value": 0.5, "more": 1}]
+    first = {"metric": "m", "by": ["b", "a"], "points": points}
+    post(tenant, report(breakdowns=[first, {"metric": "m", "by": "b", "slices": {"é": 3}}]))
+    assert breakdowns(tenant) == {
+        ("m", "a", "b"): ('[[1,"x",2.0],[2.5,"",0.5]]', 0),
+        ("m", "b"): ('[["é",3.0]]', 0),
+    }
+    second = {"metric": "m", "by": ["a", "b"], "points": [{"a": "z", "b": 1, "value": 9}]}
+    post(tenant, report(timestamp=at(9), breakdowns=[second]))
+    post(tenant, report(timestamp=at(8), breakdowns=[first]))  # too late
+    assert breakdowns(tenant) == {
+        ("m", "a", "b"): ('[["z",1,9.0]]', 4),
+        ("m", "b"): ('[["é",3.0]]', 0),
+    }
+    post(tenant, report(timestamp=at(10), breakdowns=[{"metric": "m", "by": "b"}]))
+    late = {"metric": "m", "by": "b", "slices": {"x": 1}}
+    post(tenant, report(timestamp=at(9), breakdowns=[late]))
+    assert breakdowns(tenant)[("m", "b")] == ("[]", 5)
+
+
+def test_many_and_long_dimensions_are_taken(tenant):
+    names = [f"dimension {i}" for i in range(500)]
+    point = {**{name: i for i, name in enumerate(names)}, "value": 1}
+    for by in (names, names[::-1]):
+        post(tenant, report(breakdowns=[{"metric": "m", "by": by, "points": [point]}]))
+    ((name, (cells, _)),) = breakdowns(tenant).items()
+    assert name == ("m", *sorted(names))
+    assert json.loads(cells) == [[point[name] for name in sorted(names)] + [1.0]]
+
+
+def test_a_retry_changes_nothing(tenant):
+    body = report(
+        metrics={"a": 1, "b": 2.0, "c": "x"},
+        breakdowns=[{"metric": "a", "by": "d", "slices": {"x": 1}}] * 2,
+        workflow_run_id="w",
+    )
+    first = post(tenant, body)
+    before = everything(tenant)
+    for _ in range(3):
+        assert post(tenant, body) == first
+        assert everything(tenant) == before
+    late = report(timestamp=at(4), metrics={"a": 0}, breakdowns=body["breakdowns"])
+    post(tenant, late)
+    assert everything(tenant) == before
+
+
+def reference(reports):
+    """The slow and obvious way: by timestamp, then arrival; each report overwrites."""
+    state = {}
+    for body in sorted(reports, key=lambda body: body["timestamp"]):  # stable
+        second = int(body["timestamp"][17:19]) - 5
+        state.update({key: (value, second) for key, value in body["metrics"].items()})
+    return state
+
+
+def test_reports_in_any_order_end_alike(tenant):
+    random_ = random.Random(7)
+    for _ in range(5):
+        other = tenant.server.add_tenant()
+        reports = [
+            report(
+                timestamp=at(random_.randrange(5, 9)),
+                metrics={k: random_.choice((1, 1.0, "1", 2)) for k in random_.sample("abcd", 2)},
+            )
+            for _ in range(6)
+        ]
+        arrived = random_.sample(reports, 6) + random_.choices(reports, k=3)
+        for body in arrived:
+            post(other, body)
+        assert spelled(values(other)) == spelled(reference(arrived))
+        other.client.close()
+
+
+def test_reports_that_race_end_as_the_newest(tenant):
+    """Eight clients, the same run, keys in opposite orders: none fails, none wins by luck."""
+    keys = [f"k{i}" for i in range(20)]
+    problems = []
+
+    def send(number):
+        client = tenant.server.client(tenant.token)
+        for second in random.Random(number).sample(range(60), 20) + [59]:
+            names = keys if number % 2 else keys[::-1]
+            body = report(
+                timestamp=at(second),
+                metrics={name: second for name in names},
+                breakdowns=[
+                    {"metric": name, "by": "d", "slices": {"x": second}} for name in names
+                ],
+            )
+            answer = client.post(BUSINESS, body)
+            if answer.status != 202:
+                problems.append(answer.body)
+        client.close()
+
+    threads = [threading.Thread(target=send, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert values(tenant) == {key: (59, 54) for key in keys}
+    assert breakdowns(tenant) == {(key, "d"): ('[["x",59.0]]', 54) for key in keys}
+
+
+def test_new_agents_keys_and_runs_race_without_loss(tenant):
+    """Several runs in each other's way, so that writers meet in every order."""
+    runs = [str(uuid.UUID(int=n)) for n in range(6)]
+    answers = []
+
+    def send(number):
+        client = tenant.server.client(tenant.token)
+        for i in range(30):
+            body = report(
+                agent_name=f"agent {(number + i) % 5}",
+                run_id=runs[(number * 5 + i) % 6],
+                timestamp=at(i),
+                metrics={f"k{(number + i) % 7}": i},
+            )
+            answers.append(client.post(BUSINESS, body).status)
+        client.close()
+
+    threads = [threading.Thread(target=send, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(answers) == {202}
+
+
+def test_a_hundred_breakdowns_of_a_thousand_slices(tenant):
+    names = [f"a slice with quite a long name {i}" for i in range(1000)]
+    body = report(
+        metrics={f"m{i}": i for i in range(100)},
+        breakdowns=[
+            {"metric": f"m{i}", "by": "d", "slices": {name: i * 0.5 for name in names}}
+            for i in range(100)
+        ],
+    )
+    text = json.dumps(body)
+    assert 4_000_000 < len(text) < 10_485_760
+    began = time.monotonic()
+    assert len(post(tenant, text)["undeclared"]) == 100
+    took = time.monotonic() - began
+    print(f"100,000 cells, {len(text)} bytes: {took:.3f} s")
+    found = breakdowns(tenant)
+    assert len(found) == 100
+    assert json.loads(found[("m3", "d")][0]) == [[name, 1.5] for name in names]
+    before = everything(tenant)
+    post(tenant, text)
+    assert everything(tenant) == before
+    assert took < 20, "one report must not hold the writer up"  # a tenth of a second as built
+
+
+def test_a_body_may_be_ten_mebibytes_and_no_more(tenant):
+    limit = 10_485_760
+    body = json.dumps(report(metrics={"text": "x"}))
+    filled = body.replace('"x"', '"' + "x" * (limit - len(body) + 1) + '"')
+    assert len(filled) == limit
+    post(tenant, filled)
+    assert len(values(tenant)["text"][0]) == limit - len(body) + 1
+    packed = gzip.compress(f"{filled} ".encode(), 1)
+    answer = tenant.client.post(BUSINESS, packed, headers={"Content-Encoding": "gzip"})
+    assert answer.status == 413
+    assert (answer.json()["limit"], answer.json()["unit"]) == (limit, "bytes")
+
+
+@pytest.mark.parametrize(
+    ("breakdown", "loc", "sentence"),
+    [
+        (
+            {"metric": "m", "by": ["a", "b"], "slices": {"x": 1}},
+            ["slices"],
+            "Slices go with one dimension: give points, or one name in 'by'",
+        ),
+        (
+            {"metric": "m", "by": "a", "points": [{"a": 1, "value": 1}, {"b": 1, "value": 1}]},
+            ["points", 1],
+            "The point has no entry for dimension 'a'",
+        ),
+        (
+            {"metric": "m", "by": "a", "points": [{"a": 1, "value": "1"}]},
+            ["points", 0],
+            "The point has no number named 'value'",
+        ),
+    ],
+)
+def test_what_cannot_be_normalised_is_refused_and_nothing_stored(tenant, breakdown, loc, sentence):
+    answer = post(tenant, report(metrics={"a": 1}, breakdowns=[breakdown]), 422)
+    (item,) = answer["detail"]
+    assert (item["type"], item["loc"]) == ("value_error", ["body", "breakdowns", 0, *loc])
+    assert (item["msg"], item["ctx"]) == (f"Value error, {sentence}", {"error": sentence})
+    assert values(tenant) == {}
+
+
+def test_the_key_decides_the_tenant(tenant):
+    post(tenant, report(client_id="", metrics={"a": 1}))
+    post(tenant, report(client_id=tenant.slug, metrics={"b": 1}))
+    answer = post(tenant, report(client_id="another", metrics={"c": 1}), 403)
+    assert answer == {"detail": "This key does not belong to tenant 'another'"}
+    assert set(values(tenant)) == {"a", "b"}
+
+
+def test_a_bound_key_reports_for_its_agent_alone(tenant):
+    client = tenant.agent_client("collector")
+    post(tenant, report(metrics={"a": 1}), client=client)
+    answer = post(tenant, report(agent_name="other", metrics={"b": 1}), 403, client)
+    assert answer == {"detail": "This key is bound to agent 'collector'"}
+    assert set(values(tenant)) == {"a"}
+    client.close()
+
+
+def test_an_unknown_agent_is_registered_within_the_cap(server):
+    tenant = server.add_tenant("--max-agents", "1")
+    post(tenant, report(metrics={"a": 1}))
+    answer = post(tenant, report(agent_name="second", metrics={"b": 1}), 403)
+    assert answer == {
+        "detail": f"Agent cap reached: the plan of tenant '{tenant.slug}' allows 1 agents"
+    }
+    post(tenant, report(metrics={"c": 1}))
+    assert set(values(tenant)) == {"a", "c"}
+    tenant.client.close()

@@ -1,0 +1,315 @@
+"""The command line: what it does, what it says, and with which exit status."""
+
+import json
+import sqlite3
+import subprocess
+import time
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from muster import BINARY, Server
+
+REVOKED_S = 1.0  # a change is seen within a second
+SLACK_S = 1.0  # of a busy machine
+
+
+def limits(server, token):
+    client = server.client(token)
+    answer = client.get("/api/v1/limits")
+    client.close()
+    return answer
+
+
+def muster(*arguments, environment=None, cwd=None):
+    """A command on no store of ours."""
+    return subprocess.run(
+        [BINARY, *arguments], capture_output=True, text=True, timeout=60, check=False,
+        env={"PATH": "/usr/bin:/bin", **(environment or {})}, cwd=cwd,
+    )  # fmt: skip
+
+
+def check_refused(done, status, *words):
+    """One sentence on standard error that names what is wrong, nothing on standard output."""
+    assert done.returncode == status, done
+    assert done.stdout == ""
+    assert done.stderr.startswith("muster: ")
+    assert status == 2 or done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.fixture
+def embedded(tmp_path):
+    """A server with the embedded database, whatever the stores of the session are."""
+    server = Server(tmp_path / "data").start()
+    yield server
+    server.stop()
+
+
+def test_a_tenant_is_made_and_listed(server):
+    done = server.run("tenant", "add", "cli-one", "--name", "The first", "--max-agents", "7")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "tenant 'cli-one' is made\n", "")
+    made = json.loads(server.cli("tenant", "add", "cli-two", "--rate-limit", "9", "--json"))
+    created_at = made.pop("created_at")
+    assert made == {"slug": "cli-two", "name": "", "max_agents": 100, "rate_limit": 9}
+    listed = json.loads(server.cli("tenant", "list", "--json"))["tenants"]
+    assert {**made, "created_at": created_at} in listed
+    assert [t["slug"] for t in listed] == sorted(t["slug"] for t in listed)
+    (line,) = [row for row in server.cli("tenant", "list").splitlines() if "cli-one" in row]
+    assert "7" in line
+    assert "The first" in line
+
+
+def test_what_cannot_be_made_is_refused_with_a_sentence(server):
+    server.cli("tenant", "add", "cli-taken")
+    check_refused(server.run("tenant", "add", "cli-taken"), 1, "cli-taken", "exists")
+    for slug in ("Upper", "under_score", "-x", "x-", "a--b", "", "a" * 64, "a b", "é"):
+        check_refused(server.run("tenant", "add", slug), 1, "slug")
+    check_refused(server.run("key", "add", "--tenant", "cli-none"), 1, "no tenant 'cli-none'")
+    check_refused(server.run("key", "list", "--tenant", "cli-none"), 1, "no tenant 'cli-none'")
+    check_refused(server.run("key", "list", "--tenant", "../x"), 1, "../x")
+    check_refused(server.run("key", "add"), 1, "--tenant")
+    revoke = server.run("key", "revoke", "key_none", "--tenant", "cli-taken")
+    check_refused(revoke, 1, "no key 'key_none'")
+    expires = server.run("key", "add", "--tenant", "cli-taken", "--expires", "tomorrow")
+    check_refused(expires, 1, "--expires", "tomorrow")
+    for number in ("0", "-1", "many", "1.5", "99999999999999999999"):
+        check_refused(server.run("tenant", "add", "cli-x", "--max-agents", number), 1, number)
+    slugs = [t["slug"] for t in json.loads(server.cli("tenant", "list", "--json"))["tenants"]]
+    assert "cli-x" not in slugs
+
+
+def test_a_key_is_shown_once_and_good_at_once(server):
+    server.cli("tenant", "add", "cli-keys")
+    token = server.cli("key", "add", "--tenant", "cli-keys", "--label", "Büro")
+    assert token.startswith("mst_ws_")
+    assert len(token) == 44  # and a newline
+    assert limits(server, token.strip()).status == 200
+    made = json.loads(
+        server.cli("key", "add", "--tenant", "cli-keys", "--agent", "collector", "--json")
+    )
+    assert made["token"].startswith("mst_ag_")
+    assert (made["kind"], made["agent_name"]) == ("agent", "collector")
+    assert limits(server, made["token"]).status == 200
+    listing = server.cli("key", "list", "--tenant", "cli-keys")
+    rows = json.loads(server.cli("key", "list", "--tenant", "cli-keys", "--json"))["keys"]
+    assert [row["label"] for row in rows] == ["Büro", ""]
+    assert [row["kind"] for row in rows] == ["workspace", "agent"]
+    assert rows[1]["key_id"] == made["key_id"]
+    for secret in (token.strip(), made["token"]):
+        assert secret not in listing
+        assert secret not in json.dumps(rows)
+
+
+def test_a_revoked_key_is_refused_within_a_second(server):
+    tenant = server.add_tenant()
+    token = tenant.add_key("collector")
+    rows = json.loads(server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
+    (key_id,) = [row["key_id"] for row in rows if row["agent_name"] == "collector"]
+    assert limits(server, token).status == 200
+    server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    revoked_at = time.monotonic()
+    while (answer := limits(server, token)).status == 200:
+        assert time.monotonic() - revoked_at < REVOKED_S + SLACK_S
+    assert (answer.status, answer.json()) == (401, {"detail": "Invalid or expired token"})
+    assert limits(server, tenant.token).status == 200  # the others are as good as before
+    rows = json.loads(server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
+    assert [row["revoked_at"] is not None for row in rows if row["key_id"] == key_id] == [True]
+    again = server.run("key", "revoke", key_id, "--tenant", tenant.slug)
+    assert again.returncode == 0  # changes nothing
+
+
+def test_a_key_of_one_tenant_cannot_be_revoked_through_another(server):
+    one, two = server.add_tenant(), server.add_tenant()
+    (row,) = json.loads(server.cli("key", "list", "--tenant", one.slug, "--json"))["keys"]
+    check_refused(server.run("key", "revoke", row["key_id"], "--tenant", two.slug), 1, "no key")
+    assert limits(server, one.token).status == 200
+
+
+def test_an_expired_key_is_refused_and_one_that_expires_is_good_till_then(server):
+    tenant = server.add_tenant()
+    for expires, status in (
+        ("2020-01-01T00:00:00Z", 401),
+        ("2020-01-01", None),
+        ("2999-12-31T23:59:59Z", 200),
+    ):
+        done = server.run("key", "add", "--tenant", tenant.slug, "--expires", expires)
+        if status is None:
+            check_refused(done, 1, expires)
+            continue
+        answer = limits(server, done.stdout.strip())
+        assert answer.status == status
+        assert status == 200 or answer.json() == {"detail": "Invalid or expired token"}
+    until = datetime.now(timezone.utc) + timedelta(seconds=1.5)
+    token = tenant.add_key(None, "--expires", until.isoformat())
+    seen = set()
+    while (status := limits(server, token).status) == 200:
+        seen.add(status)
+        assert datetime.now(timezone.utc) < until + timedelta(seconds=SLACK_S)
+    assert (seen, status) == ({200}, 401)
+    assert datetime.now(timezone.utc) >= until
+
+
+def test_commands_work_without_a_server_and_it_finds_what_they_made(own_server):
+    own_server.stop()
+    own_server.cli("tenant", "add", "alone")
+    token = own_server.cli("key", "add", "--tenant", "alone").strip()
+    spare = json.loads(own_server.cli("key", "add", "--tenant", "alone", "--json"))
+    own_server.cli("key", "revoke", spare["key_id"], "--tenant", "alone")
+    assert "alone" in own_server.cli("tenant", "list")
+    own_server.start()
+    assert limits(own_server, token).status == 200
+    assert limits(own_server, spare["token"]).status == 401
+
+
+def test_many_commands_at_once_all_succeed(server):
+    arguments = [BINARY, "tenant", "add", *server.store_arguments]
+    running = [
+        subprocess.Popen([*arguments, f"crowd-{i}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for i in range(8)
+    ]
+    for process in running:
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode == 0, stderr
+    slugs = {t["slug"] for t in json.loads(server.cli("tenant", "list", "--json"))["tenants"]}
+    assert slugs >= {f"crowd-{i}" for i in range(8)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ((), "command is missing"),
+        (("brew",), "brew"),
+        (("tenant",), "tenant"),
+        (("tenant", "brew"), "tenant brew"),
+        (("tenant", "add"), "missing"),
+        (("tenant", "add", "one", "two"), "two"),
+        (("tenant", "list", "--nonsense", "x"), "--nonsense"),
+        (("tenant", "list", "--name", "x"), "--name"),  # another command's flag
+        (("tenant", "add", "x", "--name"), "--name"),
+        (("serve", "extra"), "extra"),
+    ],
+)
+def test_wrong_usage_is_exit_status_2(arguments, word, tmp_path):
+    done = muster(*arguments, cwd=tmp_path)
+    check_refused(done, 2, word)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_and_version_need_no_store(tmp_path):
+    for arguments in (("help",), ("--help",), ("serve", "--help"), ("key", "add", "--help")):
+        done = muster(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "--database" in done.stdout
+    version = muster("version", "--json", cwd=tmp_path)
+    assert version.returncode == 0
+    assert set(json.loads(version.stdout)) == {"version"}
+    assert json.loads(muster("openapi", cwd=tmp_path).stdout)["openapi"] == "3.1.0"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path):
+    file = tmp_path / "settings"
+    file.write_text(
+        "# a comment\n\n batch_max_events = 11 \nbody_max_bytes=2001\nbatch_max_bytes = 3001\n"
+    )
+    server = Server(
+        tmp_path / "data",
+        arguments=["--config", str(file), "--batch-max-bytes=3003"],
+        environment={"MUSTER_BODY_MAX_BYTES": "2002", "MUSTER_BATCH_MAX_BYTES": "3002"},
+    ).start()
+    told = limits(server, server.add_tenant().token).json()
+    server.stop()
+    assert told["batch_max_events"] == 11
+    assert told["body_max_bytes"] == 2002
+    assert told["batch_max_bytes"] == 3003
+    assert told["business_max_bytes"] == 10485760
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "file", "words"),
+    [
+        (["--loops", "many"], {}, None, ["--loops", "many", "0 to 256"]),
+        (["--loops", "257"], {}, None, ["--loops", "257"]),
+        ([], {"MUSTER_READERS": "0"}, None, ["MUSTER_READERS", "'0'"]),
+        ([], {}, "readers = x\n", ["settings:1", "readers", "'x'"]),
+        ([], {}, "\nraeders = 4\n", ["settings:2", "raeders"]),
+        ([], {}, "just words\n", ["settings:1", "name = value"]),
+        (["--config", "/nonexistent"], {}, None, ["/nonexistent"]),
+        (["--listen", "nowhere"], {}, None, ["listen", "nowhere"]),
+        (["--listen", "127.0.0.1:99999"], {}, None, ["listen", "99999"]),
+        (["--log-level", "loud"], {}, None, ["log_level", "loud"]),
+        (["--database", "mysql://x"], {}, None, ["postgresql://"]),
+    ],
+)
+def test_a_bad_setting_stops_the_start_and_is_named(arguments, environment, file, words, tmp_path):
+    if file is not None:
+        (tmp_path / "settings").write_text(file)
+        arguments = ["--config", str(tmp_path / "settings")]
+    done = muster(
+        "serve", "--data", str(tmp_path / "data"), *arguments, environment=environment, cwd=tmp_path
+    )
+    assert done.returncode in (1, 2)
+    check_refused(done, done.returncode, *words)
+
+
+def test_a_second_server_on_one_data_directory_is_refused(embedded):
+    done = muster("serve", "--data", str(embedded.data), "--listen", "127.0.0.1:0")
+    check_refused(done, 1, str(embedded.data), "another muster")
+    client = embedded.client()
+    assert client.get("/api/v1/health").status == 200
+    client.close()
+
+
+def test_a_port_in_use_by_another_program_is_refused(tmp_path):
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = muster("serve", "--data", str(tmp_path / "data"), "--listen", address)
+    check_refused(done, 1, address.split(":")[1])
+
+
+def test_a_data_directory_that_is_not_there_is_made_by_serve_alone(tmp_path):
+    data = tmp_path / "data"
+    done = muster("tenant", "list", "--data", str(data))
+    check_refused(done, 1, str(data), "muster serve")
+    assert not data.exists()
+    Server(data).start().stop()
+    assert data.stat().st_mode & 0o777 == 0o700
+    for path in data.iterdir():
+        assert path.stat().st_mode & 0o077 == 0, f"{path.name} can be read by others"
+    assert muster("tenant", "list", "--data", str(data)).returncode == 0
+    (tmp_path / "file").write_text("")
+    done = muster("serve", "--data", str(tmp_path / "file"))
+    check_refused(done, 1, "not a directory")
+    done = muster("serve", "--data", str(tmp_path / "no" / "parent"))
+    check_refused(done, 1, "no/parent")
+
+
+def test_the_database_of_a_newer_program_is_refused_with_a_sentence(tmp_path):
+    server = Server(tmp_path / "data").start()
+    server.stop()
+    database = sqlite3.connect(server.data / "muster.db")
+    database.execute("INSERT INTO schema_version VALUES (9999, 'from_the_future', 0)")
+    database.commit()
+    database.close()
+    for command in (("serve",), ("tenant", "list")):
+        done = muster(*command, "--data", str(server.data))
+        check_refused(done, 1, "9999", "newer muster")
+
+
+def test_tokens_are_in_no_file_of_the_store(embedded):
+    tenant = embedded.add_tenant()
+    tokens = [tenant.token, tenant.add_key("collector")]
+    assert limits(embedded, tokens[1]).status == 200
+    embedded.stop()
+    files = [path for path in embedded.data.rglob("*") if path.is_file()]
+    assert any(path.stat().st_size > 10000 for path in files)
+    for path in [*files, embedded.stderr]:
+        held = path.read_bytes()
+        for token in tokens:
+            assert token.encode() not in held, path
+            assert token[7:37].encode() not in held, path

@@ -1,0 +1,334 @@
+"""Disks that fail or are full, databases that go away: 503, and nothing acknowledged is lost."""
+
+import contextlib
+import importlib.util
+import os
+import signal
+import subprocess
+import threading
+import time
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+import pytest
+from muster import ROOT, Server
+
+TELEMETRY = "/api/v1/telemetry"
+END_S = 2  # from the failed sync to the end of the process
+BACK_S = 10  # from a healed database to the next 202
+STORAGE = (
+    "Storage is not available; nothing of this request is known to be stored: "
+    "please send it again later"
+)
+
+
+@contextlib.contextmanager
+def injected(server, fault):
+    """Attaches strace to all threads of the server; what `fault` names fails from then on."""
+    call = fault.split(":")[0]
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-p", str(server.process.pid), "-e", f"trace={call}",
+         "-e", f"inject={fault}"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    lines, attached = [], threading.Event()
+
+    def read():
+        for line in tracer.stderr:
+            lines.append(line)
+            if "attached" in line:
+                attached.set()
+        attached.set()
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    assert attached.wait(20) and tracer.poll() is None, lines
+    try:
+        yield lines
+    finally:
+        if tracer.poll() is None:
+            tracer.send_signal(signal.SIGINT)
+        tracer.wait(20)
+        reader.join(20)
+
+
+def check_503(answer):
+    assert (answer.status, answer.json()) == (503, {"detail": STORAGE})
+    assert 1 <= int(answer.headers["Retry-After"]) <= 5
+
+
+def stored(tenant, event):
+    return tenant.client.get(tenant.path(f"runs/{event['run_id']}/events")).status == 200
+
+
+def send(client, event):
+    """The status, or None when the connection ended instead."""
+    try:
+        return client.post(TELEMETRY, event).status
+    except OSError:
+        return None
+
+
+def await_end(server):
+    """The process ends by itself; its exit status."""
+    process, server.process = server.process, None
+    status = process.wait(20)
+    process.stdout.close()
+    server.check_log()
+    return status
+
+
+@pytest.fixture
+def embedded(store, tmp_path):
+    if store != "sqlite":
+        pytest.skip("faults of the embedded database's own files")
+    server = Server(tmp_path / "data").start()
+    yield server
+    if server.process is not None:
+        server.process.kill()
+        server.process.wait()
+
+
+@pytest.mark.parametrize("when", [1, 2, 5])
+def test_a_failed_sync_is_a_503_and_the_end(embedded, when):
+    tenant = embedded.add_tenant()
+    events = [tenant.event() for _ in range(when + 3)]
+    acked, refused = [], []
+    with injected(embedded, f"fdatasync:error=EIO:when={when}") as lines:
+        for event in events:
+            answer = None
+            with contextlib.suppress(OSError):
+                answer = tenant.client.post(TELEMETRY, event)
+            failed_at = time.monotonic()
+            if answer is None or answer.status != 202:
+                refused.append((event, answer))
+                break
+            acked.append(event)
+        status = await_end(embedded)
+        took = time.monotonic() - failed_at
+    assert "INJECTED" in "".join(lines)
+    assert len(acked) == when - 1
+    check_503(refused[0][1])
+    assert status not in (0, None)
+    assert took < END_S
+    embedded.start()
+    tenant.client = embedded.client(tenant.token)
+    assert all(stored(tenant, event) for event in acked)
+    for event in events:
+        assert tenant.client.post(TELEMETRY, event).status == 202  # in doubt: either word is true
+        assert stored(tenant, event)
+    embedded.stop()
+
+
+def test_a_failed_sync_fails_everybody_who_waits(embedded):
+    tenant = embedded.add_tenant()
+    clients = [embedded.client(tenant.token) for _ in range(16)]
+    events = [tenant.event() for _ in clients]
+    for client in clients:
+        assert client.get("/api/v1/limits").status == 200
+    statuses = [None] * len(clients)
+
+    def run(i):
+        statuses[i] = send(clients[i], events[i])
+
+    with injected(embedded, "fdatasync:error=EIO"):
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(len(clients))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        assert await_end(embedded) not in (0, None)
+    assert set(statuses) <= {503, None}
+    assert 503 in statuses
+    embedded.start().stop()
+
+
+def test_a_full_disk_is_a_503_and_passes(embedded):
+    tenant = embedded.add_tenant()
+    before, during, after = tenant.event(), tenant.event(), tenant.event()
+    assert tenant.client.post(TELEMETRY, before).status == 202
+    with injected(embedded, "pwrite64:error=ENOSPC") as lines:
+        for _ in range(3):
+            check_503(tenant.client.post(TELEMETRY, during))
+        assert tenant.client.get("/api/v1/health").status == 200
+        assert stored(tenant, before)  # reads go on
+    assert "INJECTED" in "".join(lines)
+    assert not stored(tenant, during)
+    answer = tenant.client.post(TELEMETRY, during)
+    assert (answer.status, answer.json()["status"]) == (202, "accepted")
+    assert tenant.client.post(TELEMETRY, after).status == 202
+    embedded.restart()
+    tenant.client = embedded.client(tenant.token)
+    assert all(stored(tenant, event) for event in (before, during, after))
+    embedded.stop()
+
+
+def load_with_postgres():
+    path = str(ROOT / "tests/drivers/with_postgres")
+    loader = SourceFileLoader("with_postgres", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+class Cluster:
+    """A PostgreSQL of this test's own, which it may stop, crash and start again."""
+
+    def __init__(self):
+        self.server = load_with_postgres().Server()
+        self.url = self.server.start()
+        self.port = int(self.url.rsplit(":", 1)[1].split("/")[0])
+
+    def processes(self):
+        main, found = self.server.process.pid, []
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                if int(path.read_text().rsplit(") ", 1)[1].split()[1]) == main:
+                    found.append(int(path.parent.name))
+        return [main, *found]
+
+    def signal_all(self, number):
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def crash(self):
+        self.server.process.send_signal(signal.SIGQUIT)
+        self.server.process.wait(30)
+
+    def start_again(self):
+        assert self.server.listen(self.port)
+
+
+@pytest.fixture
+def cluster(store):
+    if store != "postgres":
+        pytest.skip("PostgreSQL's own faults")
+    made = Cluster()
+    yield made
+    made.signal_all(signal.SIGCONT)
+    made.server.stop()
+
+
+@pytest.fixture
+def on_cluster(cluster, tmp_path):
+    server = Server(tmp_path / "data", cluster.url).start()
+    yield server
+    server.stop()
+
+
+class Load:
+    """Clients that send one event after another until told to stop."""
+
+    def __init__(self, server, tenant, clients=8):
+        self.server, self.tenant = server, tenant
+        self.stopping = threading.Event()
+        self.lock = threading.Lock()
+        self.sent = []  # (event, status)
+        self.threads = [threading.Thread(target=self.run) for _ in range(clients)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self):
+        client = self.server.client(self.tenant.token)
+        while not self.stopping.is_set():
+            event = self.tenant.event()
+            status = send(client, event)
+            with self.lock:
+                self.sent.append((event, status))
+        client.close()
+
+    def count(self, status):
+        with self.lock:
+            return sum(1 for _, got in self.sent if got == status)
+
+    def wait_for(self, status, n, seconds=60):
+        deadline = time.monotonic() + seconds
+        while self.count(status) < n:
+            assert time.monotonic() < deadline, f"{self.count(status)} answers of {status}"
+            self.stopping.wait(0.01)
+
+    def stop(self):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(60)
+            assert not thread.is_alive()
+
+
+def check_load(load, tenant):
+    """Only 202 and 503 were said, and what was acknowledged is there once."""
+    assert {status for _, status in load.sent} <= {202, 503}
+    for event, status in load.sent:
+        answer = tenant.client.get(tenant.path(f"runs/{event['run_id']}/events"))
+        if status == 202:
+            assert answer.status == 200, "acknowledged, and lost"
+        assert answer.status == 404 or answer.json()["run"]["event_count"] == 1
+
+
+def await_health(server, status):
+    client = server.client()
+    deadline = time.monotonic() + BACK_S
+    while client.get("/api/v1/health").status != status:
+        assert time.monotonic() < deadline, f"health is not {status}"
+    client.close()
+
+
+def test_a_database_that_crashes_is_503_and_health_says_so(cluster, on_cluster):
+    tenant = on_cluster.add_tenant()
+    load = Load(on_cluster, tenant)
+    load.wait_for(202, 100)
+    cluster.crash()
+    load.wait_for(503, 20)
+    await_health(on_cluster, 503)
+    answer = tenant.client.get("/api/v1/health")
+    assert (answer.status, answer.json()) == (503, {"status": "unavailable"})
+    check_503(tenant.client.post(TELEMETRY, tenant.event()))
+    before = load.count(202)
+    cluster.start_again()
+    load.wait_for(202, before + 100)
+    load.stop()
+    await_health(on_cluster, 200)
+    check_load(load, tenant)
+
+
+def test_a_database_that_stands_still_delays_and_loses_nothing(cluster, on_cluster):
+    tenant = on_cluster.add_tenant()
+    load = Load(on_cluster, tenant)
+    for _ in range(3):
+        before = load.count(202)
+        load.wait_for(202, before + 50)
+        cluster.signal_all(signal.SIGSTOP)
+        before = load.count(202)
+        load.stopping.wait(0.3)  # the pause itself
+        assert load.count(202) <= before + len(load.threads)  # nobody is told before the commit
+        cluster.signal_all(signal.SIGCONT)
+    load.wait_for(202, load.count(202) + 50)
+    load.stop()
+    check_load(load, tenant)
+
+
+def test_a_connection_that_is_cut_is_opened_again(cluster, on_cluster):
+    tenant = on_cluster.add_tenant()
+    load = Load(on_cluster, tenant)
+    load.wait_for(202, 50)
+    for _ in range(3):
+        before = load.count(202)
+        subprocess.run(
+            ["psql", "-X", "-q", "-c", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+             " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'", cluster.url],
+            check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+        load.wait_for(202, before + 50)
+    load.stop()
+    check_load(load, tenant)
+    await_health(on_cluster, 200)
+
+
+def test_a_server_whose_database_is_away_does_not_start(cluster, on_cluster):
+    cluster.crash()
+    done = on_cluster.run("tenant", "list")
+    assert done.returncode == 1
+    assert done.stderr.startswith("muster: PostgreSQL: ")
+    cluster.start_again()
+    await_health(on_cluster, 200)
+    assert on_cluster.run("tenant", "list").returncode == 0

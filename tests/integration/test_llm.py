@@ -1,0 +1,148 @@
+"""LLM usage: once for each (agent, run, model, timestamp), whatever is repeated or raced."""
+
+import gzip
+import json
+import threading
+import uuid
+
+from stored import of_tenant, stored
+
+LLM = "/api/v1/telemetry/llm"
+RUN = "3f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b"
+T0 = 1735787045000000  # 2025-01-02T03:04:05Z in microseconds
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "calls")
+
+
+def usage(**fields):
+    return {
+        "agent_name": "collector",
+        "run_id": RUN,
+        "timestamp": "2025-01-02T03:04:05Z",
+        "model": "m",
+        **fields,
+    }
+
+
+def post(tenant, body, status=202, client=None):
+    answer = (client or tenant.client).post(LLM, body)
+    assert answer.status == status, answer.body
+    return answer.json()
+
+
+def rows(tenant, columns="*"):
+    return stored(
+        tenant.server,
+        f"SELECT {columns} FROM llm_usage WHERE {of_tenant(tenant)}"
+        " ORDER BY timestamp, agent_id, run_id, model",
+    )
+
+
+def test_a_usage_is_kept_field_by_field(tenant):
+    sent = usage(
+        agent_version="1.2β",
+        model="vendor/ü \U0001f600'; --",
+        input_tokens=9223372036854775807,
+        output_tokens=2,
+        cache_read_tokens=3.0,
+        cache_write_tokens=0,
+        calls=-9223372036854775808,
+        workflow_run_id="w",
+    )
+    answer = tenant.client.post(LLM, sent)
+    assert answer.body == (
+        f'{{"status":"accepted","run_id":"{RUN}","model":"{sent["model"]}"}}'.encode()
+    )
+    (row,) = rows(tenant)
+    assert {name: row[name] for name in sent if name not in ("agent_name", "timestamp")} == {
+        name: value for name, value in sent.items() if name not in ("agent_name", "timestamp")
+    }
+    assert row["timestamp"] == T0
+
+
+def test_what_is_left_out_is_zero(tenant):
+    post(tenant, usage())
+    (row,) = rows(tenant)
+    assert {row[name] for name in TOKENS} == {0}
+    assert (row["agent_version"], row["workflow_run_id"]) == ("", None)
+
+
+def test_a_retry_changes_nothing_and_other_numbers_replace(tenant):
+    for _ in range(3):
+        post(tenant, usage(input_tokens=5))
+        first = rows(tenant)
+        assert len(first) == 1
+        post(tenant, usage(input_tokens=5))
+        assert rows(tenant) == first
+        post(tenant, usage(output_tokens=7))
+        (row,) = rows(tenant)
+        assert (row["input_tokens"], row["output_tokens"]) == (0, 7)
+
+
+def test_another_agent_run_model_or_timestamp_adds(tenant):
+    other = {
+        "agent_name": "other",
+        "run_id": str(uuid.uuid4()),
+        "model": "M",
+        "timestamp": "2025-01-02T03:04:05.000001Z",
+    }
+    post(tenant, usage())
+    for n, (name, value) in enumerate(other.items(), 2):
+        post(tenant, usage(**{name: value}))
+        assert len(rows(tenant)) == n
+    for spelling in ("2025-01-02T04:04:05+01:00", "2025-01-02 03:04:05"):
+        post(tenant, usage(timestamp=spelling, run_id=RUN.upper()))
+    assert len(rows(tenant)) == 5
+
+
+def test_usage_that_races_is_counted_once(tenant):
+    statuses = []
+
+    def send(number):
+        client = tenant.server.client(tenant.token)
+        for i in range(40):
+            model = f"m{(i if number % 2 else 39 - i) % 10}"
+            statuses.append(client.post(LLM, usage(model=model, calls=1)).status)
+        client.close()
+
+    threads = [threading.Thread(target=send, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(statuses) == {202}
+    assert rows(tenant, "model, calls") == [{"model": f"m{i}", "calls": 1} for i in range(10)]
+
+
+def test_the_key_decides_the_tenant(tenant):
+    post(tenant, usage(client_id=""))
+    post(tenant, usage(client_id=tenant.slug))
+    answer = post(tenant, usage(client_id="another"), 403)
+    assert answer == {"detail": "This key does not belong to tenant 'another'"}
+    assert len(rows(tenant)) == 1
+
+
+def test_a_bound_key_reports_for_its_agent_alone(tenant):
+    client = tenant.agent_client("collector")
+    post(tenant, usage(), client=client)
+    answer = post(tenant, usage(agent_name="other"), 403, client)
+    assert answer == {"detail": "This key is bound to agent 'collector'"}
+    client.close()
+
+
+def test_an_unknown_agent_is_registered_within_the_cap(server):
+    tenant = server.add_tenant("--max-agents", "1")
+    post(tenant, usage())
+    answer = post(tenant, usage(agent_name="second"), 403)
+    assert answer == {
+        "detail": f"Agent cap reached: the plan of tenant '{tenant.slug}' allows 1 agents"
+    }
+    assert len(rows(tenant)) == 1
+    tenant.client.close()
+
+
+def test_a_body_may_be_one_mebibyte_and_no_more(tenant):
+    body = json.dumps(usage()).ljust(1_048_576)
+    post(tenant, body)
+    packed = gzip.compress(f"{body} ".encode())
+    answer = tenant.client.post(LLM, packed, headers={"Content-Encoding": "gzip"})
+    assert (answer.status, answer.json()["limit"]) == (413, 1_048_576)

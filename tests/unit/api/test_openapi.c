@@ -1,0 +1,90 @@
+/* test_openapi.c - the document is JSON, has every route, and points only at what it holds. */
+#include <yyjson.h>
+
+#include "api/openapi.h"
+#include "api/route.h"
+#include "test.h"
+
+static yyjson_doc *read_document(void)
+{
+    yyjson_read_err problem;
+    yyjson_doc *document;
+    struct buf text;
+
+    buf_init(&text, MIB(16));
+    openapi_write(&text);
+    CHECK(!text.overflown && text.len > 0 && text.data[text.len - 1] == '\n');
+    document = yyjson_read_opts(text.data, text.len, 0, NULL, &problem);
+    if (document == NULL)
+        fail_msg("%s at byte %zu", problem.msg, problem.pos);
+    buf_done(&text);
+    return document;
+}
+
+TEST(the_document_is_json_and_says_what_it_is)
+{
+    yyjson_doc *document = read_document();
+    yyjson_val *root = yyjson_doc_get_root(document);
+
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(root, "openapi")), "3.1.0");
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(root, "/info/version")), "0.2.0");
+    yyjson_doc_free(document);
+}
+
+TEST(the_document_has_every_route_and_no_other)
+{
+    yyjson_doc *document = read_document();
+    yyjson_val *paths = yyjson_obj_get(yyjson_doc_get_root(document), "paths");
+    yyjson_obj_iter iter = yyjson_obj_iter_with(paths);
+    yyjson_val *path;
+    size_t operations = 0;
+
+    while ((path = yyjson_obj_iter_next(&iter)) != NULL)
+        operations += yyjson_obj_size(yyjson_obj_iter_get_val(path));
+    CHECK_INT(operations, n_routes);
+    for (size_t i = 0; i < n_routes; i++) {
+        yyjson_val *item = yyjson_obj_get(paths, routes[i].path), *operation;
+        char method[8] = "";
+        const char *name = route_method_name(routes[i].method);
+
+        for (size_t j = 0; name[j] != '\0'; j++)
+            method[j] = (char)(name[j] | 0x20);
+        operation = yyjson_obj_get(item, method);
+        assert_non_null(operation);
+        assert_string_equal(yyjson_get_str(yyjson_obj_get(operation, "summary")),
+                            routes[i].summary);
+        CHECK((yyjson_obj_get(operation, "security") != NULL) == (routes[i].auth != AUTH_OPEN));
+        CHECK((yyjson_obj_get(operation, "requestBody") != NULL) == (routes[i].body != NULL));
+    }
+    yyjson_doc_free(document);
+}
+
+/* Every "$ref" anywhere in `value` names something of the document. */
+static size_t check_references(yyjson_val *root, yyjson_val *value)
+{
+    size_t i, max, found = 0;
+    yyjson_val *key, *item;
+
+    if (yyjson_is_arr(value))
+        yyjson_arr_foreach(value, i, max, item) found += check_references(root, item);
+    if (yyjson_is_obj(value))
+        yyjson_obj_foreach(value, i, max, key, item)
+        {
+            if (strcmp(yyjson_get_str(key), "$ref") == 0) {
+                CHECK(yyjson_ptr_get(root, yyjson_get_str(item) + 1) != NULL);
+                found++;
+            } else {
+                found += check_references(root, item);
+            }
+        }
+    return found;
+}
+
+TEST(no_reference_of_the_document_leads_nowhere)
+{
+    yyjson_doc *document = read_document();
+    yyjson_val *root = yyjson_doc_get_root(document);
+
+    CHECK(check_references(root, root) > n_routes);
+    yyjson_doc_free(document);
+}

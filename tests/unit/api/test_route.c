@@ -1,0 +1,100 @@
+/* test_route.c - which route a path and a method lead to. */
+#include "api/route.h"
+#include "test.h"
+
+TEST(a_path_leads_to_the_route_that_fits_all_of_it)
+{
+    static const struct {
+        enum http_method method;
+        const char *path, *route; /* NULL: none */
+    } rows[] = {
+        { METHOD_GET, "/api/v1/health", "/api/v1/health" },
+        { METHOD_HEAD, "/api/v1/health", "/api/v1/health" },
+        { METHOD_POST, "/api/v1/telemetry", "/api/v1/telemetry" },
+        { METHOD_GET, "/api/v1/telemetry", NULL },
+        { METHOD_OTHER, "/api/v1/health", NULL },
+        { METHOD_GET, "/api/v1/health/", NULL },
+        { METHOD_GET, "/api/v1/healt", NULL },
+        { METHOD_GET, "/api/v1/healthy", NULL },
+        { METHOD_GET, "/API/v1/health", NULL },
+        { METHOD_GET, "//api/v1/health", NULL },
+        { METHOD_GET, "/", NULL },
+        { METHOD_GET, "", NULL },
+        { METHOD_GET, "/api/v1/tenants", "/api/v1/tenants" },
+        { METHOD_GET, "/api/v1/tenants/", NULL },
+        { METHOD_GET, "/api/v1/tenants/acme/keys", "/api/v1/tenants/{slug}/keys" },
+        { METHOD_GET, "/api/v1/tenants//keys", NULL }, /* an empty segment names nothing */
+        { METHOD_DELETE, "/api/v1/tenants/acme/keys/k", "/api/v1/tenants/{slug}/keys/{key_id}" },
+        { METHOD_DELETE, "/api/v1/tenants/acme/keys/", NULL },
+        { METHOD_DELETE, "/api/v1/tenants/acme/keys/k/", NULL },
+        { METHOD_DELETE, "/api/v1/tenants/acme/keys/k/l", NULL },
+        { METHOD_GET, "/api/v1/tenants/a/runs/b/events",
+          "/api/v1/tenants/{slug}/runs/{run_id}/events" },
+        { METHOD_GET, "/api/v1/tenants/a/runs//events", NULL },
+        { METHOD_GET, "/api/v1/tenants/a/b/runs/c/events", NULL },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct route_values values;
+        const struct route *route = route_find(rows[i].method, str_of(rows[i].path), &values);
+
+        if (rows[i].route == NULL)
+            CHECK(route == NULL);
+        else
+            CHECK_STR(str_of(route == NULL ? NULL : route->path), rows[i].route);
+    }
+}
+
+TEST(the_values_of_a_path_come_by_name_as_sent)
+{
+    struct route_values values;
+
+    CHECK(route_find(METHOD_GET, STR_LIT("/api/v1/tenants/%41b/runs/{x}/events"), &values) != NULL);
+    CHECK_INT(values.n, 2);
+    CHECK_STR(values.names[0], "slug");
+    CHECK_STR(values.values[0], "%41b");
+    CHECK_STR(values.names[1], "run_id");
+    CHECK_STR(values.values[1], "{x}");
+}
+
+TEST(a_path_knows_its_methods)
+{
+    static const struct {
+        const char *path, *methods;
+    } rows[] = {
+        { "/api/v1/health", "GET, HEAD" },
+        { "/api/v1/telemetry", "POST" },
+        { "/api/v1/tenants", "GET, HEAD, POST" },
+        { "/api/v1/tenants/acme/keys/k", "DELETE" },
+        { "/api/v1/nothing", "" },
+        { "", "" },
+    };
+    struct arena arena;
+
+    arena_init(&arena);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        CHECK_STR(route_methods(str_of(rows[i].path), &arena), rows[i].methods);
+    arena_done(&arena);
+}
+
+/* What the rest of the API takes for granted of every row. */
+TEST(every_route_is_whole)
+{
+    CHECK(n_routes > 0);
+    for (size_t i = 0; i < n_routes; i++) {
+        const struct route *route = &routes[i];
+        const char *brace = strchr(route->path, '{');
+        struct route_values values;
+
+        CHECK(route->path[0] == '/');
+        CHECK(route->handler != NULL);
+        CHECK(route->status >= 200 && route->status < 300);
+        CHECK(route->summary != NULL && route->summary[0] != '\0');
+        CHECK((brace != NULL) == (route->params != NULL));
+        if (strncmp(route->path, "/api/v1/tenants/", 16) == 0)
+            CHECK(strncmp(brace, "{slug}", 6) == 0); /* authorisation looks at the first */
+        CHECK(route_find(route->method, str_of(route->path), &values) == route); /* none hidden */
+        for (size_t j = 0; route->params != NULL && j < route->params->n_fields; j++)
+            CHECK(str_eq_c(values.names[j], route->params->fields[j].name));
+    }
+}

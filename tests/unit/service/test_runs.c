@@ -1,0 +1,61 @@
+/* test_runs.c - a run and its events as one story, in the order that people read. */
+#include "service/runs.h"
+
+#include "base/clock.h"
+#include "service/registry.h"
+#include "unit/store/log_world.h"
+
+#define S ((int64_t)USEC_PER_SEC)
+
+static void add_event(struct log_world *w, int64_t timestamp, int64_t seq, const char *message)
+{
+    const struct telemetry_event event = { .event_id = STR_LIT(""),
+                                           .run_id = STR_LIT("r"),
+                                           .event = EVENT_IN_PROGRESS,
+                                           .timestamp = timestamp,
+                                           .seq = seq,
+                                           .agent_version = STR_LIT(""),
+                                           .message = str_of(message),
+                                           .level = STR_LIT("info"),
+                                           .category = STR_LIT(""),
+                                           .source = STR_LIT("") };
+
+    CHECK(log_add_one(w, 1 * S, &event));
+}
+
+TEST(a_narrative_goes_by_seq_then_timestamp_then_arrival_and_marks_clocks_ahead)
+{
+    static const struct {
+        int64_t timestamp, seq;
+        const char *message;
+    } arrivals[] = {
+        { 9 * S, 3, "5" }, { 2 * S, 1, "2" },        { 1 * S, 1, "1" },
+        { 2 * S, 1, "3" }, { 3601 * S + 1, 2, "4" }, { 3601 * S, 4, "6" },
+    };
+    struct tenant_entry tenant = { .slug = STR_LIT("t") };
+    const struct run_key key = { &tenant, STR_LIT("r") };
+    struct run_narrative narrative = { 0 };
+    const struct stored_event *events;
+    struct error err = { 0 };
+    struct log_world w;
+
+    log_world_init(&w);
+    tenant.id = w.tenant_id;
+    CHECK(run_read(w.log, w.db, &key, &w.arena, &narrative, &err) != 0); /* no event yet */
+    CHECK_INT(err.code, ERR_NOT_FOUND);
+    CHECK(strstr(err.text, "'r'") != NULL && strstr(err.text, "'t'") != NULL);
+    for (size_t i = 0; i < COUNT_OF(arrivals); i++)
+        add_event(&w, arrivals[i].timestamp, arrivals[i].seq, arrivals[i].message);
+    log_must(run_read(w.log, w.db, &key, &w.arena, &narrative, &err), &err);
+    CHECK_INT(narrative.events.n, COUNT_OF(arrivals));
+    events = narrative.events.items;
+    for (size_t i = 0; i < narrative.events.n; i++) {
+        CHECK_INT(events[i].event.message.data[0] - '1', i);
+        CHECK_INT(events[i].clock_skewed, i == 3); /* over an hour ahead, not just an hour */
+        CHECK_STR(events[i].event.client_id, "t");
+        CHECK_STR(events[i].event.run_id, "r");
+    }
+    CHECK_STR(narrative.run->agent_name, "collector");
+    CHECK_INT(narrative.run->event_count, COUNT_OF(arrivals));
+    log_world_done(&w);
+}

@@ -1,0 +1,67 @@
+/* temp_db.h - SQLite databases of a test's own, in a directory that goes away at exit. */
+#pragma once
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "db/db.h"
+#include "test.h"
+
+static char temp_db_directory[] = "/tmp/muster-unit-XXXXXX";
+
+static inline void temp_db_remove(void)
+{
+    DIR *dir = opendir(temp_db_directory);
+    const struct dirent *entry;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir != NULL)
+        (void)closedir(dir);
+    (void)rmdir(temp_db_directory);
+}
+
+/* The URL of a database that is not there yet; lives until the next call. */
+static inline const char *temp_db_new(void)
+{
+    static char url[64];
+    static int n;
+
+    if (n++ == 0) {
+        if (mkdtemp(temp_db_directory) == NULL)
+            fail_msg("cannot make %s", temp_db_directory);
+        (void)atexit(temp_db_remove);
+    }
+    (void)snprintf(url, sizeof(url), "sqlite:%s/%d.db", temp_db_directory, n);
+    return url;
+}
+
+static inline struct db *temp_db_open(const char *url, enum db_mode mode)
+{
+    struct error err = { 0 };
+    struct db *db = NULL;
+
+    if (db_open(url, mode, &db, &err) != 0)
+        fail_msg("%s", err.text);
+    return db;
+}
+
+static inline bool temp_db_read_int(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = db_get_int(row, 0);
+    return true;
+}
+
+/* The first column of the last row; 0 when there is none. */
+static inline int64_t temp_db_int(struct db *db, const struct db_query *q,
+                                  const struct db_value *args)
+{
+    struct error err = { 0 };
+    int64_t value = 0;
+
+    if (db_exec(db, q, args, temp_db_read_int, &value, &err) != 0)
+        fail_msg("%s", err.text);
+    return value;
+}
