@@ -47,6 +47,27 @@ static const struct field tenant_create_fields[] = {
 };
 #undef OWNER
 
+#define OWNER struct tenant_patch
+static const struct field tenant_patch_fields[] = {
+    { STR(name),           .flags = F_NULL },
+    { OPT_INT(max_agents), .flags = F_NULL, .least = 1, .most = 1000000000 },
+    { OPT_INT(rate_limit), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "Requests of one token in 60 seconds." },
+};
+#undef OWNER
+
+#define OWNER struct agent_patch
+static const struct field agent_patch_fields[] = {
+    { BOOL(enabled), .flags = F_REQUIRED, .doc = "Events of a disabled agent are rejected." },
+};
+#undef OWNER
+
+#define OWNER struct agent_state
+static const struct field agent_state_fields[] = {
+    { STR(agent_name), .flags = F_REQUIRED },
+    { BOOL(enabled),   .flags = F_REQUIRED },
+};
+#undef OWNER
+
 #define OWNER struct tenant
 static const struct field tenant_fields[] = {
     { STR(slug),        .flags = F_REQUIRED },
@@ -139,4 +160,19 @@ const struct shape key_shape = {
 const struct shape key_list_shape = {
     SHAPE_OF("KeyList", struct key_list, key_list_fields),
     .doc = "The keys of a tenant.",
+};
+
+const struct shape tenant_patch_shape = {
+    SHAPE_OF("TenantPatch", struct tenant_patch, tenant_patch_fields),
+    .doc = "What is to change of a tenant; what is left out stays.",
+};
+
+const struct shape agent_patch_shape = {
+    SHAPE_OF("AgentPatch", struct agent_patch, agent_patch_fields),
+    .doc = "What is to change of an agent.",
+};
+
+const struct shape agent_state_shape = {
+    SHAPE_OF("AgentState", struct agent_state, agent_state_fields),
+    .doc = "May an agent report.",
 };

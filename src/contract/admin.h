@@ -21,6 +21,12 @@ struct tenant {
     int64_t created_at;
 };
 
+/* What is left out stays as it is. */
+struct tenant_patch {
+    struct str name; /* null */
+    struct opt_int max_agents, rate_limit;
+};
+
 struct tenant_list {
     struct list tenants; /* of struct tenant */
 };
@@ -53,6 +59,15 @@ struct key_list {
     struct list keys; /* of struct key */
 };
 
+struct agent_patch {
+    bool enabled;
+};
+
+struct agent_state {
+    struct str agent_name;
+    bool enabled;
+};
+
 extern const struct shape tenant_create_shape; /* "TenantCreate" */
 extern const struct shape tenant_shape;        /* "Tenant" */
 extern const struct shape tenant_list_shape;   /* "TenantList" */
@@ -60,3 +75,6 @@ extern const struct shape key_create_shape;    /* "KeyCreate" */
 extern const struct shape key_created_shape;   /* "KeyCreated" */
 extern const struct shape key_shape;           /* "Key" */
 extern const struct shape key_list_shape;      /* "KeyList" */
+extern const struct shape tenant_patch_shape;  /* "TenantPatch" */
+extern const struct shape agent_patch_shape;   /* "AgentPatch" */
+extern const struct shape agent_state_shape;   /* "AgentState" */

@@ -17,8 +17,8 @@ static int hex_value(char c)
     return -1;
 }
 
-/* Percent escapes and '+', byte by byte; an escape that is none stays. */
-static struct str unescape(struct str s, struct arena *arena)
+/* Percent escapes and `space`, byte by byte; an escape that is none stays. */
+static struct str unescape(struct str s, char space, struct arena *arena)
 {
     char *bytes = arena_alloc(arena, s.len);
     size_t n = 0;
@@ -26,7 +26,7 @@ static struct str unescape(struct str s, struct arena *arena)
     for (size_t i = 0; i < s.len; i++) {
         char c = s.data[i];
 
-        if (c == '+')
+        if (c == space)
             c = ' ';
         if (c == '%' && s.len - i > 2) {
             int high = hex_value(s.data[i + 1]), low = hex_value(s.data[i + 2]);
@@ -67,7 +67,14 @@ static struct str decode(struct str s, struct arena *arena)
     if (str_is_null(s))
         return STR_LIT("");
     if (memchr(s.data, '%', s.len) != NULL || memchr(s.data, '+', s.len) != NULL)
-        s = unescape(s, arena);
+        s = unescape(s, '+', arena);
+    return repair(s, arena);
+}
+
+struct str shape_decode_segment(struct str s, struct arena *arena)
+{
+    if (memchr(s.data, '%', s.len) != NULL)
+        s = unescape(s, ' ', arena);
     return repair(s, arena);
 }
 
@@ -119,6 +126,6 @@ int shape_read_path(const struct shape *shape, const struct path_values *path, s
     struct strings strings = { 0 };
 
     for (size_t i = 0; i < path->n; i++)
-        put(&strings, shape, path->names[i], repair(path->values[i], arena));
+        put(&strings, shape, path->names[i], path->values[i]);
     return read_strings(shape, &strings, arena, ret, problems);
 }

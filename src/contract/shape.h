@@ -104,6 +104,9 @@ int shape_read_json(const struct shape *shape, struct str body, struct arena *ar
 int shape_read_query(const struct shape *shape, struct str query, struct arena *arena, void *ret,
                      struct problems *problems) MUST_CHECK;
 
+/* A segment of a path without its percent escapes, and with U+FFFD for what is no UTF-8. */
+struct str shape_decode_segment(struct str s, struct arena *arena);
+
 /* The path's parameters by name, decoded. */
 struct path_values {
     const struct str *names, *values;

@@ -14,7 +14,8 @@
     &telemetry_event_shape, &telemetry_batch_shape, &business_telemetry_shape,                     \
         &business_breakdown_shape, &llm_usage_shape, &agent_register_shape,                        \
         &business_kpi_decl_shape, &io_field_shape, &config_schema_decl_shape,                      \
-        &config_param_decl_shape, &tenant_create_shape, &key_create_shape
+        &config_param_decl_shape, &tenant_create_shape, &key_create_shape, &tenant_patch_shape,    \
+        &agent_patch_shape
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
@@ -30,7 +31,7 @@
         &agent_registered_shape, &agent_model_shape, &command_policy_shape, &agent_document_shape, \
         &key_refreshed_shape, &heartbeat_answer_shape, &health_answer_shape, &limits_answer_shape, \
         &error_answer_shape, &tenant_shape, &tenant_list_shape, &key_created_shape, &key_shape,    \
-        &key_list_shape
+        &key_list_shape, &agent_state_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };
