@@ -16,7 +16,8 @@ int assemble(const struct settings *settings, const char *database, assemble_fat
         .reads_max = (size_t)settings->queue_max_reads,
         .writer = { .events_max = (size_t)settings->queue_max_events,
                     .bytes_max = (size_t)settings->queue_max_bytes,
-                    .group_max = GROUP_MAX_EVENTS },
+                    .group_max = GROUP_MAX_EVENTS,
+                    .wait_max_ms = (unsigned)settings->queue_max_wait_ms },
         .on_fatal = on_fatal,
         .ctx = ctx,
     };
@@ -25,7 +26,8 @@ int assemble(const struct settings *settings, const char *database, assemble_fat
         .api.limits = { .batch_max_events = (size_t)settings->batch_max_events,
                         .batch_max_bytes = (size_t)settings->batch_max_bytes,
                         .body_max_bytes = (size_t)settings->body_max_bytes,
-                        .business_max_bytes = (size_t)settings->business_max_bytes },
+                        .business_max_bytes = (size_t)settings->business_max_bytes,
+                        .inflight_max_bytes = (size_t)settings->inflight_max_bytes },
     };
     if (engine_new(&options, &ret->api.engine, err) != 0)
         return -1;

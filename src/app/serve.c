@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "app/assemble.h"
@@ -12,7 +13,7 @@
 #include "base/log.h"
 #include "http/server.h"
 
-enum { STOP_MS = 8000, FATAL_STOP_MS = 1000 };
+enum { STOP_MS = 8000, FATAL_STOP_MS = 1000, SPARE_FILES = 256 };
 
 struct server {
     const struct settings *settings;
@@ -73,6 +74,19 @@ static unsigned count_loops(const struct settings *settings)
     return cores > 0 ? (unsigned)cores : 1;
 }
 
+/* As many open files as connections need, if the system lets us; without it they are refused
+ * earlier, which is no reason not to start. */
+static void raise_file_limit(int64_t connections)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)connections + SPARE_FILES;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int listen_http(struct server *s, struct arena *arena, struct error *err)
 {
     const struct settings *settings = s->settings;
@@ -85,6 +99,7 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     if (read_address(settings->listen, arena, &options, err) != 0)
         return -1;
     api_app(&s->assembly.api, &app);
+    raise_file_limit(settings->max_connections);
     if (http_server_new(&options, &app, &s->http, err) != 0)
         return -1;
     (void)printf("muster: listening on %s%s%s:%u\n", strchr(options.host, ':') ? "[" : "",

@@ -66,10 +66,13 @@ static void on_closed(uv_handle_t *handle)
 /* Lets go of the request, if there is one and it is not libuv's. */
 static void let_go(struct http_conn *c)
 {
+    const struct http_app *app = c->loop->app;
     struct http_call *call = c->call;
 
     if (call == NULL || c->state == CONN_WRITE)
         return;
+    if (c->state == CONN_BODY && app->on_gone != NULL)
+        app->on_gone(app->ctx, &call->x);
     c->call = NULL;
     call->conn = NULL;
     if (c->state != CONN_BUSY)

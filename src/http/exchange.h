@@ -110,4 +110,7 @@ struct http_app {
     /* After the reply was handed to the socket: the access log. Once for each reply; `bytes` is of
      * its body, 0 when the client had gone. Not for replies that come after the server's end. */
     void (*on_done)(void *ctx, const struct http_exchange *x, int status, size_t bytes);
+    /* The client has gone after on_head, before its request was complete: there will be no reply.
+     * May be NULL. */
+    void (*on_gone)(void *ctx, struct http_exchange *x);
 };

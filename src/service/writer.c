@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "db/db.h"
 
@@ -35,6 +36,7 @@ struct writer {
     pthread_mutex_t lock; /* guards the queue, stopping and fatal */
     pthread_cond_t filled;
     struct queue queue;
+    double event_us; /* what an event took of late; 0: not known yet */
     bool stopping;
     bool fatal;
     atomic_uint n_lost; /* threads without a connection */
@@ -66,9 +68,21 @@ static struct writer_job *queue_take(struct queue *q)
     return job;
 }
 
-int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
+/* Is the queue too long, by what it holds or by the time that it will take? */
+static bool is_full(const struct writer *w, const struct writer_job *job)
 {
     const struct writer_limits *limits = &w->options.limits;
+    double wait_us = (double)w->queue.events * w->event_us;
+
+    if (w->queue.first == NULL)
+        return false; /* whatever its size: it is alone */
+    return w->queue.events + job->events > limits->events_max ||
+           w->queue.bytes + job->bytes > limits->bytes_max ||
+           (limits->wait_max_ms > 0 && wait_us > limits->wait_max_ms * 1000.0);
+}
+
+int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
+{
     int r = -1;
 
     pthread_mutex_lock(&w->lock);
@@ -76,8 +90,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
         err_set(err, ERR_IO, "storage failed: the service is ending");
     else if (w->stopping)
         err_set(err, ERR_BUSY, "the service is stopping");
-    else if (w->queue.first != NULL && (w->queue.events + job->events > limits->events_max ||
-                                        w->queue.bytes + job->bytes > limits->bytes_max))
+    else if (is_full(w, job))
         err_set(err, ERR_BUSY, "too many events are waiting to be stored");
     else
         r = 0;
@@ -203,11 +216,25 @@ static void become_fatal(struct writer *w, const struct error *err)
         w->options.on_fatal(w->options.ctx, err);
 }
 
+/* Keeps the pace: a moving average over commits, the last ones weighing most. */
+static void note_pace(struct writer *w, size_t events, int64_t us)
+{
+    double event_us = (double)us / (double)events;
+
+    pthread_mutex_lock(&w->lock);
+    w->event_us = w->event_us == 0 ? event_us : w->event_us * 0.9 + event_us * 0.1;
+    pthread_mutex_unlock(&w->lock);
+}
+
 static void run_group(struct writer_thread *t, struct queue *group)
 {
+    int64_t began = clock_mono_us();
+    size_t events = group->events;
     struct error err = { 0 };
 
     if (commit_group(t, group, &err) == 0) {
+        if (events > 0)
+            note_pace(t->writer, events, clock_mono_us() - began);
         finish(group, NULL);
         return;
     }

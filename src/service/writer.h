@@ -47,7 +47,8 @@ struct writer_group_methods {
 struct writer_limits {
     size_t events_max; /* waiting in the queue; beyond it submit answers ERR_BUSY */
     size_t bytes_max;
-    size_t group_max; /* events in one transaction */
+    size_t group_max;     /* events in one transaction */
+    unsigned wait_max_ms; /* that a new job is expected to wait, by the pace of the last commits */
 };
 
 struct writer_options {
