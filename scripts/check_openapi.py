@@ -9,7 +9,7 @@ from gate import run
 
 
 def gate(root):
-    binary = Path(os.environ.get("MUSTER_BINARY", root / "build/release/muster"))
+    binary = Path(os.environ.get("MUSTER_TEST_BINARY", root / "build/release/muster"))
     document = root / "docs/openapi.json"
     if not binary.exists():
         return [f"{binary}: not built: run make build"], ""

@@ -2,7 +2,28 @@
 #include "api/call.h"
 
 #include "api/api.h"
+#include "http/exchange.h"
 #include "service/engine.h"
+
+static void resumed(struct http_exchange *x)
+{
+    struct api_call *call = x->app;
+
+    if (call->failure != NULL)
+        call_reply_failure(call, call->failure);
+    else
+        call->end(call);
+}
+
+void call_resume(struct api_call *call, const struct error *err, call_end_fn *end)
+{
+    if (err != NULL) {
+        call->failure = ARENA_NEW(call->arena, struct error);
+        *call->failure = *err;
+    }
+    call->end = end;
+    http_resume(call->exchange, resumed);
+}
 
 static void finish(struct api_call *call, const struct error *err)
 {

@@ -26,6 +26,9 @@ struct tenant_entry;
 /* Work of a handler on another thread: fills *call->answer, or fails. */
 typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err);
 
+/* The end of a handler, back on the carrier's thread. */
+typedef void call_end_fn(struct api_call *call);
+
 struct api_call {
     struct http_exchange *exchange;
     struct arena *arena;
@@ -45,6 +48,8 @@ struct api_call {
     void *answer;                      /* of the route's answer shape */
 
     call_work_fn *work;
+    call_end_fn *end;
+    struct error *failure; /* instead of the end */
     union {
         struct reader_job read;
         struct change change;
@@ -73,6 +78,10 @@ void call_reply_wrong_method(struct api_call *call, struct str allowed);
 
 /* The status that belongs to a failure of the service; what is internal is logged, not told. */
 void call_reply_failure(struct api_call *call, const struct error *err);
+
+/* For the writer's thread, which has better to do than print replies: goes on with `end` on the
+ * carrier's thread, or with the failure's reply there. `err` is borrowed. */
+void call_resume(struct api_call *call, const struct error *err, call_end_fn *end);
 
 /* Runs `work` on a reader (or as a committed change) and answers with call->answer, which must
  * have been set. */

@@ -184,33 +184,37 @@ static void looked_again(struct reader_job *job, const struct error *err)
     else if (!auth_look_up(call))
         call_reply_unauthorized(call, true);
     else if (check_rate(call))
-        go_on(call);
+        call->end(call);
+}
+
+/* Goes on with `end` when the token is known; another process may just have made it. */
+static void once_known(struct api_call *call, call_end_fn *end)
+{
+    struct error err = { 0 };
+
+    if (!call->unknown_token) {
+        end(call);
+        return;
+    }
+    call->end = end;
+    call->read = (struct reader_job){ .run = look_again, .done = looked_again };
+    if (engine_read(call->api->engine, &call->read, &err) != 0)
+        call_reply_failure(call, &err);
 }
 
 static void on_request(void *ctx, struct http_exchange *x)
 {
-    struct api *api = ctx;
-    struct api_call *call = call_of(api, x);
-    struct error err = { 0 };
+    once_known(call_of(ctx, x), go_on);
+}
 
-    if (!call->unknown_token) {
-        go_on(call);
-        return;
-    }
-    /* another process may just have made this key */
-    call->read = (struct reader_job){ .run = look_again, .done = looked_again };
-    if (engine_read(api->engine, &call->read, &err) != 0)
-        call_reply_failure(call, &err);
+static void refuse_size(struct api_call *call)
+{
+    call_reply_too_large(call, call->exchange->body_max, "bytes");
 }
 
 static void on_too_large(void *ctx, struct http_exchange *x)
 {
-    struct api_call *call = call_of(ctx, x);
-
-    if (call->unknown_token)
-        call_reply_unauthorized(call, true);
-    else
-        call_reply_too_large(call, x->body_max, "bytes");
+    once_known(call_of(ctx, x), refuse_size);
 }
 
 static void on_refused(void *ctx, struct http_exchange *x, int status, const char *detail)

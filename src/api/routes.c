@@ -27,6 +27,7 @@ const struct route routes[] = {
     { ROUTE(POST,   "/api/v1/tenants",                              OPERATOR, &tenant_create_shape,      post_tenant,    201, &tenant_shape,           "Make a tenant") },
     { ROUTE(PATCH,  "/api/v1/tenants/{slug}",                       OPERATOR, &tenant_patch_shape,       patch_tenant,   200, &tenant_shape,           "Change name and plan of a tenant"), .params = &tenant_path_shape },
     { ROUTE(PATCH,  "/api/v1/tenants/{slug}/agents/{agent_name}",   OPERATOR, &agent_patch_shape,        patch_agent,    200, &agent_state_shape,      "Enable or disable an agent"), .params = &agent_path_shape },
+    { ROUTE(POST,   "/api/v1/tenants/{slug}/runs/rebuild",          OPERATOR, NULL,                      post_runs_rebuild, 200, &runs_rebuild_shape,  "Make the states of runs anew from their events, one step"), .params = &tenant_path_shape, .query = &rebuild_query_shape },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/keys",                  OPERATOR, NULL,                      get_keys,       200, &key_list_shape,         "Keys of a tenant, without their tokens"), .params = &tenant_path_shape },
     { ROUTE(POST,   "/api/v1/tenants/{slug}/keys",                  OPERATOR, &key_create_shape,         post_key,       201, &key_created_shape,      "Make a key; its token is shown this once"), .params = &tenant_path_shape },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/keys/{key_id}",         OPERATOR, NULL,                      delete_key,     200, &key_list_shape,         "Revoke a key"), .params = &key_path_shape },

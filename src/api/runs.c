@@ -4,9 +4,12 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "contract/admin.h"
 #include "contract/event.h"
 #include "contract/queries.h"
 #include "service/engine.h"
+#include "service/registry.h"
+#include "store/runs.h"
 
 static int read_narrative(struct api_call *call, struct db *db, struct error *err)
 {
@@ -20,4 +23,26 @@ void get_run_events(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct run_narrative);
     call_read(call, read_narrative);
+}
+
+enum { REBUILD_STEP = 500 }; /* runs in one transaction: others wait meanwhile */
+
+static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct rebuild_query *query = call->query;
+    struct runs_rebuild *answer = call->answer;
+    struct runs_rebuilt step;
+
+    if (store_runs_rebuild(db, call->tenant->id, query->after, REBUILD_STEP, &step, err) != 0)
+        return -1;
+    *answer = (struct runs_rebuild){ step.runs,
+                                     step.changed,
+                                     { step.last_run_no != 0, step.last_run_no } };
+    return 0;
+}
+
+void post_runs_rebuild(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct runs_rebuild);
+    call_change(call, rebuild_runs);
 }

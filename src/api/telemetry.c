@@ -11,42 +11,48 @@
 #include "service/ingest.h"
 #include "service/registry.h"
 
-/* Events on their way through the writer. */
+/* Events on their way through the writer; call->answer is one of these until there is another. */
 struct telemetry_call {
     struct ingest_request request;
     struct api_call *call;
+    call_end_fn *end;
 };
 
+static void stored(struct ingest_request *request, const struct error *err)
+{
+    struct telemetry_call *t = CONTAINER_OF(request, struct telemetry_call, request);
+
+    call_resume(t->call, err, t->end);
+}
+
 static void submit(struct api_call *call, const struct telemetry_event *events, size_t n,
-                   void (*done)(struct ingest_request *request, const struct error *err))
+                   call_end_fn *end)
 {
     struct telemetry_call *t = ARENA_NEW(call->arena, struct telemetry_call);
     struct error err = { 0 };
 
     t->call = call;
+    t->end = end;
+    call->answer = t;
     t->request = (struct ingest_request){ .tenant = call->key->tenant,
                                           .events = events,
                                           .n = n,
                                           .bytes = call->exchange->request.body.len,
                                           .received_at = clock_wall_us(),
                                           .verdicts = ARENA_ARRAY(call->arena, enum verdict, n),
-                                          .done = done };
+                                          .done = stored };
     if (ingest_submit(engine_writer(call->api->engine), &t->request, &err) != 0)
         call_reply_failure(call, &err);
 }
 
-static void event_done(struct ingest_request *request, const struct error *err)
+static void answer_event(struct api_call *call)
 {
-    struct api_call *call = CONTAINER_OF(request, struct telemetry_call, request)->call;
-    const struct telemetry_event *event = request->events;
+    const struct telemetry_call *t = call->answer;
+    const struct telemetry_event *event = t->request.events;
     struct event_verdict answer = { .event_id = event->event_id, .run_id = event->run_id };
     struct report_words words;
 
-    if (err != NULL) {
-        call_reply_failure(call, err);
-        return;
-    }
-    if (!report_words(call, request->verdicts[0], event->agent_name, &words))
+    if (!report_words(call, t->request.verdicts[0], event->agent_name, &words))
         return;
     answer.status = words.status;
     answer.reason = words.reason;
@@ -59,7 +65,7 @@ void post_telemetry(struct api_call *call)
     const struct telemetry_event *event = call->body;
 
     if (auth_may_report(call, event->client_id, event->agent_name))
-        submit(call, event, 1, event_done);
+        submit(call, event, 1, answer_event);
 }
 
 /* One event's line in the answer to a batch; adds it to the right count. */
@@ -87,17 +93,12 @@ static struct batch_result batch_result(struct batch_verdict *counts, enum verdi
     return result;
 }
 
-static void batch_done(struct ingest_request *request, const struct error *err)
+static void answer_batch(struct api_call *call)
 {
-    struct api_call *call = CONTAINER_OF(request, struct telemetry_call, request)->call;
+    const struct ingest_request *request = &((const struct telemetry_call *)call->answer)->request;
+    struct batch_result *results = ARENA_ARRAY(call->arena, struct batch_result, request->n);
     struct batch_verdict answer = { 0 };
-    struct batch_result *results;
 
-    if (err != NULL) {
-        call_reply_failure(call, err);
-        return;
-    }
-    results = ARENA_ARRAY(call->arena, struct batch_result, request->n);
     for (size_t i = 0; i < request->n; i++) {
         results[i] = batch_result(&answer, request->verdicts[i]);
         results[i].index = (int64_t)i;
@@ -118,5 +119,5 @@ void post_telemetry_batch(struct api_call *call)
     if (batch->events.n == 0)
         call_reply_answer(call, &(struct batch_verdict){ 0 });
     else
-        submit(call, events, batch->events.n, batch_done);
+        submit(call, events, batch->events.n, answer_batch);
 }

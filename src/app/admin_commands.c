@@ -248,3 +248,29 @@ int run_agent_disable(struct invocation *in)
 {
     return set_agent(in, false);
 }
+
+int run_run_rebuild(struct invocation *in)
+{
+    struct runs_rebuild step = { .next = { true, 0 } };
+    int64_t runs = 0, changed = 0;
+    struct client_reply reply;
+    struct error err = { 0 };
+
+    while (step.next.has) {
+        struct client_request request = { .method = METHOD_POST };
+        struct str rest =
+            arena_printf(&in->arena, "/runs/rebuild?after=%lld", (long long)step.next.value);
+
+        if (tenant_path(in, command_flag(in, "tenant"), rest.data, &request.path, &err) != 0 ||
+            ask(in, &request, &reply, &err) != 0 ||
+            command_read(&reply, &runs_rebuild_shape, &in->arena, &step, &err) != 0)
+            return command_fail(&err);
+        runs += step.runs;
+        changed += step.changed;
+    }
+    if (in->json)
+        (void)printf("{\"runs\":%lld,\"changed\":%lld}\n", (long long)runs, (long long)changed);
+    else
+        (void)printf("%lld runs looked at, %lld set right\n", (long long)runs, (long long)changed);
+    return EXIT_DONE;
+}

@@ -19,6 +19,7 @@ const struct command commands[] = {
     { "key",     "revoke", "KEY_ID --tenant SLUG", 1, "tenant", "revoke a key at once", run_key_revoke },
     { "agent",   "enable", "NAME --tenant SLUG", 1, "tenant", "take reports of an agent again", run_agent_enable },
     { "agent",   "disable", "NAME --tenant SLUG", 1, "tenant", "reject the reports of an agent", run_agent_disable },
+    { "run",     "rebuild", "--tenant SLUG", 0, "tenant", "make the states of runs anew from their events", run_run_rebuild },
     { "openapi", NULL,     "", 0, "", "print the OpenAPI document", run_openapi },
     { "version", NULL,     "", 0, "", "print the version", run_version },
 };
@@ -48,7 +49,7 @@ int command_number(const struct invocation *in, const char *name, int64_t absent
 int command_fail(const struct error *err)
 {
     (void)fprintf(stderr, "muster: %s\n", err->text);
-    return EXIT_FAILED;
+    return err->code == ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
 /* The part of a 422 that people want to read. */
@@ -100,9 +101,9 @@ int command_check(const struct client_reply *reply, struct arena *arena, struct 
         list.detail.n > 0) {
         const struct problem_item *first = list.detail.items;
 
-        return err_set(err, ERR_INVALID, "%.*s: %.*s", STR_ARG(first->loc), STR_ARG(first->msg));
+        return err_set(err, ERR_FORBIDDEN, "%.*s: %.*s", STR_ARG(first->loc), STR_ARG(first->msg));
     }
     if (command_read(reply, &error_answer_shape, arena, &answer, err) != 0)
         return -1;
-    return err_set(err, ERR_INVALID, "%.*s", STR_ARG(answer.detail));
+    return err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(answer.detail));
 }

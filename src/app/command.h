@@ -52,6 +52,7 @@ int run_key_list(struct invocation *in);
 int run_key_revoke(struct invocation *in);
 int run_agent_enable(struct invocation *in);
 int run_agent_disable(struct invocation *in);
+int run_run_rebuild(struct invocation *in);
 int run_openapi(struct invocation *in);
 int run_version(struct invocation *in);
 
@@ -62,10 +63,11 @@ const char *command_flag(const struct invocation *in, const char *name);
 int command_number(const struct invocation *in, const char *name, int64_t absent, int64_t *ret,
                    struct error *err) MUST_CHECK;
 
-/* Says the sentence on standard error; returns EXIT_FAILED. */
+/* Says the sentence on standard error. What was wrong with the command line is ERR_INVALID and
+ * gives EXIT_USAGE, everything else EXIT_FAILED. */
 int command_fail(const struct error *err);
 
-/* Did the server do it? Otherwise turns its error body into `err`. */
+/* Did the server do it? Otherwise turns its error body into `err`, as ERR_FORBIDDEN. */
 int command_check(const struct client_reply *reply, struct arena *arena,
                   struct error *err) MUST_CHECK;
 

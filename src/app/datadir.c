@@ -23,13 +23,13 @@ int datadir_ensure(const struct datadir *d, bool may_make, struct error *err)
     if (stat(d->path, &status) == 0) {
         if (S_ISDIR(status.st_mode))
             return 0;
-        return err_set(err, ERR_INVALID, "'%s' is not a directory", d->path);
+        return err_set(err, ERR_UNAVAILABLE, "'%s' is not a directory", d->path);
     }
     if (!may_make)
         return err_set(err, ERR_NOT_FOUND,
                        "there is no data directory '%s'; `muster serve` makes it", d->path);
     if (mkdir(d->path, 0700) != 0)
-        return err_set(err, ERR_INVALID, "cannot make the data directory '%s': %s", d->path,
+        return err_set(err, ERR_UNAVAILABLE, "cannot make the data directory '%s': %s", d->path,
                        strerror(errno));
     return 0;
 }
@@ -40,10 +40,10 @@ int datadir_lock(struct datadir *d, struct error *err)
     int n = snprintf(path, sizeof(path), "%s/lock", d->path);
 
     if (n < 0 || (size_t)n >= sizeof(path))
-        return err_set(err, ERR_INVALID, "the data directory's name is too long");
+        return err_set(err, ERR_UNAVAILABLE, "the data directory's name is too long");
     d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (d->lock < 0)
-        return err_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
+        return err_set(err, ERR_UNAVAILABLE, "cannot open '%s': %s", path, strerror(errno));
     if (flock(d->lock, LOCK_EX | LOCK_NB) == 0)
         return 0;
     datadir_done(d);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SETTING_AT(m, ctype, tag)                                                                  \
     .name = #m, .type = (tag),                                                                     \
@@ -73,7 +74,7 @@ static int assign(const struct setting *s, const char *value, const char *source
     if (s->type == SETTING_TEXT) {
         const char *text = arena_cstr(arena, str_of(value));
 
-        memcpy(place, &text, sizeof(text));
+        memcpy(place, (const void *)&text, sizeof(text));
         return 0;
     }
     if (!str_to_int(str_of(value), &number) || number < s->least || number > s->most)
@@ -133,6 +134,26 @@ static int read_file(const char *path, struct arena *arena, struct settings *ret
     return 0;
 }
 
+/* A variable that looks like a setting and is none is a slip; those of tests are their own. */
+static int check_environment(struct error *err)
+{
+    static const struct str prefix = STR_INIT("MUSTER_"), tests = STR_INIT("MUSTER_TEST_");
+    char name[FLAG_MAX];
+
+    for (char **variable = environ; *variable != NULL; variable++) {
+        struct str rest = str_of(*variable), given = str_split(&rest, '=');
+        bool known = !str_starts(given, prefix) || str_starts(given, tests);
+
+        for (size_t i = 0; i < n_settings && !known; i++) {
+            spell(&settings_table[i], true, name);
+            known = str_eq_c(given, name);
+        }
+        if (!known)
+            return err_set(err, ERR_INVALID, "%.*s: there is no such setting", STR_ARG(given));
+    }
+    return 0;
+}
+
 static int read_environment(struct arena *arena, struct settings *ret, struct error *err)
 {
     char name[FLAG_MAX];
@@ -171,6 +192,8 @@ int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena
     for (size_t i = 0; i < n_settings; i++)
         if (assign(&settings_table[i], settings_table[i].initial, "default", arena, &s, err) != 0)
             return -1;
+    if (check_environment(err) != 0)
+        return -1;
     /* once for the name of the file, once more over what the file says */
     if (read_environment(arena, &s, err) != 0 || read_flags(flags, n_flags, arena, &s, err) != 0)
         return -1;

@@ -61,6 +61,20 @@ static const struct field agent_patch_fields[] = {
 };
 #undef OWNER
 
+#define OWNER struct rebuild_query
+static const struct field rebuild_query_fields[] = {
+    { INT(after), .absent = "0", .least = 0, .most = INT64_MAX, .doc = "The next of the step before; 0 to begin." },
+};
+#undef OWNER
+
+#define OWNER struct runs_rebuild
+static const struct field runs_rebuild_fields[] = {
+    { INT(runs),     .flags = F_REQUIRED, .doc = "Looked at in this step." },
+    { INT(changed),  .flags = F_REQUIRED, .doc = "Found otherwise than their events say, and set right." },
+    { OPT_INT(next), .flags = F_REQUIRED | F_NULL, .doc = "What to go on after; null: all is done." },
+};
+#undef OWNER
+
 #define OWNER struct agent_state
 static const struct field agent_state_fields[] = {
     { STR(agent_name), .flags = F_REQUIRED },
@@ -175,4 +189,14 @@ const struct shape agent_patch_shape = {
 const struct shape agent_state_shape = {
     SHAPE_OF("AgentState", struct agent_state, agent_state_fields),
     .doc = "May an agent report.",
+};
+
+const struct shape rebuild_query_shape = {
+    SHAPE_OF("RebuildQuery", struct rebuild_query, rebuild_query_fields),
+    .doc = "Where to go on rebuilding.",
+};
+
+const struct shape runs_rebuild_shape = {
+    SHAPE_OF("RunsRebuild", struct runs_rebuild, runs_rebuild_fields),
+    .doc = "A step of making the states of runs anew from their events.",
 };

@@ -63,6 +63,16 @@ struct agent_patch {
     bool enabled;
 };
 
+struct rebuild_query {
+    int64_t after;
+};
+
+/* One step of rebuilding; `next` is the `after` of the next, null when all is done. */
+struct runs_rebuild {
+    int64_t runs, changed;
+    struct opt_int next;
+};
+
 struct agent_state {
     struct str agent_name;
     bool enabled;
@@ -78,3 +88,5 @@ extern const struct shape key_list_shape;      /* "KeyList" */
 extern const struct shape tenant_patch_shape;  /* "TenantPatch" */
 extern const struct shape agent_patch_shape;   /* "AgentPatch" */
 extern const struct shape agent_state_shape;   /* "AgentState" */
+extern const struct shape rebuild_query_shape; /* "RebuildQuery" */
+extern const struct shape runs_rebuild_shape;  /* "RunsRebuild" */

@@ -19,7 +19,8 @@
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
-        &series_query_shape, &breakdown_query_shape, &usage_query_shape, &export_query_shape
+        &series_query_shape, &breakdown_query_shape, &usage_query_shape, &rebuild_query_shape,     \
+        &export_query_shape
 
 #define PATH_SHAPES                                                                                \
     &tenant_path_shape, &run_path_shape, &agent_path_shape, &workflow_path_shape, &key_path_shape
@@ -31,7 +32,7 @@
         &agent_registered_shape, &agent_model_shape, &command_policy_shape, &agent_document_shape, \
         &key_refreshed_shape, &heartbeat_answer_shape, &health_answer_shape, &limits_answer_shape, \
         &error_answer_shape, &tenant_shape, &tenant_list_shape, &key_created_shape, &key_shape,    \
-        &key_list_shape, &agent_state_shape
+        &key_list_shape, &agent_state_shape, &runs_rebuild_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

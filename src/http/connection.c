@@ -114,7 +114,7 @@ static void begin_request(struct http_conn *c)
     call->x.request.peer_address = str_of(call->peer_address);
     call->x.request.began_us = c->loop->now_us;
     c->call = call;
-    c->refused = false;
+    c->refused = c->cut_short = false;
     http_parser_begin(&c->parser, c->loop->limits, &call->x, &call->body);
     http_loop_enter(c->loop, c, CONN_HEAD);
 }
@@ -192,8 +192,9 @@ static bool step(struct http_conn *c, struct str *in)
         request_complete(c);
         return true;
     case PARSE_TOO_LARGE:
+        c->cut_short = true;
+        http_loop_enter(c->loop, c, CONN_BUSY);
         app->on_too_large(app->ctx, &c->call->x);
-        must_have_answered(c, "on_too_large");
         return true;
     case PARSE_REFUSED:
         refuse(c, c->parser.status, c->parser.detail);

@@ -26,10 +26,11 @@ struct http_conn {
     size_t linger_left; /* bytes still to be drained at most */
     struct http_conn_peer peer;
     bool reading, eof;
-    bool pumping;  /* its input is being worked on further up the stack */
-    bool refused;  /* the current request cannot be trusted to end anywhere */
-    bool admitted; /* counted in */
-    bool over;     /* beyond the limits, only here to be told so */
+    bool pumping;   /* its input is being worked on further up the stack */
+    bool refused;   /* the current request cannot be trusted to end anywhere */
+    bool cut_short; /* the current request went beyond its limit: the rest of it was not read */
+    bool admitted;  /* counted in */
+    bool over;      /* beyond the limits, only here to be told so */
 };
 
 /* A connection whose handle is initialised but not open yet; its loop owns it. */
@@ -41,8 +42,9 @@ void http_conn_start(struct http_conn *c);
 /* Beyond the limits: answers 503 and closes. */
 void http_conn_start_over(struct http_conn *c);
 
-/* Sends the reply that was handed in for `call`, or drops it when the client has gone. */
-void http_conn_reply_posted(struct http_call *call);
+/* Sends the reply that was handed in for `call`, or drops it when the client has gone; or goes on
+ * with what was handed in instead. */
+void http_conn_posted(struct http_call *call);
 
 /* It has been too long in its state. */
 void http_conn_expired(struct http_conn *c);

@@ -11,6 +11,11 @@ void http_reply(struct http_exchange *x, const struct http_reply *reply)
     x->carrier->reply(x, reply);
 }
 
+void http_resume(struct http_exchange *x, http_resume_fn *fn)
+{
+    x->carrier->resume(x, fn);
+}
+
 struct str http_header_get(const struct http_request *request, const char *name)
 {
     struct str wanted = str_of(name);

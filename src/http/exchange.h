@@ -70,9 +70,13 @@ struct http_reply {
     size_t n_headers;
 };
 
-/* How a carrier takes a reply. */
+/* What goes on with an exchange on the carrier's own thread. */
+typedef void http_resume_fn(struct http_exchange *x);
+
+/* How a carrier takes a reply, and how it goes on. */
 struct http_carrier {
     void (*reply)(struct http_exchange *x, const struct http_reply *reply);
+    void (*resume)(struct http_exchange *x, http_resume_fn *fn);
 };
 
 struct http_exchange {
@@ -89,6 +93,10 @@ struct http_exchange {
  * A HEAD request's body is dropped by the carrier, its Content-Length kept. */
 void http_reply(struct http_exchange *x, const struct http_reply *reply);
 
+/* Goes on with `fn` on the carrier's own thread, at once when that is this one. For threads that
+ * have better to do than print replies. Any thread; not after http_reply(). */
+void http_resume(struct http_exchange *x, http_resume_fn *fn);
+
 /* The value of the header with this lower-case name; STR_NULL when absent, the first when
  * repeated. */
 struct str http_header_get(const struct http_request *request, const char *name);
@@ -102,7 +110,8 @@ struct http_app {
     /* Request complete. Must lead to one http_reply(), now or later. */
     void (*on_request)(void *ctx, struct http_exchange *x);
     /* The body went beyond body_max, by its declared or actual size, as sent or inflated. Must
-     * answer at once; the connection is closed after it if the rest cannot cheaply be skipped. */
+     * lead to one http_reply(), now or later; the connection is closed after it if the rest cannot
+     * cheaply be skipped. */
     void (*on_too_large)(void *ctx, struct http_exchange *x);
     /* The carrier itself must refuse (400, 414, 431, 408, 503 …): prints the body for `detail`
      * into the reply. Also used for corrupt gzip (400). `x` has what was understood so far. */

@@ -194,7 +194,7 @@ static void end(struct http_loop *loop)
     while (call != NULL) {
         struct http_call *next = call->next;
 
-        http_conn_reply_posted(call);
+        http_conn_posted(call);
         call = next;
     }
     uv_close((uv_handle_t *)&loop->wake, NULL);
@@ -306,7 +306,7 @@ static void on_wake(uv_async_t *async)
     for (call = oldest_first(call); call != NULL;) {
         struct http_call *next = call->next;
 
-        http_conn_reply_posted(call);
+        http_conn_posted(call);
         call = next;
     }
     if (stop && !loop->draining)

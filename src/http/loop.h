@@ -45,6 +45,7 @@ struct http_call {
     struct http_body body;
     struct http_reply reply; /* once handed in or queued */
     struct buf fields;       /* its own header lines, printed, once handed in */
+    http_resume_fn *resume;  /* instead of a reply: what to go on with */
     uv_write_t write;
     char request_id[REQUEST_ID_LEN];
     char peer_address[ADDRESS_TEXT_MAX]; /* its own, since the connection may go first */
@@ -105,7 +106,8 @@ void http_loop_done(struct http_loop *loop);
 /* Any thread. */
 void http_loop_stop(struct http_loop *loop, unsigned deadline_ms);
 
-/* The reply stands in `call`. Any thread but the loop's own; the call is no longer the caller's. */
+/* The reply, or what to go on with, stands in `call`. Any thread but the loop's own; the call is no
+ * longer the caller's. */
 void http_loop_post(struct http_call *call);
 
 /* Is the caller the thread of this loop? */

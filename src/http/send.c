@@ -50,7 +50,7 @@ static enum http_conn_state after_reply(const struct http_conn *c)
 
     if (c->refused)
         return CONN_LINGER;
-    if (c->state == CONN_BUSY)
+    if (c->state == CONN_BUSY && !c->cut_short)
         return keep ? CONN_IDLE : CONN_CLOSING;
     /* Part of the body is still to come. A client that waits for 100 may send it or leave it. */
     if (p->chunked || p->unread > SKIP_MAX || (p->expects_continue && !leftover))
@@ -204,11 +204,15 @@ static void drop_reply(struct http_call *call, const struct http_reply *reply)
     forget_call(call, reply->status, 0);
 }
 
-void http_conn_reply_posted(struct http_call *call)
+void http_conn_posted(struct http_call *call)
 {
     struct http_reply reply = call->reply;
+    http_resume_fn *resume = call->resume;
 
-    if (call->conn == NULL)
+    call->resume = NULL;
+    if (resume != NULL)
+        resume(&call->x);
+    else if (call->conn == NULL)
         drop_reply(call, &reply);
     else
         send_reply(call, &reply, buf_str(&call->fields));
@@ -229,4 +233,17 @@ static void carry(struct http_exchange *x, const struct http_reply *reply)
     }
 }
 
-const struct http_carrier http_conn_carrier = { .reply = carry };
+static void go_on(struct http_exchange *x, http_resume_fn *fn)
+{
+    struct http_call *call = CONTAINER_OF(x, struct http_call, x);
+
+    if (http_loop_is_mine(call->loop)) {
+        fn(x);
+        return;
+    }
+    call->reply = (struct http_reply){ 0 };
+    call->resume = fn;
+    http_loop_post(call);
+}
+
+const struct http_carrier http_conn_carrier = { .reply = carry, .resume = go_on };

@@ -40,15 +40,23 @@ void rate_window_free(struct rate_window *w)
     free(w);
 }
 
+/* Where the ring keeps the i-th oldest moment. */
+static size_t place_of(const struct rate_window *w, size_t i)
+{
+    size_t place = w->first + i;
+
+    return place < w->room ? place : place - w->room;
+}
+
 static int64_t stamp_at(const struct rate_window *w, size_t i)
 {
-    return w->stamps[(w->first + i) % w->room];
+    return w->stamps[place_of(w, i)];
 }
 
 static void drop_left(struct rate_window *w, int64_t now_us)
 {
     while (w->n > 0 && stamp_at(w, 0) <= now_us - window_us) {
-        w->first = (w->first + 1) % w->room;
+        w->first = place_of(w, 1);
         w->n--;
     }
 }
@@ -143,11 +151,15 @@ static void take_exact(struct rate_window *w, int64_t now_us, struct rate_verdic
 {
     size_t limit = (size_t)v->limit;
 
+    if (w->stamps == NULL) /* a limit that lets nobody in */
+        return;
     drop_left(w, now_us);
     v->allowed = w->n < limit;
     if (v->allowed)
-        w->stamps[(w->first + w->n++) % w->room] = now_us;
+        w->stamps[place_of(w, w->n++)] = now_us;
     v->remaining = w->n < limit ? v->limit - (int64_t)w->n : 0;
+    if (w->n == 0)
+        return;
     /* of more than the limit, the newest count */
     v->reset_s = seconds_up(stamp_at(w, w->n > limit ? w->n - limit : 0) + window_us - now_us);
 }

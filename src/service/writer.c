@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -14,6 +15,8 @@
 #ifndef MUSTER_ACK_EARLY
 #define MUSTER_ACK_EARLY 0
 #endif
+
+enum { LOST_PERIOD_S = 1 }; /* between two looks for a lost connection */
 
 struct queue {
     struct writer_job *first, **last;
@@ -102,14 +105,44 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
     return r;
 }
 
-/* Waits for work. A group is what has gathered, up to group_max events; a job that wants to be
- * alone is one by itself. Empty only when stopping. */
-static void take_group(struct writer *w, struct queue *ret_group)
+static void set_lost(struct writer_thread *t, bool lost)
 {
+    if (lost != t->lost)
+        atomic_fetch_add(&t->writer->n_lost, lost ? 1U : -1U);
+    t->lost = lost;
+}
+
+/* Waits until there is something to do, under the lock. Without a connection it looks for one
+ * meanwhile, so that the service is healthy again although nobody asks for anything. */
+static void wait_for_work(struct writer_thread *t)
+{
+    struct writer *w = t->writer;
+    struct timespec until;
+
+    while (w->queue.first == NULL && !w->stopping) {
+        if (!t->lost) {
+            pthread_cond_wait(&w->filled, &w->lock);
+            continue;
+        }
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += LOST_PERIOD_S;
+        if (pthread_cond_timedwait(&w->filled, &w->lock, &until) == 0)
+            continue;
+        pthread_mutex_unlock(&w->lock);
+        set_lost(t, db_ping(t->db, NULL) != 0);
+        pthread_mutex_lock(&w->lock);
+    }
+}
+
+/* A group is what has gathered, up to group_max events; a job that wants to be alone is one by
+ * itself. Empty only when stopping. */
+static void take_group(struct writer_thread *t, struct queue *ret_group)
+{
+    struct writer *w = t->writer;
+
     queue_init(ret_group);
     pthread_mutex_lock(&w->lock);
-    while (w->queue.first == NULL && !w->stopping)
-        pthread_cond_wait(&w->filled, &w->lock);
+    wait_for_work(t);
     while (w->queue.first != NULL && ret_group->events < w->options.limits.group_max) {
         bool alone = w->queue.first->alone;
 
@@ -131,13 +164,6 @@ static void finish(struct queue *group, const struct error *err)
 
         job->done(job, err);
     }
-}
-
-static void set_lost(struct writer_thread *t, bool lost)
-{
-    if (lost != t->lost)
-        atomic_fetch_add(&t->writer->n_lost, lost ? 1U : -1U);
-    t->lost = lost;
 }
 
 /* A connection that was lost while nothing was under way is no reason to fail anybody. */
@@ -260,7 +286,7 @@ static void *run_thread(void *arg)
     struct queue group;
 
     for (;;) {
-        take_group(t->writer, &group);
+        take_group(t, &group);
         if (group.first == NULL)
             return NULL;
         run_group(t, &group);
@@ -270,11 +296,15 @@ static void *run_thread(void *arg)
 int writer_new(const struct writer_options *options, struct writer **ret, struct error *err)
 {
     struct writer *w = NEW(struct writer);
+    pthread_condattr_t attributes;
 
     w->options = *options;
     queue_init(&w->queue);
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->filled, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->filled, &attributes);
+    pthread_condattr_destroy(&attributes);
     atomic_init(&w->n_lost, 0);
     w->threads = mem_new(options->n_dbs * sizeof(*w->threads));
     for (size_t i = 0; i < options->n_dbs; i++) {

@@ -37,8 +37,7 @@ static int load(struct db *db, const struct id_cursor *c, struct window *w, stru
     if (id_segment_chunk(db, c->segment, c->chunk, w->entries, &w->n, err) != 0)
         return -1;
     if (w->n <= c->at)
-        return err_set(err, ERR_IO, "the index of ids is damaged: chunk %zu of segment %lld",
-                       c->chunk, (long long)c->segment->segment_no);
+        return id_segment_damaged(c->segment, c->chunk, err);
     return 0;
 }
 

@@ -32,6 +32,10 @@ static const struct db_query select_chunk = {
     .sql = "SELECT entries FROM id_chunks WHERE chunk_no = $1",
     .n_args = 1,
 };
+static const struct db_query select_last_chunk = {
+    .sql = "SELECT MAX(chunk_no) FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2",
+    .n_args = 2,
+};
 static const struct db_query delete_chunks = {
     .sql = "DELETE FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2",
     .n_args = 2,
@@ -82,7 +86,8 @@ static bool read_segment(void *ctx, const struct db_row *row)
     s->fences = mem_new(fences.len + sizeof(*s->fences));
     if (fences.len > 0)
         memcpy(s->fences, fences.data, fences.len);
-    if (!id_filter_load(&s->filter, filter.data, filter.len)) {
+    if (fences.len % sizeof(*s->fences) != 0 ||
+        !id_filter_load(&s->filter, filter.data, filter.len)) {
         reader->bad = true;
         id_segment_free(s);
         return false;
@@ -160,6 +165,33 @@ int id_segment_chunk(struct db *db, const struct id_segment *s, size_t chunk,
     if (db_exec(db, &select_chunk, args, read_chunk, &reader, err) != 0)
         return -1;
     *ret_n = reader.n;
+    return 0;
+}
+
+int id_segment_damaged(const struct id_segment *s, size_t chunk, struct error *err)
+{
+    return err_set(err, ERR_IO, "the index of ids is damaged: chunk %zu of segment %lld", chunk,
+                   (long long)s->segment_no);
+}
+
+static bool read_last_chunk(void *ctx, const struct db_row *row)
+{
+    size_t *n = ctx;
+
+    if (!db_is_null(row, 0))
+        *n = (size_t)(db_get_int(row, 0) & ((1LL << CHUNK_BITS) - 1)) + 1;
+    return false;
+}
+
+int id_segment_measure(struct db *db, struct id_segment *s, struct error *err)
+{
+    const struct db_value range[] = { db_int(chunk_no(s, 0)),
+                                      db_int((s->segment_no + 1) << CHUNK_BITS) };
+    size_t n = 0;
+
+    if (db_exec(db, &select_last_chunk, range, read_last_chunk, &n, err) != 0)
+        return -1;
+    s->n_chunks = n;
     return 0;
 }
 

@@ -50,6 +50,12 @@ int id_segment_chunk(struct db *db, const struct id_segment *s, size_t chunk,
                      struct id_entry ret[ID_CHUNK_ENTRIES], size_t *ret_n,
                      struct error *err) MUST_CHECK;
 
+/* Says that chunk `chunk` is not as it should be. Returns -1. */
+int id_segment_damaged(const struct id_segment *s, size_t chunk, struct error *err);
+
+/* Sets n_chunks to what the database has of it. */
+int id_segment_measure(struct db *db, struct id_segment *s, struct error *err) MUST_CHECK;
+
 /* The chunk in which entries of `hash` would begin; they may go on in the next one. */
 size_t id_segment_find(const struct id_segment *s, uint64_t hash);
 

@@ -14,9 +14,9 @@
 #include "store/rows.h"
 
 enum {
-    SEGMENTS_MAX = 256,  /* live ones; with tiers of eight that is beyond any store */
-    MERGE_CHUNKS = 24,   /* written in one transaction */
-    GARBAGE_CHUNKS = 48, /* deleted in one transaction */
+    MERGE_CHUNKS = 24,   /* written in one transaction, at least … */
+    MERGE_PACE = 8,      /* … and this many for each chunk that it adds, … */
+    MERGE_HASTE = 4,     /* … and one more of them for as many live segments */
     ID_BYTES_MAX = 1024, /* 256 code points */
 };
 
@@ -34,6 +34,12 @@ static const struct db_query insert_log = {
 static const struct db_query delete_log = { .sql = "DELETE FROM id_log" };
 /* clang-format on */
 
+/* Grows as it must: a segment is never given up for want of room. */
+struct segments {
+    struct id_segment **items;
+    size_t n, capacity;
+};
+
 /* What the current transaction has done, to be published or undone. */
 struct ids_transaction {
     struct id_segment *flushed; /* made from all of recent and pending */
@@ -45,20 +51,18 @@ struct ids_transaction {
 
 struct ids {
     uint8_t secret[SIP_KEY_BYTES];
-    bool has_secret;
+    bool has_secret, damaged;
     size_t flush_at;
 
     pthread_rwlock_t lock; /* guards recent and live; only the writer changes them */
     struct id_table recent;
-    struct id_segment *live[SEGMENTS_MAX];
-    size_t n_live;
+    struct segments live;
 
     /* the writer's own */
     struct id_table pending;
     int64_t next_segment_no;
     struct id_merge merge;
-    struct id_segment *garbage[SEGMENTS_MAX];
-    size_t n_garbage;
+    struct segments garbage;
     struct ids_transaction now;
 };
 
@@ -73,6 +77,22 @@ uint64_t ids_hash(const struct ids *ids, enum id_kind kind, int64_t tenant_id, s
     return digest_sip_keyed(ids->secret, str_from(bytes, 1 + sizeof(tenant_id) + len));
 }
 
+static void keep(struct segments *list, struct id_segment *s)
+{
+    if (list->n == list->capacity) {
+        list->capacity = list->capacity == 0 ? 32 : list->capacity * 2;
+        list->items = mem_resize(list->items, list->capacity * sizeof(struct id_segment *));
+    }
+    list->items[list->n++] = s;
+}
+
+static void segments_done(struct segments *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        id_segment_free(list->items[i]);
+    free(list->items);
+}
+
 /* --- loading --- */
 
 static bool read_secret(void *ctx, const struct db_row *row)
@@ -80,8 +100,9 @@ static bool read_secret(void *ctx, const struct db_row *row)
     struct ids *ids = ctx;
     struct str secret = db_get_blob(row, 0);
 
-    ids->has_secret = secret.len == SIP_KEY_BYTES;
-    if (ids->has_secret)
+    ids->has_secret = true;
+    ids->damaged = secret.len != SIP_KEY_BYTES;
+    if (!ids->damaged)
         memcpy(ids->secret, secret.data, SIP_KEY_BYTES);
     return false;
 }
@@ -104,6 +125,7 @@ static bool read_log(void *ctx, const struct db_row *row)
     struct str bytes = db_get_blob(row, 0);
     struct id_entry entry;
 
+    ids->damaged = ids->damaged || bytes.len % sizeof(entry) != 0;
     for (size_t at = 0; at + sizeof(entry) <= bytes.len; at += sizeof(entry)) {
         memcpy(&entry, bytes.data + at, sizeof(entry));
         id_table_add(&ids->recent, entry.hash, entry.number);
@@ -111,30 +133,46 @@ static bool read_log(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* A segment that was being built when the process ended is garbage of unknown size. */
 static void take_segment(void *ctx, struct id_segment *s, enum id_segment_state state)
 {
     struct ids *ids = ctx;
 
     if (s->segment_no >= ids->next_segment_no)
         ids->next_segment_no = s->segment_no + 1;
-    if (state == SEGMENT_BUILDING)
-        s->n_chunks = 0;
-    if (state == SEGMENT_LIVE && ids->n_live < SEGMENTS_MAX)
-        ids->live[ids->n_live++] = s;
-    else
-        ids->garbage[ids->n_garbage++] = s;
+    keep(state == SEGMENT_LIVE ? &ids->live : &ids->garbage, s);
+}
+
+static int load(struct ids *ids, struct db *db, struct error *err)
+{
+    if (load_secret(ids, db, err) != 0 || id_segments_load(db, take_segment, ids, err) != 0 ||
+        db_exec(db, &select_log, NULL, read_log, ids, err) != 0)
+        return -1;
+    /* One that was being built when the process ended does not know its size. */
+    for (size_t i = 0; i < ids->garbage.n; i++)
+        if (id_segment_measure(db, ids->garbage.items[i], err) != 0)
+            return -1;
+    return ids->damaged ? err_set(err, ERR_IO, "the index of ids is damaged") : 0;
+}
+
+/* The writer goes first: it would never come to publish under a steady stream of readers. */
+static void init_lock(pthread_rwlock_t *lock)
+{
+    pthread_rwlockattr_t attr;
+
+    pthread_rwlockattr_init(&attr);
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &attr);
+    pthread_rwlockattr_destroy(&attr);
 }
 
 int ids_new(struct db *db, size_t flush_at, struct ids **ret, struct error *err)
 {
     struct ids *ids = NEW(struct ids);
 
-    pthread_rwlock_init(&ids->lock, NULL);
+    init_lock(&ids->lock);
     ids->next_segment_no = 1;
     ids->flush_at = flush_at;
-    if (load_secret(ids, db, err) != 0 || id_segments_load(db, take_segment, ids, err) != 0 ||
-        db_exec(db, &select_log, NULL, read_log, ids, err) != 0) {
+    if (load(ids, db, err) != 0) {
         ids_free(ids);
         return -1;
     }
@@ -146,10 +184,8 @@ void ids_free(struct ids *ids)
 {
     if (ids == NULL)
         return;
-    for (size_t i = 0; i < ids->n_live; i++)
-        id_segment_free(ids->live[i]);
-    for (size_t i = 0; i < ids->n_garbage; i++)
-        id_segment_free(ids->garbage[i]);
+    segments_done(&ids->live);
+    segments_done(&ids->garbage);
     id_segment_free(ids->merge.output);
     id_segment_free(ids->now.flushed);
     id_table_done(&ids->recent);
@@ -172,6 +208,8 @@ static int find_in_segment(const struct id_segment *s, struct db *db, const stru
          chunk < s->n_chunks && s->fences[chunk] <= query->hash; chunk++) {
         if (id_segment_chunk(db, s, chunk, entries, &n, err) != 0)
             return -1;
+        if (n == 0)
+            return id_segment_damaged(s, chunk, err);
         for (size_t i = 0; i < n; i++) {
             if (entries[i].hash != query->hash)
                 continue;
@@ -201,9 +239,9 @@ static int find_locked(const struct ids *ids, struct db *db, const struct ids_qu
             return 0;
         }
     }
-    for (size_t i = 0; i < ids->n_live && *ret == 0; i++)
-        if (id_filter_maybe(&ids->live[i]->filter, query->hash) &&
-            find_in_segment(ids->live[i], db, query, ret, err) != 0)
+    for (size_t i = 0; i < ids->live.n && *ret == 0; i++)
+        if (id_filter_maybe(&ids->live.items[i]->filter, query->hash) &&
+            find_in_segment(ids->live.items[i], db, query, ret, err) != 0)
             return -1;
     return 0;
 }
@@ -288,13 +326,22 @@ static size_t find_mergeable(const struct ids *ids, struct id_segment *ret[ID_ME
     for (int tier = 0; tier < 16; tier++) {
         size_t n = 0;
 
-        for (size_t i = 0; i < ids->n_live && n < ID_MERGE_INPUTS; i++)
-            if (ids->live[i]->tier == tier)
-                ret[n++] = ids->live[i];
+        for (size_t i = 0; i < ids->live.n && n < ID_MERGE_INPUTS; i++)
+            if (ids->live.items[i]->tier == tier)
+                ret[n++] = ids->live.items[i];
         if (n == ID_MERGE_INPUTS)
             return n;
     }
     return 0;
+}
+
+/* An id is merged once a tier, so merging must write several times what is added to keep up; and
+ * more while a large merge lets small segments pile up. */
+static size_t merge_chunks(const struct ids *ids)
+{
+    size_t pace = MERGE_PACE + ids->live.n / MERGE_HASTE;
+
+    return MERGE_CHUNKS + ids->pending.n * pace / ID_CHUNK_ENTRIES;
 }
 
 static int merge_some(struct ids *ids, struct db *db, struct error *err)
@@ -309,18 +356,19 @@ static int merge_some(struct ids *ids, struct db *db, struct error *err)
         if (id_merge_begin(db, inputs, n, ids->next_segment_no++, &ids->merge, err) != 0)
             return -1;
     }
-    return id_merge_step(db, &ids->merge, MERGE_CHUNKS, &ids->now.merged, err);
+    return id_merge_step(db, &ids->merge, merge_chunks(ids), &ids->now.merged, err);
 }
 
 static int delete_some(struct ids *ids, struct db *db, struct error *err)
 {
+    size_t most = 2 * merge_chunks(ids); /* faster than they come */
     const struct id_segment *s;
 
-    if (ids->n_garbage == 0)
+    if (ids->garbage.n == 0)
         return 0;
-    s = ids->garbage[ids->n_garbage - 1];
+    s = ids->garbage.items[ids->garbage.n - 1];
     ids->now.deleted = true;
-    ids->now.garbage_left = s->n_chunks > GARBAGE_CHUNKS ? s->n_chunks - GARBAGE_CHUNKS : 0;
+    ids->now.garbage_left = s->n_chunks > most ? s->n_chunks - most : 0;
     return id_segment_delete(db, s, ids->now.garbage_left, err);
 }
 
@@ -343,13 +391,13 @@ static void take_out(struct ids *ids, const struct id_segment *s)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < ids->n_live; i++) {
-        if (ids->live[i] == s)
-            ids->garbage[ids->n_garbage++] = ids->live[i];
+    for (size_t i = 0; i < ids->live.n; i++) {
+        if (ids->live.items[i] == s)
+            keep(&ids->garbage, ids->live.items[i]);
         else
-            ids->live[kept++] = ids->live[i];
+            ids->live.items[kept++] = ids->live.items[i];
     }
-    ids->n_live = kept;
+    ids->live.n = kept;
 }
 
 static void settle_garbage(struct ids *ids)
@@ -358,18 +406,18 @@ static void settle_garbage(struct ids *ids)
 
     if (!ids->now.deleted)
         return;
-    s = ids->garbage[ids->n_garbage - 1];
+    s = ids->garbage.items[ids->garbage.n - 1];
     s->n_chunks = ids->now.garbage_left;
     if (s->n_chunks == 0) {
         id_segment_free(s);
-        ids->n_garbage--;
+        ids->garbage.n--;
     }
 }
 
 static void publish(struct ids *ids)
 {
     if (ids->now.flushed != NULL) {
-        ids->live[ids->n_live++] = ids->now.flushed;
+        keep(&ids->live, ids->now.flushed);
         id_table_clear(&ids->recent);
     } else {
         struct id_entry *entries = mem_new((ids->pending.n + 1) * sizeof(*entries));
@@ -382,7 +430,7 @@ static void publish(struct ids *ids)
     if (ids->now.merged) {
         for (size_t i = 0; i < ids->merge.n_inputs; i++)
             take_out(ids, ids->merge.inputs[i].segment);
-        ids->live[ids->n_live++] = ids->merge.output;
+        keep(&ids->live, ids->merge.output);
         ids->merge = (struct id_merge){ 0 };
     }
 }

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from conform import Contract, exchanges_in  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-ANSWERS = Path(os.environ.get("MUSTER_ANSWERS", ROOT / "build/answers"))
+ANSWERS = Path(os.environ.get("MUSTER_TEST_ANSWERS", ROOT / "build/answers"))
 SHOWN = 50
 
 

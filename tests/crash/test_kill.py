@@ -18,7 +18,7 @@ from muster import ROOT, Postgres, Server
 KILLS = int(os.environ.get("KILLS", "50"))
 CLIENTS = int(os.environ.get("CLIENTS", "32"))
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
-ACK_EARLY = Path(os.environ.get("MUSTER_ACK_EARLY", ROOT / "build/asan/muster_ack_early"))
+ACK_EARLY = Path(os.environ.get("MUSTER_TEST_ACK_EARLY", ROOT / "build/asan/muster_ack_early"))
 LOAD_MIN_S, LOAD_MAX_S = 0.02, 0.3
 
 

@@ -184,7 +184,7 @@ class TestOpenapi:
 
     @pytest.fixture
     def tree(self, tmp_path, monkeypatch):
-        monkeypatch.delenv("MUSTER_BINARY", raising=False)
+        monkeypatch.delenv("MUSTER_TEST_BINARY", raising=False)
         binary = tmp_path / "build/release/muster"
         binary.parent.mkdir(parents=True)
         binary.write_text('#!/bin/sh\n[ "$1" = openapi ] && echo "{}"\n')

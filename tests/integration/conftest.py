@@ -4,7 +4,7 @@
     server        that shared server
     own_server    a server of the test's own, already started; it may be stopped, killed, restarted
 
-MUSTER_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
+MUSTER_TEST_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
 """
 
 import os

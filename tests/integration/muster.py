@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BINARY = Path(os.environ.get("MUSTER_BINARY", ROOT / "build/release/muster")).resolve()
-ANSWERS = Path(os.environ.get("MUSTER_ANSWERS", ROOT / "build/answers"))
+BINARY = Path(os.environ.get("MUSTER_TEST_BINARY", ROOT / "build/release/muster")).resolve()
+ANSWERS = Path(os.environ.get("MUSTER_TEST_ANSWERS", ROOT / "build/answers"))
 START_S, STOP_S, ANSWER_S = 30, 10, 30
 NO_LIMIT = 1_000_000_000  # a rate that no test reaches
 
