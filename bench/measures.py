@@ -1,0 +1,240 @@
+"""The measures. Each is a function of a Plan that returns rows of the table.
+
+What is compared is run side by side: rounds alternate between ours and theirs, and the medians
+are compared. Absolute figures say something about one machine only.
+"""
+
+import shutil
+from dataclasses import dataclass, field
+from statistics import median
+
+from servers import Muster, Nginx, Postgres, Watch, program, scratch, wrk
+
+BATCH = {"connections": 8, "batch": 500}
+
+
+@dataclass
+class Row:
+    measure: str
+    ours: float
+    unit: str
+    bar: str
+    ok: bool
+    theirs: float = None
+    ratio: float = None
+    rounds: dict = field(default_factory=dict)
+
+
+@dataclass
+class Plan:
+    rounds: int
+    seconds: int  # of one round of single events, and of saturation
+    events: int  # of one round of batches
+    stored: int  # events in the store that is not empty
+    postgres_events: int
+    filled: "Filled" = None
+
+    def store(self):
+        """The store that is not empty; made once."""
+        self.filled = self.filled or Filled(self.stored)
+        return self.filled
+
+    def clean_up(self):
+        if self.filled:
+            shutil.rmtree(self.filled.data, ignore_errors=True)
+
+
+class Filled:
+    """A data directory with `n` events, and what was seen on the way."""
+
+    def __init__(self, n):
+        self.data, self.n, self.event_bytes = scratch(), 0, 0.0
+        self.starts = {0: self.start_seconds()}
+        for part in (n // 3, n):
+            self.fill(part)
+            self.starts[part] = self.start_seconds()
+        self.disk_bytes = Muster(self.data).bytes_on_disk()
+
+    def fill(self, n):
+        with Muster(self.data) as server:
+            done = server.load(count=n - self.n, first=self.n, **BATCH)
+        check_all_accepted(done)
+        self.n, self.event_bytes = n, done["event_bytes"]
+
+    def start_seconds(self):
+        seconds = []
+        for _ in range(3):
+            server = Muster(self.data)
+            seconds.append(server.start())
+            server.stop()
+        return median(seconds)
+
+
+def check_all_accepted(done):
+    refused = [name for name in done if name.startswith("status_") and name != "status_202"]
+    if refused or done["broken"] or done["unanswered"]:
+        raise RuntimeError(f"not everything was accepted: {done}")
+
+
+def alternate(plan, ours, theirs):
+    """Medians of the rounds of both, and the rounds."""
+    rounds = {"ours": [], "theirs": []}
+    for i in range(plan.rounds):
+        rounds["theirs"].append(theirs(i))
+        rounds["ours"].append(ours(i))
+    return median(rounds["ours"]), median(rounds["theirs"]), rounds
+
+
+def compared(plan, measure, unit, bar, ours, theirs):
+    mine, other, rounds = alternate(plan, ours, theirs)
+    return Row(measure, mine, unit, f">= {bar}", mine / other >= bar, other, mine / other, rounds)
+
+
+def batch_rate(server, plan, **more):
+    done = server.load(count=plan.events, **BATCH, **more)
+    check_all_accepted(done)
+    return done["events_per_s"]
+
+
+def cpu_row(what, cpu_us):
+    """No bar is set for it, but it hardly moves when the machine is busy with other things."""
+    mine, other = (median(cpu_us[side]) for side in ("ours", "theirs"))
+    return Row(f"CPU of {what}", mine, "us", "", True, other, mine / other, cpu_us)
+
+
+def single(plan):
+    cpu_us = {"ours": [], "theirs": []}
+
+    def rate(server, side, seed):
+        before = server.cpu_seconds()
+        requests_per_s = wrk(server.port, token, seed, plan.seconds)
+        spent = server.cpu_seconds() - before
+        cpu_us[side].append(1e6 * spent / (requests_per_s * plan.seconds))
+        return requests_per_s
+
+    with Nginx() as nginx, Muster() as server:
+        token = server.token
+        yield compared(
+            plan, "single events against nginx `return 202`", "requests/s", 0.5,
+            lambda i: rate(server, "ours", 2 * i + 1), lambda i: rate(nginx, "theirs", 2 * i + 2),
+        )  # fmt: skip
+    yield cpu_row("a single event, muster and nginx", cpu_us)
+
+
+def batch(plan):
+    cpu_us = {"ours": [], "theirs": []}
+
+    def ours(_):
+        with Muster() as server:
+            before = server.cpu_seconds()
+            rate = batch_rate(server, plan)
+            cpu_us["ours"].append(1e6 * (server.cpu_seconds() - before) / plan.events)
+            return rate
+
+    def theirs(_):
+        directory = scratch()
+        try:
+            done = program("bare_sqlite", "--file", directory / "bare.db", "--count", plan.events)
+            cpu_us["theirs"].append(1e6 * done["cpu_s"] / plan.events)
+            return done["rows_per_s"]
+        finally:
+            shutil.rmtree(directory)
+
+    yield compared(plan, "batches of 500 against bare SQLite", "events/s", 0.4, ours, theirs)
+    yield cpu_row("an event of a batch, muster and bare SQLite", cpu_us)
+
+
+def stored(plan):
+    store = plan.store()
+
+    def full(i):
+        with Muster(store.data) as server:
+            return batch_rate(server, plan, seed=10 + i)
+
+    def empty(_):
+        with Muster() as server:
+            return batch_rate(server, plan)
+
+    name = f"the same with {store.n:,} events stored against none"
+    yield compared(plan, name, "events/s", 0.9, full, empty)
+
+
+def postgres(plan):
+    def ours(_):
+        with Postgres() as database, Muster(database=database.url) as server:
+            done = server.load(count=plan.postgres_events, **BATCH)
+            check_all_accepted(done)
+            return done["events_per_s"]
+
+    def theirs(_):
+        with Postgres() as database:
+            return program("bare_postgres", "--database", database.url,
+                           "--count", plan.postgres_events)["rows_per_s"]  # fmt: skip
+
+    name = "PostgreSQL: batches of 500 against bare libpq"
+    yield compared(plan, name, "events/s", 0.8, ours, theirs)
+
+
+def disk(plan):
+    store = plan.store()
+    each = store.disk_bytes / store.n
+    ratio = each / store.event_bytes
+    name = f"bytes on disk of {store.n:,} events against their JSON"
+    yield Row(name, each, "bytes/event", "<= 1.2", ratio <= 1.2, store.event_bytes, ratio)
+
+
+def memory(plan):
+    with Muster() as server:
+        idle = server.memory_mib()
+        with Watch(server) as watch:
+            done = server.load(connections=1000, seconds=plan.seconds)
+    yield Row("memory, idle", idle, "MiB", "<= 32", idle <= 32)
+    yield Row("memory, single events over 1,000 connections", watch.memory_mib, "MiB", "<= 192",
+              watch.memory_mib <= 192, rounds={"load": done})  # fmt: skip
+    refused = done.get("status_503", 0)
+    name = "refused of them, though far below the bounds"
+    yield Row(name, refused, "requests", "0", refused == 0)
+    store = plan.store()
+    with Muster(store.data) as server:
+        idle = server.memory_mib()
+    yield Row(f"memory, idle on {store.n:,} events", idle, "MiB", "<= 32", idle <= 32)
+
+
+def start(plan):
+    store = plan.store()
+    (_, empty), (third, fewer), (n, seconds) = sorted(store.starts.items())
+    for events, took in ((0, empty), (third, fewer)):
+        yield Row(f"start with {events:,} events", took, "s", "<= 1", took <= 1)
+    grows = seconds > 1.5 * fewer + 0.02
+    yield Row(f"start with {n:,} events", seconds, "s", "<= 1, and as with a third of them",
+              seconds <= 1 and not grows, fewer, seconds / fewer)  # fmt: skip
+    with Muster(store.data) as server:
+        server.kill_under_load(2, seconds=10, seed=99, **BATCH)
+        seconds = server.start()
+    yield Row("start after kill -9 under load", seconds, "s", "<= 1", seconds <= 1)
+
+
+def saturation(plan):
+    with Muster() as server:
+        before = max(batch_rate(server, plan, seed=i) for i in range(2))
+        with Watch(server) as watch:
+            done = server.load(connections=1000, batch=500, seconds=2 * plan.seconds, seed=50,
+                               rate=int(3 * before / 500))  # fmt: skip
+        goodput = done["events_per_s"]
+        after = batch_rate(server, plan, seed=60)
+    peak = max(before, after)
+    asked = "at three times capacity"
+    yield Row(f"goodput {asked} against the peak", goodput, "events/s", ">= 0.9",
+              goodput >= 0.9 * peak, peak, goodput / peak, {"load": done})  # fmt: skip
+    yield Row(f"memory {asked}, 1,000 connections", watch.memory_mib, "MiB", "<= 192",
+              watch.memory_mib <= 192)  # fmt: skip
+    health = watch.health_p99_ms()
+    yield Row(f"health answer {asked}, p99", health, "ms", "<= 100, always ok",
+              health <= 100 and not watch.unhealthy)  # fmt: skip
+    refused = done.get("refused_p99_us", 0) / 1000
+    yield Row(f"503 {asked}, p99", refused, "ms", "<= 50", 0 < refused <= 50)
+    yield Row("rate right after it against before", after, "events/s", ">= 0.9",
+              after >= 0.9 * before, before, after / before)  # fmt: skip
+
+
+ALL = [single, batch, stored, postgres, disk, memory, start, saturation]
