@@ -32,18 +32,28 @@ static void add_header(struct headers *h, struct str name, struct str value)
     h->items[h->n++] = (struct http_header){ name, value };
 }
 
+/* Cheaper than printf, on every reply. `n` is not negative. */
+static struct str decimal(struct arena *arena, int64_t n)
+{
+    enum { DIGITS_MAX = 20 };
+    char *end = (char *)arena_alloc(arena, DIGITS_MAX) + DIGITS_MAX, *at = end;
+
+    do {
+        *--at = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    return str_from(at, (size_t)(end - at));
+}
+
 static void add_common_headers(const struct api_call *call, struct headers *h)
 {
     for (size_t i = 0; i < COUNT_OF(security_headers); i++)
         add_header(h, security_headers[i].name, security_headers[i].value);
     if (!call->has_rate)
         return;
-    add_header(h, STR_LIT("RateLimit-Limit"),
-               arena_printf(call->arena, "%lld", (long long)call->rate.limit));
-    add_header(h, STR_LIT("RateLimit-Remaining"),
-               arena_printf(call->arena, "%lld", (long long)call->rate.remaining));
-    add_header(h, STR_LIT("RateLimit-Reset"),
-               arena_printf(call->arena, "%lld", (long long)call->rate.reset_s));
+    add_header(h, STR_LIT("RateLimit-Limit"), decimal(call->arena, call->rate.limit));
+    add_header(h, STR_LIT("RateLimit-Remaining"), decimal(call->arena, call->rate.remaining));
+    add_header(h, STR_LIT("RateLimit-Reset"), decimal(call->arena, call->rate.reset_s));
 }
 
 /* Sends `body` (taken over) with the common headers and those already in `h`. */
@@ -108,7 +118,7 @@ static struct str retry_after(struct api_call *call, int status)
     int64_t seconds =
         status == 429 ? call->rate.reset_s : RETRY_LEAST_S + digest_random_below(RETRY_SPREAD_S);
 
-    return arena_printf(call->arena, "%lld", (long long)(seconds < 1 ? 1 : seconds));
+    return decimal(call->arena, seconds < 1 ? 1 : seconds);
 }
 
 void call_reply_error(struct api_call *call, int status, const char *fmt, ...)

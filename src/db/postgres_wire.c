@@ -30,7 +30,7 @@ static enum err_code classify(const char *state, enum db_mode mode)
         { STR_INIT("25P03"), ERR_UNAVAILABLE }, /* idle for too long in a transaction */
         { STR_INIT("28"), ERR_UNAVAILABLE },    /* log-in refused */
         { STR_INIT("3D"), ERR_UNAVAILABLE },    /* no such database */
-        { STR_INIT("23"), ERR_CONFLICT },
+        { STR_INIT("23"), ERR_CONSTRAINT },
         { STR_INIT("40"), ERR_BUSY },    /* deadlock, serialization */
         { STR_INIT("55P03"), ERR_BUSY }, /* lock_timeout */
         { STR_INIT("58"), ERR_IO },

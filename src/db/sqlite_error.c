@@ -23,7 +23,7 @@ static enum err_code classify(const struct sqlite *s, int code)
         int primary;
         enum err_code code;
     } map[] = {
-        { SQLITE_FULL, ERR_FULL },     { SQLITE_CONSTRAINT, ERR_CONFLICT },
+        { SQLITE_FULL, ERR_FULL },     { SQLITE_CONSTRAINT, ERR_CONSTRAINT },
         { SQLITE_BUSY, ERR_BUSY },     { SQLITE_LOCKED, ERR_BUSY },
         { SQLITE_PROTOCOL, ERR_BUSY }, { SQLITE_IOERR, ERR_IO },
         { SQLITE_CORRUPT, ERR_IO },    { SQLITE_NOTADB, ERR_IO },

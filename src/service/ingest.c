@@ -122,10 +122,19 @@ static void rolled_back(void *group)
     reset(g);
 }
 
+static void changed(void *group)
+{
+    struct ingest_group *g = group;
+
+    g->log->methods->forget(g->log);
+    admit_forget(g->admit);
+}
+
 const struct writer_group_methods ingest_group_methods = {
     .prepare = prepare,
     .committed = committed,
     .rolled_back = rolled_back,
+    .changed = changed,
 };
 
 static void done(struct writer_job *job, const struct error *err)

@@ -16,7 +16,10 @@
 #define MUSTER_ACK_EARLY 0
 #endif
 
-enum { LOST_PERIOD_S = 1 }; /* between two looks for a lost connection */
+enum {
+    LOST_PERIOD_S = 1,     /* between two looks for a lost connection */
+    PACE_EVENTS_MIN = 200, /* in a commit whose time says what an event takes */
+};
 
 struct queue {
     struct writer_job *first, **last;
@@ -206,6 +209,8 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
 {
     const struct writer_group_methods *methods = t->writer->options.group_methods;
 
+    bool alone = group->first->alone;
+
     if (begin(t, err) != 0)
         return -1;
     if (apply_all(t, group, err) != 0)
@@ -216,6 +221,8 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
         return roll_back(t);
     if (methods != NULL)
         methods->committed(t->group);
+    if (methods != NULL && alone)
+        methods->changed(t->group);
     return 0;
 }
 
@@ -242,10 +249,14 @@ static void become_fatal(struct writer *w, const struct error *err)
         w->options.on_fatal(w->options.ctx, err);
 }
 
-/* Keeps the pace: a moving average over commits, the last ones weighing most. */
+/* Keeps the pace: a moving average over commits, the last ones weighing most. Small ones say
+ * nothing: most of their time is the sync, which many events would share. */
 static void note_pace(struct writer *w, size_t events, int64_t us)
 {
     double event_us = (double)us / (double)events;
+
+    if (events < PACE_EVENTS_MIN)
+        return;
 
     pthread_mutex_lock(&w->lock);
     w->event_us = w->event_us == 0 ? event_us : w->event_us * 0.9 + event_us * 0.1;
@@ -259,8 +270,7 @@ static void run_group(struct writer_thread *t, struct queue *group)
     struct error err = { 0 };
 
     if (commit_group(t, group, &err) == 0) {
-        if (events > 0)
-            note_pace(t->writer, events, clock_mono_us() - began);
+        note_pace(t->writer, events, clock_mono_us() - began);
         finish(group, NULL);
         return;
     }

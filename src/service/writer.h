@@ -42,6 +42,8 @@ struct writer_group_methods {
     int (*prepare)(void *group, struct db *db, struct error *err); /* all applied; commit is next */
     void (*committed)(void *group);                                /* before any done() */
     void (*rolled_back)(void *group);
+    void (*changed)(
+        void *group); /* after the commit of a job that was alone: anything may differ */
 };
 
 struct writer_limits {

@@ -39,6 +39,9 @@ struct event_log_methods {
     void (*committed)(struct event_log *log);
     void (*rolled_back)(struct event_log *log);
 
+    /* Somebody else has changed runs: what is remembered of them is no longer good. */
+    void (*forget)(struct event_log *log);
+
     /* The number of a committed run, or 0. Any thread, outside a transaction. */
     int (*find_run)(struct event_log *log, struct db *db, int64_t tenant_id, struct str run_id,
                     int64_t *ret, struct error *err);

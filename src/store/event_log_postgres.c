@@ -158,6 +158,9 @@ static int take_runs(struct addition *a, struct error *err)
         db_exec(a->db, &select_runs, args, read_run, a, err) == 0)
         r = 0;
     pg_arrays_done(&arrays);
+    for (size_t i = 0; i < a->n_slots && r == 0; i++)
+        if (a->slots[i].run_no == 0) /* deleted between the two: it would get events no one finds */
+            r = err_set(err, ERR_BUSY, "a run went away while its events were being stored");
     return r;
 }
 
@@ -296,6 +299,7 @@ static const struct event_log_methods postgres_methods = {
     .prepare = postgres_prepare,
     .committed = postgres_settled,
     .rolled_back = postgres_settled,
+    .forget = postgres_settled,
     .find_run = postgres_find_run,
 };
 

@@ -15,17 +15,20 @@
 #include "store/id_table.h"
 #include "store/ids.h"
 #include "store/rows.h"
+#include "store/run_cache.h"
 #include "store/run_rows.h"
 
 struct sqlite_log {
     struct event_log base;
     struct ids *ids;
+    struct run_cache *runs;
     int64_t next_event_no, next_run_no;           /* of the transaction under way */
     int64_t committed_event_no, committed_run_no; /* of the last that was committed */
 };
 
 /* A run that has events among the items. */
 struct run_slot {
+    uint64_t hash;
     int64_t tenant_id, agent_id, run_no;
     struct str run_id;
     bool is_new;
@@ -183,18 +186,22 @@ static bool read_state(void *ctx, const struct db_row *row)
 }
 
 /* Fills in number and state of a run that this addition sees for the first time. */
-static int open_slot(struct addition *a, struct run_slot *slot, uint64_t hash, struct error *err)
+static int open_slot(struct addition *a, struct run_slot *slot, struct error *err)
 {
+    const struct run_cache_key key = { slot->hash, slot->tenant_id, slot->run_id };
     struct wanted w = { &select_run_id, slot->tenant_id, slot->run_id, false };
     struct state_reader reader = { a->arena, &slot->state };
 
+    slot->run_no = run_cache_get(a->log->runs, &key, a->arena, &slot->state);
+    if (slot->run_no != 0)
+        return 0;
     run_state_init(&slot->state);
-    if (find(a, hash, &w, &slot->run_no, err) != 0)
+    if (find(a, slot->hash, &w, &slot->run_no, err) != 0)
         return -1;
     slot->is_new = slot->run_no == 0;
     if (slot->is_new) {
         slot->run_no = a->log->next_run_no++;
-        ids_add(a->log->ids, hash, slot->run_no);
+        ids_add(a->log->ids, slot->hash, slot->run_no);
         return 0;
     }
     return db_exec(a->db, &select_state, (const struct db_value[]){ db_int(slot->run_no) },
@@ -230,12 +237,13 @@ static int join_run(struct addition *a, size_t i, struct error *err)
         return 0;
     }
     slot = &a->slots[a->n_slots];
-    *slot = (struct run_slot){ .tenant_id = item->tenant_id,
+    *slot = (struct run_slot){ .hash = hash,
+                               .tenant_id = item->tenant_id,
                                .agent_id = item->agent_id,
                                .run_id = item->event->run_id,
                                .first_item = i,
                                .last_item = i };
-    if (open_slot(a, slot, hash, err) != 0)
+    if (open_slot(a, slot, err) != 0)
         return -1;
     id_table_add(&a->runs, hash, (int64_t)++a->n_slots);
     return 0;
@@ -247,7 +255,12 @@ static int save_run(struct addition *a, const struct run_slot *slot, struct erro
                                               db_text(slot->run_id), db_int(slot->agent_id) };
 
     run_row_values(&slot->state, args + (slot->is_new ? 4 : 1));
-    return db_exec(a->db, slot->is_new ? &insert_run : &update_run, args, NULL, NULL, err);
+    if (db_exec(a->db, slot->is_new ? &insert_run : &update_run, args, NULL, NULL, err) != 0)
+        return -1;
+    run_cache_put(a->log->runs,
+                  &(struct run_cache_key){ slot->hash, slot->tenant_id, slot->run_id },
+                  slot->run_no, &slot->state);
+    return 0;
 }
 
 /* The run's events, one after another, then their extent and the run's new state. */
@@ -324,8 +337,14 @@ static void sqlite_rolled_back(struct event_log *log)
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
     ids_rolled_back(l->ids);
+    run_cache_clear(l->runs);
     l->next_event_no = l->committed_event_no;
     l->next_run_no = l->committed_run_no;
+}
+
+static void sqlite_forget(struct event_log *log)
+{
+    run_cache_clear(CONTAINER_OF(log, struct sqlite_log, base)->runs);
 }
 
 static int sqlite_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
@@ -343,6 +362,7 @@ static void sqlite_free(struct event_log *log)
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
     ids_free(l->ids);
+    run_cache_free(l->runs);
     free(l);
 }
 
@@ -352,6 +372,7 @@ static const struct event_log_methods sqlite_methods = {
     .prepare = sqlite_prepare,
     .committed = sqlite_committed,
     .rolled_back = sqlite_rolled_back,
+    .forget = sqlite_forget,
     .find_run = sqlite_find_run,
 };
 
@@ -360,6 +381,7 @@ int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *er
     struct sqlite_log *l = NEW(struct sqlite_log);
 
     l->base.methods = &sqlite_methods;
+    l->runs = run_cache_new();
     if (ids_new(db, IDS_FLUSH_AT, &l->ids, err) != 0 ||
         db_exec(db, &select_next_event_no, NULL, rows_read_int, &l->next_event_no, err) != 0 ||
         db_exec(db, &select_next_run_no, NULL, rows_read_int, &l->next_run_no, err) != 0) {

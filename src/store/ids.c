@@ -81,7 +81,8 @@ static void keep(struct segments *list, struct id_segment *s)
 {
     if (list->n == list->capacity) {
         list->capacity = list->capacity == 0 ? 32 : list->capacity * 2;
-        list->items = mem_resize(list->items, list->capacity * sizeof(struct id_segment *));
+        list->items = (struct id_segment **)mem_resize(
+            (void *)list->items, list->capacity * sizeof(struct id_segment *));
     }
     list->items[list->n++] = s;
 }
@@ -90,7 +91,7 @@ static void segments_done(struct segments *list)
 {
     for (size_t i = 0; i < list->n; i++)
         id_segment_free(list->items[i]);
-    free(list->items);
+    free((void *)list->items);
 }
 
 /* --- loading --- */

@@ -101,7 +101,7 @@ TEST(what_breaks_a_constraint_is_a_conflict_and_can_be_rolled_back)
         CHECK(db_begin(db, NULL) == 0);
         CHECK(add(db, 5, NULL) == 0);
         CHECK(db_exec(db, &breaks[i], NULL, NULL, NULL, &err) != 0);
-        CHECK_INT(err.code, ERR_CONFLICT);
+        CHECK_INT(err.code, ERR_CONSTRAINT);
         CHECK(err.text[0] != '\0');
         db_rollback(db);
         CHECK_INT(suite_int(db, &count), 1);

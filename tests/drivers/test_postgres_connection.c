@@ -114,7 +114,7 @@ TEST(a_failed_transaction_cannot_be_committed_by_mistake)
     CHECK(db_begin(db, NULL) == 0);
     CHECK(add(db, 1, NULL) == 0);
     CHECK(add(db, 1, &err) != 0);
-    CHECK_INT(err.code, ERR_CONFLICT);
+    CHECK_INT(err.code, ERR_CONSTRAINT);
     CHECK(db_commit(db, &err) != 0);
     CHECK_INT(err.code, ERR_INTERNAL);
     db_rollback(db);

@@ -6,31 +6,41 @@
 #include "unit/random.h"
 #include "unit/temp_db.h"
 
+enum { HASHES = 300 };
+
+/* One to three numbers under each hash. */
+static void fill_table(struct id_table *t, uint64_t step)
+{
+    for (int64_t i = 0; i < HASHES; i++)
+        for (int64_t k = 0; k <= i % 3; k++)
+            id_table_add(t, (uint64_t)i * step, 1 + i * 3 + k);
+}
+
+static int64_t sum_under(const struct id_table *t, uint64_t hash)
+{
+    int64_t sum = 0, number;
+    size_t at = 0;
+
+    while ((number = id_table_next(t, hash, &at)) != 0)
+        sum += number;
+    return sum;
+}
+
 TEST(a_table_gives_every_number_under_a_hash_and_no_other)
 {
-    enum { HASHES = 300 };
     static const uint64_t steps[] = { 1, 64, 0x9e3779b97f4a7c15U }; /* neighbours, one place, any */
 
     for (size_t s = 0; s < COUNT_OF(steps); s++) {
         struct id_table t = { 0 };
-        size_t at = 0;
 
-        CHECK_INT(id_table_next(&t, 5, &at), 0);
+        CHECK_INT(sum_under(&t, 5), 0);
         for (int round = 0; round < 2; round++) { /* the second time in memory that was used */
-            for (int64_t i = 0; i < HASHES; i++)
-                for (int64_t k = 0; k <= i % 3; k++)
-                    id_table_add(&t, (uint64_t)i * steps[s], 1 + i * 3 + k);
+            fill_table(&t, steps[s]);
             CHECK_INT(t.n, HASHES * 2);
-            for (int64_t i = 0; i < HASHES; i++) {
-                int64_t sum = 0, number;
-
-                at = 0;
-                while ((number = id_table_next(&t, (uint64_t)i * steps[s], &at)) != 0)
-                    sum += number;
-                CHECK_INT(sum, (i % 3 + 1) * (1 + i * 3) + (i % 3 == 2 ? 3 : i % 3));
-            }
-            at = 0;
-            CHECK_INT(id_table_next(&t, HASHES * steps[s], &at), 0);
+            for (int64_t i = 0; i < HASHES; i++)
+                CHECK_INT(sum_under(&t, (uint64_t)i * steps[s]),
+                          (i % 3 + 1) * (1 + i * 3) + (i % 3 == 2 ? 3 : i % 3));
+            CHECK_INT(sum_under(&t, HASHES * steps[s]), 0);
             id_table_clear(&t);
             CHECK_INT(t.n, 0);
         }
@@ -132,6 +142,11 @@ static struct id_segment *write_segment(struct db *db, int64_t segment_no, size_
     return s;
 }
 
+/* What id_segments_load() gave, when it gave one. */
+struct loaded {
+    struct id_segment *segment;
+};
+
 /* How many entries of `hash` are met from where id_segment_find() says. */
 static size_t meet(struct db *db, const struct id_segment *s, uint64_t hash)
 {
@@ -149,11 +164,11 @@ static size_t meet(struct db *db, const struct id_segment *s, uint64_t hash)
 
 static void take_one(void *ctx, struct id_segment *s, enum id_segment_state state)
 {
-    struct id_segment **taken = ctx;
+    struct loaded *loaded = ctx;
 
-    CHECK(*taken == NULL);
+    CHECK(loaded->segment == NULL);
     CHECK_INT(state, SEGMENT_LIVE);
-    *taken = s;
+    loaded->segment = s;
 }
 
 TEST(a_segment_finds_all_of_a_hash_wherever_chunks_end)
@@ -165,10 +180,12 @@ TEST(a_segment_finds_all_of_a_hash_wherever_chunks_end)
         for (size_t b = 0; b < COUNT_OF(eaches); b++) {
             struct db *db = open_store();
             size_t n = sizes[a], each = eaches[b];
-            struct id_segment *s = write_segment(db, 3, n, each), *loaded = NULL;
+            struct id_segment *s = write_segment(db, 3, n, each), *loaded;
+            struct loaded taken = { 0 };
             struct error err = { 0 };
 
-            must(id_segments_load(db, take_one, &loaded, &err), &err);
+            must(id_segments_load(db, take_one, &taken, &err), &err);
+            loaded = taken.segment;
             CHECK_INT(loaded->segment_no, 3);
             CHECK_INT(loaded->n, n);
             CHECK_INT(loaded->n_chunks, s->n_chunks);

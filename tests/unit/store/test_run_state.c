@@ -1,253 +1,205 @@
-/* test_run_state.c - what a run is follows from its events, not from the order they came in. */
-#include "base/clock.h"
+/* test_run_state.c - a run's state is what its events say, in whatever order they came. */
+#include <stdlib.h>
+
+#include "base/base.h"
 #include "contract/event.h"
 #include "store/run_state.h"
 #include "test.h"
+#include "unit/random.h"
 
-enum { EVENTS_MAX = 6 };
+enum { EVENTS_MAX = 12 };
 
-#define S ((int64_t)USEC_PER_SEC)
+/* --- the rules once more, told slowly: look at all events for each question --- */
 
-/* An event in few words; what is left out is as the contract's defaults say. */
-struct brief {
-    enum run_event event;
-    int64_t timestamp, seq;
-    const char *message, *version, *workflow, *error_type;
-    int64_t duration_ms, records; /* 0: null */
-};
-
-static struct telemetry_event event_of(const struct brief *b)
+/* Is `b`, which arrived later, also later by timestamp and seq? */
+static bool is_later(const struct telemetry_event *a, const struct telemetry_event *b)
 {
-    return (struct telemetry_event){ .event = (int)b->event,
-                                     .timestamp = b->timestamp,
-                                     .seq = b->seq,
-                                     .message = str_of(b->message == NULL ? "" : b->message),
-                                     .agent_version = str_of(b->version == NULL ? "" : b->version),
-                                     .workflow_run_id = str_of(b->workflow),
-                                     .error_type = str_of(b->error_type),
-                                     .error_message = str_of(b->error_type),
-                                     .duration_ms = { b->duration_ms != 0, b->duration_ms },
-                                     .records_processed = { b->records != 0, b->records } };
+    if (a->timestamp != b->timestamp)
+        return b->timestamp > a->timestamp;
+    return b->seq >= a->seq;
 }
 
-static struct run_summary summarise(const struct brief *briefs, size_t n)
-{
-    struct run_summary run = { 0 };
-    struct run_state state;
+typedef bool pick_fn(const struct telemetry_event *e);
 
-    run_state_init(&state);
+static bool is_closing(const struct telemetry_event *e)
+{
+    return e->event == EVENT_COMPLETED || e->event == EVENT_FAILED;
+}
+
+static bool is_step(const struct telemetry_event *e)
+{
+    return e->event == EVENT_IN_PROGRESS;
+}
+
+static bool has_version(const struct telemetry_event *e)
+{
+    return e->agent_version.len > 0;
+}
+
+static const struct telemetry_event *latest(const struct telemetry_event *events, size_t n,
+                                            pick_fn *pick)
+{
+    const struct telemetry_event *best = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (pick(&events[i]) && (best == NULL || is_later(best, &events[i])))
+            best = &events[i];
+    return best;
+}
+
+static int64_t earliest(const struct telemetry_event *events, size_t n, bool started_only)
+{
+    int64_t at = TIME_NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if ((!started_only || events[i].event == EVENT_STARTED) &&
+            (at == TIME_NULL || events[i].timestamp < at))
+            at = events[i].timestamp;
+    return at;
+}
+
+static void expect(const struct telemetry_event *events, size_t n, struct run_summary *ret)
+{
+    const struct telemetry_event *closing = latest(events, n, is_closing);
+    const struct telemetry_event *step = latest(events, n, is_step);
+    const struct telemetry_event *version = latest(events, n, has_version);
+    int64_t started = earliest(events, n, true);
+
+    *ret = (struct run_summary){
+        .status = STR_LIT("in_progress"),
+        .started_at = started != TIME_NULL ? started : earliest(events, n, false),
+        .ended_at = TIME_NULL,
+        .agent_version = version != NULL ? version->agent_version : STR_LIT(""),
+        .message = step != NULL ? step->message : STR_LIT(""),
+        .event_count = (int64_t)n,
+    };
     for (size_t i = 0; i < n; i++) {
-        struct telemetry_event event = event_of(&briefs[i]);
-
-        run_state_add(&state, &event);
+        if (str_is_null(ret->workflow_run_id))
+            ret->workflow_run_id = events[i].workflow_run_id;
+        if (i == 0 || events[i].timestamp > ret->last_event_at)
+            ret->last_event_at = events[i].timestamp;
     }
-    run_state_summary(&state, &run);
-    return run;
-}
-
-#define AT(kind, moment) .event = EVENT_##kind, .timestamp = (moment)
-
-TEST(the_latest_closing_event_by_timestamp_seq_and_arrival_decides)
-{
-    static const struct {
-        const char *status;
-        struct brief events[EVENTS_MAX];
-        size_t n;
-    } rows[] = {
-        { "in_progress", { { AT(STARTED, 1 * S) } }, 1 },
-        { "in_progress", { { AT(IN_PROGRESS, 1 * S) } }, 1 },
-        { "in_progress", { { AT(STARTED, 1 * S) }, { AT(IN_PROGRESS, 2 * S) } }, 2 },
-        { "completed", { { AT(COMPLETED, 1 * S) } }, 1 },
-        { "failed", { { AT(FAILED, 1 * S) } }, 1 },
-        { "completed", { { AT(STARTED, 1 * S) }, { AT(COMPLETED, 2 * S) } }, 2 },
-        { "completed", { { AT(COMPLETED, 2 * S) }, { AT(STARTED, 1 * S) } }, 2 },
-        /* a closed run keeps accepting events, and stays closed */
-        { "completed",
-          { { AT(COMPLETED, 2 * S) }, { AT(STARTED, 3 * S) }, { AT(IN_PROGRESS, 4 * S) } },
-          3 },
-        { "failed", { { AT(COMPLETED, 2 * S) }, { AT(FAILED, 3 * S) } }, 2 },
-        { "failed", { { AT(FAILED, 3 * S) }, { AT(COMPLETED, 2 * S) } }, 2 },
-        { "completed", { { AT(FAILED, 2 * S) }, { AT(COMPLETED, 3 * S) } }, 2 },
-        { "completed",
-          { { AT(FAILED, 2 * S), .seq = 9 }, { AT(COMPLETED, 3 * S), .seq = 1 } },
-          2 }, /* time before seq */
-        { "failed",
-          { { AT(FAILED, 2 * S), .seq = 9 }, { AT(COMPLETED, 2 * S), .seq = 1 } },
-          2 }, /* then seq */
-        { "failed", { { AT(COMPLETED, 2 * S), .seq = 1 }, { AT(FAILED, 2 * S), .seq = 9 } }, 2 },
-        { "completed",
-          { { AT(FAILED, 2 * S), .seq = 5 }, { AT(COMPLETED, 2 * S), .seq = 5 } },
-          2 }, /* then arrival */
-        { "failed", { { AT(COMPLETED, 2 * S), .seq = 5 }, { AT(FAILED, 2 * S), .seq = 5 } }, 2 },
-        { "failed",
-          { { AT(COMPLETED, -2 * S), .seq = -5 }, { AT(FAILED, -1 * S), .seq = -9 } },
-          2 },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct run_summary run = summarise(rows[i].events, rows[i].n);
-
-        CHECK_STR(run.status, rows[i].status);
-        CHECK_INT(run.event_count, rows[i].n);
-        CHECK((run.ended_at == TIME_NULL) == (strcmp(rows[i].status, "in_progress") == 0));
+    if (closing == NULL)
+        return;
+    ret->status = closing->event == EVENT_FAILED ? STR_LIT("failed") : STR_LIT("completed");
+    ret->ended_at = closing->timestamp;
+    ret->duration_ms = closing->duration_ms;
+    if (!closing->duration_ms.has)
+        ret->duration_ms = (struct opt_int){ true, (ret->ended_at - ret->started_at) / 1000 };
+    ret->records_processed = closing->records_processed;
+    if (closing->event == EVENT_FAILED) {
+        ret->error_type = closing->error_type;
+        ret->error_message = closing->error_message;
     }
+    if (closing->message.len > 0)
+        ret->message = closing->message;
 }
 
-TEST(a_run_starts_with_its_earliest_started_else_with_its_earliest_event)
+/* --- --- */
+
+static struct str any_text(struct random *r, bool null)
 {
-    static const struct {
-        int64_t started_at, last_event_at;
-        struct brief events[EVENTS_MAX];
-        size_t n;
-    } rows[] = {
-        { 5 * S, 5 * S, { { AT(STARTED, 5 * S) } }, 1 },
-        { 5 * S, 7 * S, { { AT(IN_PROGRESS, 7 * S) }, { AT(IN_PROGRESS, 5 * S) } }, 2 },
-        { 3 * S, 9 * S, { { AT(STARTED, 9 * S) }, { AT(STARTED, 3 * S) } }, 2 },
-        /* an event before the start does not move it */
-        { 5 * S,
-          8 * S,
-          { { AT(IN_PROGRESS, 1 * S) }, { AT(STARTED, 5 * S) }, { AT(COMPLETED, 8 * S) } },
-          3 },
-        { 0, 0, { { AT(STARTED, 0) } }, 1 },
-        { -5 * S, -4 * S, { { AT(STARTED, -5 * S) }, { AT(IN_PROGRESS, -4 * S) } }, 2 },
+    static const struct str texts[] = { STR_INIT(""), STR_INIT("x"), STR_INIT("y"), STR_INIT("z") };
+
+    return null && random_percent(r, 50) ? STR_NULL : texts[random_below(r, COUNT_OF(texts))];
+}
+
+static struct opt_int any_number(struct random *r)
+{
+    return random_percent(r, 50) ? (struct opt_int){ 0 }
+                                 : (struct opt_int){ true, (int64_t)random_below(r, 9) };
+}
+
+static struct telemetry_event any_event(struct random *r)
+{
+    return (struct telemetry_event){
+        .event = (int)random_below(r, 4),
+        .timestamp = (int64_t)random_below(r, 4) * 1500 - 3000,
+        .seq = (int64_t)random_below(r, 3) - 1,
+        .agent_version = any_text(r, false),
+        .workflow_run_id = any_text(r, true),
+        .duration_ms = any_number(r),
+        .records_processed = any_number(r),
+        .error_type = any_text(r, true),
+        .error_message = any_text(r, true),
+        .message = any_text(r, false),
     };
+}
 
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct run_summary run = summarise(rows[i].events, rows[i].n);
+static void write_summary(struct run_summary *summary, struct buf *out)
+{
+    buf_clear(out);
+    shape_write_json(&run_summary_shape, summary, out);
+}
 
-        CHECK_INT(run.started_at, rows[i].started_at);
-        CHECK_INT(run.last_event_at, rows[i].last_event_at);
+TEST(a_state_is_what_its_events_say)
+{
+    struct buf actual, expected;
+
+    buf_init(&actual, MIB(1));
+    buf_init(&expected, MIB(1));
+    for (uint64_t seed = 0; seed < 20000; seed++) {
+        struct telemetry_event events[EVENTS_MAX];
+        struct run_summary summary = { 0 }, told;
+        struct random random = { seed };
+        size_t n = 1 + random_below(&random, EVENTS_MAX);
+        struct run_state run;
+
+        run_state_init(&run);
+        for (size_t i = 0; i < n; i++) {
+            events[i] = any_event(&random);
+            run_state_add(&run, &events[i]);
+        }
+        expect(events, n, &told);
+        run_state_summary(&run, &summary);
+        write_summary(&summary, &actual);
+        write_summary(&told, &expected);
+        if (!str_eq(buf_str(&actual), buf_str(&expected)))
+            fail_msg("seed %d: %.*s but should be %.*s", (int)seed, STR_ARG(buf_str(&actual)),
+                     STR_ARG(buf_str(&expected)));
     }
+    buf_done(&actual);
+    buf_done(&expected);
 }
 
-TEST(the_end_duration_and_records_are_those_of_the_event_that_decides)
+/* Where no two events are of one moment, arrival decides nothing (but which workflow was named
+ * first). */
+TEST(the_order_of_arrival_does_not_matter_where_times_differ)
 {
-    const struct brief told[] = {
-        { AT(STARTED, 1 * S), .duration_ms = 1, .records = 1 },
-        { AT(COMPLETED, 9 * S), .duration_ms = 42, .records = 7 },
-        { AT(FAILED, 5 * S), .duration_ms = 99, .records = 9, .error_type = "no" },
-    };
-    const struct brief computed[] = { { AT(STARTED, 1 * S) }, { AT(COMPLETED, 3 * S + 1500) } };
-    const struct brief open[] = { { AT(STARTED, 1 * S), .duration_ms = 5, .records = 5 } };
-    struct run_summary run = summarise(told, COUNT_OF(told));
+    struct buf first, other;
 
-    CHECK_INT(run.ended_at, 9 * S);
-    CHECK(run.duration_ms.has);
-    CHECK_INT(run.duration_ms.value, 42);
-    CHECK_INT(run.records_processed.value, 7);
-    CHECK(str_is_null(run.error_type)); /* it did not fail in the end */
-    CHECK(str_is_null(run.error_message));
-    run = summarise(computed, COUNT_OF(computed));
-    CHECK(run.duration_ms.has);
-    CHECK_INT(run.duration_ms.value, 2001);
-    CHECK(!run.records_processed.has);
-    run = summarise(open, COUNT_OF(open));
-    CHECK(!run.duration_ms.has);
-    CHECK(!run.records_processed.has);
-}
+    buf_init(&first, MIB(1));
+    buf_init(&other, MIB(1));
+    for (uint64_t seed = 0; seed < 500; seed++) {
+        struct telemetry_event events[EVENTS_MAX];
+        struct random random = { seed };
+        struct buf *out = &first;
 
-TEST(an_error_is_told_only_of_a_run_that_failed)
-{
-    const struct brief failed[] = { { AT(STARTED, 1 * S), .error_type = "early" },
-                                    { AT(FAILED, 2 * S), .error_type = "Timeout" } };
-    const struct brief completed[] = { { AT(COMPLETED, 2 * S), .error_type = "odd" } };
-    struct run_summary run = summarise(failed, COUNT_OF(failed));
+        for (int i = 0; i < EVENTS_MAX; i++) {
+            events[i] = any_event(&random);
+            events[i].timestamp = i / 2;
+            events[i].seq = i % 2;
+            events[i].workflow_run_id = STR_NULL;
+        }
+        for (int order = 0; order < 5; order++, out = &other) {
+            struct run_summary summary = { 0 };
+            struct run_state run;
 
-    CHECK_STR(run.error_type, "Timeout");
-    CHECK_STR(run.error_message, "Timeout");
-    CHECK(str_is_null(summarise(completed, 1).error_type));
-    CHECK(str_is_null(summarise(failed, 1).error_type)); /* in progress */
-}
+            run_state_init(&run);
+            for (size_t i = 0; i < EVENTS_MAX; i++)
+                run_state_add(&run, &events[i]);
+            run_state_summary(&run, &summary);
+            write_summary(&summary, out);
+            CHECK(order == 0 || str_eq(buf_str(&first), buf_str(&other)));
+            for (size_t i = EVENTS_MAX - 1; i > 0; i--) {
+                size_t k = random_below(&random, i + 1);
+                struct telemetry_event kept = events[i];
 
-TEST(the_message_is_the_closing_events_else_the_latest_steps)
-{
-    static const struct {
-        const char *message;
-        struct brief events[EVENTS_MAX];
-        size_t n;
-    } rows[] = {
-        { "", { { AT(STARTED, 1 * S), .message = "hello" } }, 1 }, /* a start is no step */
-        { "two",
-          { { AT(IN_PROGRESS, 2 * S), .message = "two" },
-            { AT(IN_PROGRESS, 1 * S), .message = "one" } },
-          2 },
-        { "bye",
-          { { AT(COMPLETED, 3 * S), .message = "bye" },
-            { AT(IN_PROGRESS, 9 * S), .message = "one" } },
-          2 },
-        { "one", { { AT(COMPLETED, 3 * S) }, { AT(IN_PROGRESS, 1 * S), .message = "one" } }, 2 },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        CHECK_STR(summarise(rows[i].events, rows[i].n).message, rows[i].message);
-}
-
-TEST(the_version_is_the_latest_that_is_told_and_the_workflow_the_first)
-{
-    const struct brief events[] = {
-        { AT(IN_PROGRESS, 3 * S), .version = "1.2", .workflow = NULL },
-        { AT(IN_PROGRESS, 9 * S), .workflow = "flow-1" },
-        { AT(STARTED, 1 * S), .version = "1.1", .workflow = "flow-2" },
-    };
-
-    CHECK_STR(summarise(events, COUNT_OF(events)).agent_version, "1.2");
-    CHECK_STR(summarise(events, COUNT_OF(events)).workflow_run_id, "flow-1");
-    CHECK_STR(summarise(events + 1, 1).agent_version, "");
-    CHECK(str_is_null(summarise(events, 1).workflow_run_id));
-}
-
-static void check_same(const struct run_summary *a, const struct run_summary *b)
-{
-    CHECK(str_eq(a->status, b->status));
-    CHECK(str_eq(a->message, b->message));
-    CHECK(str_eq(a->agent_version, b->agent_version));
-    CHECK(str_eq(a->error_type, b->error_type));
-    CHECK(str_eq(a->workflow_run_id, b->workflow_run_id));
-    CHECK_INT(a->started_at, b->started_at);
-    CHECK_INT(a->ended_at, b->ended_at);
-    CHECK_INT(a->duration_ms.value, b->duration_ms.value);
-    CHECK_INT(a->records_processed.value, b->records_processed.value);
-    CHECK_INT(a->event_count, b->event_count);
-    CHECK_INT(a->last_event_at, b->last_event_at);
-}
-
-/* Visits every order of `events`; returns how many there were. */
-static int permute(struct brief *events, size_t n, size_t fixed, const struct run_summary *expected)
-{
-    int visited = 0;
-
-    if (fixed == n) {
-        struct run_summary run = summarise(events, n);
-
-        check_same(&run, expected);
-        return 1;
+                events[i] = events[k];
+                events[k] = kept;
+            }
+        }
     }
-    for (size_t i = fixed; i < n; i++) {
-        struct brief first = events[fixed];
-
-        events[fixed] = events[i];
-        events[i] = first;
-        visited += permute(events, n, fixed + 1, expected);
-        events[i] = events[fixed];
-        events[fixed] = first;
-    }
-    return visited;
-}
-
-TEST(a_run_is_the_same_in_whatever_order_its_events_arrive)
-{
-    struct brief events[] = {
-        { AT(STARTED, 1 * S), .seq = 1, .version = "1.0", .message = "go" },
-        { AT(IN_PROGRESS, 2 * S), .seq = 2, .message = "step one", .workflow = "w" },
-        { AT(IN_PROGRESS, 2 * S), .seq = 3, .message = "step two", .version = "1.1" },
-        { AT(FAILED, 3 * S), .seq = 4, .error_type = "Timeout" },
-        { AT(FAILED, 3 * S), .seq = 5, .error_type = "Refused", .records = 8 },
-        { AT(COMPLETED, 2 * S + 1), .seq = 9, .duration_ms = 12 },
-    };
-    struct run_summary expected = summarise(events, COUNT_OF(events));
-
-    CHECK_STR(expected.status, "failed");
-    CHECK_STR(expected.error_type, "Refused");
-    CHECK_STR(expected.message, "step two");
-    CHECK_INT(permute(events, COUNT_OF(events), 0, &expected), 720);
+    buf_done(&first);
+    buf_done(&other);
 }
