@@ -78,3 +78,14 @@ bool str_to_int(struct str s, int64_t *ret)
     *ret = value;
     return true;
 }
+
+int str_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}

@@ -68,3 +68,6 @@ struct str str_trim(struct str s);
 /* The whole of `s` as a decimal integer, digits with an optional '-'; false when it is not one or
  * does not fit. */
 bool str_to_int(struct str s, int64_t *ret);
+
+/* The value of a hexadecimal digit in either case, or -1. */
+int str_hex_digit(char c);

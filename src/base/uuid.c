@@ -1,17 +1,6 @@
 /* uuid.c - parsing and printing of UUIDs. */
 #include "base/uuid.h"
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static bool is_hyphen_place(size_t i)
 {
     return i == 8 || i == 13 || i == 18 || i == 23;
@@ -24,7 +13,7 @@ static bool parse_hyphenated(struct str s, char *ret_text)
     if (s.len != UUID_TEXT_LEN)
         return false;
     for (size_t i = 0; i < UUID_TEXT_LEN; i++) {
-        int value = hex_value(s.data[i]);
+        int value = str_hex_digit(s.data[i]);
 
         if (is_hyphen_place(i) ? s.data[i] != '-' : value < 0)
             return false;

@@ -6,17 +6,6 @@
 #include "contract/json.h"
 #include "contract/utf8.h"
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* Percent escapes and `space`, byte by byte; an escape that is none stays. */
 static struct str unescape(struct str s, char space, struct arena *arena)
 {
@@ -29,7 +18,7 @@ static struct str unescape(struct str s, char space, struct arena *arena)
         if (c == space)
             c = ' ';
         if (c == '%' && s.len - i > 2) {
-            int high = hex_value(s.data[i + 1]), low = hex_value(s.data[i + 2]);
+            int high = str_hex_digit(s.data[i + 1]), low = str_hex_digit(s.data[i + 2]);
 
             if (high >= 0 && low >= 0) {
                 c = (char)(high << 4 | low);

@@ -27,11 +27,6 @@ static const struct db_query select_tenant_keys = {
 };
 /* clang-format on */
 
-static struct db_value time_value(int64_t us)
-{
-    return us == TIME_NULL ? db_null() : db_int(us);
-}
-
 int store_key_add(struct db *db, const struct key_row *row, struct error *err)
 {
     const struct db_value args[] = {
@@ -41,9 +36,9 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err)
         db_text(row->agent_name),
         db_text(row->label),
         db_int(row->created_at),
-        time_value(row->last_used_at),
-        time_value(row->expires_at),
-        time_value(row->revoked_at),
+        rows_time_value(row->last_used_at),
+        rows_time_value(row->expires_at),
+        rows_time_value(row->revoked_at),
     };
 
     return db_exec(db, &insert_key, args, NULL, NULL, err);
@@ -61,11 +56,6 @@ int store_key_revoke(struct db *db, int64_t tenant_id, struct str key_id, int64_
     return 0;
 }
 
-static int64_t read_time(const struct db_row *row, unsigned column)
-{
-    return db_is_null(row, column) ? TIME_NULL : db_get_int(row, column);
-}
-
 static bool add_key_row(void *ctx, const struct db_row *row)
 {
     struct rows *rows = ctx;
@@ -79,9 +69,9 @@ static bool add_key_row(void *ctx, const struct db_row *row)
     k->agent_name = rows_text(rows->arena, row, 3);
     k->label = rows_text(rows->arena, row, 4);
     k->created_at = db_get_int(row, 5);
-    k->last_used_at = read_time(row, 6);
-    k->expires_at = read_time(row, 7);
-    k->revoked_at = read_time(row, 8);
+    k->last_used_at = rows_time(row, 6);
+    k->expires_at = rows_time(row, 7);
+    k->revoked_at = rows_time(row, 8);
     return true;
 }
 

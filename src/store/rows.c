@@ -21,6 +21,26 @@ struct str rows_text(struct arena *arena, const struct db_row *row, unsigned col
     return arena_copy(arena, db_get_text(row, column));
 }
 
+struct opt_int rows_opt_int(const struct db_row *row, unsigned column)
+{
+    return (struct opt_int){ !db_is_null(row, column), db_get_int(row, column) };
+}
+
+int64_t rows_time(const struct db_row *row, unsigned column)
+{
+    return db_is_null(row, column) ? TIME_NULL : db_get_int(row, column);
+}
+
+struct db_value rows_opt_int_value(struct opt_int value)
+{
+    return value.has ? db_int(value.value) : db_null();
+}
+
+struct db_value rows_time_value(int64_t at)
+{
+    return at == TIME_NULL ? db_null() : db_int(at);
+}
+
 bool rows_read_int(void *ctx, const struct db_row *row)
 {
     *(int64_t *)ctx = db_get_int(row, 0);

@@ -4,16 +4,6 @@
 #include "db/db.h"
 #include "store/rows.h"
 
-static int64_t read_time(const struct db_row *row, unsigned column)
-{
-    return db_is_null(row, column) ? TIME_NULL : db_get_int(row, column);
-}
-
-static struct opt_int read_opt_int(const struct db_row *row, unsigned column)
-{
-    return (struct opt_int){ !db_is_null(row, column), db_get_int(row, column) };
-}
-
 void run_row_read(const struct db_row *row, unsigned first, struct arena *arena,
                   struct run_state *ret)
 {
@@ -21,30 +11,20 @@ void run_row_read(const struct db_row *row, unsigned first, struct arena *arena,
         .event_count = db_get_int(row, first),
         .first_at = db_get_int(row, first + 2),
         .last_at = db_get_int(row, first + 3),
-        .started_at = read_time(row, first + 4),
+        .started_at = rows_time(row, first + 4),
         .workflow_run_id = rows_text(arena, row, first + 5),
-        .closing = { read_time(row, first + 6), db_get_int(row, first + 7) },
+        .closing = { rows_time(row, first + 6), db_get_int(row, first + 7) },
         .closing_event = db_get_int(row, first + 8),
-        .duration_ms = read_opt_int(row, first + 9),
-        .records_processed = read_opt_int(row, first + 10),
+        .duration_ms = rows_opt_int(row, first + 9),
+        .records_processed = rows_opt_int(row, first + 10),
         .error_type = rows_text(arena, row, first + 11),
         .error_message = rows_text(arena, row, first + 12),
         .closing_message = rows_text(arena, row, first + 13),
-        .step = { read_time(row, first + 14), db_get_int(row, first + 15) },
+        .step = { rows_time(row, first + 14), db_get_int(row, first + 15) },
         .step_message = rows_text(arena, row, first + 16),
-        .version = { read_time(row, first + 17), db_get_int(row, first + 18) },
+        .version = { rows_time(row, first + 17), db_get_int(row, first + 18) },
         .agent_version = rows_text(arena, row, first + 19),
     };
-}
-
-static struct db_value time_value(int64_t at)
-{
-    return at == TIME_NULL ? db_null() : db_int(at);
-}
-
-static struct db_value opt_int_value(struct opt_int value)
-{
-    return value.has ? db_int(value.value) : db_null();
 }
 
 void run_row_values(const struct run_state *s, struct db_value *ret)
@@ -54,20 +34,20 @@ void run_row_values(const struct run_state *s, struct db_value *ret)
         db_int(run_state_start(s)),
         db_int(s->first_at),
         db_int(s->last_at),
-        time_value(s->started_at),
+        rows_time_value(s->started_at),
         db_text(s->workflow_run_id),
-        time_value(s->closing.at),
+        rows_time_value(s->closing.at),
         db_int(s->closing.seq),
         db_int(s->closing_event),
-        opt_int_value(s->duration_ms),
-        opt_int_value(s->records_processed),
+        rows_opt_int_value(s->duration_ms),
+        rows_opt_int_value(s->records_processed),
         db_text(s->error_type),
         db_text(s->error_message),
         db_text(s->closing_message),
-        time_value(s->step.at),
+        rows_time_value(s->step.at),
         db_int(s->step.seq),
         db_text(s->step_message),
-        time_value(s->version.at),
+        rows_time_value(s->version.at),
         db_int(s->version.seq),
         db_text(s->agent_version),
     };
