@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "db/fault.h"
 #include "service/writer.h"
 #include "unit/temp_db.h"
@@ -35,6 +36,7 @@ struct job {
     struct bench *bench;
     int64_t id;
     bool is_gate;            /* writes nothing; holds the writer until the gate opens */
+    int64_t takes_us;        /* passes on the clock while it is applied */
     enum err_code fail_with; /* after it has written */
     int n_applied, n_done;   /* by the writer thread; read after it is done */
     bool seen;               /* its row was there when it was told so */
@@ -47,6 +49,7 @@ static int apply(struct writer_job *write, struct db *db, struct error *err)
     struct bench *b = job->bench;
 
     job->n_applied++;
+    clock_advance_us(job->takes_us);
     if (job->is_gate) {
         pthread_mutex_lock(&b->lock);
         while (!b->gate_open)
@@ -366,6 +369,37 @@ TEST(a_full_queue_refuses_and_says_busy)
         wait_done(&b, 3);
         CHECK_INT(over.n_done, 0);
         CHECK_INT(temp_db_int(b.reader, &count_marks, NULL), 2);
+        bench_done(&b);
+    }
+}
+
+/* 1,000 events took 10 s, so 600 wait 6 s; but a slow commit of few events says nothing. */
+TEST(what_would_wait_too_long_is_refused_by_the_pace_of_large_commits)
+{
+    static const struct {
+        size_t events; /* of the commit that took 10 s */
+        bool refused;  /* a job behind 600 events that wait already */
+    } rows[] = { { 1000, true }, { 10, false } };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct writer_limits limits = wide;
+        struct job slow = { .id = 1, .takes_us = 10000000 }, gate = { 0 };
+        struct job waiting = { .id = 2 }, over = { .id = 3 };
+        struct error err = { 0 };
+        struct bench b;
+
+        limits.wait_max_ms = 5000;
+        bench_init(&b, -1, ERR_NONE, limits);
+        slow.write.events = rows[i].events;
+        must_submit(&b, &slow);
+        wait_done(&b, 1);
+        hold(&b, &gate);
+        waiting.write.events = 600;
+        must_submit(&b, &waiting);
+        CHECK_INT(submit(&b, &over, &err) != 0, rows[i].refused);
+        CHECK_INT(err.code, rows[i].refused ? ERR_BUSY : ERR_NONE);
+        open_gate(&b);
+        wait_done(&b, rows[i].refused ? 3 : 4);
         bench_done(&b);
     }
 }
