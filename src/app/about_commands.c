@@ -4,16 +4,28 @@
 #include "api/openapi.h"
 #include "app/command.h"
 
-int run_openapi(struct invocation *in)
+/* Prints what `write` makes. */
+static int print_page(void (*write)(struct buf *out))
 {
     struct buf text;
 
-    (void)in;
     buf_init(&text, MIB(16));
-    openapi_write(&text);
+    write(&text);
     (void)fwrite(text.data, 1, text.len, stdout);
     buf_done(&text);
     return EXIT_DONE;
+}
+
+int run_openapi(struct invocation *in)
+{
+    (void)in;
+    return print_page(openapi_write);
+}
+
+int run_settings(struct invocation *in)
+{
+    (void)in;
+    return print_page(settings_print_page);
 }
 
 int run_version(struct invocation *in)

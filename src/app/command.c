@@ -21,6 +21,7 @@ const struct command commands[] = {
     { "agent",   "disable", "NAME --tenant SLUG", 1, "tenant", "reject the reports of an agent", run_agent_disable },
     { "run",     "rebuild", "--tenant SLUG", 0, "tenant", "make the states of runs anew from their events", run_run_rebuild },
     { "openapi", NULL,     "", 0, "", "print the OpenAPI document", run_openapi },
+    { "settings", NULL,    "", 0, "", "print the reference page of the settings", run_settings },
     { "version", NULL,     "", 0, "", "print the version", run_version },
 };
 /* clang-format on */

@@ -54,6 +54,7 @@ int run_agent_enable(struct invocation *in);
 int run_agent_disable(struct invocation *in);
 int run_run_rebuild(struct invocation *in);
 int run_openapi(struct invocation *in);
+int run_settings(struct invocation *in);
 int run_version(struct invocation *in);
 
 /* The value of one of the command's own flags; NULL when it was not given. */

@@ -218,3 +218,30 @@ void settings_print(struct buf *out)
                    s->initial[0] == '\0' ? "none" : s->initial);
     }
 }
+
+void settings_print_page(struct buf *out)
+{
+    char flag[FLAG_MAX], variable[FLAG_MAX];
+
+    buf_add_c(
+        out,
+        "# Settings\n\n"
+        "Printed by `muster settings`. A setting comes from its flag, else from its variable,\n"
+        "else from the settings file (`name = value`), else from its default.\n\n"
+        "| Setting | Flag | Variable | Default | Takes | What it is |\n"
+        "|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < n_settings; i++) {
+        const struct setting *s = &settings_table[i];
+
+        spell(s, false, flag);
+        spell(s, true, variable);
+        buf_printf(out, "| `%s` | `--%s` | `%s` | %s%s%s | ", s->name, flag, variable,
+                   s->initial[0] == '\0' ? "" : "`", s->initial[0] == '\0' ? "none" : s->initial,
+                   s->initial[0] == '\0' ? "" : "`");
+        if (s->type == SETTING_TEXT)
+            buf_add_c(out, "text");
+        else
+            buf_printf(out, "%lld to %lld", (long long)s->least, (long long)s->most);
+        buf_printf(out, " | %s |\n", s->help);
+    }
+}

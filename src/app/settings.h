@@ -53,3 +53,6 @@ int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena
 
 /* One line a setting, for help. */
 void settings_print(struct buf *out);
+
+/* The reference page, in Markdown: docs/SETTINGS.md. */
+void settings_print_page(struct buf *out);

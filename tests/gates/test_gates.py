@@ -58,7 +58,7 @@ def test_the_tree_as_it_is_passes(gate, clean):
     assert "green" in done.stdout
 
 
-@pytest.mark.parametrize("gate", (*GATES, "tidy", "openapi"))
+@pytest.mark.parametrize("gate", (*GATES, "tidy", "generated"))
 def test_a_gate_that_finds_nothing_to_look_at_is_red(gate, tmp_path):
     assert run(gate, tmp_path).returncode == 1
 
@@ -179,28 +179,37 @@ class TestTidy:
         assert "src/base/other.c: not built" in done.stderr
 
 
-class TestOpenapi:
-    """With a program that prints a known document."""
+class TestGenerated:
+    """With a program that prints known pages."""
 
     @pytest.fixture
     def tree(self, tmp_path, monkeypatch):
         monkeypatch.delenv("MUSTER_TEST_BINARY", raising=False)
         binary = tmp_path / "build/release/muster"
         binary.parent.mkdir(parents=True)
-        binary.write_text('#!/bin/sh\n[ "$1" = openapi ] && echo "{}"\n')
+        binary.write_text('#!/bin/sh\necho "$1"\n')
         binary.chmod(0o755)
         (tmp_path / "docs").mkdir()
+        (tmp_path / "docs/openapi.json").write_text("openapi\n")
+        (tmp_path / "docs/SETTINGS.md").write_text("settings\n")
         return tmp_path
 
-    @pytest.mark.parametrize(("text", "status"), [("{}\n", 0), ("{ }\n", 1), ("", 1)])
-    def test_only_the_same_bytes_are_green(self, tree, text, status):
-        (tree / "docs/openapi.json").write_text(text)
-        done = run("openapi", tree)
-        assert done.returncode == status
-        assert ("stale" in done.stderr) == bool(status)
+    def test_the_same_bytes_are_green(self, tree):
+        done = run("generated", tree)
+        assert done.returncode == 0, done.stderr
 
-    def test_a_missing_document_is_red(self, tree):
-        assert run("openapi", tree).returncode == 1
+    @pytest.mark.parametrize("page", ["openapi.json", "SETTINGS.md"])
+    @pytest.mark.parametrize("text", ["", "openapi \n", "settings"])
+    def test_any_other_bytes_are_red(self, tree, page, text):
+        (tree / "docs" / page).write_text(text)
+        done = run("generated", tree)
+        assert done.returncode == 1
+        assert f"{page}: stale" in done.stderr
+
+    @pytest.mark.parametrize("page", ["openapi.json", "SETTINGS.md"])
+    def test_a_missing_page_is_red(self, tree, page):
+        (tree / "docs" / page).unlink()
+        assert run("generated", tree).returncode == 1
 
 
 def test_lint_runs_every_gate_there_is():
