@@ -239,6 +239,16 @@ struct wire_reply {
     size_t head_len, length; /* of the head, of the body as announced */
 };
 
+/* The decimal number that begins at `at`; the bytes need not end in NUL. */
+static inline size_t wire_number(const char *at, const char *end)
+{
+    size_t number = 0;
+
+    for (; at < end && *at >= '0' && *at <= '9'; at++)
+        number = number * 10 + (size_t)(*at - '0');
+    return number;
+}
+
 /* The reply at the front of `bytes`; false while its head is not whole. */
 static inline bool wire_parse(struct str bytes, struct wire_reply *ret)
 {
@@ -249,10 +259,10 @@ static inline bool wire_parse(struct str bytes, struct wire_reply *ret)
     if (end == NULL || bytes.len < 12)
         return false;
     ret->head_len = (size_t)(end - bytes.data) + 4;
-    ret->status = (int)strtol(bytes.data + 9, NULL, 10);
+    ret->status = (int)wire_number(bytes.data + 9, end);
     length = memmem(bytes.data, ret->head_len, "Content-Length: ", 16);
     if (length != NULL)
-        ret->length = strtoul(length + 16, NULL, 10);
+        ret->length = wire_number(length + 16, end);
     return true;
 }
 
