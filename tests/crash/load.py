@@ -1,9 +1,10 @@
-"""Clients that send unique events as fast as they are answered, and remember what became of each.
+"""Clients that send unique things as fast as they are answered, and remember what became of each.
 
-An event is *acked* when its 202 was read to the last byte, and *in doubt* when it was sent and no
+A request is *acked* when its 202 was read to the last byte, and *in doubt* when it was sent and no
 whole answer came. Nothing else may ever be found in the store.
 """
 
+import itertools
 import json
 import socket
 import threading
@@ -11,8 +12,13 @@ import time
 import uuid
 from dataclasses import dataclass, field
 
-BATCH = 10  # every fourth client sends batches of this many
+import reports
+
+BATCH = 10  # events
 ANSWER_S = 30
+EVENT, BATCHES = "/api/v1/telemetry", "/api/v1/telemetry/batch"
+BUSINESS, LLM = "/api/v1/telemetry/business", "/api/v1/telemetry/llm"
+CHANNELS = (BATCHES, BUSINESS, LLM, EVENT)  # of the clients, in turn
 
 
 @dataclass
@@ -21,11 +27,18 @@ class Sent:
 
     event_ids: list
     run_id: str
-    sent_at: float = None  # monotonic; None: not all bytes were taken
+    began_at: float = None  # monotonic, as the two others
+    sent_at: float = None  # None: not all bytes were taken
+    answered_at: float = None
     acked: bool = False
     refused: int = None  # the status, when it was answered but not 202
+    retry_after: str = None  # the header, when it was refused
     partial: bool = False  # the answer began and was cut off
     statuses: list = field(default_factory=list)  # what the 202 said of each event
+    path: str = EVENT
+    body: dict = None  # of a report
+    rows: dict = field(default_factory=dict)  # what a report must become
+    replaced: dict = field(default_factory=dict)  # rows that the next report of the run replaces
 
 
 class Cut(Exception):
@@ -78,35 +91,45 @@ def request_bytes(path, token, body):
     return head.encode() + text
 
 
-class Sender(threading.Thread):
-    """One client with one run; goes on until told to stop or cut off."""
+def event(slug, run_id, event_id, seq):
+    return {
+        "event_id": event_id,
+        "agent_name": "crash",
+        "client_id": slug,
+        "run_id": run_id,
+        "event": "in_progress",
+        "timestamp": "2025-01-02T03:04:05Z",
+        "message": f"step {seq}",
+        "seq": seq,
+    }
 
-    def __init__(self, address, slug, token, batch, stop):
+
+class Sender(threading.Thread):
+    """One client with one run; goes on until told to stop, cut off, or at the end of `most`."""
+
+    def __init__(self, address, tenant, path, stop, most=None):
         super().__init__(daemon=True)
-        self.address, self.slug, self.token = address, slug, token
-        self.batch, self.stop = batch, stop
+        self.address, self.slug, self.token = address, tenant.slug, tenant.token
+        self.path, self.stop, self.most = path, stop, most
         self.run_id = str(uuid.uuid4())
         self.sent = []
         self.trouble = None
 
-    def event(self, event_id, seq):
-        return {
-            "event_id": event_id,
-            "agent_name": "crash",
-            "client_id": self.slug,
-            "run_id": self.run_id,
-            "event": "in_progress",
-            "timestamp": "2025-01-02T03:04:05Z",
-            "message": f"step {seq}",
-            "seq": seq,
-        }
+    def report(self, number):
+        make = reports.business if self.path == BUSINESS else reports.llm
+        body, rows, replaced = make(self.slug, self.run_id, number)
+        return Sent([], self.run_id, path=self.path, body=body, rows=rows, replaced=replaced)
 
     def request(self, number):
-        ids = [f"{self.run_id}/{number}/{i}" for i in range(self.batch or 1)]
-        events = [self.event(event_id, number) for event_id in ids]
-        path = "/api/v1/telemetry/batch" if self.batch else "/api/v1/telemetry"
-        body = {"events": events} if self.batch else events[0]
-        return Sent(ids, self.run_id), request_bytes(path, self.token, body)
+        if self.path in (BUSINESS, LLM):
+            sent = self.report(number)
+            return sent, request_bytes(self.path, self.token, sent.body)
+        n = BATCH if self.path == BATCHES else 1
+        ids = [f"{self.run_id}/{number}/{i}" for i in range(n)]
+        events = [event(self.slug, self.run_id, event_id, number) for event_id in ids]
+        body = {"events": events} if self.path == BATCHES else events[0]
+        sent = Sent(ids, self.run_id, path=self.path)
+        return sent, request_bytes(self.path, self.token, body)
 
     def run(self):
         try:
@@ -114,8 +137,8 @@ class Sender(threading.Thread):
         except OSError:
             return  # killed before we came
         try:
-            for number in range(10**9):
-                if self.stop.is_set() or not self.exchange(wire, number):
+            for number in itertools.count():
+                if self.stop.is_set() or number == self.most or not self.exchange(wire, number):
                     return
         except Exception as error:  # a thread's exception would go unseen
             self.trouble = error
@@ -126,10 +149,12 @@ class Sender(threading.Thread):
         """One request and its answer; False when there can be no other on this connection."""
         sent, request = self.request(number)
         self.sent.append(sent)
+        sent.began_at = time.monotonic()
         try:
             wire.socket.sendall(request)
             sent.sent_at = time.monotonic()
             status, headers, body = wire.read_answer()
+            sent.answered_at = time.monotonic()
         except Cut as cut:
             sent.partial = bool(cut.got)
             return False
@@ -141,22 +166,24 @@ class Sender(threading.Thread):
             sent.statuses = [row["status"] for row in answer.get("results", [answer])]
         else:
             sent.refused = status
+            sent.retry_after = headers.get("retry-after")
         return headers.get("connection") != "close"
 
 
-def takes_batches(server):
+def check_routes(server):
+    """A channel that is not served would be a channel that is not tested."""
     paths = server.client().get("/openapi.json").json()["paths"]
-    return "/api/v1/telemetry/batch" in paths
+    missing = [path for path in CHANNELS if path not in paths]
+    assert not missing, f"the server has no {', '.join(missing)}: these were to be tested"
 
 
-def start_senders(server, tenant, clients):
+def start_senders(server, tenant, clients, most=None):
     """All clients at once, already sending; `stop` tells them to end after the current answer."""
     stop = threading.Event()
-    batches = takes_batches(server)
+    assert clients >= len(CHANNELS), f"{clients} clients do not fill {len(CHANNELS)} channels"
+    check_routes(server)
     senders = [
-        Sender(
-            server.address, tenant.slug, tenant.token, BATCH if i % 4 == 0 and batches else 0, stop
-        )
+        Sender(server.address, tenant, CHANNELS[i % len(CHANNELS)], stop, most)
         for i in range(clients)
     ]
     for sender in senders:

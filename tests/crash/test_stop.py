@@ -5,7 +5,7 @@ import random
 import time
 
 import pytest
-from ledger import Verdict, check_stored
+from ledger import Verdict, check_reports, check_stored
 from load import join, start_senders
 from test_kill import CLIENTS, SEED, new_server
 
@@ -35,6 +35,7 @@ def test_a_stop_under_load_answers_what_had_arrived(store, tmp_path):
             server.start()
             tenant.client = server.client(tenant.token)
             check_stored(verdict, tenant, sent)
+            check_reports(verdict, tenant, sent)
         print(f"{STOPS} stops, {CLIENTS} clients, SEED={SEED}: {verdict}")
         assert verdict.good(), verdict
         assert verdict.acked > STOPS, f"hardly anything was acknowledged: {verdict}"

@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import os
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -11,7 +12,9 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
+from disk import small_disk
 from muster import ROOT, Server
+from strace import injected
 
 TELEMETRY = "/api/v1/telemetry"
 END_S = 2  # from the failed sync to the end of the process
@@ -20,36 +23,6 @@ STORAGE = (
     "Storage is not available; nothing of this request is known to be stored: "
     "please send it again later"
 )
-
-
-@contextlib.contextmanager
-def injected(server, fault):
-    """Attaches strace to all threads of the server; what `fault` names fails from then on."""
-    call = fault.split(":")[0]
-    tracer = subprocess.Popen(
-        ["strace", "-f", "-p", str(server.process.pid), "-e", f"trace={call}",
-         "-e", f"inject={fault}"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    lines, attached = [], threading.Event()
-
-    def read():
-        for line in tracer.stderr:
-            lines.append(line)
-            if "attached" in line:
-                attached.set()
-        attached.set()
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    assert attached.wait(20) and tracer.poll() is None, lines
-    try:
-        yield lines
-    finally:
-        if tracer.poll() is None:
-            tracer.send_signal(signal.SIGINT)
-        tracer.wait(20)
-        reader.join(20)
 
 
 def check_503(answer):
@@ -71,22 +44,31 @@ def send(client, event):
 
 def await_end(server):
     """The process ends by itself; its exit status."""
-    process, server.process = server.process, None
-    status = process.wait(20)
-    process.stdout.close()
+    status = server.process.wait(20)
+    server.process.stdout.close()
+    server.process = None
     server.check_log()
     return status
+
+
+@contextlib.contextmanager
+def serving(folder):
+    """A server on the embedded store; it may have ended or been stopped meanwhile."""
+    server = Server(folder / "data").start()
+    try:
+        yield server
+    finally:
+        if server.process is not None:
+            server.process.kill()
+            server.process.wait()
 
 
 @pytest.fixture
 def embedded(store, tmp_path):
     if store != "sqlite":
         pytest.skip("faults of the embedded database's own files")
-    server = Server(tmp_path / "data").start()
-    yield server
-    if server.process is not None:
-        server.process.kill()
-        server.process.wait()
+    with serving(tmp_path) as server:
+        yield server
 
 
 @pytest.mark.parametrize("when", [1, 2, 5])
@@ -163,6 +145,29 @@ def test_a_full_disk_is_a_503_and_passes(embedded):
     embedded.stop()
 
 
+@pytest.mark.parametrize("when", range(1, 17))
+def test_whichever_write_finds_the_disk_full_nothing_is_lost(embedded, when):
+    tenant = embedded.add_tenant()
+    events, acked = [tenant.event() for _ in range(20)], []
+    with injected(embedded, f"pwrite64:error=ENOSPC:when={when}") as lines:
+        for event in events:
+            answer = tenant.client.post(TELEMETRY, event)
+            if answer.status != 202:
+                check_503(answer)
+                break
+            acked.append(event)
+    assert "INJECTED" in "".join(lines)
+    assert len(acked) < len(events), "nobody noticed"
+    assert not stored(tenant, event)
+    assert all(stored(tenant, event) for event in acked)
+    answer = tenant.client.post(TELEMETRY, event)
+    assert (answer.status, answer.json()["status"]) == (202, "accepted")
+    embedded.restart()
+    tenant.client = embedded.client(tenant.token)
+    assert all(stored(tenant, event) for event in [*acked, event])
+    embedded.stop()
+
+
 def load_with_postgres():
     path = str(ROOT / "tests/drivers/with_postgres")
     loader = SourceFileLoader("with_postgres", path)
@@ -218,21 +223,21 @@ def on_cluster(cluster, tmp_path):
 
 
 class Load:
-    """Clients that send one event after another until told to stop."""
+    """Clients that send one event after another, with `fields`, until told to stop."""
 
-    def __init__(self, server, tenant, clients=8):
-        self.server, self.tenant = server, tenant
+    def __init__(self, server, tenant, clients=8, **fields):
+        self.server, self.tenant, self.fields = server, tenant, fields
         self.stopping = threading.Event()
         self.lock = threading.Lock()
         self.sent = []  # (event, status)
-        self.threads = [threading.Thread(target=self.run) for _ in range(clients)]
+        self.threads = [threading.Thread(target=self.run, daemon=True) for _ in range(clients)]
         for thread in self.threads:
             thread.start()
 
     def run(self):
         client = self.server.client(self.tenant.token)
         while not self.stopping.is_set():
-            event = self.tenant.event()
+            event = self.tenant.event(**self.fields)
             status = send(client, event)
             with self.lock:
                 self.sent.append((event, status))
@@ -263,6 +268,41 @@ def check_load(load, tenant):
         if status == 202:
             assert answer.status == 200, "acknowledged, and lost"
         assert answer.status == 404 or answer.json()["run"]["event_count"] == 1
+
+
+def check_integrity(server):
+    connection = sqlite3.connect(f"file:{server.data}/muster.db?mode=ro", uri=True)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+
+
+# With 2 MiB the log finds the disk full; with 20 the database file does, when the log is moved.
+@pytest.mark.parametrize("free_mib", [2, 20])
+def test_a_disk_that_fills_up_is_a_503_until_there_is_room(store, tmp_path, free_mib, capsys):
+    if store != "sqlite":
+        pytest.skip("faults of the embedded database's own files")
+    with small_disk(tmp_path, free_mib << 20) as disk, serving(disk.folder) as server:
+        tenant = server.add_tenant()
+        before = tenant.event()
+        assert tenant.client.post(TELEMETRY, before).status == 202
+        disk.lay_ballast()
+        load = Load(server, tenant, message="x" * 8000, metadata={"more": "y" * 50_000})
+        with disk.filling(server):
+            load.wait_for(503, 50)
+            check_503(tenant.client.post(TELEMETRY, tenant.event(message="z" * 8000)))
+            assert tenant.client.get("/api/v1/health").status == 200
+            assert stored(tenant, before)
+            acked = load.count(202)
+        load.wait_for(202, acked + 50, BACK_S)
+        load.stop()
+        check_load(load, tenant)
+        server.restart()
+        tenant.client = server.client(tenant.token)
+        check_load(load, tenant)
+        server.stop()
+        check_integrity(server)
+        with capsys.disabled():
+            print(f"\nfull disk: {disk.way}; {load.count(202)} acked, {load.count(503)} refused")
 
 
 def await_health(server, status):

@@ -49,6 +49,7 @@ TEST(a_reply_has_date_and_id_and_cannot_be_split_by_a_header)
     CHECK(wire_has(&one, "\r\nX-Test: a??b\r\n"));
     CHECK(!wire_has(&one, "Connection:"));
     CHECK(!wire_has(&one, "Server:"));
+    buf_add_char(&one, '\0');
     id = memmem(one.data, one.len, "X-Request-Id: ", 14);
     if (id == NULL)
         abort();
