@@ -45,7 +45,7 @@ static const struct db_query insert_runs = {
     .n_args = 3,
 };
 static const struct db_query select_runs = {
-    .postgres = "SELECT tenant_id, run_id, run_no, " RUN_STATE_COLUMNS " FROM runs"
+    .postgres = "SELECT tenant_id, run_id, run_no, agent_id, " RUN_STATE_COLUMNS " FROM runs"
                 " WHERE (tenant_id, run_id) IN (SELECT t, r"
                 " FROM unnest($1::bigint[], $2::text[]) AS x(t, r))"
                 " ORDER BY tenant_id, run_id FOR UPDATE",
@@ -67,14 +67,15 @@ static const struct db_query update_runs = {
                 " x.last_at, x.started_at, x.workflow_run_id, x.closing_at, x.closing_seq,"
                 " x.closing_event, x.duration_ms, x.records_processed, x.error_type,"
                 " x.error_message, x.closing_message, x.step_at, x.step_seq, x.step_message,"
-                " x.version_at, x.version_seq, x.agent_version)"
+                " x.version_at, x.version_seq, x.agent_version), agent_id = x.agent"
                 " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],"
                 " $6::bigint[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[],"
                 " $11::smallint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[],"
                 " $16::text[], $17::bigint[], $18::bigint[], $19::text[], $20::bigint[],"
-                " $21::bigint[], $22::text[]) AS x(tenant, no, " RUN_STATE_COLUMNS ")"
+                " $21::bigint[], $22::text[], $23::bigint[])"
+                " AS x(tenant, no, " RUN_STATE_COLUMNS ", agent)"
                 " WHERE tenant_id = x.tenant AND run_no = x.no",
-    .n_args = 2 + RUN_STATE_N,
+    .n_args = 3 + RUN_STATE_N,
 };
 static const struct db_query delete_runs = {
     .postgres = "DELETE FROM runs WHERE (tenant_id, run_no) IN (SELECT t, r"
@@ -132,10 +133,12 @@ static bool read_run(void *ctx, const struct db_row *row)
     if (slot == NULL)
         return true;
     slot->run_no = db_get_int(row, 2);
-    if (db_get_int(row, 3) == 0)
+    if (db_get_int(row, 4) == 0) {
         run_state_init(&slot->state);
-    else
-        run_row_read(row, 3, a->arena, &slot->state);
+    } else {
+        slot->agent_id = db_get_int(row, 3);
+        run_row_read(row, 4, a->arena, &slot->state);
+    }
     return true;
 }
 
@@ -201,11 +204,11 @@ static int insert_all(struct addition *a, struct error *err)
 /* Writes the new states; a run that was made for nothing but a duplicate goes away again. */
 static int save_runs(struct addition *a, struct error *err)
 {
-    struct db_value values[2 + RUN_STATE_N], args[2];
+    struct db_value values[3 + RUN_STATE_N], args[2];
     struct pg_arrays saved, empty;
     int r = -1;
 
-    pg_arrays_init(&saved, 2 + RUN_STATE_N, a->arena);
+    pg_arrays_init(&saved, 3 + RUN_STATE_N, a->arena);
     pg_arrays_init(&empty, 2, a->arena);
     for (size_t i = 0; i < a->n_slots; i++) {
         const struct run_slot *slot = &a->slots[i];
@@ -213,6 +216,7 @@ static int save_runs(struct addition *a, struct error *err)
         values[0] = db_int(slot->tenant_id);
         values[1] = db_int(slot->run_no);
         run_row_values(&slot->state, values + 2);
+        values[2 + RUN_STATE_N] = db_int(slot->agent_id);
         if (slot->stored > 0)
             pg_arrays_add(&saved, values);
         else if (slot->state.event_count == 0)
@@ -238,6 +242,8 @@ static int add_all(struct addition *a, struct error *err)
     for (size_t i = 0; i < a->n; i++) {
         if (a->slot_of[i] == NULL || a->items[i].duplicate)
             continue;
+        if (a->slot_of[i]->state.event_count == 0) /* a run is its first stored event's agent's */
+            a->slot_of[i]->agent_id = a->items[i].agent_id;
         run_state_add(&a->slot_of[i]->state, a->items[i].event);
         a->slot_of[i]->stored++;
     }

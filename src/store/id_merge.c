@@ -82,7 +82,7 @@ static int gather(struct db *db, struct id_merge *m, struct window *windows,
 static int finish(struct db *db, const struct id_merge *m, struct error *err)
 {
     for (size_t i = 0; i < m->n_inputs; i++)
-        if (id_segment_save(db, m->inputs[i].segment, SEGMENT_GARBAGE, err) != 0)
+        if (id_segment_mark(db, m->inputs[i].segment, SEGMENT_GARBAGE, err) != 0)
             return -1;
     return id_segment_save(db, m->output, SEGMENT_LIVE, err);
 }

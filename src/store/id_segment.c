@@ -20,6 +20,10 @@ static const struct db_query replace_segment = {
            " filter = excluded.filter",
     .n_args = 6,
 };
+static const struct db_query update_segment_state = {
+    .sql = "UPDATE id_segments SET state = $2 WHERE segment_no = $1",
+    .n_args = 2,
+};
 static const struct db_query delete_segment = {
     .sql = "DELETE FROM id_segments WHERE segment_no = $1",
     .n_args = 1,
@@ -120,6 +124,14 @@ int id_segment_save(struct db *db, const struct id_segment *s, enum id_segment_s
     };
 
     return db_exec(db, &replace_segment, args, NULL, NULL, err);
+}
+
+int id_segment_mark(struct db *db, const struct id_segment *s, enum id_segment_state state,
+                    struct error *err)
+{
+    const struct db_value args[] = { db_int(s->segment_no), db_int(state) };
+
+    return db_exec(db, &update_segment_state, args, NULL, NULL, err);
 }
 
 int id_segment_append(struct db *db, struct id_segment *s, const struct id_entry *entries, size_t n,

@@ -37,6 +37,10 @@ typedef void id_segment_fn(void *ctx, struct id_segment *s, enum id_segment_stat
 int id_segments_load(struct db *db, id_segment_fn *on_segment, void *ctx,
                      struct error *err) MUST_CHECK;
 
+/* The state alone; the row is there. */
+int id_segment_mark(struct db *db, const struct id_segment *s, enum id_segment_state state,
+                    struct error *err) MUST_CHECK;
+
 /* The segment's row, replacing what is there. */
 int id_segment_save(struct db *db, const struct id_segment *s, enum id_segment_state state,
                     struct error *err) MUST_CHECK;

@@ -14,10 +14,11 @@
 #include "store/rows.h"
 
 enum {
-    MERGE_CHUNKS = 24,   /* written in one transaction, at least … */
-    MERGE_PACE = 8,      /* … and this many for each chunk that it adds, … */
-    MERGE_HASTE = 4,     /* … and one more of them for as many live segments */
-    ID_BYTES_MAX = 1024, /* 256 code points */
+    SEGMENT_IDS_MAX = 1 << 24, /* of one segment: its filter is then 24 MB, in one row */
+    MERGE_CHUNKS = 24,         /* written in one transaction, at least … */
+    MERGE_PACE = 8,            /* … and this many for each chunk that it adds, … */
+    MERGE_HASTE = 4,           /* … and one more of them for as many live segments */
+    ID_BYTES_MAX = 1024,       /* 256 code points */
 };
 
 /* clang-format off */
@@ -321,16 +322,20 @@ static int append_log(struct ids *ids, struct db *db, struct error *err)
     return r;
 }
 
-/* Eight live segments of one tier, oldest first; 0 when no tier has so many. */
+/* Eight live segments of one tier, oldest first; 0 when no tier has so many. Those that would
+ * make too large a segment stay as they are: its filter must fit into a row. */
 static size_t find_mergeable(const struct ids *ids, struct id_segment *ret[ID_MERGE_INPUTS])
 {
     for (int tier = 0; tier < 16; tier++) {
-        size_t n = 0;
+        size_t n = 0, total = 0;
 
-        for (size_t i = 0; i < ids->live.n && n < ID_MERGE_INPUTS; i++)
-            if (ids->live.items[i]->tier == tier)
-                ret[n++] = ids->live.items[i];
-        if (n == ID_MERGE_INPUTS)
+        for (size_t i = 0; i < ids->live.n && n < ID_MERGE_INPUTS; i++) {
+            if (ids->live.items[i]->tier != tier)
+                continue;
+            total += ids->live.items[i]->n;
+            ret[n++] = ids->live.items[i];
+        }
+        if (n == ID_MERGE_INPUTS && total <= SEGMENT_IDS_MAX)
             return n;
     }
     return 0;

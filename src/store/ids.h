@@ -32,7 +32,10 @@ struct ids;
 
 enum id_kind { ID_EVENT, ID_RUN };
 
-enum { IDS_FLUSH_AT = 131072 };
+/* A test build makes it small, so that flushing and merging happen all the time. */
+#ifndef IDS_FLUSH_AT
+#define IDS_FLUSH_AT 131072
+#endif
 
 /* Loads what is there. `db` is the writer's connection. With `flush_at` ids in memory they become
  * a segment: IDS_FLUSH_AT, or fewer in tests. */

@@ -18,6 +18,12 @@ static const struct db_query select_run_nos = {
     .sql = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no > $2 ORDER BY run_no LIMIT $3",
     .n_args = 3,
 };
+/* Nobody else may add to the run between reading its events and writing its state. */
+static const struct db_query lock_run = {
+    .sqlite = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2",
+    .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2 FOR UPDATE",
+    .n_args = 2,
+};
 static const struct db_query update_state = {
     .sql = "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
            " ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
@@ -70,7 +76,8 @@ static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct aren
     struct list events;
     bool same = true;
 
-    if (store_run(db, tenant_id, run_no, arena, &run, err) != 0 ||
+    if (db_exec(db, &lock_run, args, NULL, NULL, err) != 0 ||
+        store_run(db, tenant_id, run_no, arena, &run, err) != 0 ||
         store_run_events(db, tenant_id, run_no, arena, &events, err) != 0)
         return -1;
     run_state_init(&state);

@@ -28,15 +28,18 @@ KILLS = int(os.environ.get("KILLS", "50"))
 CLIENTS = int(os.environ.get("CLIENTS", "32"))
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 ACK_EARLY = Path(os.environ.get("MUSTER_TEST_ACK_EARLY", ROOT / "build/asan/muster_ack_early"))
+SMALL_INDEX = Path(
+    os.environ.get("MUSTER_TEST_SMALL_INDEX", ROOT / "build/asan/muster_small_index")
+)
 SLOW_DISK = "pwrite64:delay_enter=2000"  # so that few kills are needed to see the harm
 LOAD_MIN_S, LOAD_MAX_S = 0.02, 0.3
 
 
 @contextmanager
-def new_server(store, folder):
+def new_server(store, folder, binary=None):
     postgres = Postgres() if store == "postgres" else None
     database = postgres.create() if postgres else None
-    server = Server(folder / "data", database)
+    server = Server(folder / "data", database, binary=binary)
     server.recorder = None  # tests/contract need not see these
     try:
         yield server.start()
@@ -91,10 +94,15 @@ def campaign(server, tenant, kills, until=lambda verdict: False, hindered=nullco
 
 
 @pytest.mark.parametrize(
-    ("store", "kills"), [("sqlite", KILLS), ("postgres", max(KILLS // 5, 1))]
+    ("store", "kills", "binary"),
+    [
+        ("sqlite", KILLS, None),
+        ("sqlite", max(KILLS // 4, 1), SMALL_INDEX),  # flushes and merges its ids all the time
+        ("postgres", max(KILLS // 5, 1), None),
+    ],
 )
-def test_nothing_acknowledged_is_lost_or_doubled(store, kills, tmp_path):
-    with new_server(store, tmp_path) as server:
+def test_nothing_acknowledged_is_lost_or_doubled(store, kills, binary, tmp_path):
+    with new_server(store, tmp_path, binary) as server:
         tenant = server.add_tenant()
         verdict, requests = campaign(server, tenant, kills)
         assert verdict.good(), verdict

@@ -210,6 +210,28 @@ TEST(segments_do_not_pile_up_under_large_transactions)
     id_world_done(&w);
 }
 
+/* What would become too large for a row is left as it is, and nothing fails for it. */
+TEST(segments_that_are_large_enough_are_not_merged)
+{
+    static const struct db_query fill = {
+        .sql = "WITH RECURSIVE i (x) AS (SELECT 100 UNION ALL SELECT x + 1 FROM i WHERE x < 107)"
+               " INSERT INTO id_segments SELECT x, 2, state, 8388608, fences, filter FROM i,"
+               " (SELECT * FROM id_segments LIMIT 1)",
+    };
+    struct error err = { 0 };
+    struct id_world w;
+
+    id_world_init(&w, 10, 5);
+    id_world_grow(&w, 10);
+    id_must(db_exec(w.db, &fill, NULL, NULL, NULL, &err), &err);
+    id_world_reopen(&w);
+    for (int i = 0; i < 3; i++)
+        id_world_grow(&w, 3);
+    CHECK_INT(count_live_segments(&w), 9);
+    CHECK_INT(count_other_segments(&w), 0);
+    id_world_done(&w);
+}
+
 /* A live segment is never given up, however many there are. */
 TEST(any_number_of_segments_is_kept)
 {
