@@ -3,8 +3,6 @@
  * Layer: api. May use: base, contract, http, service.
  */
 #pragma once
-#include <stdatomic.h>
-
 #include "base/base.h"
 #include "base/str.h"
 
@@ -16,15 +14,13 @@ struct api_limits {
     size_t batch_max_bytes;
     size_t body_max_bytes; /* any body that has no limit of its own */
     size_t business_max_bytes;
-    size_t inflight_max_bytes; /* of all bodies whose requests are not answered yet */
 };
 
 /* Lives as long as its carrier. Borrows the engine. */
 struct api {
     struct engine *engine;
     struct api_limits limits;
-    struct str openapi;           /* the document, made once: openapi_write() */
-    atomic_size_t inflight_bytes; /* of bodies, by what was declared */
+    struct str openapi; /* the document, made once: openapi_write() */
 };
 
 /* The slots of a carrier, with `api` as their context. */

@@ -7,16 +7,12 @@
 #include "api/report.h"
 #include "service/engine.h"
 
-static void business_done(struct report_request *request, const struct error *err)
+static void answer_business(struct api_call *call)
 {
-    struct api_call *call = CONTAINER_OF(request, struct report_call, request)->call;
+    const struct report_request *request = &((const struct report_call *)call->answer)->request;
     const struct business_telemetry *report = request->business;
     struct report_words words;
 
-    if (err != NULL) {
-        call_reply_failure(call, err);
-        return;
-    }
     if (!report_words(call, request->verdict, report->agent_name, &words))
         return;
     call_reply_answer(call, &(struct business_verdict){ .status = words.status,
@@ -29,13 +25,13 @@ static void business_done(struct report_request *request, const struct error *er
 void post_business(struct api_call *call)
 {
     const struct business_telemetry *body = call->body;
-    struct report_call *report = report_begin(call, body->client_id, body->agent_name);
+    struct report_call *report =
+        report_begin(call, body->client_id, body->agent_name, answer_business);
     struct error err = { 0 };
 
     if (report == NULL)
         return;
     report->request.business = body;
-    report->request.done = business_done;
     if (reports_submit_business(engine_writer(call->api->engine), &report->request, &err) != 0)
         call_reply_failure(call, &err);
 }

@@ -37,7 +37,6 @@ struct api_call {
     struct route_values values;
 
     const struct key_entry *key; /* NULL: open route, or the operator */
-    size_t inflight_bytes;       /* its share of api->inflight_bytes */
     bool unknown_token;          /* well-formed, but not (yet) known here */
     struct sha256 digest;        /* of that token */
     bool has_rate;

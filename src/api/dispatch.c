@@ -13,6 +13,8 @@
 #include "service/engine.h"
 #include "service/registry.h"
 
+enum { UNKNOWN_BODY_MAX = 65536 }; /* of a token that is not known yet */
+
 static size_t body_limit(const struct api *api, const struct route *route)
 {
     switch (route->limit) {
@@ -58,22 +60,6 @@ static bool check_rate(struct api_call *call)
     return call->rate.allowed;
 }
 
-/* Room for the body, which is held until the reply. What is in flight is bounded, so that many
- * large requests at once are told to wait instead of filling memory. */
-static void take_room(struct api_call *call, size_t body_max)
-{
-    const struct http_request *request = &call->exchange->request;
-    size_t wanted = !request->has_body ? 0 : request->has_length ? request->length : body_max;
-    struct api *api = call->api;
-
-    if (wanted > body_max)
-        return; /* will be refused for its size */
-    call->inflight_bytes = wanted;
-    if (atomic_fetch_add(&api->inflight_bytes, wanted) + wanted > api->limits.inflight_max_bytes &&
-        wanted > 0)
-        call_reply_failure(call, &(struct error){ .code = ERR_BUSY });
-}
-
 static void on_head(void *ctx, struct http_exchange *x)
 {
     struct api *api = ctx;
@@ -96,7 +82,8 @@ static void on_head(void *ctx, struct http_exchange *x)
     if (!call->unknown_token && !check_rate(call))
         return;
     x->body_max = body_limit(api, call->route);
-    take_room(call, x->body_max);
+    if (call->unknown_token && x->body_max > UNKNOWN_BODY_MAX)
+        x->body_max = UNKNOWN_BODY_MAX;
 }
 
 static bool is_json(struct str content_type)
@@ -207,9 +194,18 @@ static void on_request(void *ctx, struct http_exchange *x)
     once_known(call_of(ctx, x), go_on);
 }
 
+/* Without room, or when a token just made elsewhere came with more than strangers may send, the
+ * same request may well be taken in a moment. */
 static void refuse_size(struct api_call *call)
 {
-    call_reply_too_large(call, call->exchange->body_max, "bytes");
+    const struct http_exchange *x = call->exchange;
+    size_t limit = body_limit(call->api, call->route);
+    bool passing = x->no_room || x->body_max < limit;
+
+    if (passing && (!x->request.has_length || x->request.length <= limit))
+        call_reply_failure(call, &(struct error){ .code = ERR_BUSY });
+    else
+        call_reply_too_large(call, limit, "bytes");
 }
 
 static void on_too_large(void *ctx, struct http_exchange *x)
@@ -227,23 +223,12 @@ static void on_refused(void *ctx, struct http_exchange *x, int status, const cha
         call_reply_error(call, status, "%s", detail);
 }
 
-static void give_back_room(struct api *api, const struct api_call *call)
-{
-    if (call != NULL)
-        atomic_fetch_sub(&api->inflight_bytes, call->inflight_bytes);
-}
-
-static void on_gone(void *ctx, struct http_exchange *x)
-{
-    give_back_room(ctx, x->app);
-}
-
 static void on_done(void *ctx, const struct http_exchange *x, int status, size_t bytes)
 {
     const struct api_call *call = x->app;
     struct log_line line;
 
-    give_back_room(ctx, call);
+    (void)ctx;
     if (!log_wanted(LOG_INFO))
         return;
     log_begin(&line, LOG_INFO, "access");
@@ -268,6 +253,5 @@ void api_app(struct api *api, struct http_app *ret)
                               .on_request = on_request,
                               .on_too_large = on_too_large,
                               .on_refused = on_refused,
-                              .on_done = on_done,
-                              .on_gone = on_gone };
+                              .on_done = on_done };
 }

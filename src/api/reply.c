@@ -10,7 +10,7 @@
 #include "contract/problems.h"
 #include "http/exchange.h"
 
-enum { REPLY_MAX = 256 << 20, HEADERS_MAX = 12, RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
+enum { REPLY_MAX = 64 << 20, HEADERS_MAX = 12, RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
 
 /* On every reply, whatever it says (S16): nothing here is to be framed, sniffed or kept. */
 static const struct http_header security_headers[] = {

@@ -37,7 +37,15 @@ bool report_words(struct api_call *call, enum verdict verdict, struct str agent_
     return true;
 }
 
-struct report_call *report_begin(struct api_call *call, struct str client_id, struct str agent_name)
+static void stored(struct report_request *request, const struct error *err)
+{
+    struct report_call *report = CONTAINER_OF(request, struct report_call, request);
+
+    call_resume(report->call, err, report->end);
+}
+
+struct report_call *report_begin(struct api_call *call, struct str client_id, struct str agent_name,
+                                 call_end_fn *end)
 {
     struct report_call *report;
 
@@ -45,6 +53,9 @@ struct report_call *report_begin(struct api_call *call, struct str client_id, st
         return NULL;
     report = ARENA_NEW(call->arena, struct report_call);
     report->call = call;
+    report->end = end;
+    report->request.done = stored;
+    call->answer = report;
     report->request.tenant = call->key->tenant;
     report->request.arena = call->arena;
     report->request.bytes = call->exchange->request.body.len;

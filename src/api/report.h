@@ -5,10 +5,9 @@
 #pragma once
 #include <stdbool.h>
 
+#include "api/call.h"
 #include "base/str.h"
 #include "service/reports.h"
-
-struct api_call;
 
 /* How a verdict is told. */
 struct report_words {
@@ -24,9 +23,10 @@ bool report_words(struct api_call *call, enum verdict verdict, struct str agent_
 struct report_call {
     struct report_request request;
     struct api_call *call;
+    call_end_fn *end; /* once it is stored, with the report as call->answer */
 };
 
 /* The call's report, filled in but for its body; NULL when it has answered 403. An empty client_id
  * is the key's own. */
-struct report_call *report_begin(struct api_call *call, struct str client_id,
-                                 struct str agent_name);
+struct report_call *report_begin(struct api_call *call, struct str client_id, struct str agent_name,
+                                 call_end_fn *end);

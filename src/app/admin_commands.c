@@ -3,6 +3,7 @@
 
 #include "app/client.h"
 #include "app/command.h"
+#include "base/clock.h"
 #include "base/datetime.h"
 #include "contract/admin.h"
 #include "contract/shape.h"
@@ -178,7 +179,9 @@ int run_key_add(struct invocation *in)
 
 static const char *state_of(const struct key *key)
 {
-    return key->revoked_at != TIME_NULL ? "revoked" : "valid";
+    if (key->revoked_at != TIME_NULL)
+        return "revoked";
+    return key->expires_at != TIME_NULL && key->expires_at <= clock_wall_us() ? "expired" : "valid";
 }
 
 int run_key_list(struct invocation *in)

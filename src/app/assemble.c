@@ -26,8 +26,7 @@ int assemble(const struct settings *settings, const char *database, assemble_fat
         .api.limits = { .batch_max_events = (size_t)settings->batch_max_events,
                         .batch_max_bytes = (size_t)settings->batch_max_bytes,
                         .body_max_bytes = (size_t)settings->body_max_bytes,
-                        .business_max_bytes = (size_t)settings->business_max_bytes,
-                        .inflight_max_bytes = (size_t)settings->inflight_max_bytes },
+                        .business_max_bytes = (size_t)settings->business_max_bytes },
     };
     if (engine_new(&options, &ret->api.engine, err) != 0)
         return -1;

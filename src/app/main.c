@@ -80,7 +80,7 @@ static int take_flag(struct invocation *in, int n, char **args, struct setting_f
         in->json = true;
         return 1;
     }
-    if (!own && settings_find_flag(flag) == NULL)
+    if (flag[0] == '\0' || (!own && settings_find_flag(flag) == NULL))
         return wrong_usage(in->command, "there is no flag", args[0]);
     if (equals == NULL && n < 2)
         return wrong_usage(in->command, "a value is missing after", args[0]);

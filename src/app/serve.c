@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "http/server.h"
 
-enum { STOP_MS = 8000, FATAL_STOP_MS = 1000, SPARE_FILES = 256 };
+enum { STOP_MS = 7000, STOP_MAX_S = 9, FATAL_STOP_MS = 1000, SPARE_FILES = 256 };
 
 struct server {
     const struct settings *settings;
@@ -94,6 +94,7 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     struct http_app app;
 
     options.limits.connections = (unsigned)settings->max_connections;
+    options.limits.bodies_max = (size_t)settings->inflight_max_bytes;
     options.limits.per_address = (unsigned)settings->max_connections_per_address;
     options.unix_path = settings->database[0] == '\0' ? s->datadir.socket : NULL;
     if (read_address(settings->listen, arena, &options, err) != 0)
@@ -141,22 +142,35 @@ static sigset_t block_signals(void)
     return set;
 }
 
-static int stop(struct server *s, const sigset_t *set)
+/* The deadline of a stop: everything acknowledged is durable, and what still waits was not. */
+static void end_now(int signal_number)
 {
+    (void)signal_number;
+    _exit(EXIT_DONE);
+}
+
+static int stop(struct server *s)
+{
+    sigset_t again;
     unsigned cut;
 
-    (void)pthread_sigmask(SIG_UNBLOCK, set, NULL); /* a second signal ends it at once */
+    sigemptyset(&again);
+    sigaddset(&again, SIGTERM);
+    sigaddset(&again, SIGINT);
+    (void)pthread_sigmask(SIG_UNBLOCK, &again, NULL); /* a second one ends it at once */
     if (atomic_load(&s->fatal)) {
         (void)http_server_stop(s->http, FATAL_STOP_MS);
         _exit(EXIT_FAILED); /* the database must not be touched again: no clean-up */
     }
+    (void)signal(SIGALRM, end_now);
+    (void)alarm(STOP_MAX_S);
     log_say(LOG_INFO, "stop", "answering what is under way");
     cut = http_server_stop(s->http, STOP_MS);
     disassemble(&s->assembly);
     http_server_free(s->http);
     datadir_done(&s->datadir);
     log_say(LOG_INFO, "stop", "done; connections cut off: %u", cut);
-    return EXIT_DONE;
+    return atomic_load(&s->fatal) ? EXIT_FAILED : EXIT_DONE;
 }
 
 int run_serve(struct invocation *in)
@@ -172,5 +186,5 @@ int run_serve(struct invocation *in)
         return command_fail(&err);
     }
     (void)sigwait(&set, &signal_number);
-    return stop(&s, &set);
+    return stop(&s);
 }

@@ -30,9 +30,9 @@ const struct setting settings_table[] = {
     { NUMBER(inflight_max_bytes), .initial = "16777216", .least = 1048576, .most = 1LL << 40,      .help = "bytes of all bodies not yet answered; beyond it 503" },
     { NUMBER(queue_max_reads),  .initial = "1024",      .least = 1,       .most = 1000000,         .help = "reads waiting for a thread; beyond it 503" },
     { NUMBER(batch_max_events), .initial = "1000",      .least = 1,       .most = 1000000,         .help = "events in one batch" },
-    { NUMBER(batch_max_bytes),  .initial = "5242880",   .least = 1024,    .most = 1LL << 30,       .help = "bytes of one batch" },
-    { NUMBER(body_max_bytes),   .initial = "1048576",   .least = 1024,    .most = 1LL << 30,       .help = "bytes of any other body" },
-    { NUMBER(business_max_bytes), .initial = "10485760", .least = 1024,   .most = 1LL << 30,       .help = "bytes of a business report" },
+    { NUMBER(batch_max_bytes),  .initial = "5242880",   .least = 1024,    .most = 32 << 20,         .help = "bytes of one batch" },
+    { NUMBER(body_max_bytes),   .initial = "1048576",   .least = 1024,    .most = 32 << 20,         .help = "bytes of any other body" },
+    { NUMBER(business_max_bytes), .initial = "10485760", .least = 1024,   .most = 32 << 20,         .help = "bytes of a business report" },
 };
 /* clang-format on */
 
@@ -116,6 +116,7 @@ static int read_file(const char *path, struct arena *arena, struct settings *ret
     FILE *file = fopen(path, "re");
     char *bytes;
     struct str rest;
+    bool readable;
     unsigned number = 0;
 
     if (file == NULL)
@@ -123,7 +124,11 @@ static int read_file(const char *path, struct arena *arena, struct settings *ret
                        strerror(errno));
     bytes = arena_alloc(arena, FILE_MAX);
     rest = str_from(bytes, fread(bytes, 1, FILE_MAX, file));
+    readable = ferror(file) == 0 && rest.len < FILE_MAX;
     (void)fclose(file);
+    if (!readable)
+        return err_set(err, ERR_INVALID,
+                       "'%s' is no settings file: it cannot be read or is too large", path);
     while (!str_is_null(rest)) {
         struct str source = arena_printf(arena, "%s:%u", path, ++number);
         struct str line = str_split(&rest, '\n');

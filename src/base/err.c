@@ -6,6 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A text that was cut may end within a character of UTF-8: drops what is left of it. */
+static void end_at_character(char *text)
+{
+    size_t len = strlen(text), tail = 0;
+
+    if (len + 1 < ERR_TEXT_MAX)
+        return;
+    while (tail < 4 && tail < len && ((unsigned char)text[len - 1 - tail] & 0xc0) == 0x80)
+        tail++;
+    if (tail < len && ((unsigned char)text[len - 1 - tail] & 0x80) != 0)
+        text[len - 1 - tail] = '\0';
+}
+
 int err_set(struct error *err, enum err_code code, const char *fmt, ...)
 {
     va_list args;
@@ -16,6 +29,7 @@ int err_set(struct error *err, enum err_code code, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(err->text, sizeof(err->text), fmt, args);
     va_end(args);
+    end_at_character(err->text);
     return -1;
 }
 
@@ -33,6 +47,7 @@ int err_wrap(struct error *err, const char *fmt, ...)
     va_end(args);
     used = strlen(err->text);
     (void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", inner);
+    end_at_character(err->text);
     return -1;
 }
 

@@ -13,9 +13,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum {
+    READ_MAX_US = 5000000,    /* for one statement of a reader */
+    READ_CHECK_STEPS = 20000, /* of SQLite's machine between two looks at the clock */
     BUSY_TIMEOUT_MS = 5000,
     CHECKPOINT_PAGES = 4000, /* about 16 MiB of log between checkpoints */
     WAL_TRIES = 200,         /* of WAL_RETRY_MS each */
@@ -223,6 +226,14 @@ static int enter_wal(struct sqlite *s, const char *path, struct error *err)
     return 0;
 }
 
+/* Ends a read that takes too long: others wait for its thread. */
+static int is_over_time(void *ctx)
+{
+    const struct sqlite *s = ctx;
+
+    return clock_mono_us() - s->began_us > READ_MAX_US;
+}
+
 static int configure(struct sqlite *s, const char *path, struct error *err)
 {
     static const char *const common =
@@ -242,8 +253,11 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
         return -1;
     if (run_script(s, modes[s->mode], err) != 0)
         return -1;
+    if (s->mode == DB_READER)
+        sqlite3_progress_handler(s->handle, READ_CHECK_STEPS, is_over_time, s);
     /* After the pragma, which takes the hook away. */
     (void)sqlite3_wal_hook(s->handle, on_commit, s);
+    s->began_us = clock_mono_us();
     return sqlite_ping(&s->base, err); /* reads the file: is it a database? */
 }
 

@@ -23,11 +23,12 @@ static enum err_code classify(const struct sqlite *s, int code)
         int primary;
         enum err_code code;
     } map[] = {
-        { SQLITE_FULL, ERR_FULL },     { SQLITE_CONSTRAINT, ERR_CONSTRAINT },
-        { SQLITE_BUSY, ERR_BUSY },     { SQLITE_LOCKED, ERR_BUSY },
-        { SQLITE_PROTOCOL, ERR_BUSY }, { SQLITE_IOERR, ERR_IO },
-        { SQLITE_CORRUPT, ERR_IO },    { SQLITE_NOTADB, ERR_IO },
-        { SQLITE_CANTOPEN, ERR_IO },   { SQLITE_TOOBIG, ERR_INVALID },
+        { SQLITE_FULL, ERR_FULL },      { SQLITE_CONSTRAINT, ERR_CONSTRAINT },
+        { SQLITE_BUSY, ERR_BUSY },      { SQLITE_LOCKED, ERR_BUSY },
+        { SQLITE_PROTOCOL, ERR_BUSY },  { SQLITE_IOERR, ERR_IO },
+        { SQLITE_CORRUPT, ERR_IO },     { SQLITE_NOTADB, ERR_IO },
+        { SQLITE_CANTOPEN, ERR_IO },    { SQLITE_TOOBIG, ERR_INVALID },
+        { SQLITE_INTERRUPT, ERR_BUSY },
     };
 
     if (is_no_space(s, code))

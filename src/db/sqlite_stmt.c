@@ -1,6 +1,7 @@
 /* sqlite_stmt.c - statements of SQLite: prepared once, bound without a copy, stepped row by row. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "db/sqlite.h"
 
@@ -182,6 +183,8 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, const struct db_valu
         return -1;
     if (bind_all(s, st, args, err) != 0)
         return -1;
+    if (s->mode == DB_READER)
+        s->began_us = clock_mono_us();
     code = run(st->stmt, on_row, ctx);
     if (UNLIKELY(code != SQLITE_OK))
         return db_sqlite_fail(s, code, err);

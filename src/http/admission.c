@@ -13,6 +13,8 @@ struct address {
 void http_admission_init(struct http_admission *a, const struct http_limits *limits)
 {
     a->limits = *limits;
+    atomic_init(&a->bodies.used, 0);
+    a->bodies.max = limits->bodies_max;
     atomic_init(&a->total, 0);
     (void)pthread_mutex_init(&a->mutex, NULL);
     map_init(&a->addresses);

@@ -1,6 +1,6 @@
 /* admission.h - how many connections there are, in all and from each address.
  *
- * Layer: http. Thread-safe; touched only when a connection comes or goes.
+ * Layer: http. Thread-safe.
  */
 #pragma once
 #include <pthread.h>
@@ -14,6 +14,7 @@ enum { ADDRESS_KEY_LEN = 16 };
 
 struct http_admission {
     struct http_limits limits;
+    struct http_budget bodies;
     atomic_uint total;
     pthread_mutex_t mutex; /* guards the map */
     struct map addresses;

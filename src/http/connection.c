@@ -29,7 +29,8 @@
 #include "base/mem.h"
 
 enum {
-    BODY_RATE_MIN = 1024, /* bytes a second that a body must bring, beyond body_ms of grace */
+    BODY_RATE_MIN = 1024,   /* bytes a second that a body must bring, beyond body_ms of grace */
+    WRITE_RATE_MIN = 16384, /* and that a client must take of its reply, in every write_ms */
 };
 
 static bool takes_input(const struct http_conn *c)
@@ -66,13 +67,10 @@ static void on_closed(uv_handle_t *handle)
 /* Lets go of the request, if there is one and it is not libuv's. */
 static void let_go(struct http_conn *c)
 {
-    const struct http_app *app = c->loop->app;
     struct http_call *call = c->call;
 
     if (call == NULL || c->state == CONN_WRITE)
         return;
-    if (c->state == CONN_BODY && app->on_gone != NULL)
-        app->on_gone(app->ctx, &call->x);
     c->call = NULL;
     call->conn = NULL;
     if (c->state != CONN_BUSY)
@@ -366,7 +364,7 @@ void http_conn_expired(struct http_conn *c)
         break;
     case CONN_WRITE:
         left = uv_stream_get_write_queue_size(&c->h.stream);
-        if (left < c->write_left) {
+        if (c->write_left - left >= c->loop->limits->write_ms * WRITE_RATE_MIN / 1000) {
             c->write_left = left;
             http_loop_enter(c->loop, c, CONN_WRITE);
         } else {

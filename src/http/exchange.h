@@ -12,6 +12,7 @@
  * Layer: http. May use: base.
  */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
@@ -79,14 +80,24 @@ struct http_carrier {
     void (*resume)(struct http_exchange *x, http_resume_fn *fn);
 };
 
+/* Bytes of all bodies that a carrier holds at once, received and inflated, until their replies
+ * are out. */
+struct http_budget {
+    atomic_size_t used;
+    size_t max; /* 0: no bound */
+};
+
 struct http_exchange {
     const struct http_carrier *carrier;
     struct http_request request;
     struct arena *arena;
     struct str request_id; /* sent as X-Request-Id */
     size_t body_max;       /* on_head may change it: the limit for this request's body, inflated */
-    bool replied;          /* set by http_reply() */
-    void *app;             /* the application's own, NULL at first */
+    struct http_budget *budget; /* NULL: none */
+    size_t budgeted;            /* its share of it */
+    bool no_room;               /* on_too_large because of the budget, not of body_max */
+    bool replied;               /* set by http_reply() */
+    void *app;                  /* the application's own, NULL at first */
 };
 
 /* Answers. Any thread, exactly once; copies `reply` and its headers, so they may be on the stack.
@@ -96,6 +107,11 @@ void http_reply(struct http_exchange *x, const struct http_reply *reply);
 /* Goes on with `fn` on the carrier's own thread, at once when that is this one. For threads that
  * have better to do than print replies. Any thread; not after http_reply(). */
 void http_resume(struct http_exchange *x, http_resume_fn *fn);
+
+/* A carrier counts the bytes of a body as they come, and gives them back when all is over. False
+ * when others hold so much that there is no room; alone, any body that body_max allows has room. */
+bool http_budget_take(struct http_exchange *x, size_t bytes);
+void http_budget_give_back(struct http_exchange *x);
 
 /* The value of the header with this lower-case name; STR_NULL when absent, the first when
  * repeated. */
@@ -109,7 +125,8 @@ struct http_app {
     void (*on_head)(void *ctx, struct http_exchange *x);
     /* Request complete. Must lead to one http_reply(), now or later. */
     void (*on_request)(void *ctx, struct http_exchange *x);
-    /* The body went beyond body_max, by its declared or actual size, as sent or inflated. Must
+    /* The body went beyond body_max, by its declared or actual size, as sent or inflated; or there
+     * is no room for it now (x->no_room). Must
      * lead to one http_reply(), now or later; the connection is closed after it if the rest cannot
      * cheaply be skipped. */
     void (*on_too_large)(void *ctx, struct http_exchange *x);
@@ -119,7 +136,4 @@ struct http_app {
     /* After the reply was handed to the socket: the access log. Once for each reply; `bytes` is of
      * its body, 0 when the client had gone. Not for replies that come after the server's end. */
     void (*on_done)(void *ctx, const struct http_exchange *x, int status, size_t bytes);
-    /* The client has gone after on_head, before its request was complete: there will be no reply.
-     * May be NULL. */
-    void (*on_gone)(void *ctx, struct http_exchange *x);
 };

@@ -69,12 +69,14 @@ struct http_call *http_loop_new_call(struct http_loop *loop)
         .arena = &call->arena,
         .request_id = str_from(call->request_id, REQUEST_ID_LEN),
         .body_max = BODY_MAX_DEFAULT,
+        .budget = &loop->admission->bodies,
     };
     return call;
 }
 
 static void destroy_call(struct http_call *call)
 {
+    http_budget_give_back(&call->x);
     arena_done(&call->arena);
     http_body_done(&call->body);
     buf_done(&call->fields);
@@ -89,6 +91,7 @@ void http_loop_free_call(struct http_call *call)
         destroy_call(call);
         return;
     }
+    http_budget_give_back(&call->x);
     arena_reset(&call->arena);
     http_body_reset(&call->body);
     buf_clear(&call->fields);

@@ -84,6 +84,17 @@ static bool gap_is_bounded(struct http_parser *p, const char *at)
     return p->gap <= GAP_MAX;
 }
 
+/* Takes bytes of the body, and counts what has become of them. */
+static enum http_body_verdict add_body(struct http_parser *p, struct str bytes)
+{
+    size_t before = p->body->bytes.len;
+    enum http_body_verdict verdict = http_body_add(p->body, bytes, p->x->body_max);
+
+    if (verdict == BODY_FINE && !http_budget_take(p->x, p->body->bytes.len - before))
+        return BODY_TOO_LARGE;
+    return verdict;
+}
+
 static int on_body(llhttp_t *llhttp, const char *at, size_t len)
 {
     struct http_parser *p = parser_of(llhttp);
@@ -94,7 +105,7 @@ static int on_body(llhttp_t *llhttp, const char *at, size_t len)
     }
     p->gap = 0;
     p->gap_from = at + len;
-    p->verdict = http_body_add(p->body, str_from(at, len), p->x->body_max);
+    p->verdict = add_body(p, str_from(at, len));
     return p->verdict == BODY_FINE ? 0 : -1;
 }
 
@@ -351,7 +362,7 @@ static enum http_parse feed_counted(struct http_parser *p, struct str *input)
         enum http_body_verdict verdict = BODY_TOO_LARGE;
 
         if (p->x->request.length <= p->x->body_max)
-            verdict = http_body_add(p->body, str_from(input->data, n), p->x->body_max);
+            verdict = add_body(p, str_from(input->data, n));
         if (verdict != BODY_FINE)
             return body_refused(p, verdict);
     }

@@ -20,9 +20,10 @@ struct http_limits {
     unsigned header_ms;     /* from the first byte to the end of the head; beyond it 408, close */
     unsigned body_ms;       /* without progress of the body, or below 1 KiB/s; then 408, close */
     unsigned idle_ms;       /* between requests; then closed without a word */
-    unsigned write_ms;      /* a reader that takes nothing for so long is dropped */
+    unsigned write_ms;      /* a reader that takes less than 16 KiB/s for so long is dropped */
     unsigned connections;   /* in all; beyond it 503 and close */
     unsigned per_address;   /* from one address (of IPv6, one /64), 0: no bound */
+    size_t bodies_max;      /* bytes of all bodies held at once; beyond it on_too_large; 0: any */
 };
 
 extern const struct http_limits http_default_limits;

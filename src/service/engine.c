@@ -81,8 +81,9 @@ static int start(struct engine *e, const struct engine_options *options, struct 
 static void stop_threads(struct engine *e)
 {
     watcher_free(e->watcher);
-    writer_free(e->writer); /* before the readers: a change is followed by a read */
+    writer_stop(e->writer); /* before the readers: a change is followed by a read */
     readers_free(e->readers);
+    writer_free(e->writer); /* after them: a read may still ask it, and be refused */
     e->watcher = NULL;
     e->writer = NULL;
     e->readers = NULL;

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
 #include "service/registry.h"
 
-enum { PERIOD_S = 1 };
+enum { PERIOD_S = 1, PATIENCE_S = 5 };
 
 struct watcher {
     struct registry *registry;
@@ -21,6 +22,7 @@ struct watcher {
     pthread_cond_t wake;
     bool stopping;
     atomic_bool healthy;
+    _Atomic int64_t answered_us; /* monotonic: when the database last answered */
 };
 
 static void look(struct watcher *w)
@@ -31,6 +33,8 @@ static void look(struct watcher *w)
               registry_refresh(w->registry, w->db, &err) == 0;
 
     atomic_store(&w->healthy, ok);
+    if (ok)
+        atomic_store(&w->answered_us, clock_mono_us());
     if (was_healthy && !ok)
         log_say(LOG_ERROR, "database", "does not answer: %s", err.text);
     else if (!was_healthy && ok)
@@ -70,6 +74,7 @@ int watcher_new(struct registry *registry, struct db *db, struct watcher **ret, 
     w->registry = registry;
     w->db = db;
     atomic_init(&w->healthy, true);
+    atomic_init(&w->answered_us, clock_mono_us());
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -85,7 +90,10 @@ int watcher_new(struct registry *registry, struct db *db, struct watcher **ret, 
 
 bool watcher_is_healthy(const struct watcher *w)
 {
-    return atomic_load_explicit(&w->healthy, memory_order_relaxed);
+    int64_t age_us = clock_mono_us() - atomic_load(&w->answered_us);
+
+    /* a database that hangs gives no answer to be judged by */
+    return atomic_load(&w->healthy) && age_us < (int64_t)PATIENCE_S * USEC_PER_SEC;
 }
 
 void watcher_free(struct watcher *w)

@@ -19,6 +19,7 @@
 enum {
     LOST_PERIOD_S = 1,     /* between two looks for a lost connection */
     PACE_EVENTS_MIN = 200, /* in a commit whose time says what an event takes */
+    GROUP_BYTES = 8 << 20, /* of requests in one transaction, but for the last */
 };
 
 struct queue {
@@ -146,7 +147,8 @@ static void take_group(struct writer_thread *t, struct queue *ret_group)
     queue_init(ret_group);
     pthread_mutex_lock(&w->lock);
     wait_for_work(t);
-    while (w->queue.first != NULL && ret_group->events < w->options.limits.group_max) {
+    while (w->queue.first != NULL && ret_group->events < w->options.limits.group_max &&
+           ret_group->bytes < GROUP_BYTES) {
         bool alone = w->queue.first->alone;
 
         if (alone && ret_group->first != NULL)
@@ -249,18 +251,26 @@ static void become_fatal(struct writer *w, const struct error *err)
         w->options.on_fatal(w->options.ctx, err);
 }
 
-/* Keeps the pace: a moving average over commits, the last ones weighing most. Small ones say
- * nothing: most of their time is the sync, which many events would share. */
+/* Keeps the pace: a moving average over commits, the last ones weighing most. Of a small one most
+ * is the sync, which many events would share: it can only tell that things go faster. */
 static void note_pace(struct writer *w, size_t events, int64_t us)
 {
-    double event_us = (double)us / (double)events;
-
-    if (events < PACE_EVENTS_MIN)
-        return;
+    double event_us = events == 0 ? 0 : (double)us / (double)events;
 
     pthread_mutex_lock(&w->lock);
-    w->event_us = w->event_us == 0 ? event_us : w->event_us * 0.9 + event_us * 0.1;
+    if (events >= PACE_EVENTS_MIN || (events > 0 && event_us < w->event_us))
+        w->event_us = w->event_us == 0 ? event_us : w->event_us * 0.9 + event_us * 0.1;
     pthread_mutex_unlock(&w->lock);
+}
+
+static bool is_fatal(struct writer *w)
+{
+    bool fatal;
+
+    pthread_mutex_lock(&w->lock);
+    fatal = w->fatal;
+    pthread_mutex_unlock(&w->lock);
+    return fatal;
 }
 
 static void run_group(struct writer_thread *t, struct queue *group)
@@ -275,13 +285,14 @@ static void run_group(struct writer_thread *t, struct queue *group)
         return;
     }
     if (!is_general(err.code) && group->first != NULL && group->first->next != NULL) {
-        while (group->first != NULL) { /* one of them is bad: it must not sink the others */
+        while (group->first != NULL && !is_fatal(t->writer)) { /* one is bad: spare the others */
             struct queue single;
 
             queue_init(&single);
             queue_add(&single, queue_take(group));
             run_group(t, &single);
         }
+        finish(group, &err);
         return;
     }
     set_lost(t, err.code == ERR_UNAVAILABLE);
@@ -338,7 +349,7 @@ bool writer_is_healthy(const struct writer *w)
     return atomic_load_explicit(&w->n_lost, memory_order_relaxed) == 0;
 }
 
-void writer_free(struct writer *w)
+void writer_stop(struct writer *w)
 {
     if (w == NULL)
         return;
@@ -348,6 +359,14 @@ void writer_free(struct writer *w)
     pthread_mutex_unlock(&w->lock);
     for (size_t i = 0; i < w->n_threads; i++)
         pthread_join(w->threads[i].id, NULL);
+    w->n_threads = 0;
+}
+
+void writer_free(struct writer *w)
+{
+    if (w == NULL)
+        return;
+    writer_stop(w);
     pthread_cond_destroy(&w->filled);
     pthread_mutex_destroy(&w->lock);
     free(w->threads);

@@ -73,5 +73,8 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err) M
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 
-/* Commits what is queued, then ends the threads. NULL is fine. */
+/* Commits what is queued, then ends the threads; later jobs are refused. NULL is fine. */
+void writer_stop(struct writer *w);
+
+/* Stops it if nobody has. NULL is fine. */
 void writer_free(struct writer *w);
