@@ -13,8 +13,6 @@
 #include "service/engine.h"
 #include "service/registry.h"
 
-enum { UNKNOWN_BODY_MAX = 65536 }; /* of a token that is not known yet */
-
 static size_t body_limit(const struct api *api, const struct route *route)
 {
     switch (route->limit) {
@@ -60,6 +58,57 @@ static bool check_rate(struct api_call *call)
     return call->rate.allowed;
 }
 
+/* The token is known: the rest of what is checked before the body. False when it has answered. */
+static bool want_body(struct api_call *call)
+{
+    if (!check_rate(call))
+        return false;
+    call->exchange->body_max = body_limit(call->api, call->route);
+    return true;
+}
+
+static int refresh(struct reader_job *job, struct db *db, struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+
+    return registry_refresh(engine_registry(call->api->engine), db, err);
+}
+
+/* The carrier's thread. */
+static void decide(struct http_exchange *x)
+{
+    struct api_call *call = x->app;
+
+    if (call->failure != NULL)
+        call_reply_failure(call, call->failure);
+    else if (!auth_look_up(call))
+        call_reply_unauthorized(call, true);
+    else if (want_body(call))
+        http_read_on(x);
+}
+
+static void refreshed(struct reader_job *job, const struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+
+    if (err != NULL) {
+        call->failure = ARENA_NEW(call->arena, struct error);
+        *call->failure = *err;
+    }
+    http_resume(call->exchange, decide);
+}
+
+/* Another process may just have made this key. No byte of the body is read before that is clear. */
+static void look_again(struct api_call *call)
+{
+    struct error err = { 0 };
+
+    call->exchange->waits = true;
+    call->read = (struct reader_job){ .run = refresh, .done = refreshed };
+    if (engine_read(call->api->engine, &call->read, &err) != 0)
+        call_reply_failure(call, &err);
+}
+
 static void on_head(void *ctx, struct http_exchange *x)
 {
     struct api *api = ctx;
@@ -79,11 +128,10 @@ static void on_head(void *ctx, struct http_exchange *x)
         call->values.values[i] = shape_decode_segment(call->values.values[i], x->arena);
     if (!auth_identify(call))
         return;
-    if (!call->unknown_token && !check_rate(call))
-        return;
-    x->body_max = body_limit(api, call->route);
-    if (call->unknown_token && x->body_max > UNKNOWN_BODY_MAX)
-        x->body_max = UNKNOWN_BODY_MAX;
+    if (call->unknown_token)
+        look_again(call);
+    else
+        (void)want_body(call);
 }
 
 static bool is_json(struct str content_type)
@@ -155,72 +203,24 @@ static void go_on(struct api_call *call)
         call->route->handler(call);
 }
 
-static int look_again(struct reader_job *job, struct db *db, struct error *err)
-{
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-
-    return registry_refresh(engine_registry(call->api->engine), db, err);
-}
-
-static void looked_again(struct reader_job *job, const struct error *err)
-{
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-
-    if (err != NULL)
-        call_reply_failure(call, err);
-    else if (!auth_look_up(call))
-        call_reply_unauthorized(call, true);
-    else if (check_rate(call))
-        call->end(call);
-}
-
-/* Goes on with `end` when the token is known; another process may just have made it. */
-static void once_known(struct api_call *call, call_end_fn *end)
-{
-    struct error err = { 0 };
-
-    if (!call->unknown_token) {
-        end(call);
-        return;
-    }
-    call->end = end;
-    call->read = (struct reader_job){ .run = look_again, .done = looked_again };
-    if (engine_read(call->api->engine, &call->read, &err) != 0)
-        call_reply_failure(call, &err);
-}
-
 static void on_request(void *ctx, struct http_exchange *x)
 {
-    once_known(call_of(ctx, x), go_on);
-}
-
-/* Without room, or when a token just made elsewhere came with more than strangers may send, the
- * same request may well be taken in a moment. */
-static void refuse_size(struct api_call *call)
-{
-    const struct http_exchange *x = call->exchange;
-    size_t limit = body_limit(call->api, call->route);
-    bool passing = x->no_room || x->body_max < limit;
-
-    if (passing && (!x->request.has_length || x->request.length <= limit))
-        call_reply_failure(call, &(struct error){ .code = ERR_BUSY });
-    else
-        call_reply_too_large(call, limit, "bytes");
+    go_on(call_of(ctx, x));
 }
 
 static void on_too_large(void *ctx, struct http_exchange *x)
 {
-    once_known(call_of(ctx, x), refuse_size);
+    struct api_call *call = call_of(ctx, x);
+
+    if (x->no_room)
+        call_reply_failure(call, &(struct error){ .code = ERR_BUSY });
+    else
+        call_reply_too_large(call, x->body_max, "bytes");
 }
 
 static void on_refused(void *ctx, struct http_exchange *x, int status, const char *detail)
 {
-    struct api_call *call = call_of(ctx, x);
-
-    if (call->unknown_token)
-        call_reply_unauthorized(call, true); /* the token comes before what is wrong with a body */
-    else
-        call_reply_error(call, status, "%s", detail);
+    call_reply_error(call_of(ctx, x), status, "%s", detail);
 }
 
 static void on_done(void *ctx, const struct http_exchange *x, int status, size_t bytes)

@@ -9,8 +9,8 @@
  *
  * Invariants:
  * 1. `call` is set in HEAD, BODY, BUSY and WRITE, and NULL otherwise. In BUSY
- *    the application owns it: a connection that ends lets go of it, and it is
- *    freed when it is answered. In WRITE libuv has it, until written().
+ *    (complete, or waiting before its body) the application owns it: a connection that ends lets go
+ * of it, and it is freed when it is answered. In WRITE libuv has it, until written().
  * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What comes in BUSY and
  *    WRITE is stashed and reading stops, so one read is the most we hold.
  * 3. The stash is empty whenever reading goes on.
@@ -153,7 +153,22 @@ static void head_complete(struct http_conn *c)
     if (c->state != CONN_HEAD) /* answered */
         return;
     c->body_began_us = c->loop->now_us;
+    c->cut_short = c->call->x.waits; /* if it is answered now, its body was not read */
+    http_loop_enter(c->loop, c, c->cut_short ? CONN_BUSY : CONN_BODY);
+}
+
+void http_conn_read_on(struct http_call *call)
+{
+    struct http_conn *c = call->conn;
+
+    if (c == NULL) { /* the client has gone meanwhile */
+        http_loop_free_call(call);
+        return;
+    }
+    c->body_began_us = c->loop->now_us;
+    c->cut_short = false;
     http_loop_enter(c->loop, c, CONN_BODY);
+    http_conn_resume(c);
 }
 
 static void request_complete(struct http_conn *c)

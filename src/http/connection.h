@@ -42,6 +42,9 @@ void http_conn_start(struct http_conn *c);
 /* Beyond the limits: answers 503 and closes. */
 void http_conn_start_over(struct http_conn *c);
 
+/* Goes on with the body of a request that has waited after its head. */
+void http_conn_read_on(struct http_call *call);
+
 /* Sends the reply that was handed in for `call`, or drops it when the client has gone; or goes on
  * with what was handed in instead. */
 void http_conn_posted(struct http_call *call);

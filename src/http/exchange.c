@@ -16,6 +16,12 @@ void http_resume(struct http_exchange *x, http_resume_fn *fn)
     x->carrier->resume(x, fn);
 }
 
+void http_read_on(struct http_exchange *x)
+{
+    x->waits = false;
+    x->carrier->read_on(x);
+}
+
 bool http_budget_take(struct http_exchange *x, size_t bytes)
 {
     size_t used;

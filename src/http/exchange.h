@@ -78,6 +78,7 @@ typedef void http_resume_fn(struct http_exchange *x);
 struct http_carrier {
     void (*reply)(struct http_exchange *x, const struct http_reply *reply);
     void (*resume)(struct http_exchange *x, http_resume_fn *fn);
+    void (*read_on)(struct http_exchange *x);
 };
 
 /* Bytes of all bodies that a carrier holds at once, received and inflated, until their replies
@@ -93,6 +94,7 @@ struct http_exchange {
     struct arena *arena;
     struct str request_id; /* sent as X-Request-Id */
     size_t body_max;       /* on_head may change it: the limit for this request's body, inflated */
+    bool waits;            /* on_head may set it: nothing more is read until http_read_on() */
     struct http_budget *budget; /* NULL: none */
     size_t budgeted;            /* its share of it */
     bool no_room;               /* on_too_large because of the budget, not of body_max */
@@ -108,6 +110,10 @@ void http_reply(struct http_exchange *x, const struct http_reply *reply);
  * have better to do than print replies. Any thread; not after http_reply(). */
 void http_resume(struct http_exchange *x, http_resume_fn *fn);
 
+/* The answer to x->waits: the body is wanted after all. On the carrier's thread (http_resume()),
+ * instead of a reply. */
+void http_read_on(struct http_exchange *x);
+
 /* A carrier counts the bytes of a body as they come, and gives them back when all is over. False
  * when others hold so much that there is no room; alone, any body that body_max allows has room. */
 bool http_budget_take(struct http_exchange *x, size_t bytes);
@@ -120,8 +126,8 @@ struct str http_header_get(const struct http_request *request, const char *name)
 /* The application behind the carriers. All slots run on the carrier's thread and must not block. */
 struct http_app {
     void *ctx;
-    /* Head parsed, body not yet read. May answer before it returns (then the body is not wanted)
-     * or set body_max, which is 1 MiB otherwise. */
+    /* Head parsed, body not yet read. May answer before it returns (then the body is not wanted),
+     * set body_max (1 MiB otherwise), or set x->waits. */
     void (*on_head)(void *ctx, struct http_exchange *x);
     /* Request complete. Must lead to one http_reply(), now or later. */
     void (*on_request)(void *ctx, struct http_exchange *x);

@@ -246,4 +246,13 @@ static void go_on(struct http_exchange *x, http_resume_fn *fn)
     http_loop_post(call);
 }
 
-const struct http_carrier http_conn_carrier = { .reply = carry, .resume = go_on };
+static void read_on(struct http_exchange *x)
+{
+    http_conn_read_on(CONTAINER_OF(x, struct http_call, x));
+}
+
+const struct http_carrier http_conn_carrier = {
+    .reply = carry,
+    .resume = go_on,
+    .read_on = read_on,
+};
