@@ -2,8 +2,8 @@
  *
  * The application answers 200 with "METHOD path?query [body]", but for paths
  * that begin with /held (kept until the test answers), /early (401 from
- * on_head), /large (a body of `large_len` bytes) and /limit (body_max is what
- * stands after it).
+ * on_head), /wait (kept after its head until the test reads on), /large (a body of `large_len`
+ * bytes) and /limit (body_max is what stands after it).
  */
 #pragma once
 #include <arpa/inet.h>
@@ -56,6 +56,15 @@ static inline void wire_echo(struct http_exchange *x)
     wire_answer(x, 200, text);
 }
 
+/* Keeps an exchange for the test. */
+static inline void wire_hold(struct wire *w, struct http_exchange *x)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->held[w->n_held++ % HELD_MAX] = x;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->mutex);
+}
+
 static inline void wire_on_head(void *ctx, struct http_exchange *x)
 {
     struct wire *w = ctx;
@@ -66,10 +75,14 @@ static inline void wire_on_head(void *ctx, struct http_exchange *x)
     w->operators += x->request.peer == PEER_OPERATOR;
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->mutex);
-    if (str_starts(x->request.path, STR_LIT("/early")))
+    if (str_starts(x->request.path, STR_LIT("/early"))) {
         wire_answer(x, 401, STR_LIT("no"));
-    else if (str_starts(x->request.path, STR_LIT("/limit")) &&
-             str_to_int(str_from(x->request.path.data + 6, x->request.path.len - 6), &limit))
+    } else if (str_starts(x->request.path, STR_LIT("/wait"))) {
+        x->waits = true;
+        wire_hold(w, x);
+    }
+    if (str_starts(x->request.path, STR_LIT("/limit")) &&
+        str_to_int(str_from(x->request.path.data + 6, x->request.path.len - 6), &limit))
         x->body_max = (size_t)limit;
 }
 
@@ -78,10 +91,7 @@ static inline void wire_on_request(void *ctx, struct http_exchange *x)
     struct wire *w = ctx;
 
     if (str_starts(x->request.path, STR_LIT("/held"))) {
-        pthread_mutex_lock(&w->mutex);
-        w->held[w->n_held++ % HELD_MAX] = x;
-        pthread_cond_broadcast(&w->changed);
-        pthread_mutex_unlock(&w->mutex);
+        wire_hold(w, x);
     } else if (str_starts(x->request.path, STR_LIT("/large"))) {
         char *body = mem_new(w->large_len);
 
@@ -98,7 +108,10 @@ static inline void wire_on_request(void *ctx, struct http_exchange *x)
 static inline void wire_on_too_large(void *ctx, struct http_exchange *x)
 {
     (void)ctx;
-    wire_answer(x, 413, STR_LIT("too large"));
+    if (x->no_room)
+        wire_answer(x, 503, STR_LIT("no room"));
+    else
+        wire_answer(x, 413, STR_LIT("too large"));
 }
 
 static inline void wire_on_refused(void *ctx, struct http_exchange *x, int status,
