@@ -8,6 +8,9 @@ ROUTES = [
     ("GET", "/api/v1/tenants/{slug}/keys", None),
     ("POST", "/api/v1/tenants/{slug}/keys", {}),
     ("DELETE", "/api/v1/tenants/{slug}/keys/key_none", None),
+    ("PATCH", "/api/v1/tenants/{slug}", {"max_agents": 5}),
+    ("PATCH", "/api/v1/tenants/{slug}/agents/collector", {"enabled": False}),
+    ("POST", "/api/v1/tenants/{slug}/runs/rebuild", None),
 ]
 
 
@@ -35,6 +38,30 @@ def test_tenants_and_keys_are_made_listed_and_revoked_over_the_socket(server):
     assert made["token"] not in listed.body.decode()
     assert operator.request("DELETE", f"{keys}/{made['key_id']}").status == 200
     assert agent.get("/api/v1/limits").status == 401
+
+
+def test_plans_agents_and_runs_are_changed_over_the_socket(server, tenant):
+    if server.database:
+        return  # the commands do the same: test_batch.py, test_cli.py
+    operator = server.operator()
+    here = f"/api/v1/tenants/{tenant.slug}"
+    changed = operator.request("PATCH", here, {"max_agents": 1, "name": "One"})
+    assert changed.status == 200
+    assert (changed.json()["max_agents"], changed.json()["name"]) == (1, "One")
+    assert tenant.client.get("/api/v1/limits").json()["max_agents"] == 1
+    assert operator.request("PATCH", here, {"max_agents": 0}).status == 422
+    assert operator.request("PATCH", here, {}).json()["max_agents"] == 1
+    assert tenant.client.post("/api/v1/telemetry", tenant.event(agent_name="bü/ro")).status == 202
+    off = operator.request("PATCH", f"{here}/agents/b%C3%BC%2Fro", {"enabled": False})
+    assert (off.status, off.json()) == (200, {"agent_name": "bü/ro", "enabled": False})
+    rejected = tenant.client.post("/api/v1/telemetry", tenant.event(agent_name="bü/ro"))
+    assert rejected.json()["status"] == "rejected"
+    assert operator.request("PATCH", f"{here}/agents/none", {"enabled": True}).status == 404
+    rebuilt = operator.post(f"{here}/runs/rebuild")
+    assert rebuilt.status == 200
+    assert (rebuilt.json()["runs"], rebuilt.json()["changed"]) == (1, 0)
+    assert operator.post(f"{here}/runs/rebuild?after=x").status == 422
+    operator.close()
 
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/api/v1/openapi.json"])
