@@ -67,7 +67,7 @@ CREATE TABLE runs (
     FOREIGN KEY (tenant_id, agent_id) REFERENCES agents
 );
 
-CREATE INDEX runs_start ON runs (tenant_id, start_at);
+CREATE INDEX runs_start ON runs (tenant_id, start_at, run_id);
 CREATE UNIQUE INDEX runs_id ON runs (tenant_id, run_id);
 
 CREATE TABLE events (

@@ -35,8 +35,8 @@ CREATE TABLE agents (
 
 CREATE UNIQUE INDEX agents_name ON agents (tenant_id, agent_name);
 
--- A run's state is derived from its events (src/store/run_state.h). run_id has no index: ids are
--- random, and go through the tables below.
+-- A run's state is derived from its events (src/store/run_state.h). run_id has no index of its own:
+-- ids are random, and go through the tables below.
 CREATE TABLE runs (
     run_no            INTEGER PRIMARY KEY,
     tenant_id         INTEGER NOT NULL REFERENCES tenants,
@@ -64,7 +64,7 @@ CREATE TABLE runs (
     agent_version     TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX runs_start ON runs (tenant_id, start_at);
+CREATE INDEX runs_start ON runs (tenant_id, start_at, run_id);
 
 CREATE TABLE events (
     event_no          INTEGER PRIMARY KEY,

@@ -12,7 +12,10 @@ route_fn post_telemetry_batch; /* telemetry.c */
 route_fn post_telemetry;       /* telemetry.c */
 route_fn post_business;        /* business.c */
 route_fn post_llm;             /* llm.c */
+route_fn post_register;        /* register.c */
+route_fn post_heartbeat;       /* heartbeat.c */
 route_fn post_runs_rebuild;    /* runs.c */
+route_fn get_runs;             /* runs.c */
 route_fn get_run_events;       /* runs.c */
 route_fn post_tenant;          /* tenants.c */
 route_fn patch_tenant;         /* tenants.c */

@@ -2,6 +2,7 @@
 #include "api/handlers.h"
 #include "api/route.h"
 #include "contract/admin.h"
+#include "contract/agent.h"
 #include "contract/answers.h"
 #include "contract/business.h"
 #include "contract/event.h"
@@ -22,6 +23,9 @@ const struct route routes[] = {
     { ROUTE(POST,   "/api/v1/telemetry/batch",                      ANY_KEY,  &telemetry_batch_shape, post_telemetry_batch, 202, &batch_verdict_shape, "Report many run events at once"), .limit = LIMIT_BATCH },
     { ROUTE(POST,   "/api/v1/telemetry/business",                   ANY_KEY,  &business_telemetry_shape, post_business,  202, &business_verdict_shape, "Report the business KPIs of one run"), .limit = LIMIT_BUSINESS },
     { ROUTE(POST,   "/api/v1/telemetry/llm",                        ANY_KEY,  &llm_usage_shape,          post_llm,       202, &llm_verdict_shape,      "Report the tokens that one run used of a model") },
+    { ROUTE(POST,   "/api/v1/agents/register",                      ANY_KEY,  &agent_register_shape,     post_register,  200, &agent_registered_shape, "Say who the agent is and what it reports") },
+    { ROUTE(POST,   "/api/v1/heartbeat",                            ANY_KEY,  NULL,                      post_heartbeat, 200, &heartbeat_answer_shape, "Say that a process is alive"), .query = &heartbeat_query_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/dashboard/runs",        READ,     NULL,                      get_runs,       200, &run_list_shape,         "Runs, newest start first"), .params = &tenant_path_shape, .query = &runs_query_shape },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/runs/{run_id}/events",  READ,     NULL,                      get_run_events, 200, &run_narrative_shape,    "Full event narrative of one run"), .params = &run_path_shape },
     { ROUTE(GET,    "/api/v1/tenants",                              OPERATOR, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },
     { ROUTE(POST,   "/api/v1/tenants",                              OPERATOR, &tenant_create_shape,      post_tenant,    201, &tenant_shape,           "Make a tenant") },

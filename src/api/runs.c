@@ -25,6 +25,17 @@ void get_run_events(struct api_call *call)
     call_read(call, read_narrative);
 }
 
+static int read_list(struct api_call *call, struct db *db, struct error *err)
+{
+    return run_list_read(db, call->tenant, call->query, call->arena, call->answer, err);
+}
+
+void get_runs(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct run_list);
+    call_read(call, read_list);
+}
+
 enum { REBUILD_STEP = 500 }; /* runs in one transaction: others wait meanwhile */
 
 static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)

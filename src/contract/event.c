@@ -122,7 +122,7 @@ static const struct field run_listed_fields[] = {
 #define OWNER struct run_list
 static const struct field run_list_fields[] = {
     { LIST(runs, run_listed_shape), .flags = F_REQUIRED, .doc = "Newest start first." },
-    { STR(next), .flags = F_REQUIRED | F_NULL, .doc = "The cursor of the next page." },
+    { STR(next), .flags = F_REQUIRED | F_NULL, .doc = "The cursor of the next page, which a short page may have too; null: there are no more." },
 };
 #undef OWNER
 

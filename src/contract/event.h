@@ -93,7 +93,7 @@ extern const struct shape batch_verdict_shape; /* "BatchVerdict" */
 /* A page of runs. */
 struct run_listed {
     struct run_summary run;
-    struct list steps; /* of struct stored_event; left out when empty */
+    struct list steps; /* of struct stored_event; left out when items is NULL */
 };
 
 struct run_list {

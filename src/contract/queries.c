@@ -1,10 +1,10 @@
 /* queries.c - the tables of query and path parameters. */
 #include "contract/queries.h"
 
+#include "base/clock.h"
 #include "contract/event.h"
 #include "contract/rule.h"
 #include "contract/table.h"
-#include "contract/timerange.h"
 
 static const char *const export_formats[] = { "ndjson", "csv", NULL };
 
@@ -33,10 +33,20 @@ static void check_range(struct problems *problems, struct arena *arena, struct s
 
 static void check_runs(void *value, struct arena *arena, struct problems *problems)
 {
-    const struct runs_query *q = value;
+    struct runs_query *q = value;
+    size_t before = problems_count(problems);
+    const char *sentence = NULL;
 
     check_moment(problems, arena, "since", q->since);
     check_moment(problems, arena, "until", q->until);
+    if (problems_count(problems) == before)
+        sentence = timerange_between(q->since, q->until, clock_wall_us(), &q->range);
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "since", q->since, sentence);
+    q->after = RUN_CURSOR_TOP;
+    if (!str_is_null(q->cursor) && !run_cursor_parse(q->cursor, &q->after))
+        rule_refuse_text(problems, arena, "cursor", q->cursor,
+                         "Should be the next of a page of runs, as it was given");
 }
 
 static void check_summary(void *value, struct arena *arena, struct problems *problems)

@@ -2,12 +2,16 @@
  *
  * Ranges, buckets and groups stay text here: their meaning depends on "now"
  * and is given by timerange.h. Their grammar is checked with the shape, so
- * that a handler's own parse fails only on what depends on "now".
+ * that a handler's own parse fails only on what depends on "now". The runs'
+ * since and until are resolved with the shape, so that a reversed range is
+ * refused with everything else.
  *
  * Layer: contract. May use: base. Thread-safe: tables are const.
  */
 #pragma once
+#include "contract/run_cursor.h"
 #include "contract/shape.h"
+#include "contract/timerange.h"
 
 struct agent_query {
     struct str agent_name;
@@ -19,11 +23,14 @@ struct heartbeat_query {
 
 struct runs_query {
     bool include_steps;
-    struct str since, until; /* null; timerange_between() */
+    struct str since, until; /* null */
     int64_t limit;
     struct str cursor, agent_name; /* null */
     int status;                    /* enum run_status; -1: any */
     struct str workflow_run_id;    /* null */
+
+    struct time_range range; /* what since and until meant when the query was read */
+    struct run_cursor after; /* what the cursor means; RUN_CURSOR_TOP without one */
 };
 
 struct summary_query {

@@ -68,7 +68,7 @@ struct named_value {
 enum field_flags {
     F_REQUIRED = 1, /* must be present in a request; always present in an answer */
     F_NULL = 2,     /* may be null */
-    F_OMIT = 4,     /* in an answer: left out when null (or an empty list), instead of null */
+    F_OMIT = 4,     /* in an answer: left out when null (a list: without items), instead of null */
 };
 
 struct field {

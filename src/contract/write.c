@@ -51,7 +51,7 @@ static bool is_left_out(const struct field *field, const void *from)
     if ((field->flags & F_OMIT) == 0)
         return false;
     if (is_list(field->type))
-        return ((const struct list *)from)->n == 0;
+        return ((const struct list *)from)->items == NULL;
     return is_null(field, from);
 }
 

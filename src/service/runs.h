@@ -9,7 +9,9 @@
 
 struct db;
 struct event_log;
+struct run_list;
 struct run_narrative;
+struct runs_query;
 struct tenant_entry;
 
 /* Which run of which tenant. */
@@ -22,3 +24,9 @@ struct run_key {
  * ERR_NOT_FOUND when the tenant has no such run. */
 int run_read(struct event_log *log, struct db *db, const struct run_key *key, struct arena *arena,
              struct run_narrative *ret, struct error *err) MUST_CHECK;
+
+/* A page of the tenant's runs, newest start first; in the arena. What one page costs is bounded: it
+ * looks at 10,000 runs when they are filtered, and ends with the run whose steps take it beyond 16
+ * MiB. So it may be shorter than asked for, and only a null `next` means that there are no more. */
+int run_list_read(struct db *db, const struct tenant_entry *tenant, const struct runs_query *query,
+                  struct arena *arena, struct run_list *ret, struct error *err) MUST_CHECK;

@@ -2,6 +2,7 @@
 #include "store/agents.h"
 
 #include "db/db.h"
+#include "store/names.h"
 #include "store/rows.h"
 
 /* clang-format off */
@@ -20,9 +21,9 @@ static const struct db_query count_agents = {
     .n_args = 1,
 };
 static const struct db_query insert_agent = {
-    .sql = "INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at)"
-           " VALUES ($1, $2, 1, $3) RETURNING agent_id",
-    .n_args = 3,
+    .sql = "INSERT INTO agents (tenant_id, agent_name, full_name, enabled, first_seen_at)"
+           " VALUES ($1, $2, $3, 1, $4) RETURNING agent_id",
+    .n_args = 4,
 };
 static const struct db_query enable_agent = {
     .sql = "UPDATE agents SET enabled = $3 WHERE tenant_id = $1 AND agent_name = $2",
@@ -39,24 +40,39 @@ static bool read_agent(void *ctx, const struct db_row *row)
     return false;
 }
 
-int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, struct agent_row *ret,
-                     struct error *err)
+static int find(struct db *db, int64_t tenant_id, const struct name_key *name,
+                struct agent_row *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(agent_name) };
+    const struct db_value args[] = { db_int(tenant_id), db_text(name->key) };
 
     *ret = (struct agent_row){ 0 };
     return db_exec(db, &select_agent, args, read_agent, ret, err);
 }
 
-int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
-                    struct agent_row *ret, struct error *err)
+int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, struct agent_row *ret,
+                     struct error *err)
+{
+    struct name_key name;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    name = store_name_key(agent_name, &arena);
+    r = find(db, tenant_id, &name, ret, err);
+    arena_done(&arena);
+    return r;
+}
+
+static int add(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
+               struct agent_row *ret, struct error *err)
 {
     const struct db_value tenant_arg[] = { db_int(tenant_id) };
-    const struct db_value args[] = { db_int(tenant_id), db_text(agent_name), db_int(now_us) };
+    const struct db_value args[] = { db_int(tenant_id), db_text(name->key), db_text(name->full),
+                                     db_int(now_us) };
     int64_t cap = 0, n = 0;
 
     if (db_exec(db, &lock_tenant, tenant_arg, rows_read_int, &cap, err) != 0 ||
-        store_agent_find(db, tenant_id, agent_name, ret, err) != 0)
+        find(db, tenant_id, name, ret, err) != 0)
         return -1;
     if (ret->agent_id != 0)
         return 0;
@@ -68,12 +84,34 @@ int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int
     return db_exec(db, &insert_agent, args, rows_read_int, &ret->agent_id, err);
 }
 
+int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
+                    struct agent_row *ret, struct error *err)
+{
+    struct name_key name;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    name = store_name_key(agent_name, &arena);
+    r = add(db, tenant_id, &name, now_us, ret, err);
+    arena_done(&arena);
+    return r;
+}
+
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
                        struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(agent_name), db_int(enabled) };
+    struct arena arena;
+    int r;
 
-    if (db_exec(db, &enable_agent, args, NULL, NULL, err) != 0)
+    arena_init(&arena);
+    r = db_exec(db, &enable_agent,
+                (const struct db_value[]){ db_int(tenant_id),
+                                           db_text(store_name_key(agent_name, &arena).key),
+                                           db_int(enabled) },
+                NULL, NULL, err);
+    arena_done(&arena);
+    if (r != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));

@@ -1,4 +1,4 @@
-/* agents.h - agents as rows.
+/* agents.h - agents as rows. Their names may be of any length (store/names.h).
  *
  * Layer: store. May use: base, contract, db.
  */

@@ -276,8 +276,15 @@ TEST(a_batchs_results_are_written_in_order)
                   "\"event_id\":\"e\",\"reason\":\"agent_cap_reached\"}]}");
 }
 
-TEST(a_listed_run_has_steps_only_when_there_are_some)
+TEST(a_listed_run_has_steps_only_when_they_were_asked_for)
 {
+#define LISTED_RUN                                                                                 \
+    "{\"runs\":[{\"run_id\":\"" RUN "\",\"agent_name\":\"a\",\"agent_version\":\"\","              \
+    "\"workflow_run_id\":null,\"status\":\"in_progress\",\"started_at\":"                          \
+    "\"1970-01-01T00:00:00Z\",\"ended_at\":null,\"duration_ms\":null,"                             \
+    "\"records_processed\":null,\"error_type\":null,\"error_message\":null,"                       \
+    "\"message\":\"\",\"event_count\":1,\"last_event_at\":\"1970-01-01T00:00:00Z\""
+    struct stored_event none;
     struct run_listed run = { .run = { .run_id = STR_INIT(RUN),
                                        .agent_name = STR_INIT("a"),
                                        .agent_version = STR_INIT(""),
@@ -287,13 +294,9 @@ TEST(a_listed_run_has_steps_only_when_there_are_some)
                                        .event_count = 1 } };
     struct run_list list = { .runs = { &run, 1 } };
 
-    check_written(&run_list_shape, &list,
-                  "{\"runs\":[{\"run_id\":\"" RUN "\",\"agent_name\":\"a\",\"agent_version\":\"\","
-                  "\"workflow_run_id\":null,\"status\":\"in_progress\",\"started_at\":"
-                  "\"1970-01-01T00:00:00Z\",\"ended_at\":null,\"duration_ms\":null,"
-                  "\"records_processed\":null,\"error_type\":null,\"error_message\":null,"
-                  "\"message\":\"\",\"event_count\":1,\"last_event_at\":\"1970-01-01T00:00:00Z\"}],"
-                  "\"next\":null}");
+    check_written(&run_list_shape, &list, LISTED_RUN "}],\"next\":null}");
+    run.steps.items = &none; /* asked for, and there are none */
+    check_written(&run_list_shape, &list, LISTED_RUN ",\"steps\":[]}],\"next\":null}");
 }
 
 TEST(an_error_has_a_limit_only_when_one_was_exceeded)

@@ -1,0 +1,29 @@
+/* registrations.h - what agents declare about themselves, as rows.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "store/place.h"
+
+struct agent_register;
+struct db;
+
+/* A registration in the form in which it is stored. */
+struct registration_rows {
+    const struct agent_register *body;
+    struct str kpis;                           /* JSON array of rows */
+    struct str inputs, outputs, config_schema; /* JSON; STR_NULL: none */
+};
+
+/* All of the work that needs no database, so that it can be done before the writer's turn comes.
+ * Borrows the body; the rest is in the arena. */
+void store_registration_prepare(const struct agent_register *body, struct arena *arena,
+                                struct registration_rows *ret);
+
+/* Replaces, whole, what the agent declared before. In PostgreSQL it holds the agent until the
+ * transaction ends, so that of two registrations at the same time one comes after the other. */
+int store_registration_put(struct db *db, const struct report_place *place,
+                           const struct registration_rows *rows, struct error *err) MUST_CHECK;

@@ -1,0 +1,82 @@
+"""POST /api/v1/heartbeat: a process says that it is alive."""
+
+from datetime import datetime, timedelta, timezone
+from urllib.parse import quote
+
+import pytest
+from stored import of_tenant, stored
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def beat(client, name):
+    return client.post(f"/api/v1/heartbeat?client_id={quote(name, safe='')}")
+
+
+def noted(tenant):
+    """When each process was last heard of."""
+    rows = stored(
+        tenant.server, f"SELECT client_id, last_at FROM heartbeats WHERE {of_tenant(tenant)}"
+    )
+    return {row["client_id"]: row["last_at"] for row in rows}
+
+
+def agents(tenant):
+    rows = stored(
+        tenant.server, f"SELECT agent_name, heartbeat_at FROM agents WHERE {of_tenant(tenant)}"
+    )
+    return {row["agent_name"]: row["heartbeat_at"] for row in rows}
+
+
+def microseconds(text):
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize("name", ["worker-1", "", "ü/é?&", "€" * 256, "another-tenants-slug"])
+def test_a_process_is_noted_as_alive_under_the_keys_tenant(tenant, name):
+    answer = beat(tenant.client, name)
+    assert answer.status == 200, answer.body
+    said = answer.json()
+    assert list(said) == ["status", "client_id", "received_at"]
+    assert (said["status"], said["client_id"]) == ("ok", name)
+    assert noted(tenant) == {name: microseconds(said["received_at"])}
+    later = beat(tenant.client, name).json()["received_at"]
+    assert noted(tenant) == {name: microseconds(later)}
+    assert agents(tenant) == {}
+
+
+def test_a_name_that_is_too_long_or_absent_is_refused(tenant):
+    answer = beat(tenant.client, "x" * 257)
+    assert answer.status == 422
+    (item,) = answer.json()["detail"]
+    assert (item["type"], item["loc"]) == ("string_too_long", ["query", "client_id"])
+    answer = tenant.client.post("/api/v1/heartbeat")
+    assert (answer.status, answer.json()["detail"][0]["type"]) == (422, "missing")
+    assert noted(tenant) == {}
+
+
+def test_an_agents_own_key_is_a_sign_of_life_of_that_agent(tenant):
+    for name in ("own", "other"):
+        tenant.client.post("/api/v1/telemetry", tenant.event(agent_name=name))
+    assert beat(tenant.client, "own").status == 200
+    assert agents(tenant) == {"own": None, "other": None}  # a workspace key speaks for nobody
+    client = tenant.agent_client("own")
+    said = beat(client, "a process").json()
+    client.close()
+    assert agents(tenant) == {"own": microseconds(said["received_at"]), "other": None}
+
+
+def test_a_heartbeat_makes_no_agent_known(tenant):
+    client = tenant.agent_client("never-seen")
+    assert beat(client, "p").status == 200
+    client.close()
+    assert agents(tenant) == {}
+    assert list(noted(tenant)) == ["p"]
+
+
+def test_it_takes_a_token(tenant):
+    client = tenant.server.client()
+    assert beat(client, "p").status == 401
+    client.close()
+    assert noted(tenant) == {}

@@ -1,0 +1,341 @@
+"""The list of runs: order, filters, pages, steps; the same bytes from every store."""
+
+import itertools
+import string
+import threading
+import urllib.parse
+import uuid
+import zlib
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+BATCH = "/api/v1/telemetry/batch"
+RUNS = "dashboard/runs"
+T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+MOMENT = (
+    "Should be a date-time, or a span back from now of at most 100 years such as 90m, 24h, 7d or 4w"
+)
+CURSOR = "Should be the next of a page of runs, as it was given"
+INTEGER = "Input should be a valid integer, unable to parse string as an integer"
+BOOLEAN = "Input should be a valid boolean, unable to interpret input"
+STATUSES = "'in_progress', 'completed' or 'failed'"
+
+
+def at(seconds):
+    return (T0 + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+
+
+def run_id(number):
+    return f"3f2b8c1e-9a4d-4e6f-8b7a-{number:012}"
+
+
+def base62(value, digits):
+    alphabet = string.digits + string.ascii_uppercase + string.ascii_lowercase
+    return "".join(alphabet[value // 62**i % 62] for i in reversed(range(digits)))
+
+
+def send(tenant, *events, client=None):
+    answer = (client or tenant.client).post(BATCH, {"events": [tenant.event(**e) for e in events]})
+    assert (answer.status, answer.json()["accepted"]) == (202, len(events)), answer.body
+
+
+def ask(tenant, client=None, **query):
+    path = tenant.path(RUNS) + "?" * bool(query) + urllib.parse.urlencode(query)
+    return (client or tenant.client).get(path)
+
+
+def page(tenant, **query):
+    answer = ask(tenant, **query)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def numbers(runs):
+    return [int(run["run_id"][-12:]) for run in runs]
+
+
+def listed(tenant, **query):
+    """The numbers of all runs of a list that fits on one page."""
+    got = page(tenant, **query)
+    assert got["next"] is None
+    return numbers(got["runs"])
+
+
+def pages(tenant, **query):
+    """All pages, by their cursors."""
+    got = page(tenant, **query)
+    yield got["runs"]
+    while got["next"] is not None:
+        got = page(tenant, cursor=got["next"], **query)
+        yield got["runs"]
+
+
+def test_a_tenant_without_runs_has_an_empty_page(tenant):
+    answer = ask(tenant)
+    assert (answer.status, answer.body) == (200, b'{"runs":[],"next":null}')
+    assert ask(tenant, agent_name="nobody").body == answer.body
+    assert ask(tenant, include_steps="true").body == answer.body
+    head = tenant.client.request("HEAD", tenant.path(RUNS))
+    assert (head.status, head.body) == (200, b"")
+
+
+def test_every_store_gives_the_same_bytes(tenant):
+    send(
+        tenant,
+        {"run_id": run_id(1), "timestamp": at(0), "agent_version": "1.2β", "workflow_run_id": "w"},
+        {"run_id": run_id(2), "timestamp": at(1), "agent_name": "other"},
+        {"run_id": run_id(2), "timestamp": at(2), "event": "in_progress", "message": "half\n"},
+        {"run_id": run_id(3), "timestamp": at(1), "event": "failed", "error_type": "E",
+         "error_message": '"why"', "records_processed": 0, "duration_ms": 5},
+        {"run_id": run_id(1), "timestamp": at(9.5), "event": "completed", "message": "done"},
+    )  # fmt: skip
+    first, second, third = (
+        f'{{"run_id":"{run_id(1)}","agent_name":"collector","agent_version":"1.2β",'
+        '"workflow_run_id":"w","status":"completed","started_at":"2025-01-02T03:04:05Z",'
+        '"ended_at":"2025-01-02T03:04:14.500000Z","duration_ms":9500,"records_processed":null,'
+        '"error_type":null,"error_message":null,"message":"done","event_count":2,'
+        '"last_event_at":"2025-01-02T03:04:14.500000Z"}',
+        f'{{"run_id":"{run_id(2)}","agent_name":"other","agent_version":"","workflow_run_id":null,'
+        '"status":"in_progress","started_at":"2025-01-02T03:04:06Z","ended_at":null,'
+        '"duration_ms":null,"records_processed":null,"error_type":null,"error_message":null,'
+        '"message":"half\\n","event_count":2,"last_event_at":"2025-01-02T03:04:07Z"}',
+        f'{{"run_id":"{run_id(3)}","agent_name":"collector","agent_version":"",'
+        '"workflow_run_id":null,"status":"failed","started_at":"2025-01-02T03:04:06Z",'
+        '"ended_at":"2025-01-02T03:04:06Z","duration_ms":5,"records_processed":0,'
+        '"error_type":"E","error_message":"\\"why\\"","message":"","event_count":1,'
+        '"last_event_at":"2025-01-02T03:04:06Z"}',
+    )
+    assert ask(tenant).body.decode() == f'{{"runs":[{third},{second},{first}],"next":null}}'
+    text = base62(int(T0.timestamp() + 1) * 1_000_000, 11) + run_id(2)
+    cursor = text + base62(zlib.crc32(text.encode()), 6)
+    got = ask(tenant, limit=2)
+    assert got.body.decode() == f'{{"runs":[{third},{second}],"next":"{cursor}"}}'
+    assert ask(tenant, cursor=cursor).body.decode() == f'{{"runs":[{first}],"next":null}}'
+
+
+def test_filters_hold_alone_and_together(tenant):
+    send(
+        tenant,
+        {"run_id": run_id(1), "timestamp": at(10)},
+        {"run_id": run_id(2), "timestamp": at(20), "event": "completed", "workflow_run_id": "w 1&"},
+        {"run_id": run_id(3), "timestamp": at(30), "event": "failed", "workflow_run_id": ""},
+        {"run_id": run_id(4), "timestamp": at(40), "event": "completed", "agent_name": "ü+ %",
+         "workflow_run_id": "w 1&"},
+        {"run_id": run_id(5), "timestamp": at(50), "event": "in_progress", "agent_name": "ü+ %"},
+    )  # fmt: skip
+    rows = [
+        ({}, [5, 4, 3, 2, 1]),
+        ({"agent_name": "collector"}, [3, 2, 1]),
+        ({"agent_name": "ü+ %"}, [5, 4]),
+        ({"agent_name": "Collector"}, []),
+        ({"agent_name": ""}, []),
+        ({"status": "in_progress"}, [5, 1]),
+        ({"status": "completed"}, [4, 2]),
+        ({"status": "failed"}, [3]),
+        ({"workflow_run_id": "w 1&"}, [4, 2]),
+        ({"workflow_run_id": "w"}, []),
+        ({"workflow_run_id": ""}, [3]),
+        ({"since": at(20)}, [5, 4, 3, 2]),
+        ({"since": at(20.000001)}, [5, 4, 3]),
+        ({"until": at(40)}, [3, 2, 1]),
+        ({"until": at(40.000001)}, [4, 3, 2, 1]),
+        ({"since": at(20), "until": at(40)}, [3, 2]),
+        ({"since": at(20), "until": at(20)}, []),
+        ({"since": "2025-01-02T04:04:25+01:00", "until": "2025-01-02 03:04:35"}, [2]),
+        ({"since": "24h"}, []),
+        ({"until": "24h"}, [5, 4, 3, 2, 1]),
+        ({"agent_name": "collector", "status": "completed", "workflow_run_id": "w 1&"}, [2]),
+        ({"agent_name": "ü+ %", "status": "failed"}, []),
+        ({"status": "completed", "since": at(21)}, [4]),
+        ({"limit": 1000, "include_steps": "false"}, [5, 4, 3, 2, 1]),
+    ]
+    for query, expected in rows:
+        assert listed(tenant, **query) == expected, query
+
+
+def test_a_span_goes_back_from_now(tenant):
+    now = datetime.now(timezone.utc)
+    for number, hours in enumerate((1, 30, 24 * 8), 1):
+        moment = (now - timedelta(hours=hours)).isoformat()
+        send(tenant, {"run_id": run_id(number), "timestamp": moment})
+    assert listed(tenant, since="90m") == [1]
+    assert listed(tenant, since="2d") == [1, 2]
+    assert listed(tenant, since="4w", until="24h") == [2, 3]
+    assert listed(tenant, since="1w", until=now.isoformat()) == [1, 2]
+
+
+def test_a_run_is_listed_by_its_start_once_that_is_known(tenant):
+    send(tenant, {"run_id": run_id(1), "timestamp": at(10)})
+    send(tenant, {"run_id": run_id(2), "timestamp": at(20), "event": "in_progress"})
+    assert listed(tenant) == [2, 1]
+    send(tenant, {"run_id": run_id(2), "timestamp": at(5)})
+    assert listed(tenant) == [1, 2]
+    assert listed(tenant, since=at(6)) == [1]
+
+
+@pytest.mark.parametrize("limit", [1, 7, 50, None])
+def test_the_pages_of_a_list_make_up_the_list(tenant, limit):
+    events = [{"run_id": run_id(n), "timestamp": at(n // 5)} for n in range(60)]
+    for i in range(0, 60, 20):
+        send(tenant, *reversed(events[i : i + 20]))
+    query = {"limit": limit} if limit else {}
+    got = [numbers(runs) for runs in pages(tenant, **query)]
+    assert list(itertools.chain(*got)) == list(range(59, -1, -1))
+    assert {len(runs) for runs in got[:-1]} <= {limit or 50}
+    assert 0 < len(got[-1]) <= (limit or 50)
+    narrow = {"since": at(2), "until": at(9), "agent_name": "collector", **query}
+    got = [n for runs in pages(tenant, **narrow) for n in numbers(runs)]
+    assert got == list(range(44, 9, -1))
+
+
+def test_pages_have_no_gap_and_no_repeat_while_runs_arrive(tenant):
+    """Whatever arrives meanwhile: each run that was there is on exactly one page."""
+    for i in range(0, 400, 100):
+        send(tenant, *({"run_id": run_id(n), "timestamp": at(n // 4)} for n in range(i, i + 100)))
+    done = threading.Event()
+
+    def report(first):
+        client = tenant.server.client(tenant.token)
+        for n in itertools.count(first, 2):
+            if done.is_set():
+                break
+            # before, between and after the others, and among those of one start
+            send(tenant, {"run_id": str(uuid.uuid4()), "timestamp": at(n * 37 % 110)},
+                 {"run_id": run_id(n % 400), "timestamp": at(200), "event": "completed"},
+                 client=client)  # fmt: skip
+        client.close()
+
+    threads = [threading.Thread(target=report, args=(n,)) for n in (0, 1)]
+    for thread in threads:
+        thread.start()
+    try:
+        for limit in (3, 10, 64):
+            seen = [run["run_id"] for runs in pages(tenant, limit=limit) for run in runs]
+            assert len(seen) == len(set(seen))
+            old = [n for n in seen if n.startswith("3f2b8c1e-9a4d-4e6f-8b7a-")]
+            assert numbers({"run_id": n} for n in old) == list(range(399, -1, -1))
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_steps_are_there_exactly_when_they_are_asked_for(tenant):
+    send(
+        tenant,
+        {"run_id": run_id(1), "timestamp": at(1), "seq": 0},
+        {"run_id": run_id(1), "timestamp": at(4), "seq": 3, "event": "in_progress"},
+        {"run_id": run_id(1), "timestamp": at(3), "seq": 2, "event": "in_progress",
+         "metrics": {"x": 1.5}, "metadata": {"a": "b"}, "links": ["l"], "output": {}},
+        {"run_id": run_id(1), "timestamp": at(5), "seq": 4, "event": "completed"},
+        {"run_id": run_id(2), "timestamp": at(2), "event": "failed"},
+    )  # fmt: skip
+    plain = page(tenant)
+    assert all("steps" not in run for run in plain["runs"])
+    assert page(tenant, include_steps="0") == plain
+    without, with_steps = page(tenant, include_steps="true")["runs"]
+    assert without.pop("steps") == []
+    narrative = tenant.client.get(tenant.path(f"runs/{run_id(1)}/events")).json()
+    assert [step["seq"] for step in with_steps["steps"]] == [2, 3]
+    assert with_steps.pop("steps") == narrative["events"][1:3]
+    assert [without, with_steps] == plain["runs"]
+    assert with_steps == narrative["run"]
+    (run,) = page(tenant, include_steps="true", agent_name="collector", limit=1)["runs"]
+    assert run["steps"] == []
+
+
+def problem(kind, name, msg, value, **ctx):
+    item = {"type": kind, "loc": ["query", name], "msg": msg, "input": value}
+    return item | ({"ctx": ctx} if ctx else {})
+
+
+def rule(name, sentence, value):
+    return problem("value_error", name, f"Value error, {sentence}", value, error=sentence)
+
+
+REVERSED = "since should not be after until"
+BAD = [
+    ("limit=0", problem("greater_than_equal", "limit",
+                        "Input should be greater than or equal to 1", "0", ge=1)),
+    ("limit=-1", problem("greater_than_equal", "limit",
+                         "Input should be greater than or equal to 1", "-1", ge=1)),
+    ("limit=1001", problem("less_than_equal", "limit",
+                           "Input should be less than or equal to 1000", "1001", le=1000)),
+    ("limit=abc", problem("int_parsing", "limit", INTEGER, "abc")),
+    ("limit=", problem("int_parsing", "limit", INTEGER, "")),
+    ("include_steps=maybe", problem("bool_parsing", "include_steps", BOOLEAN, "maybe")),
+    ("status=started", problem("literal_error", "status", f"Input should be {STATUSES}", "started",
+                               expected=STATUSES)),
+    ("since=yesterday", rule("since", MOMENT, "yesterday")),
+    ("since=", rule("since", MOMENT, "")),
+    ("since=2025-01-02", rule("since", MOMENT, "2025-01-02")),
+    ("until=5", rule("until", MOMENT, "5")),
+    ("until=-5h", rule("until", MOMENT, "-5h")),
+    ("since=24h&until=7d", rule("since", REVERSED, "24h")),
+    ("since=2025-01-02T03:04:06Z&until=2025-01-02T03:04:05Z",
+     rule("since", REVERSED, "2025-01-02T03:04:06Z")),
+    ("since=1h&until=2025-01-02T03:04:05Z", rule("since", REVERSED, "1h")),
+    ("since=2100-01-01T00:00:00Z&until=0m", rule("since", REVERSED, "2100-01-01T00:00:00Z")),
+    ("cursor=", rule("cursor", CURSOR, "")),
+    ("cursor=abc", rule("cursor", CURSOR, "abc")),
+    ("cursor=" + "0" * 53, rule("cursor", CURSOR, "0" * 53)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query, expected", BAD)
+def test_a_bad_query_is_told_what_is_wrong_with_it(tenant, query, expected):
+    answer = tenant.client.get(tenant.path(f"{RUNS}?{query}"))
+    assert (answer.status, answer.json()) == (422, {"detail": [expected]})
+
+
+def test_all_that_is_wrong_with_a_query_is_told_at_once(tenant):
+    answer = tenant.client.get(tenant.path(f"{RUNS}?limit=x&include_steps=x&agent_name=%00"))
+    assert [item["loc"][1] for item in answer.json()["detail"]] == [
+        "include_steps", "limit", "agent_name",
+    ]  # fmt: skip
+    answer = tenant.client.get(tenant.path(f"{RUNS}?since=x&until=x&cursor=x"))
+    assert [item["loc"][1] for item in answer.json()["detail"]] == ["since", "until", "cursor"]
+
+
+def test_a_cursor_with_any_character_changed_is_refused(tenant):
+    send(tenant, *({"run_id": run_id(n)} for n in (1, 2)))
+    cursor = page(tenant, limit=1)["next"]
+    assert numbers(page(tenant, limit=1, cursor=cursor)["runs"]) == [1]
+    for i, c in enumerate(cursor):
+        changed = cursor[:i] + ("1" if c == "0" else "0") + cursor[i + 1 :]
+        answer = ask(tenant, cursor=changed)
+        assert (answer.status, answer.json()["detail"][0]["loc"]) == (422, ["query", "cursor"])
+
+
+def test_only_a_workspace_key_of_the_tenant_reads_its_runs(tenant):
+    send(tenant, {"run_id": run_id(1)})
+    other = tenant.server.add_tenant()
+    bound = tenant.agent_client("collector")
+    nobody = tenant.server.client()
+    rows = [
+        (tenant.client, 200, None),
+        (nobody, 401, "Not authenticated"),
+        (bound, 403, "A per-agent key cannot read; use a workspace key"),
+        (other.client, 403, "This key does not give access to that tenant"),
+    ]
+    for client, status, detail in rows:
+        answer = ask(tenant, client)
+        assert (answer.status, answer.json().get("detail")) == (status, detail)
+    assert listed(other) == []
+    unknown = other.client.get(f"/api/v1/tenants/nowhere/{RUNS}")
+    assert (unknown.status, unknown.body) == (403, ask(tenant, other.client).body)
+    for client in (other.client, bound, nobody):
+        client.close()
+
+
+def test_runs_that_a_filter_leaves_out_are_passed_over_page_by_page(tenant):
+    """Beyond 10,000 runs looked at, a page ends, and the next goes on where it ended."""
+    send(tenant, {"run_id": run_id(0), "timestamp": at(0), "event": "failed"})
+    for i in range(1, 10_001, 1000):
+        send(tenant, *({"run_id": run_id(n), "timestamp": at(1)} for n in range(i, i + 1000)))
+    first = page(tenant, status="failed")
+    assert first["runs"] == [] and first["next"] is not None
+    last = page(tenant, status="failed", cursor=first["next"])
+    assert (numbers(last["runs"]), last["next"]) == ([0], None)
+    assert listed(tenant, status="failed", until=at(1)) == [0]
