@@ -58,6 +58,9 @@ struct api_call {
 /* The route's status and its answer. */
 void call_reply_answer(struct api_call *call, const void *answer);
 
+/* The same with its ETag, or 304 when the client has it already. */
+void call_reply_tagged(struct api_call *call, const void *answer);
+
 /* JSON text as it is. */
 void call_reply_json(struct api_call *call, int status, struct str text);
 

@@ -14,6 +14,12 @@ route_fn post_business;        /* business.c */
 route_fn post_llm;             /* llm.c */
 route_fn post_register;        /* register.c */
 route_fn post_heartbeat;       /* heartbeat.c */
+route_fn get_agent_model;      /* guidance.c */
+route_fn get_agent_policy;     /* guidance.c */
+route_fn get_model;            /* guidance.c */
+route_fn change_model;         /* guidance.c */
+route_fn get_policy;           /* guidance.c */
+route_fn change_policy;        /* guidance.c */
 route_fn post_runs_rebuild;    /* runs.c */
 route_fn get_runs;             /* runs.c */
 route_fn get_run_events;       /* runs.c */

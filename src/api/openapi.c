@@ -88,6 +88,9 @@ static void add_responses(struct buf *out, const struct route *route)
                route->status);
     add_content(out, route->answer == NULL ? NULL : route->answer->name);
     buf_add_char(out, '}');
+    if (route->tagged)
+        buf_add_c(out,
+                  ",\"304\":{\"description\":\"As it was when If-None-Match's ETag was given\"}");
     add_response(out, 400, "Malformed request", error);
     if (takes_key) {
         add_response(out, 401, "No token, or not a valid one", error);

@@ -92,6 +92,60 @@ void call_reply_answer(struct api_call *call, const void *answer)
     reply_shape(call, call->route->status, &h, call->route->answer, answer);
 }
 
+/* A quoted digest of the body. */
+static struct str tag_of(struct api_call *call, struct str body)
+{
+    enum { TAG_BYTES = 16 };
+    static const char hex[] = "0123456789abcdef";
+    const struct sha256 digest = digest_sha256(body);
+    char *tag = arena_alloc(call->arena, 2 + 2 * TAG_BYTES);
+
+    tag[0] = tag[1 + 2 * TAG_BYTES] = '"';
+    for (size_t i = 0; i < TAG_BYTES; i++) {
+        tag[1 + 2 * i] = hex[digest.bytes[i] >> 4];
+        tag[2 + 2 * i] = hex[digest.bytes[i] & 15];
+    }
+    return str_from(tag, 2 + 2 * TAG_BYTES);
+}
+
+/* Is the tag one of those that If-None-Match lists? Weak ones match too. */
+static bool is_known_tag(const struct api_call *call, struct str tag)
+{
+    struct str list = http_header_get(&call->exchange->request, "if-none-match");
+
+    while (!str_is_null(list)) {
+        struct str one = str_trim(str_split(&list, ','));
+
+        if (str_starts(one, STR_LIT("W/")))
+            one = str_from(one.data + 2, one.len - 2);
+        if (str_eq(one, tag) || str_eq(one, STR_LIT("*")))
+            return true;
+    }
+    return false;
+}
+
+void call_reply_tagged(struct api_call *call, const void *answer)
+{
+    struct http_reply unchanged = { .status = 304 };
+    struct headers h = { 0 };
+    struct buf body;
+    struct str tag;
+
+    buf_init(&body, REPLY_MAX);
+    shape_write_json(call->route->answer, answer, &body);
+    tag = tag_of(call, buf_str(&body));
+    add_header(&h, STR_LIT("ETag"), tag);
+    if (!is_known_tag(call, tag)) {
+        send_body(call, call->route->status, &h, &body);
+        return;
+    }
+    buf_done(&body);
+    add_common_headers(call, &h);
+    unchanged.headers = h.items;
+    unchanged.n_headers = h.n;
+    http_reply(call->exchange, &unchanged);
+}
+
 void call_reply_json(struct api_call *call, int status, struct str text)
 {
     struct headers h = { 0 };

@@ -38,6 +38,7 @@ struct route {
     const char *summary;
     const struct shape *params, *query; /* NULL: none */
     enum route_limit limit;
+    bool tagged; /* answers an ETag, and 304 to an If-None-Match that names it */
 };
 
 extern const struct route routes[];

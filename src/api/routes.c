@@ -6,6 +6,7 @@
 #include "contract/answers.h"
 #include "contract/business.h"
 #include "contract/event.h"
+#include "contract/guidance.h"
 #include "contract/llm.h"
 #include "contract/queries.h"
 
@@ -25,6 +26,8 @@ const struct route routes[] = {
     { ROUTE(POST,   "/api/v1/telemetry/llm",                        ANY_KEY,  &llm_usage_shape,          post_llm,       202, &llm_verdict_shape,      "Report the tokens that one run used of a model") },
     { ROUTE(POST,   "/api/v1/agents/register",                      ANY_KEY,  &agent_register_shape,     post_register,  200, &agent_registered_shape, "Say who the agent is and what it reports") },
     { ROUTE(POST,   "/api/v1/heartbeat",                            ANY_KEY,  NULL,                      post_heartbeat, 200, &heartbeat_answer_shape, "Say that a process is alive"), .query = &heartbeat_query_shape },
+    { ROUTE(GET,    "/api/v1/agents/model",                         ANY_KEY,  NULL,                      get_agent_model, 200, &agent_model_shape,      "The LLM model that the agent must use"), .query = &agent_query_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/agents/command-policy",                ANY_KEY,  NULL,                      get_agent_policy, 200, &command_policy_shape,   "The shell commands that the agent may run"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/dashboard/runs",        READ,     NULL,                      get_runs,       200, &run_list_shape,         "Runs, newest start first"), .params = &tenant_path_shape, .query = &runs_query_shape },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/runs/{run_id}/events",  READ,     NULL,                      get_run_events, 200, &run_narrative_shape,    "Full event narrative of one run"), .params = &run_path_shape },
     { ROUTE(GET,    "/api/v1/tenants",                              OPERATOR, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },
@@ -35,6 +38,24 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/tenants/{slug}/keys",                  OPERATOR, NULL,                      get_keys,       200, &key_list_shape,         "Keys of a tenant, without their tokens"), .params = &tenant_path_shape },
     { ROUTE(POST,   "/api/v1/tenants/{slug}/keys",                  OPERATOR, &key_create_shape,         post_key,       201, &key_created_shape,      "Make a key; its token is shown this once"), .params = &tenant_path_shape },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/keys/{key_id}",         OPERATOR, NULL,                      delete_key,     200, &key_list_shape,         "Revoke a key"), .params = &key_path_shape },
+    { ROUTE(GET,    "/api/v1/platform/model",                       OPERATOR, NULL,                      get_model,      200, &model_setting_shape,    "The model that holds for the platform") },
+    { ROUTE(PUT,    "/api/v1/platform/model",                       OPERATOR, &model_set_shape,          change_model,   200, &model_setting_shape,    "Set the model of the platform") },
+    { ROUTE(DELETE, "/api/v1/platform/model",                       OPERATOR, NULL,                      change_model,   200, &model_setting_shape,    "Unset the model of the platform") },
+    { ROUTE(GET,    "/api/v1/platform/command-policy",              OPERATOR, NULL,                      get_policy,     200, &policy_setting_shape,   "The command policy that holds for the platform") },
+    { ROUTE(PUT,    "/api/v1/platform/command-policy",              OPERATOR, &policy_set_shape,         change_policy,  200, &policy_setting_shape,   "Set the command policy of the platform") },
+    { ROUTE(DELETE, "/api/v1/platform/command-policy",              OPERATOR, NULL,                      change_policy,  200, &policy_setting_shape,   "Unset the command policy of the platform") },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/model",                 OPERATOR, NULL,                      get_model,      200, &model_setting_shape,    "The model that holds for a workspace"), .params = &tenant_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/model",                 OPERATOR, &model_set_shape,          change_model,   200, &model_setting_shape,    "Set the model of a workspace"), .params = &tenant_path_shape },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/model",                 OPERATOR, NULL,                      change_model,   200, &model_setting_shape,    "Unset the model of a workspace"), .params = &tenant_path_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/command-policy",        OPERATOR, NULL,                      get_policy,     200, &policy_setting_shape,   "The command policy that holds for a workspace"), .params = &tenant_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/command-policy",        OPERATOR, &policy_set_shape,         change_policy,  200, &policy_setting_shape,   "Set the command policy of a workspace"), .params = &tenant_path_shape },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/command-policy",        OPERATOR, NULL,                      change_policy,  200, &policy_setting_shape,   "Unset the command policy of a workspace"), .params = &tenant_path_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/model", OPERATOR, NULL,                      get_model,      200, &model_setting_shape,    "The model that holds for an agent"), .params = &agent_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/agents/{agent_name}/model", OPERATOR, &model_set_shape,          change_model,   200, &model_setting_shape,    "Set the model of an agent"), .params = &agent_path_shape },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/model", OPERATOR, NULL,                      change_model,   200, &model_setting_shape,    "Unset the model of an agent"), .params = &agent_path_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", OPERATOR, NULL,                      get_policy,     200, &policy_setting_shape,   "The command policy that holds for an agent"), .params = &agent_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", OPERATOR, &policy_set_shape,         change_policy,  200, &policy_setting_shape,   "Set the command policy of an agent"), .params = &agent_path_shape },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", OPERATOR, NULL,                      change_policy,  200, &policy_setting_shape,   "Unset the command policy of an agent"), .params = &agent_path_shape },
 };
 /* clang-format on */
 

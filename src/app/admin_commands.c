@@ -1,72 +1,12 @@
 /* admin_commands.c - tenants and keys on the command line. */
 #include <stdio.h>
 
-#include "app/client.h"
+#include "app/ask.h"
 #include "app/command.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "contract/admin.h"
 #include "contract/shape.h"
-
-/* Sends one request, and turns anything but success into `err`. */
-static int ask(struct invocation *in, const struct client_request *request,
-               struct client_reply *ret, struct error *err)
-{
-    struct client *client;
-    int r;
-
-    if (client_new(&in->settings, &client, err) != 0)
-        return -1;
-    r = client_call(client, request, &in->arena, ret, err);
-    client_free(client);
-    return r == 0 ? command_check(ret, &in->arena, err) : -1;
-}
-
-/* The struct as a request body, in the arena. */
-static struct str body_of(struct invocation *in, const struct shape *shape, const void *value)
-{
-    struct buf text;
-    struct str body;
-
-    buf_init(&text, MIB(1));
-    shape_write_json(shape, value, &text);
-    body = arena_copy(&in->arena, buf_str(&text));
-    buf_done(&text);
-    return body;
-}
-
-static int say_json(const struct client_reply *reply)
-{
-    (void)printf("%.*s\n", STR_ARG(reply->body));
-    return EXIT_DONE;
-}
-
-/* "/api/v1/tenants/<slug>" and what follows; the slug is checked first, so that it can stand in a
- * path as it is. */
-static int tenant_path(struct invocation *in, const char *slug, const char *rest, struct str *ret,
-                       struct error *err)
-{
-    if (slug == NULL)
-        return err_set(err, ERR_INVALID, "--tenant SLUG is missing");
-    if (!admin_is_slug(str_of(slug)))
-        return err_set(err, ERR_INVALID, "'%s' is not the slug of a tenant", slug);
-    *ret = arena_printf(&in->arena, "/api/v1/tenants/%s%s", slug, rest);
-    return 0;
-}
-
-/* A name as a segment of a path. */
-static const char *segment(struct invocation *in, const char *name)
-{
-    struct buf text;
-    const char *copy;
-
-    buf_init(&text, KIB(16));
-    for (; *name != '\0'; name++)
-        buf_printf(&text, "%%%02x", (unsigned char)*name);
-    copy = arena_cstr(&in->arena, buf_str(&text));
-    buf_done(&text);
-    return copy;
-}
 
 int run_tenant_add(struct invocation *in)
 {
@@ -80,11 +20,11 @@ int run_tenant_add(struct invocation *in)
     if (command_number(in, "max-agents", 100, &create.max_agents, &err) != 0 ||
         command_number(in, "rate-limit", 100, &create.rate_limit, &err) != 0)
         return command_fail(&err);
-    request.body = body_of(in, &tenant_create_shape, &create);
-    if (ask(in, &request, &reply, &err) != 0)
+    request.body = ask_body(in, &tenant_create_shape, &create);
+    if (ask_send(in, &request, &reply, &err) != 0)
         return command_fail(&err);
     if (in->json)
-        return say_json(&reply);
+        return ask_say_json(&reply);
     (void)printf("tenant '%s' is made\n", in->names[0]);
     return EXIT_DONE;
 }
@@ -106,13 +46,13 @@ int run_tenant_set(struct invocation *in)
 
     if (optional_number(in, "max-agents", &patch.max_agents, &err) != 0 ||
         optional_number(in, "rate-limit", &patch.rate_limit, &err) != 0 ||
-        tenant_path(in, in->names[0], "", &request.path, &err) != 0)
+        ask_tenant_path(in, in->names[0], "", &request.path, &err) != 0)
         return command_fail(&err);
-    request.body = body_of(in, &tenant_patch_shape, &patch);
-    if (ask(in, &request, &reply, &err) != 0)
+    request.body = ask_body(in, &tenant_patch_shape, &patch);
+    if (ask_send(in, &request, &reply, &err) != 0)
         return command_fail(&err);
     if (in->json)
-        return say_json(&reply);
+        return ask_say_json(&reply);
     (void)printf("tenant '%s' is changed\n", in->names[0]);
     return EXIT_DONE;
 }
@@ -125,10 +65,10 @@ int run_tenant_list(struct invocation *in)
     struct tenant_list list;
     struct error err = { 0 };
 
-    if (ask(in, &request, &reply, &err) != 0)
+    if (ask_send(in, &request, &reply, &err) != 0)
         return command_fail(&err);
     if (in->json)
-        return say_json(&reply);
+        return ask_say_json(&reply);
     if (command_read(&reply, &tenant_list_shape, &in->arena, &list, &err) != 0)
         return command_fail(&err);
     tenants = list.tenants.items;
@@ -144,7 +84,7 @@ static int keys_path(struct invocation *in, const char *rest, struct str *ret, s
 {
     struct str path = arena_printf(&in->arena, "/keys%s", rest);
 
-    return tenant_path(in, command_flag(in, "tenant"), path.data, ret, err);
+    return ask_tenant_path(in, command_flag(in, "tenant"), path.data, ret, err);
 }
 
 int run_key_add(struct invocation *in)
@@ -166,11 +106,11 @@ int run_key_add(struct invocation *in)
             return command_fail(&err);
         }
     }
-    request.body = body_of(in, &key_create_shape, &create);
-    if (keys_path(in, "", &request.path, &err) != 0 || ask(in, &request, &reply, &err) != 0)
+    request.body = ask_body(in, &key_create_shape, &create);
+    if (keys_path(in, "", &request.path, &err) != 0 || ask_send(in, &request, &reply, &err) != 0)
         return command_fail(&err);
     if (in->json)
-        return say_json(&reply);
+        return ask_say_json(&reply);
     if (command_read(&reply, &key_created_shape, &in->arena, &created, &err) != 0)
         return command_fail(&err);
     (void)printf("%.*s\n", STR_ARG(created.token));
@@ -193,10 +133,10 @@ int run_key_list(struct invocation *in)
     struct key_list list;
     struct error err = { 0 };
 
-    if (keys_path(in, "", &request.path, &err) != 0 || ask(in, &request, &reply, &err) != 0)
+    if (keys_path(in, "", &request.path, &err) != 0 || ask_send(in, &request, &reply, &err) != 0)
         return command_fail(&err);
     if (in->json)
-        return say_json(&reply);
+        return ask_say_json(&reply);
     if (command_read(&reply, &key_list_shape, &in->arena, &list, &err) != 0)
         return command_fail(&err);
     keys = list.keys.items;
@@ -214,12 +154,12 @@ int run_key_revoke(struct invocation *in)
     struct client_reply reply;
     struct error err = { 0 };
 
-    if (keys_path(in, arena_printf(&in->arena, "/%s", segment(in, in->names[0])).data,
+    if (keys_path(in, arena_printf(&in->arena, "/%s", ask_segment(in, in->names[0])).data,
                   &request.path, &err) != 0 ||
-        ask(in, &request, &reply, &err) != 0)
+        ask_send(in, &request, &reply, &err) != 0)
         return command_fail(&err);
     if (in->json)
-        return say_json(&reply);
+        return ask_say_json(&reply);
     (void)printf("key '%s' is revoked\n", in->names[0]);
     return EXIT_DONE;
 }
@@ -227,17 +167,17 @@ int run_key_revoke(struct invocation *in)
 static int set_agent(struct invocation *in, bool enabled)
 {
     const struct agent_patch patch = { enabled };
-    const char *rest = arena_printf(&in->arena, "/agents/%s", segment(in, in->names[0])).data;
+    const char *rest = arena_printf(&in->arena, "/agents/%s", ask_segment(in, in->names[0])).data;
     struct client_request request = { .method = METHOD_PATCH };
     struct client_reply reply;
     struct error err = { 0 };
 
-    request.body = body_of(in, &agent_patch_shape, &patch);
-    if (tenant_path(in, command_flag(in, "tenant"), rest, &request.path, &err) != 0 ||
-        ask(in, &request, &reply, &err) != 0)
+    request.body = ask_body(in, &agent_patch_shape, &patch);
+    if (ask_tenant_path(in, command_flag(in, "tenant"), rest, &request.path, &err) != 0 ||
+        ask_send(in, &request, &reply, &err) != 0)
         return command_fail(&err);
     if (in->json)
-        return say_json(&reply);
+        return ask_say_json(&reply);
     (void)printf("agent '%s' is %s\n", in->names[0], enabled ? "enabled" : "disabled");
     return EXIT_DONE;
 }
@@ -264,8 +204,8 @@ int run_run_rebuild(struct invocation *in)
         struct str rest =
             arena_printf(&in->arena, "/runs/rebuild?after=%lld", (long long)step.next.value);
 
-        if (tenant_path(in, command_flag(in, "tenant"), rest.data, &request.path, &err) != 0 ||
-            ask(in, &request, &reply, &err) != 0 ||
+        if (ask_tenant_path(in, command_flag(in, "tenant"), rest.data, &request.path, &err) != 0 ||
+            ask_send(in, &request, &reply, &err) != 0 ||
             command_read(&reply, &runs_rebuild_shape, &in->arena, &step, &err) != 0)
             return command_fail(&err);
         runs += step.runs;

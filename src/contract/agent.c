@@ -4,13 +4,12 @@
 #include <assert.h>
 
 #include "base/map.h"
+#include "contract/guidance.h"
 #include "contract/problems.h"
 #include "contract/table.h"
 
 static const char *const registered_states[] = { "registered", "updated", NULL };
 static const char *const sources[] = { "agent", "workspace", "platform", NULL };
-static const char *const policy_modes[] = { "allowlist", "denylist", "deny_all", "allow_all",
-                                            NULL };
 static const char *const formats[] = { "text", "markdown", "json", "yaml", NULL };
 static const char *const key_kinds[] = { "workspace", "agent", NULL };
 static const char *const heartbeat_states[] = { "ok", NULL };
@@ -141,7 +140,7 @@ static const struct field agent_model_fields[] = {
 #define OWNER struct command_policy
 static const struct field command_policy_fields[] = {
     { STR(agent_name),  .flags = F_REQUIRED },
-    { STR(mode),        .flags = F_REQUIRED, .choices = policy_modes },
+    { STR(mode),        .flags = F_REQUIRED, .choices = policy_mode_names },
     { LIST_STR(allow),  .flags = F_REQUIRED },
     { LIST_STR(deny),   .flags = F_REQUIRED },
     { STR(source),      .flags = F_REQUIRED, .choices = sources },

@@ -6,6 +6,7 @@
 #include "contract/answers.h"
 #include "contract/business.h"
 #include "contract/event.h"
+#include "contract/guidance.h"
 #include "contract/llm.h"
 #include "contract/queries.h"
 
@@ -15,7 +16,7 @@
         &business_breakdown_shape, &llm_usage_shape, &agent_register_shape,                        \
         &business_kpi_decl_shape, &io_field_shape, &config_schema_decl_shape,                      \
         &config_param_decl_shape, &tenant_create_shape, &key_create_shape, &tenant_patch_shape,    \
-        &agent_patch_shape
+        &agent_patch_shape, &model_set_shape, &policy_set_shape
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
@@ -32,7 +33,8 @@
         &agent_registered_shape, &agent_model_shape, &command_policy_shape, &agent_document_shape, \
         &key_refreshed_shape, &heartbeat_answer_shape, &health_answer_shape, &limits_answer_shape, \
         &error_answer_shape, &tenant_shape, &tenant_list_shape, &key_created_shape, &key_shape,    \
-        &key_list_shape, &agent_state_shape, &runs_rebuild_shape
+        &key_list_shape, &agent_state_shape, &runs_rebuild_shape, &model_setting_shape,            \
+        &policy_setting_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

@@ -1,4 +1,4 @@
-/* registry.c - loading tenants and keys, and looking them up. */
+/* registry.c - loading tenants, keys and what agents are told, and looking them up. */
 #include "service/registry.h"
 
 #include <pthread.h>
@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "service/guidance.h"
 #include "service/rate.h"
 #include "store/keys.h"
 #include "store/tenants.h"
@@ -18,8 +19,9 @@ struct registry {
     struct arena arena;      /* of names: they live as long as the registry */
     struct map tenants;      /* slug -> struct tenant_entry */
     struct map tenants_by_id;
-    struct map keys;        /* digest -> struct key_entry */
-    _Atomic int64_t number; /* of the change that was loaded */
+    struct map keys;           /* digest -> struct key_entry */
+    struct guidance *guidance; /* replaced as a whole; NULL at first */
+    _Atomic int64_t number;    /* of the change that was loaded */
 };
 
 struct registry *registry_new(void)
@@ -44,6 +46,7 @@ void registry_free(struct registry *r)
         return;
     while ((key = map_next(&r->keys, &at)) != NULL)
         rate_window_free(key->rate);
+    guidance_free(r->guidance);
     map_done(&r->keys);
     map_done(&r->tenants_by_id);
     map_done(&r->tenants);
@@ -101,9 +104,10 @@ struct loaded {
     struct tenant_row *tenants;
     struct key_row *keys;
     size_t n_tenants, n_keys;
+    struct guidance *guidance;
 };
 
-/* One unchanging view of all three. */
+/* One unchanging view of it all. */
 static int load(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
 {
     int r = -1;
@@ -112,7 +116,8 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
         return -1;
     if (store_registry_number(db, &ret->number, err) == 0 &&
         store_tenants(db, arena, &ret->tenants, &ret->n_tenants, err) == 0 &&
-        store_keys(db, 0, arena, &ret->keys, &ret->n_keys, err) == 0)
+        store_keys(db, 0, arena, &ret->keys, &ret->n_keys, err) == 0 &&
+        guidance_load(db, &ret->guidance, err) == 0)
         r = 0;
     db_rollback(db);
     return r;
@@ -120,13 +125,18 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
 
 static void take_over(struct registry *r, const struct loaded *l)
 {
+    struct guidance *old;
+
     pthread_rwlock_wrlock(&r->lock);
     for (size_t i = 0; i < l->n_tenants; i++)
         put_tenant(r, &l->tenants[i]);
     for (size_t i = 0; i < l->n_keys; i++)
         put_key(r, &l->keys[i]);
+    old = r->guidance;
+    r->guidance = l->guidance;
     atomic_store(&r->number, l->number);
     pthread_rwlock_unlock(&r->lock);
+    guidance_free(old);
 }
 
 int64_t registry_number(const struct registry *r)
@@ -181,4 +191,20 @@ const struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
     tenant = map_get(&r->tenants, slug);
     pthread_rwlock_unlock(&r->lock);
     return tenant;
+}
+
+void registry_model(struct registry *r, int64_t tenant_id, struct str agent_name,
+                    struct arena *arena, struct agent_model *ret)
+{
+    pthread_rwlock_rdlock(&r->lock);
+    guidance_model(r->guidance, tenant_id, agent_name, arena, ret);
+    pthread_rwlock_unlock(&r->lock);
+}
+
+void registry_policy(struct registry *r, int64_t tenant_id, struct str agent_name,
+                     struct arena *arena, struct command_policy *ret)
+{
+    pthread_rwlock_rdlock(&r->lock);
+    guidance_policy(r->guidance, tenant_id, agent_name, arena, ret);
+    pthread_rwlock_unlock(&r->lock);
 }

@@ -1,4 +1,5 @@
-/* registry.h - tenants and keys in memory, so that loops never ask a database.
+/* registry.h - tenants, keys and what agents are told, in memory, so that loops never ask a
+ * database.
  *
  * What is found stays valid until registry_free(): entries are only ever added
  * or changed in place, never taken away. The database carries a number that
@@ -15,6 +16,9 @@
 #include "base/str.h"
 #include "service/token.h"
 
+struct agent_model;
+struct arena;
+struct command_policy;
 struct db;
 struct rate_window;
 struct registry;
@@ -53,3 +57,9 @@ const struct key_entry *registry_key(struct registry *r, const struct sha256 *di
 
 /* NULL when there is none. */
 const struct tenant_entry *registry_tenant(struct registry *r, struct str slug);
+
+/* What the agent is told: as in guidance.h. */
+void registry_model(struct registry *r, int64_t tenant_id, struct str agent_name,
+                    struct arena *arena, struct agent_model *ret);
+void registry_policy(struct registry *r, int64_t tenant_id, struct str agent_name,
+                     struct arena *arena, struct command_policy *ret);

@@ -18,7 +18,6 @@ INPUT_MAX = 4096  # bytes of JSON; a longer input is not echoed
 NOT_YET = {
     "/api/v1/agents/config": 1,
     "/api/v1/agents/document": 1,
-    "/api/v1/agents/model": 11,
 }
 
 # Where our own decisions differ from what was recorded: the sentence of the one problem.

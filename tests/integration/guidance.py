@@ -1,0 +1,63 @@
+"""What agents are told, asked for until a change has come through."""
+
+import time
+from urllib.parse import quote
+
+SEEN_S = 2.0  # a change is seen within a second; and a second for a busy machine
+
+
+def ask(client, what, agent, **more):
+    return client.get(f"/api/v1/agents/{what}?agent_name={quote(agent, safe='')}", **more)
+
+
+def told(client, what, agent):
+    answer = ask(client, what, agent)
+    assert answer.status == 200, answer.body
+    assert answer.headers["ETag"]
+    return answer.json()
+
+
+def await_told(client, what, agent, **expected):
+    """Waits until all of `expected` is so; with the embedded store it must be so at once."""
+    until = time.monotonic() + SEEN_S
+    while True:
+        said = told(client, what, agent)
+        if {name: said[name] for name in expected} == expected:
+            return said
+        assert time.monotonic() < until, (said, expected)
+
+
+def check_tags(client, what, agent):
+    """The ETag is good for a 304, in every form, until something changes."""
+    fresh = ask(client, what, agent)
+    tag = fresh.headers["ETag"]
+    for value in (tag, f"W/{tag}", f'"other", {tag}', "*", f'"other",W/{tag} '):
+        answer = ask(client, what, agent, headers={"If-None-Match": value})
+        assert (answer.status, answer.body) == (304, b""), value
+        assert answer.headers["ETag"] == tag
+        assert answer.headers["RateLimit-Limit"]
+    for value in ('"other"', tag.strip('"'), tag + "x", ""):
+        answer = ask(client, what, agent, headers={"If-None-Match": value})
+        assert (answer.status, answer.body) == (200, fresh.body), value
+    return tag
+
+
+def check_own_name_only(tenant, what):
+    client = tenant.agent_client("own")
+    assert ask(client, what, "own").status == 200
+    answer = ask(client, what, "other")
+    client.close()
+    assert (answer.status, answer.json()) == (
+        403, {"detail": "This key is bound to agent 'own'"},
+    )  # fmt: skip
+
+
+def check_operator_only(tenant, what, body):
+    for path in ("platform", f"tenants/{tenant.slug}", f"tenants/{tenant.slug}/agents/a"):
+        for method in ("GET", "PUT", "DELETE"):
+            sent = body if method == "PUT" else None
+            answer = tenant.client.request(method, f"/api/v1/{path}/{what}", sent)
+            assert answer.status == 403
+            stranger = tenant.server.client()
+            assert stranger.request(method, f"/api/v1/{path}/{what}", sent).status == 401
+            stranger.close()
