@@ -20,6 +20,7 @@ static void set_request(CURL *curl, const char *socket, const char *url,
 {
     curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket);
     curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L); /* names of agents are no folders */
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)TIMEOUT_S);
