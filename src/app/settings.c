@@ -27,7 +27,7 @@ const struct setting settings_table[] = {
     { NUMBER(queue_max_events), .initial = "100000",    .least = 1,       .most = 100000000,       .help = "events waiting to be stored; beyond it 503" },
     { NUMBER(queue_max_bytes),  .initial = "67108864",  .least = 1048576, .most = 1LL << 40,       .help = "bytes waiting to be stored; beyond it 503" },
     { NUMBER(queue_max_wait_ms), .initial = "5000",     .least = 0,       .most = 600000,          .help = "time an event is expected to wait to be stored; beyond it 503; 0: any" },
-    { NUMBER(inflight_max_bytes), .initial = "16777216", .least = 1048576, .most = 1LL << 40,      .help = "bytes of all bodies not yet answered; beyond it 503" },
+    { NUMBER(inflight_max_bytes), .initial = "8388608",  .least = 1048576, .most = 1LL << 40,      .help = "bytes of all bodies not yet answered; beyond it 503" },
     { NUMBER(queue_max_reads),  .initial = "1024",      .least = 1,       .most = 1000000,         .help = "reads waiting for a thread; beyond it 503" },
     { NUMBER(batch_max_events), .initial = "1000",      .least = 1,       .most = 1000000,         .help = "events in one batch" },
     { NUMBER(batch_max_bytes),  .initial = "5242880",   .least = 1024,    .most = 32 << 20,         .help = "bytes of one batch" },

@@ -26,7 +26,7 @@ bool http_budget_take(struct http_exchange *x, size_t bytes)
 {
     size_t used;
 
-    if (x->budget == NULL || x->budget->max == 0)
+    if (x->budget == NULL || x->budget->max == 0 || bytes == 0)
         return true;
     x->budgeted += bytes;
     used = atomic_fetch_add(&x->budget->used, bytes) + bytes;

@@ -75,3 +75,8 @@ bool id_filter_maybe(const struct id_filter *f, uint64_t hash)
     }
     return true;
 }
+
+void id_filter_fetch(const struct id_filter *f, uint64_t hash)
+{
+    __builtin_prefetch(block_of(f, hash));
+}

@@ -26,3 +26,6 @@ void id_filter_done(struct id_filter *f);
 size_t id_filter_size(const struct id_filter *f);
 void id_filter_add(struct id_filter *f, uint64_t hash);
 bool id_filter_maybe(const struct id_filter *f, uint64_t hash);
+
+/* Has the memory that id_filter_maybe() will look at fetched: of many filters at once. */
+void id_filter_fetch(const struct id_filter *f, uint64_t hash);

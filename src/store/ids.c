@@ -241,6 +241,8 @@ static int find_locked(const struct ids *ids, struct db *db, const struct ids_qu
             return 0;
         }
     }
+    for (size_t i = 0; i < ids->live.n; i++) /* each is a miss of the cache: wait for all at once */
+        id_filter_fetch(&ids->live.items[i]->filter, query->hash);
     for (size_t i = 0; i < ids->live.n && *ret == 0; i++)
         if (id_filter_maybe(&ids->live.items[i]->filter, query->hash) &&
             find_in_segment(ids->live.items[i], db, query, ret, err) != 0)

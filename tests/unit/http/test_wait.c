@@ -132,10 +132,14 @@ TEST(bodies_beyond_the_room_for_all_are_refused_and_room_comes_back)
     wire_say(third, "POST /c HTTP/1.1\r\n" HOST "Content-Length: 900\r\n\r\n");
     wire_say(third, body);
     check_reply(third, 200, "POST /c");
-    wire_say(third, "POST /d HTTP/1.1\r\n" HOST "Content-Length: 1800\r\n\r\n"); /* alone */
+    wire_say(third, "POST /held HTTP/1.1\r\n" HOST "Content-Length: 1800\r\n\r\n"); /* alone */
     wire_say(third, body);
     wire_say(third, body);
-    check_reply(third, 200, "POST /d");
+    (void)wire_held(&w, 1);
+    wire_say(first, "GET /e HTTP/1.1\r\n" HOST "\r\n"); /* no body needs no room */
+    check_reply(first, 200, "GET /e []");
+    wire_echo(wire_held(&w, 1));
+    check_reply(third, 200, "POST /held");
     close(first);
     close(second);
     close(third);
