@@ -149,7 +149,8 @@ def stored(plan):
 
     def full(i):
         with Muster(store.data) as server:
-            return batch_rate(server, plan, seed=10 + i)
+            # later than what is stored, as what is reported next always is
+            return batch_rate(server, plan, seed=10 + i, first=store.n + i * plan.events)
 
     def empty(_):
         with Muster() as server:
