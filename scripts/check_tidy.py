@@ -80,9 +80,9 @@ def gate(root):
         for path in sources
         if str(path) in commands
     }
-    todo = [path for path, mark in clean.items() if not mark.exists()]
+    unread = [path for path, mark in clean.items() if not mark.exists()]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path, found in zip(todo, pool.map(lambda path: tidy(root, build, path), todo)):
+        for path, found in zip(unread, pool.map(lambda path: tidy(root, build, path), unread)):
             problems += found
             if not found:
                 clean[path].touch()
@@ -90,7 +90,7 @@ def gate(root):
         if mark not in clean.values():
             mark.unlink()
     unique = list(dict.fromkeys(problems))  # a header's finding comes with every file above it
-    return unique, f"{len(sources)} files, {len(todo)} of them read anew"
+    return unique, f"{len(sources)} files, {len(unread)} of them read anew"
 
 
 if __name__ == "__main__":

@@ -144,13 +144,3 @@ void buf_add_json(struct buf *b, struct str s)
         buf_add(b, str_from(s.data + from, s.len - from));
     buf_add_char(b, '"');
 }
-
-void buf_drop_front(struct buf *b, size_t n)
-{
-    if (n >= b->len) {
-        b->len = 0;
-        return;
-    }
-    memmove(b->data, b->data + n, b->len - n);
-    b->len -= n;
-}
