@@ -8,7 +8,8 @@ import time
 import uuid
 
 import pytest
-from muster import BINARY, Postgres, Server
+from conftest import running
+from muster import BINARY
 
 BATCHES = "/api/v1/telemetry/batch"
 EVENTS = 500  # in a batch
@@ -117,18 +118,8 @@ def check_refusals(refused):
 
 @pytest.fixture
 def small_queue(store, tmp_path):
-    postgres = Postgres() if store == "postgres" else None
-    database = postgres.create() if postgres else None
-    server = Server(tmp_path / "data", database, arguments=LIMITS)
-    try:
-        yield server.start()
-        server.stop()
-    finally:
-        if server.process is not None:
-            server.process.kill()
-            server.process.wait()
-        if postgres:
-            postgres.drop(database)
+    with running(store, tmp_path, arguments=LIMITS) as server:
+        yield server
 
 
 def event_count(tenant, run_id):
