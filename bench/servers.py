@@ -229,9 +229,8 @@ class Watch:
     """Samples a server while it is loaded: its memory, and how long its health answer takes."""
 
     def __init__(self, server):
-        self.server, self.ended = server, threading.Event()
+        self.server, self.ended, self.thread = server, threading.Event(), None
         self.memory_mib, self.health_ms, self.unhealthy = 0.0, [], 0
-        self.thread = threading.Thread(target=self.sample)
 
     def sample(self):
         while not self.ended.wait(0.05):
@@ -241,6 +240,8 @@ class Watch:
             self.health_ms.append(1000 * (time.monotonic() - began))
 
     def __enter__(self):
+        self.ended.clear()
+        self.thread = threading.Thread(target=self.sample)
         self.thread.start()
         return self
 
