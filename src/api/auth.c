@@ -21,9 +21,10 @@ static struct str bearer_token(const struct http_request *request)
     return value;
 }
 
+/* Keys alone report and pull: an operator who wants to do so uses one. */
 static bool is_operator(const struct api_call *call)
 {
-    return call->exchange->request.peer == PEER_OPERATOR && call->route->auth == AUTH_OPERATOR;
+    return call->exchange->request.peer == PEER_OPERATOR && call->route->auth >= AUTH_READ;
 }
 
 bool auth_look_up(struct api_call *call)
@@ -82,9 +83,14 @@ bool auth_authorize(struct api_call *call)
         return true;
     if (key == NULL)
         return authorize_operator(call, slug);
-    if (call->route->auth == AUTH_OPERATOR) {
+    if (call->route->auth >= AUTH_MEMBER) {
         call_reply_error(call, 403,
                          "This is for administrators; a workspace or agent key cannot do it");
+        return false;
+    }
+    if (call->route->auth == AUTH_OWN_AGENT && key->kind != TOKEN_AGENT) {
+        call_reply_error(call, 403,
+                         "Only the agent's own key gives this; a workspace key does not");
         return false;
     }
     if (call->route->auth == AUTH_READ && key->kind == TOKEN_AGENT) {

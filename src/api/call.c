@@ -2,8 +2,11 @@
 #include "api/call.h"
 
 #include "api/api.h"
+#include "base/clock.h"
 #include "http/exchange.h"
+#include "service/audit.h"
 #include "service/engine.h"
+#include "service/registry.h"
 
 static void resumed(struct http_exchange *x)
 {
@@ -29,6 +32,8 @@ static void finish(struct api_call *call, const struct error *err)
 {
     if (err != NULL)
         call_reply_failure(call, err);
+    else if (call->route->tagged)
+        call_reply_tagged(call, call->answer);
     else
         call_reply_answer(call, call->answer);
 }
@@ -55,11 +60,37 @@ void call_read(struct api_call *call, call_work_fn *work)
         call_reply_failure(call, &err);
 }
 
+/* Who calls, as the audit log names them. */
+static struct str actor_of(const struct api_call *call)
+{
+    if (call->key == NULL)
+        return STR_LIT("operator");
+    return arena_printf(call->arena, "key:%.*s", STR_ARG(call->key->key_id));
+}
+
+int call_audit(struct api_call *call, struct db *db, const char *action, struct error *err)
+{
+    const struct http_request *request = &call->exchange->request;
+    const struct audit_entry entry = {
+        .tenant_id = call->tenant == NULL ? AUDIT_PLATFORM : call->tenant->id,
+        .at = clock_wall_us(),
+        .actor = actor_of(call),
+        .action = str_of(action),
+        .target = str_is_null(call->audit_target) ? request->path : call->audit_target,
+        .origin = request->peer_address,
+        .detail = call->audit_detail,
+    };
+
+    return audit_add(db, &entry, err);
+}
+
 static int run_change(struct change *change, struct db *db, struct error *err)
 {
     struct api_call *call = CONTAINER_OF(change, struct api_call, change);
 
-    return call->work(call, db, err);
+    if (call->work(call, db, err) != 0)
+        return -1;
+    return call->route->audit == NULL ? 0 : call_audit(call, db, call->route->audit, err);
 }
 
 static void change_done(struct change *change, const struct error *err)

@@ -46,6 +46,9 @@ struct api_call {
     const struct tenant_entry *tenant; /* of the path's {slug}, once authorised */
     void *answer;                      /* of the route's answer shape */
 
+    struct str audit_target; /* what a change was done to; STR_NULL: the path tells it */
+    struct str audit_detail; /* a JSON object without secrets; STR_NULL: none */
+
     call_work_fn *work;
     call_end_fn *end;
     struct error *failure; /* instead of the end */
@@ -89,3 +92,8 @@ void call_resume(struct api_call *call, const struct error *err, call_end_fn *en
  * have been set. */
 void call_read(struct api_call *call, call_work_fn *work);
 void call_change(struct api_call *call, call_work_fn *work);
+
+/* Enters in the audit log, in the current transaction, that the caller did this to
+ * call->audit_target. call_change() does it for routes that name an action. */
+int call_audit(struct api_call *call, struct db *db, const char *action,
+               struct error *err) MUST_CHECK;

@@ -98,8 +98,8 @@ static void add_responses(struct buf *out, const struct route *route)
     }
     if (route->params != NULL)
         add_response(out, 404, "There is no such thing", error);
-    if (route->method == METHOD_POST && route->auth == AUTH_OPERATOR)
-        add_response(out, 409, "It exists already", error);
+    if (route->audit != NULL && route->method != METHOD_DELETE)
+        add_response(out, 409, "It clashes with what is there", error);
     add_response(out, 413, "The request is too large", error);
     if (route->body != NULL)
         add_response(out, 415, "Not JSON", error);
@@ -130,9 +130,9 @@ static void add_operation(struct buf *out, const struct route *route)
         buf_add_char(out, '}');
     }
     add_responses(out, route);
-    if (route->auth == AUTH_OPERATOR)
-        buf_add_c(out, ",\"description\":\"For operators, over the unix socket in the data "
-                       "directory; keys are refused.\"");
+    if (route->auth >= AUTH_MEMBER)
+        buf_add_c(out, ",\"description\":\"For people, and for operators over the unix socket in "
+                       "the data directory; keys are refused.\"");
     if (route->auth != AUTH_OPEN)
         buf_add_c(out, ",\"security\":[{\"HTTPBearer\":[]}]");
     buf_add_char(out, '}');

@@ -14,12 +14,16 @@
 
 struct api_call;
 
-/* Who may call. Beyond this, handlers check the names in what they are given. */
+/* Who may call. Beyond this, handlers check the names in what they are given. The operator is
+ * whoever runs the service: over the unix socket, or from the command line. */
 enum route_auth {
-    AUTH_OPEN,     /* anybody */
-    AUTH_ANY_KEY,  /* workspace key or per-agent key */
-    AUTH_READ,     /* a workspace key, of the tenant in the path */
-    AUTH_OPERATOR, /* whoever runs the service: unix socket or command line */
+    AUTH_OPEN,      /* anybody */
+    AUTH_ANY_KEY,   /* workspace key or per-agent key */
+    AUTH_OWN_AGENT, /* a per-agent key, for its own agent */
+    AUTH_READ,      /* a workspace key of the tenant in the path, its people, the operator */
+    AUTH_MEMBER,    /* people of the tenant in the path, the operator; no key */
+    AUTH_ADMIN,     /* admins of the tenant in the path, the operator */
+    AUTH_PLATFORM,  /* platform admins, the operator */
 };
 
 /* Which setting bounds the body. */
@@ -38,7 +42,8 @@ struct route {
     const char *summary;
     const struct shape *params, *query; /* NULL: none */
     enum route_limit limit;
-    bool tagged; /* answers an ETag, and 304 to an If-None-Match that names it */
+    bool tagged;       /* answers an ETag, and 304 to an If-None-Match that names it */
+    const char *audit; /* "noun.verb": a change is entered in the audit log; NULL: it is none */
 };
 
 extern const struct route routes[];
