@@ -1,8 +1,10 @@
 /* main.c - from a command line to a command. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/command.h"
+#include "base/clock.h"
 #include "base/digest.h"
 
 static bool is_command(const struct command *c, int argc, char **argv)
@@ -142,12 +144,23 @@ static int unknown_command(int argc, char **argv)
     return EXIT_USAGE;
 }
 
+/* Tests of the whole program move its clock. */
+static int follow_test_clock(struct error *err)
+{
+    const char *path = getenv("MUSTER_TEST_CLOCK");
+
+    return path == NULL ? 0 : clock_follow(path, err);
+}
+
 int main(int argc, char **argv)
 {
     struct invocation in = { .command = find_command(argc, argv) };
+    struct error err = { 0 };
     int status = EXIT_USAGE;
 
     digest_init();
+    if (follow_test_clock(&err) != 0)
+        return command_fail(&err);
     if (asks_for_help(argc, argv)) {
         if (in.command != NULL) {
             print_usage(stdout, in.command);

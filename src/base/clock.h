@@ -5,7 +5,7 @@
  * Layer: base. Thread-safe.
  */
 #pragma once
-#include "base/base.h"
+#include "base/err.h"
 
 enum { USEC_PER_MSEC = 1000, USEC_PER_SEC = 1000000 };
 
@@ -20,3 +20,7 @@ void clock_advance_us(int64_t us);
 
 /* Adds to the wall clock alone, for tests: somebody set the clock. */
 void clock_step_wall_us(int64_t us);
+
+/* Takes both shifts, in microseconds, from a file of two 64-bit numbers (wall, monotonic) as it
+ * changes, for tests of the whole program. Before there are threads. */
+int clock_follow(const char *path, struct error *err) MUST_CHECK;

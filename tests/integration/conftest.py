@@ -3,6 +3,7 @@
     tenant        a new tenant with a workspace key on a server that the session shares
     server        that shared server
     own_server    a server of the test's own, already started; it may be stopped, killed, restarted
+    clock         moves that server's clocks: the test asks for both
 
 MUSTER_TEST_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
 """
@@ -16,7 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from muster import BINARY, Postgres, Server  # noqa: E402
+from muster import BINARY, Clock, Postgres, Server  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
 
@@ -59,6 +60,11 @@ def tenant(server):
 
 
 @pytest.fixture
-def own_server(store, tmp_path):
-    with running(store, tmp_path) as started:
+def clock(tmp_path):
+    return Clock(tmp_path)
+
+
+@pytest.fixture
+def own_server(store, tmp_path, clock):
+    with running(store, tmp_path, environment=clock.environment) as started:
         yield started

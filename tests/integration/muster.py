@@ -14,6 +14,7 @@ import re
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import time
 import uuid
@@ -155,6 +156,38 @@ class Tenant:
 
     def path(self, rest):
         return f"/api/v1/tenants/{self.slug}/{rest}"
+
+
+class Clock:
+    """Moves the clocks of the programs that follow it: `Server(environment=clock.environment)`."""
+
+    def __init__(self, folder):
+        self.path = Path(folder) / "clock"
+        self.wall_us = self.mono_us = 0
+        self._write()
+
+    def _write(self):
+        mode = "r+b" if self.path.exists() else "wb"
+        with self.path.open(mode) as file:  # in place: it is mapped
+            file.write(struct.pack("=qq", self.wall_us, self.mono_us))
+
+    @property
+    def environment(self):
+        return {"MUSTER_TEST_CLOCK": str(self.path)}
+
+    def advance(self, seconds):
+        """Time passes."""
+        self.mono_us += int(seconds * 1_000_000)
+        self.step(seconds)
+
+    def step(self, seconds):
+        """Somebody sets the wall clock."""
+        self.wall_us += int(seconds * 1_000_000)
+        self._write()
+
+    def now(self):
+        """What the programs take for the time, in seconds since 1970."""
+        return time.time() + self.wall_us / 1_000_000
 
 
 class Server:

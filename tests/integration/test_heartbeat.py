@@ -80,3 +80,11 @@ def test_it_takes_a_token(tenant):
     assert beat(client, "p").status == 401
     client.close()
     assert noted(tenant) == {}
+
+
+def test_the_clock_of_a_test_is_the_servers(own_server, clock):
+    tenant = own_server.add_tenant()
+    clock.advance(86400)
+    heard = microseconds(beat(tenant.client, "worker").json()["received_at"]) / 1_000_000
+    assert abs(heard - clock.now()) < 60
+    tenant.client.close()

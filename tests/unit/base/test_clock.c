@@ -1,7 +1,9 @@
 /* test_clock.c - time that tests can move. */
 #include "base/clock.h"
 
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "test.h"
 
@@ -47,4 +49,26 @@ TEST(stepping_the_wall_clock_leaves_the_monotonic_one_alone)
     CHECK(about(clock_mono_us(), mono));
     clock_step_wall_us(day);
     CHECK(about(clock_wall_us(), wall));
+}
+
+TEST(a_file_moves_the_clocks_and_what_is_none_is_refused)
+{
+    int64_t wall = (int64_t)time(NULL) * USEC_PER_SEC, shifts[] = { 7200000000, 3600000000 }, mono;
+    char path[] = "/tmp/test_clock_XXXXXX";
+    struct error err = { 0 };
+    int fd = mkstemp(path);
+
+    CHECK(clock_follow(path, &err) != 0); /* empty */
+    CHECK_INT(err.code, ERR_INVALID);
+    CHECK_INT(write(fd, shifts, sizeof(shifts)), sizeof(shifts));
+    CHECK(clock_follow(path, &err) == 0);
+    CHECK(about(clock_wall_us(), wall + shifts[0]));
+    mono = clock_mono_us();
+    shifts[0] = shifts[1] = 0;
+    CHECK_INT(pwrite(fd, shifts, sizeof(shifts), 0), sizeof(shifts));
+    CHECK(about(clock_wall_us(), wall));
+    CHECK(about(clock_mono_us(), mono - 3600000000));
+    close(fd);
+    unlink(path);
+    CHECK(clock_follow(path, &err) != 0);
 }
