@@ -12,6 +12,9 @@ static int enable_agent(struct api_call *call, struct db *db, struct error *err)
     const struct agent_patch *patch = call->body;
     struct agent_state *answer = call->answer;
 
+    call->audit_target = path->agent_name;
+    call->audit_detail =
+        patch->enabled ? STR_LIT("{\"enabled\":true}") : STR_LIT("{\"enabled\":false}");
     *answer = (struct agent_state){ path->agent_name, patch->enabled };
     return admin_enable_agent(db, call->tenant->id, path->agent_name, patch->enabled, err);
 }

@@ -30,3 +30,5 @@ route_fn get_tenants;          /* tenants.c */
 route_fn post_key;             /* keys.c */
 route_fn get_keys;             /* keys.c */
 route_fn delete_key;           /* keys.c */
+route_fn get_audit;            /* audit.c */
+route_fn get_audit_verify;     /* audit.c */

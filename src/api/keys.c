@@ -8,7 +8,12 @@
 
 static int add_key(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_add_key(db, call->tenant->id, call->body, call->arena, call->answer, err);
+    const struct key_created *made = call->answer;
+
+    if (admin_add_key(db, call->tenant->id, call->body, call->arena, call->answer, err) != 0)
+        return -1;
+    call->audit_target = made->key_id;
+    return 0;
 }
 
 void post_key(struct api_call *call)
@@ -32,6 +37,7 @@ static int revoke_key(struct api_call *call, struct db *db, struct error *err)
 {
     const struct key_path *path = call->params;
 
+    call->audit_target = path->key_id;
     if (admin_revoke_key(db, call->tenant->id, path->key_id, err) != 0)
         return -1;
     return list_keys(call, db, err);

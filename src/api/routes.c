@@ -4,6 +4,7 @@
 #include "contract/admin.h"
 #include "contract/agent.h"
 #include "contract/answers.h"
+#include "contract/audit.h"
 #include "contract/business.h"
 #include "contract/event.h"
 #include "contract/guidance.h"
@@ -56,6 +57,10 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", MEMBER, NULL,                      get_policy,     200, &policy_setting_shape,   "The command policy that holds for an agent"), .params = &agent_path_shape },
     { ROUTE(PUT,    "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, &policy_set_shape,         change_policy,  200, &policy_setting_shape,   "Set the command policy of an agent"), .params = &agent_path_shape, .audit = "policy.set" },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, NULL,                      change_policy,  200, &policy_setting_shape,   "Unset the command policy of an agent"), .params = &agent_path_shape, .audit = "policy.unset" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/audit",                 ADMIN, NULL,                      get_audit,      200, &audit_page_shape,       "Audit log of a tenant, newest first"), .params = &tenant_path_shape, .query = &audit_query_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/audit/verify",          ADMIN, NULL,                      get_audit_verify, 200, &audit_verdict_shape,    "Is the audit log of a tenant as it was written"), .params = &tenant_path_shape },
+    { ROUTE(GET,    "/api/v1/platform/audit",                       PLATFORM, NULL,                      get_audit,      200, &audit_page_shape,       "Audit log of the platform, newest first"), .query = &audit_query_shape },
+    { ROUTE(GET,    "/api/v1/platform/audit/verify",                PLATFORM, NULL,                      get_audit_verify, 200, &audit_verdict_shape,    "Is the audit log of the platform as it was written") },
 };
 /* clang-format on */
 

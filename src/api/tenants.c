@@ -7,7 +7,10 @@
 
 static int add_tenant(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_add_tenant(db, call->body, call->answer, err);
+    const struct tenant_create *create = call->body;
+
+    call->audit_target = create->slug;
+    return admin_add_tenant(db, create, call->answer, err);
 }
 
 void post_tenant(struct api_call *call)

@@ -26,6 +26,8 @@ const struct command commands[] = {
     { "policy",  "unset",  "[--tenant SLUG [--agent NAME]]", 0, "tenant agent", "leave the policy to the workspace or the platform again", run_policy_unset },
     { "policy",  "show",   "[--tenant SLUG [--agent NAME]]", 0, "tenant agent", "show the policy that holds", run_policy_show },
     { "run",     "rebuild", "--tenant SLUG", 0, "tenant", "make the states of runs anew from their events", run_run_rebuild },
+    { "audit",   "list",   "[--tenant SLUG] [--action NOUN.VERB] [--actor WHO] [--since WHEN] [--until WHEN] [--limit N]", 0, "tenant action actor since until limit", "show the newest entries of the audit log; no tenant: the platform's", run_audit_list },
+    { "audit",   "verify", "[--tenant SLUG]", 0, "tenant", "is the audit log as it was written; no tenant: the platform's and all tenants'", run_audit_verify },
     { "openapi", NULL,     "", 0, "", "print the OpenAPI document", run_openapi },
     { "settings", NULL,    "", 0, "", "print the reference page of the settings", run_settings },
     { "version", NULL,     "", 0, "", "print the version", run_version },

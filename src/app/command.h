@@ -59,6 +59,8 @@ int run_policy_set(struct invocation *in);
 int run_policy_unset(struct invocation *in);
 int run_policy_show(struct invocation *in);
 int run_run_rebuild(struct invocation *in);
+int run_audit_list(struct invocation *in);
+int run_audit_verify(struct invocation *in);
 int run_openapi(struct invocation *in);
 int run_settings(struct invocation *in);
 int run_version(struct invocation *in);

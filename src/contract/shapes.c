@@ -4,6 +4,7 @@
 #include "contract/admin.h"
 #include "contract/agent.h"
 #include "contract/answers.h"
+#include "contract/audit.h"
 #include "contract/business.h"
 #include "contract/event.h"
 #include "contract/guidance.h"
@@ -21,7 +22,7 @@
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
         &series_query_shape, &breakdown_query_shape, &usage_query_shape, &rebuild_query_shape,     \
-        &export_query_shape
+        &export_query_shape, &audit_query_shape
 
 #define PATH_SHAPES                                                                                \
     &tenant_path_shape, &run_path_shape, &agent_path_shape, &workflow_path_shape, &key_path_shape
@@ -34,7 +35,7 @@
         &key_refreshed_shape, &heartbeat_answer_shape, &health_answer_shape, &limits_answer_shape, \
         &error_answer_shape, &tenant_shape, &tenant_list_shape, &key_created_shape, &key_shape,    \
         &key_list_shape, &agent_state_shape, &runs_rebuild_shape, &model_setting_shape,            \
-        &policy_setting_shape
+        &policy_setting_shape, &audit_item_shape, &audit_page_shape, &audit_verdict_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

@@ -98,3 +98,23 @@ TEST(every_route_is_whole)
             CHECK(str_eq_c(values.names[j], route->params->fields[j].name));
     }
 }
+
+/* What people and operators change is in the audit log, whoever adds the next route. */
+TEST(every_route_that_changes_something_administrative_names_an_audit_action)
+{
+    size_t audited = 0;
+
+    for (size_t i = 0; i < n_routes; i++) {
+        const struct route *route = &routes[i];
+        const char *dot = route->audit == NULL ? NULL : strchr(route->audit, '.');
+
+        if (route->method != METHOD_GET && route->auth >= AUTH_MEMBER && route->audit == NULL)
+            fail_msg("%s %s names no audit action", route_method_name(route->method), route->path);
+        if (route->audit == NULL)
+            continue;
+        CHECK(route->method != METHOD_GET);
+        CHECK(dot != NULL && dot != route->audit && dot[1] != '\0'); /* a noun and a verb */
+        audited++;
+    }
+    CHECK(audited > 10);
+}
