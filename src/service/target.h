@@ -1,0 +1,26 @@
+/* target.h - where a webhook may be sent: to the public internet, never into our own network.
+ *
+ * A URL is checked when it is given, for a clear answer; what counts is the check of every
+ * address at the moment of connecting, since a name may lead anywhere by then.
+ *
+ * Layer: service. May use: base, libcurl. Thread-safe: pure functions.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct sockaddr;
+
+/* What an operator may let through for local use. */
+struct target_rules {
+    bool allow_http;
+    bool allow_private; /* any address and any port */
+};
+
+/* NULL when the URL may be used, as far as that can be told without looking its name up; else a
+ * sentence that says what is wrong. */
+const char *target_check_url(struct str url, const struct target_rules *rules);
+
+/* May we connect to this address? */
+bool target_is_public(const struct sockaddr *address);
