@@ -59,7 +59,7 @@ static int find_way(struct client *c, const struct settings *settings, struct er
             return start_local(c, settings, c->datadir.database, err);
         if (err->code != ERR_BUSY)
             return -1;
-        if (remote_call(c->datadir.socket, &probe, &c->arena, &reply, NULL) == 0)
+        if (remote_call(c->datadir.socket, &probe, NULL, &c->arena, &reply, NULL) == 0)
             return 0;
         if (clock_mono_us() > until)
             return -1;
@@ -100,11 +100,17 @@ void client_free(struct client *c)
     free(c);
 }
 
+int client_pour(struct client *c, const struct client_request *request,
+                const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
+                struct error *err)
+{
+    if (!c->is_local)
+        return remote_call(c->datadir.socket, request, sink, arena, ret, err);
+    return local_call(&c->assembly.api, request, sink, arena, ret, err);
+}
+
 int client_call(struct client *c, const struct client_request *request, struct arena *arena,
                 struct client_reply *ret, struct error *err)
 {
-    if (!c->is_local)
-        return remote_call(c->datadir.socket, request, arena, ret, err);
-    local_call(&c->assembly.api, request, arena, ret);
-    return 0;
+    return client_pour(c, request, NULL, arena, ret, err);
 }

@@ -27,19 +27,33 @@ struct client_reply {
     struct str body; /* in the arena */
 };
 
+/* Takes the body of a good reply as it comes, on some thread. */
+struct client_sink {
+    bool (*take)(void *ctx, struct str bytes); /* false when it can take no more */
+    void *ctx;
+};
+
 /* The caller owns *ret. */
 int client_new(const struct settings *settings, struct client **ret, struct error *err) MUST_CHECK;
 
 /* NULL is fine. */
 void client_free(struct client *c);
 
-/* 0 when there was a reply, whatever its status. */
+/* 0 when there was a whole reply, whatever its status. */
 int client_call(struct client *c, const struct client_request *request, struct arena *arena,
                 struct client_reply *ret, struct error *err) MUST_CHECK;
 
-/* The two ways. local_call() runs one call as the operator, with the same handlers as the server;
- * remote_call() answers ERR_UNAVAILABLE when nobody listens on the socket. */
-void local_call(struct api *api, const struct client_request *request, struct arena *arena,
-                struct client_reply *ret);
-int remote_call(const char *socket, const struct client_request *request, struct arena *arena,
-                struct client_reply *ret, struct error *err) MUST_CHECK;
+/* The same; the body of a good reply goes to the sink, that of another into the reply. */
+int client_pour(struct client *c, const struct client_request *request,
+                const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
+                struct error *err) MUST_CHECK;
+
+/* The two ways; `sink` may be NULL. local_call() runs one call as the operator, with the same
+ * handlers as the server; remote_call() answers ERR_UNAVAILABLE when nobody listens on the socket.
+ */
+int local_call(struct api *api, const struct client_request *request,
+               const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
+               struct error *err) MUST_CHECK;
+int remote_call(const char *socket, const struct client_request *request,
+                const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
+                struct error *err) MUST_CHECK;

@@ -16,6 +16,7 @@ void http_admission_init(struct http_admission *a, const struct http_limits *lim
     atomic_init(&a->bodies.used, 0);
     a->bodies.max = limits->bodies_max;
     atomic_init(&a->total, 0);
+    atomic_init(&a->streams, 0);
     (void)pthread_mutex_init(&a->mutex, NULL);
     map_init(&a->addresses);
 }

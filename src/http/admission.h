@@ -16,6 +16,7 @@ struct http_admission {
     struct http_limits limits;
     struct http_budget bodies;
     atomic_uint total;
+    atomic_uint streams;   /* open ones */
     pthread_mutex_t mutex; /* guards the map */
     struct map addresses;
 };

@@ -10,7 +10,9 @@
  * Invariants:
  * 1. `call` is set in HEAD, BODY, BUSY and WRITE, and NULL otherwise. In BUSY
  *    (complete, or waiting before its body) the application owns it: a connection that ends lets go
- * of it, and it is freed when it is answered. In WRITE libuv has it, until written().
+ *    of it, and it is freed when it is answered. In WRITE libuv has it, until written(). A stream
+ *    goes from BUSY (nothing to send) to WRITE (waiting for the client) and back, and is the
+ *    application's in both.
  * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What comes in BUSY and
  *    WRITE is stashed and reading stops, so one read is the most we hold.
  * 3. The stash is empty whenever reading goes on.
@@ -69,11 +71,13 @@ static void let_go(struct http_conn *c)
 {
     struct http_call *call = c->call;
 
-    if (call == NULL || c->state == CONN_WRITE)
+    if (call == NULL || (c->state == CONN_WRITE && !call->streams))
         return;
     c->call = NULL;
     call->conn = NULL;
-    if (c->state != CONN_BUSY)
+    if (call->streams)
+        http_stream_lost(call);
+    else if (c->state != CONN_BUSY)
         http_loop_free_call(call);
 }
 
@@ -87,8 +91,7 @@ void http_conn_close(struct http_conn *c)
     uv_close(&c->h.handle, on_closed);
 }
 
-/* Without leaving the kernel with bytes that nobody takes. */
-static void reset(struct http_conn *c)
+void http_conn_reset(struct http_conn *c)
 {
     if (c->h.handle.type == UV_TCP && c->state != CONN_CLOSING) {
         let_go(c);
@@ -240,6 +243,8 @@ static void ended(struct http_conn *c, ssize_t why)
     c->eof = true;
     if (why != UV_EOF || takes_input(c) || c->state == CONN_LINGER)
         http_conn_close(c);
+    else if (c->call->streams)
+        http_stream_stop(c->call);
 }
 
 static void stash(struct http_conn *c, struct str bytes)
@@ -366,10 +371,19 @@ void http_conn_start_over(struct http_conn *c)
     refuse(c, 503, "There are too many connections");
 }
 
+/* Since it began to write, or since this was last asked. */
+static uint64_t bytes_taken(struct http_conn *c)
+{
+    size_t left = uv_stream_get_write_queue_size(&c->h.stream), before = c->write_left;
+
+    if (c->call->streams)
+        return http_stream_moved(c->call);
+    c->write_left = left;
+    return before - left;
+}
+
 void http_conn_expired(struct http_conn *c)
 {
-    size_t left;
-
     switch (c->state) {
     case CONN_HEAD:
         refuse(c, 408, "The request head did not arrive in time");
@@ -378,13 +392,10 @@ void http_conn_expired(struct http_conn *c)
         refuse(c, 408, "The body did not arrive in time");
         break;
     case CONN_WRITE:
-        left = uv_stream_get_write_queue_size(&c->h.stream);
-        if (c->write_left - left >= c->loop->limits->write_ms * WRITE_RATE_MIN / 1000) {
-            c->write_left = left;
+        if (bytes_taken(c) >= (uint64_t)c->loop->limits->write_ms * WRITE_RATE_MIN / 1000)
             http_loop_enter(c->loop, c, CONN_WRITE);
-        } else {
-            reset(c);
-        }
+        else
+            http_conn_reset(c);
         break;
     case CONN_IDLE:
     case CONN_SKIP:

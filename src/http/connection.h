@@ -64,8 +64,38 @@ void http_conn_linger(struct http_conn *c);
 /* Goes on after a reply with what has come meanwhile. */
 void http_conn_resume(struct http_conn *c);
 
+/* send.c: the reply is out, or all of the stream: goes where c->after says. */
+void http_conn_sent(struct http_conn *c);
+
+/* send.c: the head of a stream's reply, in the loop's buffer, with c->after decided. */
+struct str http_conn_stream_head(struct http_call *call, bool chunked);
+
+/* libuv predates const but only reads what is written. */
+uv_buf_t http_conn_buf(struct str s);
+
+/* At once, without leaving the kernel with bytes that nobody takes: the client sees a failure. */
+void http_conn_reset(struct http_conn *c);
+
 /* Are there bytes that came after the current request? */
 bool http_conn_has_leftover(const struct http_conn *c);
 void http_conn_drop_stash(struct http_conn *c);
+
+/* stream.c: the slots of the carrier. */
+void http_stream_carry(struct http_exchange *x, const struct http_reply *head,
+                       enum http_stream_kind kind);
+bool http_stream_give(struct http_exchange *x, struct buf *part, bool may_wait);
+void http_stream_finish(struct http_exchange *x, bool whole);
+
+/* stream.c: sends what was given since it was last looked at. */
+void http_stream_advance(struct http_call *call);
+
+/* stream.c: the connection has gone; the producer will be told. */
+void http_stream_lost(struct http_call *call);
+
+/* stream.c: ends a stream that would not end by itself; others go on. */
+void http_stream_stop(struct http_call *call);
+
+/* stream.c: bytes that the client has taken since this was last asked. */
+uint64_t http_stream_moved(struct http_call *call);
 
 extern const struct http_carrier http_conn_carrier;

@@ -2,13 +2,41 @@
 #include "http/exchange.h"
 
 #include "base/err.h"
+#include "http/stream.h"
 
-void http_reply(struct http_exchange *x, const struct http_reply *reply)
+static void note_reply(struct http_exchange *x)
 {
     if (x->replied)
         err_die("http: a second reply to request %.*s", STR_ARG(x->request_id));
     x->replied = true;
+}
+
+void http_reply(struct http_exchange *x, const struct http_reply *reply)
+{
+    note_reply(x);
     x->carrier->reply(x, reply);
+}
+
+void http_stream_begin(struct http_exchange *x, const struct http_reply *head,
+                       enum http_stream_kind kind)
+{
+    note_reply(x);
+    x->carrier->begin(x, head, kind);
+}
+
+bool http_stream_write(struct http_exchange *x, struct buf *part)
+{
+    return x->carrier->write(x, part, true);
+}
+
+bool http_stream_offer(struct http_exchange *x, struct buf *part)
+{
+    return x->carrier->write(x, part, false);
+}
+
+void http_stream_end(struct http_exchange *x, bool whole)
+{
+    x->carrier->end(x, whole);
 }
 
 void http_resume(struct http_exchange *x, http_resume_fn *fn)

@@ -74,11 +74,24 @@ struct http_reply {
 /* What goes on with an exchange on the carrier's own thread. */
 typedef void http_resume_fn(struct http_exchange *x);
 
-/* How a carrier takes a reply, and how it goes on. */
+/* Of a reply that comes in parts: stream.h. */
+enum http_stream_kind {
+    STREAM_FINITE,  /* has an end of its own, which a stopping server waits for */
+    STREAM_ENDLESS, /* goes on until the client ends its side, or the server stops */
+};
+
+struct buf;
+struct http_stream;
+
+/* How a carrier takes a reply, and how it goes on. The last three are stream.h's. */
 struct http_carrier {
     void (*reply)(struct http_exchange *x, const struct http_reply *reply);
     void (*resume)(struct http_exchange *x, http_resume_fn *fn);
     void (*read_on)(struct http_exchange *x);
+    void (*begin)(struct http_exchange *x, const struct http_reply *head,
+                  enum http_stream_kind kind);
+    bool (*write)(struct http_exchange *x, struct buf *part, bool may_wait);
+    void (*end)(struct http_exchange *x, bool whole);
 };
 
 /* Bytes of all bodies that a carrier holds at once, received and inflated, until their replies
@@ -98,7 +111,8 @@ struct http_exchange {
     struct http_budget *budget; /* NULL: none */
     size_t budgeted;            /* its share of it */
     bool no_room;               /* on_too_large because of the budget, not of body_max */
-    bool replied;               /* set by http_reply() */
+    bool replied;               /* set by http_reply() and http_stream_begin() */
+    struct http_stream *stream; /* the carrier's own, once begun */
     void *app;                  /* the application's own, NULL at first */
 };
 
@@ -140,6 +154,7 @@ struct http_app {
      * into the reply. Also used for corrupt gzip (400). `x` has what was understood so far. */
     void (*on_refused)(void *ctx, struct http_exchange *x, int status, const char *detail);
     /* After the reply was handed to the socket: the access log. Once for each reply; `bytes` is of
-     * its body, 0 when the client had gone. Not for replies that come after the server's end. */
+     * its body, 0 when the client had gone (of a stream: what was sent till then). Not for replies
+     * that come after the server's end. */
     void (*on_done)(void *ctx, const struct http_exchange *x, int status, size_t bytes);
 };

@@ -74,7 +74,7 @@ struct http_call *http_loop_new_call(struct http_loop *loop)
     return call;
 }
 
-static void destroy_call(struct http_call *call)
+void http_loop_destroy_call(struct http_call *call)
 {
     http_budget_give_back(&call->x);
     arena_done(&call->arena);
@@ -88,7 +88,7 @@ void http_loop_free_call(struct http_call *call)
     struct http_loop *loop = call->loop;
 
     if (loop->n_pool >= POOL_MAX) {
-        destroy_call(call);
+        http_loop_destroy_call(call);
         return;
     }
     http_budget_give_back(&call->x);
@@ -96,6 +96,7 @@ void http_loop_free_call(struct http_call *call)
     http_body_reset(&call->body);
     buf_clear(&call->fields);
     call->conn = NULL;
+    call->streams = false;
     call->next = loop->pool;
     loop->pool = call;
     loop->n_pool++;
@@ -229,12 +230,25 @@ static void on_deadline(uv_timer_t *timer)
     }
 }
 
+static void stop_streams(struct http_loop *loop, enum http_conn_state state)
+{
+    struct http_conn *c, *next;
+
+    for (c = loop->lists[state].first; c != NULL; c = next) {
+        next = c->next;
+        if (c->call->streams)
+            http_stream_stop(c->call);
+    }
+}
+
 static void begin_drain(struct http_loop *loop, unsigned deadline_ms)
 {
     struct http_conn *c, *next;
 
     loop->draining = true;
     http_listener_end(loop);
+    stop_streams(loop, CONN_WRITE);
+    stop_streams(loop, CONN_BUSY);
     for (c = loop->lists[CONN_IDLE].first; c != NULL; c = next) {
         next = c->next;
         http_conn_drain(c);
@@ -257,7 +271,7 @@ void http_loop_stop(struct http_loop *loop, unsigned deadline_ms)
 
 /* Replies from other threads */
 
-void http_loop_post(struct http_call *call)
+bool http_loop_try_post(struct http_call *call)
 {
     struct http_loop *loop = call->loop;
     bool closed, first;
@@ -272,10 +286,15 @@ void http_loop_post(struct http_call *call)
             (void)uv_async_send(&loop->wake);
     }
     (void)pthread_mutex_unlock(&loop->mutex);
-    if (closed) {
-        free(call->reply.body_take);
-        destroy_call(call);
-    }
+    return !closed;
+}
+
+void http_loop_post(struct http_call *call)
+{
+    if (http_loop_try_post(call))
+        return;
+    free(call->reply.body_take);
+    http_loop_destroy_call(call);
 }
 
 static struct http_call *oldest_first(struct http_call *call)
@@ -373,7 +392,7 @@ void http_loop_done(struct http_loop *loop)
         err_die("http: a loop ended with open handles");
     while ((call = loop->pool) != NULL) {
         loop->pool = call->next;
-        destroy_call(call);
+        http_loop_destroy_call(call);
     }
     buf_done(&loop->out);
     free(loop->read_buffer);

@@ -46,6 +46,7 @@ struct http_call {
     struct http_reply reply; /* once handed in or queued */
     struct buf fields;       /* its own header lines, printed, once handed in */
     http_resume_fn *resume;  /* instead of a reply: what to go on with */
+    bool streams;            /* x.stream is known to the loop */
     uv_write_t write;
     char request_id[REQUEST_ID_LEN];
     char peer_address[ADDRESS_TEXT_MAX]; /* its own, since the connection may go first */
@@ -110,12 +111,18 @@ void http_loop_stop(struct http_loop *loop, unsigned deadline_ms);
  * longer the caller's. */
 void http_loop_post(struct http_call *call);
 
+/* The same; false when the loop has ended, and then the call is still the caller's. */
+bool http_loop_try_post(struct http_call *call);
+
 /* Is the caller the thread of this loop? */
 bool http_loop_is_mine(const struct http_loop *loop);
 
 /* A fresh request with its own id, from the pool when there is one. */
 struct http_call *http_loop_new_call(struct http_loop *loop);
 void http_loop_free_call(struct http_call *call);
+
+/* Any thread, once the loop has ended. */
+void http_loop_destroy_call(struct http_call *call);
 
 /* Puts a connection at the end of a state's list and notes the time; enter() moves it there. */
 void http_loop_add(struct http_loop *loop, struct http_conn *c, enum http_conn_state state);

@@ -120,9 +120,13 @@ void http_response_head(struct buf *out, struct http_date *date, const struct ht
             buf_add_c(out, reply->content_type);
             buf_add(out, STR_LIT("\r\n"));
         }
-        buf_add(out, STR_LIT("Content-Length: "));
-        buf_add_int(out, (int64_t)reply->body.len);
-        buf_add(out, STR_LIT("\r\n"));
+        if (frame->framing == FRAMING_LENGTH) {
+            buf_add(out, STR_LIT("Content-Length: "));
+            buf_add_int(out, (int64_t)reply->body.len);
+            buf_add(out, STR_LIT("\r\n"));
+        } else if (frame->framing == FRAMING_CHUNKED) {
+            buf_add(out, STR_LIT("Transfer-Encoding: chunked\r\n"));
+        }
     }
     buf_add(out, STR_LIT("X-Request-Id: "));
     buf_add(out, frame->request_id);

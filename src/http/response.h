@@ -14,11 +14,19 @@ struct http_date {
     char line[DATE_LINE_MAX];
 };
 
+/* How the end of the body is told. */
+enum http_framing {
+    FRAMING_LENGTH,
+    FRAMING_CHUNKED,
+    FRAMING_CLOSE, /* by the end of the connection */
+};
+
 /* What follows from the connection, not from the reply. */
 struct http_reply_frame {
     struct str request_id;
     bool close;      /* say that the connection ends here */
     bool keep_alive; /* say that it does not, to a client of HTTP/1.0 */
+    enum http_framing framing;
 };
 
 /* The reply's own header lines; a control character in a value, which could begin a line of its

@@ -71,7 +71,7 @@ static void forget_call(struct http_call *call, int status, size_t bytes)
     http_loop_free_call(call);
 }
 
-static void sent(struct http_conn *c)
+void http_conn_sent(struct http_conn *c)
 {
     switch (c->after) {
     case CONN_IDLE:
@@ -108,11 +108,10 @@ static void written(uv_write_t *write, int status)
     if (status != 0)
         http_conn_close(c);
     else
-        sent(c);
+        http_conn_sent(c);
 }
 
-/* libuv predates const but only reads what is written. */
-static uv_buf_t buf_of(struct str s)
+uv_buf_t http_conn_buf(struct str s)
 {
     union {
         const char *read_only;
@@ -130,8 +129,9 @@ static void queue_rest(struct http_call *call, const struct http_reply *reply, s
     size_t of_head = n < head.len ? n : head.len;
     uv_buf_t bufs[2];
 
-    bufs[0] = buf_of(arena_copy(call->x.arena, str_from(head.data + of_head, head.len - of_head)));
-    bufs[1] = buf_of(str_from(body.data + (n - of_head), body.len - (n - of_head)));
+    bufs[0] =
+        http_conn_buf(arena_copy(call->x.arena, str_from(head.data + of_head, head.len - of_head)));
+    bufs[1] = http_conn_buf(str_from(body.data + (n - of_head), body.len - (n - of_head)));
     call->reply = *reply;
     call->write.data = call;
     http_loop_enter(c->loop, c, CONN_WRITE);
@@ -144,14 +144,15 @@ static void queue_rest(struct http_call *call, const struct http_reply *reply, s
     c->write_left = uv_stream_get_write_queue_size(&c->h.stream);
 }
 
-static void print_head(struct http_call *call, const struct http_reply *reply, struct str fields)
+static void print_head(struct http_call *call, const struct http_reply *reply, struct str fields,
+                       enum http_framing framing)
 {
     struct http_conn *c = call->conn;
     struct buf *out = &call->loop->out;
-    struct http_reply_frame frame = { .request_id = call->x.request_id };
+    struct http_reply_frame frame = { .request_id = call->x.request_id, .framing = framing };
 
     frame.close = c->after == CONN_LINGER || c->after == CONN_CLOSING;
-    frame.keep_alive = c->parser.version_10;
+    frame.keep_alive = c->parser.version_10 && framing != FRAMING_CLOSE;
     buf_clear(out);
     http_response_head(out, &call->loop->date, reply, &frame);
     if (str_is_null(fields))
@@ -159,6 +160,16 @@ static void print_head(struct http_call *call, const struct http_reply *reply, s
     else
         buf_add(out, fields);
     buf_add(out, STR_LIT("\r\n"));
+}
+
+struct str http_conn_stream_head(struct http_call *call, bool chunked)
+{
+    struct http_conn *c = call->conn;
+
+    c->after = chunked ? after_reply(c) : CONN_CLOSING;
+    print_head(call, &call->reply, buf_str(&call->fields),
+               chunked ? FRAMING_CHUNKED : FRAMING_CLOSE);
+    return buf_str(&call->loop->out);
 }
 
 static void send_reply(struct http_call *call, const struct http_reply *reply, struct str fields)
@@ -171,17 +182,17 @@ static void send_reply(struct http_call *call, const struct http_reply *reply, s
     int n;
 
     c->after = after_reply(c);
-    print_head(call, &shown, fields);
+    print_head(call, &shown, fields, FRAMING_LENGTH);
     if (call->loop->out.overflown || call->fields.overflown) {
         shown = (struct http_reply){ .status = 500, .body_take = reply->body_take };
-        print_head(call, &shown, STR_LIT(""));
+        print_head(call, &shown, STR_LIT(""), FRAMING_LENGTH);
     }
     head = buf_str(&call->loop->out);
     if (call->x.request.method == METHOD_HEAD || !http_status_has_body(shown.status))
         shown.body = STR_LIT("");
     total = head.len + shown.body.len;
-    bufs[0] = buf_of(head);
-    bufs[1] = buf_of(shown.body);
+    bufs[0] = http_conn_buf(head);
+    bufs[1] = http_conn_buf(shown.body);
     n = uv_try_write(&c->h.stream, bufs, shown.body.len > 0 ? 2 : 1);
     if (n == UV_EAGAIN)
         n = 0;
@@ -194,7 +205,7 @@ static void send_reply(struct http_call *call, const struct http_reply *reply, s
     if (n < 0)
         http_conn_close(c);
     else
-        sent(c);
+        http_conn_sent(c);
 }
 
 /* The client has gone: nobody is there to read it. */
@@ -212,6 +223,8 @@ void http_conn_posted(struct http_call *call)
     call->resume = NULL;
     if (resume != NULL)
         resume(&call->x);
+    else if (call->x.stream != NULL)
+        http_stream_advance(call);
     else if (call->conn == NULL)
         drop_reply(call, &reply);
     else
@@ -255,4 +268,7 @@ const struct http_carrier http_conn_carrier = {
     .reply = carry,
     .resume = go_on,
     .read_on = read_on,
+    .begin = http_stream_carry,
+    .write = http_stream_give,
+    .end = http_stream_finish,
 };

@@ -139,3 +139,8 @@ unsigned http_server_connections(const struct http_server *server)
 {
     return atomic_load_explicit(&server->admission.total, memory_order_relaxed);
 }
+
+unsigned http_server_streams(const struct http_server *server)
+{
+    return atomic_load_explicit(&server->admission.streams, memory_order_relaxed);
+}

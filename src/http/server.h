@@ -54,3 +54,6 @@ void http_server_free(struct http_server *server);
 
 /* Connections open now, for metrics. Any thread. */
 unsigned http_server_connections(const struct http_server *server);
+
+/* Streams open now, for metrics. Any thread. */
+unsigned http_server_streams(const struct http_server *server);

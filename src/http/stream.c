@@ -1,0 +1,432 @@
+/* stream.c - replies whose body comes in parts: from the producer's thread to the socket.
+ *
+ * Invariants:
+ * 1. The producer touches what `mutex` guards, and nothing else of a stream;
+ *    all the rest is the loop's.
+ * 2. A call is among the loop's posted ones at most once: `posted` says so.
+ *    While it is set, or the connection lives, the loop may touch the call.
+ * 3. The call is freed by the loop once it has seen the producer's end and has
+ *    no connection with it, or by the producer when the loop has ended before.
+ * 4. One part at a time is libuv's (`flying`); it frees itself when written.
+ */
+#include "http/stream.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "http/connection.h"
+#include "http/part.h"
+
+struct http_stream {
+    enum http_stream_kind kind;
+    struct http_parts queue;  /* to be sent */
+    struct http_part *flying; /* being sent by libuv */
+    bool chunked;
+    bool begun;           /* the head is queued */
+    bool closing;         /* the last part is queued */
+    bool over;            /* the producer has ended it */
+    bool told;            /* on_done was called */
+    uint64_t sent, noted; /* bytes the socket took; those that http_stream_moved() has told */
+    size_t body_sent;
+
+    pthread_mutex_t mutex; /* guards the rest */
+    pthread_cond_t moved;
+    struct http_parts given;
+    size_t waiting; /* bytes given and not yet sent */
+    bool posted, unwanted, ended, whole;
+};
+
+static void free_stream(struct http_stream *s)
+{
+    http_parts_drop(&s->queue);
+    http_parts_drop(&s->given);
+    (void)pthread_cond_destroy(&s->moved);
+    (void)pthread_mutex_destroy(&s->mutex);
+    free(s);
+}
+
+/* The producer's side */
+
+/* There is something new for the loop. */
+static void post(struct http_call *call)
+{
+    struct http_stream *s = call->x.stream;
+    bool ended;
+
+    if (http_loop_is_mine(call->loop)) {
+        http_stream_advance(call);
+        return;
+    }
+    if (http_loop_try_post(call))
+        return;
+    (void)pthread_mutex_lock(&s->mutex); /* the loop has ended: nobody else is there any more */
+    s->posted = false;
+    s->unwanted = true;
+    ended = s->ended;
+    http_parts_drop(&s->given);
+    (void)pthread_mutex_unlock(&s->mutex);
+    if (ended) {
+        free_stream(s);
+        http_loop_destroy_call(call);
+    }
+}
+
+void http_stream_carry(struct http_exchange *x, const struct http_reply *head,
+                       enum http_stream_kind kind)
+{
+    struct http_call *call = CONTAINER_OF(x, struct http_call, x);
+    struct http_stream *s = NEW(struct http_stream);
+
+    s->kind = kind;
+    http_parts_init(&s->queue);
+    http_parts_init(&s->given);
+    (void)pthread_mutex_init(&s->mutex, NULL);
+    (void)pthread_cond_init(&s->moved, NULL);
+    s->posted = true;
+    s->unwanted = x->request.method == METHOD_HEAD;
+    x->stream = s;
+    call->reply = *head;
+    call->reply.body = STR_LIT("");
+    http_response_fields(&call->fields, head->headers, head->n_headers);
+    post(call);
+}
+
+/* Takes the bytes out of `bytes`. */
+static struct http_part *part_of(struct buf *bytes)
+{
+    struct http_part *part = http_part_new(bytes->data, bytes->len);
+    size_t max = bytes->max;
+
+    part->in_body = true;
+    buf_init(bytes, max);
+    return part;
+}
+
+bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
+{
+    struct http_call *call = CONTAINER_OF(x, struct http_call, x);
+    struct http_stream *s = x->stream;
+    struct http_part *part = part_of(bytes);
+    bool taken, first = false;
+
+    (void)pthread_mutex_lock(&s->mutex);
+    while (may_wait && s->waiting > HTTP_STREAM_WAITING_MAX && !s->unwanted)
+        (void)pthread_cond_wait(&s->moved, &s->mutex);
+    taken = !s->unwanted && s->waiting <= HTTP_STREAM_WAITING_MAX;
+    if (taken && part->len > 0) { /* a chunk of no bytes would be the last one */
+        http_parts_add(&s->given, part);
+        s->waiting += part->len;
+        first = !s->posted;
+        s->posted = true;
+        part = NULL;
+    }
+    (void)pthread_mutex_unlock(&s->mutex);
+    if (part != NULL)
+        http_part_free(part);
+    if (first)
+        post(call);
+    return taken;
+}
+
+void http_stream_finish(struct http_exchange *x, bool whole)
+{
+    struct http_call *call = CONTAINER_OF(x, struct http_call, x);
+    struct http_stream *s = x->stream;
+    bool first;
+
+    (void)pthread_mutex_lock(&s->mutex);
+    s->ended = true;
+    s->whole = whole;
+    first = !s->posted;
+    s->posted = true;
+    (void)pthread_mutex_unlock(&s->mutex);
+    if (first)
+        post(call);
+}
+
+/* The loop's side */
+
+/* Nobody will take anything any more; a producer that waits goes on and is told. */
+static void refuse_more(struct http_stream *s)
+{
+    (void)pthread_mutex_lock(&s->mutex);
+    s->unwanted = true;
+    (void)pthread_cond_signal(&s->moved);
+    (void)pthread_mutex_unlock(&s->mutex);
+}
+
+static void tell_done(struct http_call *call)
+{
+    const struct http_app *app = call->loop->app;
+    struct http_stream *s = call->x.stream;
+
+    if (s->told)
+        return;
+    s->told = true;
+    if (call->streams)
+        (void)atomic_fetch_sub_explicit(&call->loop->admission->streams, 1, memory_order_relaxed);
+    app->on_done(app->ctx, &call->x, call->reply.status, s->body_sent);
+}
+
+static void free_call(struct http_call *call)
+{
+    free_stream(call->x.stream);
+    http_loop_free_call(call);
+}
+
+void http_stream_lost(struct http_call *call)
+{
+    struct http_stream *s = call->x.stream;
+
+    tell_done(call);
+    http_parts_drop(&s->queue);
+    if (s->over)
+        free_call(call);
+    else
+        refuse_more(s);
+}
+
+/* All is out: the connection goes on without the call, which may still be the producer's. */
+static void leave(struct http_call *call)
+{
+    struct http_conn *c = call->conn;
+    struct http_stream *s = call->x.stream;
+    bool whole, by_close = !s->chunked;
+
+    (void)pthread_mutex_lock(&s->mutex);
+    whole = !s->ended || s->whole;
+    (void)pthread_mutex_unlock(&s->mutex);
+    c->call = NULL;
+    call->conn = NULL;
+    http_stream_lost(call);
+    if (whole)
+        http_conn_sent(c);
+    else if (by_close)
+        http_conn_reset(c);
+    else
+        http_conn_close(c);
+}
+
+static void part_sent(struct http_stream *s, struct http_part *part)
+{
+    s->sent += part->line_len + part->len;
+    if (part->in_body) {
+        s->body_sent += part->len - (s->chunked ? 2 : 0);
+        (void)pthread_mutex_lock(&s->mutex);
+        s->waiting -= part->len - (s->chunked ? 2 : 0);
+        (void)pthread_cond_signal(&s->moved);
+        (void)pthread_mutex_unlock(&s->mutex);
+    }
+    http_part_free(part);
+}
+
+static void send_parts(struct http_call *call);
+
+static void part_written(uv_write_t *write, int status)
+{
+    struct http_part *part = CONTAINER_OF(write, struct http_part, write);
+    struct http_conn *c = part->conn;
+    struct http_call *call = c->call;
+    struct http_stream *s;
+
+    c->loop->now_us = clock_mono_us();
+    if (call == NULL) { /* the connection is closing and has let go */
+        http_part_free(part);
+        return;
+    }
+    s = call->x.stream;
+    s->flying = NULL;
+    if (status != 0) {
+        http_part_free(part);
+        http_conn_close(c);
+        return;
+    }
+    if (part->last) {
+        part_sent(s, part);
+        leave(call);
+        return;
+    }
+    part_sent(s, part);
+    send_parts(call);
+}
+
+/* Leaves to libuv what is left of the part after its first `n` bytes. */
+static void fly(struct http_call *call, struct http_part *part, size_t n)
+{
+    struct http_stream *s = call->x.stream;
+    struct http_conn *c = call->conn;
+    size_t of_line = n < part->line_len ? n : part->line_len;
+    uv_buf_t bufs[2];
+
+    bufs[0] = http_conn_buf(str_from(part->line + of_line, part->line_len - of_line));
+    bufs[1] = http_conn_buf(str_from(part->data + (n - of_line), part->len - (n - of_line)));
+    part->conn = c;
+    s->flying = part;
+    if (c->state != CONN_WRITE) {
+        s->noted = s->sent;
+        http_loop_enter(c->loop, c, CONN_WRITE);
+    }
+    if (uv_write(&part->write, &c->h.stream, bufs, 2, part_written) != 0) {
+        s->flying = NULL;
+        http_part_free(part);
+        http_conn_close(c);
+    }
+}
+
+/* How much of the part the socket took; negative when it is gone. */
+static ssize_t try_part(struct http_conn *c, const struct http_part *part)
+{
+    uv_buf_t bufs[2] = { http_conn_buf(str_from(part->line, part->line_len)),
+                         http_conn_buf(str_from(part->data, part->len)) };
+    int n;
+
+    if (part->line_len + part->len == 0)
+        return 0;
+    n = uv_try_write(&c->h.stream, bufs, 2);
+    return n == UV_EAGAIN ? 0 : n;
+}
+
+static void send_parts(struct http_call *call)
+{
+    struct http_stream *s = call->x.stream;
+    struct http_conn *c = call->conn;
+    struct http_part *part;
+
+    while (s->flying == NULL && (part = http_parts_take(&s->queue)) != NULL) {
+        ssize_t n = try_part(c, part);
+        bool last = part->last;
+
+        if (n < 0) {
+            http_part_free(part);
+            http_conn_close(c);
+            return;
+        }
+        if ((size_t)n < part->line_len + part->len) {
+            fly(call, part, (size_t)n);
+            return;
+        }
+        part_sent(s, part);
+        if (last) {
+            leave(call);
+            return;
+        }
+    }
+    if (s->flying == NULL && c->state == CONN_WRITE)
+        http_loop_enter(c->loop, c, CONN_BUSY);
+}
+
+static void queue_bytes(struct http_stream *s, struct str bytes, bool last)
+{
+    char *copy = bytes.len == 0 ? NULL : mem_new(bytes.len);
+    struct http_part *part;
+
+    if (bytes.len > 0)
+        memcpy(copy, bytes.data, bytes.len);
+    part = http_part_new(copy, bytes.len);
+    part->last = last;
+    http_parts_add(&s->queue, part);
+}
+
+/* False when it has closed the connection. */
+static bool queue_head(struct http_call *call)
+{
+    struct http_stream *s = call->x.stream;
+    struct str head;
+
+    s->begun = call->streams = true;
+    s->chunked = !call->conn->parser.version_10;
+    (void)atomic_fetch_add_explicit(&call->loop->admission->streams, 1, memory_order_relaxed);
+    head = http_conn_stream_head(call, s->chunked);
+    if (call->loop->out.overflown || call->fields.overflown) {
+        http_conn_close(call->conn);
+        return false;
+    }
+    queue_bytes(s, head, false);
+    return true;
+}
+
+static void queue_given(struct http_stream *s, struct http_parts *given)
+{
+    struct http_part *part;
+
+    while ((part = http_parts_take(given)) != NULL) {
+        if (s->chunked)
+            http_part_frame(part);
+        http_parts_add(&s->queue, part);
+    }
+}
+
+static void queue_last(struct http_call *call, bool whole)
+{
+    struct http_stream *s = call->x.stream;
+    bool told = s->chunked && whole && call->x.request.method != METHOD_HEAD;
+
+    if (s->closing)
+        return;
+    s->closing = true;
+    queue_bytes(s, told ? STR_LIT("0\r\n\r\n") : STR_LIT(""), true);
+}
+
+void http_stream_stop(struct http_call *call)
+{
+    struct http_stream *s = call->x.stream;
+
+    if (s->kind != STREAM_ENDLESS || s->closing)
+        return;
+    refuse_more(s);
+    call->conn->after = CONN_CLOSING;
+    queue_last(call, true);
+    send_parts(call);
+}
+
+void http_stream_advance(struct http_call *call)
+{
+    struct http_stream *s = call->x.stream;
+    bool gone = call->conn == NULL, ended, whole;
+    struct http_parts given;
+
+    http_parts_init(&given);
+    if (gone)
+        tell_done(call);
+    (void)pthread_mutex_lock(&s->mutex);
+    s->posted = false;
+    s->unwanted = s->unwanted || gone;
+    http_parts_move(&s->given, &given);
+    ended = s->ended;
+    whole = s->whole;
+    (void)pthread_mutex_unlock(&s->mutex);
+    if (gone || s->closing)
+        http_parts_drop(&given);
+    if (gone && !ended)
+        return; /* the producer's alone from here on */
+    s->over = ended;
+    if (gone) {
+        free_call(call);
+        return;
+    }
+    if (!s->begun && !queue_head(call)) {
+        http_parts_drop(&given);
+        return;
+    }
+    queue_given(s, &given);
+    if (ended)
+        queue_last(call, whole);
+    if (s->kind == STREAM_ENDLESS && !s->closing && (call->loop->draining || call->conn->eof))
+        http_stream_stop(call);
+    else
+        send_parts(call);
+}
+
+uint64_t http_stream_moved(struct http_call *call)
+{
+    struct http_stream *s = call->x.stream;
+    uint64_t total = s->sent, moved;
+
+    if (s->flying != NULL)
+        total += s->flying->line_len + s->flying->len -
+                 uv_stream_get_write_queue_size(&call->conn->h.stream);
+    moved = total - s->noted;
+    s->noted = total;
+    return moved;
+}

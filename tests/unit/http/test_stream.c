@@ -1,0 +1,476 @@
+/* test_stream.c - replies that come in parts. */
+#include <poll.h>
+
+#include "http/stream.h"
+#include "unit/http/wire.h"
+
+#define HOST "Host: h\r\n"
+#define GET  "GET /held HTTP/1.1\r\n" HOST "\r\n"
+#define NEXT "GET /next HTTP/1.1\r\n" HOST "\r\n"
+
+static void begin(struct http_exchange *x, enum http_stream_kind kind)
+{
+    const struct http_header headers[] = { { STR_LIT("X-Test"), STR_LIT("s") } };
+
+    http_stream_begin(x,
+                      &(struct http_reply){ .status = 200,
+                                            .content_type = "text/plain",
+                                            .headers = headers,
+                                            .n_headers = COUNT_OF(headers) },
+                      kind);
+}
+
+static bool offer(struct http_exchange *x, const char *text)
+{
+    struct buf part;
+
+    buf_init(&part, MIB(1));
+    buf_add_c(&part, text);
+    return http_stream_offer(x, &part);
+}
+
+static bool write_bytes(struct http_exchange *x, size_t n)
+{
+    struct buf part;
+
+    buf_init(&part, MIB(8));
+    memset(buf_reserve(&part, n), 'y', n);
+    buf_added(&part, n);
+    return http_stream_write(x, &part);
+}
+
+/* The body of the reply in `raw`, whose chunks are taken apart; false when the last is missing. */
+static bool unchunk(const struct buf *raw, struct buf *body)
+{
+    const char *at = memmem(raw->data, raw->len, "\r\n\r\n", 4), *end = raw->data + raw->len;
+
+    buf_clear(body);
+    if (at == NULL)
+        return false;
+    at += 4;
+    while (at < end) {
+        size_t n = 0;
+
+        for (; at < end && str_hex_digit(*at) >= 0; at++)
+            n = n * 16 + (size_t)str_hex_digit(*at);
+        if (end - at < 2 || (size_t)(end - at) - 2 < n)
+            return false;
+        at += 2;
+        if (n == 0)
+            return end - at == 2 && memcmp(at, "\r\n", 2) == 0;
+        buf_add(body, str_from(at, n));
+        at += n + 2;
+    }
+    return false;
+}
+
+/* Until the last chunk, on a connection that stays. */
+static void read_chunked(int fd, struct buf *raw, struct buf *body)
+{
+    char byte;
+
+    buf_clear(raw);
+    while (raw->len == 0 || !unchunk(raw, body)) {
+        if (recv(fd, &byte, 1, 0) != 1)
+            fail_msg("ended at %.*s", STR_ARG(buf_str(raw)));
+        buf_add_char(raw, byte);
+    }
+}
+
+static void check_next(int fd, struct buf *out)
+{
+    wire_say(fd, NEXT);
+    CHECK_INT(wire_read_reply(fd, out, false), 200);
+    CHECK(wire_has(out, "GET /next []"));
+}
+
+TEST(a_stream_comes_in_chunks_and_the_connection_stays)
+{
+    struct wire w;
+    struct buf raw, body;
+    struct http_exchange *x;
+    int fd;
+
+    wire_start(&w, NULL, 1, NULL);
+    buf_init(&raw, MIB(1));
+    buf_init(&body, MIB(1));
+    fd = wire_connect(&w);
+    wire_say(fd, GET);
+    x = wire_held(&w, 0);
+    begin(x, STREAM_FINITE);
+    CHECK(offer(x, "one, "));
+    CHECK(offer(x, "")); /* nothing, and above all not the end */
+    CHECK(offer(x, "two"));
+    CHECK_INT(wire_count(&w, &w.n_done), 0);
+    http_stream_end(x, true);
+    read_chunked(fd, &raw, &body);
+    CHECK(str_eq(buf_str(&body), STR_LIT("one, two")));
+    CHECK(wire_has(&raw, "Transfer-Encoding: chunked\r\n"));
+    CHECK(wire_has(&raw, "Content-Type: text/plain\r\n"));
+    CHECK(wire_has(&raw, "X-Test: s\r\n"));
+    CHECK(!wire_has(&raw, "Content-Length"));
+    wire_wait(&w, &w.n_done, 1);
+    CHECK_INT(http_server_streams(w.server), 0);
+    check_next(fd, &raw);
+    close(fd);
+    buf_done(&raw);
+    buf_done(&body);
+    wire_stop(&w);
+}
+
+TEST(a_stream_of_no_parts_is_an_empty_body)
+{
+    struct wire w;
+    struct buf raw, body;
+    int fd;
+
+    wire_start(&w, NULL, 1, NULL);
+    buf_init(&raw, MIB(1));
+    buf_init(&body, MIB(1));
+    fd = wire_connect(&w);
+    wire_say(fd, GET);
+    begin(wire_held(&w, 0), STREAM_FINITE);
+    http_stream_end(wire_held(&w, 0), true);
+    read_chunked(fd, &raw, &body);
+    CHECK_INT(body.len, 0);
+    check_next(fd, &raw);
+    close(fd);
+    buf_done(&raw);
+    buf_done(&body);
+    wire_stop(&w);
+}
+
+TEST(a_client_of_http_1_0_gets_a_body_that_ends_with_the_connection)
+{
+    struct wire w;
+    struct buf raw;
+    struct http_exchange *x;
+    int fd;
+
+    wire_start(&w, NULL, 1, NULL);
+    buf_init(&raw, MIB(1));
+    fd = wire_connect(&w);
+    wire_say(fd, "GET /held HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    x = wire_held(&w, 0);
+    begin(x, STREAM_FINITE);
+    CHECK(offer(x, "one, "));
+    CHECK(offer(x, "two"));
+    http_stream_end(x, true);
+    CHECK(wire_read_all(fd, &raw));
+    CHECK(wire_has(&raw, "\r\n\r\none, two"));
+    CHECK(wire_has(&raw, "Connection: close\r\n"));
+    CHECK(!wire_has(&raw, "chunked"));
+    close(fd);
+    buf_done(&raw);
+    wire_stop(&w);
+}
+
+TEST(head_gets_the_head_and_the_producer_is_told_that_nobody_reads)
+{
+    struct wire w;
+    struct buf raw;
+    struct http_exchange *x;
+    int fd;
+
+    wire_start(&w, NULL, 1, NULL);
+    buf_init(&raw, MIB(1));
+    fd = wire_connect(&w);
+    wire_say(fd, "HEAD /held HTTP/1.1\r\n" HOST "\r\n");
+    x = wire_held(&w, 0);
+    begin(x, STREAM_FINITE);
+    CHECK(!offer(x, "one"));
+    http_stream_end(x, true);
+    CHECK_INT(wire_read_reply(fd, &raw, true), 200);
+    check_next(fd, &raw);
+    close(fd);
+    buf_done(&raw);
+    wire_stop(&w);
+}
+
+TEST(a_stream_that_fails_ends_without_its_last_chunk)
+{
+    static const char *const rows[] = { GET, "GET /held HTTP/1.0\r\n\r\n" };
+    struct wire w;
+    struct buf raw, body;
+
+    wire_start(&w, NULL, 1, NULL);
+    buf_init(&raw, MIB(1));
+    buf_init(&body, MIB(1));
+    for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+        int fd = wire_connect(&w);
+        struct http_exchange *x;
+        bool clean;
+
+        wire_say(fd, rows[i]);
+        x = wire_held(&w, i);
+        begin(x, STREAM_FINITE);
+        CHECK(offer(x, "one"));
+        http_stream_end(x, false);
+        buf_clear(&raw);
+        clean = wire_read_all(fd, &raw);
+        CHECK(i == 0 ? !unchunk(&raw, &body) : !clean);
+        close(fd);
+    }
+    buf_done(&raw);
+    buf_done(&body);
+    wire_stop(&w);
+}
+
+/* Many megabytes through a bounded queue, to a client that reads late: the producer waits. */
+struct producer {
+    struct http_exchange *x;
+    pthread_t thread;
+    size_t parts, part_len, given;
+};
+
+static void *produce(void *arg)
+{
+    struct producer *p = arg;
+
+    begin(p->x, STREAM_FINITE);
+    while (p->given < p->parts && write_bytes(p->x, p->part_len))
+        __atomic_add_fetch(&p->given, 1, __ATOMIC_SEQ_CST);
+    http_stream_end(p->x, p->given == p->parts);
+    return NULL;
+}
+
+static void start_producer(struct producer *p, struct http_exchange *x)
+{
+    *p = (struct producer){ .x = x, .parts = 400, .part_len = KIB(64) };
+    CHECK_INT(pthread_create(&p->thread, NULL, produce, p), 0);
+}
+
+static size_t drain(int fd)
+{
+    static char bytes[65536];
+    size_t total = 0;
+    ssize_t n;
+
+    while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+        total += (size_t)n;
+    return total;
+}
+
+TEST(a_producer_waits_for_a_slow_client_and_loses_nothing)
+{
+    struct wire w;
+    struct producer p;
+    struct pollfd ready = { .events = POLLIN };
+    size_t total, body;
+
+    wire_start(&w, NULL, 1, NULL);
+    ready.fd = wire_connect(&w);
+    wire_say(ready.fd, "GET /held HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
+    start_producer(&p, wire_held(&w, 0));
+    CHECK_INT(poll(&ready, 1, 20000), 1); /* something has come, and the rest cannot all fit */
+    CHECK(__atomic_load_n(&p.given, __ATOMIC_SEQ_CST) < p.parts);
+    total = drain(ready.fd);
+    pthread_join(p.thread, NULL);
+    body = p.parts * p.part_len;
+    CHECK_INT(p.given, p.parts);
+    CHECK(total > body && total < body + p.parts * 16 + 1000);
+    close(ready.fd);
+    wire_stop(&w);
+}
+
+TEST(a_producer_is_told_when_the_client_has_gone)
+{
+    struct linger at_once = { .l_onoff = 1 };
+    struct wire w;
+    struct producer p;
+    int fd;
+
+    wire_start(&w, NULL, 1, NULL);
+    fd = wire_connect(&w);
+    wire_say(fd, GET);
+    start_producer(&p, wire_held(&w, 0));
+    CHECK_INT(recv(fd, &(char){ 0 }, 1, 0), 1);
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    close(fd);
+    pthread_join(p.thread, NULL);
+    CHECK(p.given < p.parts);
+    wire_wait(&w, &w.n_done, 1);
+    CHECK_INT(http_server_streams(w.server), 0);
+    wire_stop(&w);
+}
+
+TEST(a_client_that_takes_nothing_is_dropped_and_the_producer_goes_on)
+{
+    struct http_limits limits = http_default_limits;
+    struct wire w;
+    struct producer p;
+    int fd;
+
+    limits.write_ms = 50;
+    wire_start(&w, &limits, 1, NULL);
+    fd = wire_connect(&w);
+    wire_say(fd, GET);
+    start_producer(&p, wire_held(&w, 0));
+    pthread_join(p.thread, NULL);
+    CHECK(p.given < p.parts);
+    close(fd);
+    wire_stop(&w);
+}
+
+TEST(an_offer_is_refused_once_too_much_is_waiting)
+{
+    struct wire w;
+    struct http_exchange *x;
+    struct buf part;
+    size_t offered = 0;
+    bool taken = true;
+    int fd;
+
+    wire_start(&w, NULL, 1, NULL);
+    fd = wire_connect(&w);
+    wire_say(fd, GET);
+    x = wire_held(&w, 0);
+    begin(x, STREAM_ENDLESS);
+    while (taken && offered < MIB(64)) {
+        buf_init(&part, MIB(1));
+        memset(buf_reserve(&part, KIB(64)), 'z', KIB(64));
+        buf_added(&part, KIB(64));
+        taken = http_stream_offer(x, &part);
+        offered += KIB(64);
+    }
+    CHECK(!taken);
+    http_stream_end(x, false);
+    close(fd);
+    wire_stop(&w);
+}
+
+TEST(an_endless_stream_ends_when_its_client_ends_its_side)
+{
+    struct wire w;
+    struct http_exchange *x;
+    struct buf raw, body;
+    int fd;
+
+    wire_start(&w, NULL, 1, NULL);
+    buf_init(&raw, MIB(1));
+    buf_init(&body, MIB(1));
+    fd = wire_connect(&w);
+    wire_say(fd, GET);
+    x = wire_held(&w, 0);
+    begin(x, STREAM_ENDLESS);
+    CHECK(offer(x, "one"));
+    shutdown(fd, SHUT_WR);
+    CHECK(wire_read_all(fd, &raw));
+    CHECK(unchunk(&raw, &body));
+    wire_wait(&w, &w.n_done, 1);
+    CHECK(!offer(x, "two"));
+    http_stream_end(x, true);
+    CHECK_INT(wire_count(&w, &w.n_done), 1); /* it was told once */
+    close(fd);
+    buf_done(&raw);
+    buf_done(&body);
+    wire_stop(&w);
+}
+
+struct stopping {
+    struct wire *w;
+    pthread_t thread;
+    unsigned cut;
+};
+
+static void *stop(void *arg)
+{
+    struct stopping *s = arg;
+
+    s->cut = http_server_stop(s->w->server, 20000);
+    return NULL;
+}
+
+/* Endless streams are ended whole, finite ones go on to their end; nobody is cut off. */
+TEST(a_stop_ends_endless_streams_and_waits_for_the_others)
+{
+    struct wire w;
+    struct stopping s = { .w = &w };
+    struct http_exchange *endless, *finite;
+    struct buf raw, body;
+    int fds[2];
+
+    wire_start(&w, NULL, 1, NULL);
+    buf_init(&raw, MIB(1));
+    buf_init(&body, MIB(1));
+    for (unsigned i = 0; i < 2; i++) {
+        fds[i] = wire_connect(&w);
+        wire_say(fds[i], GET);
+        (void)wire_held(&w, i);
+    }
+    endless = wire_held(&w, 0);
+    finite = wire_held(&w, 1);
+    begin(endless, STREAM_ENDLESS);
+    begin(finite, STREAM_FINITE);
+    CHECK(offer(endless, "on and on"));
+    CHECK_INT(recv(fds[1], &(char){ 0 }, 1, 0), 1); /* the loop has begun both */
+    CHECK_INT(pthread_create(&s.thread, NULL, stop, &s), 0);
+    CHECK(wire_read_all(fds[0], &raw));
+    CHECK(unchunk(&raw, &body));
+    CHECK(str_eq(buf_str(&body), STR_LIT("on and on")));
+    CHECK(offer(finite, "the end"));
+    http_stream_end(finite, true);
+    buf_clear(&raw);
+    CHECK(wire_read_all(fds[1], &raw));
+    CHECK(unchunk(&raw, &body));
+    CHECK(str_eq(buf_str(&body), STR_LIT("the end")));
+    pthread_join(s.thread, NULL);
+    CHECK_INT(s.cut, 0);
+    CHECK(!offer(endless, "more")); /* after the loop's end */
+    http_stream_end(endless, true);
+    close(fds[0]);
+    close(fds[1]);
+    buf_done(&raw);
+    buf_done(&body);
+    wire_stop(&w);
+}
+
+/* Producers on threads of their own, clients that leave at any moment, a server that stops. */
+struct rush {
+    struct wire *w;
+    unsigned n;
+    pthread_t thread;
+};
+
+static void *rush_produce(void *arg)
+{
+    struct rush *r = arg;
+    struct http_exchange *x = wire_held(r->w, r->n);
+
+    begin(x, r->n % 2 == 0 ? STREAM_ENDLESS : STREAM_FINITE);
+    for (unsigned i = 0; i < 50 + r->n && offer(x, "some text that is sent"); i++)
+        continue;
+    http_stream_end(x, r->n % 3 != 0);
+    return NULL;
+}
+
+TEST(streams_may_end_from_all_sides_at_once)
+{
+    enum { RUSH = 48 };
+    struct linger at_once = { .l_onoff = 1 };
+    struct rush rush[RUSH];
+    struct wire w;
+    int fds[RUSH];
+
+    wire_start(&w, NULL, 2, NULL);
+    for (unsigned i = 0; i < RUSH; i++) {
+        rush[i] = (struct rush){ .w = &w, .n = i };
+        CHECK_INT(pthread_create(&rush[i].thread, NULL, rush_produce, &rush[i]), 0);
+    }
+    for (unsigned i = 0; i < RUSH; i++) {
+        fds[i] = wire_connect(&w);
+        wire_say(fds[i], GET);
+        (void)wire_held(&w, i);
+        if (i % 4 == 1)
+            setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+        if (i % 4 == 1 || i % 4 == 2)
+            close(fds[i]);
+    }
+    (void)http_server_stop(w.server, 100);
+    for (unsigned i = 0; i < RUSH; i++) {
+        pthread_join(rush[i].thread, NULL);
+        if (i % 4 != 1 && i % 4 != 2)
+            close(fds[i]);
+    }
+    wire_stop(&w);
+}
