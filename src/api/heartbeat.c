@@ -40,8 +40,8 @@ void post_heartbeat(struct api_call *call)
     h->call = call;
     h->request = (struct heartbeat_request){ .beat = { .tenant_id = call->key->tenant->id,
                                                        .client_id = query->client_id,
-                                                       .agent_name = call->key->agent_name,
                                                        .received_at = clock_wall_us() },
+                                             .agent_name = call->key->agent_name,
                                              .done = stored };
     call->answer = h;
     if (heartbeats_submit(engine_writer(call->api->engine), &h->request, &err) != 0)

@@ -4,32 +4,37 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "contract/shape.h"
+#include "service/life.h"
 #include "service/registry.h"
 #include "store/agents.h"
+#include "store/signs.h"
 
 enum { AGENTS_MAX = 100000 }; /* remembered at most */
 
 /* Its key in the map stands behind it. */
 struct known_agent {
     struct agent_row row;
+    struct life_sign *sign;
     char key[];
 };
 
 struct admit {
     const struct registry *registry;
+    struct life *life;
     int64_t registry_number; /* that `agents` is good for */
     struct map agents;
     struct buf key; /* of the agent being looked up */
 };
 
-struct admit *admit_new(const struct registry *registry)
+struct admit *admit_new(const struct registry *registry, struct life *life)
 {
     struct admit *a = NEW(struct admit);
 
     a->registry = registry;
+    a->life = life;
     map_init(&a->agents);
     buf_init(&a->key, MIB(1));
     return a;
@@ -54,52 +59,79 @@ void admit_free(struct admit *a)
     free(a);
 }
 
-static void remember(struct admit *a, const struct agent_row *row)
+static struct known_agent *remember(struct admit *a, int64_t tenant_id, const struct agent_row *row)
 {
     struct str key = buf_str(&a->key);
     struct known_agent *agent = mem_new(sizeof(*agent) + key.len);
 
     agent->row = *row;
+    agent->sign = life_of(a->life, tenant_id, row->agent_id);
     memcpy(agent->key, key.data, key.len);
     free(map_put(&a->agents, str_from(agent->key, key.len), agent));
+    return agent;
 }
 
-static int find_or_add(struct db *db, int64_t tenant_id, struct str agent_name,
-                       struct agent_row *ret, struct error *err)
-{
-    if (store_agent_find(db, tenant_id, agent_name, ret, err) != 0)
-        return -1;
-    if (ret->agent_id != 0)
-        return 0;
-    return store_agent_add(db, tenant_id, agent_name, clock_wall_us(), ret, err);
-}
-
-int admit_agent(struct admit *a, struct db *db, int64_t tenant_id, struct str agent_name,
-                struct admission *ret, struct error *err)
+/* Finds the agent, or makes it when `may_add`; *ret is NULL when there is none. */
+static int find(struct admit *a, struct db *db, const struct applicant *agent, bool may_add,
+                struct known_agent **ret, struct error *err)
 {
     int64_t number = registry_number(a->registry);
-    const struct known_agent *known;
     struct agent_row row;
 
     if (number != a->registry_number || a->agents.n > AGENTS_MAX)
         admit_forget(a);
     a->registry_number = number;
     buf_clear(&a->key);
-    buf_add(&a->key, str_from((const char *)&tenant_id, sizeof(tenant_id)));
-    buf_add(&a->key, agent_name);
-    known = map_get(&a->agents, buf_str(&a->key));
-    if (known != NULL) {
-        row = known->row;
-    } else {
-        if (find_or_add(db, tenant_id, agent_name, &row, err) != 0)
-            return -1;
-        if (row.agent_id != 0)
-            remember(a, &row);
-    }
-    ret->agent_id = row.agent_id;
-    if (row.agent_id == 0)
-        ret->verdict = VERDICT_AGENT_CAP;
-    else
-        ret->verdict = row.enabled ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
+    buf_add(&a->key, str_from((const char *)&agent->tenant_id, sizeof(agent->tenant_id)));
+    buf_add(&a->key, agent->agent_name);
+    *ret = map_get(&a->agents, buf_str(&a->key));
+    if (*ret != NULL)
+        return 0;
+    if (store_agent_find(db, agent->tenant_id, agent->agent_name, &row, err) != 0)
+        return -1;
+    if (row.agent_id == 0 && may_add &&
+        store_agent_add(db, agent->tenant_id, agent->agent_name, agent->at, &row, err) != 0)
+        return -1;
+    if (row.agent_id != 0)
+        *ret = remember(a, agent->tenant_id, &row);
     return 0;
+}
+
+/* The first sign of an agent is stored at once: who was never seen never falls silent. */
+static int hear(struct admit *a, struct db *db, struct known_agent *known,
+                const struct applicant *agent, struct error *err)
+{
+    struct sign sign = { .tenant_id = agent->tenant_id,
+                         .agent_id = known->row.agent_id,
+                         .at = agent->at };
+
+    if (known->row.last_seen_at == TIME_NULL && store_signs_put(db, &sign, 1, err) != 0)
+        return -1;
+    known->row.last_seen_at = agent->at;
+    life_see(a->life, known->sign, agent->at);
+    return 0;
+}
+
+int admit_agent(struct admit *a, struct db *db, const struct applicant *agent,
+                struct admission *ret, struct error *err)
+{
+    struct known_agent *known;
+
+    if (find(a, db, agent, true, &known, err) != 0)
+        return -1;
+    *ret = (struct admission){ .verdict = VERDICT_AGENT_CAP };
+    if (known == NULL)
+        return 0;
+    ret->agent_id = known->row.agent_id;
+    ret->verdict = known->row.enabled ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
+    return hear(a, db, known, agent, err);
+}
+
+int admit_hear(struct admit *a, struct db *db, const struct applicant *agent, struct error *err)
+{
+    struct known_agent *known;
+
+    if (find(a, db, agent, false, &known, err) != 0)
+        return -1;
+    return known == NULL ? 0 : hear(a, db, known, agent, err);
 }

@@ -11,6 +11,7 @@
 
 struct admit;
 struct db;
+struct life;
 struct registry;
 
 /* What becomes of a report. */
@@ -26,15 +27,27 @@ struct admission {
     int64_t agent_id;     /* when accepted */
 };
 
-/* One a writer thread. Borrows the registry. */
-struct admit *admit_new(const struct registry *registry);
+/* Who sends something. */
+struct applicant {
+    int64_t tenant_id;
+    struct str agent_name;
+    int64_t at; /* wall clock: when it came */
+};
+
+/* One a writer thread. Borrows both. */
+struct admit *admit_new(const struct registry *registry, struct life *life);
 
 /* NULL is fine. */
 void admit_free(struct admit *a);
 
-/* Inside the transaction that stores the report. */
-int admit_agent(struct admit *a, struct db *db, int64_t tenant_id, struct str agent_name,
+/* Inside the transaction that stores the report. Whoever is known or becomes so has shown that it
+ * is alive, whatever the verdict. */
+int admit_agent(struct admit *a, struct db *db, const struct applicant *agent,
                 struct admission *ret, struct error *err) MUST_CHECK;
+
+/* A sign of life and nothing else: it makes no agent known. */
+int admit_hear(struct admit *a, struct db *db, const struct applicant *agent,
+               struct error *err) MUST_CHECK;
 
 /* After a roll-back: agents may have been made in what is undone. */
 void admit_forget(struct admit *a);

@@ -8,13 +8,14 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "service/ingest.h"
+#include "service/life.h"
 #include "service/readers.h"
 #include "service/registry.h"
 #include "service/watcher.h"
 #include "store/event_log.h"
 #include "store/migrate.h"
 
-enum { POSTGRES_WRITERS = 2, WRITERS_MAX = 4, READERS_MAX = 64 };
+enum { POSTGRES_WRITERS = 2, WRITERS_MAX = 4, READERS_MAX = 64, SAVE_PERIOD_S = 2 };
 
 struct engine {
     bool shared;
@@ -26,6 +27,8 @@ struct engine {
     struct event_log *log;
     void *groups[WRITERS_MAX]; /* of struct ingest_group */
     struct registry *registry;
+    struct life *life;
+    unsigned ticks; /* the watcher's */
     struct writer *writer;
     struct readers *readers;
     struct watcher *watcher;
@@ -56,6 +59,15 @@ static int open_databases(struct engine *e, const struct engine_options *options
     return db_open(options->database, DB_READER, &e->watch_db, err);
 }
 
+/* Every second. */
+static void tick(void *ctx)
+{
+    struct engine *e = ctx;
+
+    if (++e->ticks % SAVE_PERIOD_S == 0)
+        life_save(e->life, e->writer);
+}
+
 static int start(struct engine *e, const struct engine_options *options, struct error *err)
 {
     const struct writer_options writer = { .dbs = e->write_dbs,
@@ -66,21 +78,26 @@ static int start(struct engine *e, const struct engine_options *options, struct 
                                            .on_fatal = options->on_fatal,
                                            .ctx = options->ctx };
 
-    e->registry = registry_new();
+    struct watcher_options watcher = { .db = e->watch_db, .tick = tick, .ctx = e };
+
+    watcher.registry = e->registry = registry_new();
+    e->life = life_new();
     if (event_log_new(e->write_dbs[0], &e->log, err) != 0)
         return -1;
     for (size_t i = 0; i < e->n_write_dbs; i++)
-        e->groups[i] = ingest_group_new(e->log, e->registry);
+        e->groups[i] = ingest_group_new(e->log, e->registry, e->life);
     if (registry_refresh(e->registry, e->watch_db, err) != 0 ||
         writer_new(&writer, &e->writer, err) != 0 ||
         readers_new(e->read_dbs, e->n_read_dbs, options->reads_max, &e->readers, err) != 0)
         return -1;
-    return watcher_new(e->registry, e->watch_db, &e->watcher, err);
+    return watcher_new(&watcher, &e->watcher, err);
 }
 
 static void stop_threads(struct engine *e)
 {
     watcher_free(e->watcher);
+    if (e->writer != NULL)
+        life_save(e->life, e->writer);
     writer_stop(e->writer); /* before the readers: a change is followed by a read */
     readers_free(e->readers);
     writer_free(e->writer); /* after them: a read may still ask it, and be refused */
@@ -96,6 +113,7 @@ static void close_all(struct engine *e)
         ingest_group_free(e->groups[i]);
     if (e->log != NULL)
         e->log->methods->free(e->log);
+    life_free(e->life);
     registry_free(e->registry);
     db_close(e->watch_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)
@@ -142,6 +160,11 @@ struct writer *engine_writer(struct engine *e)
 struct event_log *engine_event_log(struct engine *e)
 {
     return e->log;
+}
+
+struct life *engine_life(struct engine *e)
+{
+    return e->life;
 }
 
 int engine_read(struct engine *e, struct reader_job *job, struct error *err)

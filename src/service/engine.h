@@ -13,6 +13,7 @@
 
 struct engine;
 struct event_log;
+struct life;
 struct reader_job;
 struct registry;
 
@@ -35,6 +36,7 @@ void engine_free(struct engine *e);
 struct registry *engine_registry(struct engine *e);
 struct writer *engine_writer(struct engine *e);
 struct event_log *engine_event_log(struct engine *e);
+struct life *engine_life(struct engine *e);
 
 /* Any thread; see readers_submit(). */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;

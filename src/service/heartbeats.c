@@ -1,11 +1,21 @@
-/* heartbeats.c - what the writer does with a sign of life. */
+/* heartbeats.c - what the writer does with a heartbeat. */
 #include "service/heartbeats.h"
+
+#include "service/ingest.h"
 
 static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
     struct heartbeat_request *request = CONTAINER_OF(job, struct heartbeat_request, job);
 
-    return store_heartbeat_put(db, &request->beat, err);
+    const struct applicant agent = { .tenant_id = request->beat.tenant_id,
+                                     .agent_name = request->agent_name,
+                                     .at = request->beat.received_at };
+
+    if (store_heartbeat_put(db, &request->beat, err) != 0)
+        return -1;
+    if (str_is_null(request->agent_name)) /* a workspace key speaks for no agent */
+        return 0;
+    return admit_hear(ingest_admit_of(job), db, &agent, err);
 }
 
 static void done(struct writer_job *job, const struct error *err)

@@ -1,4 +1,4 @@
-/* heartbeats.h - signs of life on their way into the store.
+/* heartbeats.h - processes that say they are alive, on their way into the store.
  *
  * Layer: service. May use: base, db, store. Must not use: http, api.
  */
@@ -11,6 +11,7 @@
 struct heartbeat_request {
     struct writer_job job; /* the service's own */
     struct heartbeat beat;
+    struct str agent_name; /* that the key is bound to; STR_NULL: a workspace key */
 
     /* Writer thread, exactly once. `err` is NULL when it is durable. */
     void (*done)(struct heartbeat_request *request, const struct error *err);

@@ -25,12 +25,13 @@ struct ingest_group {
     size_t n, capacity;
 };
 
-struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry)
+struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry,
+                                      struct life *life)
 {
     struct ingest_group *g = NEW(struct ingest_group);
 
     g->log = log;
-    g->admit = admit_new(registry);
+    g->admit = admit_new(registry, life);
     arena_init(&g->arena);
     return g;
 }
@@ -72,9 +73,10 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
         struct event_item item = { .tenant_id = request->tenant->id,
                                    .received_at = request->received_at,
                                    .event = event };
+        const struct applicant agent = { item.tenant_id, event->agent_name, item.received_at };
         struct admission admission;
 
-        if (admit_agent(g->admit, db, item.tenant_id, event->agent_name, &admission, err) != 0)
+        if (admit_agent(g->admit, db, &agent, &admission, err) != 0)
             return -1;
         request->verdicts[i] = admission.verdict;
         item.agent_id = admission.agent_id;

@@ -13,12 +13,14 @@
 
 struct event_log;
 struct ingest_group;
+struct life;
 struct registry;
 struct telemetry_event;
 struct tenant_entry;
 
-/* What one writer thread shares among the requests of a transaction. Borrows both. */
-struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry);
+/* What one writer thread shares among the requests of a transaction. Borrows all. */
+struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry,
+                                      struct life *life);
 
 /* NULL is fine. */
 void ingest_group_free(struct ingest_group *g);

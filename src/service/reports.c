@@ -11,10 +11,10 @@
 static int admit(struct report_request *request, struct db *db, struct str agent_name,
                  struct report_place *ret, struct error *err)
 {
+    const struct applicant agent = { request->tenant->id, agent_name, request->received_at };
     struct admission admission;
 
-    if (admit_agent(ingest_admit_of(&request->job), db, request->tenant->id, agent_name, &admission,
-                    err) != 0)
+    if (admit_agent(ingest_admit_of(&request->job), db, &agent, &admission, err) != 0)
         return -1;
     request->verdict = admission.verdict;
     *ret = (struct report_place){ .tenant_id = request->tenant->id,

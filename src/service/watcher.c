@@ -15,8 +15,7 @@
 enum { PERIOD_S = 1, PATIENCE_S = 5 };
 
 struct watcher {
-    struct registry *registry;
-    struct db *db;
+    struct watcher_options options;
     pthread_t thread;
     pthread_mutex_t lock; /* guards stopping */
     pthread_cond_t wake;
@@ -29,8 +28,8 @@ static void look(struct watcher *w)
 {
     bool was_healthy = atomic_load(&w->healthy);
     struct error err = { 0 };
-    bool ok = (was_healthy || db_ping(w->db, &err) == 0) &&
-              registry_refresh(w->registry, w->db, &err) == 0;
+    bool ok = (was_healthy || db_ping(w->options.db, &err) == 0) &&
+              registry_refresh(w->options.registry, w->options.db, &err) == 0;
 
     atomic_store(&w->healthy, ok);
     if (ok)
@@ -61,18 +60,19 @@ static void *run_thread(void *arg)
 {
     struct watcher *w = arg;
 
-    while (!wait_period(w))
+    while (!wait_period(w)) {
         look(w);
+        w->options.tick(w->options.ctx);
+    }
     return NULL;
 }
 
-int watcher_new(struct registry *registry, struct db *db, struct watcher **ret, struct error *err)
+int watcher_new(const struct watcher_options *options, struct watcher **ret, struct error *err)
 {
     struct watcher *w = NEW(struct watcher);
     pthread_condattr_t attributes;
 
-    w->registry = registry;
-    w->db = db;
+    w->options = *options;
     atomic_init(&w->healthy, true);
     atomic_init(&w->answered_us, clock_mono_us());
     pthread_mutex_init(&w->lock, NULL);

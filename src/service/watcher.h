@@ -14,8 +14,15 @@ struct db;
 struct registry;
 struct watcher;
 
-/* Starts its thread. Borrows both; nobody else may use `db` until watcher_free(). */
-int watcher_new(struct registry *registry, struct db *db, struct watcher **ret,
+struct watcher_options {
+    struct registry *registry; /* borrowed, as is `db` */
+    struct db *db;             /* nobody else may use it until watcher_free() */
+    void (*tick)(void *ctx);   /* the watcher's thread, every second; must not block for long */
+    void *ctx;
+};
+
+/* Starts its thread. */
+int watcher_new(const struct watcher_options *options, struct watcher **ret,
                 struct error *err) MUST_CHECK;
 
 /* The database answered the last time it was asked. Any thread. */

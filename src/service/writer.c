@@ -97,7 +97,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
         err_set(err, ERR_IO, "storage failed: the service is ending");
     else if (w->stopping)
         err_set(err, ERR_BUSY, "the service is stopping");
-    else if (is_full(w, job))
+    else if (!job->always && is_full(w, job))
         err_set(err, ERR_BUSY, "too many events are waiting to be stored");
     else
         r = 0;

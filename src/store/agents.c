@@ -7,7 +7,9 @@
 
 /* clang-format off */
 static const struct db_query select_agent = {
-    .sql = "SELECT agent_id, enabled FROM agents WHERE tenant_id = $1 AND agent_name = $2",
+    .sql = "SELECT a.agent_id, a.enabled, s.last_seen_at FROM agents a JOIN agent_signs s"
+           " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id"
+           " WHERE a.tenant_id = $1 AND a.agent_name = $2",
     .n_args = 2,
 };
 /* Holds the tenant, so that its agents are counted by one process at a time. */
@@ -25,6 +27,10 @@ static const struct db_query insert_agent = {
            " VALUES ($1, $2, $3, 1, $4) RETURNING agent_id",
     .n_args = 4,
 };
+static const struct db_query insert_sign = {
+    .sql = "INSERT INTO agent_signs (tenant_id, agent_id) VALUES ($1, $2)",
+    .n_args = 2,
+};
 static const struct db_query enable_agent = {
     .sql = "UPDATE agents SET enabled = $3 WHERE tenant_id = $1 AND agent_name = $2",
     .n_args = 3,
@@ -37,6 +43,7 @@ static bool read_agent(void *ctx, const struct db_row *row)
 
     agent->agent_id = db_get_int(row, 0);
     agent->enabled = db_get_int(row, 1) != 0;
+    agent->last_seen_at = rows_time(row, 2);
     return false;
 }
 
@@ -81,7 +88,12 @@ static int add(struct db *db, int64_t tenant_id, const struct name_key *name, in
     if (n >= cap)
         return 0;
     ret->enabled = true;
-    return db_exec(db, &insert_agent, args, rows_read_int, &ret->agent_id, err);
+    ret->last_seen_at = TIME_NULL;
+    if (db_exec(db, &insert_agent, args, rows_read_int, &ret->agent_id, err) != 0)
+        return -1;
+    return db_exec(db, &insert_sign,
+                   (const struct db_value[]){ db_int(tenant_id), db_int(ret->agent_id) }, NULL,
+                   NULL, err);
 }
 
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

@@ -13,6 +13,7 @@ struct db;
 struct agent_row {
     int64_t agent_id; /* 0: there is none */
     bool enabled;
+    int64_t last_seen_at; /* TIME_NULL: never */
 };
 
 int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, struct agent_row *ret,

@@ -1,4 +1,4 @@
-/* heartbeats.h - signs of life as rows.
+/* heartbeats.h - processes that say they are alive, as rows.
  *
  * Layer: store. May use: base, contract, db.
  */
@@ -10,11 +10,9 @@ struct db;
 
 struct heartbeat {
     int64_t tenant_id;
-    struct str client_id;  /* names a process; at most 256 characters */
-    struct str agent_name; /* that the key is bound to; STR_NULL: a workspace key */
+    struct str client_id; /* names a process; at most 256 characters */
     int64_t received_at;
 };
 
-/* Notes that the process is alive and, with a key of its own, its agent, if that is known. The
- * latest time stands, whichever comes last. */
+/* Notes that the process is alive. The latest time stands, whichever comes last. */
 int store_heartbeat_put(struct db *db, const struct heartbeat *beat, struct error *err) MUST_CHECK;

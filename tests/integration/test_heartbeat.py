@@ -1,5 +1,6 @@
 """POST /api/v1/heartbeat: a process says that it is alive."""
 
+import time
 from datetime import datetime, timedelta, timezone
 from urllib.parse import quote
 
@@ -22,10 +23,13 @@ def noted(tenant):
 
 
 def agents(tenant):
+    """When each agent was last heard of, as stored."""
     rows = stored(
-        tenant.server, f"SELECT agent_name, heartbeat_at FROM agents WHERE {of_tenant(tenant)}"
+        tenant.server,
+        "SELECT a.agent_name, s.last_seen_at FROM agents a JOIN agent_signs s"
+        f" ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id WHERE a.{of_tenant(tenant)}",
     )
-    return {row["agent_name"]: row["heartbeat_at"] for row in rows}
+    return {row["agent_name"]: row["last_seen_at"] for row in rows}
 
 
 def microseconds(text):
@@ -58,7 +62,7 @@ def test_a_name_that_is_too_long_or_absent_is_refused(tenant):
 
 def test_an_agents_own_key_is_a_sign_of_life_of_that_agent(tenant):
     for name in ("own", "other"):
-        tenant.client.post("/api/v1/telemetry", tenant.event(agent_name=name))
+        tenant.client.post("/api/v1/agents/register", {"agent_name": name})
     assert beat(tenant.client, "own").status == 200
     assert agents(tenant) == {"own": None, "other": None}  # a workspace key speaks for nobody
     client = tenant.agent_client("own")
@@ -73,6 +77,51 @@ def test_a_heartbeat_makes_no_agent_known(tenant):
     client.close()
     assert agents(tenant) == {}
     assert list(noted(tenant)) == ["p"]
+
+
+def test_what_an_agent_sends_is_a_sign_of_life(own_server, clock):
+    tenant = own_server.add_tenant()
+    run = tenant.event()["run_id"]
+    report = {"run_id": run, "timestamp": "2025-01-02T03:04:05Z"}
+    sent = {
+        "event": ("telemetry", tenant.event(agent_name="event")),
+        "batch": ("telemetry/batch", {"events": [tenant.event(agent_name="batch")]}),
+        "business": ("telemetry/business", {**report, "agent_name": "business"}),
+        "llm": ("telemetry/llm", {**report, "agent_name": "llm", "model": "m"}),
+    }
+    for name, (path, body) in sent.items():
+        assert tenant.client.post(f"/api/v1/{path}", body).status == 202, name
+    first = agents(tenant)
+    for name in sent:  # the first sign is stored with the report
+        assert abs(first[name] / 1_000_000 - clock.now()) < 60
+    tenant.client.post("/api/v1/agents/register", {"agent_name": "silent"})
+    own_server.cli("agent", "disable", "event", "--tenant", tenant.slug)
+    clock.advance(86400)
+    for name, (path, body) in sent.items():
+        answer = tenant.client.post(f"/api/v1/{path}", body)
+        assert answer.status == 202, name
+    assert tenant.client.post("/api/v1/telemetry", sent["event"][1]).json()["status"] == "rejected"
+    tenant.client.close()
+    own_server.stop()  # what is known only in memory is stored
+    later = agents(tenant)
+    for name in sent:
+        assert abs(later[name] / 1_000_000 - clock.now()) < 60
+    assert later["silent"] is None
+    own_server.start()
+
+
+def test_after_a_crash_last_seen_is_a_few_seconds_old_at_most(own_server, clock):
+    tenant = own_server.add_tenant()
+    tenant.client.post("/api/v1/telemetry", tenant.event())
+    clock.advance(86400)
+    tenant.client.post("/api/v1/telemetry", tenant.event())
+    deadline = time.monotonic() + 10
+    while agents(tenant)["collector"] / 1_000_000 < clock.now() - 60:
+        assert time.monotonic() < deadline, "not stored"
+    tenant.client.close()
+    own_server.kill()
+    assert abs(agents(tenant)["collector"] / 1_000_000 - clock.now()) < 60
+    own_server.start()
 
 
 def test_it_takes_a_token(tenant):

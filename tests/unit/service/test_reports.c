@@ -7,6 +7,7 @@
 #include "contract/llm.h"
 #include "contract/problems.h"
 #include "db/fault.h"
+#include "service/life.h"
 #include "service/registry.h"
 #include "store/agents.h"
 #include "store/event_log.h"
@@ -27,6 +28,7 @@ struct world {
     struct db *real, *fault, *reader;
     struct event_log *log;
     struct registry *registry;
+    struct life *life;
     void *group;
     struct writer *writer;
     struct tenant_entry tenants[2];
@@ -76,7 +78,8 @@ static void world_init(struct world *w, int nth, enum err_code code)
     w->reader = temp_db_open(url, DB_READER);
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
     w->registry = registry_new();
-    w->group = ingest_group_new(w->log, w->registry);
+    w->life = life_new();
+    w->group = ingest_group_new(w->log, w->registry, w->life);
     w->fault = db_fault_new(w->real, nth, code);
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
@@ -85,6 +88,7 @@ static void world_done(struct world *w)
 {
     writer_free(w->writer);
     ingest_group_free(w->group);
+    life_free(w->life);
     registry_free(w->registry);
     w->log->methods->free(w->log);
     db_close(w->fault);

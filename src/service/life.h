@@ -1,0 +1,33 @@
+/* life.h - when each agent was last heard of: at once in memory, a little later in the store.
+ *
+ * Whatever we get of an agent is a sign of life, also what is rejected or could
+ * not be stored. Noting one costs a store to memory; what is noted is written
+ * every two seconds in one transaction, so that ingest does not pay for it. An
+ * agent's first sign is stored with the report that brought it (admit.h). So
+ * after a crash the store is a few seconds behind, but knows whoever was seen.
+ *
+ * Layer: service. May use: base, db, store. Must not use: http, api. Thread-safe.
+ */
+#pragma once
+#include "base/base.h"
+
+struct life;
+struct life_sign; /* of one agent; as long-lived as the life it is from */
+struct writer;
+
+struct life *life_new(void);
+
+/* NULL is fine. */
+void life_free(struct life *l);
+
+/* The agent's, made when it is not there yet. */
+struct life_sign *life_of(struct life *l, int64_t tenant_id, int64_t agent_id);
+
+/* The agent was heard of at this time of the wall clock. */
+void life_see(struct life *l, struct life_sign *sign, int64_t at);
+
+/* The later of what the store says (TIME_NULL: never) and what is known here. */
+int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_t stored_at);
+
+/* Hands what is new to the writer, unless it is at it already. */
+void life_save(struct life *l, struct writer *writer);

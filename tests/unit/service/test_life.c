@@ -1,0 +1,146 @@
+/* test_life.c - a sign of life is known at once, and stored a little later whatever fails. */
+#include "service/life.h"
+
+#include "contract/shape.h"
+#include "db/fault.h"
+#include "service/writer.h"
+#include "store/agents.h"
+#include "store/migrate.h"
+#include "store/signs.h"
+#include "store/tenants.h"
+#include "unit/temp_db.h"
+
+static const struct db_query select_seen = {
+    .sql = "SELECT COALESCE(last_seen_at, -1) FROM agent_signs WHERE agent_id = $1",
+    .n_args = 1,
+};
+
+struct world {
+    struct db *real, *fault;
+    struct life *life;
+    int64_t tenant_id, agent_id;
+};
+
+static void on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    (void)err;
+}
+
+static void world_init(struct world *w, int nth)
+{
+    struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
+    struct agent_row agent;
+
+    *w = (struct world){ .real = temp_db_open(temp_db_new(), DB_WRITER), .life = life_new() };
+    CHECK(store_migrate(w->real, NULL) == 0);
+    CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
+    CHECK(store_agent_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
+    w->tenant_id = tenant.tenant_id;
+    w->agent_id = agent.agent_id;
+    w->fault = db_fault_new(w->real, nth, ERR_FULL);
+}
+
+static void world_done(struct world *w)
+{
+    life_free(w->life);
+    db_close(w->fault);
+    db_close(w->real);
+}
+
+static void see(struct world *w, int64_t at)
+{
+    life_see(w->life, life_of(w->life, w->tenant_id, w->agent_id), at);
+}
+
+/* A writer that lives as long as one save. */
+static void save(struct world *w)
+{
+    const struct writer_options options = {
+        .dbs = &w->fault, .n_dbs = 1, .limits = { 10, 10, 10, 0 }, .on_fatal = on_fatal
+    };
+    struct writer *writer;
+
+    CHECK(writer_new(&options, &writer, NULL) == 0);
+    life_save(w->life, writer);
+    writer_free(writer);
+}
+
+static int64_t stored(struct world *w)
+{
+    return temp_db_int(w->real, &select_seen, (const struct db_value[]){ db_int(w->agent_id) });
+}
+
+static int64_t seen(struct world *w, int64_t stored_at)
+{
+    return life_seen_at(w->life, w->tenant_id, w->agent_id, stored_at);
+}
+
+TEST(a_sign_is_known_at_once_and_stored_by_the_next_save)
+{
+    struct world w;
+
+    world_init(&w, -1);
+    CHECK(seen(&w, TIME_NULL) == TIME_NULL);
+    CHECK_INT(seen(&w, 5), 5); /* another process saw it */
+    see(&w, 10);
+    CHECK_INT(seen(&w, TIME_NULL), 10);
+    CHECK_INT(seen(&w, 11), 11);
+    CHECK_INT(stored(&w), -1);
+    save(&w);
+    CHECK_INT(stored(&w), 10);
+    see(&w, 9); /* overtaken on its way */
+    save(&w);
+    CHECK_INT(stored(&w), 10);
+    see(&w, 12);
+    see(&w, 13);
+    save(&w);
+    CHECK_INT(stored(&w), 13);
+    world_done(&w);
+}
+
+TEST(a_clock_that_was_set_back_does_not_leave_an_agent_in_the_future)
+{
+    struct world w;
+
+    world_init(&w, -1);
+    see(&w, 100 + 2 * SIGNS_AHEAD_US);
+    save(&w);
+    see(&w, 100);
+    CHECK_INT(seen(&w, stored(&w)), 100);
+    save(&w);
+    CHECK_INT(stored(&w), 100);
+    world_done(&w);
+}
+
+TEST(whichever_call_fails_the_next_save_stores_it)
+{
+    int failed = 0;
+
+    for (int nth = 0; nth < 5; nth++) {
+        struct world w;
+
+        world_init(&w, nth);
+        see(&w, 10);
+        save(&w);
+        failed += stored(&w) != 10;
+        save(&w);
+        CHECK_INT(stored(&w), 10);
+        world_done(&w);
+    }
+    CHECK_INT(failed, 3); /* begin, update, commit: proof that the fault fires */
+}
+
+TEST(an_agent_without_a_row_is_given_up)
+{
+    struct world w;
+
+    world_init(&w, -1);
+    life_see(w.life, life_of(w.life, w.tenant_id, 99), 10);
+    for (int i = 0; i < 10; i++)
+        save(&w);
+    see(&w, 11);
+    save(&w);
+    CHECK_INT(stored(&w), 11);
+    world_done(&w);
+}
