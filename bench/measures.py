@@ -5,90 +5,11 @@ are compared. Absolute figures say something about one machine only.
 """
 
 import shutil
-from dataclasses import dataclass, field
 from statistics import median
 
+from common import BATCH, Row, check_all_accepted, compared
+from reads import reads, reads_under_load
 from servers import Muster, Nginx, Postgres, Watch, program, scratch, wrk
-
-BATCH = {"connections": 8, "batch": 500}
-
-
-@dataclass
-class Row:
-    measure: str
-    ours: float
-    unit: str
-    bar: str
-    ok: bool
-    theirs: float = None
-    ratio: float = None
-    rounds: dict = field(default_factory=dict)
-
-
-@dataclass
-class Plan:
-    rounds: int
-    seconds: int  # of one round of single events, and of saturation
-    events: int  # of one round of batches
-    stored: int  # events in the store that is not empty
-    postgres_events: int
-    filled: "Filled" = None
-
-    def store(self):
-        """The store that is not empty; made once."""
-        self.filled = self.filled or Filled(self.stored)
-        return self.filled
-
-    def clean_up(self):
-        if self.filled:
-            shutil.rmtree(self.filled.data, ignore_errors=True)
-
-
-class Filled:
-    """A data directory with `n` events, and what was seen on the way."""
-
-    def __init__(self, n):
-        self.data, self.n, self.event_bytes = scratch(), 0, 0.0
-        self.starts = {0: self.start_seconds()}
-        for part in (n // 3, n):
-            self.fill(part)
-            self.starts[part] = self.start_seconds()
-        self.disk_bytes = Muster(self.data).bytes_on_disk()
-
-    def fill(self, n):
-        with Muster(self.data) as server:
-            done = server.load(count=n - self.n, first=self.n, **BATCH)
-        check_all_accepted(done)
-        self.n, self.event_bytes = n, done["event_bytes"]
-
-    def start_seconds(self):
-        seconds = []
-        for _ in range(3):
-            server = Muster(self.data)
-            seconds.append(server.start())
-            server.stop()
-        return median(seconds)
-
-
-def check_all_accepted(done):
-    refused = [name for name in done if name.startswith("status_") and name != "status_202"]
-    if refused or done["broken"] or done["unanswered"]:
-        raise RuntimeError(f"not everything was accepted: {done}")
-
-
-def alternate(plan, ours, theirs):
-    """Medians of the rounds of both, and the rounds."""
-    rounds = {"ours": [], "theirs": []}
-    for i in range(plan.rounds):
-        rounds["theirs"].append(theirs(i))
-        rounds["ours"].append(ours(i))
-    return median(rounds["ours"]), median(rounds["theirs"]), rounds
-
-
-def compared(plan, measure, unit, bar, ours, theirs):
-    mine, other, rounds = alternate(plan, ours, theirs)
-    return Row(measure, mine, unit, f">= {bar}", mine / other >= bar, other, mine / other, rounds)
-
 
 def batch_rate(server, plan, **more):
     done = server.load(count=plan.events, **BATCH, **more)
@@ -246,4 +167,4 @@ def saturation(plan):
     yield Row(f"503 {asked}, p99", refused, "ms", "<= 50", 0 < refused <= 50)
 
 
-ALL = [single, batch, stored, postgres, disk, memory, start, saturation]
+ALL = [single, batch, stored, postgres, disk, memory, start, saturation, reads, reads_under_load]

@@ -15,7 +15,8 @@ import sys
 import time
 from dataclasses import asdict
 
-from measures import ALL, Plan, Row
+from common import Plan, Row
+from measures import ALL
 from servers import ROOT
 
 RESULTS = ROOT / "build" / "bench" / "results.json"

@@ -44,12 +44,12 @@ def environment():
     return {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
 
 
-def program(name, *arguments):
+def program(name, *arguments, stdin=None):
     """Runs a bench program; its lines `name value` as a dictionary of numbers, and `cpu_s`."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [BUILD / "bench" / f"bench_{name}", *map(str, arguments)],
-        check=True, stdout=subprocess.PIPE, text=True, preexec_fn=end_with_parent,
+        check=True, stdout=subprocess.PIPE, text=True, preexec_fn=end_with_parent, input=stdin,
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     lines = (line.split() for line in done.stdout.splitlines())
@@ -189,6 +189,10 @@ class Muster(Process):
     def load(self, **options):
         """bench_load on this server."""
         return program("load", *self.load_flags(options))
+
+    def get(self, paths, **options):
+        """bench_get on this server."""
+        return program("get", *self.load_flags(options), stdin="\n".join(paths))
 
     def kill_under_load(self, after_s, **options):
         """Ends without a chance to tidy up, while requests are under way."""

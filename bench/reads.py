@@ -1,0 +1,125 @@
+"""The measures of reads: does a page stay as fast with millions of events as with few, and under
+full ingest load?"""
+
+import http.client
+import json
+import shutil
+import threading
+import uuid
+from statistics import median
+
+from common import BATCH, Filled, Row, alternate
+from servers import Muster, scratch
+
+RUNS, STEPS = 200, 20  # the narratives that are read
+FEWER = 100  # times: the store that a full one is held against
+REQUESTS = 2000
+SLOWER = 1.5  # times at most
+
+
+def run_id(i):
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"narrative {i}"))
+
+
+def step(i, seq):
+    kind = "started" if seq == 0 else "completed" if seq == STEPS - 1 else "in_progress"
+    return {"event_id": f"narrative-{i}-{seq}", "agent_name": f"agent-{i % 20}",
+            "client_id": "bench", "run_id": run_id(i), "event": kind, "seq": seq,
+            "timestamp": f"2024-06-{1 + i % 28:02}T10:00:{seq:02}Z", "category": "posting",
+            "message": f"Step {seq} of a narrative", "metadata": {"customer": f"c-{i}"}}  # fmt: skip
+
+
+def tell_narratives(server):
+    """Runs whose events lie apart in the store, as those of runs that take a while do."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    for seq in range(STEPS):
+        body = json.dumps({"events": [step(i, seq) for i in range(RUNS)]})
+        connection.request("POST", "/api/v1/telemetry/batch", body,
+                           {"Authorization": f"Bearer {server.token}"})  # fmt: skip
+        answer = connection.getresponse()
+        if answer.status != 202:
+            raise RuntimeError(f"{answer.status}: {answer.read()}")
+        answer.read()
+        server.load(count=5000, seed=1000 + seq, first=seq * 5000, **BATCH)
+    connection.close()
+
+
+LIST = "/api/v1/tenants/bench/dashboard/runs?limit=50"
+NARRATIVES = [f"/api/v1/tenants/bench/runs/{run_id(i)}/events" for i in range(RUNS)]
+
+
+class Stores:
+    """The full store and one with a hundredth of it, both served, both with the narratives."""
+
+    def __init__(self, plan):
+        self.many = plan.store()
+        self.few_data = scratch()
+        self.few = Filled(self.many.n // FEWER, self.few_data, starts=False)
+
+    def __enter__(self):
+        self.servers = [Muster(self.many.data), Muster(self.few_data)]
+        for server in self.servers:
+            server.__enter__()
+            tell_narratives(server)
+        return self.servers
+
+    def __exit__(self, *_):
+        for server in self.servers:
+            server.__exit__()
+        shutil.rmtree(self.few_data, ignore_errors=True)
+
+
+def p99_ms(server, paths, requests=REQUESTS):
+    done = server.get(paths, count=requests)
+    if done["refused"]:
+        raise RuntimeError(f"not every read was answered: {done}")
+    return done["p99_us"] / 1000
+
+
+def reads(plan):
+    with Stores(plan) as (many, few):
+        sizes = f"{plan.store().n:,} events against {plan.store().n // FEWER:,}"
+        for name, paths in (("runs list, limit 50", [LIST]), ("narrative of 20 events", NARRATIVES)):
+            mine, other, rounds = alternate(
+                plan, lambda _, paths=paths: p99_ms(many, paths),
+                lambda _, paths=paths: p99_ms(few, paths))  # fmt: skip
+            yield Row(f"p99 of {name}, {sizes}", mine, "ms", f"<= {SLOWER}",
+                      mine <= SLOWER * other, other, mine / other, rounds)  # fmt: skip
+
+
+class Reading(threading.Thread):
+    """Reads all the while."""
+
+    def __init__(self, server, seconds):
+        super().__init__()
+        self.server, self.seconds, self.done = server, seconds, None
+
+    def run(self):
+        self.done = self.server.get([LIST, *NARRATIVES[:20]], count=10**9, seconds=self.seconds)
+
+
+def reads_under_load(plan):
+    """Rounds of ingest alone, reads alone and both together, in turn."""
+    idle, busy, alone, beside = [], [], [], []
+    with Muster() as server:
+        tell_narratives(server)
+
+        def ingest(seed):
+            done = server.load(seconds=plan.seconds, seed=seed, first=seed * 10**7, **BATCH)
+            return done["events_per_s"]
+
+        for i in range(plan.rounds):
+            alone.append(ingest(2 * i + 1))
+            idle.append(p99_ms(server, [LIST, *NARRATIVES[:20]]))
+            reading = Reading(server, plan.seconds)
+            reading.start()
+            beside.append(ingest(2 * i + 2))
+            reading.join()
+            busy.append(reading.done["p99_us"] / 1000)
+    mine, other = median(busy), median(idle)
+    yield Row("p99 of reads at full ingest load against idle", mine, "ms", "<= 3", mine <= 3 * other,
+              other, mine / other, {"ours": busy, "theirs": idle})  # fmt: skip
+    mine, other = median(beside), median(alone)
+    yield Row("ingest while one connection reads against alone", mine, "events/s", ">= 0.85",
+              mine >= 0.85 * other, other, mine / other,
+              {"ours": beside, "theirs": alone})  # fmt: skip
