@@ -60,8 +60,7 @@ void call_read(struct api_call *call, call_work_fn *work)
         call_reply_failure(call, &err);
 }
 
-/* Who calls, as the audit log names them. */
-static struct str actor_of(const struct api_call *call)
+struct str call_actor(const struct api_call *call)
 {
     if (call->key == NULL)
         return STR_LIT("operator");
@@ -74,7 +73,7 @@ int call_audit(struct api_call *call, struct db *db, const char *action, struct 
     const struct audit_entry entry = {
         .tenant_id = call->tenant == NULL ? AUDIT_PLATFORM : call->tenant->id,
         .at = clock_wall_us(),
-        .actor = actor_of(call),
+        .actor = call_actor(call),
         .action = str_of(action),
         .target = str_is_null(call->audit_target) ? request->path : call->audit_target,
         .origin = request->peer_address,

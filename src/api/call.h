@@ -93,6 +93,9 @@ void call_resume(struct api_call *call, const struct error *err, call_end_fn *en
 void call_read(struct api_call *call, call_work_fn *work);
 void call_change(struct api_call *call, call_work_fn *work);
 
+/* Who calls, as the audit log names them; in the arena. */
+struct str call_actor(const struct api_call *call);
+
 /* Enters in the audit log, in the current transaction, that the caller did this to
  * call->audit_target. call_change() does it for routes that name an action. */
 int call_audit(struct api_call *call, struct db *db, const char *action,

@@ -8,10 +8,14 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "contract/document.h"
 #include "contract/problems.h"
 #include "http/exchange.h"
 #include "service/engine.h"
 #include "service/registry.h"
+
+/* A document as JSON: every byte of it may take six. */
+enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
 
 static size_t body_limit(const struct api *api, const struct route *route)
 {
@@ -20,6 +24,8 @@ static size_t body_limit(const struct api *api, const struct route *route)
         return api->limits.batch_max_bytes;
     case LIMIT_BUSINESS:
         return api->limits.business_max_bytes;
+    case LIMIT_DOCUMENT:
+        return DOCUMENT_BODY_MAX;
     case LIMIT_BODY:
         break;
     }

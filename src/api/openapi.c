@@ -96,7 +96,7 @@ static void add_responses(struct buf *out, const struct route *route)
         add_response(out, 401, "No token, or not a valid one", error);
         add_response(out, 403, "Not for this token", error);
     }
-    if (route->params != NULL)
+    if (route->params != NULL || route->handler == get_agent_document)
         add_response(out, 404, "There is no such thing", error);
     if (route->audit != NULL && route->method != METHOD_DELETE)
         add_response(out, 409, "It clashes with what is there", error);

@@ -26,8 +26,8 @@ enum route_auth {
     AUTH_PLATFORM,  /* platform admins, the operator */
 };
 
-/* Which setting bounds the body. */
-enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS };
+/* Which setting bounds the body; a document has a bound of its own, whatever is set. */
+enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS, LIMIT_DOCUMENT };
 
 typedef void route_fn(struct api_call *call);
 

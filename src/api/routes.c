@@ -6,6 +6,7 @@
 #include "contract/answers.h"
 #include "contract/audit.h"
 #include "contract/business.h"
+#include "contract/document.h"
 #include "contract/event.h"
 #include "contract/guidance.h"
 #include "contract/llm.h"
@@ -29,6 +30,7 @@ const struct route routes[] = {
     { ROUTE(POST,   "/api/v1/heartbeat",                            ANY_KEY,  NULL,                      post_heartbeat, 200, &heartbeat_answer_shape, "Say that a process is alive"), .query = &heartbeat_query_shape },
     { ROUTE(GET,    "/api/v1/agents/model",                         ANY_KEY,  NULL,                      get_agent_model, 200, &agent_model_shape,      "The LLM model that the agent must use"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/agents/command-policy",                ANY_KEY,  NULL,                      get_agent_policy, 200, &command_policy_shape,   "The shell commands that the agent may run"), .query = &agent_query_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/agents/document",                      ANY_KEY,  NULL,                      get_agent_document, 200, &agent_document_shape, "The agent's configuration document, as edited"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/dashboard/runs",        READ,     NULL,                      get_runs,       200, &run_list_shape,         "Runs, newest start first"), .params = &tenant_path_shape, .query = &runs_query_shape },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/runs/{run_id}/events",  READ,     NULL,                      get_run_events, 200, &run_narrative_shape,    "Full event narrative of one run"), .params = &run_path_shape },
     { ROUTE(GET,    "/api/v1/tenants",                              PLATFORM, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },
@@ -61,6 +63,12 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/tenants/{slug}/audit/verify",          ADMIN, NULL,                      get_audit_verify, 200, &audit_verdict_shape,    "Is the audit log of a tenant as it was written"), .params = &tenant_path_shape },
     { ROUTE(GET,    "/api/v1/platform/audit",                       PLATFORM, NULL,                      get_audit,      200, &audit_page_shape,       "Audit log of the platform, newest first"), .query = &audit_query_shape },
     { ROUTE(GET,    "/api/v1/platform/audit/verify",                PLATFORM, NULL,                      get_audit_verify, 200, &audit_verdict_shape,    "Is the audit log of the platform as it was written") },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/document", MEMBER, NULL,                  get_document,   200, &document_shape,         "The newest version of an agent's document"), .params = &agent_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/agents/{agent_name}/document", ADMIN, &document_set_shape,    put_document,   200, &document_shape,         "Set an agent's document: a new version, unless it says the same"), .params = &agent_path_shape, .limit = LIMIT_DOCUMENT, .audit = "document.set" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions", MEMBER, NULL,         get_document_versions, 200, &document_history_shape, "The versions of an agent's document, newest first"), .params = &agent_path_shape, .query = &history_query_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}", MEMBER, NULL, get_document_version, 200, &document_shape,  "One version of an agent's document"), .params = &document_version_path_shape },
+    { ROUTE(POST,   "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}/restore", ADMIN, NULL, post_document_restore, 200, &document_shape, "Make an old version the newest again"), .params = &document_version_path_shape, .audit = "document.restore" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/document/diff", MEMBER, NULL,             get_document_diff, 200, &document_diff_shape, "What changed between two versions of an agent's document"), .params = &agent_path_shape, .query = &diff_query_shape },
 };
 /* clang-format on */
 

@@ -98,33 +98,12 @@ static int do_policy(struct invocation *in, struct client_request *request)
     return EXIT_DONE;
 }
 
-/* The file as a request body, in the arena. */
-static int read_body(struct invocation *in, const char *path, struct str *ret, struct error *err)
-{
-    const size_t bytes_max = MIB(1);
-    FILE *file = fopen(path, "re");
-    char *bytes;
-    size_t n;
-    int failed;
-
-    if (file == NULL)
-        return err_set(err, ERR_NOT_FOUND, "cannot open '%s'", path);
-    bytes = arena_alloc(&in->arena, bytes_max);
-    n = fread(bytes, 1, bytes_max, file);
-    failed = ferror(file);
-    (void)fclose(file);
-    if (failed || n == bytes_max)
-        return err_set(err, ERR_NOT_FOUND, failed ? "cannot read '%s'" : "'%s' is too large", path);
-    *ret = str_from(bytes, n);
-    return 0;
-}
-
 int run_policy_set(struct invocation *in)
 {
     struct client_request request = { .method = METHOD_PUT };
     struct error err = { 0 };
 
-    if (read_body(in, in->names[0], &request.body, &err) != 0)
+    if (ask_file(in, in->names[0], MIB(1), &request.body, &err) != 0)
         return command_fail(&err);
     return do_policy(in, &request);
 }

@@ -25,7 +25,7 @@ struct str ask_body(struct invocation *in, const struct shape *shape, const void
     struct buf text;
     struct str body;
 
-    buf_init(&text, MIB(1));
+    buf_init(&text, MIB(16)); /* more than any route takes */
     shape_write_json(shape, value, &text);
     body = arena_copy(&in->arena, buf_str(&text));
     buf_done(&text);
@@ -61,4 +61,24 @@ const char *ask_segment(struct invocation *in, const char *name)
     copy = arena_cstr(&in->arena, buf_str(&text));
     buf_done(&text);
     return copy;
+}
+
+int ask_file(struct invocation *in, const char *path, size_t bytes_max, struct str *ret,
+             struct error *err)
+{
+    FILE *file = fopen(path, "re");
+    char *bytes;
+    size_t n;
+    int failed;
+
+    if (file == NULL)
+        return err_set(err, ERR_NOT_FOUND, "cannot open '%s'", path);
+    bytes = arena_alloc(&in->arena, bytes_max + 1);
+    n = fread(bytes, 1, bytes_max + 1, file);
+    failed = ferror(file);
+    (void)fclose(file);
+    if (failed || n > bytes_max)
+        return err_set(err, ERR_NOT_FOUND, failed ? "cannot read '%s'" : "'%s' is too large", path);
+    *ret = str_from(bytes, n);
+    return 0;
 }

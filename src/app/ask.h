@@ -24,5 +24,9 @@ int ask_tenant_path(struct invocation *in, const char *slug, const char *rest, s
 /* A name as a segment of a path, in the arena. */
 const char *ask_segment(struct invocation *in, const char *name);
 
+/* The whole file, at most `bytes_max`, in the arena. */
+int ask_file(struct invocation *in, const char *path, size_t bytes_max, struct str *ret,
+             struct error *err) MUST_CHECK;
+
 /* Prints the reply as it is; returns EXIT_DONE. */
 int ask_say_json(const struct client_reply *reply);

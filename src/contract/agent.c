@@ -4,13 +4,13 @@
 #include <assert.h>
 
 #include "base/map.h"
+#include "contract/document.h"
 #include "contract/guidance.h"
 #include "contract/problems.h"
 #include "contract/table.h"
 
 static const char *const registered_states[] = { "registered", "updated", NULL };
 static const char *const sources[] = { "agent", "workspace", "platform", NULL };
-static const char *const formats[] = { "text", "markdown", "json", "yaml", NULL };
 static const char *const key_kinds[] = { "workspace", "agent", NULL };
 static const char *const heartbeat_states[] = { "ok", NULL };
 
@@ -152,7 +152,7 @@ static const struct field command_policy_fields[] = {
 #define OWNER struct agent_document
 static const struct field agent_document_fields[] = {
     { STR(agent_name),  .flags = F_REQUIRED },
-    { STR(format),      .flags = F_REQUIRED, .choices = formats },
+    { STR(format),      .flags = F_REQUIRED, .choices = document_format_names },
     { STR(document),    .flags = F_REQUIRED, .doc = "As edited, vault references unresolved." },
     { INT(version),     .flags = F_REQUIRED },
     { TIME(updated_at), .flags = F_REQUIRED },

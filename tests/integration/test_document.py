@@ -1,0 +1,280 @@
+"""GET /api/v1/agents/document, and how the document is edited: versions, differences, restoring."""
+
+import json
+import random
+import re
+
+import pytest
+from guidance import ask, check_tags, told
+from stored import of_tenant, stored
+
+MIB = 1 << 20
+TEXTS = [
+    "",
+    "plain\n",
+    "no newline at the end",
+    "\r\nwindows\r\n\ttabs \x01 \x1f and blanks  \n\n",
+    'quotes " and \\ and ${vault:NAME} and vault:NAME\n',
+    "ünï©ødé 𝄞 \u2028 \ufeff\n",
+]
+
+
+def where(tenant, agent):
+    return ("--tenant", tenant.slug, "--agent", agent)
+
+
+def put(tenant, folder, agent, text, *more, name="document.txt"):
+    file = folder / name
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    arguments = ("document", "set", str(file), *where(tenant, agent), *more, "--json")
+    return json.loads(tenant.server.cli(*arguments))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_document_comes_back_byte_for_byte(tenant, tmp_path, text):
+    put(tenant, tmp_path, "a/b", text, "--format", "yaml")
+    said = told(tenant.client, "document", "a/b")
+    assert said.pop("updated_at")
+    assert said == {"agent_name": "a/b", "format": "yaml", "document": text, "version": 1}
+    shown = tenant.server.run("document", "show", *where(tenant, "a/b"))
+    if "\r" not in text:  # which the harness reads as newlines
+        assert shown.stdout == text
+
+
+def test_without_a_document_it_is_404(tenant, tmp_path):
+    answer = ask(tenant.client, "document", "never-seen")
+    assert (answer.status, answer.json()) == (
+        404, {"detail": "agent 'never-seen' has no document"},
+    )  # fmt: skip
+    put(tenant, tmp_path, "other", "x")
+    assert ask(tenant.client, "document", "never-seen").status == 404
+
+
+def test_a_key_of_an_agent_asks_for_its_own_name_alone(tenant, tmp_path):
+    put(tenant, tmp_path, "own", "mine")
+    put(tenant, tmp_path, "other", "not mine")
+    client = tenant.agent_client("own")
+    assert ask(client, "document", "own").json()["document"] == "mine"
+    answer = ask(client, "document", "other")
+    client.close()
+    assert (answer.status, answer.json()) == (403, {"detail": "This key is bound to agent 'own'"})
+
+
+def test_another_tenant_has_another_document(tenant, tmp_path):
+    put(tenant, tmp_path, "a", "one")
+    other = tenant.server.add_tenant()
+    assert ask(other.client, "document", "a").status == 404
+    other.client.close()
+
+
+def test_the_etag_holds_until_the_document_changes(tenant, tmp_path):
+    put(tenant, tmp_path, "a", "one")
+    before = check_tags(tenant.client, "document", "a")
+    put(tenant, tmp_path, "a", "one")  # the same
+    assert check_tags(tenant.client, "document", "a") == before
+    put(tenant, tmp_path, "a", "one", "--format", "markdown")
+    assert check_tags(tenant.client, "document", "a") != before
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("x.md", "markdown"),
+        ("x.json", "json"),
+        ("x.yaml", "yaml"),
+        ("x.yml", "yaml"),
+        ("x.txt", "text"),
+        ("x", "text"),
+    ],
+)
+def test_the_format_is_told_by_the_files_name(tenant, tmp_path, name, expected):
+    assert put(tenant, tmp_path, "a", "{}", name=name)["format"] == expected
+    assert put(tenant, tmp_path, "a", "{}", "--format", "json", name=name)["format"] == "json"
+
+
+def test_a_document_of_one_mebibyte_is_taken_and_no_more(tenant, tmp_path):
+    text = "\x01" * MIB  # each byte takes six in JSON
+    assert put(tenant, tmp_path, "big", text)["version"] == 1
+    assert told(tenant.client, "document", "big")["document"] == text
+    (tmp_path / "larger").write_text("x" * (MIB + 1))
+    done = tenant.server.run(
+        "document", "set", str(tmp_path / "larger"), *where(tenant, "big"))  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "too large" in done.stderr
+
+
+def test_names_may_be_of_any_length(tenant, tmp_path):
+    name = "é" * 900  # longer than a key of the store; a path holds not much more
+    put(tenant, tmp_path, name, "long")
+    put(tenant, tmp_path, name + "x", "longer")
+    assert told(tenant.client, "document", name)["document"] == "long"
+    assert told(tenant.client, "document", name + "x")["document"] == "longer"
+
+
+def history(tenant, agent):
+    said = json.loads(tenant.server.cli("document", "history", *where(tenant, agent), "--json"))
+    assert said["agent_name"] == agent
+    return said["versions"]
+
+
+def test_every_version_is_kept(tenant, tmp_path):
+    for number in range(1, 4):
+        assert put(tenant, tmp_path, "a", f"text {number}")["version"] == number
+    assert put(tenant, tmp_path, "a", "text 3")["version"] == 3  # the same: no new version
+    versions = history(tenant, "a")
+    assert [v["version"] for v in versions] == [3, 2, 1]
+    assert {v["bytes"] for v in versions} == {6}
+    assert {v["author"] for v in versions} == {"operator"}
+    assert all(set(v) == {"version", "format", "bytes", "updated_at", "author"} for v in versions)
+    old = json.loads(
+        tenant.server.cli("document", "show", *where(tenant, "a"), "--version", "1", "--json")
+    )
+    assert (old["document"], old["version"]) == ("text 1", 1)
+    lines = tenant.server.cli("document", "history", *where(tenant, "a")).splitlines()
+    assert len(lines) == 3
+    assert re.fullmatch(r" +3  20\S+Z  text +6 bytes  operator", lines[0])
+
+
+def test_restoring_makes_a_new_version_of_an_old_text(tenant, tmp_path):
+    put(tenant, tmp_path, "a", "one", "--format", "markdown")
+    put(tenant, tmp_path, "a", "two")
+    cli = tenant.server.cli
+    said = cli("document", "restore", "1", *where(tenant, "a"))
+    assert said == "version 3 (markdown, 3 bytes)\n"
+    assert cli("document", "restore", "1", *where(tenant, "a")) == said  # it is that already
+    assert [v["version"] for v in history(tenant, "a")] == [3, 2, 1]
+    assert told(tenant.client, "document", "a")["document"] == "one"
+    rows = stored(
+        tenant.server,
+        f"SELECT action, target, detail FROM audit_log WHERE {of_tenant(tenant)}"
+        " AND action LIKE 'document.%' ORDER BY seq",
+    )
+    assert [(r["action"], json.loads(r["detail"])["version"]) for r in rows] == [
+        ("document.set", 1), ("document.set", 2), ("document.restore", 3),
+        ("document.restore", 3),
+    ]  # fmt: skip
+
+
+def patched(old, diff):
+    """`old` with a unified difference applied to it."""
+    lines, out, at = re.findall(r"[^\n]*\n|[^\n]+", old), [], 0
+    told_lines = diff.split("\n")
+    ends = ["" if after.startswith("\\") else "\n" for after in told_lines[1:]]
+    for line in [line + end for line, end in zip(told_lines, ends, strict=False)][2:]:
+        hunk = re.match(r"@@ -(\d+)(?:,(\d+))? ", line)
+        if hunk:
+            start = int(hunk[1]) - (hunk[2] != "0")
+            out += lines[at:start]
+            at = start
+        elif line[:1] in (" ", "-"):
+            assert lines[at] == line[1:], (at, line)
+            out += [lines[at]] if line[0] == " " else []
+            at += 1
+        elif line[:1] == "+":
+            out.append(line[1:])
+    return "".join(out + lines[at:])
+
+
+def test_a_difference_leads_from_one_version_to_the_other(tenant, tmp_path):
+    chance = random.Random(7)
+    versions = [[f"line {i}\n" for i in range(60)]]
+    for number in range(5):
+        lines = [*versions[-1], f"version {number}\n"]  # never the same: that makes no version
+        for _ in range(chance.randrange(1, 9)):
+            at = chance.randrange(len(lines))
+            lines[at : at + chance.randrange(3)] = [f"{chance.random()}\n"] * chance.randrange(3)
+        versions.append(lines)
+    texts = ["".join(lines) for lines in versions] + ["", "no newline"]
+    for text in texts:
+        put(tenant, tmp_path, "a", text)
+    for start, old in enumerate(texts, 1):
+        for end, new in enumerate(texts, 1):
+            arguments = ("document", "diff", str(start), str(end), *where(tenant, "a"))
+            diff = tenant.server.cli(*arguments)
+            if start == end:
+                assert diff == ""
+            else:
+                assert diff.startswith(f"--- version {start}\n+++ version {end}\n@@ ")
+                assert patched(old, diff) == new
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "word"),
+    [
+        (("set", "{folder}/no-such", "--tenant", "{slug}", "--agent", "a"), 1, "no-such"),
+        (("set", "{file}", "--tenant", "no-such", "--agent", "a"), 1, "no-such"),
+        (("set", "{file}", "--tenant", "{slug}"), 2, "--agent"),
+        (("set", "{file}", "--agent", "a"), 2, "--tenant"),
+        (("set", "{file}", "--tenant", "{slug}", "--agent", "a", "--format", "x"), 2, "--format"),
+        (("set", "{bad}", "--tenant", "{slug}", "--agent", "a"), 1, "UTF-8"),
+        (("show", "--tenant", "{slug}", "--agent", "a"), 1, "no document"),
+        (("restore", "1", "--tenant", "{slug}", "--agent", "a"), 1, "version 1"),
+        (("restore", "0", "--tenant", "{slug}", "--agent", "a"), 2, "'0'"),
+        (("restore", "x", "--tenant", "{slug}", "--agent", "a"), 2, "'x'"),
+        (("diff", "1", "2", "--tenant", "{slug}", "--agent", "a"), 1, "version 1"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_sentence(tenant, tmp_path, arguments, status, word):
+    (tmp_path / "file").write_text("text")
+    (tmp_path / "bad").write_bytes(b"\xff\xfe")
+    names = {
+        "slug": tenant.slug,
+        "folder": tmp_path,
+        "file": tmp_path / "file",
+        "bad": tmp_path / "bad",
+    }
+    done = tenant.server.run("document", *(a.format(**names) for a in arguments))
+    assert (done.returncode, done.stdout) == (status, "")
+    assert word in done.stderr
+    assert ask(tenant.client, "document", "a").status == 404
+
+
+def test_a_key_may_not_edit(tenant):
+    base = tenant.path("agents/a/document")
+    for method, path in (
+        ("GET", base), ("PUT", base), ("GET", base + "/versions"),
+        ("GET", base + "/versions/1"), ("POST", base + "/versions/1/restore"),
+        ("GET", base + "/diff?from=1&to=2"),
+    ):  # fmt: skip
+        body = {"document": "x"} if method == "PUT" else None
+        assert tenant.client.request(method, path, body).status == 403
+
+
+def test_the_operator_edits_over_the_socket(own_server):
+    if own_server.database:
+        return  # no socket: the commands speak to PostgreSQL themselves
+    tenant = own_server.add_tenant()
+    operator = own_server.operator()
+    base = tenant.path("agents/a%2Fb/document")
+
+    def put_from(version, text):
+        body = {"document": text, "format": "text", "base_version": version}
+        return operator.request("PUT", base, body)
+
+    assert operator.get(base).status == 404
+    assert operator.get(base + "/versions").json()["versions"] == []
+    assert put_from(1, "x").status == 409
+    for number in range(1, 6):
+        answer = put_from(number - 1, f"text {number}")
+        assert (answer.status, answer.json()["version"]) == (200, number)
+        assert operator.get(base).json() == answer.json()
+    late = put_from(4, "late")
+    assert (late.status, "version 4" in late.json()["detail"]) == (409, True)
+    page = operator.get(base + "/versions?limit=2").json()
+    assert ([v["version"] for v in page["versions"]], page["next"]) == ([5, 4], 4)
+    page = operator.get(base + "/versions?limit=2&before=4").json()
+    assert ([v["version"] for v in page["versions"]], page["next"]) == ([3, 2], 2)
+    page = operator.get(base + "/versions?limit=2&before=2").json()
+    assert ([v["version"] for v in page["versions"]], page["next"]) == ([1], None)
+    assert operator.get(base + "/versions/2").json()["document"] == "text 2"
+    assert operator.get(base + "/diff?from=1&to=2").json()["diff"].endswith("\n")
+    assert operator.post(base + "/versions/2/restore").json()["version"] == 6
+    assert operator.get(base + "/versions/9").status == 404
+    for path in ("versions/0", "versions/x", "diff?from=0&to=1", "diff?from=1", "versions?limit=0"):
+        assert operator.get(f"{base}/{path}").status == 422, path
+    too_large = operator.request("PUT", base, {"document": "x" * (MIB + 1)})
+    assert too_large.json()["detail"][0]["loc"] == ["body", "document"]
+    assert operator.request("PUT", base, {"document": "x\0"}).status == 422
+    assert operator.request("PUT", base, {"document": "x" * 7 * MIB}).status == 413
+    operator.close()
+    tenant.client.close()
