@@ -9,6 +9,7 @@ help: ## list the verbs
 build: ## build the release binary, build/release/muster
 	@scripts/bootstrap build
 	@mkdir -p build && cmake --preset release >build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@sed -n 's/^-- portal:/portal:/p' build/release.log
 	@cmake --build --preset release
 
 run: build ## build, then serve from ./data on 127.0.0.1:8080

@@ -17,3 +17,31 @@ function(muster_embed_migrations target)
         VERBATIM)
     target_sources(${target} PRIVATE ${output})
 endfunction()
+
+# Compiles web/ into `target` as the table that src/api/portal.c reads; an empty one without Node.
+function(muster_embed_portal target)
+    set(web ${PROJECT_SOURCE_DIR}/web)
+    find_program(NODE node)
+    find_program(NPM npm)
+    set(version "0")
+    if(NODE AND NPM)
+        execute_process(COMMAND ${NODE} --version OUTPUT_VARIABLE version
+                        OUTPUT_STRIP_TRAILING_WHITESPACE)
+        string(REPLACE "v" "" version "${version}")
+    endif()
+    if(NOT MUSTER_PORTAL OR version VERSION_LESS 18)
+        message(STATUS "portal: not in this build; it needs MUSTER_PORTAL=ON, Node.js 18 and npm")
+        target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/portal_none.c)
+        return()
+    endif()
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${web}/src/* ${web}/scripts/*)
+    set(output ${PROJECT_BINARY_DIR}/generated/portal.c)
+    add_custom_command(OUTPUT ${output}
+        COMMAND ${PROJECT_SOURCE_DIR}/scripts/npm_ci ${web}
+        COMMAND ${NODE} ${web}/scripts/build.mjs ${output}
+        DEPENDS ${files} ${web}/package.json ${web}/package-lock.json
+                ${PROJECT_SOURCE_DIR}/scripts/npm_ci
+        COMMENT "Bundling the portal"
+        VERBATIM)
+    target_sources(${target} PRIVATE ${output})
+endfunction()

@@ -14,7 +14,6 @@ WORDS = [
     (r"https?://(?:deb|registry|security|ftp)[.]", "the address of a package registry"),
     (r"https?://[\w.-]*(?:pypi|npmjs|debian)\.(?:org|com)", "the address of a package registry"),
 ]
-LOCK_FILES = {"package-lock.json"}  # npm writes its registry into these
 
 
 def files_of(root):
@@ -28,7 +27,7 @@ def files_of(root):
     else:
         built = {root / "build", root / ".git"}
         names = [path for path in root.rglob("*") if built.isdisjoint(path.parents)]
-    return sorted(path for path in names if path.is_file() and path.name not in LOCK_FILES)
+    return sorted(path for path in names if path.is_file())
 
 
 def gate(root):

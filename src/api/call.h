@@ -67,6 +67,19 @@ void call_reply_tagged(struct api_call *call, const void *answer);
 /* JSON text as it is. */
 void call_reply_json(struct api_call *call, int status, struct str text);
 
+/* A file of the portal, as call_reply_file() sends it. */
+struct call_file {
+    const char *type;
+    struct str tag; /* STR_NULL: none */
+    struct str bytes;
+    void *bytes_take; /* heap memory that holds `bytes`, handed over; NULL: they are static */
+    bool gzip;        /* bytes are compressed, as the client accepts */
+    bool keep;        /* its name changes with its content: browsers may keep it */
+};
+
+/* The file with the headers of a page, or 304 when the client has it already. */
+void call_reply_file(struct api_call *call, const struct call_file *file);
+
 /* {"detail": sentence}. Adds WWW-Authenticate, Retry-After and the like as the status asks. */
 void call_reply_error(struct api_call *call, int status, const char *fmt, ...) PRINTF(3, 4);
 

@@ -152,7 +152,7 @@ static void add_paths(struct buf *out)
     for (size_t i = 0; i < n_routes; i++) {
         bool more = false;
 
-        if (!is_first_of_path(i))
+        if (routes[i].page || !is_first_of_path(i))
             continue;
         buf_printf(out, "%s\"%s\":{", i == 0 ? "" : ",", routes[i].path);
         for (size_t j = i; j < n_routes; j++) {

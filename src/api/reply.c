@@ -12,14 +12,26 @@
 
 enum { REPLY_MAX = 64 << 20, HEADERS_MAX = 12, RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
 
-/* On every reply, whatever it says (S16): nothing here is to be framed, sniffed or kept. */
+/* On every reply, whatever it says (S16): nothing here is to be framed or sniffed. */
 static const struct http_header security_headers[] = {
-    { STR_INIT("Cache-Control"), STR_INIT("no-store") },
     { STR_INIT("X-Content-Type-Options"), STR_INIT("nosniff") },
     { STR_INIT("Referrer-Policy"), STR_INIT("no-referrer") },
     { STR_INIT("Cross-Origin-Opener-Policy"), STR_INIT("same-origin") },
+};
+
+/* What the API answers is no page and is not to be kept. */
+static const struct http_header data_headers[] = {
+    { STR_INIT("Cache-Control"), STR_INIT("no-store") },
     { STR_INIT("Content-Security-Policy"),
       STR_INIT("default-src 'none'; frame-ancestors 'none'; base-uri 'none'") },
+};
+
+/* The portal's page runs and shows only what comes from here, and nothing inline. */
+static const struct http_header page_policy = {
+    STR_INIT("Content-Security-Policy"),
+    STR_INIT("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+             "img-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
+             "form-action 'self'")
 };
 
 struct headers {
@@ -30,6 +42,12 @@ struct headers {
 static void add_header(struct headers *h, struct str name, struct str value)
 {
     h->items[h->n++] = (struct http_header){ name, value };
+}
+
+static void add_headers(struct headers *h, const struct http_header *more, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        add_header(h, more[i].name, more[i].value);
 }
 
 /* Cheaper than printf, on every reply. `n` is not negative. */
@@ -47,8 +65,8 @@ static struct str decimal(struct arena *arena, int64_t n)
 
 static void add_common_headers(const struct api_call *call, struct headers *h)
 {
-    for (size_t i = 0; i < COUNT_OF(security_headers); i++)
-        add_header(h, security_headers[i].name, security_headers[i].value);
+    add_headers(h, security_headers, COUNT_OF(security_headers));
+    add_headers(h, data_headers, COUNT_OF(data_headers));
     if (!call->has_rate)
         return;
     add_header(h, STR_LIT("RateLimit-Limit"), decimal(call->arena, call->rate.limit));
@@ -154,6 +172,32 @@ void call_reply_json(struct api_call *call, int status, struct str text)
                                 .body = text };
 
     add_common_headers(call, &h);
+    reply.headers = h.items;
+    reply.n_headers = h.n;
+    http_reply(call->exchange, &reply);
+}
+
+void call_reply_file(struct api_call *call, const struct call_file *file)
+{
+    struct headers h = { 0 };
+    struct http_reply reply = { .status = 200,
+                                .content_type = file->type,
+                                .body = file->bytes,
+                                .body_take = file->bytes_take };
+
+    add_headers(&h, security_headers, COUNT_OF(security_headers));
+    add_headers(&h, &page_policy, 1);
+    add_header(&h, STR_LIT("Cache-Control"),
+               file->keep ? STR_LIT("public, max-age=31536000, immutable") : STR_LIT("no-cache"));
+    add_header(&h, STR_LIT("Vary"), STR_LIT("Accept-Encoding"));
+    if (!str_is_null(file->tag))
+        add_header(&h, STR_LIT("ETag"), file->tag);
+    if (!str_is_null(file->tag) && is_known_tag(call, file->tag)) {
+        free(file->bytes_take);
+        reply = (struct http_reply){ .status = 304 };
+    } else if (file->gzip) {
+        add_header(&h, STR_LIT("Content-Encoding"), STR_LIT("gzip"));
+    }
     reply.headers = h.items;
     reply.n_headers = h.n;
     http_reply(call->exchange, &reply);

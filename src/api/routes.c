@@ -21,6 +21,8 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/health",                               OPEN,     NULL,                      get_health,     200, &health_answer_shape,    "Is the service up") },
     { ROUTE(GET,    "/openapi.json",                                OPEN,     NULL,                      get_openapi,    200, NULL,                    "This document") },
     { ROUTE(GET,    "/api/v1/openapi.json",                         OPEN,     NULL,                      get_openapi,    200, NULL,                    "This document") },
+    { ROUTE(GET,    "/",                                            OPEN,     NULL,                      get_portal,     200, NULL,                    "The portal"), .page = true },
+    { ROUTE(GET,    "/assets/{name}",                               OPEN,     NULL,                      get_portal_asset, 200, NULL,                  "What its page loads"), .page = true },
     { ROUTE(GET,    "/api/v1/limits",                               ANY_KEY,  NULL,                      get_limits,     200, &limits_answer_shape,    "What is taken at most") },
     { ROUTE(POST,   "/api/v1/telemetry",                            ANY_KEY,  &telemetry_event_shape,    post_telemetry, 202, &event_verdict_shape,    "Report one run event") },
     { ROUTE(POST,   "/api/v1/telemetry/batch",                      ANY_KEY,  &telemetry_batch_shape, post_telemetry_batch, 202, &batch_verdict_shape, "Report many run events at once"), .limit = LIMIT_BATCH },

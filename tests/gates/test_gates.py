@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("src", "tests/unit", "web/src", "docs", "migrations", ".clang-format", ".clang-tidy")
-GATES = ("format", "layers", "lengths", "banned", "words")
+COPIED = (
+    "src", "tests/unit", "tests/browser", "web", "docs", "migrations", ".clang-format",
+    ".clang-tidy",
+)  # fmt: skip
+GATES = ("format", "layers", "lengths", "banned", "words", "web")
 CHATTER = "/* chatter.c - planted. */\n"
 
 
@@ -58,7 +61,7 @@ def test_the_tree_as_it_is_passes(gate, clean):
     assert "green" in done.stdout
 
 
-@pytest.mark.parametrize("gate", (*GATES, "tidy", "generated"))
+@pytest.mark.parametrize("gate", (*GATES, "tidy", "types", "generated"))
 def test_a_gate_that_finds_nothing_to_look_at_is_red(gate, tmp_path):
     assert run(gate, tmp_path).returncode == 1
 
@@ -102,6 +105,15 @@ PLANTED = [
     ("banned", "src/api/chatter.c", "int x; // why\n", "/* ... */"),
     ("words", "docs/chatter.md", f"see {MACHINE_PATH}\n", "a path of one machine"),
     ("words", "web/src/chatter.ts", f"/* {REGISTRY} */\n", "a package registry"),
+    ("words", "web/package-lock.json", f'{{"resolved": "{REGISTRY}"}}\n', "a package registry"),
+    ("web", "web/src/chatter.tsx", "<p dangerouslySetInnerHTML={x} />\n", "never markup"),
+    ("web", "web/src/chatter.ts", "element.innerHTML = x;\n", "never markup"),
+    ("web", "web/src/chatter.ts", "eval(x);\n", "content policy"),
+    ("web", "web/src/chatter.ts", 'fetch("https://example.org/font");\n', "another host"),
+    ("web", "web/src/chatter.css", '@import "x.css";\n', "one file"),
+    ("web", "web/src/chatter.html", "<script>x()</script>\n", "inline"),
+    ("web", "web/package.json", '{"dependencies": {"preact": "^11.0.0"}}\n', "exact version"),
+    ("web", "web/package-lock.json", '{"packages": {"x": {"resolved": "x"}}}\n', "address"),
 ]
 
 
@@ -123,7 +135,6 @@ HARMLESS = [
     ("layers", "src/api/chatter.c", '#include "api/chatter.h"\n#include <stdio.h>\n'),
     ("layers", "src/store/chatter.c", '#include "db/db.h"\n#include "contract/shape.h"\n'),
     ("lengths", "src/base/chatter.c", "\n" * 500),
-    ("words", "web/package-lock.json", f'{{"resolved": "{REGISTRY}"}}\n'),
 ]
 
 
@@ -177,6 +188,32 @@ class TestTidy:
         done = run("tidy", tree)
         assert done.returncode == 1
         assert "src/base/other.c: not built" in done.stderr
+
+
+class TestTypes:
+    """A copy of the portal, with the packages that the tree has installed."""
+
+    @pytest.fixture
+    def tree(self, clean, tmp_path):
+        if not (ROOT / "web/node_modules/.installed").exists():
+            pytest.skip("the portal's packages are not installed")
+        root = tmp_path / "tree"
+        shutil.copytree(clean, root)
+        (root / "scripts").mkdir()
+        shutil.copy(ROOT / "scripts/npm_ci", root / "scripts")
+        (root / "web/node_modules").symlink_to(ROOT / "web/node_modules")
+        return root
+
+    def test_the_portal_as_it_is_passes(self, tree):
+        done = run("types", tree)
+        assert done.returncode == 0, done.stderr
+
+    def test_a_field_that_the_api_no_longer_has_is_red(self, tree):
+        page = tree / "docs/openapi.json"
+        page.write_text(page.read_text().replace('"event_count"', '"events_counted"'))
+        done = run("types", tree)
+        assert done.returncode == 1
+        assert "event_count" in done.stderr
 
 
 class TestGenerated:

@@ -1,0 +1,21 @@
+/* portal.h - the files of the portal as they stand in the binary.
+ *
+ * The table is made at build time from web/; it is empty in a build without
+ * Node.js.
+ *
+ * Layer: api. Thread-safe: const.
+ */
+#pragma once
+#include <stddef.h>
+
+struct portal_file {
+    const char *path; /* "/" for the page itself; others have a hash in their name */
+    const char *type; /* Content-Type */
+    const char *tag;  /* ETag, quoted */
+    const unsigned char *gzip;
+    size_t gzip_len;
+    size_t len; /* inflated */
+};
+
+extern const struct portal_file portal_files[];
+extern const size_t n_portal_files;

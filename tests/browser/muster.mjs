@@ -1,0 +1,133 @@
+// The real binary with a browser in front of it. Nothing here sleeps: a start waits for the line
+// that the server prints, a page for what it should show.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import { chromium } from "playwright-core";
+
+export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/release/muster");
+const SHOTS = join(ROOT, "build/browser");
+const NO_LIMIT = "1000000000";
+
+/** Chromium in a container: as root, with little shared memory, and asking nobody for anything. */
+const FLAGS = [
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+];
+
+function environment() {
+    const clean = Object.entries(process.env).filter(([name]) => !name.startsWith("MUSTER_"));
+    return Object.fromEntries(clean);
+}
+
+/** `muster serve` on a new embedded store. */
+export class Server {
+    static async start() {
+        const server = new Server();
+        server.folder = mkdtempSync(join(tmpdir(), "muster-browser-"));
+        server.data = join(server.folder, "data");
+        server.process = spawn(
+            BINARY,
+            ["serve", "--data", server.data, "--listen", "127.0.0.1:0"],
+            { env: environment(), stdio: ["ignore", "pipe", "ignore"] },
+        );
+        server.lines = [];
+        for await (const line of createInterface({ input: server.process.stdout })) {
+            server.lines.push(line);
+            const found = /^muster: listening on (\S+:\d+)$/.exec(line);
+            if (found) {
+                server.url = `http://${found[1]}`;
+                return server;
+            }
+        }
+        throw new Error(`the server did not start: ${server.lines.join("\n")}`);
+    }
+
+    cli(...words) {
+        return execFileSync(BINARY, [...words, "--data", this.data], {
+            env: environment(),
+            encoding: "utf8",
+        }).trim();
+    }
+
+    /** A new tenant, with a workspace key and a person who may do everything in it. */
+    addTenant(slug) {
+        this.cli("tenant", "add", slug, "--rate-limit", NO_LIMIT);
+        return { slug, token: this.cli("key", "add", "--tenant", slug) };
+    }
+
+    /** Sends JSON as an agent does; the answer must be good. */
+    async send(tenant, path, body) {
+        const reply = await fetch(this.url + path, {
+            method: "POST",
+            headers: {
+                Authorization: `Bearer ${tenant.token}`,
+                "Content-Type": "application/json",
+            },
+            body: JSON.stringify(body),
+        });
+        const text = await reply.text();
+        if (!reply.ok) throw new Error(`POST ${path}: ${reply.status} ${text}`);
+        return JSON.parse(text);
+    }
+
+    async stop() {
+        const ended = new Promise((resolve) => this.process.once("exit", resolve));
+        this.process.kill("SIGTERM");
+        const status = await ended;
+        rmSync(this.folder, { recursive: true, force: true });
+        if (status !== 0) throw new Error(`the server ended with ${status}`);
+    }
+}
+
+export function openBrowser() {
+    return chromium.launch({
+        executablePath: process.env.MUSTER_TEST_CHROMIUM ?? "/usr/bin/chromium",
+        args: FLAGS,
+    });
+}
+
+/** A page that remembers what must never happen: errors, refused content, other hosts. */
+export async function openPage(browser, server, options = {}) {
+    const context = await browser.newContext({
+        viewport: { width: 1280, height: 860 },
+        colorScheme: "light",
+        ...options,
+    });
+    const page = await context.newPage();
+    page.troubles = [];
+    page.asked = [];
+    page.on("pageerror", (error) => page.troubles.push(`error: ${error.message}`));
+    page.on("dialog", (dialog) => {
+        page.troubles.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+    });
+    page.on("console", (message) => {
+        if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+            page.troubles.push(`console: ${message.text()}`);
+    });
+    page.on("request", (request) => {
+        page.asked.push(request.url());
+        if (!request.url().startsWith(server.url) && !request.url().startsWith("data:"))
+            page.troubles.push(`another host: ${request.url()}`);
+    });
+    return page;
+}
+
+/** Keeps what the page looks like now under build/browser. */
+export async function shot(page, name) {
+    mkdirSync(SHOTS, { recursive: true });
+    await page.screenshot({ path: join(SHOTS, `${name}.png`), animations: "disabled" });
+}

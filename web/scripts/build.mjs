@@ -1,0 +1,123 @@
+// Bundles the portal and writes it as a C table: node scripts/build.mjs OUTPUT.c
+//
+// Every file but the page itself has a hash of its content in its name, so that browsers may keep
+// it for ever. Files are compressed here, once; the service hands them out as they are.
+
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+import { build } from "esbuild";
+
+const web = join(dirname(fileURLToPath(import.meta.url)), "..");
+const output = process.argv[2];
+
+const TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+};
+
+const hashOf = (bytes) => createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+
+/** The licences of what is bundled travel with it. */
+function licences() {
+    const { dependencies } = JSON.parse(readFileSync(join(web, "package.json"), "utf8"));
+    const texts = Object.keys(dependencies).map((name) => {
+        const text = readFileSync(join(web, "node_modules", name, "LICENSE"), "utf8");
+        return `${name} ${dependencies[name]}\n\n${text.trim()}\n`;
+    });
+    return texts.join(`\n${"-".repeat(72)}\n\n`);
+}
+
+async function bundle() {
+    const made = await build({
+        absWorkingDir: web,
+        entryPoints: { portal: "src/main.tsx" },
+        outdir: "out", // nothing is written there: names only
+        write: false,
+        bundle: true,
+        minify: true,
+        splitting: true,
+        format: "esm",
+        target: "es2021",
+        jsx: "automatic",
+        jsxImportSource: "preact",
+        entryNames: "[name]-[hash]",
+        chunkNames: "[name]-[hash]",
+        legalComments: "none", // licences() has them whole
+        metafile: true,
+        logLevel: "warning",
+    });
+    const files = made.outputFiles.map((file) => ({
+        name: basename(file.path),
+        bytes: Buffer.from(file.contents),
+    }));
+    return { files, outputs: made.metafile.outputs };
+}
+
+/** Scripts that the entry cannot run without: the browser fetches them at once, side by side. */
+function imported(outputs, entry) {
+    return outputs[entry].imports
+        .filter((one) => one.kind === "import-statement")
+        .map((one) => basename(one.path));
+}
+
+function page(names) {
+    const template = readFileSync(join(web, "src/index.html"), "utf8");
+    const preloads = names.preloads
+        .map((name) => `<link rel="modulepreload" href="/assets/${name}">`)
+        .join("\n");
+    const parts = { ...names, preloads };
+    return template.replace(/\{\{(\w+)\}\}/g, (_, part) => parts[part]);
+}
+
+async function collect() {
+    const { files, outputs } = await bundle();
+    const add = (name, bytes) => {
+        const end = extname(name);
+        const hashed = `${basename(name, end)}-${hashOf(bytes)}${end}`;
+        files.push({ name: hashed, bytes });
+        return hashed;
+    };
+    const entry = Object.keys(outputs).find((path) => outputs[path].entryPoint === "src/main.tsx");
+    const html = page({
+        icon: add("icon.svg", readFileSync(join(web, "src/icon.svg"))),
+        licences: add("licences.txt", Buffer.from(licences())),
+        style: basename(outputs[entry].cssBundle),
+        script: basename(entry),
+        preloads: imported(outputs, entry),
+    });
+    const rows = files.map((file) => ({ path: `/assets/${file.name}`, ...file }));
+    return [{ path: "/", name: "index.html", bytes: Buffer.from(html) }, ...rows];
+}
+
+function asC(files) {
+    const packed = files.map((file) => gzipSync(file.bytes, { level: 9 }));
+    const arrays = packed.map((bytes, i) => {
+        const lines = [];
+        for (let at = 0; at < bytes.length; at += 24)
+            lines.push(`    ${[...bytes.subarray(at, at + 24)].join(", ")},`);
+        return `static const unsigned char file_${i}[] = {\n${lines.join("\n")}\n};\n`;
+    });
+    const rows = files.map((file, i) => {
+        const type = TYPES[extname(file.name)];
+        const tag = `"\\"${hashOf(file.bytes)}\\""`;
+        return `    { "${file.path}", "${type}", ${tag}, file_${i}, sizeof(file_${i}), ${file.bytes.length} },`;
+    });
+    return (
+        "/* Made from web/ by web/scripts/build.mjs. */\n" +
+        '#include "api/portal.h"\n\n' +
+        `${arrays.join("\n")}\n` +
+        `const struct portal_file portal_files[] = {\n${rows.join("\n")}\n};\n\n` +
+        "const size_t n_portal_files = sizeof(portal_files) / sizeof(portal_files[0]);\n"
+    );
+}
+
+const files = await collect();
+mkdirSync(dirname(output), { recursive: true });
+writeFileSync(output, asC(files));

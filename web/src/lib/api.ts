@@ -1,0 +1,103 @@
+// The API, typed by its own description: call("GET /api/v1/tenants", {}).
+
+import type { Operations, ValidationError } from "api";
+
+export type Operation = keyof Operations;
+
+type Part<Name extends string, T> = keyof T extends never
+    ? { [K in Name]?: T }
+    : { [K in Name]: T };
+type Body<T> = T extends undefined ? { body?: undefined } : { body: T };
+export type Query<O extends Operation> = Operations[O]["query"];
+export type Input<O extends Operation> = Part<"path", Operations[O]["path"]> &
+    Body<Operations[O]["body"]> & { query?: Query<O>; signal?: AbortSignal | undefined };
+export type Answer<O extends Operation> = Operations[O]["answer"];
+
+/** What went wrong, in words for the person who reads the page. */
+export class ApiError extends Error {
+    constructor(
+        readonly status: number,
+        message: string,
+        readonly problems: ValidationError[] = [],
+        readonly requestId: string | null = null,
+    ) {
+        super(message);
+    }
+}
+
+let csrf: string | null = null;
+let onSignedOut: () => void = () => {};
+
+/** The session's token for requests that change something. */
+export function setCsrf(token: string | null) {
+    csrf = token;
+}
+
+/** What happens when the service no longer knows who we are. */
+export function whenSignedOut(then: () => void) {
+    onSignedOut = then;
+}
+
+/** The address of an operation, for links and for streams. */
+export function urlOf(operation: Operation, path: object, query: object = {}): string {
+    const template = operation.slice(operation.indexOf(" ") + 1);
+    const values = path as Record<string, string>;
+    const filled = template.replace(/\{(\w+)\}/g, (_, name: string) =>
+        encodeURIComponent(values[name] ?? ""),
+    );
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query))
+        if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
+    const text = search.toString();
+    return text === "" ? filled : `${filled}?${text}`;
+}
+
+function problemOf(one: ValidationError): string {
+    const where = one.loc.slice(1).join(" › ");
+    const what = one.msg.replace(/^Value error, /, "");
+    return where === "" ? what : `${where}: ${what}`;
+}
+
+async function errorOf(reply: Response): Promise<ApiError> {
+    const id = reply.headers.get("X-Request-Id");
+    let detail: unknown;
+    try {
+        detail = ((await reply.json()) as { detail?: unknown }).detail;
+    } catch {
+        detail = undefined; // a proxy between us answered
+    }
+    if (Array.isArray(detail)) {
+        const problems = detail as ValidationError[];
+        return new ApiError(reply.status, problems.map(problemOf).join("; "), problems, id);
+    }
+    const text = typeof detail === "string" ? detail : `The service answered ${reply.status}`;
+    return new ApiError(reply.status, text, [], id);
+}
+
+async function send(url: string, init: RequestInit): Promise<Response> {
+    try {
+        return await fetch(url, init);
+    } catch (problem) {
+        if (init.signal?.aborted) throw problem;
+        throw new ApiError(0, "The service cannot be reached. Is it running?");
+    }
+}
+
+export async function call<O extends Operation>(operation: O, input: Input<O>): Promise<Answer<O>> {
+    const method = operation.slice(0, operation.indexOf(" "));
+    const given = input as { path?: object; query?: object; body?: unknown; signal?: AbortSignal };
+    const headers: Record<string, string> = { Accept: "application/json" };
+    const init: RequestInit = { method, headers, credentials: "same-origin" };
+
+    if (given.signal) init.signal = given.signal;
+    if (given.body !== undefined) {
+        headers["Content-Type"] = "application/json";
+        init.body = JSON.stringify(given.body);
+    }
+    if (method !== "GET" && csrf !== null) headers["X-CSRF-Token"] = csrf;
+    const reply = await send(urlOf(operation, given.path ?? {}, given.query), init);
+    if (reply.ok) return (await reply.json()) as Answer<O>;
+    const error = await errorOf(reply);
+    if (reply.status === 401 && !operation.includes("/auth/")) onSignedOut();
+    throw error;
+}

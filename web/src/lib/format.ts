@@ -1,0 +1,127 @@
+// Numbers, spans and times as people read them.
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const fine = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+export function count(value: number): string {
+    return whole.format(value);
+}
+
+/** 12,345 as it is; 1,234,567 as 1.2M. */
+export function compact(value: number): string {
+    return Math.abs(value) < 100_000 ? plain.format(value) : short.format(value);
+}
+
+export function number(value: number): string {
+    return value !== 0 && Math.abs(value) < 1 ? fine.format(value) : plain.format(value);
+}
+
+/** Milliseconds: "840 ms", "12.4 s", "3 m 05 s", "2 h 10 m", "3 d 4 h". */
+export function span(ms: number): string {
+    if (ms < 0) return `−${span(-ms)}`;
+    if (ms < 1000) return `${Math.round(ms)} ms`;
+    if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 9_950 ? 1 : 0)} s`;
+    const seconds = Math.round(ms / 1000);
+    const two = (n: number) => String(n).padStart(2, "0");
+    if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`;
+    const minutes = Math.round(seconds / 60);
+    if (minutes < 1440) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} m`;
+    const hours = Math.round(minutes / 60);
+    return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** How long ago or ahead, in one unit: "just now", "4 min ago", "in 2 h". */
+export function relative(time: number, now: number): string {
+    const seconds = Math.round((now - time) / 1000);
+    const far = Math.abs(seconds);
+    if (far < 10) return seconds >= 0 ? "just now" : "now";
+    const [size, unit] =
+        far < 60
+            ? [1, "s"]
+            : far < 3600
+              ? [60, "min"]
+              : far < 86400
+                ? [3600, "h"]
+                : far < 86400 * 60
+                  ? [86400, "d"]
+                  : [86400 * 30, "mo"];
+    const text = `${Math.floor(far / size)} ${unit}`;
+    return seconds >= 0 ? `${text} ago` : `in ${text}`;
+}
+
+const exactFormat = new Intl.DateTimeFormat("en-GB", {
+    dateStyle: "medium",
+    timeStyle: "long",
+});
+const dayFormat = new Intl.DateTimeFormat("en-GB", {
+    day: "numeric",
+    month: "short",
+    timeZone: "UTC",
+});
+
+export function exact(time: string): string {
+    return exactFormat.format(new Date(time));
+}
+
+/** "3 Nov", of a date or date-time in UTC. */
+export function day(time: string): string {
+    return dayFormat.format(new Date(time));
+}
+
+function money(value: number, currency: string, brief: boolean): string {
+    const size = Math.abs(value);
+    try {
+        return new Intl.NumberFormat("en", {
+            style: "currency",
+            currency,
+            ...(brief && size >= 100_000 ? { notation: "compact", maximumFractionDigits: 1 } : {}),
+            ...(size !== 0 && size < 0.995 ? { maximumSignificantDigits: 3 } : {}),
+        }).format(value);
+    } catch {
+        return `${plain.format(value)} ${currency}`; // an agent made the code up
+    }
+}
+
+/** A cost as the API gives it: a decimal string, or null when nothing has a price. */
+export function cost(value: string | null | undefined): string {
+    return value === null || value === undefined ? "no price" : money(Number(value), "USD", true);
+}
+
+export function dollars(value: number): string {
+    return money(value, "USD", true);
+}
+
+/** A KPI's value in its unit: count, money:EUR, percent, duration (seconds), or an unknown one. */
+export function inUnit(value: number | string | null, unit: string | null | undefined): string {
+    if (value === null) return "–";
+    if (typeof value === "string") return value;
+    if (unit === "percent") return `${number(value)} %`;
+    if (unit === "duration") return span(value * 1000);
+    if (unit?.startsWith("money:")) return money(value, unit.slice(6), true);
+    const text = Math.abs(value) < 1 ? number(value) : compact(value);
+    return unit === null || unit === undefined || unit === "count" || unit === ""
+        ? text
+        : `${text} ${unit}`;
+}
+
+/** "+12 %": the change from one value to another; null when there is nothing to compare. */
+export function change(from: unknown, to: unknown): number | null {
+    if (typeof from !== "number" || typeof to !== "number" || from === 0) return null;
+    return (to - from) / Math.abs(from);
+}
+
+export function percent(part: number): string {
+    const value = part * 100;
+    return `${Math.abs(value) >= 10 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+    return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** The first part of a long id. */
+export function brief(id: string): string {
+    return id.length > 12 ? id.slice(0, 8) : id;
+}

@@ -1,0 +1,16 @@
+// Where the portal begins.
+
+import "uplot/dist/uPlot.min.css";
+import "./style/base.css";
+import "./style/shell.css";
+import "./style/parts.css";
+import "./style/pages.css";
+
+import { render } from "preact";
+
+import { App } from "./app";
+import { ask } from "./lib/session";
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);
+void ask();

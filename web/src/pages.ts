@@ -1,0 +1,27 @@
+// Every page: where it is, how the navigation shows it, and the file that draws it.
+// A new page is a row here and a file in pages/.
+
+import type { ComponentType } from "preact";
+
+import type { IconName } from "./ui/icons";
+
+export interface PageProps {
+    slug: string; // of the tenant; empty on pages of the platform
+    params: Record<string, string>;
+    query: URLSearchParams;
+}
+
+export interface Page {
+    path: string; // with :names
+    title: string;
+    nav?: IconName; // shown in the navigation with this icon
+    admin?: boolean; // only for admins of the tenant
+    platform?: boolean; // only for admins of the platform
+    load: () => Promise<{ default: ComponentType<PageProps> }>;
+}
+
+/* prettier-ignore */
+export const pages: Page[] = [
+    { path: "/t/:slug/runs",             title: "Runs",     nav: "runs",     load: () => import("./pages/runs") },
+    { path: "/t/:slug/runs/:run_id",     title: "Run",                       load: () => import("./pages/run") },
+];

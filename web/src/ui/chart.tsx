@@ -1,0 +1,250 @@
+// Charts over time. uPlot draws them and is fetched with the first one; words around it are ours.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type uPlot from "uplot";
+
+import { whenColoursChange } from "../lib/theme";
+
+export interface Line {
+    label: string;
+    values: (number | null)[];
+    colour?: string; // a CSS variable; the palette's by default
+}
+
+interface Props {
+    label: string; // what the chart shows, for those who do not see it
+    times: number[]; // seconds since 1970
+    lines: Line[];
+    kind?: "line" | "bars" | "stack";
+    format: (value: number) => string;
+    formatTime?: (seconds: number) => string;
+    height?: number;
+}
+
+export const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
+
+export function colourOf(line: { colour?: string }, i: number): string {
+    return line.colour ?? PALETTE[i % PALETTE.length] ?? "--c1";
+}
+
+const css = (name: string) =>
+    getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** Sums from the bottom up; the last line's are the totals. */
+function stacked(lines: Line[]): (number | null)[][] {
+    const sums: number[] = [];
+    return lines.map((line) =>
+        line.values.map((value, i) => (sums[i] = (sums[i] ?? 0) + (value ?? 0))),
+    );
+}
+
+type Uplot = typeof uPlot;
+
+function seriesOf(u: Uplot, props: Props): uPlot.Series[] {
+    const bars = props.kind === "bars" || props.kind === "stack";
+    return props.lines.map((line, i) => {
+        const colour = css(colourOf(line, i));
+        return {
+            label: line.label,
+            stroke: colour,
+            width: bars ? 0 : 1.75,
+            spanGaps: true,
+            points: { show: !bars && props.times.length < 40, size: 5, fill: colour },
+            ...(bars
+                ? {
+                      fill: colour,
+                      paths: u.paths.bars!({
+                          size: [0.72, 48],
+                          radius: props.kind === "bars" ? 0.12 : 0,
+                      }),
+                  }
+                : props.lines.length === 1
+                  ? { fill: `${colour}1c` }
+                  : {}),
+        };
+    });
+}
+
+function optionsOf(
+    u: Uplot,
+    props: Props,
+    width: number,
+    onHover: (at: number | null) => void,
+): uPlot.Options {
+    const grid = { stroke: css("--line"), width: 1 };
+    const axis = {
+        stroke: css("--muted"),
+        grid,
+        ticks: { show: false },
+        font: "11px system-ui, sans-serif",
+    };
+    const series = seriesOf(u, props);
+    if (props.kind === "stack") series.reverse(); // the tallest is drawn first
+    const bars = props.kind === "bars" || props.kind === "stack";
+    const step = props.times.length > 1 ? (props.times[1] ?? 0) - (props.times[0] ?? 0) : 86400;
+    return {
+        width,
+        height: props.height ?? 220,
+        legend: { show: false },
+        cursor: { y: false, points: { show: !bars }, drag: { x: false, y: false } },
+        tzDate: (seconds) => u.tzDate(new Date(seconds * 1000), "UTC"),
+        scales: {
+            x: {
+                range: (_, from, to) =>
+                    bars ? [from - step / 2, to + step / 2] : [from, to === from ? to + 1 : to],
+            },
+            y: {
+                range: (_, low, high) =>
+                    u.rangeNum(
+                        Math.min(low ?? 0, 0),
+                        high === low ? (high ?? 0) + 1 : (high ?? 1),
+                        0.08,
+                        true,
+                    ),
+            },
+        },
+        axes: [
+            {
+                ...axis,
+                grid: { show: false },
+                size: 28,
+                space: 64,
+                ...(props.formatTime ? { values: (_, at) => at.map(props.formatTime!) } : {}),
+            },
+            {
+                ...axis,
+                size: 56,
+                space: 30,
+                values: (_, at) => at.map((value) => props.format(value)),
+            },
+        ],
+        series: [{}, ...series],
+        hooks: { setCursor: [(chart) => onHover(chart.cursor.idx ?? null)] },
+    };
+}
+
+function Words({ props, at }: { props: Props; at: number | null }) {
+    const time = at === null ? undefined : props.times[at];
+    const when =
+        time === undefined
+            ? ""
+            : props.formatTime
+              ? props.formatTime(time)
+              : new Date(time * 1000).toISOString().slice(0, 16).replace("T", " ") + " UTC";
+    return (
+        <div class="legend">
+            {props.lines.map((line, i) => {
+                const value = at === null ? null : line.values[at];
+                return (
+                    <span key={line.label}>
+                        <i style={{ background: `var(${colourOf(line, i)})` }} />
+                        {line.label}
+                        {value !== null && value !== undefined && <b>{props.format(value)}</b>}
+                    </span>
+                );
+            })}
+            <span class="when">{when}</span>
+        </div>
+    );
+}
+
+export function Chart(props: Props) {
+    const holder = useRef<HTMLDivElement>(null);
+    const [at, setAt] = useState<number | null>(null);
+    const shown = useRef(props);
+    shown.current = props;
+    const shape = JSON.stringify([props.times, props.lines, props.kind, props.height]);
+
+    useEffect(() => {
+        let chart: uPlot | undefined;
+        let gone = false;
+        const draw = async () => {
+            const { default: u } = await import("uplot");
+            const element = holder.current;
+            if (gone || element === null) return;
+            chart?.destroy();
+            const now = shown.current;
+            const values =
+                now.kind === "stack"
+                    ? stacked(now.lines).reverse()
+                    : now.lines.map((line) => line.values);
+            chart = new u(
+                optionsOf(u, now, element.clientWidth, setAt),
+                [now.times, ...values],
+                element,
+            );
+        };
+        void draw();
+        const stopColours = whenColoursChange(() => setTimeout(draw));
+        const size = new ResizeObserver(() => {
+            const width = holder.current?.clientWidth ?? 0;
+            if (chart && width > 0 && width !== chart.width)
+                chart.setSize({ width, height: chart.height });
+        });
+        if (holder.current) size.observe(holder.current);
+        return () => {
+            gone = true;
+            chart?.destroy();
+            stopColours();
+            size.disconnect();
+        };
+    }, [shape]);
+
+    return (
+        <figure class="chart" aria-label={props.label}>
+            <div class="plot" ref={holder} style={{ minHeight: `${props.height ?? 220}px` }} />
+            <Words props={props} at={at} />
+        </figure>
+    );
+}
+
+/** A small line without axes. */
+export function Sparkline({ values, label }: { values: number[]; label: string }) {
+    if (values.length < 2) return <svg class="sparkline" viewBox="0 0 100 28" aria-hidden="true" />;
+    const low = Math.min(...values, 0);
+    const high = Math.max(...values);
+    const y = (value: number) => 26 - (high === low ? 0.5 : (value - low) / (high - low)) * 24;
+    const x = (i: number) => (i / (values.length - 1)) * 100;
+    const line = values
+        .map((value, i) => `${i === 0 ? "M" : "L"}${x(i).toFixed(2)} ${y(value).toFixed(2)}`)
+        .join("");
+    return (
+        <svg
+            class="sparkline"
+            viewBox="0 0 100 28"
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={label}
+        >
+            <path class="area" d={`${line}L100 28L0 28Z`} />
+            <path d={line} />
+        </svg>
+    );
+}
+
+/** Rows with a bar each, the largest first. */
+export function Bars(props: {
+    rows: { label: string; value: number; href?: string; note?: string }[];
+    format: (value: number) => string;
+}) {
+    const most = Math.max(...props.rows.map((row) => Math.abs(row.value)), 0);
+    return (
+        <ul class="bars">
+            {props.rows.map((row) => (
+                <li key={row.label}>
+                    <span class="name" title={row.label}>
+                        {row.href ? <a href={row.href}>{row.label}</a> : row.label}
+                    </span>
+                    <span class="track">
+                        <i
+                            style={{
+                                width: `${most === 0 ? 0 : (Math.abs(row.value) / most) * 100}%`,
+                            }}
+                        />
+                    </span>
+                    <span class="value">{row.note ?? props.format(row.value)}</span>
+                </li>
+            ))}
+        </ul>
+    );
+}

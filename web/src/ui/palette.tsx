@@ -1,0 +1,137 @@
+// Search over pages, agents and run ids, by keyboard.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { go, href, pathOf } from "../lib/route";
+import { isPlatformAdmin, type Me } from "../lib/session";
+import { pages } from "../pages";
+import { Icon, type IconName } from "./icons";
+
+interface Entry {
+    icon: IconName;
+    text: string;
+    note: string;
+    to: string;
+}
+
+const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
+const SHOWN_MAX = 12;
+
+function entriesOf(me: Me, slug: string, words: string): Entry[] {
+    const found: Entry[] = [];
+    const text = words.trim();
+    if (UUID.test(text))
+        found.push({
+            icon: "runs",
+            text,
+            note: "Open this run",
+            to: href(pathOf("t", slug, "runs", text)),
+        });
+    for (const page of pages) {
+        if (
+            !page.nav ||
+            (page.platform && !isPlatformAdmin(me)) ||
+            (slug === "" && page.path.includes(":slug"))
+        )
+            continue;
+        found.push({
+            icon: page.nav,
+            text: page.title,
+            note: "Page",
+            to: href(page.path.replace(":slug", encodeURIComponent(slug))),
+        });
+    }
+    for (const one of me.tenants)
+        if (one.slug !== slug)
+            found.push({
+                icon: "platform",
+                text: one.slug,
+                note: "Workspace",
+                to: href(pathOf("t", one.slug, "runs")),
+            });
+    if (text !== "" && slug !== "" && !UUID.test(text)) {
+        found.push({
+            icon: "runs",
+            text: `Runs of agent ${text}`,
+            note: "Runs",
+            to: href(pathOf("t", slug, "runs"), { agent_name: text }),
+        });
+        found.push({
+            icon: "link",
+            text: `Runs of workflow ${text}`,
+            note: "Runs",
+            to: href(pathOf("t", slug, "runs"), { workflow_run_id: text }),
+        });
+    }
+    const wanted = text.toLowerCase();
+    return found.filter((one) => one.text.toLowerCase().includes(wanted)).slice(0, SHOWN_MAX);
+}
+
+export function Palette({ me, slug, onClose }: { me: Me; slug: string; onClose: () => void }) {
+    const dialog = useRef<HTMLDialogElement>(null);
+    const [words, setWords] = useState("");
+    const [at, setAt] = useState(0);
+    const entries = entriesOf(me, slug, words);
+
+    useEffect(() => dialog.current?.showModal(), []);
+
+    const open = (entry: Entry | undefined) => {
+        if (entry) go(entry.to.slice(1));
+        onClose();
+    };
+    const onKey = (event: KeyboardEvent) => {
+        const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+        if (step !== 0) {
+            event.preventDefault();
+            setAt((at + step + entries.length) % Math.max(entries.length, 1));
+        } else if (event.key === "Enter") {
+            event.preventDefault();
+            open(entries[at]);
+        }
+    };
+    return (
+        <dialog
+            ref={dialog}
+            class="palette"
+            aria-label="Search"
+            onClose={onClose}
+            onClick={(event) => event.target === dialog.current && onClose()}
+        >
+            <div class="box">
+                <Icon name="search" />
+                <input
+                    autoFocus
+                    role="combobox"
+                    aria-expanded="true"
+                    aria-controls="found"
+                    aria-activedescendant={entries.length > 0 ? `found-${at}` : undefined}
+                    aria-label="Search pages, agents, run ids"
+                    placeholder="Page, agent, workflow or run id"
+                    value={words}
+                    onInput={(event) => {
+                        setWords(event.currentTarget.value);
+                        setAt(0);
+                    }}
+                    onKeyDown={onKey}
+                />
+                <kbd>esc</kbd>
+            </div>
+            <ul id="found" role="listbox" aria-label="Found">
+                {entries.map((entry, i) => (
+                    <li
+                        key={entry.to}
+                        id={`found-${i}`}
+                        role="option"
+                        aria-selected={i === at}
+                        onClick={() => open(entry)}
+                        onMouseMove={() => setAt(i)}
+                    >
+                        <Icon name={entry.icon} />
+                        <span>{entry.text}</span>
+                        <small>{entry.note}</small>
+                    </li>
+                ))}
+            </ul>
+        </dialog>
+    );
+}

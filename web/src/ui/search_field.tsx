@@ -1,0 +1,50 @@
+// A field that tells its value when typing pauses.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { Icon } from "./icons";
+
+const PAUSE_MS = 300;
+
+interface Props {
+    label: string;
+    placeholder: string;
+    value: string;
+    onChange: (value: string) => void;
+}
+
+export function SearchField({ label, placeholder, value, onChange }: Props) {
+    const [text, setText] = useState(value);
+    const timer = useRef(0);
+    useEffect(() => setText(value), [value]);
+    useEffect(() => () => clearTimeout(timer.current), []);
+    const change = (to: string, pause: number) => {
+        setText(to);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => onChange(to.trim()), pause) as unknown as number;
+    };
+    return (
+        <span class="search-field">
+            <input
+                type="text"
+                aria-label={label}
+                placeholder={placeholder}
+                value={text}
+                spellcheck={false}
+                autoComplete="off"
+                onInput={(event) => change(event.currentTarget.value, PAUSE_MS)}
+                onKeyDown={(event) => event.key === "Enter" && change(event.currentTarget.value, 0)}
+            />
+            {text !== "" && (
+                <button
+                    type="button"
+                    class="clear"
+                    aria-label={`Clear ${label}`}
+                    onClick={() => change("", 0)}
+                >
+                    <Icon name="close" />
+                </button>
+            )}
+        </span>
+    );
+}

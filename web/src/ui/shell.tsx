@@ -1,0 +1,170 @@
+// What stands around every page: navigation, tenant, search, theme, the person.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { go, href, pathOf } from "../lib/route";
+import { isAdmin, isPlatformAdmin, logOut, type Me } from "../lib/session";
+import { useStore } from "../lib/store";
+import { setTheme, theme, type Theme } from "../lib/theme";
+import { type Page, pages } from "../pages";
+import { IconButton } from "./basics";
+import { Icon } from "./icons";
+import { Palette } from "./palette";
+
+interface Props {
+    me: Me;
+    slug: string;
+    page: Page | null;
+    children: ComponentChildren;
+}
+
+const NEXT: Record<Theme, { to: Theme; icon: "sun" | "moon" | "system" }> = {
+    system: { to: "light", icon: "system" },
+    light: { to: "dark", icon: "sun" },
+    dark: { to: "system", icon: "moon" },
+};
+
+function ThemeSwitch() {
+    const now = useStore(theme);
+    const { to, icon } = NEXT[now];
+    return (
+        <IconButton
+            icon={icon}
+            label={`Colours: ${now}. Change to ${to}`}
+            onClick={() => setTheme(to)}
+        />
+    );
+}
+
+function TenantSwitch({ me, slug }: { me: Me; slug: string }) {
+    const known = me.tenants.some((one) => one.slug === slug) || slug === "";
+    const choices = known ? me.tenants : [{ slug, name: "", role: "" }, ...me.tenants];
+    if (choices.length < 2) return <span class="tenant">{slug}</span>;
+    return (
+        <select
+            class="tenant"
+            aria-label="Workspace"
+            value={slug}
+            onChange={(event) => go(pathOf("t", event.currentTarget.value, "runs"))}
+        >
+            {choices.map((one) => (
+                <option key={one.slug} value={one.slug}>
+                    {one.name || one.slug}
+                </option>
+            ))}
+        </select>
+    );
+}
+
+/** A page lies under the entry whose path begins its own. */
+function isUnder(page: Page | null, entry: Page): boolean {
+    return page !== null && (page.path === entry.path || page.path.startsWith(`${entry.path}/`));
+}
+
+function Nav({ me, slug, page }: Omit<Props, "children">) {
+    const shown = pages.filter(
+        (one) =>
+            one.nav &&
+            (!one.platform || isPlatformAdmin(me)) &&
+            (!one.admin || isAdmin(me, slug)) &&
+            (slug !== "" || !one.path.includes(":slug")),
+    );
+    return (
+        <nav aria-label="Pages">
+            {shown.map((one) => (
+                <a
+                    key={one.path}
+                    href={href(one.path.replace(":slug", encodeURIComponent(slug)))}
+                    aria-current={isUnder(page, one) ? "page" : undefined}
+                >
+                    <Icon name={one.nav!} />
+                    {one.title}
+                </a>
+            ))}
+        </nav>
+    );
+}
+
+/** '/' anywhere but in a field opens the search. */
+function useSlash(open: () => void) {
+    useEffect(() => {
+        const onKey = (event: KeyboardEvent) => {
+            const target = event.target as HTMLElement;
+            const typing =
+                /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable;
+            const wanted =
+                (event.key === "/" && !typing) ||
+                (event.key === "k" && (event.ctrlKey || event.metaKey));
+            if (!wanted || event.altKey) return;
+            event.preventDefault();
+            open();
+        };
+        addEventListener("keydown", onKey);
+        return () => removeEventListener("keydown", onKey);
+    }, [open]);
+}
+
+export function Shell(props: Props) {
+    const { me, slug, page, children } = props;
+    const [searching, setSearching] = useState(false);
+    useSlash(() => setSearching(true));
+    return (
+        <div class="shell">
+            <a
+                class="skip"
+                href="#main"
+                onClick={(event) => {
+                    event.preventDefault();
+                    document.getElementById("main")?.focus();
+                }}
+            >
+                Skip to the page
+            </a>
+            <aside>
+                <div class="brand">
+                    <a href="#/" aria-label="muster: start">
+                        <Mark />
+                    </a>
+                    <TenantSwitch me={me} slug={slug} />
+                </div>
+                <button type="button" class="search" onClick={() => setSearching(true)}>
+                    <Icon name="search" />
+                    <span>Search</span>
+                    <kbd>/</kbd>
+                </button>
+                <Nav me={me} slug={slug} page={page} />
+                <div class="foot">
+                    <span class="who" title={me.email}>
+                        {me.email}
+                    </span>
+                    <ThemeSwitch />
+                    <IconButton icon="out" label="Log out" onClick={() => void logOut()} />
+                </div>
+            </aside>
+            <main id="main" tabIndex={-1}>
+                {children}
+            </main>
+            {searching && <Palette me={me} slug={slug} onClose={() => setSearching(false)} />}
+        </div>
+    );
+}
+
+export function Mark() {
+    const squares = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+    return (
+        <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+            {squares.map((i) => (
+                <rect
+                    key={i}
+                    x={4 + (i % 3) * 9}
+                    y={4 + Math.floor(i / 3) * 9}
+                    width="6"
+                    height="6"
+                    rx="1.5"
+                    class={i === 4 ? "on" : i === 8 ? "off" : ""}
+                />
+            ))}
+        </svg>
+    );
+}
