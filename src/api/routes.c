@@ -10,6 +10,7 @@
 #include "contract/event.h"
 #include "contract/guidance.h"
 #include "contract/llm.h"
+#include "contract/price.h"
 #include "contract/queries.h"
 
 #define ROUTE(m, p, a, b, h, s, r, text)                                                           \
@@ -35,6 +36,11 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/agents/document",                      ANY_KEY,  NULL,                      get_agent_document, 200, &agent_document_shape, "The agent's configuration document, as edited"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/dashboard/runs",        READ,     NULL,                      get_runs,       200, &run_list_shape,         "Runs, newest start first"), .params = &tenant_path_shape, .query = &runs_query_shape },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/runs/{run_id}/events",  READ,     NULL,                      get_run_events, 200, &run_narrative_shape,    "Full event narrative of one run"), .params = &run_path_shape },
+    { ROUTE(GET,    "/api/v1/platform/prices",                      PLATFORM, NULL,                      get_prices,     200, &price_list_shape,       "What models cost"), .query = &prices_query_shape },
+    { ROUTE(POST,   "/api/v1/platform/prices",                      PLATFORM, &price_create_shape,       post_price,     201, &price_shape,            "Set what a model costs, from a moment on"), .audit = "price.set" },
+    { ROUTE(POST,   "/api/v1/platform/prices/import",               PLATFORM, &price_import_shape,       import_prices,  200, &price_imported_shape,   "Take over a file of prices, or nothing of it"), .limit = LIMIT_BUSINESS, .audit = "price.import" },
+    { ROUTE(DELETE, "/api/v1/platform/prices/{price_id}",           PLATFORM, NULL,                      delete_price,   200, &price_shape,            "Take a price away"), .params = &price_path_shape, .audit = "price.rm" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/prices",                READ,     NULL,                      get_prices,     200, &price_list_shape,       "What models cost"), .params = &tenant_path_shape, .query = &prices_query_shape },
     { ROUTE(GET,    "/api/v1/tenants",                              PLATFORM, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },
     { ROUTE(POST,   "/api/v1/tenants",                              PLATFORM, &tenant_create_shape,      post_tenant,    201, &tenant_shape,           "Make a tenant"), .audit = "tenant.add" },
     { ROUTE(PATCH,  "/api/v1/tenants/{slug}",                       PLATFORM, &tenant_patch_shape,       patch_tenant,   200, &tenant_shape,           "Change name and plan of a tenant"), .params = &tenant_path_shape, .audit = "tenant.set" },

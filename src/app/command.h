@@ -35,7 +35,8 @@ struct command {
     const char *noun, *verb; /* verb NULL: the noun alone */
     const char *usage;       /* what follows the words */
     size_t n_names;          /* how many names it takes */
-    const char *flags;       /* its own, separated by blanks; settings are always taken */
+    const char *flags;       /* its own, separated by blanks, "name!" takes no value; settings are
+                                always taken */
     const char *help;
     int (*run)(struct invocation *in); /* an exit status */
 };
@@ -63,6 +64,10 @@ int run_document_show(struct invocation *in);
 int run_document_history(struct invocation *in);
 int run_document_diff(struct invocation *in);
 int run_document_restore(struct invocation *in);
+int run_price_set(struct invocation *in);
+int run_price_import(struct invocation *in);
+int run_price_list(struct invocation *in);
+int run_price_rm(struct invocation *in);
 int run_run_rebuild(struct invocation *in);
 int run_audit_list(struct invocation *in);
 int run_audit_verify(struct invocation *in);

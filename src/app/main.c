@@ -69,6 +69,12 @@ static bool is_listed(const char *words, const char *flag)
     return false;
 }
 
+/* A flag that takes no value is listed with a mark. */
+static bool is_switch(struct invocation *in, const char *flag)
+{
+    return is_listed(in->command->flags, arena_printf(&in->arena, "%s!", flag).data);
+}
+
 /* One argument that begins with "--", and perhaps its value: returns how many were taken, or -1. */
 static int take_flag(struct invocation *in, int n, char **args, struct setting_flag *settings,
                      size_t *n_settings_given)
@@ -80,6 +86,10 @@ static int take_flag(struct invocation *in, int n, char **args, struct setting_f
 
     if (strcmp(flag, "json") == 0 && equals == NULL) {
         in->json = true;
+        return 1;
+    }
+    if (equals == NULL && in->n_flags < COMMAND_FLAGS_MAX && is_switch(in, flag)) {
+        in->flags[in->n_flags++] = (struct setting_flag){ flag, "" };
         return 1;
     }
     if (flag[0] == '\0' || (!own && settings_find_flag(flag) == NULL))

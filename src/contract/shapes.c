@@ -10,6 +10,7 @@
 #include "contract/event.h"
 #include "contract/guidance.h"
 #include "contract/llm.h"
+#include "contract/price.h"
 #include "contract/queries.h"
 
 /* The place in this list is what a fuzzing corpus picks a shape by: add at the end. */
@@ -18,16 +19,18 @@
         &business_breakdown_shape, &llm_usage_shape, &agent_register_shape,                        \
         &business_kpi_decl_shape, &io_field_shape, &config_schema_decl_shape,                      \
         &config_param_decl_shape, &tenant_create_shape, &key_create_shape, &tenant_patch_shape,    \
-        &agent_patch_shape, &model_set_shape, &policy_set_shape, &document_set_shape
+        &agent_patch_shape, &model_set_shape, &policy_set_shape, &document_set_shape,              \
+        &price_create_shape, &price_import_shape
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
         &series_query_shape, &breakdown_query_shape, &usage_query_shape, &rebuild_query_shape,     \
-        &export_query_shape, &audit_query_shape, &history_query_shape, &diff_query_shape
+        &export_query_shape, &audit_query_shape, &history_query_shape, &diff_query_shape,          \
+        &prices_query_shape
 
 #define PATH_SHAPES                                                                                \
     &tenant_path_shape, &run_path_shape, &agent_path_shape, &workflow_path_shape, &key_path_shape, \
-        &document_version_path_shape
+        &document_version_path_shape, &price_path_shape
 
 #define ANSWER_SHAPES                                                                              \
     &event_verdict_shape, &batch_result_shape, &batch_verdict_shape, &run_summary_shape,           \
@@ -38,7 +41,8 @@
         &error_answer_shape, &tenant_shape, &tenant_list_shape, &key_created_shape, &key_shape,    \
         &key_list_shape, &agent_state_shape, &runs_rebuild_shape, &model_setting_shape,            \
         &policy_setting_shape, &audit_item_shape, &audit_page_shape, &audit_verdict_shape,         \
-        &document_shape, &document_version_shape, &document_history_shape, &document_diff_shape
+        &document_shape, &document_version_shape, &document_history_shape, &document_diff_shape,   \
+        &price_shape, &price_list_shape, &price_imported_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

@@ -9,6 +9,7 @@
 #include "db/db.h"
 #include "service/ingest.h"
 #include "service/life.h"
+#include "service/prices.h"
 #include "service/readers.h"
 #include "service/registry.h"
 #include "service/watcher.h"
@@ -29,6 +30,7 @@ struct engine {
     struct registry *registry;
     struct life *life;
     unsigned ticks; /* the watcher's */
+    struct prices *prices;
     struct writer *writer;
     struct readers *readers;
     struct watcher *watcher;
@@ -82,6 +84,7 @@ static int start(struct engine *e, const struct engine_options *options, struct 
 
     watcher.registry = e->registry = registry_new();
     e->life = life_new();
+    e->prices = prices_new();
     if (event_log_new(e->write_dbs[0], &e->log, err) != 0)
         return -1;
     for (size_t i = 0; i < e->n_write_dbs; i++)
@@ -115,6 +118,7 @@ static void close_all(struct engine *e)
         e->log->methods->free(e->log);
     life_free(e->life);
     registry_free(e->registry);
+    prices_free(e->prices);
     db_close(e->watch_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)
         db_close(e->read_dbs[i]);
@@ -165,6 +169,11 @@ struct event_log *engine_event_log(struct engine *e)
 struct life *engine_life(struct engine *e)
 {
     return e->life;
+}
+
+struct prices *engine_prices(struct engine *e)
+{
+    return e->prices;
 }
 
 int engine_read(struct engine *e, struct reader_job *job, struct error *err)
