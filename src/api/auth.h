@@ -10,7 +10,7 @@
 struct api_call;
 
 /* Finds the key behind the token, or the operator. False when it has answered 401. A well-formed
- * token that is not known here sets call->unknown_token if another process may have made it. */
+ * token of no good key sets call->unknown_token; key_check.h goes on from there. */
 bool auth_identify(struct api_call *call);
 
 /* Looks the token's digest up once more; true when it is known now. */

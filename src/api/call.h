@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "service/change.h"
+#include "service/key_use.h"
 #include "service/rate.h"
 #include "service/readers.h"
 
@@ -51,9 +52,11 @@ struct api_call {
 
     call_work_fn *work;
     call_end_fn *end;
+    call_end_fn *good;     /* of key_check() */
     struct error *failure; /* instead of the end */
     union {
         struct reader_job read;
+        struct key_first_use first_use;
         struct change change;
     };
 };

@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/auth.h"
 #include "api/call.h"
+#include "api/key_check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "contract/document.h"
@@ -73,46 +74,11 @@ static bool want_body(struct api_call *call)
     return true;
 }
 
-static int refresh(struct reader_job *job, struct db *db, struct error *err)
+/* No byte of the body is read before the key is known to be good. */
+static void read_on(struct api_call *call)
 {
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-
-    return registry_refresh(engine_registry(call->api->engine), db, err);
-}
-
-/* The carrier's thread. */
-static void decide(struct http_exchange *x)
-{
-    struct api_call *call = x->app;
-
-    if (call->failure != NULL)
-        call_reply_failure(call, call->failure);
-    else if (!auth_look_up(call))
-        call_reply_unauthorized(call, true);
-    else if (want_body(call))
-        http_read_on(x);
-}
-
-static void refreshed(struct reader_job *job, const struct error *err)
-{
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-
-    if (err != NULL) {
-        call->failure = ARENA_NEW(call->arena, struct error);
-        *call->failure = *err;
-    }
-    http_resume(call->exchange, decide);
-}
-
-/* Another process may just have made this key. No byte of the body is read before that is clear. */
-static void look_again(struct api_call *call)
-{
-    struct error err = { 0 };
-
-    call->exchange->waits = true;
-    call->read = (struct reader_job){ .run = refresh, .done = refreshed };
-    if (engine_read(call->api->engine, &call->read, &err) != 0)
-        call_reply_failure(call, &err);
+    if (want_body(call))
+        http_read_on(call->exchange);
 }
 
 static void on_head(void *ctx, struct http_exchange *x)
@@ -134,8 +100,8 @@ static void on_head(void *ctx, struct http_exchange *x)
         call->values.values[i] = shape_decode_segment(call->values.values[i], x->arena);
     if (!auth_identify(call))
         return;
-    if (call->unknown_token)
-        look_again(call);
+    if (key_check_needed(call))
+        key_check(call, read_on);
     else
         (void)want_body(call);
 }

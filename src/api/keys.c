@@ -1,10 +1,14 @@
-/* keys.c - keys of a tenant, for operators. */
+/* keys.c - keys of a tenant, for operators; and their rotation, for themselves. */
+#include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "contract/admin.h"
+#include "contract/agent.h"
 #include "contract/queries.h"
 #include "service/admin.h"
+#include "service/engine.h"
 #include "service/registry.h"
+#include "service/rotation.h"
 
 static int add_key(struct api_call *call, struct db *db, struct error *err)
 {
@@ -24,7 +28,8 @@ void post_key(struct api_call *call)
 
 static int list_keys(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_list_keys(db, call->tenant->id, call->arena, call->answer, err);
+    return admin_list_keys(db, engine_registry(call->api->engine), call->tenant->id, call->arena,
+                           call->answer, err);
 }
 
 void get_keys(struct api_call *call)
@@ -47,4 +52,16 @@ void delete_key(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct key_list);
     call_change(call, revoke_key);
+}
+
+static int rotate_key(struct api_call *call, struct db *db, struct error *err)
+{
+    call->audit_target = call->key->key_id;
+    return rotation_apply(db, call->key, call->arena, call->answer, &call->audit_detail, err);
+}
+
+void post_refresh_key(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct key_refreshed);
+    call_change(call, rotate_key);
 }

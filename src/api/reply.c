@@ -296,6 +296,9 @@ void call_reply_failure(struct api_call *call, const struct error *err)
     case ERR_CONFLICT:
         call_reply_error(call, 409, "%s", err->text);
         return;
+    case ERR_UNAUTHORIZED:
+        call_reply_unauthorized(call, true);
+        return;
     case ERR_FORBIDDEN:
         call_reply_error(call, 403, "%s", err->text);
         return;

@@ -15,6 +15,7 @@
     X(ERR_NOT_FOUND,   "not found")                                                \
     X(ERR_CONFLICT,    "already there")                                            \
     X(ERR_CONSTRAINT,  "a rule of the database forbids it")                        \
+    X(ERR_UNAUTHORIZED, "not authenticated")                                        \
     X(ERR_FORBIDDEN,   "not allowed")                                              \
     X(ERR_BUSY,        "too much waiting")                                         \
     X(ERR_FULL,        "no space left")                                            \

@@ -128,6 +128,8 @@ static const struct field key_fields[] = {
     { TIME(last_used_at), .flags = F_REQUIRED | F_NULL },
     { TIME(expires_at),   .flags = F_REQUIRED | F_NULL },
     { TIME(revoked_at),   .flags = F_REQUIRED | F_NULL },
+    { STR(predecessor),   .flags = F_REQUIRED | F_NULL, .doc = "The key_id of the key that this one was made from by rotation." },
+    { TIME(rotated_at),   .flags = F_REQUIRED | F_NULL, .doc = "When its first successor was made; it is good for five minutes from then." },
 };
 #undef OWNER
 

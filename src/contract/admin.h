@@ -53,6 +53,8 @@ struct key {
     struct str label;
     int64_t created_at;
     int64_t last_used_at, expires_at, revoked_at; /* TIME_NULL */
+    struct str predecessor;                       /* null */
+    int64_t rotated_at;                           /* TIME_NULL */
 };
 
 struct key_list {

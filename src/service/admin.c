@@ -2,14 +2,12 @@
 #include "service/admin.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "contract/admin.h"
-#include "service/token.h"
+#include "service/key_make.h"
+#include "service/key_use.h"
 #include "store/agents.h"
 #include "store/keys.h"
 #include "store/tenants.h"
-
-enum { KEY_ID_DIGITS = 16 };
 
 static struct tenant tenant_answer(const struct tenant_row *row)
 {
@@ -70,33 +68,20 @@ int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *r
     return 0;
 }
 
-static struct str kind_name(struct str agent_name)
-{
-    return str_is_null(agent_name) ? STR_LIT("workspace") : STR_LIT("agent");
-}
-
 int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
                   struct arena *arena, struct key_created *ret, struct error *err)
 {
-    bool bound = !str_is_null(create->agent_name);
-    char token[TOKEN_LEN + 1], id_digits[KEY_ID_DIGITS];
     struct key_row row = { .tenant_id = tenant_id,
                            .agent_name = create->agent_name,
                            .label = create->label,
-                           .created_at = clock_wall_us(),
-                           .last_used_at = TIME_NULL,
-                           .expires_at = create->expires_at,
-                           .revoked_at = TIME_NULL };
+                           .expires_at = create->expires_at };
+    struct str token;
 
-    token_make(bound ? TOKEN_AGENT : TOKEN_WORKSPACE, token);
-    digest_random_base62(id_digits, KEY_ID_DIGITS);
-    row.key_id = arena_printf(arena, "key_%.*s", KEY_ID_DIGITS, id_digits);
-    row.digest = digest_sha256(str_from(token, TOKEN_LEN));
-    if (store_key_add(db, &row, err) != 0)
+    if (key_make(db, &row, arena, &token, err) != 0)
         return -1;
     *ret = (struct key_created){ .key_id = row.key_id,
-                                 .token = arena_copy(arena, str_from(token, TOKEN_LEN)),
-                                 .kind = kind_name(row.agent_name),
+                                 .token = token,
+                                 .kind = key_kind_name(row.agent_name),
                                  .agent_name = row.agent_name,
                                  .label = row.label,
                                  .created_at = row.created_at,
@@ -104,8 +89,8 @@ int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *cre
     return 0;
 }
 
-int admin_list_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct key_list *ret,
-                    struct error *err)
+int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
+                    struct arena *arena, struct key_list *ret, struct error *err)
 {
     struct key_row *rows;
     struct key *keys;
@@ -116,13 +101,16 @@ int admin_list_keys(struct db *db, int64_t tenant_id, struct arena *arena, struc
     keys = ARENA_ARRAY(arena, struct key, n);
     for (size_t i = 0; i < n; i++)
         keys[i] = (struct key){ .key_id = rows[i].key_id,
-                                .kind = kind_name(rows[i].agent_name),
+                                .kind = key_kind_name(rows[i].agent_name),
                                 .agent_name = rows[i].agent_name,
                                 .label = rows[i].label,
                                 .created_at = rows[i].created_at,
-                                .last_used_at = rows[i].last_used_at,
+                                .last_used_at =
+                                    key_use_last(registry, rows[i].key_id, rows[i].last_used_at),
                                 .expires_at = rows[i].expires_at,
-                                .revoked_at = rows[i].revoked_at };
+                                .revoked_at = rows[i].revoked_at,
+                                .predecessor = rows[i].predecessor,
+                                .rotated_at = rows[i].rotated_at };
     ret->keys = (struct list){ keys, n };
     return 0;
 }

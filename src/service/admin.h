@@ -15,6 +15,7 @@ struct db;
 struct key_create;
 struct key_created;
 struct key_list;
+struct registry;
 struct tenant;
 struct tenant_create;
 struct tenant_list;
@@ -35,8 +36,9 @@ int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *r
 int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
                   struct arena *arena, struct key_created *ret, struct error *err) MUST_CHECK;
 
-int admin_list_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct key_list *ret,
-                    struct error *err) MUST_CHECK;
+/* With the last uses that this process has seen. */
+int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
+                    struct arena *arena, struct key_list *ret, struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND when the tenant has no such agent. */
 int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
 #include "service/ingest.h"
+#include "service/key_use.h"
 #include "service/life.h"
+#include "service/misses.h"
 #include "service/prices.h"
 #include "service/readers.h"
 #include "service/registry.h"
@@ -16,7 +19,13 @@
 #include "store/event_log.h"
 #include "store/migrate.h"
 
-enum { POSTGRES_WRITERS = 2, WRITERS_MAX = 4, READERS_MAX = 64, SAVE_PERIOD_S = 2 };
+enum {
+    POSTGRES_WRITERS = 2,
+    WRITERS_MAX = 4,
+    READERS_MAX = 64,
+    SAVE_PERIOD_S = 2,
+    USES_PERIOD_S = 60
+};
 
 struct engine {
     bool shared;
@@ -29,8 +38,10 @@ struct engine {
     void *groups[WRITERS_MAX]; /* of struct ingest_group */
     struct registry *registry;
     struct life *life;
-    unsigned ticks; /* the watcher's */
     struct prices *prices;
+    unsigned ticks;         /* the watcher's, as is the next */
+    int64_t uses_stored_us; /* monotonic: when those of keys were */
+    struct misses *misses;
     struct writer *writer;
     struct readers *readers;
     struct watcher *watcher;
@@ -65,9 +76,14 @@ static int open_databases(struct engine *e, const struct engine_options *options
 static void tick(void *ctx)
 {
     struct engine *e = ctx;
+    int64_t now_us = clock_mono_us();
 
     if (++e->ticks % SAVE_PERIOD_S == 0)
         life_save(e->life, e->writer);
+    if (now_us - e->uses_stored_us >= (int64_t)USES_PERIOD_S * USEC_PER_SEC) {
+        e->uses_stored_us = now_us;
+        key_use_flush(e->registry, e->writer);
+    }
 }
 
 static int start(struct engine *e, const struct engine_options *options, struct error *err)
@@ -85,6 +101,8 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     watcher.registry = e->registry = registry_new();
     e->life = life_new();
     e->prices = prices_new();
+    e->misses = misses_new();
+    e->uses_stored_us = clock_mono_us();
     if (event_log_new(e->write_dbs[0], &e->log, err) != 0)
         return -1;
     for (size_t i = 0; i < e->n_write_dbs; i++)
@@ -99,8 +117,10 @@ static int start(struct engine *e, const struct engine_options *options, struct 
 static void stop_threads(struct engine *e)
 {
     watcher_free(e->watcher);
-    if (e->writer != NULL)
+    if (e->writer != NULL) {
         life_save(e->life, e->writer);
+        key_use_flush(e->registry, e->writer);
+    }
     writer_stop(e->writer); /* before the readers: a change is followed by a read */
     readers_free(e->readers);
     writer_free(e->writer); /* after them: a read may still ask it, and be refused */
@@ -119,6 +139,7 @@ static void close_all(struct engine *e)
     life_free(e->life);
     registry_free(e->registry);
     prices_free(e->prices);
+    misses_free(e->misses);
     db_close(e->watch_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)
         db_close(e->read_dbs[i]);
@@ -174,6 +195,11 @@ struct life *engine_life(struct engine *e)
 struct prices *engine_prices(struct engine *e)
 {
     return e->prices;
+}
+
+struct misses *engine_misses(struct engine *e)
+{
+    return e->misses;
 }
 
 int engine_read(struct engine *e, struct reader_job *job, struct error *err)

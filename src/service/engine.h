@@ -14,6 +14,7 @@
 struct engine;
 struct event_log;
 struct life;
+struct misses;
 struct prices;
 struct reader_job;
 struct registry;
@@ -39,6 +40,7 @@ struct writer *engine_writer(struct engine *e);
 struct event_log *engine_event_log(struct engine *e);
 struct life *engine_life(struct engine *e);
 struct prices *engine_prices(struct engine *e);
+struct misses *engine_misses(struct engine *e);
 
 /* Any thread; see readers_submit(). */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;

@@ -1,6 +1,7 @@
 /* test_registry.c - tenants and keys in memory follow the database, change by change. */
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "service/registry.h"
 #include "store/keys.h"
 #include "store/migrate.h"
@@ -54,7 +55,9 @@ static void add_key(struct world *w, int64_t tenant_id, const char *token, const
                                  .label = STR_LIT(""),
                                  .last_used_at = TIME_NULL,
                                  .expires_at = expires_at,
-                                 .revoked_at = TIME_NULL };
+                                 .revoked_at = TIME_NULL,
+                                 .rotated_at = TIME_NULL,
+                                 .first_used_at = TIME_NULL };
 
     CHECK(store_key_add(w->db, &row, NULL) == 0);
 }
@@ -113,13 +116,14 @@ TEST(a_key_is_found_with_its_tenant_and_agent)
 
 TEST(an_expired_key_is_good_until_its_moment_and_not_at_it)
 {
+    int64_t now = clock_wall_us();
     struct world w;
 
     world_init(&w);
-    add_key(&w, w.tenant_id, "short", NULL, NOW);
+    add_key(&w, w.tenant_id, "short", NULL, now);
     refresh(&w);
-    CHECK(find(&w, "short", NOW - 1) != NULL);
-    CHECK(find(&w, "short", NOW) == NULL);
+    CHECK(find(&w, "short", now - 1) != NULL);
+    CHECK(find(&w, "short", now) == NULL);
     CHECK(find(&w, "short", INT64_MAX) == NULL);
     world_done(&w);
 }
@@ -210,5 +214,134 @@ TEST(keys_are_found_while_others_come)
     }
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         pthread_join(threads[i], NULL);
+    world_done(&w);
+}
+
+/* As a rotation does it; the token is the key's id too. */
+static void rotate(struct world *w, const char *token, const char *fresh)
+{
+    const struct key_row old = { .tenant_id = w->tenant_id, .key_id = str_of(token) };
+    const struct key_row row = { .tenant_id = w->tenant_id,
+                                 .key_id = str_of(fresh),
+                                 .digest = digest_of(fresh),
+                                 .label = STR_LIT(""),
+                                 .last_used_at = TIME_NULL,
+                                 .expires_at = TIME_NULL,
+                                 .revoked_at = TIME_NULL,
+                                 .predecessor = str_of(token),
+                                 .rotated_at = TIME_NULL,
+                                 .first_used_at = TIME_NULL };
+    struct list replaced;
+    struct arena arena;
+
+    arena_init(&arena);
+    CHECK(store_key_rotated(w->db, &old, clock_wall_us(), &arena, &replaced, NULL) == 0);
+    CHECK(store_key_add(w->db, &row, NULL) == 0);
+    changed(w);
+    arena_done(&arena);
+}
+
+enum { DAY_S = 86400 };
+
+/* What becomes of the wall clock between rotation and grace's end is no matter to who was running.
+ */
+TEST(the_grace_of_a_rotated_key_is_five_minutes_of_the_monotonic_clock)
+{
+    static const struct {
+        int64_t before_s, after_s; /* steps of the wall clock: before it is learned of, and after */
+    } rows[] = {
+        { 0, 0 }, { 0, DAY_S }, { 0, -DAY_S }, { DAY_S, 0 }, { -DAY_S, 0 }, { 600, -600 }
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct world w;
+
+        world_init(&w);
+        add_key(&w, w.tenant_id, "old", NULL, TIME_NULL);
+        refresh(&w);
+        rotate(&w, "old", "new");
+        clock_step_wall_us(rows[i].before_s * USEC_PER_SEC);
+        refresh(&w);
+        clock_step_wall_us(rows[i].after_s * USEC_PER_SEC);
+        changed(&w);
+        refresh(&w); /* loading again does not begin again */
+        clock_advance_us(KEY_GRACE_US - USEC_PER_SEC);
+        CHECK(find(&w, "old", NOW) != NULL);
+        changed(&w);
+        refresh(&w);
+        clock_advance_us(USEC_PER_SEC);
+        CHECK(find(&w, "old", NOW) == NULL);
+        CHECK(find(&w, "new", NOW) != NULL);
+        world_done(&w);
+    }
+}
+
+TEST(the_grace_of_a_key_rotated_before_the_start_is_judged_by_the_wall_clock)
+{
+    static const struct {
+        int64_t step_s, left_s; /* at the start */
+    } rows[] = { { 0, 300 }, { 100, 200 }, { 300, 0 }, { DAY_S, 0 }, { -DAY_S, 300 } };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct world w;
+
+        world_init(&w);
+        add_key(&w, w.tenant_id, "old", NULL, TIME_NULL);
+        rotate(&w, "old", "new");
+        clock_step_wall_us(rows[i].step_s * USEC_PER_SEC);
+        refresh(&w);
+        CHECK((find(&w, "old", NOW) != NULL) == (rows[i].left_s > 0));
+        if (rows[i].left_s > 0) {
+            clock_advance_us((rows[i].left_s - 1) * USEC_PER_SEC);
+            CHECK(find(&w, "old", NOW) != NULL);
+            clock_advance_us(USEC_PER_SEC);
+            CHECK(find(&w, "old", NOW) == NULL);
+        }
+        world_done(&w);
+    }
+}
+
+TEST(successors_count_in_the_window_of_the_first_key_however_they_are_loaded)
+{
+    for (int late = 0; late < 2; late++) {
+        const struct key_entry *c;
+        struct world w;
+
+        world_init(&w);
+        add_key(&w, w.tenant_id, "a", NULL, TIME_NULL);
+        add_key(&w, w.tenant_id, "other", NULL, TIME_NULL);
+        if (late)
+            refresh(&w);
+        clock_step_wall_us(-(int64_t)DAY_S * USEC_PER_SEC); /* they seem to be older than "a" */
+        rotate(&w, "a", "b");
+        if (late)
+            refresh(&w);
+        rotate(&w, "b", "c");
+        clock_step_wall_us((int64_t)DAY_S * USEC_PER_SEC);
+        refresh(&w);
+        c = registry_key_by_id(w.registry, STR_LIT("c"));
+        assert_non_null(c);
+        CHECK(c->rate == registry_key_by_id(w.registry, STR_LIT("a"))->rate);
+        CHECK(c->rate == registry_key_by_id(w.registry, STR_LIT("b"))->rate);
+        CHECK(c->rate != registry_key_by_id(w.registry, STR_LIT("other"))->rate);
+        world_done(&w);
+    }
+}
+
+TEST(what_ended_long_ago_is_not_loaded_and_ends_here_too)
+{
+    const struct key_entry *key;
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "long", NULL, clock_wall_us() + USEC_PER_SEC);
+    refresh(&w);
+    key = find(&w, "long", NOW);
+    assert_non_null(key);
+    clock_advance_us(31LL * DAY_S * USEC_PER_SEC);
+    changed(&w);
+    refresh(&w);
+    CHECK(atomic_load(&key->revoked));
+    CHECK(registry_knew_key(w.registry, &key->digest));
     world_done(&w);
 }

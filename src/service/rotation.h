@@ -1,0 +1,23 @@
+/* rotation.h - a key makes its successor, and stays good for five minutes.
+ *
+ * The five minutes run from the first rotation. A key that is rotated again in
+ * them replaces those of its successors that nobody used, since their replies
+ * may have been lost; one that was used stays. What was used is known to the
+ * transaction that replaces: the first use is stored before it is answered
+ * (key_use.h).
+ *
+ * Layer: service. May use: base, contract, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct db;
+struct key_entry;
+struct key_refreshed;
+
+/* Within a transaction. ERR_UNAUTHORIZED when the key ended meanwhile. *ret_detail is what the
+ * audit log says of it, a JSON object. All in the arena. */
+int rotation_apply(struct db *db, const struct key_entry *key, struct arena *arena,
+                   struct key_refreshed *ret, struct str *ret_detail, struct error *err) MUST_CHECK;

@@ -1,0 +1,65 @@
+"""Who guesses tokens is told to wait; who has a good one is not."""
+
+import random
+import zlib
+
+from stored import stored
+
+DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+MISSES_MAX = 1000
+rng = random.Random(11)
+
+
+def guess(kind="ws"):
+    """A token in the right form, of nobody."""
+    text = f"mst_{kind}_" + "".join(rng.choices(DIGITS, k=30))
+    rest, check = zlib.crc32(text.encode()), ""
+    for _ in range(6):
+        rest, digit = divmod(rest, 62)
+        check = DIGITS[digit] + check
+    return text + check
+
+
+def test_unknown_tokens_of_an_address_are_limited_and_good_ones_are_not(own_server, clock):
+    tenant = own_server.add_tenant()
+    fresh = tenant.add_key("collector")
+    client = own_server.client()
+    refused = client.get("/api/v1/limits", token=guess())
+    assert refused.status == 401
+    statuses = [client.get("/api/v1/limits", token=guess()).status for _ in range(MISSES_MAX - 1)]
+    if own_server.database:  # beyond a hundred looks a second it asks for patience
+        assert set(statuses) <= {401, 503}
+        while client.get("/api/v1/limits", token=guess()).status != 429:
+            pass
+    else:
+        assert set(statuses) == {401}
+    answer = client.get("/api/v1/limits", token=guess())
+    assert answer.status == 429
+    assert "unknown tokens" in answer.json()["detail"]
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    for token in (tenant.token, fresh):
+        assert client.get("/api/v1/limits", token=token).status == 200
+    assert client.get("/api/v1/limits", token="mst_ws_typo").status == 401  # costs nothing
+    clock.advance(int(answer.headers["Retry-After"]))
+    again = client.get("/api/v1/limits", token=guess())
+    assert (again.status, again.body) == (401, refused.body)
+    client.close()
+    tenant.client.close()
+
+
+def test_unknown_revoked_expired_and_mistyped_tokens_are_answered_alike(own_server, clock):
+    tenant = own_server.add_tenant()
+    revoked, expired = tenant.add_key(), tenant.add_key("a", "--expires", "2001-01-01T00:00:00Z")
+    (key_id,) = [row["key_id"] for row in stored(
+        own_server, "SELECT key_id FROM keys ORDER BY created_at LIMIT 1 OFFSET 1")]  # fmt: skip
+    own_server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    client = own_server.client()
+    while client.get("/api/v1/limits", token=revoked).status == 200:
+        pass  # PostgreSQL: within a second
+    answers = [client.get("/api/v1/limits", token=token)
+               for token in (revoked, expired, guess(), guess("ag"), "mst_ws_typo", "x")]  # fmt: skip
+    assert {(a.status, a.body, a.headers["WWW-Authenticate"]) for a in answers} == {
+        (401, b'{"detail":"Invalid or expired token"}', 'Bearer error="invalid_token"')
+    }
+    client.close()
+    tenant.client.close()

@@ -1,0 +1,260 @@
+"""Rotation: a fresh key before the reply, five minutes for the old one, and nobody is locked out."""
+
+import json
+import threading
+from datetime import datetime
+
+import pytest
+from stored import of_tenant, stored
+
+GRACE_S = 300
+DAY_S = 86400
+
+
+def refresh(server, token):
+    client = server.client(token)
+    answer = client.post("/api/v1/agents/refresh-key")
+    client.close()
+    return answer
+
+
+def rotate(server, token):
+    answer = refresh(server, token)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def works(server, token):
+    client = server.client(token)
+    status = client.get("/api/v1/limits").status
+    client.close()
+    assert status in (200, 401)
+    return status == 200
+
+
+def keys(tenant):
+    return json.loads(tenant.server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
+
+
+def seconds(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+@pytest.mark.parametrize("agent", [None, "collector"])
+def test_a_rotated_key_is_of_the_same_kind_with_label_and_expiry(agent, own_server, clock):
+    tenant = own_server.add_tenant()
+    expires = "2099-01-02T03:04:05Z"
+    token = tenant.add_key(agent, "--label", "Büro", "--expires", expires)
+    made = rotate(own_server, token)
+    assert set(made) == {"token", "key_id", "kind", "agent_name", "previous_key_valid_until"}
+    assert made["token"].startswith(token[:7])
+    assert made["token"] != token
+    assert (made["kind"], made["agent_name"]) == ("agent" if agent else "workspace", agent)
+    assert abs(seconds(made["previous_key_valid_until"]) - clock.now() - GRACE_S) < 5
+    old, new = [row for row in keys(tenant) if row["label"] == "Büro"]
+    assert new["key_id"] == made["key_id"]
+    assert new["predecessor"] == old["key_id"]
+    assert (new["expires_at"], new["agent_name"]) == (expires, agent)
+    assert old["expires_at"] == expires
+    assert works(own_server, token)
+    assert works(own_server, made["token"])
+    tenant.client.close()
+
+
+def test_the_old_key_works_five_minutes_from_the_first_rotation(own_server, clock):
+    tenant = own_server.add_tenant()
+    until = rotate(own_server, tenant.token)["previous_key_valid_until"]
+    clock.advance(GRACE_S - 60)
+    again = rotate(own_server, tenant.token)
+    assert again["previous_key_valid_until"] == until  # they do not start again
+    clock.advance(58)
+    assert works(own_server, tenant.token)
+    clock.advance(2)
+    assert not works(own_server, tenant.token)
+    assert refresh(own_server, tenant.token).status == 401
+    assert works(own_server, again["token"])
+    tenant.client.close()
+
+
+def test_the_old_key_ends_across_a_restart(own_server, clock):
+    tenant = own_server.add_tenant()
+    made = rotate(own_server, tenant.token)
+    clock.advance(GRACE_S - 30)
+    own_server.restart()
+    assert works(own_server, tenant.token)
+    own_server.stop()
+    clock.advance(30)
+    own_server.start()
+    assert not works(own_server, tenant.token)
+    assert works(own_server, made["token"])
+    tenant.client.close()
+
+
+@pytest.mark.parametrize("step", [DAY_S, -DAY_S])
+def test_setting_the_wall_clock_neither_ends_nor_prolongs_the_grace(step, own_server, clock):
+    tenant = own_server.add_tenant()
+    rotate(own_server, tenant.token)
+    clock.step(step)
+    assert works(own_server, tenant.token)
+    tenant.add_key()  # everything is loaded anew
+    assert works(own_server, tenant.token)
+    clock.advance(GRACE_S - 5)
+    assert works(own_server, tenant.token)
+    clock.advance(5)
+    assert not works(own_server, tenant.token)
+    tenant.client.close()
+
+
+def test_a_key_that_expires_within_the_grace_keeps_its_expiry(own_server, clock):
+    tenant = own_server.add_tenant()
+    expires = datetime.utcfromtimestamp(int(clock.now()) + 100).isoformat() + "Z"
+    token = tenant.add_key("collector", "--expires", expires)
+    made = rotate(own_server, token)
+    assert seconds(made["previous_key_valid_until"]) == seconds(expires)
+    clock.advance(90)
+    assert works(own_server, token)
+    clock.advance(11)
+    assert not works(own_server, token)
+    assert not works(own_server, made["token"])  # it has the same
+    tenant.client.close()
+
+
+def test_a_successor_that_nobody_used_is_replaced_and_a_used_one_stays(own_server):
+    tenant = own_server.add_tenant()
+    lost = rotate(own_server, tenant.token)
+    second = rotate(own_server, tenant.token)
+    assert not works(own_server, lost["token"])
+    assert works(own_server, second["token"])
+    third = rotate(own_server, tenant.token)
+    assert works(own_server, second["token"])
+    assert works(own_server, third["token"])
+    own_server.restart()
+    fourth = rotate(own_server, tenant.token)
+    for made in (second, third, fourth):
+        assert works(own_server, made["token"])
+    ended = [row["key_id"] for row in keys(tenant) if row["revoked_at"]]
+    assert ended == [lost["key_id"]]
+    tenant.client.close()
+
+
+def test_rotation_is_in_the_audit_log_without_a_token(server):
+    tenant = server.add_tenant()
+    lost, made = rotate(server, tenant.token), rotate(server, tenant.token)
+    old = keys(tenant)[0]["key_id"]
+    told = json.loads(server.cli("audit", "list", "--tenant", tenant.slug, "--json"))["entries"]
+    assert [(e["actor"], e["target"], e["detail"]) for e in told if e["action"] == "key.rotate"] == [
+        (f"key:{old}", old, {"successor": made["key_id"], "replaced": [lost["key_id"]]}),
+        (f"key:{old}", old, {"successor": lost["key_id"], "replaced": []}),
+    ]
+    for token in (tenant.token, lost["token"], made["token"]):
+        assert token not in json.dumps(told)
+        assert stored(server, f"SELECT 1 AS n FROM keys WHERE label = '{token}'") == []
+    tenant.client.close()
+
+
+def test_a_disabled_agent_rotates_its_key(server):
+    tenant = server.add_tenant()
+    token = tenant.add_key("collector")
+    tenant.client.post("/api/v1/telemetry", tenant.event())
+    server.cli("agent", "disable", "collector", "--tenant", tenant.slug)
+    assert works(server, rotate(server, token)["token"])
+    tenant.client.close()
+
+
+def test_a_rotated_key_goes_on_with_the_window_of_its_predecessor(own_server):
+    tenant = own_server.add_tenant(rate_limit=10)
+    token = tenant.add_key("collector")
+    for _ in range(5):
+        assert works(own_server, token)
+    first = rotate(own_server, token)["token"]  # the sixth
+    second = rotate(own_server, first)["token"]
+    client = own_server.client(second)
+    assert client.get("/api/v1/limits").headers["RateLimit-Remaining"] == "2"
+    assert works(own_server, token)
+    assert works(own_server, first)
+    for each in (token, first, second):
+        assert refresh(own_server, each).status == 429
+    client.close()
+    tenant.client.close()
+
+
+def test_a_crash_after_the_commit_locks_nobody_out(own_server):
+    tenant = own_server.add_tenant()
+    connection = own_server.client(tenant.token).connection
+    successors = f"SELECT key_id, revoked_at FROM keys WHERE predecessor IS NOT NULL AND {of_tenant(tenant)}"
+    connection.request("POST", "/api/v1/agents/refresh-key",
+                       headers={"Authorization": f"Bearer {tenant.token}"})  # fmt: skip
+    while not stored(own_server, successors):
+        pass
+    own_server.kill()
+    connection.close()
+    own_server.start()
+    made = rotate(own_server, tenant.token)
+    assert works(own_server, made["token"])
+    left = [row["key_id"] for row in stored(own_server, successors) if row["revoked_at"] is None]
+    assert left == [made["key_id"]]  # the lost one lives on in nobody's hands
+    tenant.client.close()
+
+
+def test_a_hundred_rotations_at_once_leave_one_successor(own_server):
+    tenant = own_server.add_tenant()
+    answers, gate = [], threading.Barrier(100)
+
+    def run():
+        client = own_server.client(tenant.token)
+        client.connection.connect()
+        gate.wait()
+        answers.append(client.post("/api/v1/agents/refresh-key"))
+        client.close()
+
+    threads = [threading.Thread(target=run) for _ in range(100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    made = [answer.json() for answer in answers if answer.status == 200]
+    assert {answer.status for answer in answers} <= {200, 503}
+    assert len(made) > 50
+    good = [each for each in made if works(own_server, each["token"])]
+    assert len(good) == 1
+    assert works(own_server, tenant.token)
+    live = [row for row in keys(tenant) if not row["revoked_at"]]
+    assert {row["key_id"] for row in live} >= {good[0]["key_id"]}
+    assert len(live) == 2
+    tenant.client.close()
+
+
+def test_use_and_replacement_at_once_never_revoke_a_key_in_use(own_server):
+    """Whoever comes first decides: a successor that was let in once stays good."""
+    tenant = own_server.add_tenant()
+    for _ in range(20):
+        made, seen = rotate(own_server, tenant.token), []
+        using = threading.Thread(target=lambda: seen.append(works(own_server, made["token"])))  # noqa: B023
+        using.start()
+        rotate(own_server, tenant.token)
+        using.join()
+        assert works(own_server, made["token"]) == seen[0]
+    tenant.client.close()
+
+
+def test_the_last_use_is_told_at_once_and_stored_in_a_minute(own_server, clock):
+    tenant = own_server.add_tenant()
+    token = tenant.add_key("collector")
+    assert [row["last_used_at"] for row in keys(tenant)] == [None, None]
+    assert works(own_server, token)
+    told = [row["last_used_at"] for row in keys(tenant)]
+    last = f"SELECT last_used_at FROM keys WHERE agent_name = 'collector' AND {of_tenant(tenant)}"
+    if not own_server.database:  # with PostgreSQL the command is another process
+        assert told[0] is None
+        assert abs(seconds(told[1]) - clock.now()) < 5
+    before = stored(own_server, "SELECT number FROM change_numbers WHERE topic = 'registry'")
+    clock.advance(61)
+    while stored(own_server, last) == [{"last_used_at": None}]:
+        pass
+    assert stored(own_server, "SELECT number FROM change_numbers WHERE topic = 'registry'") == before
+    assert works(own_server, token)
+    own_server.stop()  # and at a clean stop
+    ((used,),) = [row.values() for row in stored(own_server, last)]
+    assert abs(used / 1_000_000 - clock.now()) < 10
+    own_server.start()
+    tenant.client.close()
