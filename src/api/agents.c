@@ -24,3 +24,17 @@ void patch_agent(struct api_call *call)
     call->answer = ARENA_NEW(call->arena, struct agent_state);
     call_change(call, enable_agent);
 }
+
+static int remove_agent(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct agent_path *path = call->params;
+
+    call->audit_target = path->agent_name;
+    return admin_delete_agent(db, call->tenant->id, path->agent_name, call->answer, err);
+}
+
+void delete_agent(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct agent_deleted);
+    call_change(call, remove_agent);
+}

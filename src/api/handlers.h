@@ -26,6 +26,7 @@ route_fn get_run_events;        /* runs.c */
 route_fn post_tenant;           /* tenants.c */
 route_fn patch_tenant;          /* tenants.c */
 route_fn patch_agent;           /* agents.c */
+route_fn delete_agent;          /* agents.c */
 route_fn get_tenants;           /* tenants.c */
 route_fn post_key;              /* keys.c */
 route_fn get_keys;              /* keys.c */

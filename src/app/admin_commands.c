@@ -192,6 +192,26 @@ int run_agent_disable(struct invocation *in)
     return set_agent(in, false);
 }
 
+int run_agent_delete(struct invocation *in)
+{
+    const char *rest = arena_printf(&in->arena, "/agents/%s", ask_segment(in, in->names[0])).data;
+    struct client_request request = { .method = METHOD_DELETE };
+    struct agent_deleted deleted;
+    struct client_reply reply;
+    struct error err = { 0 };
+
+    if (ask_tenant_path(in, command_flag(in, "tenant"), rest, &request.path, &err) != 0 ||
+        ask_send(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        return ask_say_json(&reply);
+    if (command_read(&reply, &agent_deleted_shape, &in->arena, &deleted, &err) != 0)
+        return command_fail(&err);
+    (void)printf("agent '%s' is removed, keys revoked: %lld\n", in->names[0],
+                 (long long)deleted.keys_revoked);
+    return EXIT_DONE;
+}
+
 int run_run_rebuild(struct invocation *in)
 {
     struct runs_rebuild step = { .next = { true, 0 } };

@@ -19,6 +19,7 @@ const struct command commands[] = {
     { "key",     "revoke", "KEY_ID --tenant SLUG", 1, "tenant", "revoke a key at once", run_key_revoke },
     { "agent",   "enable", "NAME --tenant SLUG", 1, "tenant", "take reports of an agent again", run_agent_enable },
     { "agent",   "disable", "NAME --tenant SLUG", 1, "tenant", "reject the reports of an agent", run_agent_disable },
+    { "agent",   "delete", "NAME --tenant SLUG", 1, "tenant", "remove an agent and revoke its keys; what it reported stays", run_agent_delete },
     { "model",   "set",    "MODEL [--tenant SLUG [--agent NAME]]", 1, "tenant agent", "set the LLM model that agents must use; no tenant: the platform's default", run_model_set },
     { "model",   "unset",  "[--tenant SLUG [--agent NAME]]", 0, "tenant agent", "leave the model to the workspace or the platform again", run_model_unset },
     { "model",   "show",   "[--tenant SLUG [--agent NAME]]", 0, "tenant agent", "show the model that holds", run_model_show },

@@ -53,6 +53,7 @@ int run_key_list(struct invocation *in);
 int run_key_revoke(struct invocation *in);
 int run_agent_enable(struct invocation *in);
 int run_agent_disable(struct invocation *in);
+int run_agent_delete(struct invocation *in);
 int run_model_set(struct invocation *in);
 int run_model_unset(struct invocation *in);
 int run_model_show(struct invocation *in);

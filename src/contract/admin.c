@@ -82,6 +82,13 @@ static const struct field agent_state_fields[] = {
 };
 #undef OWNER
 
+#define OWNER struct agent_deleted
+static const struct field agent_deleted_fields[] = {
+    { STR(agent_name),   .flags = F_REQUIRED },
+    { INT(keys_revoked), .flags = F_REQUIRED, .doc = "Keys that were bound to it." },
+};
+#undef OWNER
+
 #define OWNER struct tenant
 static const struct field tenant_fields[] = {
     { STR(slug),        .flags = F_REQUIRED },
@@ -191,6 +198,11 @@ const struct shape agent_patch_shape = {
 const struct shape agent_state_shape = {
     SHAPE_OF("AgentState", struct agent_state, agent_state_fields),
     .doc = "May an agent report.",
+};
+
+const struct shape agent_deleted_shape = {
+    SHAPE_OF("AgentDeleted", struct agent_deleted, agent_deleted_fields),
+    .doc = "An agent that is no more listed nor counted.",
 };
 
 const struct shape rebuild_query_shape = {

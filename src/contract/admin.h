@@ -80,6 +80,11 @@ struct agent_state {
     bool enabled;
 };
 
+struct agent_deleted {
+    struct str agent_name;
+    int64_t keys_revoked;
+};
+
 extern const struct shape tenant_create_shape; /* "TenantCreate" */
 extern const struct shape tenant_shape;        /* "Tenant" */
 extern const struct shape tenant_list_shape;   /* "TenantList" */
@@ -90,5 +95,6 @@ extern const struct shape key_list_shape;      /* "KeyList" */
 extern const struct shape tenant_patch_shape;  /* "TenantPatch" */
 extern const struct shape agent_patch_shape;   /* "AgentPatch" */
 extern const struct shape agent_state_shape;   /* "AgentState" */
+extern const struct shape agent_deleted_shape; /* "AgentDeleted" */
 extern const struct shape rebuild_query_shape; /* "RebuildQuery" */
 extern const struct shape runs_rebuild_shape;  /* "RunsRebuild" */

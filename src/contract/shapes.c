@@ -39,10 +39,10 @@
         &agent_registered_shape, &agent_model_shape, &command_policy_shape, &agent_document_shape, \
         &key_refreshed_shape, &heartbeat_answer_shape, &health_answer_shape, &limits_answer_shape, \
         &error_answer_shape, &tenant_shape, &tenant_list_shape, &key_created_shape, &key_shape,    \
-        &key_list_shape, &agent_state_shape, &runs_rebuild_shape, &model_setting_shape,            \
-        &policy_setting_shape, &audit_item_shape, &audit_page_shape, &audit_verdict_shape,         \
-        &document_shape, &document_version_shape, &document_history_shape, &document_diff_shape,   \
-        &price_shape, &price_list_shape, &price_imported_shape
+        &key_list_shape, &agent_state_shape, &agent_deleted_shape, &runs_rebuild_shape,            \
+        &model_setting_shape, &policy_setting_shape, &audit_item_shape, &audit_page_shape,         \
+        &audit_verdict_shape, &document_shape, &document_version_shape, &document_history_shape,   \
+        &document_diff_shape, &price_shape, &price_list_shape, &price_imported_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

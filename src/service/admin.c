@@ -6,6 +6,7 @@
 #include "service/key_make.h"
 #include "service/key_use.h"
 #include "store/agents.h"
+#include "store/guidance.h"
 #include "store/keys.h"
 #include "store/tenants.h"
 
@@ -124,4 +125,17 @@ int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, 
                        struct error *err)
 {
     return store_agent_enable(db, tenant_id, agent_name, enabled, err);
+}
+
+int admin_delete_agent(struct db *db, int64_t tenant_id, struct str agent_name,
+                       struct agent_deleted *ret, struct error *err)
+{
+    const struct guidance_place place = { SCOPE_AGENT, tenant_id, agent_name };
+
+    ret->agent_name = agent_name;
+    if (store_agent_delete(db, tenant_id, agent_name, clock_wall_us(), &ret->keys_revoked, err) !=
+            0 ||
+        store_model_unset(db, &place, err) != 0)
+        return -1;
+    return store_policy_unset(db, &place, err);
 }

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct agent_deleted;
 struct db;
 struct key_create;
 struct key_created;
@@ -43,6 +44,11 @@ int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
 /* ERR_NOT_FOUND when the tenant has no such agent. */
 int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
                        struct error *err) MUST_CHECK;
+
+/* Its registration, KPIs, model, policy and keys go; what it reported stays. ERR_NOT_FOUND when the
+ * tenant has no such agent. */
+int admin_delete_agent(struct db *db, int64_t tenant_id, struct str agent_name,
+                       struct agent_deleted *ret, struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND. Revoking a revoked key changes nothing. */
 int admin_revoke_key(struct db *db, int64_t tenant_id, struct str key_id,

@@ -153,12 +153,10 @@ static int add_steps(struct db *db, const struct tenant_entry *tenant, struct ru
 static int find_agent(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
                       bool *ret_there, struct error *err)
 {
-    struct agent_row agent = { 0 };
-
-    if (!str_is_null(agent_name) && store_agent_find(db, tenant_id, agent_name, &agent, err) != 0)
+    *ret = 0;
+    if (!str_is_null(agent_name) && store_agent_id(db, tenant_id, agent_name, ret, err) != 0)
         return -1;
-    *ret = agent.agent_id;
-    *ret_there = str_is_null(agent_name) || agent.agent_id != 0;
+    *ret_there = str_is_null(agent_name) || *ret != 0;
     return 0;
 }
 

@@ -9,7 +9,11 @@
 static const struct db_query select_agent = {
     .sql = "SELECT a.agent_id, a.enabled, s.last_seen_at FROM agents a JOIN agent_signs s"
            " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id"
-           " WHERE a.tenant_id = $1 AND a.agent_name = $2",
+           " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL",
+    .n_args = 2,
+};
+static const struct db_query select_id = {
+    .sql = "SELECT agent_id FROM agents WHERE tenant_id = $1 AND agent_name = $2",
     .n_args = 2,
 };
 /* Holds the tenant, so that its agents are counted by one process at a time. */
@@ -19,8 +23,13 @@ static const struct db_query lock_tenant = {
     .n_args = 1,
 };
 static const struct db_query count_agents = {
-    .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1",
+    .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
     .n_args = 1,
+};
+static const struct db_query revive_agent = {
+    .sql = "UPDATE agents SET deleted_at = NULL, enabled = 1, first_seen_at = $3"
+           " WHERE tenant_id = $1 AND agent_name = $2 RETURNING agent_id",
+    .n_args = 3,
 };
 static const struct db_query insert_agent = {
     .sql = "INSERT INTO agents (tenant_id, agent_name, full_name, enabled, first_seen_at)"
@@ -32,7 +41,8 @@ static const struct db_query insert_sign = {
     .n_args = 2,
 };
 static const struct db_query enable_agent = {
-    .sql = "UPDATE agents SET enabled = $3 WHERE tenant_id = $1 AND agent_name = $2",
+    .sql = "UPDATE agents SET enabled = $3"
+           " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
     .n_args = 3,
 };
 /* clang-format on */
@@ -70,12 +80,43 @@ int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, st
     return r;
 }
 
+int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
+                   struct error *err)
+{
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    *ret = 0;
+    r = db_exec(db, &select_id,
+                (const struct db_value[]){ db_int(tenant_id),
+                                           db_text(store_name_key(agent_name, &arena).key) },
+                rows_read_int, ret, err);
+    arena_done(&arena);
+    return r;
+}
+
+static int insert(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
+                  int64_t *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_text(name->key), db_text(name->full),
+                                     db_int(now_us) };
+    const struct db_value again[] = { db_int(tenant_id), db_text(name->key), db_int(now_us) };
+
+    if (db_exec(db, &revive_agent, again, rows_read_int, ret, err) != 0)
+        return -1;
+    if (*ret != 0)
+        return 0;
+    if (db_exec(db, &insert_agent, args, rows_read_int, ret, err) != 0)
+        return -1;
+    return db_exec(db, &insert_sign, (const struct db_value[]){ db_int(tenant_id), db_int(*ret) },
+                   NULL, NULL, err);
+}
+
 static int add(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
                struct agent_row *ret, struct error *err)
 {
     const struct db_value tenant_arg[] = { db_int(tenant_id) };
-    const struct db_value args[] = { db_int(tenant_id), db_text(name->key), db_text(name->full),
-                                     db_int(now_us) };
     int64_t cap = 0, n = 0;
 
     if (db_exec(db, &lock_tenant, tenant_arg, rows_read_int, &cap, err) != 0 ||
@@ -89,11 +130,7 @@ static int add(struct db *db, int64_t tenant_id, const struct name_key *name, in
         return 0;
     ret->enabled = true;
     ret->last_seen_at = TIME_NULL;
-    if (db_exec(db, &insert_agent, args, rows_read_int, &ret->agent_id, err) != 0)
-        return -1;
-    return db_exec(db, &insert_sign,
-                   (const struct db_value[]){ db_int(tenant_id), db_int(ret->agent_id) }, NULL,
-                   NULL, err);
+    return insert(db, tenant_id, name, now_us, &ret->agent_id, err);
 }
 
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

@@ -16,15 +16,26 @@ struct agent_row {
     int64_t last_seen_at; /* TIME_NULL: never */
 };
 
+/* One that was deleted is none. */
 int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, struct agent_row *ret,
                      struct error *err) MUST_CHECK;
 
+/* Also when it was deleted, since its reports are still there; 0 when there was never one. */
+int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
+                   struct error *err) MUST_CHECK;
+
 /* Adds an agent that is not there yet, unless the tenant already has max_agents: then there is
  * still none. Exact also when several processes race: it holds the tenant's row until the
- * transaction ends. Another process may have added the same name first; then it is that one. */
+ * transaction ends. Another process may have added the same name first; then it is that one. One
+ * that was deleted is there again, enabled, and counts again. */
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                     struct agent_row *ret, struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND. */
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
                        struct error *err) MUST_CHECK;
+
+/* Takes away what the agent declared, and its place among the agents; revokes the keys that are
+ * bound to it, whose number is given. ERR_NOT_FOUND. */
+int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
+                       int64_t *ret_keys, struct error *err) MUST_CHECK;
