@@ -86,6 +86,13 @@ void call_reply_file(struct api_call *call, const struct call_file *file);
 /* {"detail": sentence}. Adds WWW-Authenticate, Retry-After and the like as the status asks. */
 void call_reply_error(struct api_call *call, int status, const char *fmt, ...) PRINTF(3, 4);
 
+/* Begins a reply that comes in parts (http/stream.h), with the route's status. Any thread. */
+void call_stream_begin(struct api_call *call, const char *content_type,
+                       const struct http_header *headers, size_t n, enum http_stream_kind kind);
+
+/* Not the client's fault: the sentence stays in our log, with the request's id. */
+void call_log_failure(const struct api_call *call, const struct error *err);
+
 /* 413 with the limit named; unit is "events" or "bytes". */
 void call_reply_too_large(struct api_call *call, size_t limit, const char *unit);
 

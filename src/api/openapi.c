@@ -70,6 +70,29 @@ static void add_content(struct buf *out, const char *schema_name)
     buf_add_c(out, "}}}");
 }
 
+/* Of success. In lines and events the schema is that of one; what is no JSON at all is text. */
+static void add_answer(struct buf *out, const struct route *route)
+{
+    const char *name = route->answer == NULL ? NULL : route->answer->name;
+
+    if (route->media == NULL) {
+        add_content(out, name);
+        return;
+    }
+    buf_add_c(out, "\"content\":{");
+    for (size_t i = 0; route->media[i] != NULL; i++) {
+        bool is_json = strstr(route->media[i], "json") != NULL && name != NULL;
+
+        buf_printf(out, "%s\"%s\":{\"schema\":{", i == 0 ? "" : ",", route->media[i]);
+        if (is_json)
+            buf_printf(out, "\"$ref\":\"#/components/schemas/%s\"", name);
+        else
+            buf_add_c(out, "\"type\":\"string\"");
+        buf_add_c(out, "}}");
+    }
+    buf_add_char(out, '}');
+}
+
 static void add_response(struct buf *out, int status, const char *description,
                          const char *schema_name)
 {
@@ -86,7 +109,7 @@ static void add_responses(struct buf *out, const struct route *route)
 
     buf_printf(out, ",\"responses\":{\"%d\":{\"description\":\"Successful Response\",",
                route->status);
-    add_content(out, route->answer == NULL ? NULL : route->answer->name);
+    add_answer(out, route);
     buf_add_char(out, '}');
     if (route->tagged)
         buf_add_c(out,

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "contract/answers.h"
 #include "contract/problems.h"
-#include "http/exchange.h"
+#include "http/stream.h"
 
 enum { REPLY_MAX = 64 << 20, HEADERS_MAX = 12, RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
 
@@ -203,6 +203,20 @@ void call_reply_file(struct api_call *call, const struct call_file *file)
     http_reply(call->exchange, &reply);
 }
 
+void call_stream_begin(struct api_call *call, const char *content_type,
+                       const struct http_header *headers, size_t n, enum http_stream_kind kind)
+{
+    struct http_reply head = { .status = call->route->status, .content_type = content_type };
+    struct headers h = { 0 };
+
+    for (size_t i = 0; i < n; i++)
+        add_header(&h, headers[i].name, headers[i].value);
+    add_common_headers(call, &h);
+    head.headers = h.items;
+    head.n_headers = h.n;
+    http_stream_begin(call->exchange, &head, kind);
+}
+
 /* An error with headers of its own. */
 static void reply_detail(struct api_call *call, int status, struct headers *h,
                          const struct error_answer *answer)
@@ -275,8 +289,7 @@ void call_reply_wrong_method(struct api_call *call, struct str allowed)
     reply_detail(call, 405, &h, &(struct error_answer){ .detail = STR_LIT("Method Not Allowed") });
 }
 
-/* Not the client's fault: the sentence stays in our log, with the request's id. */
-static void log_failure(const struct api_call *call, const struct error *err)
+void call_log_failure(const struct api_call *call, const struct error *err)
 {
     struct log_line line;
 
@@ -310,13 +323,13 @@ void call_reply_failure(struct api_call *call, const struct error *err)
     case ERR_FULL:
     case ERR_UNAVAILABLE:
     case ERR_IO:
-        log_failure(call, err);
+        call_log_failure(call, err);
         call_reply_error(call, 503,
                          "Storage is not available; nothing of this request is known "
                          "to be stored: please send it again later");
         return;
     default:
-        log_failure(call, err);
+        call_log_failure(call, err);
         call_reply_error(call, 500, "Internal error; the log has more under this request's id");
     }
 }

@@ -8,6 +8,7 @@
 #include "contract/business.h"
 #include "contract/document.h"
 #include "contract/event.h"
+#include "contract/export.h"
 #include "contract/guidance.h"
 #include "contract/llm.h"
 #include "contract/price.h"
@@ -16,6 +17,8 @@
 #define ROUTE(m, p, a, b, h, s, r, text)                                                           \
     .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .body = (b), .handler = (h),              \
     .status = (s), .answer = (r), .summary = (text)
+
+static const char *const export_media[] = { "application/x-ndjson", "text/csv", NULL };
 
 /* clang-format off */
 const struct route routes[] = {
@@ -42,6 +45,9 @@ const struct route routes[] = {
     { ROUTE(POST,   "/api/v1/platform/prices/import",               PLATFORM, &price_import_shape,       import_prices,  200, &price_imported_shape,   "Take over a file of prices, or nothing of it"), .limit = LIMIT_BUSINESS, .audit = "price.import" },
     { ROUTE(DELETE, "/api/v1/platform/prices/{price_id}",           PLATFORM, NULL,                      delete_price,   200, &price_shape,            "Take a price away"), .params = &price_path_shape, .audit = "price.rm" },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/prices",                READ,     NULL,                      get_prices,     200, &price_list_shape,       "What models cost"), .params = &tenant_path_shape, .query = &prices_query_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/export/events",         READ,     NULL,                      get_export_events, 200, &stored_event_shape,  "All events of a time range, in order of arrival, a line each"), .params = &tenant_path_shape, .query = &export_query_shape, .media = export_media },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/export/business",       READ,     NULL,                      get_export_business, 200, &business_line_shape, "All business values and cells of breakdowns of a time range, a line each"), .params = &tenant_path_shape, .query = &export_query_shape, .media = export_media },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/export/llm",            READ,     NULL,                      get_export_llm, 200, &llm_line_shape,         "All LLM usage of a time range, by time, a line each"), .params = &tenant_path_shape, .query = &export_query_shape, .media = export_media },
     { ROUTE(GET,    "/api/v1/tenants",                              PLATFORM, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },
     { ROUTE(POST,   "/api/v1/tenants",                              PLATFORM, &tenant_create_shape,      post_tenant,    201, &tenant_shape,           "Make a tenant"), .audit = "tenant.add" },
     { ROUTE(PATCH,  "/api/v1/tenants/{slug}",                       PLATFORM, &tenant_patch_shape,       patch_tenant,   200, &tenant_shape,           "Change name and plan of a tenant"), .params = &tenant_path_shape, .audit = "tenant.set" },

@@ -8,6 +8,7 @@
 #include "contract/business.h"
 #include "contract/document.h"
 #include "contract/event.h"
+#include "contract/export.h"
 #include "contract/guidance.h"
 #include "contract/llm.h"
 #include "contract/price.h"
@@ -42,7 +43,8 @@
         &key_list_shape, &agent_state_shape, &agent_deleted_shape, &runs_rebuild_shape,            \
         &model_setting_shape, &policy_setting_shape, &audit_item_shape, &audit_page_shape,         \
         &audit_verdict_shape, &document_shape, &document_version_shape, &document_history_shape,   \
-        &document_diff_shape, &price_shape, &price_list_shape, &price_imported_shape
+        &document_diff_shape, &price_shape, &price_list_shape, &price_imported_shape,              \
+        &business_line_shape, &llm_line_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "service/exports.h"
 #include "service/ingest.h"
 #include "service/key_use.h"
 #include "service/life.h"
@@ -45,6 +46,7 @@ struct engine {
     struct writer *writer;
     struct readers *readers;
     struct watcher *watcher;
+    struct exports *exports;
 };
 
 static int open_databases(struct engine *e, const struct engine_options *options, struct error *err)
@@ -103,6 +105,7 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     e->prices = prices_new();
     e->misses = misses_new();
     e->uses_stored_us = clock_mono_us();
+    e->exports = exports_new(options->database);
     if (event_log_new(e->write_dbs[0], &e->log, err) != 0)
         return -1;
     for (size_t i = 0; i < e->n_write_dbs; i++)
@@ -116,6 +119,7 @@ static int start(struct engine *e, const struct engine_options *options, struct 
 
 static void stop_threads(struct engine *e)
 {
+    exports_free(e->exports);
     watcher_free(e->watcher);
     if (e->writer != NULL) {
         life_save(e->life, e->writer);
@@ -124,6 +128,7 @@ static void stop_threads(struct engine *e)
     writer_stop(e->writer); /* before the readers: a change is followed by a read */
     readers_free(e->readers);
     writer_free(e->writer); /* after them: a read may still ask it, and be refused */
+    e->exports = NULL;
     e->watcher = NULL;
     e->writer = NULL;
     e->readers = NULL;
@@ -200,6 +205,11 @@ struct prices *engine_prices(struct engine *e)
 struct misses *engine_misses(struct engine *e)
 {
     return e->misses;
+}
+
+struct exports *engine_exports(struct engine *e)
+{
+    return e->exports;
 }
 
 int engine_read(struct engine *e, struct reader_job *job, struct error *err)

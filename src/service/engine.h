@@ -16,6 +16,7 @@ struct event_log;
 struct life;
 struct misses;
 struct prices;
+struct exports;
 struct reader_job;
 struct registry;
 
@@ -41,6 +42,7 @@ struct event_log *engine_event_log(struct engine *e);
 struct life *engine_life(struct engine *e);
 struct prices *engine_prices(struct engine *e);
 struct misses *engine_misses(struct engine *e);
+struct exports *engine_exports(struct engine *e);
 
 /* Any thread; see readers_submit(). */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;

@@ -46,6 +46,11 @@ static void sort_events(struct stored_event *events, size_t n, struct arena *are
         events[i] = placed[i].event;
 }
 
+bool run_event_is_skewed(const struct stored_event *event)
+{
+    return event->event.timestamp > event->received_at + skew_us;
+}
+
 /* From events in order of arrival to those that people read. */
 static void tell(const struct run_key *key, const struct list *list, struct arena *arena)
 {
@@ -54,7 +59,7 @@ static void tell(const struct run_key *key, const struct list *list, struct aren
     for (size_t i = 0; i < list->n; i++) {
         events[i].event.client_id = key->tenant->slug;
         events[i].event.run_id = key->run_id;
-        events[i].clock_skewed = events[i].event.timestamp > events[i].received_at + skew_us;
+        events[i].clock_skewed = run_event_is_skewed(&events[i]);
     }
     sort_events(events, list->n, arena);
 }

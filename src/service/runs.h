@@ -3,6 +3,8 @@
  * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -12,6 +14,7 @@ struct event_log;
 struct run_list;
 struct run_narrative;
 struct runs_query;
+struct stored_event;
 struct tenant_entry;
 
 /* Which run of which tenant. */
@@ -30,3 +33,6 @@ int run_read(struct event_log *log, struct db *db, const struct run_key *key, st
  * MiB. So it may be shorter than asked for, and only a null `next` means that there are no more. */
 int run_list_read(struct db *db, const struct tenant_entry *tenant, const struct runs_query *query,
                   struct arena *arena, struct run_list *ret, struct error *err) MUST_CHECK;
+
+/* Was its timestamp over an hour ahead of our clock when it came? */
+bool run_event_is_skewed(const struct stored_event *event);

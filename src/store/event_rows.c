@@ -4,6 +4,7 @@
 #include "contract/event.h"
 #include "db/db.h"
 #include "store/event_log.h"
+#include "store/exports.h"
 #include "store/rows.h"
 
 #define READ_COLUMNS                                                                               \
@@ -30,6 +31,18 @@ static const struct db_query select_events = {
                 " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"
                 " WHERE e.tenant_id = $1 AND e.run_no = $2 ORDER BY e.event_no",
     .n_args = 2,
+};
+/* CROSS: the events first, one after the other. */
+#define STEP_OF(join)                                                                              \
+    "SELECT " READ_COLUMNS ", e.event_no, r.run_id FROM events e"                                  \
+    " " join " runs r ON r.tenant_id = e.tenant_id AND r.run_no = e.run_no"                        \
+    " " join " agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"                  \
+    " WHERE e.tenant_id = $1 AND e.event_no > $2 AND e.event_no <= $3"                             \
+    " AND e.timestamp >= $4 AND e.timestamp < $5 ORDER BY e.event_no"
+static const struct db_query select_step = {
+    .sqlite = STEP_OF("CROSS JOIN"),
+    .postgres = STEP_OF("JOIN"),
+    .n_args = 5,
 };
 /* clang-format on */
 
@@ -79,40 +92,49 @@ int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const stru
     return db_exec(db, &insert_event, args, NULL, NULL, err);
 }
 
+/* In the arena, or borrowed without one. */
+static struct str read_text(struct arena *arena, const struct db_row *row, unsigned column)
+{
+    return arena == NULL ? db_get_text(row, column) : rows_text(arena, row, column);
+}
+
 static struct str read_json(struct arena *arena, const struct db_row *row, unsigned column,
                             struct str empty)
 {
-    return db_is_null(row, column) ? empty : rows_text(arena, row, column);
+    return db_is_null(row, column) ? empty : read_text(arena, row, column);
+}
+
+static void read_event(struct arena *arena, const struct db_row *row, struct stored_event *ret)
+{
+    ret->received_at = db_get_int(row, 4);
+    ret->event = (struct telemetry_event){
+        .agent_name = read_text(arena, row, 0),
+        .event_id = read_text(arena, row, 1),
+        .event = (int)db_get_int(row, 2),
+        .timestamp = db_get_int(row, 3),
+        .seq = db_get_int(row, 5),
+        .agent_version = read_text(arena, row, 6),
+        .duration_ms = rows_opt_int(row, 7),
+        .records_processed = rows_opt_int(row, 8),
+        .error_type = read_text(arena, row, 9),
+        .error_message = read_text(arena, row, 10),
+        .workflow_run_id = read_text(arena, row, 11),
+        .message = read_text(arena, row, 12),
+        .level = read_text(arena, row, 13),
+        .category = read_text(arena, row, 14),
+        .source = read_text(arena, row, 15),
+        .metadata = read_json(arena, row, 16, STR_LIT("{}")),
+        .metrics = read_json(arena, row, 17, STR_LIT("{}")),
+        .links = read_json(arena, row, 18, STR_LIT("[]")),
+        .output = read_text(arena, row, 19),
+    };
 }
 
 static bool add_event_row(void *ctx, const struct db_row *row)
 {
     struct rows *rows = ctx;
-    struct arena *arena = rows->arena;
-    struct stored_event *stored = rows_add(rows);
 
-    stored->received_at = db_get_int(row, 4);
-    stored->event = (struct telemetry_event){
-        .agent_name = rows_text(arena, row, 0),
-        .event_id = rows_text(arena, row, 1),
-        .event = (int)db_get_int(row, 2),
-        .timestamp = db_get_int(row, 3),
-        .seq = db_get_int(row, 5),
-        .agent_version = rows_text(arena, row, 6),
-        .duration_ms = rows_opt_int(row, 7),
-        .records_processed = rows_opt_int(row, 8),
-        .error_type = rows_text(arena, row, 9),
-        .error_message = rows_text(arena, row, 10),
-        .workflow_run_id = rows_text(arena, row, 11),
-        .message = rows_text(arena, row, 12),
-        .level = rows_text(arena, row, 13),
-        .category = rows_text(arena, row, 14),
-        .source = rows_text(arena, row, 15),
-        .metadata = read_json(arena, row, 16, STR_LIT("{}")),
-        .metrics = read_json(arena, row, 17, STR_LIT("{}")),
-        .links = read_json(arena, row, 18, STR_LIT("[]")),
-        .output = rows_text(arena, row, 19),
-    };
+    read_event(rows->arena, row, rows_add(rows));
     return true;
 }
 
@@ -126,4 +148,30 @@ int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct ar
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
+}
+
+struct step_reader {
+    event_row_fn *fn;
+    void *ctx;
+};
+
+static bool pass_event(void *ctx, const struct db_row *row)
+{
+    const struct step_reader *reader = ctx;
+    struct stored_event event = { 0 };
+
+    read_event(NULL, row, &event);
+    event.event.run_id = db_get_text(row, 21);
+    return reader->fn(reader->ctx, db_get_int(row, 20), &event);
+}
+
+int store_events_step(struct db *db, const struct store_step *step, event_row_fn *fn, void *ctx,
+                      struct error *err)
+{
+    struct step_reader reader = { fn, ctx };
+    const struct db_value args[] = { db_int(step->tenant_id), db_int(step->after),
+                                     db_int(step->until), db_int(step->range.since),
+                                     db_int(step->range.until) };
+
+    return db_exec(db, &select_step, args, pass_event, &reader, err);
 }

@@ -11,6 +11,8 @@
 struct db;
 struct event_item;
 struct list;
+struct stored_event;
+struct store_step;
 
 /* The columns of an event that come from its body, in the order of event_row_values(). */
 #define EVENT_COLUMNS                                                                              \
@@ -33,3 +35,10 @@ int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const stru
  * empty; in the arena. */
 int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                      struct list *ret, struct error *err) MUST_CHECK;
+
+/* Its strings are borrowed until it returns; client_id is empty. False: no more are wanted. */
+typedef bool event_row_fn(void *ctx, int64_t event_no, const struct stored_event *event);
+
+/* The events of a step (store/exports.h), in order of arrival. */
+int store_events_step(struct db *db, const struct store_step *step, event_row_fn *fn, void *ctx,
+                      struct error *err) MUST_CHECK;

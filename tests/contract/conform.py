@@ -117,7 +117,10 @@ class Contract:
         media_type = headers.get("content-type", "").split(";")[0].strip()
         if media_type not in content:
             yield f"Content-Type '{media_type}' is not declared: only {', '.join(content)}"
-        elif media_type.endswith("json") and "ndjson" not in media_type:
+        elif media_type.endswith("ndjson"):
+            for line in body.splitlines():
+                yield from self.json_problems(content[media_type].get("schema", {}), line)
+        elif media_type.endswith("json"):
             yield from self.json_problems(content[media_type].get("schema", {}), body)
 
     def json_problems(self, schema, body):

@@ -28,6 +28,10 @@ DOCUMENT = {
             "200": {"description": "", "content": {"application/json": {
                 "schema": {"type": "object"}}}},
         }}},
+        "/api/v1/lines": {"get": {"responses": {
+            "200": {"description": "", "content": {"application/x-ndjson": {
+                "schema": {"$ref": "#/components/schemas/Agent"}}}},
+        }}},
     },
     "components": {
         "responses": {"Health": {"description": "", "content": {"application/json": {
@@ -56,6 +60,7 @@ def exchange(path="/api/v1/health", text='{"status": "ok"}', **fields):
     }
 
 
+LINES = {"path": "/api/v1/lines", "more": {"Content-Type": "application/x-ndjson"}}
 AGENT = {"path": "/api/v1/agents/abc", "text": '{"name": "abc"}', "more": {"ETag": '"1"'}}
 
 
@@ -71,6 +76,7 @@ GOOD = [
     exchange(**{**AGENT, "text": ""}, status=304),
     exchange(**{**AGENT, "text": '{"detail": "no"}'}, status=404),
     exchange(method="HEAD", text=""),
+    exchange(**LINES, text='{"name": "a"}\n{"name": "b"}\n'),
     exchange("/api/v1/agents/config", "{}"),
     exchange("/api/v1/nowhere", '{"detail": "no"}', status=404),
     exchange(method="POST", text='{"detail": "no"}', status=405, more={"Allow": "GET"}),
@@ -78,6 +84,8 @@ GOOD = [
 ]
 
 BAD = [
+    (exchange(**LINES, text='{"name": "a"}\n{"name": "abcdef"}\n'), "name: 'abcdef' is too long"),
+    (exchange(**LINES, text='{"name": "a"}\n{"name": '), "the body is no JSON"),
     (exchange(text='{"status": "OK"}'), "status: 'ok' was expected"),
     (exchange(text='{"status": "ok", "more": 1}'), "Additional properties"),
     (exchange(text="{}"), "required property"),
@@ -115,6 +123,7 @@ def test_a_route_that_only_failed_or_was_never_asked_is_named(contract):
     assert contract.unreached(seen) == [
         ("GET", "/api/v1/agents/config"),
         ("GET", "/api/v1/agents/{agent_name}"),
+        ("GET", "/api/v1/lines"),
     ]
-    seen += [exchange(**AGENT), exchange("/api/v1/agents/config", "{}")]
+    seen += [exchange(**AGENT), exchange("/api/v1/agents/config", "{}"), exchange(**LINES, text="")]
     assert contract.unreached(seen) == []
