@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "base/clock.h"
+#include "contract/rule.h"
 #include "http/exchange.h"
 #include "service/audit.h"
 #include "service/engine.h"
@@ -28,9 +29,18 @@ void call_resume(struct api_call *call, const struct error *err, call_end_fn *en
     http_resume(call->exchange, resumed);
 }
 
+void call_refuse_query(struct api_call *call, const char *name, struct str value,
+                       const char *sentence)
+{
+    call->problems = problems_new(call->arena, "query");
+    rule_refuse_text(call->problems, call->arena, name, value, sentence);
+}
+
 static void finish(struct api_call *call, const struct error *err)
 {
-    if (err != NULL)
+    if (err != NULL && call->problems != NULL)
+        call_reply_problems(call, call->problems);
+    else if (err != NULL)
         call_reply_failure(call, err);
     else if (call->route->tagged)
         call_reply_tagged(call, call->answer);

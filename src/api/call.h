@@ -52,8 +52,9 @@ struct api_call {
 
     call_work_fn *work;
     call_end_fn *end;
-    call_end_fn *good;     /* of key_check() */
-    struct error *failure; /* instead of the end */
+    call_end_fn *good;         /* of key_check() */
+    struct error *failure;     /* instead of the end */
+    struct problems *problems; /* what work found wrong with the query; NULL: nothing */
     union {
         struct reader_job read;
         struct key_first_use first_use;
@@ -118,6 +119,11 @@ void call_change(struct api_call *call, call_work_fn *work);
 
 /* Who calls, as the audit log names them; in the arena. */
 struct str call_actor(const struct api_call *call);
+
+/* For work that finds the query wrong only when it looks at what is stored, and then fails: the
+ * answer is 422 with a value_error at the query's member. A null `value` was not given. */
+void call_refuse_query(struct api_call *call, const char *name, struct str value,
+                       const char *sentence);
 
 /* Enters in the audit log, in the current transaction, that the caller did this to
  * call->audit_target. call_change() does it for routes that name an action. */

@@ -50,3 +50,7 @@ route_fn import_prices;         /* prices.c */
 route_fn get_export_events;     /* export.c */
 route_fn get_export_business;   /* export.c */
 route_fn get_export_llm;        /* export.c */
+route_fn get_kpi_catalog;       /* kpis.c */
+route_fn get_kpi_summary;       /* kpis.c */
+route_fn get_kpi_series;        /* kpis.c */
+route_fn get_kpi_breakdown;     /* kpis.c */

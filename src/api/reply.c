@@ -88,6 +88,12 @@ static void send_body(struct api_call *call, int status, struct headers *h, stru
     http_reply(call->exchange, &reply);
 }
 
+static void reply_overflown(struct api_call *call, struct buf *body)
+{
+    buf_done(body);
+    call_reply_error(call, 500, "The answer is too large to be given at once");
+}
+
 static void reply_shape(struct api_call *call, int status, struct headers *h,
                         const struct shape *shape, const void *value)
 {
@@ -96,8 +102,7 @@ static void reply_shape(struct api_call *call, int status, struct headers *h,
     buf_init(&body, REPLY_MAX);
     shape_write_json(shape, value, &body);
     if (body.overflown) {
-        buf_done(&body);
-        call_reply_error(call, 500, "The answer is too large to be given at once");
+        reply_overflown(call, &body);
         return;
     }
     send_body(call, status, h, &body);
@@ -151,6 +156,10 @@ void call_reply_tagged(struct api_call *call, const void *answer)
 
     buf_init(&body, REPLY_MAX);
     shape_write_json(call->route->answer, answer, &body);
+    if (body.overflown) {
+        reply_overflown(call, &body);
+        return;
+    }
     tag = tag_of(call, buf_str(&body));
     add_header(&h, STR_LIT("ETag"), tag);
     if (!is_known_tag(call, tag)) {

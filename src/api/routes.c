@@ -10,6 +10,7 @@
 #include "contract/event.h"
 #include "contract/export.h"
 #include "contract/guidance.h"
+#include "contract/kpis.h"
 #include "contract/llm.h"
 #include "contract/price.h"
 #include "contract/queries.h"
@@ -48,6 +49,10 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/tenants/{slug}/export/events",         READ,     NULL,                      get_export_events, 200, &stored_event_shape,  "All events of a time range, in order of arrival, a line each"), .params = &tenant_path_shape, .query = &export_query_shape, .media = export_media },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/export/business",       READ,     NULL,                      get_export_business, 200, &business_line_shape, "All business values and cells of breakdowns of a time range, a line each"), .params = &tenant_path_shape, .query = &export_query_shape, .media = export_media },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/export/llm",            READ,     NULL,                      get_export_llm, 200, &llm_line_shape,         "All LLM usage of a time range, by time, a line each"), .params = &tenant_path_shape, .query = &export_query_shape, .media = export_media },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/business/catalog",      READ,     NULL,                      get_kpi_catalog, 200, &kpi_catalog_shape,     "Declared KPIs with label, unit, agg"), .params = &tenant_path_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/business/summary",      READ,     NULL,                      get_kpi_summary, 200, &kpi_summary_shape,     "KPIs over a range, totalled as each was declared"), .params = &tenant_path_shape, .query = &summary_query_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/business/series",       READ,     NULL,                      get_kpi_series, 200, &kpi_series_shape,       "Trend of one KPI"), .params = &tenant_path_shape, .query = &series_query_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/business/breakdown",    READ,     NULL,                      get_kpi_breakdown, 200, &kpi_breakdown_shape, "One KPI split by dimensions"), .params = &tenant_path_shape, .query = &breakdown_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants",                              PLATFORM, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },
     { ROUTE(POST,   "/api/v1/tenants",                              PLATFORM, &tenant_create_shape,      post_tenant,    201, &tenant_shape,           "Make a tenant"), .audit = "tenant.add" },
     { ROUTE(PATCH,  "/api/v1/tenants/{slug}",                       PLATFORM, &tenant_patch_shape,       patch_tenant,   200, &tenant_shape,           "Change name and plan of a tenant"), .params = &tenant_path_shape, .audit = "tenant.set" },

@@ -8,6 +8,8 @@
 
 static const char *const export_formats[] = { "ndjson", "csv", NULL };
 
+enum { BREAKDOWN_BY_MAX = 32 };
+
 /* Any moment does to check a grammar. */
 static const int64_t some_now = 0;
 
@@ -73,13 +75,15 @@ static void check_breakdown(void *value, struct arena *arena, struct problems *p
     const struct breakdown_query *q = value;
     struct str rest = q->by;
     bool empty = false;
+    int n = 0;
 
-    do {
+    for (; !str_is_null(rest); n++)
         empty |= str_split(&rest, ',').len == 0;
-    } while (!str_is_null(rest));
     if (empty)
         rule_refuse_text(problems, arena, "by", q->by,
                          "Should be one dimension name, or several separated by commas");
+    else if (n > BREAKDOWN_BY_MAX)
+        rule_refuse_text(problems, arena, "by", q->by, "Should be at most 32 dimension names");
     check_range(problems, arena, q->time_range);
 }
 

@@ -9,7 +9,10 @@ void rule_refuse_text(struct problems *problems, struct arena *arena, const char
     struct buf text;
 
     buf_init(&text, PROBLEM_INPUT_MAX);
-    buf_add_json(&text, value);
+    if (str_is_null(value))
+        buf_add_c(&text, "null");
+    else
+        buf_add_json(&text, value);
     if (!text.overflown)
         input = arena_copy(arena, buf_str(&text));
     buf_done(&text);

@@ -5,6 +5,6 @@
 #pragma once
 #include "contract/problems.h"
 
-/* A value_error at the string member `name`, whose text is `value`. */
+/* A value_error at the string member `name`, whose text is `value`, or null. */
 void rule_refuse_text(struct problems *problems, struct arena *arena, const char *name,
                       struct str value, const char *sentence);

@@ -10,6 +10,7 @@
 #include "contract/event.h"
 #include "contract/export.h"
 #include "contract/guidance.h"
+#include "contract/kpis.h"
 #include "contract/llm.h"
 #include "contract/price.h"
 #include "contract/queries.h"
@@ -44,7 +45,9 @@
         &model_setting_shape, &policy_setting_shape, &audit_item_shape, &audit_page_shape,         \
         &audit_verdict_shape, &document_shape, &document_version_shape, &document_history_shape,   \
         &document_diff_shape, &price_shape, &price_list_shape, &price_imported_shape,              \
-        &business_line_shape, &llm_line_shape
+        &business_line_shape, &llm_line_shape, &kpi_entry_shape, &kpi_catalog_shape,               \
+        &kpi_summary_row_shape, &kpi_summary_shape, &kpi_point_shape, &kpi_series_shape,           \
+        &kpi_breakdown_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

@@ -19,6 +19,7 @@
 #include "service/watcher.h"
 #include "store/event_log.h"
 #include "store/migrate.h"
+#include "store/rollups.h"
 
 enum {
     POSTGRES_WRITERS = 2,
@@ -62,7 +63,8 @@ static int open_databases(struct engine *e, const struct engine_options *options
             continue;
         /* A failed sync may have left pages that only look stored: write them again, synced,
          * before anybody is told that they are. */
-        if (db_checkpoint(e->write_dbs[0], err) != 0 || store_migrate(e->write_dbs[0], err) != 0) {
+        if (db_checkpoint(e->write_dbs[0], err) != 0 || store_migrate(e->write_dbs[0], err) != 0 ||
+            store_rollups_build(e->write_dbs[0], err) != 0) {
             e->n_write_dbs = 1;
             return -1;
         }

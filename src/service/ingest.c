@@ -8,6 +8,7 @@
 #include "contract/event.h"
 #include "service/registry.h"
 #include "store/event_log.h"
+#include "store/rollups.h"
 
 /* Where the verdict on a gathered event goes. */
 struct verdict_place {
@@ -17,6 +18,7 @@ struct verdict_place {
 struct ingest_group {
     struct event_log *log;
     struct admit *admit;
+    struct rollups *rollups;
 
     /* of the transaction under way */
     struct arena arena;
@@ -32,6 +34,7 @@ struct ingest_group *ingest_group_new(struct event_log *log, const struct regist
 
     g->log = log;
     g->admit = admit_new(registry, life);
+    g->rollups = rollups_new();
     arena_init(&g->arena);
     return g;
 }
@@ -41,6 +44,7 @@ void ingest_group_free(struct ingest_group *g)
     if (g == NULL)
         return;
     admit_free(g->admit);
+    rollups_free(g->rollups);
     arena_done(&g->arena);
     free(g->items);
     free(g->places);
@@ -50,6 +54,11 @@ void ingest_group_free(struct ingest_group *g)
 struct admit *ingest_admit_of(const struct writer_job *job)
 {
     return ((const struct ingest_group *)job->group)->admit;
+}
+
+struct rollups *ingest_rollups_of(const struct writer_job *job)
+{
+    return ((const struct ingest_group *)job->group)->rollups;
 }
 
 static void gather(struct ingest_group *g, const struct event_item *item, enum verdict *verdict)
@@ -90,11 +99,11 @@ static void reset(struct ingest_group *g)
 {
     g->n = 0;
     arena_reset(&g->arena);
+    rollups_forget(g->rollups);
 }
 
-static int prepare(void *group, struct db *db, struct error *err)
+static int store_events(struct ingest_group *g, struct db *db, struct error *err)
 {
-    struct ingest_group *g = group;
     const struct event_log_methods *log = g->log->methods;
 
     if (g->n == 0)
@@ -105,6 +114,16 @@ static int prepare(void *group, struct db *db, struct error *err)
         if (g->items[i].duplicate)
             *g->places[i].verdict = VERDICT_DUPLICATE;
     return log->prepare(g->log, db, err);
+}
+
+/* The totals last: in PostgreSQL others may wait for them until the commit. */
+static int prepare(void *group, struct db *db, struct error *err)
+{
+    struct ingest_group *g = group;
+
+    if (store_events(g, db, err) != 0)
+        return -1;
+    return rollups_settle(g->rollups, db, err);
 }
 
 static void committed(void *group)

@@ -15,6 +15,7 @@ struct event_log;
 struct ingest_group;
 struct life;
 struct registry;
+struct rollups;
 struct telemetry_event;
 struct tenant_entry;
 
@@ -48,3 +49,6 @@ int ingest_submit(struct writer *writer, struct ingest_request *request,
 
 /* The group that a job's transaction belongs to: whoever else stores reports admits by it. */
 struct admit *ingest_admit_of(const struct writer_job *job);
+
+/* Where that transaction gathers what it does to the values of KPIs. */
+struct rollups *ingest_rollups_of(const struct writer_job *job);

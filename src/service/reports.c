@@ -32,7 +32,7 @@ static int apply_business(struct writer_job *job, struct db *db, struct error *e
         return -1;
     if (request->verdict != VERDICT_ACCEPTED)
         return 0;
-    if (store_business_put(db, &place, &request->rows, err) != 0)
+    if (store_business_put(db, &place, &request->rows, ingest_rollups_of(job), err) != 0)
         return -1;
     return store_kpis_undeclared(db, &place, &request->rows, request->arena, &request->undeclared,
                                  err);

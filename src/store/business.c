@@ -13,6 +13,7 @@
 #include "contract/business.h"
 #include "contract/json_write.h"
 #include "db/db.h"
+#include "store/rollups.h"
 #include "store/rows.h"
 
 /* clang-format off */
@@ -45,6 +46,17 @@ static const struct db_query put_value = {
            " OR excluded.text_value IS DISTINCT FROM business_values.text_value))",
     .n_args = 10,
 };
+/* What the run has of the keys in $3, a JSON array, by their places in it. */
+static const struct db_query select_old = {
+    .sqlite = "SELECT j.key, v.timestamp, v.received_at, v.integer_value, v.real_value"
+              " FROM json_each($3) j CROSS JOIN business_values v"
+              " WHERE v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.value",
+    .postgres = "SELECT j.place - 1, v.timestamp, v.received_at, v.integer_value, v.real_value"
+                " FROM json_array_elements_text(CAST($3 AS json)) WITH ORDINALITY AS j (key, place)"
+                " JOIN business_values v"
+                " ON v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.key",
+    .n_args = 3,
+};
 static const struct db_query put_breakdown = {
     .sql = "INSERT INTO business_breakdowns (tenant_id, run_no, metric, dimensions,"
            " full_dimensions, agent_id, timestamp, received_at, cells)"
@@ -58,6 +70,13 @@ static const struct db_query put_breakdown = {
     .n_args = 9,
 };
 /* clang-format on */
+
+/* A value of the run that is about to be replaced, maybe. */
+struct old_value {
+    bool there;
+    struct kpi_value value;
+    struct kpi_place place;
+};
 
 /* A dimension and its place in `by`. */
 struct dimension {
@@ -158,6 +177,17 @@ static void add_breakdown(struct business_rows *rows, const struct business_brea
         rows->n_breakdowns++;
 }
 
+static void add_keys(struct buf *out, const struct business_rows *rows)
+{
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < rows->n_values; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        buf_add_json(out, rows->values[i].key.key);
+    }
+    buf_add_char(out, ']');
+}
+
 void store_business_prepare(const struct business_telemetry *report, struct arena *arena,
                             struct business_rows *ret)
 {
@@ -167,6 +197,7 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
 
     *ret = (struct business_rows){ .report = report };
     ret->values = ARENA_ARRAY(arena, struct business_value_row, report->metrics.n);
+    ret->old = ARENA_ARRAY(arena, struct old_value, report->metrics.n);
     ret->breakdowns = ARENA_ARRAY(arena, struct business_breakdown_row, report->breakdowns.n);
     for (; ret->n_values < report->metrics.n; ret->n_values++) {
         const struct named_value *value = &values[ret->n_values];
@@ -175,6 +206,8 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
             (struct business_value_row){ store_name_key(value->name, arena), value };
     }
     buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
+    add_keys(&out, ret);
+    ret->keys = arena_copy(arena, buf_str(&out));
     for (size_t i = 0; i < report->breakdowns.n; i++) {
         const struct business_breakdown_row row = breakdown_row(&breakdowns[i], arena, &out);
 
@@ -184,33 +217,76 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
 }
 
 /* SQLite keeps no sign of a zero, so nobody does. */
-static struct db_value real_value(double value)
+static struct kpi_value kpi_value(const struct named_value *v)
 {
-    return db_real(value == 0.0 ? 0.0 : value);
+    return (struct kpi_value){ .kind = v->kind,
+                               .integer = v->kind == VALUE_INT ? v->integer : 0,
+                               .real = v->kind != VALUE_REAL || v->real == 0.0 ? 0.0 : v->real };
 }
 
-static int put_values(struct db *db, const struct report_place *place,
-                      const struct business_rows *rows, int64_t run_no, struct error *err)
-{
-    for (size_t i = 0; i < rows->n_values; i++) {
-        const struct name_key *key = &rows->values[i].key;
-        const struct named_value *v = rows->values[i].value;
-        const struct db_value args[] = {
-            db_int(place->tenant_id),
-            db_int(run_no),
-            db_text(key->key),
-            db_text(key->full),
-            db_int(place->agent_id),
-            db_int(rows->report->timestamp),
-            db_int(place->received_at),
-            v->kind == VALUE_INT ? db_int(v->integer) : db_null(),
-            v->kind == VALUE_REAL ? real_value(v->real) : db_null(),
-            v->kind == VALUE_STR ? db_text(v->string) : db_null(),
-        };
+struct putting {
+    const struct report_place *place;
+    const struct business_rows *rows;
+    int64_t run_no;
+    struct old_value *old; /* for each value of the report */
+};
 
-        if (db_exec(db, &put_value, args, NULL, NULL, err) != 0)
+static bool read_old(void *ctx, const struct db_row *row)
+{
+    struct putting *p = ctx;
+
+    p->old[db_get_int(row, 0)] = (struct old_value){
+        .there = true,
+        .place = { db_get_int(row, 1), db_get_int(row, 2), p->run_no },
+        .value = rows_kpi_value(row, 3),
+    };
+    return true;
+}
+
+static int put_one(struct db *db, const struct putting *p, size_t i, struct rollups *rollups,
+                   struct error *err)
+{
+    const struct name_key *key = &p->rows->values[i].key;
+    const struct named_value *v = p->rows->values[i].value;
+    const struct kpi_value value = kpi_value(v);
+    const struct rollup_owner owner = { p->place->tenant_id, p->place->agent_id, *key };
+    const struct kpi_place at = { p->rows->report->timestamp, p->place->received_at, p->run_no };
+    const struct db_value args[] = {
+        db_int(p->place->tenant_id),
+        db_int(p->run_no),
+        db_text(key->key),
+        db_text(key->full),
+        db_int(p->place->agent_id),
+        db_int(at.timestamp),
+        db_int(at.received_at),
+        value.kind == VALUE_INT ? db_int(value.integer) : db_null(),
+        value.kind == VALUE_REAL ? db_real(value.real) : db_null(),
+        value.kind == VALUE_STR ? db_text(v->string) : db_null(),
+    };
+
+    if (db_exec(db, &put_value, args, NULL, NULL, err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return 0; /* what was there is newer, or the same */
+    if (p->old[i].there)
+        rollups_remove(rollups, &owner, &p->old[i].value, &p->old[i].place);
+    rollups_add(rollups, &owner, &value, &at);
+    return 0;
+}
+
+static int put_values(struct db *db, struct putting *p, struct rollups *rollups, struct error *err)
+{
+    const struct db_value args[] = { db_int(p->place->tenant_id), db_int(p->run_no),
+                                     db_text(p->rows->keys) };
+
+    if (p->rows->n_values == 0)
+        return 0;
+    memset(p->old, 0, p->rows->n_values * sizeof(*p->old));
+    if (db_exec(db, &select_old, args, read_old, p, err) != 0)
+        return -1;
+    for (size_t i = 0; i < p->rows->n_values; i++)
+        if (put_one(db, p, i, rollups, err) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -238,18 +314,18 @@ static int put_breakdowns(struct db *db, const struct report_place *place,
 }
 
 int store_business_put(struct db *db, const struct report_place *place,
-                       const struct business_rows *rows, struct error *err)
+                       const struct business_rows *rows, struct rollups *rollups, struct error *err)
 {
     const struct business_telemetry *report = rows->report;
     const struct db_value args[] = {
         db_int(place->tenant_id),  db_int(place->agent_id),        db_text(report->run_id),
         db_int(report->timestamp), db_text(report->agent_version), db_text(report->workflow_run_id)
     };
-    int64_t run_no = 0;
+    struct putting p = { .place = place, .rows = rows, .old = rows->old };
 
-    if (db_exec(db, &ensure_run, args, rows_read_int, &run_no, err) != 0)
+    if (db_exec(db, &ensure_run, args, rows_read_int, &p.run_no, err) != 0)
         return -1;
-    if (put_values(db, place, rows, run_no, err) != 0)
+    if (put_values(db, &p, rollups, err) != 0)
         return -1;
-    return put_breakdowns(db, place, rows, run_no, err);
+    return put_breakdowns(db, place, rows, p.run_no, err);
 }

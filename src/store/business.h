@@ -15,6 +15,8 @@
 struct business_telemetry;
 struct db;
 struct named_value;
+struct old_value;
+struct rollups;
 
 struct business_value_row {
     struct name_key key;
@@ -34,6 +36,8 @@ struct business_rows {
     struct business_value_row *values;
     struct business_breakdown_row *breakdowns; /* no two with the same metric and dimensions */
     size_t n_values, n_breakdowns;
+    struct str keys;       /* of the values, as a JSON array */
+    struct old_value *old; /* the store's own: room for what the values replace */
 };
 
 /* All of the work that needs no database, so that it can be done before the writer's turn comes.
@@ -43,6 +47,7 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
 
 /* Merges the report into what is there of its run. In PostgreSQL it holds the run until the
  * transaction ends, so that of two reports at the same time one comes after the other as a whole.
- */
+ * What it does to values is gathered in `rollups`, to be settled before the commit. */
 int store_business_put(struct db *db, const struct report_place *place,
-                       const struct business_rows *rows, struct error *err) MUST_CHECK;
+                       const struct business_rows *rows, struct rollups *rollups,
+                       struct error *err) MUST_CHECK;

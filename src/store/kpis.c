@@ -1,7 +1,6 @@
 /* kpis.c - SQL of declared KPIs. */
 #include "store/kpis.h"
 
-#include "base/buf.h"
 #include "contract/business.h"
 #include "db/db.h"
 #include "store/business.h"
@@ -38,24 +37,16 @@ int store_kpis_undeclared(struct db *db, const struct report_place *place,
                           struct error *err)
 {
     struct undeclared u = { .rows = rows };
-    struct buf keys;
     int r;
 
     *ret = (struct list){ 0 };
     if (rows->n_values == 0)
         return 0;
     u.names = ARENA_ARRAY(arena, struct str, rows->n_values);
-    buf_init(&keys, SIZE_MAX); /* at most a hundred keys of bounded length */
-    for (size_t i = 0; i < rows->n_values; i++) {
-        buf_add_char(&keys, i == 0 ? '[' : ',');
-        buf_add_json(&keys, rows->values[i].key.key);
-    }
-    buf_add_char(&keys, ']');
     r = db_exec(db, &select_undeclared,
                 (const struct db_value[]){ db_int(place->tenant_id), db_int(place->agent_id),
-                                           db_text(buf_str(&keys)) },
+                                           db_text(rows->keys) },
                 add_undeclared, &u, err);
-    buf_done(&keys);
     if (r == 0)
         *ret = (struct list){ u.names, u.n };
     return r;

@@ -10,8 +10,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* Bytes. All names of at most 256 characters are their own keys. */
-enum { NAME_KEY_MAX = 1024 };
+/* Bytes. All names of at most 256 characters are their own keys; no key is longer than LEN_MAX. */
+enum { NAME_KEY_MAX = 1024, NAME_KEY_LEN_MAX = NAME_KEY_MAX + 64 };
 
 struct name_key {
     struct str key;  /* equal for equal names only: the name, or longer than NAME_KEY_MAX */

@@ -46,3 +46,12 @@ bool rows_read_int(void *ctx, const struct db_row *row)
     *(int64_t *)ctx = db_get_int(row, 0);
     return false;
 }
+
+struct kpi_value rows_kpi_value(const struct db_row *row, unsigned column)
+{
+    if (!db_is_null(row, column))
+        return (struct kpi_value){ .kind = VALUE_INT, .integer = db_get_int(row, column) };
+    if (!db_is_null(row, column + 1))
+        return (struct kpi_value){ .kind = VALUE_REAL, .real = db_get_real(row, column + 1) };
+    return (struct kpi_value){ .kind = VALUE_STR };
+}

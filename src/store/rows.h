@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "contract/shape.h"
 #include "db/db.h"
+#include "store/kpi_state.h"
 
 /* Grows by doubling; `items` is an array of `size` bytes each. */
 struct rows {
@@ -28,3 +29,6 @@ struct db_value rows_time_value(int64_t at);
 
 /* A db_row_fn that keeps the first column of the one row in an int64_t. */
 bool rows_read_int(void *ctx, const struct db_row *row);
+
+/* The number in one of two columns, integer_value and real_value; a text when both are NULL. */
+struct kpi_value rows_kpi_value(const struct db_row *row, unsigned column);

@@ -3,6 +3,7 @@
 
 #include "store/business.h"
 #include "store/kpis.h"
+#include "store/rollups.h"
 #include "world.h"
 
 #define HEAD "\"agent_name\":\"collector\",\"run_id\":\"" RUN "\""
@@ -45,9 +46,12 @@ static void put_rows(struct world *w, const struct business_rows *rows, int64_t 
                      int64_t received_at)
 {
     const struct report_place place = { w->tenant_id, agent_id, received_at };
+    struct rollups *rollups = rollups_new();
     struct error err = { 0 };
 
-    must(store_business_put(w->db, &place, rows, &err), &err);
+    must(store_business_put(w->db, &place, rows, rollups, &err), &err);
+    must(rollups_settle(rollups, w->db, &err), &err);
+    rollups_free(rollups);
 }
 
 /* A report of second `second` of 1970 with these members besides. */

@@ -1,6 +1,7 @@
 /* test_business_order.c - what is stored does not depend on the order in which reports come. */
 #include "contract/business.h"
 #include "store/business.h"
+#include "store/rollups.h"
 #include "world.h"
 
 enum { KEYS = 3, BREAKDOWNS = 3, REPORTS = 6, ROUNDS = 200 };
@@ -143,10 +144,13 @@ static void put(struct world *w, struct str body, int64_t received_at)
 {
     const struct report_place place = { w->tenant_id, w->agent_id, received_at };
     struct business_rows rows;
+    struct rollups *rollups = rollups_new();
     struct error err = { 0 };
 
     store_business_prepare(world_read(w, &business_telemetry_shape, body), &w->arena, &rows);
-    must(store_business_put(w->db, &place, &rows, &err), &err);
+    must(store_business_put(w->db, &place, &rows, rollups, &err), &err);
+    must(rollups_settle(rollups, w->db, &err), &err);
+    rollups_free(rollups);
 }
 
 /* Random reports, some of them sent again, in random orders. */

@@ -1,0 +1,277 @@
+/* kpi_reads.c - SQL of KPIs as they are read.
+ *
+ * CROSS JOIN keeps SQLite to the order written: from the few series to the
+ * piece of each that lies together, never through all of a tenant's totals.
+ */
+#include "store/kpi_reads.h"
+
+#include "db/db.h"
+#include "store/rollups.h"
+#include "store/rows.h"
+
+/* clang-format off */
+#define SERIES                                                                                     \
+    "SELECT s.series_no, s.agent_id, COALESCE(a.full_name, a.agent_name), s.key,"                  \
+    " COALESCE(s.full_key, s.key) FROM business_series s"                                          \
+    " JOIN agents a ON a.tenant_id = s.tenant_id AND a.agent_id = s.agent_id"                      \
+    " WHERE s.tenant_id = $1"
+#define DECLARED                                                                                   \
+    "SELECT k.agent_id, COALESCE(a.full_name, a.agent_name), k.key, COALESCE(k.full_key, k.key),"  \
+    " k.label, k.unit, k.agg FROM kpis k"                                                          \
+    " JOIN agents a ON a.tenant_id = k.tenant_id AND a.agent_id = k.agent_id"                      \
+    " WHERE k.tenant_id = $1"
+#define OF_KEY(t) " AND " t ".key = $2 AND (CAST($3 AS BIGINT) = 0 OR " t ".agent_id = $3)"
+
+static const struct db_query series_all = {
+    .sql = SERIES " ORDER BY s.series_no LIMIT $2",
+    .n_args = 2,
+};
+static const struct db_query series_of_key = {
+    .sql = SERIES OF_KEY("s") " ORDER BY s.series_no LIMIT $4",
+    .n_args = 4,
+};
+static const struct db_query declared_all = { .sql = DECLARED, .n_args = 1 };
+static const struct db_query declared_of_key = { .sql = DECLARED OF_KEY("k"), .n_args = 3 };
+
+#define ROLLUPS                                                                                    \
+    "SELECT r.series_no, r.start, r.state FROM business_series s CROSS JOIN business_rollups r"    \
+    " WHERE s.tenant_id = $1 AND r.tenant_id = $1 AND r.series_no = s.series_no"
+#define VALUES                                                                                     \
+    "SELECT s.series_no, v.timestamp, v.received_at, v.run_no, v.integer_value, v.real_value"      \
+    " FROM business_series s CROSS JOIN business_values v"                                         \
+    " WHERE s.tenant_id = $1 AND v.tenant_id = $1 AND v.key = s.key AND v.agent_id = s.agent_id"
+
+static const struct db_query rollups_all = {
+    .sql = ROLLUPS " AND s.series_no <= $2 AND r.start >= $3 AND r.start < $4 AND r.level = $5",
+    .n_args = 5,
+};
+static const struct db_query rollups_of_key = {
+    .sql = ROLLUPS OF_KEY("s") " AND r.start >= $4 AND r.start < $5 AND r.level = $6",
+    .n_args = 6,
+};
+static const struct db_query values_all = {
+    .sql = VALUES " AND s.series_no <= $2 AND v.timestamp >= $3 AND v.timestamp < $4",
+    .n_args = 4,
+};
+static const struct db_query values_of_key = {
+    .sql = VALUES OF_KEY("s") " AND v.timestamp >= $4 AND v.timestamp < $5",
+    .n_args = 5,
+};
+static const struct db_query select_first = {
+    .sql = "SELECT MIN(timestamp) FROM business_values"
+           " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3",
+    .n_args = 3,
+};
+static const struct db_query select_text = {
+    .sql = "SELECT text_value FROM business_values"
+           " WHERE tenant_id = $1 AND run_no = $2 AND key = $3",
+    .n_args = 3,
+};
+/* clang-format on */
+
+static bool add_series(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct kpi_series *s = rows_add(rows);
+
+    s->series_no = db_get_int(row, 0);
+    s->agent_id = db_get_int(row, 1);
+    s->agent_name = rows_text(rows->arena, row, 2);
+    s->key = rows_text(rows->arena, row, 3);
+    s->name = rows_text(rows->arena, row, 4);
+    return true;
+}
+
+static bool add_declared(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct kpi_declared *k = rows_add(rows);
+
+    k->agent_id = db_get_int(row, 0);
+    k->agent_name = rows_text(rows->arena, row, 1);
+    k->key = rows_text(rows->arena, row, 2);
+    k->name = rows_text(rows->arena, row, 3);
+    k->label = rows_text(rows->arena, row, 4);
+    k->unit = rows_text(rows->arena, row, 5);
+    k->agg = rows_text(rows->arena, row, 6);
+    return true;
+}
+
+int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max,
+                     struct arena *arena, struct list *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct kpi_series) };
+    const struct db_value all[] = { db_int(source->tenant_id), db_int(max) };
+    const struct db_value one[] = { db_int(source->tenant_id), db_text(source->key),
+                                    db_int(source->agent_id), db_int(max) };
+    bool any = str_is_null(source->key);
+
+    if (db_exec(db, any ? &series_all : &series_of_key, any ? all : one, add_series, &rows, err) !=
+        0)
+        return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+int store_kpi_declared(struct db *db, const struct kpi_source *source, struct arena *arena,
+                       struct list *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct kpi_declared) };
+    const struct db_value args[] = { db_int(source->tenant_id), db_text(source->key),
+                                     db_int(source->agent_id) };
+
+    if (db_exec(db, str_is_null(source->key) ? &declared_all : &declared_of_key, args, add_declared,
+                &rows, err) != 0)
+        return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+/* A part of a range that is read from one table. */
+struct piece {
+    int level; /* enum rollup_level; -1: from the values */
+    int64_t from, until;
+};
+
+enum { FROM_VALUES = -1, PIECES_MAX = 5 };
+
+/* The first beginning that is not before `us`. */
+static int64_t round_up(enum rollup_level level, int64_t us)
+{
+    if (us == TIME_NULL || rollup_start(level, us) == us)
+        return us;
+    return rollup_next(level, us);
+}
+
+static size_t split_hours(int64_t from, int64_t until, bool days, struct piece *ret)
+{
+    int64_t first = round_up(ROLLUP_DAY, from), last = rollup_start(ROLLUP_DAY, until);
+
+    if (!days || first >= last) {
+        ret[0] = (struct piece){ ROLLUP_HOUR, from, until };
+        return 1;
+    }
+    ret[0] = (struct piece){ ROLLUP_HOUR, from, first };
+    ret[1] = (struct piece){ ROLLUP_DAY, first, last };
+    ret[2] = (struct piece){ ROLLUP_HOUR, last, until };
+    return 3;
+}
+
+static size_t split(const struct time_range *range, enum bucket bucket, struct piece *ret)
+{
+    int64_t from = round_up(ROLLUP_HOUR, range->since);
+    int64_t until = rollup_start(ROLLUP_HOUR, range->until);
+
+    if (bucket == BUCKET_MINUTE || from >= until) {
+        ret[0] = (struct piece){ FROM_VALUES, range->since, range->until };
+        return 1;
+    }
+    ret[0] = (struct piece){ FROM_VALUES, range->since, from };
+    ret[1] = (struct piece){ FROM_VALUES, until, range->until };
+    return 2 + split_hours(from, until, bucket != BUCKET_HOUR, ret + 2);
+}
+
+struct rows_read {
+    const struct kpi_reading *to;
+    bool bad;
+};
+
+static bool read_rollup(void *ctx, const struct db_row *row)
+{
+    struct rows_read *r = ctx;
+    struct kpi_state state;
+
+    if (!kpi_state_read(db_get_blob(row, 2), &state))
+        r->bad = true;
+    else if (state.n > 0) /* else all of its values have moved away */
+        r->to->on_state(r->to->ctx, db_get_int(row, 0), db_get_int(row, 1), &state);
+    return !r->bad;
+}
+
+static bool read_value(void *ctx, const struct db_row *row)
+{
+    struct rows_read *r = ctx;
+    const struct kpi_place place = { db_get_int(row, 1), db_get_int(row, 2), db_get_int(row, 3) };
+    const struct kpi_value value = rows_kpi_value(row, 4);
+    struct kpi_state state = { 0 };
+
+    kpi_state_add(&state, &value, &place);
+    r->to->on_state(r->to->ctx, db_get_int(row, 0), place.timestamp, &state);
+    return true;
+}
+
+static int read_piece(struct db *db, const struct kpi_source *source, const struct piece *piece,
+                      struct rows_read *r, struct error *err)
+{
+    const struct db_value all[] = { db_int(source->tenant_id), db_int(source->series_max),
+                                    db_int(piece->from), db_int(piece->until),
+                                    db_int(piece->level) };
+    const struct db_value one[] = { db_int(source->tenant_id), db_text(source->key),
+                                    db_int(source->agent_id),  db_int(piece->from),
+                                    db_int(piece->until),      db_int(piece->level) };
+    bool any = str_is_null(source->key);
+
+    if (piece->from >= piece->until)
+        return 0;
+    if (piece->level == FROM_VALUES)
+        return db_exec(db, any ? &values_all : &values_of_key, any ? all : one, read_value, r, err);
+    if (db_exec(db, any ? &rollups_all : &rollups_of_key, any ? all : one, read_rollup, r, err) !=
+        0)
+        return -1;
+    return r->bad ? err_set(err, ERR_SCHEMA, "a total of a KPI cannot be read") : 0;
+}
+
+int store_kpi_read(struct db *db, const struct kpi_source *source,
+                   const struct kpi_reading *reading, struct error *err)
+{
+    struct rows_read r = { .to = reading };
+    struct piece pieces[PIECES_MAX];
+    size_t n = split(&reading->range, reading->bucket, pieces);
+
+    for (size_t i = 0; i < n; i++)
+        if (read_piece(db, source, &pieces[i], &r, err) != 0)
+            return -1;
+    return 0;
+}
+
+static bool read_time(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = rows_time(row, 0);
+    return false;
+}
+
+int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *series, int64_t *ret,
+                    struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_text(series->key),
+                                     db_int(series->agent_id) };
+
+    *ret = TIME_NULL;
+    return db_exec(db, &select_first, args, read_time, ret, err);
+}
+
+struct text {
+    struct arena *arena;
+    struct str value;
+};
+
+static bool read_text(void *ctx, const struct db_row *row)
+{
+    struct text *text = ctx;
+
+    text->value = rows_text(text->arena, row, 0);
+    return false;
+}
+
+int store_kpi_text(struct db *db, const struct kpi_source *source, int64_t run_no,
+                   struct arena *arena, struct str *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(source->tenant_id), db_int(run_no),
+                                     db_text(source->key) };
+    struct text text = { .arena = arena };
+
+    if (db_exec(db, &select_text, args, read_text, &text, err) != 0)
+        return -1;
+    *ret = text.value;
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* kpi_reads.h - KPIs as they are read: which there are, and their totals over time.
+ *
+ * Whole days and hours come from their totals, the edges of a range from its
+ * values. Call what belongs together inside one transaction.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "contract/shape.h"
+#include "contract/timerange.h"
+#include "store/kpi_state.h"
+
+struct db;
+
+/* Which KPIs of a tenant. */
+struct kpi_source {
+    int64_t tenant_id;
+    struct str key;     /* as stored (store/names.h); STR_NULL: any */
+    int64_t agent_id;   /* with a key; 0: of any agent */
+    int64_t series_max; /* without a key: up to this series_no */
+};
+
+/* A key that an agent has reported. */
+struct kpi_series {
+    int64_t series_no, agent_id;
+    struct str agent_name, key, name; /* the key as stored, and whole */
+};
+
+/* A key that an agent has declared. */
+struct kpi_declared {
+    int64_t agent_id;
+    struct str agent_name, key, name;
+    struct str label, unit, agg;
+};
+
+/* Lists of the two, in the arena; series by number, at most `max` of them. */
+int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max,
+                     struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+int store_kpi_declared(struct db *db, const struct kpi_source *source, struct arena *arena,
+                       struct list *ret, struct error *err) MUST_CHECK;
+
+/* Values of a series from `at` on: of a day, of an hour, or one alone. Must not use the db. */
+typedef void kpi_state_fn(void *ctx, int64_t series_no, int64_t at, const struct kpi_state *state);
+
+/* All values of the range, in no order, no piece of them longer than `bucket`. */
+struct kpi_reading {
+    struct time_range range;
+    enum bucket bucket;
+    kpi_state_fn *on_state;
+    void *ctx;
+};
+
+int store_kpi_read(struct db *db, const struct kpi_source *source,
+                   const struct kpi_reading *reading, struct error *err) MUST_CHECK;
+
+/* The timestamp of the first value; TIME_NULL: there is none. */
+int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *series, int64_t *ret,
+                    struct error *err) MUST_CHECK;
+
+/* The text that a run reported for the source's key, in the arena. */
+int store_kpi_text(struct db *db, const struct kpi_source *source, int64_t run_no,
+                   struct arena *arena, struct str *ret, struct error *err) MUST_CHECK;

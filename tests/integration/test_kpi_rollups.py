@@ -1,0 +1,97 @@
+"""The totals that summaries are read from: they keep up with racing reports, and are made for
+values that are older than they."""
+
+import json
+import sqlite3
+import subprocess
+import threading
+import uuid
+
+from kpis import DAY, HOUR, moment
+from stored import of_tenant, stored
+
+BUSINESS = "/api/v1/telemetry/business"
+T0 = 1735689600000000
+RANGE = f"{moment(T0)}/{moment(T0 + 2 * DAY)}"
+
+
+def report(client, run, at, metrics, agent="a"):
+    answer = client.post(BUSINESS, {"agent_name": agent, "run_id": run, "timestamp": moment(at),
+                                    "metrics": metrics})  # fmt: skip
+    assert answer.status == 202, answer.body
+
+
+def summary(tenant):
+    answer = tenant.client.get(tenant.path(f"business/summary?time_range={RANGE}"))
+    assert answer.status == 200, answer.body
+    return answer.body
+
+
+def test_racing_reports_leave_the_totals_of_their_values(tenant):
+    """Eight clients at once: new keys, new hours, the same runs, replaced values."""
+    kpis = [{"key": f"k{i}", "agg": agg} for i, agg in enumerate(["sum", "max", "last"])]
+    tenant.client.post("/api/v1/agents/register", {"agent_name": "a", "business_kpis": kpis})
+    runs = [str(uuid.uuid4()) for _ in range(6)]
+    failures = []
+
+    def send(n):
+        client = tenant.server.client(tenant.token)
+        try:
+            for i in range(40):
+                at = T0 + (i % 5) * HOUR + i * 1000 + n
+                values = {f"k{j}": (i * 7 + n) % 50 + j / 10 for j in range(3)}
+                report(client, runs[(i + n) % 6] if i % 2 else str(uuid.uuid4()), at, values)
+        except AssertionError as failure:
+            failures.append(failure)
+        finally:
+            client.close()
+
+    threads = [threading.Thread(target=send, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    rows = stored(tenant.server, f"SELECT key, timestamp, received_at, run_no, real_value"
+                                 f" FROM business_values WHERE {of_tenant(tenant)}")  # fmt: skip
+    told = {row["key"]: row for row in json.loads(summary(tenant))["kpis"]}
+    for key, total in [("k0", sum), ("k1", max), ("k2", None)]:
+        mine = [r for r in rows if r["key"] == key]
+        last = max(mine, key=lambda r: (r["timestamp"], r["received_at"], r["run_no"]))
+        values = [r["real_value"] for r in mine]
+        expected = total(values) if total else last["real_value"]
+        assert told[key]["reports"] == len(mine)
+        assert abs(told[key]["value"] - expected) < 1e-6
+
+
+def execute(server, statements):
+    if server.database:
+        subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", "; ".join(statements),
+                        server.database], check=True, timeout=60)  # fmt: skip
+        return
+    connection = sqlite3.connect(server.data / "muster.db")
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_totals_are_made_for_values_that_are_older_than_they(own_server):
+    tenant = own_server.add_tenant()
+    for i in range(150):
+        metrics = {f"k{j}": [i, i / 10, f"s{i}"][(i + j) % 3] for j in range(3)}
+        report(tenant.client, str(uuid.uuid4()), T0 + i * HOUR // 7, {**metrics, "l" * 2000: i})
+    before = summary(tenant)
+    tenant.client.close()
+    own_server.stop()
+    execute(own_server, ["DELETE FROM business_rollups", "DELETE FROM business_series",
+                         "UPDATE change_numbers SET number = 0 WHERE topic = 'rollups'"])  # fmt: skip
+    own_server.start()
+    tenant.client = own_server.client(tenant.token)
+    assert summary(tenant) == before
+    rollups = stored(own_server, "SELECT level, COUNT(*) AS n FROM business_rollups GROUP BY level")
+    assert {row["level"]: row["n"] for row in rollups} == {0: 4 * 22, 1: 4 * 1}
+    own_server.restart()  # nothing to be made any more
+    tenant.client = own_server.client(tenant.token)
+    assert summary(tenant) == before
+    tenant.client.close()
