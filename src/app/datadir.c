@@ -44,10 +44,23 @@ int datadir_lock(struct datadir *d, struct error *err)
     d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (d->lock < 0)
         return err_set(err, ERR_UNAVAILABLE, "cannot open '%s': %s", path, strerror(errno));
-    if (flock(d->lock, LOCK_EX | LOCK_NB) == 0)
+    if (flock(d->lock, LOCK_EX | LOCK_NB) == 0) {
+        (void)futimens(d->lock, NULL); /* tells datadir_holder() that it changed hands */
         return 0;
+    }
     datadir_done(d);
     return err_set(err, ERR_BUSY, "another muster is using the data directory '%s'", d->path);
+}
+
+int64_t datadir_holder(const struct datadir *d)
+{
+    struct stat status;
+    char path[4096];
+    int n = snprintf(path, sizeof(path), "%s/lock", d->path);
+
+    if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &status) != 0)
+        return -1;
+    return (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
 }
 
 void datadir_done(struct datadir *d)

@@ -26,5 +26,8 @@ int datadir_ensure(const struct datadir *d, bool may_make, struct error *err) MU
 /* ERR_BUSY when another process has it. */
 int datadir_lock(struct datadir *d, struct error *err) MUST_CHECK;
 
+/* A number that is another one when somebody else has taken the lock since. */
+int64_t datadir_holder(const struct datadir *d);
+
 /* Gives the lock back. */
 void datadir_done(struct datadir *d);

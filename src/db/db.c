@@ -71,6 +71,12 @@ int db_checkpoint(struct db *db, struct error *err)
     return db->driver->checkpoint(db, err);
 }
 
+void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
+{
+    if (db->driver->watch != NULL)
+        db->driver->watch(db, go_on, ctx);
+}
+
 const char *db_dialect(const struct db *db)
 {
     return db->driver->dialect;

@@ -80,7 +80,9 @@ typedef bool db_row_fn(void *ctx, const struct db_row *row);
 
 enum db_mode {
     DB_WRITER, /* the one that writes, migrates and checkpoints */
-    DB_READER, /* read-only */
+    DB_READER, /* read-only, and no statement takes longer than a few seconds */
+    DB_KEEPER, /* read-only, and as long as it takes: backups and checks, in a process of their own
+                */
 };
 
 /* `url`: "sqlite:PATH" or "postgresql://…" (also "postgres://"). The caller owns *ret. */
@@ -119,6 +121,10 @@ int db_ping(struct db *db, struct error *err) MUST_CHECK;
 
 /* Moves the log into the database file and empties it, synced; nothing to do on PostgreSQL. */
 int db_checkpoint(struct db *db, struct error *err) MUST_CHECK;
+
+/* `go_on` is asked now and then while a statement of a keeper runs; false ends it with ERR_BUSY.
+ * PostgreSQL does not ask. */
+void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
 
 /* "sqlite" or "postgres": which of a pair of migrations applies. */
 const char *db_dialect(const struct db *db);

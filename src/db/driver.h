@@ -17,6 +17,7 @@ struct db_driver {
     int (*script)(struct db *db, const char *sql, struct error *err);
     int (*ping)(struct db *db, struct error *err);
     int (*checkpoint)(struct db *db, struct error *err);
+    void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
 };
 
 /* Columns of a row, one set a driver. */

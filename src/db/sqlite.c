@@ -149,6 +149,22 @@ static int sqlite_checkpoint(struct db *db, struct error *err)
     return 0;
 }
 
+/* Ends what a keeper does when it is no more wanted. */
+static int is_unwanted(void *ctx)
+{
+    const struct sqlite *s = ctx;
+
+    return s->go_on != NULL && !s->go_on(s->go_on_ctx);
+}
+
+static void sqlite_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
+{
+    struct sqlite *s = sqlite_of(db);
+
+    s->go_on = go_on;
+    s->go_on_ctx = ctx;
+}
+
 static const struct db_driver driver = {
     .dialect = "sqlite",
     .close = sqlite_close,
@@ -160,6 +176,7 @@ static const struct db_driver driver = {
     .script = sqlite_script,
     .ping = sqlite_ping,
     .checkpoint = sqlite_checkpoint,
+    .watch = sqlite_watch,
 };
 
 /* Least surface: what our own SQL does not need is off, and sizes are bounded. */
@@ -242,6 +259,8 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
         [DB_WRITER] = "PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
                       "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 67108864",
         [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
+        [DB_KEEPER] =
+            "PRAGMA cache_size = -16384", /* opened read-only; VACUUM INTO writes a file */
     };
 
     (void)sqlite3_extended_result_codes(s->handle, 1);
@@ -255,6 +274,8 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
         return -1;
     if (s->mode == DB_READER)
         sqlite3_progress_handler(s->handle, READ_CHECK_STEPS, is_over_time, s);
+    if (s->mode == DB_KEEPER)
+        sqlite3_progress_handler(s->handle, READ_CHECK_STEPS, is_unwanted, s);
     /* After the pragma, which takes the hook away. */
     (void)sqlite3_wal_hook(s->handle, on_commit, s);
     s->began_us = clock_mono_us();

@@ -14,7 +14,9 @@ struct sqlite {
     enum db_mode mode;
     struct db_cache statements;
     int64_t changes;
-    int64_t began_us;    /* a reader's current statement, monotonic */
+    int64_t began_us;         /* a reader's current statement, monotonic */
+    bool (*go_on)(void *ctx); /* a keeper's; NULL: nobody wants to be asked */
+    void *go_on_ctx;
     int log_pages;       /* length of the log after the last commit */
     int checkpointed_at; /* its length when we last checkpointed */
     bool log_grew;       /* a commit happened since anyone looked */

@@ -111,3 +111,12 @@ int store_migrate(struct db *db, struct error *err)
     } while (applied);
     return 0;
 }
+
+int store_schema_check(struct db *db, struct error *err)
+{
+    int64_t newest = 0;
+
+    if (db_exec(db, &select_newest, NULL, rows_read_int, &newest, err) != 0 || newest < 1)
+        return err_set(err, ERR_SCHEMA, "it is not a database of muster");
+    return check_known(newest, err);
+}

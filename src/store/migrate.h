@@ -20,3 +20,7 @@ extern const size_t n_migrations;
 /* Applies what is missing, each step in a transaction of its own under a lock that other processes
  * wait for. ERR_SCHEMA when the database is newer than this program. */
 int store_migrate(struct db *db, struct error *err) MUST_CHECK;
+
+/* Reads only: is this a database of ours, of a version that this program knows or can migrate from?
+ * ERR_SCHEMA. */
+int store_schema_check(struct db *db, struct error *err) MUST_CHECK;
