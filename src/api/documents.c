@@ -55,6 +55,7 @@ static void tell_version(struct api_call *call)
 {
     const struct document *answer = call->answer;
 
+    call->audit_target = answer->agent_name;
     call->audit_detail =
         arena_printf(call->arena, "{\"version\":%lld}", (long long)answer->version);
 }

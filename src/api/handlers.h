@@ -34,6 +34,10 @@ route_fn post_refresh_key;      /* keys.c */
 route_fn delete_key;            /* keys.c */
 route_fn get_audit;             /* audit.c */
 route_fn get_audit_verify;      /* audit.c */
+route_fn get_secrets;           /* secrets.c */
+route_fn put_secret;            /* secrets.c */
+route_fn delete_secret;         /* secrets.c */
+route_fn post_vault_rotate;     /* secrets.c */
 route_fn get_agent_document;    /* documents.c */
 route_fn get_document;          /* documents.c */
 route_fn put_document;          /* documents.c */

@@ -14,6 +14,7 @@
 #include "contract/llm.h"
 #include "contract/price.h"
 #include "contract/queries.h"
+#include "contract/secret.h"
 
 #define ROUTE(m, p, a, b, h, s, r, text)                                                           \
     .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .body = (b), .handler = (h),              \
@@ -90,6 +91,10 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}", MEMBER, NULL, get_document_version, 200, &document_shape,  "One version of an agent's document"), .params = &document_version_path_shape },
     { ROUTE(POST,   "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}/restore", ADMIN, NULL, post_document_restore, 200, &document_shape, "Make an old version the newest again"), .params = &document_version_path_shape, .audit = "document.restore" },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/document/diff", MEMBER, NULL,             get_document_diff, 200, &document_diff_shape, "What changed between two versions of an agent's document"), .params = &agent_path_shape, .query = &diff_query_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/secrets",               ADMIN, NULL,                      get_secrets,    200, &secret_list_shape,      "Secrets of a tenant, without their values"), .params = &tenant_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/secrets/{name}",        ADMIN, &secret_set_shape,         put_secret,     200, &secret_shape,           "Set a secret; nobody can read it back"), .params = &secret_path_shape, .audit = "secret.set" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/secrets/{name}",        ADMIN, NULL,                      delete_secret,  200, &secret_list_shape,      "Remove a secret"), .params = &secret_path_shape, .audit = "secret.rm" },
+    { ROUTE(POST,   "/api/v1/platform/vault/rotate",                PLATFORM, NULL,                   post_vault_rotate, 200, &vault_rotated_shape, "Make a new master key, while everything goes on"), .audit = "vault.rotate" },
 };
 /* clang-format on */
 

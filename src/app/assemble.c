@@ -7,20 +7,31 @@
 
 enum { GROUP_MAX_EVENTS = 4000 };
 
-int assemble(const struct settings *settings, const char *database, assemble_fatal_fn *on_fatal,
-             void *ctx, struct assembly *ret, struct error *err)
+/* In the data directory unless a setting says otherwise. */
+static const char *key_file(const struct settings *settings, struct arena *arena)
 {
-    const struct engine_options options = {
-        .database = database,
+    if (settings->master_key_file[0] != '\0')
+        return settings->master_key_file;
+    return arena_printf(arena, "%s/master.key", settings->data).data;
+}
+
+int assemble(const struct assembly_options *options, struct assembly *ret, struct error *err)
+{
+    const struct settings *settings = options->settings;
+    struct arena arena;
+    struct engine_options engine = {
+        .database = options->database,
+        .serves = options->serves,
         .readers = (unsigned)settings->readers,
         .reads_max = (size_t)settings->queue_max_reads,
         .writer = { .events_max = (size_t)settings->queue_max_events,
                     .bytes_max = (size_t)settings->queue_max_bytes,
                     .group_max = GROUP_MAX_EVENTS,
                     .wait_max_ms = (unsigned)settings->queue_max_wait_ms },
-        .on_fatal = on_fatal,
-        .ctx = ctx,
+        .on_fatal = options->on_fatal,
+        .ctx = options->ctx,
     };
+    int r;
 
     *ret = (struct assembly){
         .api.limits = { .batch_max_events = (size_t)settings->batch_max_events,
@@ -28,7 +39,11 @@ int assemble(const struct settings *settings, const char *database, assemble_fat
                         .body_max_bytes = (size_t)settings->body_max_bytes,
                         .business_max_bytes = (size_t)settings->business_max_bytes },
     };
-    if (engine_new(&options, &ret->api.engine, err) != 0)
+    arena_init(&arena);
+    engine.key_file = key_file(settings, &arena);
+    r = engine_new(&engine, &ret->api.engine, err);
+    arena_done(&arena);
+    if (r != 0)
         return -1;
     buf_init(&ret->openapi, MIB(16));
     openapi_write(&ret->openapi);

@@ -3,6 +3,8 @@
  * Layer: app.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "api/api.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,9 +19,17 @@ struct assembly {
     struct buf openapi;
 };
 
-/* Opens `database` and starts everything behind the API. */
-int assemble(const struct settings *settings, const char *database, assemble_fatal_fn *on_fatal,
-             void *ctx, struct assembly *ret, struct error *err) MUST_CHECK;
+struct assembly_options {
+    const struct settings *settings;
+    const char *database;
+    bool serves; /* a server, not a command */
+    assemble_fatal_fn *on_fatal;
+    void *ctx;
+};
+
+/* Opens the database and starts everything behind the API. */
+int assemble(const struct assembly_options *options, struct assembly *ret,
+             struct error *err) MUST_CHECK;
 
 /* Commits what is queued and stops it all. */
 void disassemble(struct assembly *a);

@@ -31,9 +31,12 @@ static int start_local(struct client *c, const struct settings *settings, const 
                        struct error *err)
 {
     struct settings own = *settings;
+    const struct assembly_options options = { .settings = &own,
+                                              .database = database,
+                                              .on_fatal = on_fatal };
 
     own.readers = 1; /* one call at a time: many commands at once must not use up connections */
-    if (assemble(&own, database, on_fatal, NULL, &c->assembly, err) != 0)
+    if (assemble(&options, &c->assembly, err) != 0)
         return -1;
     c->is_local = true;
     return 0;

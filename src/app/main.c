@@ -2,10 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "app/command.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "service/keyring.h"
 
 static bool is_command(const struct command *c, int argc, char **argv)
 {
@@ -162,14 +165,25 @@ static int follow_test_clock(struct error *err)
     return path == NULL ? 0 : clock_follow(path, err);
 }
 
+/* Secrets pass through this process: nobody else is to look into it, nor at what a crash leaves.
+ * It is no reason not to run where the system does not let us. */
+static void hide_memory(void)
+{
+    const struct rlimit none = { 0, 0 };
+
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    (void)setrlimit(RLIMIT_CORE, &none);
+}
+
 int main(int argc, char **argv)
 {
     struct invocation in = { .command = find_command(argc, argv) };
     struct error err = { 0 };
     int status = EXIT_USAGE;
 
+    hide_memory();
     digest_init();
-    if (follow_test_clock(&err) != 0)
+    if (keyring_take_variable(&err) != 0 || follow_test_clock(&err) != 0)
         return command_fail(&err);
     if (asks_for_help(argc, argv)) {
         if (in.command != NULL) {

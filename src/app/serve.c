@@ -12,6 +12,7 @@
 #include "app/datadir.h"
 #include "base/log.h"
 #include "http/server.h"
+#include "service/keyring.h"
 
 enum { STOP_MS = 7000, STOP_MAX_S = 9, FATAL_STOP_MS = 1000, SPARE_FILES = 256 };
 
@@ -109,17 +110,29 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     return 0;
 }
 
+/* Is the master key in the data directory? With PostgreSQL nothing else is. */
+static bool needs_key_file(const struct settings *settings)
+{
+    return settings->master_key_file[0] == '\0' && !keyring_has_variable();
+}
+
 static int start(struct server *s, struct arena *arena, struct error *err)
 {
+    struct assembly_options options = {
+        .settings = s->settings, .serves = true, .on_fatal = on_fatal, .ctx = s
+    };
     const char *database = s->settings->database;
 
     datadir_init(&s->datadir, s->settings->data, arena);
+    if (needs_key_file(s->settings) && datadir_ensure(&s->datadir, true, err) != 0)
+        return -1;
     if (database[0] == '\0') {
         if (datadir_ensure(&s->datadir, true, err) != 0 || datadir_lock(&s->datadir, err) != 0)
             return -1;
         database = s->datadir.database;
     }
-    if (assemble(s->settings, database, on_fatal, s, &s->assembly, err) != 0)
+    options.database = database;
+    if (assemble(&options, &s->assembly, err) != 0)
         return -1;
     if (listen_http(s, arena, err) != 0) {
         disassemble(&s->assembly);

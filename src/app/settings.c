@@ -19,6 +19,7 @@ const struct setting settings_table[] = {
     { TEXT(listen),   .initial = "127.0.0.1:8080", .help = "address and port to serve on; port 0: any free one" },
     { TEXT(database), .initial = "",               .help = "postgresql://... to use PostgreSQL; empty: SQLite in the data directory" },
     { TEXT(config),   .initial = "",               .help = "file of settings, one 'name = value' a line" },
+    { TEXT(master_key_file), .initial = "",        .help = "file of the master key that secrets are sealed with; empty: master.key in the data directory" },
     { TEXT(log_level), .initial = "info",          .help = "debug, info, warning, error or off; info has a line for each request" },
     { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections; 0: one a core" },
     { NUMBER(readers), .initial = "4", .least = 1, .most = 64,  .help = "threads that read from the database" },

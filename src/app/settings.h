@@ -12,10 +12,11 @@
 #include "base/err.h"
 
 struct settings {
-    const char *data;     /* directory */
-    const char *listen;   /* ADDR:PORT */
-    const char *database; /* URL; empty: SQLite in the data directory */
-    const char *config;   /* file; empty: none */
+    const char *data;            /* directory */
+    const char *listen;          /* ADDR:PORT */
+    const char *database;        /* URL; empty: SQLite in the data directory */
+    const char *config;          /* file; empty: none */
+    const char *master_key_file; /* empty: master.key in the data directory */
     const char *log_level;
     int64_t loops, readers;
     int64_t max_connections, max_connections_per_address;

@@ -8,25 +8,13 @@
 #include "contract/json.h"
 
 static check_fn *const checks[] = {
-    [T_STR] = check_str,
-    [T_UUID] = check_uuid,
-    [T_ENUM] = check_enum,
-    [T_TIME] = check_time,
-    [T_INT] = check_int,
-    [T_OPT_INT] = check_opt_int,
-    [T_BOOL] = check_bool,
-    [T_NUMBER] = check_number,
-    [T_JSON] = check_json,
-    [T_OBJECT] = check_object,
-    [T_DICT_STR] = check_dict_str,
-    [T_DICT_NUM] = check_dict_num,
-    [T_LIST_STR] = check_list_str,
-    [T_LIST_TEXT] = check_list_text,
-    [T_VALUES] = check_values,
-    [T_POINTS] = check_points,
-    [T_BY] = check_by,
-    [T_SHAPE] = check_shape,
-    [T_LIST] = check_list,
+    [T_STR] = check_str,           [T_UUID] = check_uuid,         [T_ENUM] = check_enum,
+    [T_TIME] = check_time,         [T_INT] = check_int,           [T_OPT_INT] = check_opt_int,
+    [T_BOOL] = check_bool,         [T_OPT_BOOL] = check_opt_bool, [T_NUMBER] = check_number,
+    [T_JSON] = check_json,         [T_OBJECT] = check_object,     [T_DICT_STR] = check_dict_str,
+    [T_DICT_NUM] = check_dict_num, [T_LIST_STR] = check_list_str, [T_LIST_TEXT] = check_list_text,
+    [T_VALUES] = check_values,     [T_POINTS] = check_points,     [T_BY] = check_by,
+    [T_SHAPE] = check_shape,       [T_LIST] = check_list,
 };
 
 /* Null; every other type's is all zero, which the struct is to begin with. */
@@ -81,6 +69,9 @@ static void set_default(const struct field *field, void *to)
     case T_BOOL:
         *(bool *)to = text.data[0] == 't';
         break;
+    case T_OPT_BOOL:
+        *(struct opt_bool *)to = (struct opt_bool){ true, text.data[0] == 't' };
+        break;
     case T_NUMBER:
         *(double *)to = strtod(text.data, NULL);
         break;
@@ -98,7 +89,7 @@ static void set_default(const struct field *field, void *to)
 
 static bool takes_null(const struct field *field)
 {
-    return (field->flags & F_NULL) != 0 || field->type == T_OPT_INT;
+    return (field->flags & F_NULL) != 0 || field->type == T_OPT_INT || field->type == T_OPT_BOOL;
 }
 
 static bool run_rules(const struct reader *r, const struct step *at, const struct shape *shape,

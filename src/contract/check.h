@@ -76,7 +76,8 @@ typedef bool check_fn(const struct reader *r, const struct step *at, const struc
                       yyjson_val *value, void *to);
 
 /* check_scalar.c */
-check_fn check_str, check_enum, check_time, check_int, check_opt_int, check_bool, check_number;
+check_fn check_str, check_enum, check_time, check_int, check_opt_int, check_bool, check_opt_bool,
+    check_number;
 
 /* check_uuid.c */
 check_fn check_uuid;

@@ -343,3 +343,12 @@ bool check_bool(const struct reader *r, const struct step *at, const struct fiel
         return true;
     return refuse(r, at, is_unreadable_bool(value) ? &bool_parsing : &bool_type, value);
 }
+
+bool check_opt_bool(const struct reader *r, const struct step *at, const struct field *field,
+                    yyjson_val *value, void *to)
+{
+    struct opt_bool *ret = to;
+
+    ret->has = check_bool(r, at, field, value, &ret->value);
+    return ret->has;
+}

@@ -108,6 +108,7 @@ static void add_type(struct buf *out, const struct field *field)
         add_integer(out, field);
         return;
     case T_BOOL:
+    case T_OPT_BOOL:
         buf_add_c(out, "\"type\":\"boolean\"");
         return;
     case T_NUMBER:

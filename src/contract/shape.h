@@ -17,10 +17,15 @@
 struct shape;
 struct problems; /* what is wrong with a request, in order: problems.h */
 
-/* An integer that may be null. */
+/* What may be null. */
 struct opt_int {
     bool has;
     int64_t value;
+};
+
+struct opt_bool {
+    bool has;
+    bool value;
 };
 
 /* Elements of a nested shape, back to back, each `shape->size` bytes; or struct str for lists of
@@ -39,6 +44,7 @@ enum field_type {
     T_INT,       /* int64_t */
     T_OPT_INT,   /* struct opt_int */
     T_BOOL,      /* bool */
+    T_OPT_BOOL,  /* struct opt_bool */
     T_NUMBER,    /* double; NaN is null */
     T_JSON,      /* struct str, compact JSON text of anything; STR_NULL is null */
     T_OBJECT,    /* struct str, compact JSON text of an object with any content; STR_NULL is null */

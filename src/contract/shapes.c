@@ -14,6 +14,7 @@
 #include "contract/llm.h"
 #include "contract/price.h"
 #include "contract/queries.h"
+#include "contract/secret.h"
 
 /* The place in this list is what a fuzzing corpus picks a shape by: add at the end. */
 #define BODY_SHAPES                                                                                \
@@ -22,7 +23,7 @@
         &business_kpi_decl_shape, &io_field_shape, &config_schema_decl_shape,                      \
         &config_param_decl_shape, &tenant_create_shape, &key_create_shape, &tenant_patch_shape,    \
         &agent_patch_shape, &model_set_shape, &policy_set_shape, &document_set_shape,              \
-        &price_create_shape, &price_import_shape
+        &price_create_shape, &price_import_shape, &secret_set_shape
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
@@ -32,7 +33,7 @@
 
 #define PATH_SHAPES                                                                                \
     &tenant_path_shape, &run_path_shape, &agent_path_shape, &workflow_path_shape, &key_path_shape, \
-        &document_version_path_shape, &price_path_shape
+        &document_version_path_shape, &price_path_shape, &secret_path_shape
 
 #define ANSWER_SHAPES                                                                              \
     &event_verdict_shape, &batch_result_shape, &batch_verdict_shape, &run_summary_shape,           \
@@ -47,7 +48,7 @@
         &document_diff_shape, &price_shape, &price_list_shape, &price_imported_shape,              \
         &business_line_shape, &llm_line_shape, &kpi_entry_shape, &kpi_catalog_shape,               \
         &kpi_summary_row_shape, &kpi_summary_shape, &kpi_point_shape, &kpi_series_shape,           \
-        &kpi_breakdown_shape
+        &kpi_breakdown_shape, &secret_shape, &secret_list_shape, &vault_rotated_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

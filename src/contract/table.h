@@ -23,6 +23,7 @@
 #define INT(m)       FIELD_AT(#m, m, int64_t, T_INT)
 #define OPT_INT(m)   FIELD_AT(#m, m, struct opt_int, T_OPT_INT)
 #define BOOL(m)      FIELD_AT(#m, m, bool, T_BOOL)
+#define OPT_BOOL(m)  FIELD_AT(#m, m, struct opt_bool, T_OPT_BOOL)
 #define NUMBER(m)    FIELD_AT(#m, m, double, T_NUMBER)
 #define JSON(m)      FIELD_AT(#m, m, struct str, T_JSON)
 #define OBJECT(m)    FIELD_AT(#m, m, struct str, T_OBJECT)

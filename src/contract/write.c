@@ -24,6 +24,8 @@ static bool is_null(const struct field *field, const void *from)
         return *(const int64_t *)from == TIME_NULL;
     case T_OPT_INT:
         return !((const struct opt_int *)from)->has;
+    case T_OPT_BOOL:
+        return !((const struct opt_bool *)from)->has;
     case T_NUMBER:
         return !isfinite(*(const double *)from);
     case T_SHAPE:
@@ -145,6 +147,9 @@ static void write_value(const struct field *field, const void *from, struct buf 
         break;
     case T_BOOL:
         buf_add_c(out, *(const bool *)from ? "true" : "false");
+        break;
+    case T_OPT_BOOL:
+        buf_add_c(out, ((const struct opt_bool *)from)->value ? "true" : "false");
         break;
     case T_NUMBER:
         json_add_real(out, *(const double *)from);

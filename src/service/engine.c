@@ -16,6 +16,7 @@
 #include "service/prices.h"
 #include "service/readers.h"
 #include "service/registry.h"
+#include "service/vault.h"
 #include "service/watcher.h"
 #include "store/event_log.h"
 #include "store/migrate.h"
@@ -44,6 +45,7 @@ struct engine {
     unsigned ticks;         /* the watcher's, as is the next */
     int64_t uses_stored_us; /* monotonic: when those of keys were */
     struct misses *misses;
+    struct vault *vault;
     struct writer *writer;
     struct readers *readers;
     struct watcher *watcher;
@@ -108,6 +110,9 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     e->misses = misses_new();
     e->uses_stored_us = clock_mono_us();
     e->exports = exports_new(options->database);
+    e->vault = vault_new(options->key_file);
+    if (options->serves && vault_start(e->vault, e->write_dbs[0], err) != 0)
+        return -1;
     if (event_log_new(e->write_dbs[0], &e->log, err) != 0)
         return -1;
     for (size_t i = 0; i < e->n_write_dbs; i++)
@@ -146,6 +151,7 @@ static void close_all(struct engine *e)
     life_free(e->life);
     registry_free(e->registry);
     prices_free(e->prices);
+    vault_free(e->vault);
     misses_free(e->misses);
     db_close(e->watch_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)
@@ -202,6 +208,11 @@ struct life *engine_life(struct engine *e)
 struct prices *engine_prices(struct engine *e)
 {
     return e->prices;
+}
+
+struct vault *engine_vault(struct engine *e)
+{
+    return e->vault;
 }
 
 struct misses *engine_misses(struct engine *e)

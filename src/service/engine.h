@@ -22,6 +22,8 @@ struct registry;
 
 struct engine_options {
     const char *database; /* as for db_open() */
+    const char *key_file; /* of the master key, as for vault_new() */
+    bool serves;          /* the vault must be in order, and is made when there is none */
     unsigned readers;     /* threads */
     size_t reads_max;     /* waiting reads; beyond it ERR_BUSY */
     struct writer_limits writer;
@@ -43,6 +45,7 @@ struct life *engine_life(struct engine *e);
 struct prices *engine_prices(struct engine *e);
 struct misses *engine_misses(struct engine *e);
 struct exports *engine_exports(struct engine *e);
+struct vault *engine_vault(struct engine *e);
 
 /* Any thread; see readers_submit(). */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;

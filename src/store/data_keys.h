@@ -1,0 +1,40 @@
+/* data_keys.h - the tenants' data keys as rows, wrapped by the master key.
+ *
+ * Tenant DATA_KEY_PLATFORM has the platform's own. Its row is also what
+ * changes of master key are ordered by: whoever wraps a key holds it.
+ *
+ * Layer: store. May use: base, db.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct db;
+
+enum { DATA_KEY_PLATFORM = 0 };
+
+struct data_key_row {
+    int64_t tenant_id;
+    int64_t version; /* 0: there is none */
+    struct str wrapped;
+};
+
+/* The version, or the newest with 0; in the arena. */
+int store_data_key(struct db *db, int64_t tenant_id, int64_t version, struct arena *arena,
+                   struct data_key_row *ret, struct error *err) MUST_CHECK;
+
+/* The platform's, held until the transaction ends. */
+int store_data_key_lock(struct db *db, struct arena *arena, struct data_key_row *ret,
+                        struct error *err) MUST_CHECK;
+
+/* All of them, in the arena. */
+int store_data_keys(struct db *db, struct arena *arena, struct data_key_row **ret, size_t *ret_n,
+                    struct error *err) MUST_CHECK;
+
+/* Does nothing when another process has just added it. */
+int store_data_key_add(struct db *db, const struct data_key_row *row, int64_t now_us,
+                       struct error *err) MUST_CHECK;
+
+/* Wrapped anew. */
+int store_data_key_set(struct db *db, const struct data_key_row *row, struct error *err) MUST_CHECK;
