@@ -23,6 +23,7 @@ bool cells_read_names(struct str text, struct arena *arena, struct list *ret)
 
 static void read_value(yyjson_val *value, struct named_value *ret)
 {
+    ret->string = STR_NULL;
     if (yyjson_is_str(value)) {
         ret->kind = VALUE_STR;
         ret->string = str_from(yyjson_get_str(value), yyjson_get_len(value));
