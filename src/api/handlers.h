@@ -58,3 +58,6 @@ route_fn get_kpi_catalog;       /* kpis.c */
 route_fn get_kpi_summary;       /* kpis.c */
 route_fn get_kpi_series;        /* kpis.c */
 route_fn get_kpi_breakdown;     /* kpis.c */
+route_fn get_agents;            /* fleet.c */
+route_fn get_agent;             /* fleet.c */
+route_fn get_workflow;          /* fleet.c */

@@ -9,6 +9,7 @@
 #include "contract/document.h"
 #include "contract/event.h"
 #include "contract/export.h"
+#include "contract/fleet.h"
 #include "contract/guidance.h"
 #include "contract/kpis.h"
 #include "contract/llm.h"
@@ -40,8 +41,6 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/agents/model",                         ANY_KEY,  NULL,                      get_agent_model, 200, &agent_model_shape,      "The LLM model that the agent must use"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/agents/command-policy",                ANY_KEY,  NULL,                      get_agent_policy, 200, &command_policy_shape,   "The shell commands that the agent may run"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/agents/document",                      ANY_KEY,  NULL,                      get_agent_document, 200, &agent_document_shape, "The agent's configuration document, as edited"), .query = &agent_query_shape, .tagged = true },
-    { ROUTE(GET,    "/api/v1/tenants/{slug}/dashboard/runs",        READ,     NULL,                      get_runs,       200, &run_list_shape,         "Runs, newest start first"), .params = &tenant_path_shape, .query = &runs_query_shape },
-    { ROUTE(GET,    "/api/v1/tenants/{slug}/runs/{run_id}/events",  READ,     NULL,                      get_run_events, 200, &run_narrative_shape,    "Full event narrative of one run"), .params = &run_path_shape },
     { ROUTE(GET,    "/api/v1/platform/prices",                      PLATFORM, NULL,                      get_prices,     200, &price_list_shape,       "What models cost"), .query = &prices_query_shape },
     { ROUTE(POST,   "/api/v1/platform/prices",                      PLATFORM, &price_create_shape,       post_price,     201, &price_shape,            "Set what a model costs, from a moment on"), .audit = "price.set" },
     { ROUTE(POST,   "/api/v1/platform/prices/import",               PLATFORM, &price_import_shape,       import_prices,  200, &price_imported_shape,   "Take over a file of prices, or nothing of it"), .limit = LIMIT_BUSINESS, .audit = "price.import" },
@@ -54,6 +53,11 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/tenants/{slug}/business/summary",      READ,     NULL,                      get_kpi_summary, 200, &kpi_summary_shape,     "KPIs over a range, totalled as each was declared"), .params = &tenant_path_shape, .query = &summary_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/business/series",       READ,     NULL,                      get_kpi_series, 200, &kpi_series_shape,       "Trend of one KPI"), .params = &tenant_path_shape, .query = &series_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/business/breakdown",    READ,     NULL,                      get_kpi_breakdown, 200, &kpi_breakdown_shape, "One KPI split by dimensions"), .params = &tenant_path_shape, .query = &breakdown_query_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/dashboard/runs",        READ,     NULL,                      get_runs,       200, &run_list_shape,         "Runs, newest start first"), .params = &tenant_path_shape, .query = &runs_query_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/runs/{run_id}/events",  READ,     NULL,                      get_run_events, 200, &run_narrative_shape,    "Full event narrative of one run"), .params = &run_path_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/agents",                READ,     NULL,                      get_agents,     200, &agent_list_shape,       "Agents by name, and how they are doing"), .params = &tenant_path_shape, .query = &agents_query_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}",   READ,     NULL,                      get_agent,      200, &agent_detail_shape,     "All that is known of an agent"), .params = &agent_path_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, NULL,                    get_workflow,   200, &workflow_shape,         "The runs of a workflow, and whether its steps fit together"), .params = &workflow_path_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants",                              PLATFORM, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },
     { ROUTE(POST,   "/api/v1/tenants",                              PLATFORM, &tenant_create_shape,      post_tenant,    201, &tenant_shape,           "Make a tenant"), .audit = "tenant.add" },
     { ROUTE(PATCH,  "/api/v1/tenants/{slug}",                       PLATFORM, &tenant_patch_shape,       patch_tenant,   200, &tenant_shape,           "Change name and plan of a tenant"), .params = &tenant_path_shape, .audit = "tenant.set" },

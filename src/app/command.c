@@ -17,6 +17,7 @@ const struct command commands[] = {
     { "key",     "add",    "--tenant SLUG [--agent NAME] [--label TEXT] [--expires DATE-TIME]", 0, "tenant agent label expires", "make a key and print its token, this once", run_key_add },
     { "key",     "list",   "--tenant SLUG", 0, "tenant", "list the keys of a tenant, without their tokens", run_key_list },
     { "key",     "revoke", "KEY_ID --tenant SLUG", 1, "tenant", "revoke a key at once", run_key_revoke },
+    { "agent",   "list",   "--tenant SLUG", 0, "tenant", "list the agents of a tenant, and how they are doing", run_agent_list },
     { "agent",   "enable", "NAME --tenant SLUG", 1, "tenant", "take reports of an agent again", run_agent_enable },
     { "agent",   "disable", "NAME --tenant SLUG", 1, "tenant", "reject the reports of an agent", run_agent_disable },
     { "agent",   "delete", "NAME --tenant SLUG", 1, "tenant", "remove an agent and revoke its keys; what it reported stays", run_agent_delete },

@@ -51,6 +51,7 @@ int run_tenant_list(struct invocation *in);
 int run_key_add(struct invocation *in);
 int run_key_list(struct invocation *in);
 int run_key_revoke(struct invocation *in);
+int run_agent_list(struct invocation *in);
 int run_agent_enable(struct invocation *in);
 int run_agent_disable(struct invocation *in);
 int run_agent_delete(struct invocation *in);

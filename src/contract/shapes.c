@@ -9,6 +9,7 @@
 #include "contract/document.h"
 #include "contract/event.h"
 #include "contract/export.h"
+#include "contract/fleet.h"
 #include "contract/guidance.h"
 #include "contract/kpis.h"
 #include "contract/llm.h"
@@ -29,7 +30,7 @@
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
         &series_query_shape, &breakdown_query_shape, &usage_query_shape, &rebuild_query_shape,     \
         &export_query_shape, &audit_query_shape, &history_query_shape, &diff_query_shape,          \
-        &prices_query_shape
+        &prices_query_shape, &agents_query_shape
 
 #define PATH_SHAPES                                                                                \
     &tenant_path_shape, &run_path_shape, &agent_path_shape, &workflow_path_shape, &key_path_shape, \
@@ -48,7 +49,10 @@
         &document_diff_shape, &price_shape, &price_list_shape, &price_imported_shape,              \
         &business_line_shape, &llm_line_shape, &kpi_entry_shape, &kpi_catalog_shape,               \
         &kpi_summary_row_shape, &kpi_summary_shape, &kpi_point_shape, &kpi_series_shape,           \
-        &kpi_breakdown_shape, &secret_shape, &secret_list_shape, &vault_rotated_shape
+        &kpi_breakdown_shape, &secret_shape, &secret_list_shape, &vault_rotated_shape,             \
+        &agent_run_shape, &agent_listed_shape, &agent_list_shape, &agent_version_shape,            \
+        &run_counts_shape, &agent_detail_shape, &type_mismatch_shape, &workflow_step_shape,        \
+        &workflow_link_shape, &workflow_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

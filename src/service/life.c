@@ -145,7 +145,9 @@ int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_
     const struct life_sign *sign = find(l, &key);
     int64_t at = sign == NULL ? TIME_NULL : atomic_load(&sign->at);
 
-    return at != TIME_NULL && is_better(at, stored_at) ? at : stored_at;
+    if (at == TIME_NULL || stored_at == TIME_NULL)
+        return stored_at;
+    return is_better(at, stored_at) ? at : stored_at;
 }
 
 /* Writer thread; maybe again after a roll-back, with times that are newer by then. */

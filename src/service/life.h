@@ -26,7 +26,8 @@ struct life_sign *life_of(struct life *l, int64_t tenant_id, int64_t agent_id);
 /* The agent was heard of at this time of the wall clock. */
 void life_see(struct life *l, struct life_sign *sign, int64_t at);
 
-/* The later of what the store says (TIME_NULL: never) and what is known here. */
+/* The later of what the store says and what is known here; TIME_NULL (never) when the store says
+ * so: what is known here is of an agent that was removed, and came back. */
 int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_t stored_at);
 
 /* Hands what is new to the writer, unless it is at it already. */

@@ -40,6 +40,10 @@ static const struct db_query insert_sign = {
     .sql = "INSERT INTO agent_signs (tenant_id, agent_id) VALUES ($1, $2)",
     .n_args = 2,
 };
+static const struct db_query forget_signs = {
+    .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
+    .n_args = 2,
+};
 static const struct db_query enable_agent = {
     .sql = "UPDATE agents SET enabled = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
@@ -103,14 +107,17 @@ static int insert(struct db *db, int64_t tenant_id, const struct name_key *name,
                                      db_int(now_us) };
     const struct db_value again[] = { db_int(tenant_id), db_text(name->key), db_int(now_us) };
 
+    const struct db_query *sign = &forget_signs;
+
     if (db_exec(db, &revive_agent, again, rows_read_int, ret, err) != 0)
         return -1;
-    if (*ret != 0)
-        return 0;
-    if (db_exec(db, &insert_agent, args, rows_read_int, ret, err) != 0)
-        return -1;
-    return db_exec(db, &insert_sign, (const struct db_value[]){ db_int(tenant_id), db_int(*ret) },
-                   NULL, NULL, err);
+    if (*ret == 0) {
+        sign = &insert_sign;
+        if (db_exec(db, &insert_agent, args, rows_read_int, ret, err) != 0)
+            return -1;
+    }
+    return db_exec(db, sign, (const struct db_value[]){ db_int(tenant_id), db_int(*ret) }, NULL,
+                   NULL, err);
 }
 
 static int add(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,

@@ -1,7 +1,8 @@
 /* run_list.c - SQL of pages of runs.
  *
- * Both statements walk the index runs_start backwards from one place to another; PostgreSQL's runs
- * without events have no start and are in neither.
+ * Each statement walks an index backwards from one place to another: that of all runs by their
+ * start (runs_start), of an agent's (runs_agent) or of a workflow's (runs_workflow). PostgreSQL's
+ * runs without events have no start and are in none of them.
  */
 #include "store/run_list.h"
 
@@ -11,33 +12,72 @@
 #include "store/run_rows.h"
 
 /* clang-format off */
-#define PAGE                                                                                       \
-    "SELECT r.run_no, r.run_id, a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"                   \
-    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"                      \
+#define BETWEEN                                                                                    \
     " WHERE r.tenant_id = $1 AND (r.start_at, r.run_id) < ($2, $3)"                                \
     " AND (r.start_at, r.run_id) >= ($4, $5)"
+#define PAGE                                                                                       \
+    "SELECT r.run_no, r.run_id, a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"                   \
+    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id" BETWEEN
+#define FLOOR "SELECT r.start_at, r.run_id FROM runs r" BETWEEN
 #define NEWEST_FIRST " ORDER BY r.start_at DESC, r.run_id DESC"
+#define OF_AGENT    " AND r.agent_id = $7 AND r.start_at IS NOT NULL"
+#define OF_WORKFLOW " AND r.workflow_run_id = $7 AND r.start_at IS NOT NULL"
+
+#define STATUS      "CASE WHEN r.closing_at IS NULL THEN -1 ELSE r.closing_event END"
+#define IF_STATUS   " AND (CAST($8 AS BIGINT) IS NULL OR " STATUS " = $8)"
 
 /* Apart from the filtered one: PostgreSQL, which expects little of filters, would sort all runs. */
-const struct db_query run_list_page = {
-    .sql = PAGE NEWEST_FIRST " LIMIT $6",
-    .n_args = 6,
+const struct db_query run_list_page = { .sql = PAGE NEWEST_FIRST " LIMIT $6", .n_args = 6 };
+const struct db_query run_list_agent_page = {
+    .sql = PAGE OF_AGENT NEWEST_FIRST " LIMIT $6",
+    .n_args = 7,
 };
+const struct db_query run_list_workflow_page = {
+    .sql = PAGE OF_WORKFLOW NEWEST_FIRST " LIMIT $6",
+    .n_args = 7,
+};
+
+/* $8 is the status; what is of a workflow may have to be of an agent ($9, 0: any) too. Of all runs
+ * $7 says nothing: it is 0. */
 static const struct db_query filtered_page = {
-    .sql = PAGE " AND (CAST($7 AS BIGINT) = 0 OR r.agent_id = $7)"
-           " AND (CAST($8 AS BIGINT) IS NULL"
-           " OR CASE WHEN r.closing_at IS NULL THEN -1 ELSE r.closing_event END = $8)"
-           " AND (CAST($9 AS TEXT) IS NULL OR r.workflow_run_id = $9)" NEWEST_FIRST " LIMIT $6",
+    .sql = PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS NEWEST_FIRST " LIMIT $6",
+    .n_args = 8,
+};
+static const struct db_query filtered_agent_page = {
+    .sql = PAGE OF_AGENT IF_STATUS NEWEST_FIRST " LIMIT $6",
+    .n_args = 8,
+};
+static const struct db_query filtered_workflow_page = {
+    .sql = PAGE OF_WORKFLOW IF_STATUS " AND (CAST($9 AS BIGINT) = 0 OR r.agent_id = $9)"
+           NEWEST_FIRST " LIMIT $6",
     .n_args = 9,
 };
+
 /* The last of the runs that a page may look at. */
 const struct db_query run_list_floor = {
-    .sql = "SELECT r.start_at, r.run_id FROM runs r WHERE r.tenant_id = $1"
-           " AND (r.start_at, r.run_id) < ($2, $3) AND (r.start_at, r.run_id) >= ($4, $5)"
-           NEWEST_FIRST " LIMIT 1 OFFSET $6",
+    .sql = FLOOR NEWEST_FIRST " LIMIT 1 OFFSET $6",
     .n_args = 6,
 };
+const struct db_query run_list_agent_floor = {
+    .sql = FLOOR OF_AGENT NEWEST_FIRST " LIMIT 1 OFFSET $6",
+    .n_args = 7,
+};
+const struct db_query run_list_workflow_floor = {
+    .sql = FLOOR OF_WORKFLOW NEWEST_FIRST " LIMIT 1 OFFSET $6",
+    .n_args = 7,
+};
 /* clang-format on */
+
+/* An index to walk. */
+struct lane {
+    const struct db_query *page, *filtered, *floor;
+};
+
+static const struct lane all_runs = { &run_list_page, &filtered_page, &run_list_floor };
+static const struct lane of_agent = { &run_list_agent_page, &filtered_agent_page,
+                                      &run_list_agent_floor };
+static const struct lane of_workflow = { &run_list_workflow_page, &filtered_workflow_page,
+                                         &run_list_workflow_floor };
 
 /* What the page lies between: below `from`, and not below `to`. */
 struct span {
@@ -55,9 +95,23 @@ static struct span span_of(const struct run_filter *f, struct arena *arena)
                           .arena = arena };
 }
 
+static const struct lane *lane_of(const struct run_filter *f)
+{
+    if (!str_is_null(f->workflow_run_id))
+        return &of_workflow;
+    return f->agent_id != 0 ? &of_agent : &all_runs;
+}
+
+/* What the lane's runs share: $7. */
+static struct db_value lane_value(const struct run_filter *f)
+{
+    return str_is_null(f->workflow_run_id) ? db_int(f->agent_id) : db_text(f->workflow_run_id);
+}
+
+/* Is every run of its lane one that is asked for? */
 static bool fits_all(const struct run_filter *f)
 {
-    return f->agent_id == 0 && f->status < 0 && str_is_null(f->workflow_run_id);
+    return f->status < 0 && (f->agent_id == 0 || str_is_null(f->workflow_run_id));
 }
 
 static bool read_floor(void *ctx, const struct db_row *row)
@@ -69,16 +123,21 @@ static bool read_floor(void *ctx, const struct db_row *row)
     return false;
 }
 
-/* Shortens the span to scan_max runs. */
-static int cut(struct db *db, int64_t tenant_id, int64_t scan_max, struct span *span,
+/* Shortens the span to scan_max runs of the lane. */
+static int cut(struct db *db, int64_t tenant_id, const struct run_filter *f, struct span *span,
                struct error *err)
 {
     const struct db_value args[] = {
-        db_int(tenant_id),         db_int(span->from.start_at), db_text(span->from.run_id),
-        db_int(span->to.start_at), db_text(span->to.run_id),    db_int(scan_max - 1),
+        db_int(tenant_id),
+        db_int(span->from.start_at),
+        db_text(span->from.run_id),
+        db_int(span->to.start_at),
+        db_text(span->to.run_id),
+        db_int(f->scan_max - 1),
+        lane_value(f),
     };
 
-    return db_exec(db, &run_list_floor, args, read_floor, span, err);
+    return db_exec(db, lane_of(f)->floor, args, read_floor, span, err);
 }
 
 static bool add_run(void *ctx, const struct db_row *row)
@@ -123,12 +182,19 @@ static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
                 const struct span *span, struct rows *rows, struct error *err)
 {
     const struct db_value args[] = {
-        db_int(tenant_id),         db_int(span->from.start_at), db_text(span->from.run_id),
-        db_int(span->to.start_at), db_text(span->to.run_id),    db_int(f->limit + 1),
-        db_int(f->agent_id),       status_value(f->status),     db_text(f->workflow_run_id),
+        db_int(tenant_id),
+        db_int(span->from.start_at),
+        db_text(span->from.run_id),
+        db_int(span->to.start_at),
+        db_text(span->to.run_id),
+        db_int(f->limit + 1),
+        lane_value(f),
+        status_value(f->status),
+        db_int(f->agent_id),
     };
+    const struct lane *lane = lane_of(f);
 
-    return db_exec(db, fits_all(f) ? &run_list_page : &filtered_page, args, add_run, rows, err);
+    return db_exec(db, fits_all(f) ? lane->page : lane->filtered, args, add_run, rows, err);
 }
 
 int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *filter,
@@ -137,7 +203,7 @@ int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *fi
     struct rows rows = { .arena = arena, .size = sizeof(struct run_found) };
     struct span span = span_of(filter, arena);
 
-    if (!fits_all(filter) && cut(db, tenant_id, filter->scan_max, &span, err) != 0)
+    if (!fits_all(filter) && cut(db, tenant_id, filter, &span, err) != 0)
         return -1;
     if (find(db, tenant_id, filter, &span, &rows, err) != 0)
         return -1;

@@ -43,4 +43,5 @@ int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *fi
                    struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
 
 /* For tests, which ask the database how it goes about it. */
-extern const struct db_query run_list_page, run_list_floor;
+extern const struct db_query run_list_page, run_list_agent_page, run_list_workflow_page;
+extern const struct db_query run_list_floor, run_list_agent_floor, run_list_workflow_floor;

@@ -84,8 +84,9 @@ TEST(a_sign_is_known_at_once_and_stored_by_the_next_save)
     CHECK(seen(&w, TIME_NULL) == TIME_NULL);
     CHECK_INT(seen(&w, 5), 5); /* another process saw it */
     see(&w, 10);
-    CHECK_INT(seen(&w, TIME_NULL), 10);
+    CHECK_INT(seen(&w, 9), 10);
     CHECK_INT(seen(&w, 11), 11);
+    CHECK(seen(&w, TIME_NULL) == TIME_NULL); /* it was removed, and is there again */
     CHECK_INT(stored(&w), -1);
     save(&w);
     CHECK_INT(stored(&w), 10);

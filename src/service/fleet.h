@@ -1,0 +1,33 @@
+/* fleet.h - reading agents: how they are doing, what they declared, what they ran.
+ *
+ * Layer: service. May use: base, contract, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct agent_detail;
+struct agent_list;
+struct agents_query;
+struct db;
+struct life;
+struct registry;
+struct tenant_entry;
+
+/* Who looks, and by what. */
+struct fleet_view {
+    const struct tenant_entry *tenant;
+    struct life *life;
+    struct registry *registry;
+    int64_t now_us; /* wall clock */
+};
+
+/* A page of agents by name; in the arena. What one page costs is bounded: it looks at 10,000 agents
+ * and ends when it has become long, so that only a null `next` means that there are no more. */
+int fleet_list(struct db *db, const struct fleet_view *view, const struct agents_query *query,
+               struct arena *arena, struct agent_list *ret, struct error *err) MUST_CHECK;
+
+/* All of one agent, in the arena. ERR_NOT_FOUND. */
+int fleet_agent(struct db *db, const struct fleet_view *view, struct str agent_name,
+                struct arena *arena, struct agent_detail *ret, struct error *err) MUST_CHECK;

@@ -1,0 +1,354 @@
+"""Agents as front ends read them: how they are doing, what they declared, what they ran."""
+
+import json
+import time
+import uuid
+from datetime import datetime, timedelta, timezone
+from urllib.parse import quote, urlencode
+
+import pytest
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+LISTED = [
+    "agent_name", "agent_version", "description", "enabled", "state", "interval_seconds",
+    "first_seen_at", "last_seen_at", "next_expected_at", "silent_at", "registered_at",
+    "open_runs", "last_run",
+]  # fmt: skip
+OF_ONE = [
+    "telemetry_doc", "business_kpis", "inputs", "outputs", "config_schema", "versions", "counts",
+    "model", "command_policy",
+]  # fmt: skip
+
+
+def at(seconds):
+    return (T0 + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+
+
+def run_id(number):
+    return f"3f2b8c1e-9a4d-4e6f-8b7a-{number:012}"
+
+
+def seconds(text):
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return (moment - EPOCH) / timedelta(seconds=1)
+
+
+def until(is_so):
+    """Another process changed it: with PostgreSQL it is seen within a second."""
+    deadline = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < deadline
+
+
+def register(tenant, name, **fields):
+    answer = tenant.client.post("/api/v1/agents/register", {"agent_name": name, **fields})
+    assert answer.status == 200, answer.body
+
+
+def report(tenant, name="collector", **fields):
+    answer = tenant.client.post("/api/v1/telemetry", tenant.event(agent_name=name, **fields))
+    assert answer.status == 202, answer.body
+    return answer.json()["status"]
+
+
+def ask(tenant, rest="agents", client=None, headers=None, **query):
+    path = tenant.path(rest) + "?" * bool(query) + urlencode(query)
+    return (client or tenant.client).get(path, headers=headers)
+
+
+def page(tenant, **query):
+    answer = ask(tenant, **query)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def listed(tenant, **query):
+    return {a["agent_name"]: a for a in page(tenant, **query)["agents"]}
+
+
+def one(tenant, name):
+    answer = ask(tenant, f"agents/{quote(name, safe='')}")
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def test_a_tenant_without_agents_has_an_empty_page(tenant):
+    assert page(tenant) == {"agents": [], "next": None}
+
+
+def test_an_agent_that_only_reported(tenant):
+    report(tenant, run_id=run_id(1), timestamp=at(0), agent_version="1.5")
+    (agent,) = page(tenant)["agents"]
+    assert list(agent) == LISTED
+    run = {
+        "run_id": run_id(1),
+        "status": "in_progress",
+        "started_at": at(0),
+        "ended_at": None,
+        "duration_ms": None,
+    }
+    seen = agent["last_seen_at"]
+    assert agent == {
+        "agent_name": "collector", "agent_version": "1.5", "description": "", "enabled": True,
+        "state": "unknown", "interval_seconds": None, "first_seen_at": seen, "last_seen_at": seen,
+        "next_expected_at": None, "silent_at": None, "registered_at": None, "open_runs": 1,
+        "last_run": run,
+    }  # fmt: skip
+
+
+def test_states_go_by_the_clock(own_server, clock):
+    tenant = own_server.add_tenant()
+    register(tenant, "hourly", interval_seconds=3600)
+    register(tenant, "never-seen", interval_seconds=3600)
+    report(tenant, "no-interval")
+    register(tenant, "zero", interval_seconds=0)
+    report(tenant, "zero")
+    register(tenant, "off", interval_seconds=3600)
+    report(tenant, "off")
+    own_server.cli("agent", "disable", "off", "--tenant", tenant.slug)
+
+    def states():
+        return {name: a["state"] for name, a in listed(tenant).items()}
+
+    fixed = {
+        "never-seen": "unknown", "no-interval": "unknown", "zero": "unknown", "off": "disabled",
+    }  # fmt: skip
+    assert states() == {**fixed, "hourly": "unknown"}  # registering is no sign of life
+    report(tenant, "hourly")
+    agent = listed(tenant)["hourly"]
+    seen = seconds(agent["last_seen_at"])
+    assert abs(seen - clock.now()) < 60
+    assert seconds(agent["next_expected_at"]) == pytest.approx(seen + 3600)
+    assert seconds(agent["silent_at"]) == pytest.approx(seen + 5400)
+    off = listed(tenant)["off"]
+    assert (off["next_expected_at"], off["silent_at"]) == (None, None)
+    for passed, state in [(0, "up"), (3540, "up"), (60, "late"), (1740, "late"), (60, "silent")]:
+        clock.advance(passed)
+        assert states() == {**fixed, "hourly": state}, passed
+        assert list(listed(tenant, state=state)) == ["hourly"]
+    register(tenant, "hourly", interval_seconds=36000)
+    assert states()["hourly"] == "up"  # at once
+    assert one(tenant, "hourly")["state"] == "up"
+    tenant.client.close()
+
+
+def test_a_rejected_report_and_an_own_keys_heartbeat_are_signs_of_life(own_server, clock):
+    tenant = own_server.add_tenant()
+    report(tenant, "a")
+    own_server.cli("agent", "disable", "a", "--tenant", tenant.slug)
+    clock.advance(86400)
+    until(lambda: report(tenant, "a") == "rejected")
+    assert abs(seconds(listed(tenant)["a"]["last_seen_at"]) - clock.now()) < 60
+    own = tenant.agent_client("a")
+    clock.advance(86400)
+    assert own.post("/api/v1/heartbeat?client_id=p").status == 200
+    own.close()
+    assert abs(seconds(listed(tenant)["a"]["last_seen_at"]) - clock.now()) < 60
+    register(tenant, "a")
+    clock.advance(86400)
+    register(tenant, "a")
+    assert abs(seconds(listed(tenant)["a"]["last_seen_at"]) - clock.now()) > 80000
+    own_server.restart()
+    tenant.client = own_server.client(tenant.token)
+    assert abs(seconds(listed(tenant)["a"]["last_seen_at"]) - clock.now() + 86400) < 60
+    tenant.client.close()
+
+
+NAMES = ["", "A", "B b", "a", "a/b", "b", "z", "ä", "Ω", "日本"]  # in the order of their bytes
+
+
+def test_pages_go_by_the_bytes_of_names(tenant):
+    for name in reversed(NAMES):
+        register(tenant, name)
+    assert list(listed(tenant)) == NAMES
+    for limit in (1, 3, 10):
+        found, cursor = [], {}
+        while cursor is not None:
+            got = page(tenant, limit=limit, **cursor)
+            found += [a["agent_name"] for a in got["agents"]]
+            cursor = {"cursor": got["next"]} if got["next"] is not None else None
+        assert found == NAMES, limit
+    assert page(tenant, cursor="zz")["agents"][0]["agent_name"] == "ä"
+
+
+def test_names_are_searched(tenant):
+    for name in ["Mail-Reader", "mail sender", "x", "ÄRGER"]:
+        register(tenant, name)
+    cases = {"MAIL": 2, "mail-": 1, "": 4, "READER": 1, "nothing": 0, "ÄR": 1, "%": 0, "är": 0}
+    for part, n in cases.items():
+        assert len(page(tenant, q=part)["agents"]) == n, part
+    assert [a["agent_name"] for a in page(tenant, q="a", state="unknown")["agents"]] == [
+        "Mail-Reader", "mail sender",
+    ]  # fmt: skip
+    assert page(tenant, state="up") == {"agents": [], "next": None}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"limit": 0}, {"limit": 1001}, {"limit": "x"}, {"state": "dead"}, {"include_runs": "maybe"},
+     {"q": "x" * 257}],
+)  # fmt: skip
+def test_bad_queries_are_refused(tenant, query):
+    answer = ask(tenant, **query)
+    assert answer.status == 422
+    assert answer.json()["detail"][0]["loc"] == ["query", *query]
+
+
+def test_runs_of_an_agent(tenant):
+    for i in range(25):
+        closing = [{}, {"event": "completed"}, {"event": "failed", "duration_ms": 7}][i % 3]
+        report(tenant, run_id=run_id(i), timestamp=at(i), agent_version=f"{i // 10}")
+        if closing:
+            report(tenant, run_id=run_id(i), timestamp=at(i + 2), **closing)
+    report(tenant, "other", run_id=run_id(99), timestamp=at(99))
+    assert "recent_runs" not in listed(tenant)["collector"]
+    agent = listed(tenant, include_runs="true")["collector"]
+    runs = agent["recent_runs"]
+    assert [r["run_id"] for r in runs] == [run_id(i) for i in range(24, 4, -1)]
+    assert agent["last_run"] == runs[0]
+    assert agent["open_runs"] == sum(r["status"] == "in_progress" for r in runs) == 7
+    assert [r["status"] for r in runs[:3]] == ["in_progress", "failed", "completed"]
+    assert [r["duration_ms"] for r in runs[:3]] == [None, 7, 2000]
+    assert agent["agent_version"] == "2"
+    detail = one(tenant, "collector")
+    assert detail["counts"] == {
+        "runs": 25, "in_progress": 9, "completed": 8, "failed": 8, "median_duration_ms": 7,
+    }  # fmt: skip
+    assert detail["versions"] == [
+        {"agent_version": v, "runs": n, "first_run_at": at(a), "last_run_at": at(b)}
+        for v, n, a, b in [("2", 5, 20, 24), ("1", 10, 10, 19), ("0", 10, 0, 9)]
+    ]
+
+
+def test_all_that_an_agent_declared(tenant):
+    declared = {
+        "agent_version": "2.0",
+        "description": "x" * 2000,
+        "telemetry_doc": "what it reports",
+        "interval_seconds": 60,
+        "business_kpis": [
+            {"key": "a", "label": "A", "unit": "count", "agg": "sum"},
+            {"key": "b", "label": "", "unit": "percent", "agg": "avg"},
+        ],
+        "inputs": [{"key": "i", "type": "text", "required": False}],
+        "outputs": [{"key": "o"}],
+        "config_schema": {"version": 3, "params": [{"key": "p", "default": "5"}]},
+    }
+    report(tenant, agent_version="1.0", timestamp=at(0))
+    register(tenant, "collector", **declared)
+    tenant.server.cli("model", "set", "small", "--tenant", tenant.slug, "--agent", "collector")
+    (short,) = page(tenant)["agents"]
+    assert short["description"] == "x" * 1024
+    assert short["agent_version"] == "2.0"  # registered after the run
+    agent = one(tenant, "collector")
+    assert list(agent) == [*LISTED, "recent_runs", *OF_ONE]
+    for key in ("agent_version", "description", "telemetry_doc", "interval_seconds",
+                "business_kpis", "inputs"):  # fmt: skip
+        assert agent[key] == declared[key]
+    assert agent["outputs"] == [{"key": "o", "type": "any", "required": True}]
+    assert agent["config_schema"]["version"] == 3
+    assert agent["config_schema"]["params"][0]["default"] == "5"
+    model = {"agent_name": "collector", "model": "small", "source": "agent"}
+    until(lambda: one(tenant, "collector")["model"] == model)
+    policy = agent["command_policy"]
+    assert (policy["mode"], policy["source"]) == ("deny_all", "platform")
+    assert [v["agent_version"] for v in agent["versions"]] == ["1.0"]
+
+
+def test_a_name_of_any_length_and_spelling(tenant):
+    names = ["n" * 5000, "with/slash ü?&#"]
+    for name in names:
+        register(tenant, name)
+    assert set(listed(tenant)) == set(names)
+    for name in names[1:]:  # a path has room for 8 KiB
+        assert one(tenant, name)["agent_name"] == name
+
+
+def test_an_agent_that_nobody_knows(tenant):
+    answer = ask(tenant, "agents/nobody")
+    assert answer.status == 404
+    detail = f"There is no agent 'nobody' in tenant '{tenant.slug}'"
+    assert answer.json() == {"detail": detail}
+
+
+def test_an_agent_that_was_removed_begins_anew(tenant):
+    report(tenant)
+    register(tenant, "collector", interval_seconds=60)
+    assert one(tenant, "collector")["state"] == "up"
+    tenant.server.cli("agent", "delete", "collector", "--tenant", tenant.slug)
+    assert page(tenant)["agents"] == []
+    assert ask(tenant, "agents/collector").status == 404
+    register(tenant, "collector", interval_seconds=60)
+    agent = one(tenant, "collector")
+    assert (agent["state"], agent["last_seen_at"]) == ("unknown", None)
+    assert agent["counts"]["runs"] == 1  # what it reported stays
+    report(tenant)
+    until(lambda: one(tenant, "collector")["state"] == "up")
+
+
+def test_who_may_read(tenant):
+    report(tenant)
+    own = tenant.agent_client("collector")
+    nobody = tenant.server.client()
+    for rest in ("agents", "agents/collector"):
+        assert ask(tenant, rest, client=own).status == 403
+        assert ask(tenant, rest, client=nobody).status == 401
+    own.close()
+    nobody.close()
+    other = tenant.server.add_tenant()
+    assert ask(tenant, client=other.client).status == 403
+    assert page(other) == {"agents": [], "next": None}
+    other.client.close()
+
+
+@pytest.mark.parametrize("rest", ["agents", "agents/collector", "dashboard/runs", "workflows/w"])
+def test_an_unchanged_answer_is_not_sent_again(tenant, rest):
+    report(tenant, workflow_run_id="w")
+    first = ask(tenant, rest)
+    tag = first.headers["ETag"]
+    again = ask(tenant, rest, headers={"If-None-Match": tag})
+    assert (first.status, again.status, again.body) == (200, 304, b"")
+    assert again.headers["ETag"] == tag
+    report(tenant, workflow_run_id="w")
+    changed = ask(tenant, rest, headers={"If-None-Match": tag})
+    assert changed.status == 200
+    assert changed.headers["ETag"] != tag
+
+
+def test_the_command_lists_agents(own_server, clock):
+    tenant = own_server.add_tenant()
+    register(tenant, "worker", interval_seconds=60)
+    report(tenant, "worker")
+    register(tenant, "quiet one")
+    clock.advance(7200)
+    lines = own_server.cli("agent", "list", "--tenant", tenant.slug).splitlines()
+    assert [line.split(None, 1) for line in lines] == [
+        ["unknown", "never      quiet one"], ["silent", "2h ago     worker"],
+    ]  # fmt: skip
+    said = json.loads(own_server.cli("agent", "list", "--tenant", tenant.slug, "--json"))
+    assert [a["agent_name"] for a in said["agents"]] == ["quiet one", "worker"]
+    assert own_server.run("agent", "list").returncode == 2
+    assert own_server.run("agent", "list", "--tenant", "no-such").returncode == 1
+    tenant.client.close()
+
+
+def test_both_stores_answer_the_same(tenant):
+    """The bytes but for times and names of this server."""
+    register(tenant, "b", interval_seconds=5, description="ü")
+    report(tenant, "a", run_id=str(uuid.UUID(int=7)), timestamp=at(1))
+    text = ask(tenant).body.decode().replace(tenant.slug, "slug")
+    agent = listed(tenant)["a"]
+    seen, made = agent["last_seen_at"], listed(tenant)["b"]["first_seen_at"]
+    text = text.replace(seen, "SEEN").replace(made, "MADE")
+    assert text == (
+        '{"agents":[{"agent_name":"a","agent_version":"","description":"","enabled":true,'
+        '"state":"unknown","interval_seconds":null,"first_seen_at":"SEEN","last_seen_at":"SEEN",'
+        '"next_expected_at":null,"silent_at":null,"registered_at":null,"open_runs":1,'
+        '"last_run":{"run_id":"00000000-0000-0000-0000-000000000007","status":"in_progress",'
+        '"started_at":"2025-01-02T03:04:06Z","ended_at":null,"duration_ms":null}},'
+        '{"agent_name":"b","agent_version":"","description":"ü","enabled":true,'
+        '"state":"unknown","interval_seconds":5,"first_seen_at":"MADE","last_seen_at":null,'
+        '"next_expected_at":null,"silent_at":null,"registered_at":"MADE","open_runs":0,'
+        '"last_run":null}],"next":null}'
+    )
