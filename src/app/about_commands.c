@@ -24,8 +24,7 @@ int run_openapi(struct invocation *in)
 
 int run_settings(struct invocation *in)
 {
-    (void)in;
-    return print_page(settings_print_page);
+    return print_page(in->json ? settings_print_json : settings_print_page);
 }
 
 int run_version(struct invocation *in)

@@ -7,6 +7,7 @@
 #include "base/datetime.h"
 #include "contract/admin.h"
 #include "contract/shape.h"
+#include "service/registry.h"
 
 int run_tenant_add(struct invocation *in)
 {
@@ -121,13 +122,17 @@ static const char *state_of(const struct key *key)
 {
     if (key->revoked_at != TIME_NULL)
         return "revoked";
-    return key->expires_at != TIME_NULL && key->expires_at <= clock_wall_us() ? "expired" : "valid";
+    if (key->expires_at != TIME_NULL && key->expires_at <= clock_wall_us())
+        return "expired";
+    if (key->rotated_at != TIME_NULL && key->rotated_at + KEY_GRACE_US <= clock_wall_us())
+        return "rotated";
+    return "valid";
 }
 
 int run_key_list(struct invocation *in)
 {
     struct client_request request = { .method = METHOD_GET };
-    char created[DATETIME_TEXT_MAX];
+    char created[DATETIME_TEXT_MAX], used[DATETIME_TEXT_MAX];
     const struct key *keys;
     struct client_reply reply;
     struct key_list list;
@@ -141,10 +146,13 @@ int run_key_list(struct invocation *in)
         return command_fail(&err);
     keys = list.keys.items;
     for (size_t i = 0; i < list.keys.n; i++)
-        (void)printf("%-24.*s %-10.*s %-8s made %s %.*s %.*s\n", STR_ARG(keys[i].key_id),
+        (void)printf("%-24.*s %-10.*s %-8s made %s used %-27s %.*s %.*s\n", STR_ARG(keys[i].key_id),
                      STR_ARG(keys[i].kind), state_of(&keys[i]),
-                     datetime_format(keys[i].created_at, created).data, STR_ARG(keys[i].agent_name),
-                     STR_ARG(keys[i].label));
+                     datetime_format(keys[i].created_at, created).data,
+                     keys[i].last_used_at == TIME_NULL
+                         ? "never"
+                         : datetime_format(keys[i].last_used_at, used).data,
+                     STR_ARG(keys[i].agent_name), STR_ARG(keys[i].label));
     return EXIT_DONE;
 }
 

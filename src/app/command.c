@@ -49,6 +49,7 @@ const struct command commands[] = {
     { "backup",  NULL,     "FILE", 1, "", "copy the embedded database into a new file, whether or not a server runs", run_backup },
     { "restore", NULL,     "FILE", 1, "", "make a backup the database of a data directory that has none", run_restore },
     { "check",   NULL,     "", 0, "", "is the database sound, and the audit log as it was written", run_check },
+    { "completion", NULL,  "bash", 1, "", "print a script that lets bash complete commands, flags and files", run_completion },
     { "openapi", NULL,     "", 0, "", "print the OpenAPI document", run_openapi },
     { "settings", NULL,    "", 0, "", "print the reference page of the settings", run_settings },
     { "version", NULL,     "", 0, "", "print the version", run_version },

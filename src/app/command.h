@@ -83,6 +83,7 @@ int run_export_llm(struct invocation *in);
 int run_backup(struct invocation *in);
 int run_restore(struct invocation *in);
 int run_check(struct invocation *in);
+int run_completion(struct invocation *in);
 int run_openapi(struct invocation *in);
 int run_settings(struct invocation *in);
 int run_version(struct invocation *in);

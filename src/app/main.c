@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "app/command.h"
+#include "app/help.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "service/keyring.h"
@@ -25,39 +26,10 @@ static const struct command *find_command(int argc, char **argv)
     return NULL;
 }
 
-static void print_usage(FILE *out, const struct command *c)
-{
-    (void)fprintf(out, "muster %s%s%s %s\n", c->noun, c->verb == NULL ? "" : " ",
-                  c->verb == NULL ? "" : c->verb, c->usage);
-}
-
-static void print_settings(FILE *out)
-{
-    struct buf text;
-
-    buf_init(&text, KIB(64));
-    settings_print(&text);
-    (void)fprintf(out, "%.*s", STR_ARG(buf_str(&text)));
-    buf_done(&text);
-}
-
-static void print_help(FILE *out)
-{
-    (void)fputs("muster - the service that fleets of agents report to\n\n", out);
-    for (size_t i = 0; i < n_commands; i++) {
-        (void)fputs("  ", out);
-        print_usage(out, &commands[i]);
-        (void)fprintf(out, "        %s\n", commands[i].help);
-    }
-    (void)fputs("\nEvery command takes --json (answers for programs), --help and these settings:\n",
-                out);
-    print_settings(out);
-}
-
 static int wrong_usage(const struct command *c, const char *what, const char *which)
 {
     (void)fprintf(stderr, "muster: %s '%s'\nusage: ", what, which);
-    print_usage(stderr, c);
+    help_usage(stderr, c);
     return -1;
 }
 
@@ -147,9 +119,37 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
+/* The command that is named, else the noun, else all. */
+static int print_help(int argc, char **argv)
+{
+    const struct command *c;
+
+    if (argc > 2 && strcmp(argv[1], "help") == 0) {
+        argc--;
+        argv++;
+    }
+    c = find_command(argc, argv);
+    if (c != NULL)
+        help_command(stdout, c);
+    else if (argc < 2 || !help_noun(stdout, argv[1]))
+        help_all(stdout);
+    return EXIT_DONE;
+}
+
+static bool is_noun(const char *word)
+{
+    for (size_t i = 0; i < n_commands; i++)
+        if (strcmp(commands[i].noun, word) == 0)
+            return true;
+    return false;
+}
+
 static int unknown_command(int argc, char **argv)
 {
-    if (argc < 2)
+    if (argc == 2 && is_noun(argv[1])) {
+        (void)fprintf(stderr, "muster: what is to be done with '%s' is missing\n", argv[1]);
+        (void)help_noun(stderr, argv[1]);
+    } else if (argc < 2)
         (void)fputs("muster: a command is missing; `muster help` lists them\n", stderr);
     else
         (void)fprintf(stderr, "muster: there is no command '%s%s%s'; `muster help` lists them\n",
@@ -185,16 +185,8 @@ int main(int argc, char **argv)
     digest_init();
     if (keyring_take_variable(&err) != 0 || follow_test_clock(&err) != 0)
         return command_fail(&err);
-    if (asks_for_help(argc, argv)) {
-        if (in.command != NULL) {
-            print_usage(stdout, in.command);
-            (void)printf("%s\n\n", in.command->help);
-            print_settings(stdout);
-        } else {
-            print_help(stdout);
-        }
-        return EXIT_DONE;
-    }
+    if (asks_for_help(argc, argv))
+        return print_help(argc, argv);
     if (in.command == NULL)
         return unknown_command(argc, argv);
     arena_init(&in.arena);

@@ -251,3 +251,22 @@ void settings_print_page(struct buf *out)
         buf_printf(out, " | %s |\n", s->help);
     }
 }
+
+/* Names and defaults are ours and need no escapes; what is said of them does not hold a quote. */
+void settings_print_json(struct buf *out)
+{
+    char flag[FLAG_MAX], variable[FLAG_MAX];
+
+    buf_add_c(out, "{\"settings\":[");
+    for (size_t i = 0; i < n_settings; i++) {
+        const struct setting *s = &settings_table[i];
+
+        spell(s, false, flag);
+        spell(s, true, variable);
+        buf_printf(out,
+                   "%s{\"name\":\"%s\",\"flag\":\"--%s\",\"variable\":\"%s\",\"default\":\"%s\","
+                   "\"help\":\"%s\"}",
+                   i > 0 ? "," : "", s->name, flag, variable, s->initial, s->help);
+    }
+    buf_add_c(out, "]}\n");
+}

@@ -57,3 +57,6 @@ void settings_print(struct buf *out);
 
 /* The reference page, in Markdown: docs/SETTINGS.md. */
 void settings_print_page(struct buf *out);
+
+/* The same for programs. */
+void settings_print_json(struct buf *out);

@@ -1,0 +1,111 @@
+"""What the program says of its commands, and what bash can complete of them."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from muster import BINARY
+
+
+def muster(*arguments):
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60,
+                          check=False, env={"PATH": "/usr/bin:/bin"})  # fmt: skip
+
+
+def commands():
+    """(noun, verb or None, usage) of each, as `muster help` lists them."""
+    listed = [line[9:] for line in muster("help").stdout.splitlines()
+              if line.startswith("  muster ")]  # fmt: skip
+    words = [line.split(" ", 2) for line in listed]
+    return [
+        (w[0], w[1] if len(w) > 1 and re.fullmatch(r"[a-z]+", w[1]) and w[0] != "completion"
+         else None, line)
+        for w, line in zip(words, listed)
+    ]  # fmt: skip
+
+
+def test_every_command_has_help_with_an_example_that_names_it():
+    rows = commands()
+    assert len(rows) > 20
+    for noun, verb, usage in rows:
+        words = [noun, *([verb] if verb else [])]
+        done = muster(*words, "--help")
+        assert (done.returncode, done.stderr) == (0, ""), words
+        assert done.stdout.startswith(f"muster {usage}\n")
+        examples = done.stdout.split("Examples:\n")[1].split("\n\n")[0].splitlines()
+        assert 1 <= len(examples) <= 2, f"a row for {words} is missing in src/app/examples.c"
+        for example in examples:
+            assert "muster " + " ".join(words) in example
+            known = set(re.findall(r"--[a-z-]+", done.stdout.split("Examples:")[0])) | set(
+                re.findall(r"^  (--[a-z-]+)", done.stdout, re.M)) | {"--json"}  # fmt: skip
+            assert set(re.findall(r"--[a-z-]+", example)) <= known, example
+        assert muster("help", *words).stdout == done.stdout
+
+
+def test_a_noun_alone_shows_its_commands_as_wrong_usage():
+    for noun in {noun for noun, verb, _ in commands() if verb}:
+        done = muster(noun)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"muster: what is to be done with '{noun}' is missing\n")
+        asked = muster(noun, "--help")
+        assert (asked.returncode, asked.stderr) == (0, "")
+        assert asked.stdout == done.stderr.split("\n", 1)[1]
+        for other, verb, usage in commands():
+            assert (f"muster {usage}\n" in asked.stdout) == (other == noun), (noun, verb)
+
+
+def test_the_settings_are_told_to_programs_too():
+    told = json.loads(muster("settings", "--json").stdout)["settings"]
+    page = muster("settings").stdout
+    assert len(told) > 10
+    for setting in told:
+        assert f"| `{setting['name']}` | `{setting['flag']}` | `{setting['variable']}` |" in page
+
+
+def complete(folder, *words):
+    """What bash offers for the last word of a command line."""
+    line = " ".join(f"'{word}'" for word in words)
+    script = (
+        f"source <('{BINARY}' completion bash) && COMP_WORDS=(muster {line})"
+        f" COMP_CWORD={len(words)} && _muster && printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True,
+                          timeout=60, check=False, cwd=folder,
+                          env={"PATH": os.environ["PATH"]})  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return set(done.stdout.split("\n")) - {""}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("prices one.json", "policy.json"):
+        (tmp_path / name).write_text("{}")
+    return tmp_path
+
+
+def test_bash_completes_nouns_verbs_flags_values_and_files(folder):
+    rows = commands()
+    nouns, files = {noun for noun, _, _ in rows}, {"prices one.json", "policy.json"}
+    assert complete(folder, "") == nouns | {"help"}
+    assert complete(folder, "te") == {"tenant"}
+    for noun in {noun for noun, verb, _ in rows if verb}:
+        verbs = {verb for other, verb, _ in rows if other == noun}
+        assert complete(folder, noun, "") == verbs | {"--help"}
+    assert complete(folder, "key", "add", "--l") == {"--label", "--listen", "--log-level", "--loops"}
+    assert {"--tenant", "--json", "--data"} <= complete(folder, "key", "list", "")
+    assert "--label" not in complete(folder, "key", "list", "--")
+    assert complete(folder, "key", "add", "--tenant", "") == set()  # anything
+    assert complete(folder, "document", "set", "x", "--format", "") == {
+        "text", "markdown", "json", "yaml",
+    }  # fmt: skip
+    assert "--input-includes-cache" in complete(folder, "price", "set", "m", "--input-")
+    for words in (("policy", "set"), ("price", "import"), ("backup",), ("restore",)):
+        assert complete(folder, *words, "") == files
+        assert complete(folder, *words, "pol") == {"policy.json"}
+    assert complete(folder, "export", "llm", "--output", "") == files
+    assert complete(folder, "serve", "--config", "pri") == {"prices one.json"}
+    assert complete(folder, "serve", "--log-level", "w") == {"warning"}
+    assert complete(folder, "completion", "") == {"bash"}
+    assert muster("completion", "fish").returncode == 2
