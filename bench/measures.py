@@ -8,6 +8,7 @@ import shutil
 from statistics import median
 
 from common import BATCH, Row, check_all_accepted, compared
+from exports import export
 from reads import reads, reads_under_load
 from servers import Muster, Nginx, Postgres, Watch, program, scratch, wrk
 
@@ -167,4 +168,4 @@ def saturation(plan):
     yield Row(f"503 {asked}, p99", refused, "ms", "<= 50", 0 < refused <= 50)
 
 
-ALL = [single, batch, stored, postgres, disk, memory, start, saturation, reads, reads_under_load]
+ALL = [single, batch, stored, postgres, disk, memory, export, start, saturation, reads, reads_under_load]
