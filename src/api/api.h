@@ -21,6 +21,9 @@ struct api {
     struct engine *engine;
     struct api_limits limits;
     struct str openapi; /* the document, made once: openapi_write() */
+    const char *version;
+    const char *metrics_token; /* NULL or empty: only the operator is told metrics */
+    int64_t started_at;        /* wall clock */
 };
 
 /* The slots of a carrier, with `api` as their context. */

@@ -7,6 +7,7 @@
 #include "api/auth.h"
 #include "api/call.h"
 #include "api/key_check.h"
+#include "api/metrics.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "contract/document.h"
@@ -201,6 +202,7 @@ static void on_done(void *ctx, const struct http_exchange *x, int status, size_t
     struct log_line line;
 
     (void)ctx;
+    metrics_count(x, status);
     if (!log_wanted(LOG_INFO))
         return;
     log_begin(&line, LOG_INFO, "access");

@@ -43,7 +43,7 @@ struct route {
     const struct shape *params, *query; /* NULL: none */
     enum route_limit limit;
     bool tagged;              /* answers an ETag, and 304 to an If-None-Match that names it */
-    bool page;                /* a file of the portal: no part of the API, nor of its description */
+    bool page;                /* of the portal, or metrics: no part of the API's description */
     const char *const *media; /* media types of success, ends in NULL; NULL: JSON */
     const char *audit; /* "noun.verb": a change is entered in the audit log; NULL: it is none */
 };

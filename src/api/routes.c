@@ -28,6 +28,7 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/health",                               OPEN,     NULL,                      get_health,     200, &health_answer_shape,    "Is the service up") },
     { ROUTE(GET,    "/openapi.json",                                OPEN,     NULL,                      get_openapi,    200, NULL,                    "This document") },
     { ROUTE(GET,    "/api/v1/openapi.json",                         OPEN,     NULL,                      get_openapi,    200, NULL,                    "This document") },
+    { ROUTE(GET,    "/metrics",                                     OPEN,     NULL,                      get_metrics,    200, NULL,                    "Metrics"), .page = true },
     { ROUTE(GET,    "/",                                            OPEN,     NULL,                      get_portal,     200, NULL,                    "The portal"), .page = true },
     { ROUTE(GET,    "/assets/{name}",                               OPEN,     NULL,                      get_portal_asset, 200, NULL,                  "What its page loads"), .page = true },
     { ROUTE(GET,    "/api/v1/limits",                               ANY_KEY,  NULL,                      get_limits,     200, &limits_answer_shape,    "What is taken at most") },

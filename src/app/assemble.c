@@ -3,6 +3,7 @@
 
 #include "api/openapi.h"
 #include "app/settings.h"
+#include "base/clock.h"
 #include "service/engine.h"
 
 enum { GROUP_MAX_EVENTS = 4000 };
@@ -39,6 +40,9 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
                         .body_max_bytes = (size_t)settings->body_max_bytes,
                         .business_max_bytes = (size_t)settings->business_max_bytes },
     };
+    ret->api.version = MUSTER_VERSION;
+    ret->api.metrics_token = settings->metrics_token;
+    ret->api.started_at = clock_wall_us();
     arena_init(&arena);
     engine.key_file = key_file(settings, &arena);
     r = engine_new(&engine, &ret->api.engine, err);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "api/metrics.h"
 #include "app/assemble.h"
 #include "app/command.h"
 #include "app/datadir.h"
@@ -14,13 +15,20 @@
 #include "http/server.h"
 #include "service/keyring.h"
 
-enum { STOP_MS = 7000, STOP_MAX_S = 9, FATAL_STOP_MS = 1000, SPARE_FILES = 256 };
+enum {
+    STOP_MS = 7000,
+    STOP_MAX_S = 9,
+    FATAL_STOP_MS = 1000,
+    SPARE_FILES = 256,
+    METRICS_CONNECTIONS = 16,
+    TOKEN_MIN = 16,
+};
 
 struct server {
     const struct settings *settings;
     struct datadir datadir;
     struct assembly assembly;
-    struct http_server *http;
+    struct http_server *http, *metrics; /* the second is NULL unless asked for */
     pthread_t main_thread;
     atomic_bool fatal;
 };
@@ -36,15 +44,15 @@ static void on_fatal(void *ctx, const struct error *err)
 }
 
 /* "127.0.0.1:8080", "[::1]:8080". */
-static int read_address(const char *listen, struct arena *arena, struct http_options *ret,
-                        struct error *err)
+static int read_address(const char *setting, const char *listen, struct arena *arena,
+                        struct http_options *ret, struct error *err)
 {
     const char *colon = strrchr(listen, ':');
     struct str host;
     int64_t port;
 
     if (colon == NULL || !str_to_int(str_of(colon + 1), &port) || port < 0 || port > 65535)
-        return err_set(err, ERR_INVALID, "listen: '%s' is not ADDR:PORT", listen);
+        return err_set(err, ERR_INVALID, "%s: '%s' is not ADDR:PORT", setting, listen);
     host = str_from(listen, (size_t)(colon - listen));
     if (host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']')
         host = str_from(host.data + 1, host.len - 2);
@@ -98,7 +106,7 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     options.limits.bodies_max = (size_t)settings->inflight_max_bytes;
     options.limits.per_address = (unsigned)settings->max_connections_per_address;
     options.unix_path = settings->database[0] == '\0' ? s->datadir.socket : NULL;
-    if (read_address(settings->listen, arena, &options, err) != 0)
+    if (read_address("listen", settings->listen, arena, &options, err) != 0)
         return -1;
     api_app(&s->assembly.api, &app);
     raise_file_limit(settings->max_connections);
@@ -114,6 +122,28 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
 static bool needs_key_file(const struct settings *settings)
 {
     return settings->master_key_file[0] == '\0' && !keyring_has_variable();
+}
+
+static int listen_metrics(struct server *s, struct arena *arena, struct error *err)
+{
+    struct http_options options = { .loops = 1, .limits = http_default_limits };
+    const char *token = s->settings->metrics_token;
+    struct http_app app;
+
+    if (token[0] != '\0' && strlen(token) < TOKEN_MIN)
+        return err_set(err, ERR_INVALID, "metrics_token: it must have at least %d characters",
+                       TOKEN_MIN);
+    if (s->settings->metrics_listen[0] == '\0')
+        return 0;
+    options.limits.connections = METRICS_CONNECTIONS;
+    if (read_address("metrics_listen", s->settings->metrics_listen, arena, &options, err) != 0)
+        return -1;
+    metrics_app(&s->assembly.api, &app);
+    if (http_server_new(&options, &app, &s->metrics, err) != 0)
+        return -1;
+    (void)printf("muster: metrics on %s%s%s:%u\n", strchr(options.host, ':') ? "[" : "",
+                 options.host, strchr(options.host, ':') ? "]" : "", http_server_port(s->metrics));
+    return 0;
 }
 
 static int start(struct server *s, struct arena *arena, struct error *err)
@@ -134,7 +164,8 @@ static int start(struct server *s, struct arena *arena, struct error *err)
     options.database = database;
     if (assemble(&options, &s->assembly, err) != 0)
         return -1;
-    if (listen_http(s, arena, err) != 0) {
+    if (listen_metrics(s, arena, err) != 0 || listen_http(s, arena, err) != 0) {
+        http_server_free(s->metrics);
         disassemble(&s->assembly);
         return -1;
     }
@@ -179,6 +210,7 @@ static int stop(struct server *s)
     (void)alarm(STOP_MAX_S);
     log_say(LOG_INFO, "stop", "answering what is under way");
     cut = http_server_stop(s->http, STOP_MS);
+    http_server_free(s->metrics);
     disassemble(&s->assembly);
     http_server_free(s->http);
     datadir_done(&s->datadir);

@@ -21,6 +21,8 @@ const struct setting settings_table[] = {
     { TEXT(config),   .initial = "",               .help = "file of settings, one 'name = value' a line" },
     { TEXT(master_key_file), .initial = "",        .help = "file of the master key that secrets are sealed with; empty: master.key in the data directory" },
     { TEXT(log_level), .initial = "info",          .help = "debug, info, warning, error or off; info has a line for each request" },
+    { TEXT(metrics_token),  .initial = "",         .help = "who sends it as bearer token may read /metrics; 16 characters at least; set it in the environment or the file, since flags are seen by others" },
+    { TEXT(metrics_listen), .initial = "",         .help = "address and port that answer /metrics alone, to anybody: keep it to loopback or an inner network" },
     { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections; 0: one a core" },
     { NUMBER(readers), .initial = "4", .least = 1, .most = 64,  .help = "threads that read from the database" },
     { NUMBER(max_connections),             .initial = "10000", .least = 1, .most = 1000000, .help = "open connections in all" },

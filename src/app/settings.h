@@ -18,6 +18,7 @@ struct settings {
     const char *config;          /* file; empty: none */
     const char *master_key_file; /* empty: master.key in the data directory */
     const char *log_level;
+    const char *metrics_token, *metrics_listen; /* empty: none */
     int64_t loops, readers;
     int64_t max_connections, max_connections_per_address;
     int64_t queue_max_events, queue_max_bytes, queue_max_reads;

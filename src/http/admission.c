@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/metrics.h"
 
 struct address {
     uint8_t key[ADDRESS_KEY_LEN];
@@ -74,10 +75,11 @@ bool http_admission_enter(struct http_admission *a, const uint8_t key[ADDRESS_KE
 {
     unsigned before = atomic_fetch_add_explicit(&a->total, 1, memory_order_relaxed);
 
-    if (kind == PEER_OPERATOR)
+    if (kind == PEER_OPERATOR ||
+        (before < a->limits.connections && (a->limits.per_address == 0 || enter_address(a, key)))) {
+        metric_move(GAUGE_CONNECTIONS, 1);
         return true;
-    if (before < a->limits.connections && (a->limits.per_address == 0 || enter_address(a, key)))
-        return true;
+    }
     (void)atomic_fetch_sub_explicit(&a->total, 1, memory_order_relaxed);
     return false;
 }
@@ -85,6 +87,7 @@ bool http_admission_enter(struct http_admission *a, const uint8_t key[ADDRESS_KE
 void http_admission_leave(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],
                           enum http_peer kind)
 {
+    metric_move(GAUGE_CONNECTIONS, -1);
     (void)atomic_fetch_sub_explicit(&a->total, 1, memory_order_relaxed);
     if (kind != PEER_OPERATOR && a->limits.per_address != 0)
         leave_address(a, key);

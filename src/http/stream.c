@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "http/connection.h"
 #include "http/part.h"
 
@@ -164,8 +165,10 @@ static void tell_done(struct http_call *call)
     if (s->told)
         return;
     s->told = true;
-    if (call->streams)
+    if (call->streams) {
+        metric_move(GAUGE_STREAMS, -1);
         (void)atomic_fetch_sub_explicit(&call->loop->admission->streams, 1, memory_order_relaxed);
+    }
     app->on_done(app->ctx, &call->x, call->reply.status, s->body_sent);
 }
 
@@ -336,6 +339,7 @@ static bool queue_head(struct http_call *call)
 
     s->begun = call->streams = true;
     s->chunked = !call->conn->parser.version_10;
+    metric_move(GAUGE_STREAMS, 1);
     (void)atomic_fetch_add_explicit(&call->loop->admission->streams, 1, memory_order_relaxed);
     head = http_conn_stream_head(call, s->chunked);
     if (call->loop->out.overflown || call->fields.overflown) {

@@ -21,13 +21,15 @@
 #include "store/event_log.h"
 #include "store/migrate.h"
 #include "store/rollups.h"
+#include "store/size.h"
 
 enum {
     POSTGRES_WRITERS = 2,
     WRITERS_MAX = 4,
     READERS_MAX = 64,
     SAVE_PERIOD_S = 2,
-    USES_PERIOD_S = 60
+    USES_PERIOD_S = 60,
+    SIZE_PERIOD_S = 10
 };
 
 struct engine {
@@ -50,6 +52,7 @@ struct engine {
     struct readers *readers;
     struct watcher *watcher;
     struct exports *exports;
+    _Atomic int64_t store_bytes;
 };
 
 static int open_databases(struct engine *e, const struct engine_options *options, struct error *err)
@@ -78,12 +81,22 @@ static int open_databases(struct engine *e, const struct engine_options *options
     return db_open(options->database, DB_READER, &e->watch_db, err);
 }
 
+static void look_at_size(struct engine *e)
+{
+    int64_t bytes;
+
+    if (store_size(e->watch_db, &bytes, NULL) == 0)
+        atomic_store(&e->store_bytes, bytes);
+}
+
 /* Every second. */
 static void tick(void *ctx)
 {
     struct engine *e = ctx;
     int64_t now_us = clock_mono_us();
 
+    if (e->ticks % SIZE_PERIOD_S == 0)
+        look_at_size(e);
     if (++e->ticks % SAVE_PERIOD_S == 0)
         life_save(e->life, e->writer);
     if (now_us - e->uses_stored_us >= (int64_t)USES_PERIOD_S * USEC_PER_SEC) {
@@ -121,6 +134,7 @@ static int start(struct engine *e, const struct engine_options *options, struct 
         writer_new(&writer, &e->writer, err) != 0 ||
         readers_new(e->read_dbs, e->n_read_dbs, options->reads_max, &e->readers, err) != 0)
         return -1;
+    look_at_size(e);
     return watcher_new(&watcher, &e->watcher, err);
 }
 
@@ -233,6 +247,16 @@ int engine_read(struct engine *e, struct reader_job *job, struct error *err)
 bool engine_is_healthy(const struct engine *e)
 {
     return writer_is_healthy(e->writer) && watcher_is_healthy(e->watcher);
+}
+
+void engine_stats(struct engine *e, struct engine_stats *ret)
+{
+    *ret = (struct engine_stats){ .healthy = engine_is_healthy(e),
+                                  .reads_waiting = readers_waiting(e->readers),
+                                  .exports = exports_running(e->exports),
+                                  .store_bytes = atomic_load(&e->store_bytes),
+                                  .registry_number = registry_number(e->registry) };
+    writer_waiting(e->writer, &ret->queue_events, &ret->queue_bytes);
 }
 
 bool engine_is_shared(const struct engine *e)

@@ -53,5 +53,16 @@ int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUS
 /* The database answers. Any thread. */
 bool engine_is_healthy(const struct engine *e);
 
+/* What it is about just now. Any thread. */
+struct engine_stats {
+    bool healthy;
+    size_t queue_events, queue_bytes, reads_waiting;
+    unsigned exports;
+    int64_t store_bytes; /* when last looked at; 0: not yet */
+    int64_t registry_number;
+};
+
+void engine_stats(struct engine *e, struct engine_stats *ret);
+
 /* Do others change this database too? Then a key that is not known here may still be good. */
 bool engine_is_shared(const struct engine *e);

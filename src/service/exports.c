@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "db/db.h"
 #include "service/export_lines.h"
 
@@ -95,6 +96,7 @@ int exports_submit(struct exports *e, struct export_job *job, struct error *err)
     pthread_mutex_lock(&e->lock);
     slot = atomic_load(&e->stopping) ? NULL : free_slot(e);
     if (slot == NULL) {
+        metric_add(METRIC_BUSY_EXPORTS, 1);
         r = err_set(err, ERR_BUSY, "%d exports are running already", EXPORTS_MAX);
     } else {
         slot->exports = e;

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "contract/event.h"
 #include "service/registry.h"
 #include "store/event_log.h"
@@ -158,10 +159,23 @@ const struct writer_group_methods ingest_group_methods = {
     .changed = changed,
 };
 
+static void count_verdicts(const struct ingest_request *request)
+{
+    static const enum metric metrics[] = { [VERDICT_ACCEPTED] = METRIC_EVENTS_ACCEPTED,
+                                           [VERDICT_DUPLICATE] = METRIC_EVENTS_DUPLICATE,
+                                           [VERDICT_AGENT_DISABLED] = METRIC_EVENTS_DISABLED,
+                                           [VERDICT_AGENT_CAP] = METRIC_EVENTS_CAP };
+
+    for (size_t i = 0; i < request->n; i++)
+        metric_add(metrics[request->verdicts[i]], 1);
+}
+
 static void done(struct writer_job *job, const struct error *err)
 {
     struct ingest_request *request = CONTAINER_OF(job, struct ingest_request, job);
 
+    if (err == NULL)
+        count_verdicts(request);
     request->done(request, err);
 }
 

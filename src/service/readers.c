@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "db/db.h"
 
 struct readers {
@@ -42,7 +43,19 @@ int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
         status = 0;
     }
     pthread_mutex_unlock(&r->lock);
+    if (status != 0)
+        metric_add(METRIC_BUSY_READERS, 1);
     return status;
+}
+
+size_t readers_waiting(struct readers *r)
+{
+    size_t n;
+
+    pthread_mutex_lock(&r->lock);
+    n = r->n_queued;
+    pthread_mutex_unlock(&r->lock);
+    return n;
 }
 
 /* NULL when stopping and nothing is left. */

@@ -26,5 +26,8 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
 /* Any thread. ERR_BUSY when the queue is full or the pool is stopping. */
 int readers_submit(struct readers *r, struct reader_job *job, struct error *err) MUST_CHECK;
 
+/* How many wait for a thread. Any thread. */
+size_t readers_waiting(struct readers *r);
+
 /* Runs what is queued, then ends the threads. NULL is fine. */
 void readers_free(struct readers *r);

@@ -1,6 +1,7 @@
 /* reports.c - what the writer does with a business or LLM-usage report. */
 #include "service/reports.h"
 
+#include "base/metrics.h"
 #include "contract/business.h"
 #include "contract/llm.h"
 #include "service/registry.h"
@@ -54,6 +55,8 @@ static void done(struct writer_job *job, const struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
 
+    if (err == NULL && request->verdict == VERDICT_ACCEPTED)
+        metric_add(job->apply == apply_llm ? METRIC_REPORTS_LLM : METRIC_REPORTS_BUSINESS, 1);
     request->done(request, err);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "db/db.h"
 
 /* A build with this set answers before it commits. It exists so that the crash test can show that
@@ -106,7 +107,17 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
         pthread_cond_signal(&w->filled);
     }
     pthread_mutex_unlock(&w->lock);
+    if (r != 0)
+        metric_add(METRIC_BUSY_WRITER, 1);
     return r;
+}
+
+void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes)
+{
+    pthread_mutex_lock(&w->lock);
+    *ret_events = w->queue.events;
+    *ret_bytes = w->queue.bytes;
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void set_lost(struct writer_thread *t, bool lost)
@@ -263,6 +274,13 @@ static void note_pace(struct writer *w, size_t events, int64_t us)
     pthread_mutex_unlock(&w->lock);
 }
 
+static void count_commit(size_t events, int64_t us)
+{
+    metric_add(METRIC_COMMITS, 1);
+    metric_observe(HISTOGRAM_COMMIT, (uint64_t)us);
+    metric_observe(HISTOGRAM_GROUP, events);
+}
+
 static bool is_fatal(struct writer *w)
 {
     bool fatal;
@@ -280,10 +298,14 @@ static void run_group(struct writer_thread *t, struct queue *group)
     struct error err = { 0 };
 
     if (commit_group(t, group, &err) == 0) {
-        note_pace(t->writer, events, clock_mono_us() - began);
+        int64_t us = clock_mono_us() - began;
+
+        note_pace(t->writer, events, us);
+        count_commit(events, us);
         finish(group, NULL);
         return;
     }
+    metric_add(METRIC_COMMITS_FAILED, 1);
     if (!is_general(err.code) && group->first != NULL && group->first->next != NULL) {
         while (group->first != NULL && !is_fatal(t->writer)) { /* one is bad: spare the others */
             struct queue single;

@@ -74,6 +74,9 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err) M
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 
+/* What waits in the queue. Any thread. */
+void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes);
+
 /* Commits what is queued, then ends the threads; later jobs are refused. NULL is fine. */
 void writer_stop(struct writer *w);
 

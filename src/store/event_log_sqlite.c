@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "contract/event.h"
 #include "db/db.h"
 #include "store/event_log.h"
@@ -193,6 +194,7 @@ static int open_slot(struct addition *a, struct run_slot *slot, struct error *er
     struct state_reader reader = { a->arena, &slot->state };
 
     slot->run_no = run_cache_get(a->log->runs, &key, a->arena, &slot->state);
+    metric_add(slot->run_no != 0 ? METRIC_RUN_CACHE_HITS : METRIC_RUN_CACHE_MISSES, 1);
     if (slot->run_no != 0)
         return 0;
     run_state_init(&slot->state);

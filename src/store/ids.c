@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "db/db.h"
 #include "store/id_merge.h"
 #include "store/id_segment.h"
@@ -243,10 +244,13 @@ static int find_locked(const struct ids *ids, struct db *db, const struct ids_qu
     }
     for (size_t i = 0; i < ids->live.n; i++) /* each is a miss of the cache: wait for all at once */
         id_filter_fetch(&ids->live.items[i]->filter, query->hash);
-    for (size_t i = 0; i < ids->live.n && *ret == 0; i++)
-        if (id_filter_maybe(&ids->live.items[i]->filter, query->hash) &&
-            find_in_segment(ids->live.items[i], db, query, ret, err) != 0)
+    for (size_t i = 0; i < ids->live.n && *ret == 0; i++) {
+        bool maybe = id_filter_maybe(&ids->live.items[i]->filter, query->hash);
+
+        metric_add(maybe ? METRIC_ID_FILTER_PASSES : METRIC_ID_FILTER_STOPS, 1);
+        if (maybe && find_in_segment(ids->live.items[i], db, query, ret, err) != 0)
             return -1;
+    }
     return 0;
 }
 

@@ -200,7 +200,7 @@ class Server:
         self.binary = Path(binary or BINARY)
         self.arguments, self.environment = list(arguments), dict(environment or {})
         self.stderr = self.data.parent / f"{self.data.name}.stderr"
-        self.process = self.address = None
+        self.process = self.address = self.said = None
         self.recorder = Recorder()
 
     @property
@@ -236,6 +236,7 @@ class Server:
                 if not chunk:
                     break
                 seen += chunk
+                self.said = seen
                 for line in seen.decode(errors="replace").splitlines():
                     if LISTENING.match(line):
                         return LISTENING.match(line).groups()

@@ -1,0 +1,19 @@
+/* metrics.h - what monitoring systems are told, and who may ask.
+ *
+ * Layer: api. May use: base, http, service.
+ */
+#pragma once
+#include "base/buf.h"
+
+struct api;
+struct http_app;
+struct http_exchange;
+
+/* Counts an answered request. Any thread. */
+void metrics_count(const struct http_exchange *x, int status);
+
+/* Everything, in the text format of Prometheus, version 0.0.4. */
+void metrics_write(struct api *api, struct buf *out);
+
+/* The slots of a listener that answers GET /metrics and nothing else, to anybody. */
+void metrics_app(struct api *api, struct http_app *ret);

@@ -1,0 +1,8 @@
+/* size.h - how large the store is. Layer: store. May use: base, db. */
+#pragma once
+#include "base/err.h"
+
+struct db;
+
+/* Bytes of the whole database, all tenants together. */
+int store_size(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
