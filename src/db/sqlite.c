@@ -256,8 +256,8 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
     static const char *const common =
         "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 0";
     static const char *const modes[] = {
-        [DB_WRITER] = "PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
-                      "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 67108864",
+        [DB_WRITER] = ("PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
+                       "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 67108864"),
         [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
         [DB_KEEPER] =
             "PRAGMA cache_size = -16384", /* opened read-only; VACUUM INTO writes a file */
