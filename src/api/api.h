@@ -3,6 +3,8 @@
  * Layer: api. May use: base, contract, http, service.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/base.h"
 #include "base/str.h"
 
@@ -22,8 +24,11 @@ struct api {
     struct api_limits limits;
     struct str openapi; /* the document, made once: openapi_write() */
     const char *version;
-    const char *metrics_token; /* NULL or empty: only the operator is told metrics */
-    int64_t started_at;        /* wall clock */
+    const char *metrics_token;  /* NULL or empty: only the operator is told metrics */
+    int64_t started_at;         /* wall clock */
+    bool secure;                /* reached over TLS: cookies say so */
+    struct str public_host;     /* HOST[:PORT] by which people reach it; STR_NULL: not set */
+    struct str trusted_proxies; /* addresses whose X-Forwarded-For holds, separated by commas */
 };
 
 /* The slots of a carrier, with `api` as their context. */

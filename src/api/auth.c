@@ -1,11 +1,13 @@
-/* auth.c - tokens, operators, and authority over names. */
+/* auth.c - tokens, sessions, operators, and authority over names. */
 #include "api/auth.h"
 
 #include "api/api.h"
 #include "api/call.h"
+#include "api/session.h"
 #include "base/clock.h"
 #include "http/exchange.h"
 #include "service/engine.h"
+#include "service/people.h"
 #include "service/registry.h"
 #include "service/token.h"
 
@@ -31,11 +33,32 @@ bool auth_look_up(struct api_call *call)
 {
     int64_t now_us = clock_wall_us();
 
+    if (!str_is_null(call->cookie)) {
+        call->person =
+            people_find(engine_people(call->api->engine), &call->digest, now_us, call->arena);
+        call->unknown_token = call->person == NULL;
+        return call->person != NULL;
+    }
     call->key = registry_key(engine_registry(call->api->engine), &call->digest, now_us);
     call->unknown_token = call->key == NULL;
     if (call->key != NULL)
         key_use_remember(call->key->use, now_us);
     return call->key != NULL;
+}
+
+/* Who sends no Authorization may be somebody who is logged in; agents' routes take keys alone. */
+static bool identify_person(struct api_call *call)
+{
+    struct str cookie = call->route->auth >= AUTH_PERSON ? session_cookie(call) : STR_NULL;
+
+    if (cookie.len == BASE64URL_LEN) {
+        call->cookie = cookie;
+        call->digest = digest_sha256(cookie);
+        (void)auth_look_up(call);
+        return true;
+    }
+    call_reply_unauthorized(call, false);
+    return false;
 }
 
 bool auth_identify(struct api_call *call)
@@ -44,6 +67,8 @@ bool auth_identify(struct api_call *call)
 
     if (call->route->auth == AUTH_OPEN || is_operator(call))
         return true;
+    if (str_is_null(http_header_get(&call->exchange->request, "authorization")))
+        return identify_person(call);
     token = bearer_token(&call->exchange->request);
     if (str_is_null(token)) {
         call_reply_unauthorized(call, false);
@@ -76,6 +101,35 @@ static bool authorize_operator(struct api_call *call, struct str slug)
     return call->tenant != NULL;
 }
 
+/* A platform admin is the operator, but for being logged in. Anybody else is told the same of a
+ * tenant they have no role in and of one that is not there. */
+static bool authorize_person(struct api_call *call, struct str slug)
+{
+    const struct tenant_entry *tenant;
+    enum tenant_role role;
+
+    if (call->route->auth == AUTH_PERSON)
+        return true;
+    if (call->person->is_platform_admin)
+        return authorize_operator(call, slug);
+    if (call->route->auth == AUTH_PLATFORM) {
+        call_reply_error(call, 403, "This is for platform admins");
+        return false;
+    }
+    tenant = registry_tenant(engine_registry(call->api->engine), slug);
+    role = tenant == NULL ? ROLE_NONE : people_role(call->person, tenant->id);
+    if (role == ROLE_NONE) {
+        call_reply_error(call, 403, "You have no access to that tenant");
+        return false;
+    }
+    if (call->route->auth == AUTH_ADMIN && role != ROLE_ADMIN) {
+        call_reply_error(call, 403, "This is for admins of the tenant");
+        return false;
+    }
+    call->tenant = tenant;
+    return true;
+}
+
 bool auth_authorize(struct api_call *call)
 {
     struct str slug = path_slug(call);
@@ -83,9 +137,11 @@ bool auth_authorize(struct api_call *call)
 
     if (call->route->auth == AUTH_OPEN)
         return true;
+    if (call->person != NULL)
+        return authorize_person(call, slug);
     if (key == NULL)
         return authorize_operator(call, slug);
-    if (call->route->auth >= AUTH_MEMBER) {
+    if (call->route->auth >= AUTH_MEMBER || call->route->auth == AUTH_PERSON) {
         call_reply_error(call, 403,
                          "This is for administrators; a workspace or agent key cannot do it");
         return false;

@@ -9,11 +9,13 @@
 
 struct api_call;
 
-/* Finds the key behind the token, or the operator. False when it has answered 401. A well-formed
- * token of no good key sets call->unknown_token; key_check.h goes on from there. */
+/* Finds the key behind the token, the person behind the cookie, or the operator. A request with an
+ * Authorization header is a key's, whatever cookies it has. False when it has answered 401. A
+ * well-formed token or cookie that is not good sets call->unknown_token; key_check.h goes on from
+ * there. */
 bool auth_identify(struct api_call *call);
 
-/* Looks the token's digest up once more; true when it is known now. */
+/* Looks the token's or cookie's digest up once more; true when it is known now. */
 bool auth_look_up(struct api_call *call);
 
 /* Is this route for this caller, and the path's tenant theirs? False when it has answered. */

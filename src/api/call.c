@@ -7,6 +7,7 @@
 #include "http/exchange.h"
 #include "service/audit.h"
 #include "service/engine.h"
+#include "service/people.h"
 #include "service/registry.h"
 
 static void resumed(struct http_exchange *x)
@@ -36,7 +37,7 @@ void call_refuse_query(struct api_call *call, const char *name, struct str value
     rule_refuse_text(call->problems, call->arena, name, value, sentence);
 }
 
-static void finish(struct api_call *call, const struct error *err)
+void call_finish(struct api_call *call, const struct error *err)
 {
     if (err != NULL && call->problems != NULL)
         call_reply_problems(call, call->problems);
@@ -57,7 +58,7 @@ static int run_read(struct reader_job *job, struct db *db, struct error *err)
 
 static void read_done(struct reader_job *job, const struct error *err)
 {
-    finish(CONTAINER_OF(job, struct api_call, read), err);
+    call_finish(CONTAINER_OF(job, struct api_call, read), err);
 }
 
 void call_read(struct api_call *call, call_work_fn *work)
@@ -72,8 +73,12 @@ void call_read(struct api_call *call, call_work_fn *work)
 
 struct str call_actor(const struct api_call *call)
 {
-    if (call->key == NULL)
+    if (call->person != NULL)
+        return arena_printf(call->arena, "person:%.*s", STR_ARG(call->person->email));
+    if (call->key == NULL && call->exchange->request.peer == PEER_OPERATOR)
         return STR_LIT("operator");
+    if (call->key == NULL)
+        return STR_LIT("anonymous");
     return arena_printf(call->arena, "key:%.*s", STR_ARG(call->key->key_id));
 }
 
@@ -86,7 +91,7 @@ int call_audit(struct api_call *call, struct db *db, const char *action, struct 
         .actor = call_actor(call),
         .action = str_of(action),
         .target = str_is_null(call->audit_target) ? request->path : call->audit_target,
-        .origin = request->peer_address,
+        .origin = call_origin(call),
         .detail = call->audit_detail,
     };
 
@@ -104,15 +109,42 @@ static int run_change(struct change *change, struct db *db, struct error *err)
 
 static void change_done(struct change *change, const struct error *err)
 {
-    finish(CONTAINER_OF(change, struct api_call, change), err);
+    struct api_call *call = CONTAINER_OF(change, struct api_call, change);
+
+    call->then(call, err);
 }
 
-void call_change(struct api_call *call, call_work_fn *work)
+void call_change_then(struct api_call *call, enum change_topic topic, call_work_fn *work,
+                      call_then_fn *then)
 {
     struct error err = { 0 };
 
     call->work = work;
-    call->change = (struct change){ .apply = run_change, .done = change_done };
+    call->then = then;
+    call->change = (struct change){ .topic = topic, .apply = run_change, .done = change_done };
     if (change_submit(call->api->engine, &call->change, &err) != 0)
-        call_reply_failure(call, &err);
+        then(call, &err);
+}
+
+void call_change(struct api_call *call, call_work_fn *work)
+{
+    call_change_then(call, CHANGE_REGISTRY, work, call_finish);
+}
+
+static void hash_done(struct reader_job *job, const struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+
+    call->then(call, err);
+}
+
+void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then)
+{
+    struct error err = { 0 };
+
+    call->work = work;
+    call->then = then;
+    call->read = (struct reader_job){ .run = run_read, .done = hash_done };
+    if (engine_hash(call->api->engine, &call->read, &err) != 0)
+        then(call, &err);
 }

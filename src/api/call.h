@@ -21,6 +21,7 @@ struct api_call;
 struct db;
 struct http_exchange;
 struct key_entry;
+struct person;
 struct problems;
 struct tenant_entry;
 
@@ -30,6 +31,9 @@ typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err
 /* The end of a handler, back on the carrier's thread. */
 typedef void call_end_fn(struct api_call *call);
 
+/* What comes after a step on another thread, on that thread. `err` is NULL when it was done. */
+typedef void call_then_fn(struct api_call *call, const struct error *err);
+
 struct api_call {
     struct http_exchange *exchange;
     struct arena *arena;
@@ -37,9 +41,11 @@ struct api_call {
     const struct route *route; /* NULL: none fits */
     struct route_values values;
 
-    const struct key_entry *key; /* NULL: open route, or the operator */
-    bool unknown_token;          /* well-formed, but not (yet) known here */
-    struct sha256 digest;        /* of that token */
+    const struct key_entry *key; /* NULL: open route, a person, or the operator */
+    struct person *person;       /* who is logged in; NULL: a key, the operator, or nobody */
+    struct str cookie;           /* of that person's session; STR_NULL: none came */
+    bool unknown_token;          /* well-formed token or cookie, but not (yet) known here */
+    struct sha256 digest;        /* of that token or cookie */
     bool has_rate;
     struct rate_verdict rate;
 
@@ -47,10 +53,14 @@ struct api_call {
     const struct tenant_entry *tenant; /* of the path's {slug}, once authorised */
     void *answer;                      /* of the route's answer shape */
 
+    struct str set_cookie; /* the reply's Set-Cookie; STR_NULL: none */
+    void *own;             /* the handler's own, between its steps */
+
     struct str audit_target; /* what a change was done to; STR_NULL: the path tells it */
     struct str audit_detail; /* a JSON object without secrets; STR_NULL: none */
 
     call_work_fn *work;
+    call_then_fn *then;
     call_end_fn *end;
     call_end_fn *good;         /* of key_check() */
     struct error *failure;     /* instead of the end */
@@ -124,6 +134,21 @@ struct str call_actor(const struct api_call *call);
  * answer is 422 with a value_error at the query's member. A null `value` was not given. */
 void call_refuse_query(struct api_call *call, const char *name, struct str value,
                        const char *sentence);
+
+/* The same for a change of this topic; then `then` instead of the answer, which must end the
+ * call. */
+void call_change_then(struct api_call *call, enum change_topic topic, call_work_fn *work,
+                      call_then_fn *then);
+
+/* Runs `work` on the thread that hashes passwords, then `then`, which must end the call or go on
+ * with it. */
+void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then);
+
+/* Answers as call_read() and call_change() do. */
+void call_finish(struct api_call *call, const struct error *err);
+
+/* The address that the request came from, without its port; a trusted proxy's client. */
+struct str call_origin(struct api_call *call);
 
 /* Enters in the audit log, in the current transaction, that the caller did this to
  * call->audit_target. call_change() does it for routes that name an action. */

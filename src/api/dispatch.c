@@ -8,12 +8,14 @@
 #include "api/call.h"
 #include "api/key_check.h"
 #include "api/metrics.h"
+#include "api/session.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "contract/document.h"
 #include "contract/problems.h"
 #include "http/exchange.h"
 #include "service/engine.h"
+#include "service/people.h"
 #include "service/registry.h"
 
 /* A document as JSON: every byte of it may take six. */
@@ -54,22 +56,27 @@ static bool check_rate(struct api_call *call)
 {
     int64_t limit;
 
-    if (call->key == NULL)
+    if (call->person != NULL) {
+        call->rate =
+            people_rate(engine_people(call->api->engine), &call->person->session, clock_mono_us());
+    } else if (call->key != NULL) {
+        limit = atomic_load_explicit(&call->key->tenant->rate_limit, memory_order_relaxed);
+        call->rate = rate_take(call->key->rate, limit, clock_mono_us());
+    } else {
         return true;
-    limit = atomic_load_explicit(&call->key->tenant->rate_limit, memory_order_relaxed);
-    call->rate = rate_take(call->key->rate, limit, clock_mono_us());
+    }
     call->has_rate = true;
     if (!call->rate.allowed)
-        call_reply_error(call, 429,
-                         "Rate limit exceeded: %lld requests in %d seconds with one token",
-                         (long long)limit, RATE_WINDOW_S);
+        call_reply_error(call, 429, "Rate limit exceeded: %lld requests in %d seconds with one %s",
+                         (long long)call->rate.limit, RATE_WINDOW_S,
+                         call->person != NULL ? "session" : "token");
     return call->rate.allowed;
 }
 
 /* The token is known: the rest of what is checked before the body. False when it has answered. */
 static bool want_body(struct api_call *call)
 {
-    if (!check_rate(call))
+    if (!session_check(call) || !check_rate(call))
         return false;
     call->exchange->body_max = body_limit(call->api, call->route);
     return true;
@@ -213,7 +220,11 @@ static void on_done(void *ctx, const struct http_exchange *x, int status, size_t
     log_int(&line, "bytes", (int64_t)bytes);
     log_int(&line, "us", clock_mono_us() - x->request.began_us);
     log_str(&line, "peer", x->request.peer_address);
-    if (call != NULL && call->key != NULL) {
+    if (call != NULL && call->person != NULL) {
+        if (call->tenant != NULL)
+            log_str(&line, "tenant", call->tenant->slug);
+        log_str(&line, "person", call->person->user_id);
+    } else if (call != NULL && call->key != NULL) {
         log_str(&line, "tenant", call->key->tenant->slug);
         log_str(&line, "key", call->key->key_id);
     }

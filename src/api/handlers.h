@@ -62,3 +62,17 @@ route_fn get_kpi_breakdown;     /* kpis.c */
 route_fn get_agents;            /* fleet.c */
 route_fn get_agent;             /* fleet.c */
 route_fn get_workflow;          /* fleet.c */
+route_fn get_set_up;            /* log_in.c */
+route_fn post_set_up;           /* log_in.c */
+route_fn post_log_in;           /* log_in.c */
+route_fn post_log_out;          /* log_in.c */
+route_fn get_me;                /* log_in.c */
+route_fn post_password;         /* own_password.c */
+route_fn get_users;             /* users.c */
+route_fn post_user;             /* users.c */
+route_fn patch_user;            /* users.c */
+route_fn delete_user;           /* users.c */
+route_fn get_tenant_users;      /* tenant_users.c */
+route_fn post_tenant_user;      /* tenant_users.c */
+route_fn patch_tenant_user;     /* tenant_users.c */
+route_fn delete_tenant_user;    /* tenant_users.c */

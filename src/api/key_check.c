@@ -7,6 +7,7 @@
 #include "http/exchange.h"
 #include "service/engine.h"
 #include "service/misses.h"
+#include "service/people.h"
 #include "service/registry.h"
 
 static struct misses *misses_of(const struct api_call *call)
@@ -42,7 +43,7 @@ static void count_miss(struct api_call *call)
     int64_t wait_s = misses_count(misses_of(call), call->exchange->request.peer_address);
 
     if (wait_s == 0) {
-        call_reply_unauthorized(call, true);
+        call_reply_unauthorized(call, str_is_null(call->cookie));
         return;
     }
     call->rate.reset_s = wait_s; /* what Retry-After tells */
@@ -66,6 +67,8 @@ static int refresh(struct reader_job *job, struct db *db, struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
+    if (!str_is_null(call->cookie))
+        return people_refresh(engine_people(call->api->engine), db, err);
     return registry_refresh(engine_registry(call->api->engine), db, err);
 }
 

@@ -6,6 +6,7 @@
 #include "api/handlers.h"
 #include "api/route.h"
 #include "contract/answers.h"
+#include "contract/people.h"
 #include "contract/schema.h"
 
 #define TITLE   "Agent Telemetry and Registration API"
@@ -101,11 +102,17 @@ static void add_response(struct buf *out, int status, const char *description,
     buf_add_char(out, '}');
 }
 
+/* Logging in, setting up and changing a password race with others who do. */
+static bool is_of_session(const struct route *route)
+{
+    return route->answer == &session_answer_shape && route->body != NULL;
+}
+
 /* Every route may answer these when its row says so. */
 static void add_responses(struct buf *out, const struct route *route)
 {
     const char *error = error_answer_shape.name;
-    bool takes_key = route->auth != AUTH_OPEN;
+    bool judges = route->auth != AUTH_OPEN || route->body != NULL; /* who calls */
 
     buf_printf(out, ",\"responses\":{\"%d\":{\"description\":\"Successful Response\",",
                route->status);
@@ -115,24 +122,34 @@ static void add_responses(struct buf *out, const struct route *route)
         buf_add_c(out,
                   ",\"304\":{\"description\":\"As it was when If-None-Match's ETag was given\"}");
     add_response(out, 400, "Malformed request", error);
-    if (takes_key) {
-        add_response(out, 401, "No token, or not a valid one", error);
-        add_response(out, 403, "Not for this token", error);
+    if (judges) {
+        add_response(out, 401, "Nobody known: no token or session, or not a valid one", error);
+        add_response(out, 403, "Not for whoever this is", error);
     }
     if (route->params != NULL || route->handler == get_agent_document)
         add_response(out, 404, "There is no such thing", error);
-    if (route->audit != NULL && route->method != METHOD_DELETE)
+    if (route->audit != NULL || is_of_session(route))
         add_response(out, 409, "It clashes with what is there", error);
     add_response(out, 413, "The request is too large", error);
     if (route->body != NULL)
         add_response(out, 415, "Not JSON", error);
     if (route->body != NULL || route->params != NULL || route->query != NULL)
         add_response(out, 422, "Validation Error", "HTTPValidationError");
-    if (takes_key)
-        add_response(out, 429, "Too many requests with one token", error);
+    if (judges)
+        add_response(out, 429, "Too many requests, or too many failures to log in", error);
     add_response(out, 503, "Not now; try again later",
                  route->handler == get_health ? health_answer_shape.name : error);
     buf_add_char(out, '}');
+}
+
+static void add_security(struct buf *out, enum route_auth auth)
+{
+    const char *schemes = auth >= AUTH_PERSON ? "{\"SessionCookie\":[]}" : "{\"HTTPBearer\":[]}";
+
+    if (auth == AUTH_READ)
+        schemes = "{\"HTTPBearer\":[]},{\"SessionCookie\":[]}";
+    if (auth != AUTH_OPEN)
+        buf_printf(out, ",\"security\":[%s]", schemes);
 }
 
 static void add_operation(struct buf *out, const struct route *route)
@@ -156,8 +173,7 @@ static void add_operation(struct buf *out, const struct route *route)
     if (route->auth >= AUTH_MEMBER)
         buf_add_c(out, ",\"description\":\"For people, and for operators over the unix socket in "
                        "the data directory; keys are refused.\"");
-    if (route->auth != AUTH_OPEN)
-        buf_add_c(out, ",\"security\":[{\"HTTPBearer\":[]}]");
+    add_security(out, route->auth);
     buf_add_char(out, '}');
 }
 
@@ -266,7 +282,10 @@ void openapi_write(struct buf *out)
     buf_add_c(&compact, "},\"components\":{\"schemas\":{");
     add_schemas(&compact);
     buf_add_c(&compact, "},\"securitySchemes\":{\"HTTPBearer\":{\"type\":\"http\","
-                        "\"scheme\":\"bearer\"}}}}");
+                        "\"scheme\":\"bearer\"},\"SessionCookie\":{\"type\":\"apiKey\","
+                        "\"in\":\"cookie\",\"name\":\"muster_session\",\"description\":"
+                        "\"Changes also need the header X-CSRF-Token. Over TLS the name begins "
+                        "with __Host-.\"}}}}");
     indent(buf_str(&compact), out);
     buf_done(&compact);
 }

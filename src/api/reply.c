@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/api.h"
 #include "api/call.h"
 #include "base/buf.h"
 #include "base/log.h"
@@ -67,6 +68,10 @@ static void add_common_headers(const struct api_call *call, struct headers *h)
 {
     add_headers(h, security_headers, COUNT_OF(security_headers));
     add_headers(h, data_headers, COUNT_OF(data_headers));
+    if (call->api->secure)
+        add_header(h, STR_LIT("Strict-Transport-Security"), STR_LIT("max-age=31536000"));
+    if (!str_is_null(call->set_cookie))
+        add_header(h, STR_LIT("Set-Cookie"), call->set_cookie);
     if (!call->has_rate)
         return;
     add_header(h, STR_LIT("RateLimit-Limit"), decimal(call->arena, call->rate.limit));

@@ -13,6 +13,7 @@
 #include "contract/guidance.h"
 #include "contract/kpis.h"
 #include "contract/llm.h"
+#include "contract/people.h"
 #include "contract/price.h"
 #include "contract/queries.h"
 #include "contract/secret.h"
@@ -90,6 +91,20 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/tenants/{slug}/audit/verify",          ADMIN, NULL,                      get_audit_verify, 200, &audit_verdict_shape,    "Is the audit log of a tenant as it was written"), .params = &tenant_path_shape },
     { ROUTE(GET,    "/api/v1/platform/audit",                       PLATFORM, NULL,                      get_audit,      200, &audit_page_shape,       "Audit log of the platform, newest first"), .query = &audit_query_shape },
     { ROUTE(GET,    "/api/v1/platform/audit/verify",                PLATFORM, NULL,                      get_audit_verify, 200, &audit_verdict_shape,    "Is the audit log of the platform as it was written") },
+    { ROUTE(GET,    "/api/v1/auth/setup",                           OPEN,     NULL,                      get_set_up,     200, &set_up_state_shape,     "Is the first platform admin still to be made") },
+    { ROUTE(POST,   "/api/v1/auth/setup",                           OPEN,     &set_up_shape,             post_set_up,    200, &session_answer_shape,   "Make the first platform admin and log in") },
+    { ROUTE(POST,   "/api/v1/auth/login",                           OPEN,     &log_in_shape,             post_log_in,    200, &session_answer_shape,   "Log in") },
+    { ROUTE(POST,   "/api/v1/auth/logout",                          PERSON,   NULL,                      post_log_out,   200, &logged_out_shape,       "End the session") },
+    { ROUTE(GET,    "/api/v1/auth/me",                              PERSON,   NULL,                      get_me,         200, &session_answer_shape,   "Who is logged in") },
+    { ROUTE(POST,   "/api/v1/auth/password",                        PERSON,   &password_change_shape,    post_password,  200, &session_answer_shape,   "Change one's own password; one's other sessions end") },
+    { ROUTE(GET,    "/api/v1/platform/users",                       PLATFORM, NULL,                      get_users,      200, &user_list_shape,        "All users") },
+    { ROUTE(POST,   "/api/v1/platform/users",                       PLATFORM, &user_create_shape,        post_user,      201, &user_shape,             "Make a user"), .audit = "user.add" },
+    { ROUTE(PATCH,  "/api/v1/platform/users/{email}",               PLATFORM, &user_patch_shape,         patch_user,     200, &user_shape,             "Change a user's role or password; their sessions end"), .params = &user_path_shape, .audit = "user.set" },
+    { ROUTE(DELETE, "/api/v1/platform/users/{email}",               PLATFORM, NULL,                      delete_user,    200, &user_list_shape,        "Remove a user"), .params = &user_path_shape, .audit = "user.remove" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/users",                 ADMIN, NULL,                      get_tenant_users, 200, &tenant_user_list_shape, "Everybody with a role in the tenant"), .params = &tenant_path_shape },
+    { ROUTE(POST,   "/api/v1/tenants/{slug}/users",                 ADMIN, &tenant_user_create_shape, post_tenant_user, 201, &tenant_user_added_shape, "Give somebody a role in the tenant"), .params = &tenant_path_shape, .audit = "role.add" },
+    { ROUTE(PATCH,  "/api/v1/tenants/{slug}/users/{email}",         ADMIN, &tenant_user_patch_shape,  patch_tenant_user, 200, &tenant_user_shape,   "Change somebody's role in the tenant; their sessions end"), .params = &tenant_user_path_shape, .audit = "role.set" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/users/{email}",         ADMIN, NULL,                      delete_tenant_user, 200, &tenant_user_list_shape, "Take somebody's role in the tenant away"), .params = &tenant_user_path_shape, .audit = "role.remove" },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/document", MEMBER, NULL,                  get_document,   200, &document_shape,         "The newest version of an agent's document"), .params = &agent_path_shape },
     { ROUTE(PUT,    "/api/v1/tenants/{slug}/agents/{agent_name}/document", ADMIN, &document_set_shape,    put_document,   200, &document_shape,         "Set an agent's document: a new version, unless it says the same"), .params = &agent_path_shape, .limit = LIMIT_DOCUMENT, .audit = "document.set" },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions", MEMBER, NULL,         get_document_versions, 200, &document_history_shape, "The versions of an agent's document, newest first"), .params = &agent_path_shape, .query = &history_query_shape },

@@ -8,6 +8,29 @@
 
 enum { GROUP_MAX_EVENTS = 4000 };
 
+/* "https://host[:port]": whether it is TLS, and the host. */
+static int read_public_url(const char *url, struct api *ret, struct error *err)
+{
+    static const struct str tls = STR_INIT("https://"), plain = STR_INIT("http://");
+    struct str rest = str_of(url);
+    const struct str *scheme = str_starts(rest, tls) ? &tls : &plain;
+
+    if (rest.len == 0)
+        return 0;
+    if (!str_starts(rest, *scheme))
+        return err_set(err, ERR_INVALID, "public_url: '%s' does not begin with https:// or http://",
+                       url);
+    rest = str_from(rest.data + scheme->len, rest.len - scheme->len);
+    if (rest.len > 0 && rest.data[rest.len - 1] == '/')
+        rest.len--;
+    if (rest.len == 0 || memchr(rest.data, '/', rest.len) != NULL)
+        return err_set(err, ERR_INVALID, "public_url: '%s' is not a host, with or without a port",
+                       url);
+    ret->secure = scheme == &tls;
+    ret->public_host = rest;
+    return 0;
+}
+
 /* In the data directory unless a setting says otherwise. */
 static const char *key_file(const struct settings *settings, struct arena *arena)
 {
@@ -25,6 +48,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         .serves = options->serves,
         .readers = (unsigned)settings->readers,
         .reads_max = (size_t)settings->queue_max_reads,
+        .hashes_apart = options->serves,
         .writer = { .events_max = (size_t)settings->queue_max_events,
                     .bytes_max = (size_t)settings->queue_max_bytes,
                     .group_max = GROUP_MAX_EVENTS,
@@ -43,6 +67,9 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
     ret->api.version = MUSTER_VERSION;
     ret->api.metrics_token = settings->metrics_token;
     ret->api.started_at = clock_wall_us();
+    ret->api.trusted_proxies = str_of(settings->trusted_proxies);
+    if (read_public_url(settings->public_url, &ret->api, err) != 0)
+        return -1;
     arena_init(&arena);
     engine.key_file = key_file(settings, &arena);
     r = engine_new(&engine, &ret->api.engine, err);

@@ -13,7 +13,9 @@
 #include "app/datadir.h"
 #include "base/log.h"
 #include "http/server.h"
+#include "service/engine.h"
 #include "service/keyring.h"
+#include "service/people.h"
 
 enum {
     STOP_MS = 7000,
@@ -96,6 +98,26 @@ static void raise_file_limit(int64_t connections)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* The first start has no user: whoever can read what it prints may make one. */
+static void print_set_up_link(struct server *s, const char *host)
+{
+    struct people *people = engine_people(s->assembly.api.engine);
+    const struct api *api = &s->assembly.api;
+    char code[BASE64URL_LEN + 1];
+    bool v6 = strchr(host, ':') != NULL;
+
+    if (!people_is_empty(people))
+        return;
+    people_set_up_code(people, code);
+    (void)printf("muster: nobody can log in yet; set up the first platform admin at ");
+    if (str_is_null(api->public_host))
+        (void)printf("http://%s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "",
+                     http_server_port(s->http));
+    else
+        (void)printf("%s://%.*s", api->secure ? "https" : "http", STR_ARG(api->public_host));
+    (void)printf("/#/setup?code=%s\n", code);
+}
+
 static int listen_http(struct server *s, struct arena *arena, struct error *err)
 {
     const struct settings *settings = s->settings;
@@ -112,6 +134,7 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     raise_file_limit(settings->max_connections);
     if (http_server_new(&options, &app, &s->http, err) != 0)
         return -1;
+    print_set_up_link(s, options.host);
     (void)printf("muster: listening on %s%s%s:%u\n", strchr(options.host, ':') ? "[" : "",
                  options.host, strchr(options.host, ':') ? "]" : "", http_server_port(s->http));
     (void)fflush(stdout);

@@ -20,6 +20,8 @@ const struct setting settings_table[] = {
     { TEXT(database), .initial = "",               .help = "postgresql://... to use PostgreSQL; empty: SQLite in the data directory" },
     { TEXT(config),   .initial = "",               .help = "file of settings, one 'name = value' a line" },
     { TEXT(master_key_file), .initial = "",        .help = "file of the master key that secrets are sealed with; empty: master.key in the data directory" },
+    { TEXT(public_url), .initial = "",             .help = "where people reach it, as https://muster.example.com; with https, cookies are for TLS only" },
+    { TEXT(trusted_proxies), .initial = "",        .help = "addresses of proxies whose X-Forwarded-For tells the client's, separated by commas" },
     { TEXT(log_level), .initial = "info",          .help = "debug, info, warning, error or off; info has a line for each request" },
     { TEXT(metrics_token),  .initial = "",         .help = "who sends it as bearer token may read /metrics; 16 characters at least; set it in the environment or the file, since flags are seen by others" },
     { TEXT(metrics_listen), .initial = "",         .help = "address and port that answer /metrics alone, to anybody: keep it to loopback or an inner network" },

@@ -7,6 +7,8 @@
  * Layer: app.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,6 +19,8 @@ struct settings {
     const char *database;        /* URL; empty: SQLite in the data directory */
     const char *config;          /* file; empty: none */
     const char *master_key_file; /* empty: master.key in the data directory */
+    const char *public_url;      /* empty: as it listens */
+    const char *trusted_proxies; /* addresses, separated by commas */
     const char *log_level;
     const char *metrics_token, *metrics_listen; /* empty: none */
     int64_t loops, readers;

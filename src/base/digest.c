@@ -32,6 +32,11 @@ bool digest_equal(const struct sha256 *a, const struct sha256 *b)
     return sodium_memcmp(a->bytes, b->bytes, SHA256_BYTES) == 0;
 }
 
+bool digest_equal_text(struct str a, struct str b)
+{
+    return a.len == b.len && sodium_memcmp(a.data, b.data, a.len) == 0;
+}
+
 uint32_t digest_crc32(struct str s)
 {
     return (uint32_t)crc32_z(0, (const unsigned char *)s.data, s.len);
@@ -54,6 +59,12 @@ void digest_random_base62(char *ret, size_t n)
 void digest_random(void *ret, size_t n)
 {
     randombytes_buf(ret, n);
+}
+
+void digest_base64url(const uint8_t bytes[SHA256_BYTES], char ret[BASE64URL_LEN + 1])
+{
+    sodium_bin2base64(ret, BASE64URL_LEN + 1, bytes, SHA256_BYTES,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
 uint32_t digest_random_below(uint32_t below)

@@ -1,4 +1,4 @@
-/* digest.h - SHA-256, CRC-32, base62 and randomness.
+/* digest.h - SHA-256, CRC-32, base62, base64url and randomness.
  *
  * Layer: base. Thread-safe after digest_init().
  */
@@ -22,6 +22,9 @@ struct sha256 digest_sha256(struct str s);
 /* In time that does not depend on where they differ. */
 bool digest_equal(const struct sha256 *a, const struct sha256 *b);
 
+/* Two secrets of which the lengths are none, likewise. */
+bool digest_equal_text(struct str a, struct str b);
+
 /* CRC-32 (IEEE). */
 uint32_t digest_crc32(struct str s);
 
@@ -32,6 +35,10 @@ void digest_base62(uint64_t value, char *ret, size_t n);
 void digest_random_base62(char *ret, size_t n);
 
 void digest_random(void *ret, size_t n);
+
+/* 32 bytes as 43 letters, digits, '-' and '_', NUL-terminated. */
+enum { BASE64URL_LEN = 43 };
+void digest_base64url(const uint8_t bytes[SHA256_BYTES], char ret[BASE64URL_LEN + 1]);
 
 /* Uniform in [0, below). */
 uint32_t digest_random_below(uint32_t below);

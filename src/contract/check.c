@@ -232,6 +232,8 @@ int shape_read_json(const struct shape *shape, struct str body, struct arena *ar
     struct json_fault fault;
     struct json_doc doc;
 
+    if (shape->secret)
+        problems_hide_input(problems);
     if (body.len == 0) {
         problems_report(&r, NULL, &missing, &null);
         return -1;

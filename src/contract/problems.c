@@ -16,6 +16,7 @@ struct problems {
     struct item *first, **last;
     size_t n, seen, bytes;
     size_t list_max, list_len;
+    bool hides_input;
 };
 
 struct problems *problems_new(struct arena *arena, const char *source)
@@ -41,6 +42,11 @@ size_t problems_seen(const struct problems *p)
 void problems_set_path(struct problems *p, const struct step *at)
 {
     p->at = at;
+}
+
+void problems_hide_input(struct problems *p)
+{
+    p->hides_input = true;
 }
 
 void problems_set_list_max(struct problems *p, size_t max)
@@ -100,7 +106,7 @@ static void add_item(struct problems *p, const struct step *at, const struct wor
     add_loc(&b, at);
     buf_add_c(&b, "],\"msg\":");
     buf_add_json(&b, words->msg);
-    if (!str_is_null(words->input)) {
+    if (!str_is_null(words->input) && !p->hides_input) {
         buf_add_c(&b, ",\"input\":");
         buf_add(&b, words->input);
     }

@@ -32,6 +32,10 @@ struct problem_step {
 void problems_add_rule(struct problems *p, const struct problem_step *path, size_t n,
                        struct str input, const char *sentence);
 
+/* From now on no item has an `input`: what is read holds a secret. shape_read_json() does so for
+ * shapes that say it. */
+void problems_hide_input(struct problems *p);
+
 /* Lists of nested shapes directly in the body may hold `max` items (0: any number). With more,
  * reading fails without a problem and problems_list_len() tells how many there were, for the 413
  * that comes before any 422 about the items; it is 0 otherwise. */

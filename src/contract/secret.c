@@ -86,6 +86,7 @@ static const struct field vault_rotated_fields[] = {
 
 const struct shape secret_set_shape = {
     SHAPE_OF("SecretSet", struct secret_set, secret_set_fields),
+    .secret = true,
     .doc = "A secret's value on its way in.",
     .rules = check_secret,
 };

@@ -96,6 +96,7 @@ struct shape {
     size_t n_fields;
     size_t size; /* of the struct it fills */
     const char *doc;
+    bool secret; /* holds a password or the like: no problem in it echoes its input */
     /* Further rules of ours, after the table has accepted the value; may be NULL. The
      * path to the value is in `problems` (problems_add_rule adds beneath it). */
     void (*rules)(void *value, struct arena *arena, struct problems *problems);

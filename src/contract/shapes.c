@@ -13,6 +13,7 @@
 #include "contract/guidance.h"
 #include "contract/kpis.h"
 #include "contract/llm.h"
+#include "contract/people.h"
 #include "contract/price.h"
 #include "contract/queries.h"
 #include "contract/secret.h"
@@ -24,7 +25,9 @@
         &business_kpi_decl_shape, &io_field_shape, &config_schema_decl_shape,                      \
         &config_param_decl_shape, &tenant_create_shape, &key_create_shape, &tenant_patch_shape,    \
         &agent_patch_shape, &model_set_shape, &policy_set_shape, &document_set_shape,              \
-        &price_create_shape, &price_import_shape, &secret_set_shape
+        &price_create_shape, &price_import_shape, &secret_set_shape, &log_in_shape, &set_up_shape, \
+        &password_change_shape, &user_create_shape, &user_patch_shape, &tenant_user_create_shape,  \
+        &tenant_user_patch_shape
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
@@ -34,7 +37,8 @@
 
 #define PATH_SHAPES                                                                                \
     &tenant_path_shape, &run_path_shape, &agent_path_shape, &workflow_path_shape, &key_path_shape, \
-        &document_version_path_shape, &price_path_shape, &secret_path_shape
+        &document_version_path_shape, &price_path_shape, &secret_path_shape, &user_path_shape,     \
+        &tenant_user_path_shape
 
 #define ANSWER_SHAPES                                                                              \
     &event_verdict_shape, &batch_result_shape, &batch_verdict_shape, &run_summary_shape,           \
@@ -52,7 +56,9 @@
         &kpi_breakdown_shape, &secret_shape, &secret_list_shape, &vault_rotated_shape,             \
         &agent_run_shape, &agent_listed_shape, &agent_list_shape, &agent_version_shape,            \
         &run_counts_shape, &agent_detail_shape, &type_mismatch_shape, &workflow_step_shape,        \
-        &workflow_link_shape, &workflow_shape
+        &workflow_link_shape, &workflow_shape, &set_up_state_shape, &tenant_membership_shape,      \
+        &session_answer_shape, &logged_out_shape, &user_shape, &user_list_shape,                   \
+        &tenant_user_shape, &tenant_user_added_shape, &tenant_user_list_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

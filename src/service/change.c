@@ -2,22 +2,28 @@
 #include "service/change.h"
 
 #include "service/engine.h"
+#include "service/people.h"
 #include "service/registry.h"
 #include "store/tenants.h"
+#include "store/users.h"
 
 static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
 
+    if (change->topic == CHANGE_PEOPLE && store_people_changed(db, err) != 0)
+        return -1;
     if (change->apply(change, db, err) != 0)
         return -1;
-    return store_registry_changed(db, err);
+    return change->topic == CHANGE_REGISTRY ? store_registry_changed(db, err) : 0;
 }
 
 static int refresh(struct reader_job *job, struct db *db, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, read);
 
+    if (change->topic == CHANGE_PEOPLE)
+        return people_refresh(engine_people(change->engine), db, err);
     return registry_refresh(engine_registry(change->engine), db, err);
 }
 
@@ -34,7 +40,7 @@ static void committed(struct writer_job *job, const struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
 
-    if (err != NULL) {
+    if (err != NULL || change->topic == CHANGE_NOTHING) {
         change->done(change, err);
         return;
     }

@@ -13,9 +13,11 @@
 #include "service/key_use.h"
 #include "service/life.h"
 #include "service/misses.h"
+#include "service/people.h"
 #include "service/prices.h"
 #include "service/readers.h"
 #include "service/registry.h"
+#include "service/throttle.h"
 #include "service/vault.h"
 #include "service/watcher.h"
 #include "store/event_log.h"
@@ -27,9 +29,11 @@ enum {
     POSTGRES_WRITERS = 2,
     WRITERS_MAX = 4,
     READERS_MAX = 64,
+    HASHES_MAX = 16,
     SAVE_PERIOD_S = 2,
     USES_PERIOD_S = 60,
-    SIZE_PERIOD_S = 10
+    SIZE_PERIOD_S = 10,
+    PEOPLE_PERIOD_S = 60
 };
 
 struct engine {
@@ -38,10 +42,13 @@ struct engine {
     size_t n_write_dbs;
     struct db *read_dbs[READERS_MAX];
     size_t n_read_dbs;
-    struct db *watch_db;
+    struct db *watch_db, *hash_db; /* no hash_db: readers hash */
     struct event_log *log;
     void *groups[WRITERS_MAX]; /* of struct ingest_group */
     struct registry *registry;
+    struct people *people;
+    int64_t people_saved_us; /* monotonic */
+    struct throttle *throttle;
     struct life *life;
     struct prices *prices;
     unsigned ticks;         /* the watcher's, as is the next */
@@ -49,7 +56,7 @@ struct engine {
     struct misses *misses;
     struct vault *vault;
     struct writer *writer;
-    struct readers *readers;
+    struct readers *readers, *hashers;
     struct watcher *watcher;
     struct exports *exports;
     _Atomic int64_t store_bytes;
@@ -78,6 +85,8 @@ static int open_databases(struct engine *e, const struct engine_options *options
     for (; e->n_read_dbs < readers; e->n_read_dbs++)
         if (db_open(options->database, DB_READER, &e->read_dbs[e->n_read_dbs], err) != 0)
             return -1;
+    if (options->hashes_apart && db_open(options->database, DB_READER, &e->hash_db, err) != 0)
+        return -1;
     return db_open(options->database, DB_READER, &e->watch_db, err);
 }
 
@@ -87,6 +96,12 @@ static void look_at_size(struct engine *e)
 
     if (store_size(e->watch_db, &bytes, NULL) == 0)
         atomic_store(&e->store_bytes, bytes);
+}
+
+static void save_people(struct engine *e)
+{
+    e->people_saved_us = clock_mono_us();
+    people_flush(e->people, e->writer, e->shared, clock_wall_us());
 }
 
 /* Every second. */
@@ -103,6 +118,8 @@ static void tick(void *ctx)
         e->uses_stored_us = now_us;
         key_use_flush(e->registry, e->writer);
     }
+    if (clock_mono_us() - e->people_saved_us >= (int64_t)PEOPLE_PERIOD_S * USEC_PER_SEC)
+        save_people(e);
 }
 
 static int start(struct engine *e, const struct engine_options *options, struct error *err)
@@ -118,6 +135,9 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     struct watcher_options watcher = { .db = e->watch_db, .tick = tick, .ctx = e };
 
     watcher.registry = e->registry = registry_new();
+    watcher.people = e->people = people_new();
+    e->people_saved_us = clock_mono_us();
+    e->throttle = throttle_new();
     e->life = life_new();
     e->prices = prices_new();
     e->misses = misses_new();
@@ -131,10 +151,13 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     for (size_t i = 0; i < e->n_write_dbs; i++)
         e->groups[i] = ingest_group_new(e->log, e->registry, e->life);
     if (registry_refresh(e->registry, e->watch_db, err) != 0 ||
+        people_refresh(e->people, e->watch_db, err) != 0 ||
         writer_new(&writer, &e->writer, err) != 0 ||
         readers_new(e->read_dbs, e->n_read_dbs, options->reads_max, &e->readers, err) != 0)
         return -1;
     look_at_size(e);
+    if (e->hash_db != NULL && readers_new(&e->hash_db, 1, HASHES_MAX, &e->hashers, err) != 0)
+        return -1;
     return watcher_new(&watcher, &e->watcher, err);
 }
 
@@ -142,9 +165,11 @@ static void stop_threads(struct engine *e)
 {
     exports_free(e->exports);
     watcher_free(e->watcher);
+    readers_free(e->hashers); /* what was hashed is still stored */
     if (e->writer != NULL) {
         life_save(e->life, e->writer);
         key_use_flush(e->registry, e->writer);
+        save_people(e);
     }
     writer_stop(e->writer); /* before the readers: a change is followed by a read */
     readers_free(e->readers);
@@ -153,6 +178,7 @@ static void stop_threads(struct engine *e)
     e->watcher = NULL;
     e->writer = NULL;
     e->readers = NULL;
+    e->hashers = NULL;
 }
 
 static void close_all(struct engine *e)
@@ -167,7 +193,10 @@ static void close_all(struct engine *e)
     prices_free(e->prices);
     vault_free(e->vault);
     misses_free(e->misses);
+    people_free(e->people);
+    throttle_free(e->throttle);
     db_close(e->watch_db);
+    db_close(e->hash_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)
         db_close(e->read_dbs[i]);
     for (size_t i = 0; i < e->n_write_dbs; i++)
@@ -202,6 +231,16 @@ void engine_free(struct engine *e)
 struct registry *engine_registry(struct engine *e)
 {
     return e->registry;
+}
+
+struct people *engine_people(struct engine *e)
+{
+    return e->people;
+}
+
+struct throttle *engine_throttle(struct engine *e)
+{
+    return e->throttle;
 }
 
 struct writer *engine_writer(struct engine *e)
@@ -242,6 +281,11 @@ struct exports *engine_exports(struct engine *e)
 int engine_read(struct engine *e, struct reader_job *job, struct error *err)
 {
     return readers_submit(e->readers, job, err);
+}
+
+int engine_hash(struct engine *e, struct reader_job *job, struct error *err)
+{
+    return readers_submit(e->hashers == NULL ? e->readers : e->hashers, job, err);
 }
 
 bool engine_is_healthy(const struct engine *e)

@@ -17,8 +17,10 @@ struct life;
 struct misses;
 struct prices;
 struct exports;
+struct people;
 struct reader_job;
 struct registry;
+struct throttle;
 
 struct engine_options {
     const char *database; /* as for db_open() */
@@ -26,6 +28,7 @@ struct engine_options {
     bool serves;          /* the vault must be in order, and is made when there is none */
     unsigned readers;     /* threads */
     size_t reads_max;     /* waiting reads; beyond it ERR_BUSY */
+    bool hashes_apart;    /* passwords are hashed on a thread of their own, not on a reader */
     struct writer_limits writer;
     void (*on_fatal)(void *ctx, const struct error *err); /* as in writer.h */
     void *ctx;
@@ -39,6 +42,8 @@ int engine_new(const struct engine_options *options, struct engine **ret,
 void engine_free(struct engine *e);
 
 struct registry *engine_registry(struct engine *e);
+struct people *engine_people(struct engine *e);
+struct throttle *engine_throttle(struct engine *e);
 struct writer *engine_writer(struct engine *e);
 struct event_log *engine_event_log(struct engine *e);
 struct life *engine_life(struct engine *e);
@@ -49,6 +54,10 @@ struct vault *engine_vault(struct engine *e);
 
 /* Any thread; see readers_submit(). */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
+
+/* The same for what hashes a password: one at a time, since each takes 64 MiB and a while, and few
+ * that wait. */
+int engine_hash(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
 /* The database answers. Any thread. */
 bool engine_is_healthy(const struct engine *e);

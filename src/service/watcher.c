@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "service/people.h"
 #include "service/registry.h"
 
 enum { PERIOD_S = 1, PATIENCE_S = 5 };
@@ -29,7 +30,8 @@ static void look(struct watcher *w)
     bool was_healthy = atomic_load(&w->healthy);
     struct error err = { 0 };
     bool ok = (was_healthy || db_ping(w->options.db, &err) == 0) &&
-              registry_refresh(w->options.registry, w->options.db, &err) == 0;
+              registry_refresh(w->options.registry, w->options.db, &err) == 0 &&
+              people_refresh(w->options.people, w->options.db, &err) == 0;
 
     atomic_store(&w->healthy, ok);
     if (ok)

@@ -1,7 +1,7 @@
 /* watcher.h - what must be looked after every second, whoever asks or not.
  *
- * Keeps the registry in step with the database, so that what another process
- * changed is seen within a second, and knows whether the database answers.
+ * Keeps the registry and people in step with the database, so that what another
+ * process changed is seen within a second, and knows whether the database answers.
  *
  * Layer: service. May use: base, db. Must not use: http, api.
  */
@@ -11,13 +11,15 @@
 #include "base/err.h"
 
 struct db;
+struct people;
 struct registry;
 struct watcher;
 
 struct watcher_options {
-    struct registry *registry; /* borrowed, as is `db` */
-    struct db *db;             /* nobody else may use it until watcher_free() */
-    void (*tick)(void *ctx);   /* the watcher's thread, every second; must not block for long */
+    struct registry *registry; /* borrowed, as are the others */
+    struct people *people;
+    struct db *db;           /* nobody else may use it until watcher_free() */
+    void (*tick)(void *ctx); /* the watcher's thread, every second; must not block for long */
     void *ctx;
 };
 

@@ -1,0 +1,42 @@
+/* sessions.h - who is logged in, as rows; a session's cookie itself is stored nowhere.
+ *
+ * Layer: store. May use: base, db.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/digest.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct db;
+
+struct session_row {
+    struct sha256 digest;
+    struct str user_id;
+    int64_t created_at, last_used_at;
+};
+
+int store_session_add(struct db *db, const struct session_row *row, struct error *err) MUST_CHECK;
+
+/* Later than what is stored, or nothing changes. */
+int store_session_used(struct db *db, const struct sha256 *digest, int64_t at,
+                       struct error *err) MUST_CHECK;
+
+/* Ending what is not there changes nothing. */
+int store_session_end(struct db *db, const struct sha256 *digest, struct error *err) MUST_CHECK;
+
+/* All sessions of a user but `keep` (NULL: none is kept). */
+int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *keep,
+                       struct error *err) MUST_CHECK;
+
+/* All but the user's `n` newest. */
+int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n,
+                               struct error *err) MUST_CHECK;
+
+/* Those that began before one moment, or were last used before the other. */
+int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_before,
+                         struct error *err) MUST_CHECK;
+
+/* All of them; in the arena. */
+int store_sessions(struct db *db, struct arena *arena, struct session_row **ret, size_t *ret_n,
+                   struct error *err) MUST_CHECK;

@@ -1,0 +1,313 @@
+"""Logging in and out: what a session is, when it ends, and what guessing costs."""
+
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+
+import pytest
+from muster import Server
+from people import (
+    OTHER_PASSWORD, PASSWORD, add_user, cookie_of, log_in, new_email, platform_admin, post_log_in,
+    tenant_person,
+)  # fmt: skip
+from stored import stored
+
+HOUR, DAY = 3600, 24 * 3600
+ME, PASSWORDS = "/api/v1/auth/me", "/api/v1/auth/password"
+SOON_S = 3.0  # a second, on a busy machine
+
+
+def until(condition, within=SOON_S):
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline
+    return True
+
+
+def test_a_log_in_tells_who_one_is_and_sets_the_cookie(server, tenant):
+    email = new_email()
+    add_user(server, "--tenant", tenant.slug, "--role", "admin", email=email.upper())
+    answer = post_log_in(server, f"  {email.title()} ")
+    assert answer.status == 200
+    name, value, attributes = cookie_of(answer)
+    assert name == "muster_session"
+    assert re.fullmatch(r"[A-Za-z0-9_-]{43}", value)
+    assert attributes == "; Path=/; HttpOnly; SameSite=Strict"
+    body = answer.json()
+    assert body["email"] == email
+    assert body["role"] is None
+    assert body["tenants"] == [{"slug": tenant.slug, "name": "", "role": "admin"}]
+    assert value not in answer.body.decode()
+    person = log_in(server, email)
+    me = person.get(ME)
+    assert me.status == 200
+    assert {**me.json(), "expires_at": 0} == {**person.answer, "expires_at": 0}
+    assert me.headers["RateLimit-Limit"] == "600"
+    assert platform_admin(server).get(ME).json()["role"] == "platform_admin"
+
+
+def test_each_log_in_has_a_session_of_its_own_and_takes_the_place_of_the_old(server):
+    email = add_user(server, "--role", "platform_admin")
+    first, elsewhere = log_in(server, email), log_in(server, email)
+    again = post_log_in(server, email, headers={"Cookie": first.session})
+    assert cookie_of(again)[1] not in first.session
+    assert not first.is_in()
+    assert elsewhere.is_in()
+
+
+def test_a_cookie_that_somebody_else_chose_is_never_adopted(server):
+    email = add_user(server, "--role", "platform_admin")
+    chosen = "muster_session=" + "A" * 43
+    answer = post_log_in(server, email, headers={"Cookie": chosen})
+    assert cookie_of(answer)[1] != "A" * 43
+    assert server.client().get(ME, headers={"Cookie": chosen}).status == 401
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    ["", "muster_session", "muster_session=", "muster_session=short", "muster_session=" + "A" * 43,
+     "muster_session=" + "A" * 44, "other=" + "A" * 43, ";;;=;", "__Host-muster_session=" + "A" * 43],
+)  # fmt: skip
+def test_what_is_no_session_is_refused_in_the_words_for_nobody(cookie, server):
+    answer = server.client().get(ME, headers={"Cookie": cookie})
+    assert (answer.status, answer.json()) == (401, {"detail": "Not authenticated"})
+
+
+def test_an_unknown_user_and_a_wrong_password_are_answered_alike(own_server):
+    email = add_user(own_server, "--role", "platform_admin")
+    answers, times = {}, {}
+    for who in (email, "nobody@example.com", "no address at all", ""):
+        took = []
+        for _ in range(2):
+            began = time.monotonic()
+            answers.setdefault(who, []).append(post_log_in(own_server, who, "wrong password!"))
+            took.append(time.monotonic() - began)
+        times[who] = min(took)
+    for answer in sum(answers.values(), []):
+        assert answer.status == 401
+        assert answer.body == b'{"detail":"Wrong e-mail or password"}'
+        assert answer.headers["Set-Cookie"] is None
+        same = [k for k in answer.headers if k not in ("Date", "X-Request-Id")]
+        assert same == [k for k in answers[email][0].headers if k not in ("Date", "X-Request-Id")]
+    assert min(times.values()) > times[email] / 5  # all hash; what does not takes a fiftieth
+
+
+def test_a_session_ends_after_twelve_hours_without_use(own_server, clock):
+    email = add_user(own_server, "--role", "platform_admin")
+    person, idle = log_in(own_server, email), log_in(own_server, email)
+    for _ in range(3):
+        clock.advance(12 * HOUR - 30)
+        assert person.is_in()
+    clock.advance(12 * HOUR)
+    assert not person.is_in()
+    assert not idle.is_in()
+    assert log_in(own_server, email).is_in()
+
+
+def test_a_session_ends_seven_days_after_it_began_however_much_it_is_used(own_server, clock):
+    person = platform_admin(own_server)
+    for _ in range(14):
+        clock.advance(12 * HOUR - 60)
+        assert person.is_in()
+    clock.advance(14 * 60 - 30)
+    assert person.is_in()
+    ends_at = datetime.fromisoformat(person.get(ME).json()["expires_at"]).timestamp()
+    assert ends_at - clock.now() < 60  # that end, not twelve hours on
+    clock.advance(60)
+    assert not person.is_in()
+
+
+def test_the_last_use_is_stored_once_a_minute_and_survives_a_restart(own_server, clock):
+    person = platform_admin(own_server)
+    sql = "SELECT last_used_at FROM sessions"
+    (before,) = stored(own_server, sql)
+    clock.advance(11 * HOUR)
+    assert person.is_in()
+    until(lambda: stored(own_server, sql) != [before])
+    clock.advance(11 * HOUR)
+    assert person.is_in()
+    own_server.restart()
+    person.connection = own_server.client().connection
+    clock.advance(11 * HOUR)
+    assert person.is_in()
+    clock.advance(DAY)
+    assert not person.is_in()
+    until(lambda: stored(own_server, sql) == [])  # and is cleared away
+
+
+def test_a_log_out_ends_the_session_at_once_and_no_other(server):
+    email = add_user(server, "--role", "platform_admin")
+    person, other = log_in(server, email), log_in(server, email)
+    answer = person.post("/api/v1/auth/logout")
+    assert (answer.status, answer.json()) == (200, {"status": "ok"})
+    assert cookie_of(answer)[1:] == ("", "; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+    assert not person.is_in()
+    assert person.post("/api/v1/auth/logout").status == 401
+    assert other.is_in()
+
+
+def test_a_new_password_ends_ones_other_sessions(server):
+    email = add_user(server, "--role", "platform_admin")
+    person, other = log_in(server, email), log_in(server, email)
+    change = {"current_password": PASSWORD, "new_password": OTHER_PASSWORD}
+    answer = person.post(PASSWORDS, change)
+    assert answer.status == 200
+    assert answer.json()["email"] == email
+    assert person.is_in()
+    assert not other.is_in()
+    assert log_in(server, email, OTHER_PASSWORD).is_in()
+    refused = person.post(PASSWORDS, change)
+    assert (refused.status, refused.json()) == (403, {"detail": "The current password is wrong"})
+
+
+@pytest.mark.parametrize(
+    "password", ["short", "aaaaaaaaaaaaaaa", "password12345", "Welcome2024!", "x" * 1025]
+)
+def test_a_bad_new_password_is_refused_and_not_echoed(password, server):
+    person = platform_admin(server)
+    change = {"current_password": PASSWORD, "new_password": password}
+    user = {"email": new_email(), "password": password}
+    for answer in (person.post(PASSWORDS, change), person.post("/api/v1/platform/users", user)):
+        assert answer.status == 422
+        assert password.encode() not in answer.body
+        assert b'"input"' not in answer.body
+    own = person.post(PASSWORDS, {**change, "new_password": person.email})
+    assert own.status == 422
+
+
+@pytest.mark.parametrize("role", ["admin", "member"])
+def test_whoever_is_changed_is_logged_out_at_once(role, server, tenant):
+    admin = platform_admin(server)
+    here = tenant.path("users")
+    changes = [
+        lambda who: admin.request("PATCH", f"{here}/{who}", {"role": "member"}),
+        lambda who: admin.request("DELETE", f"{here}/{who}"),
+        lambda who: admin.request("PATCH", f"/api/v1/platform/users/{who}", {"password": OTHER_PASSWORD}),
+        lambda who: admin.request("PATCH", f"/api/v1/platform/users/{who}", {"role": "platform_admin"}),
+        lambda who: admin.request("DELETE", f"/api/v1/platform/users/{who}"),
+    ]  # fmt: skip
+    for change in changes:
+        person = tenant_person(tenant, role)
+        assert person.is_in()
+        assert change(person.email).status == 200
+        assert not person.is_in()
+
+
+def test_other_processes_know_within_a_second(own_server, store):
+    if store != "postgres":
+        return  # there are none
+    key = ["--master-key-file", str(own_server.data / "master.key")]
+    other = Server(own_server.data.parent / "other", own_server.database, arguments=key).start()
+    try:
+        person = platform_admin(own_server)
+        elsewhere = log_in(other, person.email)
+        assert person.is_in()
+        there = other.client()
+        headers = {"Cookie": person.session}
+        assert there.get(ME, headers=headers).status == 200  # unknown there, and looked up
+        assert elsewhere.post("/api/v1/auth/logout").status == 200
+        assert person.post("/api/v1/auth/logout").status == 200
+        until(lambda: there.get(ME, headers=headers).status == 401)
+        there.close()
+    finally:
+        other.stop()
+
+
+def fail(server, email, times, address=None):
+    headers = {"X-Forwarded-For": address} if address else None
+    return [post_log_in(server, email, "wrong password!", headers).status for _ in range(times)]
+
+
+def test_ten_failures_from_an_address_close_it_for_fifteen_minutes(own_server, clock):
+    email = add_user(own_server, "--role", "platform_admin")
+    for n in range(10):
+        assert fail(own_server, f"n{n}@example.com", 1) == [401]
+    closed = post_log_in(own_server, email)
+    assert closed.status == 429
+    assert 14 * 60 < int(closed.headers["Retry-After"]) <= 15 * 60
+    clock.advance(14 * 60)
+    assert post_log_in(own_server, email).status == 429
+    clock.step(DAY)  # somebody sets the clock: nothing to gain
+    assert post_log_in(own_server, email).status == 429
+    clock.advance(61)
+    assert post_log_in(own_server, email).status == 200
+
+
+def test_ten_failures_of_an_account_close_it_from_everywhere(own_server, clock):
+    own_server.stop()
+    own_server.arguments = ["--trusted-proxies", "127.0.0.1"]
+    own_server.start()
+    email = add_user(own_server, "--role", "platform_admin")
+    other = add_user(own_server, "--role", "platform_admin")
+    for n in range(9):
+        assert fail(own_server, email, 1, f"10.0.0.{n}") == [401]
+    good = {"X-Forwarded-For": "1.2.3.4, 10.0.1.1"}
+    assert post_log_in(own_server, email, headers=good).status == 200  # forgets the nine
+    for n in range(10):
+        assert fail(own_server, email, 1, f"10.0.2.{n}") == [401]
+    assert fail(own_server, email, 1, "10.0.3.1") == [429]
+    assert post_log_in(own_server, email, headers=good).status == 429
+    assert post_log_in(own_server, other, headers=good).status == 200  # others are not touched
+    # an address is a network of IPv6, and what is none is the proxy's own
+    for n in range(10):
+        assert fail(own_server, f"v6-{n}@example.com", 1, f"2001:db8::{n}") == [401]
+    assert fail(own_server, other, 1, "2001:db8::ffff") == [429]
+    assert fail(own_server, other, 1, "2001:db8:1::1") == [401]
+    clock.advance(15 * 60)
+    assert post_log_in(own_server, email, headers=good).status == 200
+
+
+def test_many_guesses_at_once_are_no_way_around_it(own_server):
+    email = add_user(own_server, "--role", "platform_admin")
+    with ThreadPoolExecutor(24) as pool:
+        guesses = pool.map(lambda _: post_log_in(own_server, email, "wrong password!"), range(24))
+        statuses = [answer.status for answer in guesses]
+    assert statuses.count(401) <= 10
+    assert set(statuses) <= {401, 429}
+    assert post_log_in(own_server, email).status == 429
+
+
+def test_a_session_may_ask_six_hundred_times_a_minute(own_server, clock):
+    person = platform_admin(own_server)
+    for _ in range(600):
+        assert person.get(ME).status == 200
+    answer = person.get(ME)
+    assert answer.status == 429
+    assert "600 requests in 60 seconds with one session" in answer.json()["detail"]
+    assert answer.headers["RateLimit-Remaining"] == "0"
+    assert int(answer.headers["Retry-After"]) <= 60
+    assert platform_admin(own_server).is_in()  # others are not touched
+    clock.advance(60)
+    assert person.is_in()
+
+
+def test_over_tls_the_cookie_says_so(own_server):
+    own_server.stop()
+    own_server.arguments = ["--public-url", "https://muster.example.com"]
+    own_server.start()
+    email = add_user(own_server, "--role", "platform_admin")
+    answer = post_log_in(own_server, email, headers={"Origin": "https://muster.example.com"})
+    name, value, attributes = cookie_of(answer)
+    assert (name, attributes) == (
+        "__Host-muster_session", "; Path=/; HttpOnly; SameSite=Strict; Secure",
+    )  # fmt: skip
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+    client = own_server.client()
+    assert client.get(ME, headers={"Cookie": f"a=b; {name}={value}; c=d"}).status == 200
+    assert client.get(ME, headers={"Cookie": f"muster_session={value}"}).status == 401
+    client.close()
+
+
+def test_agents_are_not_kept_waiting_by_log_ins(own_server):
+    tenant = own_server.add_tenant()
+    email = add_user(own_server, "--role", "platform_admin")
+    with ThreadPoolExecutor(8) as pool:
+        log_ins = [pool.submit(post_log_in, own_server, email) for _ in range(8)]
+        sent = 0
+        while not all(one.done() for one in log_ins):
+            assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
+            sent += 1
+    assert sent > 16  # eight hashes, one after the other, and reports between them
+    assert {one.result().status for one in log_ins} == {200}
+    tenant.client.close()
