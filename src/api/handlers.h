@@ -47,6 +47,7 @@ route_fn get_document_diff;     /* documents.c */
 route_fn post_document_restore; /* documents.c */
 route_fn get_portal;            /* portal.c */
 route_fn get_portal_asset;      /* portal.c */
+route_fn get_usage;             /* usage.c */
 route_fn get_prices;            /* prices.c */
 route_fn post_price;            /* prices.c */
 route_fn delete_price;          /* prices.c */

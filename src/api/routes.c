@@ -17,6 +17,7 @@
 #include "contract/price.h"
 #include "contract/queries.h"
 #include "contract/secret.h"
+#include "contract/usage.h"
 
 #define ROUTE(m, p, a, b, h, s, r, text)                                                           \
     .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .body = (b), .handler = (h),              \
@@ -43,6 +44,9 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/agents/model",                         ANY_KEY,  NULL,                      get_agent_model, 200, &agent_model_shape,      "The LLM model that the agent must use"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/agents/command-policy",                ANY_KEY,  NULL,                      get_agent_policy, 200, &command_policy_shape,   "The shell commands that the agent may run"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/agents/document",                      ANY_KEY,  NULL,                      get_agent_document, 200, &agent_document_shape, "The agent's configuration document, as edited"), .query = &agent_query_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/dashboard/runs",        READ,     NULL,                      get_runs,       200, &run_list_shape,         "Runs, newest start first"), .params = &tenant_path_shape, .query = &runs_query_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/runs/{run_id}/events",  READ,     NULL,                      get_run_events, 200, &run_narrative_shape,    "Full event narrative of one run"), .params = &run_path_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/llm/usage",             READ,     NULL,                      get_usage,      200, &usage_answer_shape,     "LLM usage and what it cost"), .params = &tenant_path_shape, .query = &usage_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/platform/prices",                      PLATFORM, NULL,                      get_prices,     200, &price_list_shape,       "What models cost"), .query = &prices_query_shape },
     { ROUTE(POST,   "/api/v1/platform/prices",                      PLATFORM, &price_create_shape,       post_price,     201, &price_shape,            "Set what a model costs, from a moment on"), .audit = "price.set" },
     { ROUTE(POST,   "/api/v1/platform/prices/import",               PLATFORM, &price_import_shape,       import_prices,  200, &price_imported_shape,   "Take over a file of prices, or nothing of it"), .limit = LIMIT_BUSINESS, .audit = "price.import" },

@@ -167,8 +167,8 @@ static const char *format_of(const struct invocation *in, struct str file)
 static int import_body(struct invocation *in, struct str *ret, struct error *err)
 {
     const char *format, *from = command_flag(in, "valid-from");
+    struct str file = STR_LIT("");
     struct buf out;
-    struct str file;
 
     if (read_file(in, in->names[0], &file, err) != 0)
         return -1;

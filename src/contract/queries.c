@@ -166,6 +166,8 @@ static const struct field breakdown_query_fields[] = {
 static const struct field usage_query_fields[] = {
     { STR(time_range), .absent = "\"30d\"", .doc = RANGE_DOC },
     { STR(group_by),   .absent = "\"model\"", .doc = "model, agent, run, day, or several of them separated by commas." },
+    { STR(agent_name), .flags = F_NULL, .doc = "Of this agent alone." },
+    { STR(kpi),        .flags = F_NULL, .doc = "A KPI that is summed up: adds what one unit of it cost." },
 };
 #undef OWNER
 

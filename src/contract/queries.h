@@ -52,7 +52,9 @@ struct breakdown_query {
 
 struct usage_query {
     struct str time_range;
-    struct str group_by; /* comma list; timerange_parse_groups() */
+    struct str group_by;   /* comma list; timerange_parse_groups() */
+    struct str agent_name; /* null: of all agents */
+    struct str kpi;        /* null: none */
 };
 
 enum export_format { EXPORT_NDJSON, EXPORT_CSV };

@@ -17,6 +17,7 @@
 #include "contract/price.h"
 #include "contract/queries.h"
 #include "contract/secret.h"
+#include "contract/usage.h"
 
 /* The place in this list is what a fuzzing corpus picks a shape by: add at the end. */
 #define BODY_SHAPES                                                                                \
@@ -58,7 +59,8 @@
         &run_counts_shape, &agent_detail_shape, &type_mismatch_shape, &workflow_step_shape,        \
         &workflow_link_shape, &workflow_shape, &set_up_state_shape, &tenant_membership_shape,      \
         &session_answer_shape, &logged_out_shape, &user_shape, &user_list_shape,                   \
-        &tenant_user_shape, &tenant_user_added_shape, &tenant_user_list_shape
+        &tenant_user_shape, &tenant_user_added_shape, &tenant_user_list_shape, &usage_sums_shape,  \
+        &usage_part_shape, &usage_answer_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

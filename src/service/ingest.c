@@ -9,6 +9,7 @@
 #include "contract/event.h"
 #include "service/registry.h"
 #include "store/event_log.h"
+#include "store/llm_totals.h"
 #include "store/rollups.h"
 
 /* Where the verdict on a gathered event goes. */
@@ -22,6 +23,7 @@ struct ingest_group {
     struct rollups *rollups;
 
     /* of the transaction under way */
+    struct llm_totals *totals;
     struct arena arena;
     struct event_item *items;
     struct verdict_place *places;
@@ -36,6 +38,7 @@ struct ingest_group *ingest_group_new(struct event_log *log, const struct regist
     g->log = log;
     g->admit = admit_new(registry, life);
     g->rollups = rollups_new();
+    g->totals = llm_totals_new();
     arena_init(&g->arena);
     return g;
 }
@@ -46,6 +49,7 @@ void ingest_group_free(struct ingest_group *g)
         return;
     admit_free(g->admit);
     rollups_free(g->rollups);
+    llm_totals_free(g->totals);
     arena_done(&g->arena);
     free(g->items);
     free(g->places);
@@ -60,6 +64,11 @@ struct admit *ingest_admit_of(const struct writer_job *job)
 struct rollups *ingest_rollups_of(const struct writer_job *job)
 {
     return ((const struct ingest_group *)job->group)->rollups;
+}
+
+struct llm_totals *ingest_totals_of(const struct writer_job *job)
+{
+    return ((const struct ingest_group *)job->group)->totals;
 }
 
 static void gather(struct ingest_group *g, const struct event_item *item, enum verdict *verdict)
@@ -99,6 +108,7 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
 static void reset(struct ingest_group *g)
 {
     g->n = 0;
+    llm_totals_clear(g->totals);
     arena_reset(&g->arena);
     rollups_forget(g->rollups);
 }
@@ -122,9 +132,9 @@ static int prepare(void *group, struct db *db, struct error *err)
 {
     struct ingest_group *g = group;
 
-    if (store_events(g, db, err) != 0)
+    if (store_events(g, db, err) != 0 || rollups_settle(g->rollups, db, err) != 0)
         return -1;
-    return rollups_settle(g->rollups, db, err);
+    return llm_totals_save(g->totals, db, err);
 }
 
 static void committed(void *group)

@@ -14,6 +14,7 @@
 struct event_log;
 struct ingest_group;
 struct life;
+struct llm_totals;
 struct registry;
 struct rollups;
 struct telemetry_event;
@@ -52,3 +53,6 @@ struct admit *ingest_admit_of(const struct writer_job *job);
 
 /* Where that transaction gathers what it does to the values of KPIs. */
 struct rollups *ingest_rollups_of(const struct writer_job *job);
+
+/* What that transaction changes in the sums of LLM usage; it is stored at its end. */
+struct llm_totals *ingest_totals_of(const struct writer_job *job);

@@ -48,7 +48,7 @@ static int apply_llm(struct writer_job *job, struct db *db, struct error *err)
         return -1;
     if (request->verdict != VERDICT_ACCEPTED)
         return 0;
-    return store_llm_put(db, &place, request->llm, err);
+    return store_llm_put(db, &place, request->llm, ingest_totals_of(job), err);
 }
 
 static void done(struct writer_job *job, const struct error *err)

@@ -49,6 +49,11 @@ static const struct db_query enable_agent = {
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
     .n_args = 3,
 };
+static const struct db_query select_names = {
+    .sql = "SELECT agent_id, COALESCE(full_name, agent_name) FROM agents WHERE tenant_id = $1"
+           " ORDER BY agent_id",
+    .n_args = 1,
+};
 /* clang-format on */
 
 static bool read_agent(void *ctx, const struct db_row *row)
@@ -171,5 +176,28 @@ int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, 
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
+    return 0;
+}
+
+static bool add_name(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct agent_name *name = rows_add(rows);
+
+    name->agent_id = db_get_int(row, 0);
+    name->name = rows_text(rows->arena, row, 1);
+    return true;
+}
+
+int store_agent_names(struct db *db, int64_t tenant_id, struct arena *arena,
+                      struct agent_name **ret, size_t *ret_n, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct agent_name) };
+
+    if (db_exec(db, &select_names, (const struct db_value[]){ db_int(tenant_id) }, add_name, &rows,
+                err) != 0)
+        return -1;
+    *ret = rows.items;
+    *ret_n = rows.n;
     return 0;
 }

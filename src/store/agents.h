@@ -5,6 +5,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -39,3 +40,12 @@ int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, 
  * bound to it, whose number is given. ERR_NOT_FOUND. */
 int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                        int64_t *ret_keys, struct error *err) MUST_CHECK;
+
+/* The names of all agents by number, sorted by it; in the arena. */
+struct agent_name {
+    int64_t agent_id;
+    struct str name;
+};
+
+int store_agent_names(struct db *db, int64_t tenant_id, struct arena *arena,
+                      struct agent_name **ret, size_t *ret_n, struct error *err) MUST_CHECK;

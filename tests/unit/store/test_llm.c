@@ -53,9 +53,12 @@ static void put(struct world *w, const char *members, int64_t agent_id, int64_t 
                                    "{\"agent_name\":\"a\",\"run_id\":\"" RUN "\",\"timestamp\":"
                                    "\"1970-01-01T00:00:01Z\",%s}",
                                    members);
+    struct llm_totals *totals = llm_totals_new();
     struct error err = { 0 };
 
-    must(store_llm_put(w->db, &place, world_read(w, &llm_usage_shape, body), &err), &err);
+    must(store_llm_put(w->db, &place, world_read(w, &llm_usage_shape, body), totals, &err), &err);
+    must(llm_totals_save(totals, w->db, &err), &err);
+    llm_totals_free(totals);
 }
 
 TEST(a_usage_is_stored_once_for_its_identity)
