@@ -181,7 +181,10 @@ int run_backup(struct invocation *in)
         return command_fail(&err);
     return say_made(
         in, path,
-        arena_printf(&in->arena, "'%s' has everything; keys of the vault are kept apart", path)
+        arena_printf(&in->arena,
+                     "'%s' has everything but the vault's master key: keep a copy of that "
+                     "file apart",
+                     path)
             .data);
 }
 
@@ -233,7 +236,11 @@ int run_restore(struct invocation *in)
         return command_fail(&err);
     return say_made(
         in, database,
-        arena_printf(&in->arena, "'%s' is restored from '%s'", database, in->names[0]).data);
+        arena_printf(&in->arena,
+                     "'%s' is restored from '%s'; put the vault's master key (master.key) "
+                     "back too",
+                     database, in->names[0])
+            .data);
 }
 
 /* Adds a sentence when the chain is not as it was written. */

@@ -1,6 +1,7 @@
 """Rotation: a fresh key before the reply, five minutes for the old one, and nobody is locked out."""
 
 import json
+import shutil
 import threading
 import time
 from datetime import datetime
@@ -273,7 +274,10 @@ def test_the_last_use_is_told_at_once_and_stored_in_a_minute(own_server, clock):
 def test_what_one_server_rotates_holds_on_the_other(own_server, tmp_path, clock):
     if not own_server.database:
         return  # one server a data directory
-    other = Server(tmp_path / "other", own_server.database, environment=clock.environment).start()
+    other = Server(tmp_path / "other", own_server.database, environment=clock.environment)
+    other.data.mkdir()
+    shutil.copy(own_server.data / "master.key", other.data)  # servers of one database share it
+    other.start()
     tenant = own_server.add_tenant()
     assert works(other, tenant.token)
     lost = rotate(own_server, tenant.token)
