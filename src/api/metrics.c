@@ -124,7 +124,7 @@ static double open_files(void)
 
 static double seconds_of(struct timeval t)
 {
-    return (double)t.tv_sec + (double)t.tv_usec / USEC_PER_SEC;
+    return (double)t.tv_sec + (double)t.tv_usec / (double)USEC_PER_SEC;
 }
 
 static void print_process(struct api *api, struct buf *out)
@@ -142,7 +142,7 @@ static void print_process(struct api *api, struct buf *out)
         print_number(out, "process_max_fds", "gauge", "Files and sockets that may be open",
                      (double)files.rlim_cur);
     print_number(out, "process_start_time_seconds", "gauge", "When this process began",
-                 (double)api->started_at / USEC_PER_SEC);
+                 (double)api->started_at / (double)USEC_PER_SEC);
 }
 
 static void print_engine(struct api *api, struct buf *out)
