@@ -77,3 +77,10 @@ route_fn get_tenant_users;      /* tenant_users.c */
 route_fn post_tenant_user;      /* tenant_users.c */
 route_fn patch_tenant_user;     /* tenant_users.c */
 route_fn delete_tenant_user;    /* tenant_users.c */
+route_fn get_webhooks;          /* webhooks.c */
+route_fn post_webhook;          /* webhooks.c */
+route_fn patch_webhook;         /* webhooks.c */
+route_fn delete_webhook;        /* webhooks.c */
+route_fn post_webhook_test;     /* webhooks.c */
+route_fn get_deliveries;        /* webhooks.c */
+route_fn post_delivery_retry;   /* webhooks.c */

@@ -18,6 +18,7 @@
 #include "contract/queries.h"
 #include "contract/secret.h"
 #include "contract/usage.h"
+#include "contract/webhook.h"
 
 #define ROUTE(m, p, a, b, h, s, r, text)                                                           \
     .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .body = (b), .handler = (h),              \
@@ -119,6 +120,13 @@ const struct route routes[] = {
     { ROUTE(PUT,    "/api/v1/tenants/{slug}/secrets/{name}",        ADMIN, &secret_set_shape,         put_secret,     200, &secret_shape,           "Set a secret; nobody can read it back"), .params = &secret_path_shape, .audit = "secret.set" },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/secrets/{name}",        ADMIN, NULL,                      delete_secret,  200, &secret_list_shape,      "Remove a secret"), .params = &secret_path_shape, .audit = "secret.rm" },
     { ROUTE(POST,   "/api/v1/platform/vault/rotate",                PLATFORM, NULL,                   post_vault_rotate, 200, &vault_rotated_shape, "Make a new master key, while everything goes on"), .audit = "vault.rotate" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/webhooks",              ADMIN,    NULL,                      get_webhooks,   200, &webhook_list_shape,     "Webhooks of a tenant"), .params = &tenant_path_shape },
+    { ROUTE(POST,   "/api/v1/tenants/{slug}/webhooks",              ADMIN,    &webhook_create_shape,     post_webhook,   201, &webhook_shape,          "Make a webhook; its secret is shown this once"), .params = &tenant_path_shape, .audit = "webhook.add" },
+    { ROUTE(PATCH,  "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN,    &webhook_patch_shape,      patch_webhook,  200, &webhook_shape,          "Change a webhook, switch it on or off, or give it a new secret"), .params = &webhook_path_shape, .audit = "webhook.set" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN,    NULL,                      delete_webhook, 200, &webhook_list_shape,     "Remove a webhook and its deliveries"), .params = &webhook_path_shape, .audit = "webhook.remove" },
+    { ROUTE(POST,   "/api/v1/tenants/{slug}/webhooks/{webhook_id}/test", ADMIN, NULL,                    post_webhook_test, 200, &webhook_tested_shape, "Send a test message at once and tell what came of it"), .params = &webhook_path_shape, .audit = "webhook.test" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries", ADMIN, NULL,              get_deliveries, 200, &delivery_list_shape,    "What was sent to a webhook, newest first"), .params = &webhook_path_shape, .query = &deliveries_query_shape },
+    { ROUTE(POST,   "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry", ADMIN, NULL, post_delivery_retry, 200, &delivery_list_shape, "Send it again at once"), .params = &delivery_path_shape, .audit = "delivery.retry" },
 };
 /* clang-format on */
 

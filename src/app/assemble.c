@@ -53,6 +53,12 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
                     .bytes_max = (size_t)settings->queue_max_bytes,
                     .group_max = GROUP_MAX_EVENTS,
                     .wait_max_ms = (unsigned)settings->queue_max_wait_ms },
+        .webhook_rules = { .allow_http = settings->webhook_allow_http != 0,
+                           .allow_private = settings->webhook_allow_private != 0 },
+        .mail = { .url = settings->smtp_url,
+                  .from = settings->smtp_from,
+                  .user = settings->smtp_user,
+                  .password_file = settings->smtp_password_file },
         .on_fatal = options->on_fatal,
         .ctx = options->ctx,
     };

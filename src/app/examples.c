@@ -49,6 +49,16 @@ static const struct example examples[] = {
     { "price",    "import",   "muster price import prices.json --format litellm" },
     { "price",    "list",     "muster price list --model claude-sonnet-4" },
     { "price",    "rm",       "muster price rm 7" },
+    { "webhook",  "add",      "muster webhook add https://hooks.example.com/muster --tenant acme --types agent.silent,agent.recovered\n"
+                              "muster webhook add mailto:ops@example.com --tenant acme" },
+    { "webhook",  "list",     "muster webhook list --tenant acme" },
+    { "webhook",  "rm",       "muster webhook rm whk_8hJk2LmN4pQr6StU --tenant acme" },
+    { "webhook",  "enable",   "muster webhook enable whk_8hJk2LmN4pQr6StU --tenant acme" },
+    { "webhook",  "disable",  "muster webhook disable whk_8hJk2LmN4pQr6StU --tenant acme" },
+    { "webhook",  "rotate",   "muster webhook rotate whk_8hJk2LmN4pQr6StU --tenant acme" },
+    { "webhook",  "test",     "muster webhook test whk_8hJk2LmN4pQr6StU --tenant acme" },
+    { "webhook",  "deliveries", "muster webhook deliveries whk_8hJk2LmN4pQr6StU --tenant acme" },
+    { "webhook",  "retry",    "muster webhook retry whk_8hJk2LmN4pQr6StU dlv_0TZbT2mvAoUxE4qsbdVKo --tenant acme" },
     { "run",      "rebuild",  "muster run rebuild --tenant acme" },
     { "audit",    "list",     "muster audit list --tenant acme --since 7d\n"
                               "muster audit list --action tenant.add" },

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "service/courier.h"
 #include "service/exports.h"
 #include "service/ingest.h"
 #include "service/key_use.h"
@@ -42,7 +43,7 @@ struct engine {
     size_t n_write_dbs;
     struct db *read_dbs[READERS_MAX];
     size_t n_read_dbs;
-    struct db *watch_db, *hash_db; /* no hash_db: readers hash */
+    struct db *watch_db, *courier_db, *hash_db; /* no hash_db: readers hash */
     struct event_log *log;
     void *groups[WRITERS_MAX]; /* of struct ingest_group */
     struct registry *registry;
@@ -60,6 +61,8 @@ struct engine {
     struct watcher *watcher;
     struct exports *exports;
     _Atomic int64_t store_bytes;
+    struct webhooks_context webhooks;
+    struct courier *courier;
 };
 
 static int open_databases(struct engine *e, const struct engine_options *options, struct error *err)
@@ -87,7 +90,9 @@ static int open_databases(struct engine *e, const struct engine_options *options
             return -1;
     if (options->hashes_apart && db_open(options->database, DB_READER, &e->hash_db, err) != 0)
         return -1;
-    return db_open(options->database, DB_READER, &e->watch_db, err);
+    if (db_open(options->database, DB_READER, &e->watch_db, err) != 0)
+        return -1;
+    return db_open(options->database, DB_READER, &e->courier_db, err);
 }
 
 static void look_at_size(struct engine *e)
@@ -120,6 +125,19 @@ static void tick(void *ctx)
     }
     if (clock_mono_us() - e->people_saved_us >= (int64_t)PEOPLE_PERIOD_S * USEC_PER_SEC)
         save_people(e);
+}
+
+static int start_courier(struct engine *e, const struct engine_options *options, struct error *err)
+{
+    const struct courier_options courier = { .db = e->courier_db,
+                                             .writer = e->writer,
+                                             .vault = e->vault,
+                                             .rules = options->webhook_rules,
+                                             .mail = options->mail,
+                                             .delivers = options->serves };
+
+    e->webhooks = (struct webhooks_context){ e->vault, options->webhook_rules };
+    return courier_new(&courier, &e->courier, err);
 }
 
 static int start(struct engine *e, const struct engine_options *options, struct error *err)
@@ -158,12 +176,15 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     look_at_size(e);
     if (e->hash_db != NULL && readers_new(&e->hash_db, 1, HASHES_MAX, &e->hashers, err) != 0)
         return -1;
-    return watcher_new(&watcher, &e->watcher, err);
+    if (watcher_new(&watcher, &e->watcher, err) != 0)
+        return -1;
+    return start_courier(e, options, err);
 }
 
 static void stop_threads(struct engine *e)
 {
     exports_free(e->exports);
+    courier_free(e->courier); /* while there is a writer: it waits for what it asked of it */
     watcher_free(e->watcher);
     readers_free(e->hashers); /* what was hashed is still stored */
     if (e->writer != NULL) {
@@ -175,6 +196,7 @@ static void stop_threads(struct engine *e)
     readers_free(e->readers);
     writer_free(e->writer); /* after them: a read may still ask it, and be refused */
     e->exports = NULL;
+    e->courier = NULL;
     e->watcher = NULL;
     e->writer = NULL;
     e->readers = NULL;
@@ -195,6 +217,7 @@ static void close_all(struct engine *e)
     misses_free(e->misses);
     people_free(e->people);
     throttle_free(e->throttle);
+    db_close(e->courier_db);
     db_close(e->watch_db);
     db_close(e->hash_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)
@@ -276,6 +299,16 @@ struct misses *engine_misses(struct engine *e)
 struct exports *engine_exports(struct engine *e)
 {
     return e->exports;
+}
+
+struct courier *engine_courier(struct engine *e)
+{
+    return e->courier;
+}
+
+const struct webhooks_context *engine_webhooks(const struct engine *e)
+{
+    return &e->webhooks;
 }
 
 int engine_read(struct engine *e, struct reader_job *job, struct error *err)

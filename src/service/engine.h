@@ -9,8 +9,11 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "service/flight.h"
+#include "service/webhooks.h"
 #include "service/writer.h"
 
+struct courier;
 struct engine;
 struct event_log;
 struct life;
@@ -30,6 +33,8 @@ struct engine_options {
     size_t reads_max;     /* waiting reads; beyond it ERR_BUSY */
     bool hashes_apart;    /* passwords are hashed on a thread of their own, not on a reader */
     struct writer_limits writer;
+    struct target_rules webhook_rules;
+    struct mail_options mail;
     void (*on_fatal)(void *ctx, const struct error *err); /* as in writer.h */
     void *ctx;
 };
@@ -46,6 +51,10 @@ struct people *engine_people(struct engine *e);
 struct throttle *engine_throttle(struct engine *e);
 struct writer *engine_writer(struct engine *e);
 struct event_log *engine_event_log(struct engine *e);
+struct courier *engine_courier(struct engine *e);
+
+/* What webhooks are made with. */
+const struct webhooks_context *engine_webhooks(const struct engine *e);
 struct life *engine_life(struct engine *e);
 struct prices *engine_prices(struct engine *e);
 struct misses *engine_misses(struct engine *e);

@@ -1,0 +1,423 @@
+/* courier.c - claims what is due, flies it, stores what came of it. */
+#include "service/courier.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "contract/webhook.h"
+#include "db/db.h"
+#include "service/errand.h"
+#include "service/vault.h"
+
+enum {
+    FLIGHTS_MAX = 16,
+    FLIGHTS_OF_ONE = 2, /* webhook */
+    TESTS_MAX = 16,
+    PERIOD_MS = 500,
+    LEASE_S = 60, /* longer than a flight may take */
+    RETRY_AFTER_MAX_S = 86400,
+    KEEP_S = 30 * 86400,
+    FORGET_PERIOD_S = 3600,
+};
+
+struct courier {
+    struct courier_options options;
+    CURLM *multi;
+    struct flight *flights;
+    size_t n_flights;
+    int64_t forgot_us; /* monotonic */
+    bool failing;      /* the database; said once */
+
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows */
+    struct courier_test *tests;
+    size_t n_tests;
+    bool stopping;
+};
+
+/* Ten attempts over three days: seconds before each but the first. */
+static const int64_t delays_s[] = { 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 72000 };
+
+int64_t courier_delay_us(int64_t attempts)
+{
+    int64_t seconds;
+
+    if (attempts < 1 || attempts > (int64_t)COUNT_OF(delays_s))
+        return 0;
+    seconds = delays_s[attempts - 1];
+    return seconds * USEC_PER_SEC +
+           (int64_t)digest_random_below((uint32_t)(seconds * 100)) * USEC_PER_MSEC; /* up to 10 % */
+}
+
+/* The webhook's secrets in the clear. */
+static int open_secret(struct courier *c, struct flight *f, struct str sealed, struct error *err)
+{
+    const struct vault_label label = { "webhook", f->webhook.tenant_id, f->webhook.webhook_id, 1 };
+    struct buf text;
+    int r;
+
+    buf_init(&text, MIB(1));
+    r = vault_open(c->options.vault, c->options.db, &label, sealed, &text, err);
+    if (r == 0 && text.len != WEBHOOK_SECRET_LEN)
+        r = err_set(err, ERR_SCHEMA, "the secret of a webhook is none");
+    if (r == 0)
+        memcpy(f->secrets[f->n_secrets++], text.data, WEBHOOK_SECRET_LEN);
+    vault_wipe(&text);
+    return r;
+}
+
+static int open_secrets(struct courier *c, struct flight *f, struct error *err)
+{
+    bool has_old = !str_is_null(f->webhook.old_secret) && f->webhook.old_until > clock_wall_us();
+
+    if (open_secret(c, f, f->webhook.secret, err) != 0)
+        return -1;
+    return has_old ? open_secret(c, f, f->webhook.old_secret, err) : 0;
+}
+
+struct outcome {
+    struct delivery_row delivery;
+    bool gone;
+};
+
+static int store_outcome(void *ctx, struct db *db, struct error *err)
+{
+    const struct outcome *o = ctx;
+
+    if (o->gone && store_webhook_disable(db, o->delivery.tenant_id, o->delivery.webhook_id, err))
+        return -1;
+    return store_delivery_set(db, &o->delivery, err);
+}
+
+/* When the next attempt is due, as the schedule and the target say. */
+static int64_t next_at(const struct delivery_row *d, const struct flight_end *end, int64_t now)
+{
+    int64_t delay_us = courier_delay_us(d->attempts), asked_s = end->retry_after_s;
+
+    if (delay_us == 0 || end->gone)
+        return TIME_NULL;
+    asked_s = asked_s < RETRY_AFTER_MAX_S ? asked_s : RETRY_AFTER_MAX_S;
+    return now + (delay_us > asked_s * USEC_PER_SEC ? delay_us : asked_s * USEC_PER_SEC);
+}
+
+/* If it cannot be stored the delivery is due again when its lease is over. */
+static void land(struct courier *c, struct flight *f, const struct flight_end *end)
+{
+    struct outcome o = { .delivery = f->delivery, .gone = end->gone };
+    int64_t now = clock_wall_us();
+    struct error err = { 0 };
+
+    o.delivery.last_at = now;
+    o.delivery.last_status = end->status;
+    o.delivery.last_ms = (struct opt_int){ true, end->ms };
+    o.delivery.last_error = end->error == NULL ? STR_NULL : str_of(end->error);
+    o.delivery.next_at = end->delivered ? TIME_NULL : next_at(&f->delivery, end, now);
+    o.delivery.state = DELIVERY_WAITING;
+    if (end->delivered)
+        o.delivery.state = DELIVERY_DELIVERED;
+    else if (o.delivery.next_at == TIME_NULL)
+        o.delivery.state = DELIVERY_DEAD;
+    if (errand_run(c->options.writer, store_outcome, &o, &err) != 0)
+        log_say(LOG_WARNING, "webhook", "what came of a delivery is not stored: %s", err.text);
+}
+
+/* Tells whoever waits for it, and frees it. */
+static void end_flight(struct courier *c, struct flight *f, const struct flight_end *end)
+{
+    struct courier_test *test = f->owner;
+
+    if (test != NULL)
+        test->done(test, end, NULL);
+    else
+        land(c, f, end);
+    flight_free(f);
+}
+
+/* Takes the flight over. */
+static void start_flight(struct courier *c, struct flight *f)
+{
+    const char *wrong = flight_prepare(f, &c->options.rules, &c->options.mail);
+
+    if (wrong != NULL) {
+        end_flight(c, f, &(struct flight_end){ .error = wrong });
+        return;
+    }
+    if (curl_multi_add_handle(c->multi, f->easy) != CURLM_OK)
+        err_die("libcurl takes no more transfers");
+    f->next = c->flights;
+    c->flights = f;
+    c->n_flights++;
+}
+
+static size_t flights_of(const struct courier *c, const struct due_webhook *due)
+{
+    size_t n = 0;
+
+    for (const struct flight *f = c->flights; f != NULL; f = f->next)
+        n += f->webhook.tenant_id == due->tenant_id && f->owner == NULL &&
+             str_eq(f->webhook.webhook_id, due->webhook_id);
+    return n;
+}
+
+struct claiming {
+    const struct due_webhook *due;
+    struct flight *flight;
+};
+
+static int claim(void *ctx, struct db *db, struct error *err)
+{
+    struct claiming *claiming = ctx;
+    struct flight *f = claiming->flight;
+    int64_t now = clock_wall_us();
+    const struct delivery_claim request = { .webhook = *claiming->due,
+                                            .now = now,
+                                            .again_at = now + (int64_t)LEASE_S * USEC_PER_SEC };
+
+    return store_delivery_claim(db, &request, &f->arena, &f->delivery, err);
+}
+
+static struct flight *new_flight(void)
+{
+    struct flight *f = NEW(struct flight);
+
+    arena_init(&f->arena);
+    return f;
+}
+
+/* Claims one delivery of the webhook, if it is still due, and starts it. */
+static int send_one(struct courier *c, const struct due_webhook *due, struct error *err)
+{
+    struct claiming claiming = { .due = due, .flight = new_flight() };
+    struct flight *f = claiming.flight;
+    struct db *db = c->options.db;
+    int r = errand_run(c->options.writer, claim, &claiming, err);
+
+    if (r != 0 || str_is_null(f->delivery.delivery_id)) { /* another node may have been faster */
+        flight_free(f);
+        return r;
+    }
+    if (store_webhook(db, due->tenant_id, due->webhook_id, &f->arena, &f->webhook, err) != 0 ||
+        open_secrets(c, f, err) != 0) {
+        end_flight(c, f, &(struct flight_end){ .error = err->text });
+        return 0;
+    }
+    start_flight(c, f);
+    return 0;
+}
+
+static int send_due(struct courier *c, struct error *err)
+{
+    struct due_webhook *due;
+    struct arena arena;
+    int r = -1;
+    size_t n;
+
+    arena_init(&arena);
+    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, &n, err) != 0)
+        goto out;
+    for (size_t i = 0; i < n && c->n_flights < FLIGHTS_MAX; i++)
+        if (flights_of(c, &due[i]) < FLIGHTS_OF_ONE && send_one(c, &due[i], err) != 0)
+            goto out;
+    r = 0;
+out:
+    arena_done(&arena);
+    return r;
+}
+
+static int forget(void *ctx, struct db *db, struct error *err)
+{
+    (void)ctx;
+    return store_deliveries_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, err);
+}
+
+static int forget_old(struct courier *c, struct error *err)
+{
+    int64_t now = clock_mono_us();
+
+    if (now - c->forgot_us < (int64_t)FORGET_PERIOD_S * USEC_PER_SEC)
+        return 0;
+    c->forgot_us = now;
+    return errand_run(c->options.writer, forget, NULL, err);
+}
+
+/* The database may be away for a while: that is said once. */
+static void look(struct courier *c)
+{
+    struct error err = { 0 };
+    bool failing;
+
+    if (!c->options.delivers)
+        return;
+    failing = (c->failing && db_ping(c->options.db, &err) != 0) || send_due(c, &err) != 0 ||
+              forget_old(c, &err) != 0;
+    if (failing && !c->failing)
+        log_say(LOG_WARNING, "webhook", "deliveries wait: %s", err.text);
+    c->failing = failing;
+}
+
+static void start_test(struct courier *c, struct courier_test *test)
+{
+    struct flight *f = new_flight();
+    struct error err = { 0 };
+    char digits[24];
+
+    f->owner = test;
+    digest_random_base62(digits, sizeof(digits));
+    f->delivery.message = (struct message_row){
+        .tenant_id = test->tenant_id,
+        .message_id = arena_printf(&f->arena, "msg_%.*s", (int)sizeof(digits), digits),
+        .type = STR_LIT("test"),
+        .created_at = clock_wall_us(),
+        .data = STR_LIT("{\"summary\":\"A test message of muster\"}"),
+    };
+    if (store_webhook(c->options.db, test->tenant_id, test->webhook_id, &f->arena, &f->webhook,
+                      &err) != 0 ||
+        open_secrets(c, f, &err) != 0) {
+        test->done(test, NULL, &err);
+        flight_free(f);
+        return;
+    }
+    start_flight(c, f);
+}
+
+/* True when it is time to end. */
+static bool take_tests(struct courier *c)
+{
+    struct courier_test *tests, *next;
+    bool stopping;
+
+    pthread_mutex_lock(&c->lock);
+    tests = c->tests;
+    c->tests = NULL;
+    c->n_tests = 0;
+    stopping = c->stopping;
+    pthread_mutex_unlock(&c->lock);
+    for (; tests != NULL; tests = next) {
+        next = tests->next;
+        start_test(c, tests);
+    }
+    return stopping;
+}
+
+static void take_out(struct courier *c, struct flight *f)
+{
+    struct flight **at = &c->flights;
+
+    while (*at != f)
+        at = &(*at)->next;
+    *at = f->next;
+    c->n_flights--;
+    (void)curl_multi_remove_handle(c->multi, f->easy);
+}
+
+static void take_landed(struct courier *c)
+{
+    const CURLMsg *message;
+    int left;
+
+    while ((message = curl_multi_info_read(c->multi, &left)) != NULL) {
+        CURLcode result = message->data.result;
+        struct flight_end end;
+        struct flight *f = c->flights;
+
+        while (message->msg == CURLMSG_DONE && f != NULL && f->easy != message->easy_handle)
+            f = f->next;
+        if (message->msg != CURLMSG_DONE || f == NULL)
+            continue;
+        end = flight_finish(f, result);
+        take_out(c, f);
+        end_flight(c, f, &end);
+    }
+}
+
+/* What is in the air is broken off: tests are told, deliveries are due again after their lease. */
+static void break_off(struct courier *c)
+{
+    const struct error stopping = { .code = ERR_BUSY, .text = "the service is stopping" };
+
+    while (c->flights != NULL) {
+        struct flight *f = c->flights;
+        struct courier_test *test = f->owner;
+
+        take_out(c, f);
+        if (test != NULL)
+            test->done(test, NULL, &stopping);
+        flight_free(f);
+    }
+}
+
+static void *run_thread(void *arg)
+{
+    struct courier *c = arg;
+    int running;
+
+    while (!take_tests(c)) {
+        look(c);
+        (void)curl_multi_perform(c->multi, &running);
+        take_landed(c);
+        (void)curl_multi_poll(c->multi, NULL, 0, PERIOD_MS, NULL);
+    }
+    break_off(c);
+    return NULL;
+}
+
+int courier_new(const struct courier_options *options, struct courier **ret, struct error *err)
+{
+    struct courier *c = NEW(struct courier);
+
+    c->options = *options;
+    c->forgot_us = clock_mono_us();
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+        err_die("libcurl cannot be used");
+    c->multi = curl_multi_init();
+    if (c->multi == NULL)
+        err_die("out of memory");
+    pthread_mutex_init(&c->lock, NULL);
+    if (pthread_create(&c->thread, NULL, run_thread, c) != 0) {
+        (void)curl_multi_cleanup(c->multi);
+        free(c);
+        return err_set(err, ERR_INTERNAL, "cannot start the courier's thread");
+    }
+    *ret = c;
+    return 0;
+}
+
+int courier_submit(struct courier *c, struct courier_test *test, struct error *err)
+{
+    int r = -1;
+
+    pthread_mutex_lock(&c->lock);
+    if (c->stopping || c->n_tests >= TESTS_MAX) {
+        err_set(err, ERR_BUSY, "too many tests are waiting, or the service is stopping");
+    } else {
+        test->next = c->tests;
+        c->tests = test;
+        c->n_tests++;
+        r = 0;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (r == 0)
+        (void)curl_multi_wakeup(c->multi);
+    return r;
+}
+
+void courier_free(struct courier *c)
+{
+    if (c == NULL)
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->stopping = true;
+    pthread_mutex_unlock(&c->lock);
+    (void)curl_multi_wakeup(c->multi);
+    pthread_join(c->thread, NULL);
+    (void)curl_multi_cleanup(c->multi);
+    curl_global_cleanup();
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}

@@ -1,0 +1,15 @@
+/* errand.h - a write that its thread waits for: for threads that have nothing else to do.
+ *
+ * Layer: service. May use: base, db. Must not use: http, api.
+ */
+#pragma once
+#include "base/err.h"
+
+struct db;
+struct writer;
+
+/* Writer's thread, in a transaction; may be called again after a roll-back. */
+typedef int errand_fn(void *ctx, struct db *db, struct error *err);
+
+/* Returns when it is durable, or has failed. Never on a loop's or the writer's thread. */
+int errand_run(struct writer *writer, errand_fn *fn, void *ctx, struct error *err) MUST_CHECK;

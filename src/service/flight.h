@@ -1,0 +1,64 @@
+/* flight.h - one attempt to send one message to one webhook, by libcurl.
+ *
+ * Layer: service. May use: base, contract, store, libcurl. One thread: the courier's.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include <curl/curl.h>
+
+#include "base/arena.h"
+#include "contract/shape.h"
+#include "service/target.h"
+#include "service/webhook_body.h"
+#include "store/deliveries.h"
+#include "store/webhooks.h"
+
+/* Where mail goes out; `url` empty: nowhere. */
+struct mail_options {
+    const char *url; /* smtp://… or smtps://… */
+    const char *from;
+    const char *user;          /* empty: none */
+    const char *password_file; /* read each time, so that it can be changed */
+};
+
+enum { FLIGHT_ERROR_MAX = CURL_ERROR_SIZE };
+
+struct flight {
+    struct flight *next;
+    struct arena arena; /* of everything below */
+    struct delivery_row delivery;
+    struct webhook_row webhook;
+    char secrets[2][WEBHOOK_SECRET_LEN]; /* in the clear, wiped at the end */
+    size_t n_secrets;
+    void *owner; /* the courier's own */
+
+    CURL *easy;
+    struct curl_slist *headers, *recipients;
+    struct str body;
+    size_t body_sent; /* of a mail */
+    size_t reply_bytes;
+    const struct target_rules *rules;
+    bool forbidden; /* an address was not public */
+    int64_t began_us;
+    char error[FLIGHT_ERROR_MAX];
+};
+
+/* What came of it. */
+struct flight_end {
+    bool delivered, gone; /* gone: never again (410) */
+    struct opt_int status;
+    int64_t ms;
+    int64_t retry_after_s; /* 0: it did not say */
+    const char *error;     /* NULL when delivered; lives as long as the flight */
+};
+
+/* Prepares f->easy from delivery, webhook and secrets. NULL, or a sentence why it cannot be sent
+ * at all. */
+const char *flight_prepare(struct flight *f, const struct target_rules *rules,
+                           const struct mail_options *mail);
+
+struct flight_end flight_finish(struct flight *f, CURLcode result);
+
+/* NULL is fine. */
+void flight_free(struct flight *f);

@@ -1,0 +1,27 @@
+/* webhook_body.h - a message as it is sent: its bytes, and the signature over them.
+ *
+ * Layer: service. May use: base, contract, store, libsodium. Thread-safe: pure functions.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/str.h"
+
+struct message_row;
+
+/* "whsec_" and the base64 of a fresh random key, NUL-terminated. */
+enum { WEBHOOK_SECRET_LEN = 6 + 32 };
+void webhook_secret_make(char ret[WEBHOOK_SECRET_LEN + 1]);
+
+/* The JSON of the Standard Webhooks form: type, timestamp, data. In the arena, as all below. */
+struct str webhook_body(const struct message_row *message, struct arena *arena);
+
+/* {"text": …} for Slack and what speaks like it. */
+struct str webhook_body_slack(const struct message_row *message, struct arena *arena);
+
+/* A mail with its headers, lines ended by CR LF. */
+struct str webhook_body_mail(const struct message_row *message, struct str from, struct str to,
+                             struct arena *arena);
+
+/* The value of webhook-signature: one for each secret ("whsec_…"), separated by blanks. */
+struct str webhook_signature(const struct str *secrets, size_t n, struct str message_id,
+                             int64_t timestamp_s, struct str body, struct arena *arena);

@@ -1,0 +1,177 @@
+"""Webhooks: made, changed, tested, and never a way into our own network."""
+
+import json
+
+import pytest
+from conftest import running
+from receiver import receiving
+
+LOCAL = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
+
+
+@pytest.fixture(scope="module")
+def local(store, tmp_path_factory):
+    """A server that may send to loopback."""
+    with running(store, tmp_path_factory.mktemp("hooks"), arguments=LOCAL) as started:
+        yield started
+
+
+@pytest.fixture
+def hooked(local):
+    """A tenant of it, and a way to its administrative routes on both stores."""
+    tenant = local.add_tenant()
+    yield tenant
+    tenant.client.close()
+
+
+def cli(tenant, *arguments):
+    return tenant.server.run("webhook", *arguments, "--tenant", tenant.slug, "--json", *LOCAL)
+
+
+def add(tenant, url, *more):
+    done = cli(tenant, "add", url, *more)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def listed(tenant):
+    return json.loads(cli(tenant, "list").stdout)["webhooks"]
+
+
+def test_a_test_message_is_signed_so_that_anybody_can_check_it(hooked):
+    with receiving() as receiver:
+        made = add(hooked, receiver.url, "--label", "pager")
+        assert made["secret"].startswith("whsec_")
+        done = cli(hooked, "test", made["webhook_id"])
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert (said["delivered"], said["status"], said["error"]) == (True, 200, None)
+        message = receiver.next()
+    assert message.is_signed_with(made["secret"])
+    assert not message.is_signed_with("whsec_" + "A" * 32)
+    assert message.headers["Content-Type"] == "application/json"
+    assert message.json()["type"] == "test"
+    assert set(message.json()) == {"type", "timestamp", "data"}
+
+
+def test_a_new_secret_signs_beside_the_old_one(hooked):
+    with receiving() as receiver:
+        made = add(hooked, receiver.url)
+        done = cli(hooked, "rotate", made["webhook_id"])
+        fresh = json.loads(done.stdout)["secret"]
+        assert fresh != made["secret"]
+        cli(hooked, "test", made["webhook_id"])
+        message = receiver.next()
+    assert message.is_signed_with(fresh) and message.is_signed_with(made["secret"])
+
+
+def test_a_target_that_refuses_is_told_with_its_status(hooked):
+    with receiving() as receiver:
+        receiver.answer = 500
+        made = add(hooked, receiver.url)
+        done = cli(hooked, "test", made["webhook_id"])
+    said = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert (said["delivered"], said["status"]) == (False, 500)
+    assert "500" in said["error"]
+
+
+def test_a_redirect_is_not_followed(hooked):
+    with receiving() as receiver, receiving() as elsewhere:
+        receiver.answer, receiver.headers = 302, {"Location": elsewhere.url}
+        made = add(hooked, receiver.url)
+        assert json.loads(cli(hooked, "test", made["webhook_id"]).stdout)["status"] == 302
+        assert not elsewhere.has_more()
+
+
+def test_slack_reads_a_text(hooked):
+    with receiving() as receiver:
+        made = add(hooked, receiver.url, "--format", "slack")
+        cli(hooked, "test", made["webhook_id"])
+        assert list(receiver.next().json()) == ["text"]
+
+
+def test_nobody_reads_a_secret_back(hooked):
+    made = add(hooked, "https://hooks.example.com/a")
+    (one,) = listed(hooked)
+    assert one == {**made, "secret": None}
+
+
+def test_webhooks_are_switched_off_and_on_and_removed(hooked):
+    made = add(hooked, "https://hooks.example.com/a", "--types", "run.failed,agent.silent")
+    assert made["types"] == ["run.failed", "agent.silent"]
+    cli(hooked, "disable", made["webhook_id"])
+    assert [w["enabled"] for w in listed(hooked)] == [False]
+    cli(hooked, "enable", made["webhook_id"])
+    assert [w["enabled"] for w in listed(hooked)] == [True]
+    cli(hooked, "rm", made["webhook_id"])
+    assert listed(hooked) == []
+    for verb in ("rm", "enable", "test", "deliveries", "rotate"):
+        gone = cli(hooked, verb, made["webhook_id"])
+        assert (gone.returncode, "there is no webhook" in gone.stderr) == (1, True), verb
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["https://hooks.example.com/", "--types", "no.such"],
+        ["mailto:a@b.example,c@d.example"],
+        ["mailto:a@b.example", "--format", "slack"],
+        ["https://hooks.example.com/", "--format", "email"],
+        ["ftp://hooks.example.com/"],
+        ["https://user:secret@hooks.example.com/"],
+    ],
+)
+def test_what_cannot_be_sent_to_is_refused(hooked, arguments):
+    done = cli(hooked, "add", *arguments)
+    assert done.returncode == 1
+    assert "url" in done.stderr or "types" in done.stderr
+    assert listed(hooked) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hooks.example.com/",
+        "https://127.0.0.1/",
+        "https://0x7f.1/",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://localhost/",
+        "https://hooks.example.com:22/",
+    ],
+)
+def test_a_webhook_leads_to_the_public_internet_only(tenant, url):
+    done = tenant.server.run("webhook", "add", url, "--tenant", tenant.slug)
+    assert (done.returncode, '["body","url"]' in done.stderr) == (1, True), done.stderr
+
+
+@pytest.mark.parametrize("allowed", [[], ["--webhook-allow-http", "1"]])
+def test_what_an_operator_no_longer_allows_is_not_connected_to(store, tmp_path, allowed):
+    with running(store, tmp_path, arguments=LOCAL) as server, receiving() as receiver:
+        tenant = server.add_tenant()
+        made = add(tenant, receiver.url)
+        server.arguments = allowed
+        server.restart()
+        done = server.run("webhook", "test", made["webhook_id"], "--tenant", tenant.slug, *allowed)
+        assert (done.returncode, "not delivered" in done.stderr) == (1, True), done.stderr
+        assert not receiver.has_more()
+
+
+def test_administrators_reach_it_over_the_api(local, hooked):
+    if local.database:
+        pytest.skip("the socket is the embedded store's")
+    operator, path = local.operator(), hooked.path("webhooks")
+    with receiving() as receiver:
+        made = operator.post(path, {"url": receiver.url})
+        assert made.status == 201
+        one = f"{path}/{made.json()['webhook_id']}"
+        assert operator.get(path).json()["webhooks"][0]["url"] == receiver.url
+        changed = operator.request("PATCH", one, {"label": "x", "types": ["run.failed"]})
+        assert (changed.json()["label"], changed.json()["types"]) == ("x", ["run.failed"])
+        assert operator.post(f"{one}/test").json()["delivered"] is True
+        page = operator.get(f"{one}/deliveries?limit=5")
+        assert (page.status, page.json()) == (200, {"deliveries": [], "next": None})
+        assert operator.post(f"{one}/deliveries/dlv_none/retry").status == 404
+        assert operator.request("DELETE", one).json() == {"webhooks": []}
+    operator.close()
