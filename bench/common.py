@@ -28,6 +28,7 @@ class Plan:
     events: int  # of one round of batches
     stored: int  # events in the store that is not empty
     postgres_events: int
+    business: int  # values that a summary is of
     filled: "Filled" = None
 
     def store(self):

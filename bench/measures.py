@@ -11,6 +11,7 @@ from common import BATCH, Row, check_all_accepted, compared
 from exports import export
 from reads import reads, reads_under_load
 from servers import Muster, Nginx, Postgres, Watch, program, scratch, wrk
+from summaries import summaries
 
 def batch_rate(server, plan, **more):
     done = server.load(count=plan.events, **BATCH, **more)
@@ -168,4 +169,5 @@ def saturation(plan):
     yield Row(f"503 {asked}, p99", refused, "ms", "<= 50", 0 < refused <= 50)
 
 
-ALL = [single, batch, stored, postgres, disk, memory, export, start, saturation, reads, reads_under_load]
+ALL = [single, batch, stored, postgres, disk, memory, export, start, saturation, reads,
+       reads_under_load, summaries]  # fmt: skip

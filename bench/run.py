@@ -4,7 +4,7 @@
     run.py [NAME...]    all measures, or those named
     run.py --markdown   the table of the last run, for docs/BENCHMARKS.md
 
-FULL=1 uses 3,000,000 stored events and longer rounds. Writes build/bench/results.json.
+FULL=1 uses 3,000,000 stored events, 1,000,000 business values and longer rounds. Writes build/bench/results.json.
 """
 
 import json
@@ -21,9 +21,9 @@ from servers import ROOT
 
 RESULTS = ROOT / "build" / "bench" / "results.json"
 QUICK = {"rounds": 3, "seconds": 4, "events": 200_000, "stored": 300_000,
-         "postgres_events": 50_000}  # fmt: skip
+         "postgres_events": 50_000, "business": 200_000}  # fmt: skip
 FULL = {"rounds": 5, "seconds": 10, "events": 300_000, "stored": 3_000_000,
-        "postgres_events": 200_000}  # fmt: skip
+        "postgres_events": 200_000, "business": 1_000_000}  # fmt: skip
 
 
 def number(value):

@@ -1,7 +1,9 @@
 /* kpi_reads.c - SQL of KPIs as they are read.
  *
- * CROSS JOIN keeps SQLite to the order written: from the few series to the
- * piece of each that lies together, never through all of a tenant's totals.
+ * From the few series to the piece of each that lies together, never through
+ * all of a tenant's totals: CROSS JOIN keeps SQLite to the order written, and
+ * PostgreSQL does not look into a LATERAL with an OFFSET. (Left alone it reads
+ * the whole table, as soon as it has looked at its size.)
  */
 #include "store/kpi_reads.h"
 
@@ -33,28 +35,42 @@ static const struct db_query series_of_key = {
 static const struct db_query declared_all = { .sql = DECLARED, .n_args = 1 };
 static const struct db_query declared_of_key = { .sql = DECLARED OF_KEY("k"), .n_args = 3 };
 
-#define ROLLUPS                                                                                    \
-    "SELECT r.series_no, r.start, r.state FROM business_series s CROSS JOIN business_rollups r"    \
-    " WHERE s.tenant_id = $1 AND r.tenant_id = $1 AND r.series_no = s.series_no"
-#define VALUES                                                                                     \
-    "SELECT s.series_no, v.timestamp, v.received_at, v.run_no, v.integer_value, v.real_value"      \
-    " FROM business_series s CROSS JOIN business_values v"                                         \
-    " WHERE s.tenant_id = $1 AND v.tenant_id = $1 AND v.key = s.key AND v.agent_id = s.agent_id"
+/* `of` says which series, `piece` what is read of each. */
+#define SQLITE_ROLLUPS(of, piece)                                                                  \
+    "SELECT s.series_no, x.start, x.state FROM business_series s CROSS JOIN business_rollups x"    \
+    " WHERE s.tenant_id = $1" of " AND x.tenant_id = $1 AND x.series_no = s.series_no" piece
+#define POSTGRES_ROLLUPS(of, piece)                                                                \
+    "SELECT s.series_no, r.start, r.state FROM business_series s CROSS JOIN LATERAL"               \
+    " (SELECT x.start, x.state FROM business_rollups x WHERE x.tenant_id = $1"                     \
+    " AND x.series_no = s.series_no" piece " OFFSET 0) r WHERE s.tenant_id = $1" of
+#define VALUE_COLUMNS "x.timestamp, x.received_at, x.run_no, x.integer_value, x.real_value"
+#define SQLITE_VALUES(of, piece)                                                                   \
+    "SELECT s.series_no, " VALUE_COLUMNS " FROM business_series s CROSS JOIN business_values x"    \
+    " WHERE s.tenant_id = $1" of " AND x.tenant_id = $1 AND x.key = s.key"                         \
+    " AND x.agent_id = s.agent_id" piece
+#define POSTGRES_VALUES(of, piece)                                                                 \
+    "SELECT s.series_no, v.* FROM business_series s CROSS JOIN LATERAL"                            \
+    " (SELECT " VALUE_COLUMNS " FROM business_values x WHERE x.tenant_id = $1"                     \
+    " AND x.key = s.key AND x.agent_id = s.agent_id" piece " OFFSET 0) v"                          \
+    " WHERE s.tenant_id = $1" of
+#define BOTH(what, of, piece)                                                                      \
+    .sqlite = SQLITE_##what(of, piece), .postgres = POSTGRES_##what(of, piece)
+#define OF_ALL " AND s.series_no <= $2"
 
 static const struct db_query rollups_all = {
-    .sql = ROLLUPS " AND s.series_no <= $2 AND r.start >= $3 AND r.start < $4 AND r.level = $5",
+    BOTH(ROLLUPS, OF_ALL, " AND x.start >= $3 AND x.start < $4 AND x.level = $5"),
     .n_args = 5,
 };
 static const struct db_query rollups_of_key = {
-    .sql = ROLLUPS OF_KEY("s") " AND r.start >= $4 AND r.start < $5 AND r.level = $6",
+    BOTH(ROLLUPS, OF_KEY("s"), " AND x.start >= $4 AND x.start < $5 AND x.level = $6"),
     .n_args = 6,
 };
 static const struct db_query values_all = {
-    .sql = VALUES " AND s.series_no <= $2 AND v.timestamp >= $3 AND v.timestamp < $4",
+    BOTH(VALUES, OF_ALL, " AND x.timestamp >= $3 AND x.timestamp < $4"),
     .n_args = 4,
 };
 static const struct db_query values_of_key = {
-    .sql = VALUES OF_KEY("s") " AND v.timestamp >= $4 AND v.timestamp < $5",
+    BOTH(VALUES, OF_KEY("s"), " AND x.timestamp >= $4 AND x.timestamp < $5"),
     .n_args = 5,
 };
 static const struct db_query select_first = {
