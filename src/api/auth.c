@@ -178,3 +178,13 @@ bool auth_may_report(struct api_call *call, struct str client_id, struct str age
     }
     return true;
 }
+
+bool auth_is_admin(const struct api_call *call)
+{
+    const struct person *person = call->person;
+
+    if (call->key != NULL)
+        return false;
+    return person == NULL || person->is_platform_admin ||
+           people_role(person, call->tenant->id) == ROLE_ADMIN;
+}

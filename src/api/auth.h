@@ -24,3 +24,6 @@ bool auth_authorize(struct api_call *call);
 /* May the key report for this tenant (STR_NULL: its own) under this agent's name? False when it
  * has answered 403. */
 bool auth_may_report(struct api_call *call, struct str client_id, struct str agent_name);
+
+/* Is the caller more than a member of the path's tenant? The operator is. */
+bool auth_is_admin(const struct api_call *call);

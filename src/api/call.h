@@ -78,6 +78,16 @@ void call_reply_answer(struct api_call *call, const void *answer);
 /* The same with its ETag, or 304 when the client has it already. */
 void call_reply_tagged(struct api_call *call, const void *answer);
 
+/* Does If-None-Match name this tag? Weak ones match too. */
+bool call_knows_tag(const struct api_call *call, struct str tag);
+
+/* 304 with the tag. */
+void call_reply_unchanged(struct api_call *call, struct str tag);
+
+/* A configuration under a tag of its own, and the required keys it lacks (STR_NULL: none). Takes
+ * the body over. */
+void call_reply_config(struct api_call *call, struct str tag, struct str missing, struct buf *body);
+
 /* JSON text as it is. */
 void call_reply_json(struct api_call *call, int status, struct str text);
 

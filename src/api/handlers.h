@@ -38,6 +38,11 @@ route_fn get_secrets;           /* secrets.c */
 route_fn put_secret;            /* secrets.c */
 route_fn delete_secret;         /* secrets.c */
 route_fn post_vault_rotate;     /* secrets.c */
+route_fn get_agent_config;      /* config.c */
+route_fn get_values;            /* values.c */
+route_fn change_value;          /* values.c */
+route_fn get_catalog;           /* values.c */
+route_fn patch_catalog;         /* values.c */
 route_fn get_agent_document;    /* documents.c */
 route_fn get_document;          /* documents.c */
 route_fn put_document;          /* documents.c */

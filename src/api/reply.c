@@ -136,8 +136,7 @@ static struct str tag_of(struct api_call *call, struct str body)
     return str_from(tag, 2 + 2 * TAG_BYTES);
 }
 
-/* Is the tag one of those that If-None-Match lists? Weak ones match too. */
-static bool is_known_tag(const struct api_call *call, struct str tag)
+bool call_knows_tag(const struct api_call *call, struct str tag)
 {
     struct str list = http_header_get(&call->exchange->request, "if-none-match");
 
@@ -152,9 +151,20 @@ static bool is_known_tag(const struct api_call *call, struct str tag)
     return false;
 }
 
-void call_reply_tagged(struct api_call *call, const void *answer)
+void call_reply_unchanged(struct api_call *call, struct str tag)
 {
     struct http_reply unchanged = { .status = 304 };
+    struct headers h = { 0 };
+
+    add_header(&h, STR_LIT("ETag"), tag);
+    add_common_headers(call, &h);
+    unchanged.headers = h.items;
+    unchanged.n_headers = h.n;
+    http_reply(call->exchange, &unchanged);
+}
+
+void call_reply_tagged(struct api_call *call, const void *answer)
+{
     struct headers h = { 0 };
     struct buf body;
     struct str tag;
@@ -166,16 +176,23 @@ void call_reply_tagged(struct api_call *call, const void *answer)
         return;
     }
     tag = tag_of(call, buf_str(&body));
-    add_header(&h, STR_LIT("ETag"), tag);
-    if (!is_known_tag(call, tag)) {
-        send_body(call, call->route->status, &h, &body);
+    if (call_knows_tag(call, tag)) {
+        buf_done(&body);
+        call_reply_unchanged(call, tag);
         return;
     }
-    buf_done(&body);
-    add_common_headers(call, &h);
-    unchanged.headers = h.items;
-    unchanged.n_headers = h.n;
-    http_reply(call->exchange, &unchanged);
+    add_header(&h, STR_LIT("ETag"), tag);
+    send_body(call, call->route->status, &h, &body);
+}
+
+void call_reply_config(struct api_call *call, struct str tag, struct str missing, struct buf *body)
+{
+    struct headers h = { 0 };
+
+    add_header(&h, STR_LIT("ETag"), tag);
+    if (!str_is_null(missing))
+        add_header(&h, STR_LIT("X-Config-Missing"), missing);
+    send_body(call, call->route->status, &h, body);
 }
 
 void call_reply_json(struct api_call *call, int status, struct str text)
@@ -206,7 +223,7 @@ void call_reply_file(struct api_call *call, const struct call_file *file)
     add_header(&h, STR_LIT("Vary"), STR_LIT("Accept-Encoding"));
     if (!str_is_null(file->tag))
         add_header(&h, STR_LIT("ETag"), file->tag);
-    if (!str_is_null(file->tag) && is_known_tag(call, file->tag)) {
+    if (!str_is_null(file->tag) && call_knows_tag(call, file->tag)) {
         free(file->bytes_take);
         reply = (struct http_reply){ .status = 304 };
     } else if (file->gzip) {

@@ -46,7 +46,7 @@ struct route {
     bool tagged;              /* answers an ETag, and 304 to an If-None-Match that names it */
     bool page;                /* of the portal, or metrics: no part of the API's description */
     const char *const *media; /* media types of success, ends in NULL; NULL: JSON */
-    const char *audit; /* "noun.verb": a change is entered in the audit log; NULL: it is none */
+    const char *audit;        /* "noun.verb": a change, or secrets given out, for the audit log */
 };
 
 extern const struct route routes[];

@@ -6,6 +6,7 @@
 #include "contract/answers.h"
 #include "contract/audit.h"
 #include "contract/business.h"
+#include "contract/config.h"
 #include "contract/document.h"
 #include "contract/event.h"
 #include "contract/export.h"
@@ -44,6 +45,7 @@ const struct route routes[] = {
     { ROUTE(POST,   "/api/v1/agents/refresh-key",                   ANY_KEY,  NULL,                      post_refresh_key, 200, &key_refreshed_shape,  "Make a fresh key in place of the one that asks"), .audit = "key.rotate" },
     { ROUTE(GET,    "/api/v1/agents/model",                         ANY_KEY,  NULL,                      get_agent_model, 200, &agent_model_shape,      "The LLM model that the agent must use"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/agents/command-policy",                ANY_KEY,  NULL,                      get_agent_policy, 200, &command_policy_shape,   "The shell commands that the agent may run"), .query = &agent_query_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/agents/config",                        OWN_AGENT, NULL,                     get_agent_config, 200, NULL,                  "The agent's configuration, with secrets resolved"), .query = &agent_query_shape, .tagged = true, .audit = "config.resolve" },
     { ROUTE(GET,    "/api/v1/agents/document",                      ANY_KEY,  NULL,                      get_agent_document, 200, &agent_document_shape, "The agent's configuration document, as edited"), .query = &agent_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/dashboard/runs",        READ,     NULL,                      get_runs,       200, &run_list_shape,         "Runs, newest start first"), .params = &tenant_path_shape, .query = &runs_query_shape },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/runs/{run_id}/events",  READ,     NULL,                      get_run_events, 200, &run_narrative_shape,    "Full event narrative of one run"), .params = &run_path_shape },
@@ -127,6 +129,14 @@ const struct route routes[] = {
     { ROUTE(POST,   "/api/v1/tenants/{slug}/webhooks/{webhook_id}/test", ADMIN, NULL,                    post_webhook_test, 200, &webhook_tested_shape, "Send a test message at once and tell what came of it"), .params = &webhook_path_shape, .audit = "webhook.test" },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries", ADMIN, NULL,              get_deliveries, 200, &delivery_list_shape,    "What was sent to a webhook, newest first"), .params = &webhook_path_shape, .query = &deliveries_query_shape },
     { ROUTE(POST,   "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry", ADMIN, NULL, post_delivery_retry, 200, &delivery_list_shape, "Send it again at once"), .params = &delivery_path_shape, .audit = "delivery.retry" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/values", MEMBER, NULL, get_values, 200, &config_values_shape, "Configuration values of a workspace"), .params = &tenant_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/values/{key}", MEMBER, &value_set_shape, change_value, 200, &config_value_shape, "Set a configuration value of a workspace"), .params = &parameter_path_shape, .audit = "value.set" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/values/{key}", MEMBER, NULL, change_value, 200, &config_value_shape, "Unset a configuration value of a workspace"), .params = &parameter_path_shape, .audit = "value.unset" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}/values", MEMBER, NULL, get_values, 200, &config_values_shape, "What holds for each parameter of an agent"), .params = &agent_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/agents/{agent_name}/values/{key}", MEMBER, &value_set_shape, change_value, 200, &config_value_shape, "Set a configuration value of an agent"), .params = &agent_value_path_shape, .audit = "value.set" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/values/{key}", MEMBER, NULL, change_value, 200, &config_value_shape, "Unset a configuration value of an agent"), .params = &agent_value_path_shape, .audit = "value.unset" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/catalog", MEMBER, NULL, get_catalog, 200, &catalog_list_shape, "Who may set and see which parameters"), .params = &tenant_path_shape, .query = &catalog_query_shape },
+    { ROUTE(PATCH,  "/api/v1/tenants/{slug}/catalog/{key}", ADMIN, &catalog_patch_shape, patch_catalog, 200, &catalog_parameter_shape, "Change who may set and see a parameter"), .params = &parameter_path_shape, .audit = "catalog.set" },
 };
 /* clang-format on */
 

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "contract/json.h"
+#include "contract/json_write.h"
 
 typedef bool fits_fn(yyjson_val *value);
 
@@ -81,4 +82,24 @@ bool config_type_fits(struct str value_type, struct str text, struct arena *aren
     if (fits == NULL)
         return true;
     return json_read(text, arena, &doc, &fault) == 0 && fits(doc.root);
+}
+
+bool config_type_write(struct str value_type, struct str text, struct arena *arena, struct buf *out)
+{
+    bool known;
+    fits_fn *fits = find(value_type, &known);
+    struct json_fault fault;
+    struct json_doc doc;
+
+    if (fits == NULL) {
+        buf_add_json(out, text);
+        return true;
+    }
+    if (json_read(text, arena, &doc, &fault) != 0 || !fits(doc.root))
+        return false;
+    if (fits == is_integer && yyjson_is_real(doc.root))
+        buf_add_int(out, (int64_t)yyjson_get_real(doc.root));
+    else
+        buf_add(out, json_write_text(doc.root, doc.plain, arena));
+    return true;
 }

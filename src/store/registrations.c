@@ -29,6 +29,17 @@ static const struct db_query insert_kpis = {
                 " j ->> 3, j ->> 4 FROM json_array_elements(CAST($3 AS json)) AS j",
     .n_args = 3,
 };
+static const struct db_query select_schema = {
+    .sql = "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2",
+    .n_args = 2,
+};
+static const struct db_query select_schemas = {
+    .sqlite = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
+              " WHERE tenant_id = $1 AND instr(config_schema, $2) > 0 LIMIT 1000",
+    .postgres = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
+                " WHERE tenant_id = $1 AND strpos(config_schema, $2) > 0 LIMIT 1000",
+    .n_args = 2,
+};
 /* clang-format on */
 
 static void add_kpi(struct buf *out, const struct business_kpi_decl *kpi, struct arena *arena)
@@ -128,4 +139,51 @@ int store_registration_put(struct db *db, const struct report_place *place,
     if (body->business_kpis.n == 0)
         return 0;
     return db_exec(db, &insert_kpis, kpis, NULL, NULL, err);
+}
+
+struct one_text {
+    struct arena *arena;
+    struct str text;
+};
+
+static bool read_text(void *ctx, const struct db_row *row)
+{
+    struct one_text *one = ctx;
+
+    one->text = rows_text(one->arena, row, 0);
+    return false;
+}
+
+int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
+                        struct arena *arena, struct str *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id),
+                                     db_text(store_name_key(agent_name, arena).key) };
+    struct one_text one = { arena, STR_NULL };
+
+    if (db_exec(db, &select_schema, args, read_text, &one, err) != 0)
+        return -1;
+    *ret = one.text;
+    return 0;
+}
+
+struct each_schema {
+    config_schema_fn *fn;
+    void *ctx;
+};
+
+static bool tell_schema(void *ctx, const struct db_row *row)
+{
+    const struct each_schema *each = ctx;
+
+    return each->fn(each->ctx, db_get_text(row, 0), db_get_text(row, 1));
+}
+
+int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word,
+                              config_schema_fn *fn, void *ctx, struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_text(word) };
+    struct each_schema each = { fn, ctx };
+
+    return db_exec(db, &select_schemas, args, tell_schema, &each, err);
 }

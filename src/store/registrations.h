@@ -3,6 +3,8 @@
  * Layer: store. May use: base, contract, db.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -27,3 +29,14 @@ void store_registration_prepare(const struct agent_register *body, struct arena 
  * transaction ends, so that of two registrations at the same time one comes after the other. */
 int store_registration_put(struct db *db, const struct report_place *place,
                            const struct registration_rows *rows, struct error *err) MUST_CHECK;
+
+/* What the agent declared as its configuration, as JSON in the arena; STR_NULL: nothing. */
+int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
+                        struct arena *arena, struct str *ret, struct error *err) MUST_CHECK;
+
+/* Called for each agent. Must not use the db. False: enough. */
+typedef bool config_schema_fn(void *ctx, struct str agent_name, struct str config_schema);
+
+/* The agents of a tenant, 1,000 at most, whose declaration holds `word`. */
+int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word,
+                              config_schema_fn *fn, void *ctx, struct error *err) MUST_CHECK;

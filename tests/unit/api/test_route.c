@@ -112,7 +112,8 @@ TEST(every_route_that_changes_something_administrative_names_an_audit_action)
             fail_msg("%s %s names no audit action", route_method_name(route->method), route->path);
         if (route->audit == NULL)
             continue;
-        CHECK(route->method != METHOD_GET);
+        /* only giving out secrets is entered without a change */
+        CHECK(route->method != METHOD_GET || strcmp(route->audit, "config.resolve") == 0);
         CHECK(dot != NULL && dot != route->audit && dot[1] != '\0'); /* a noun and a verb */
         audited++;
     }

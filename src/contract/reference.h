@@ -1,0 +1,24 @@
+/* reference.h - references to secrets in configuration values: vault:NAME as the whole value,
+ * ${vault:NAME} inside a longer one.
+ *
+ * Layer: contract. May use: base. Thread-safe: pure functions.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/* A part of a value: a secret's name, or text as it is. */
+struct reference_part {
+    struct str text;
+    bool is_secret;
+};
+
+/* What is wrong with the references in a value, or NULL. */
+const char *reference_problem(struct str value);
+
+/* Cuts the next part from a value without problems; false at its end. Begin with the whole value:
+ * `*at` is 0. */
+bool reference_next(struct str value, size_t *at, struct reference_part *ret);
+
+bool reference_is_in(struct str value);
