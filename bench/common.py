@@ -29,6 +29,7 @@ class Plan:
     stored: int  # events in the store that is not empty
     postgres_events: int
     business: int  # values that a summary is of
+    usage_reports: int  # of LLM usage in the store that has many
     filled: "Filled" = None
 
     def store(self):

@@ -12,6 +12,7 @@ from exports import export
 from reads import reads, reads_under_load
 from servers import Muster, Nginx, Postgres, Watch, program, scratch, wrk
 from summaries import summaries
+from usage import usage
 
 def batch_rate(server, plan, **more):
     done = server.load(count=plan.events, **BATCH, **more)
@@ -170,4 +171,4 @@ def saturation(plan):
 
 
 ALL = [single, batch, stored, postgres, disk, memory, export, start, saturation, reads,
-       reads_under_load, summaries]  # fmt: skip
+       reads_under_load, summaries, usage]  # fmt: skip

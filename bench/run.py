@@ -21,9 +21,11 @@ from servers import ROOT
 
 RESULTS = ROOT / "build" / "bench" / "results.json"
 QUICK = {"rounds": 3, "seconds": 4, "events": 200_000, "stored": 300_000,
-         "postgres_events": 50_000, "business": 200_000}  # fmt: skip
+         "postgres_events": 50_000, "business": 200_000,
+         "usage_reports": 200_000}  # fmt: skip
 FULL = {"rounds": 5, "seconds": 10, "events": 300_000, "stored": 3_000_000,
-        "postgres_events": 200_000, "business": 1_000_000}  # fmt: skip
+        "postgres_events": 200_000, "business": 1_000_000,
+        "usage_reports": 1_000_000}  # fmt: skip
 
 
 def number(value):

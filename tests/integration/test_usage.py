@@ -2,12 +2,16 @@
 
 import json
 import random
+import sqlite3
+import subprocess
 import threading
 import uuid
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from urllib.parse import quote
 
 import pytest
+from muster import ROOT
 from stored import of_tenant, stored
 from usage_reference import TOKENS, usage
 
@@ -274,6 +278,33 @@ def test_sums_stay_what_the_reports_say_when_writers_race(tenant):
             "SELECT agent_id, model, n_rows AS n, input_tokens AS tokens FROM llm_totals"
             f" WHERE {of} AND width = {width} ORDER BY agent_id, model",
         )
+
+
+def run_sql(server, sql):
+    """On the store of a server that is stopped."""
+    if server.database:
+        subprocess.run(["psql", "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-c", sql,
+                        server.database], check=True, capture_output=True, timeout=60)  # fmt: skip
+        return
+    with closing(sqlite3.connect(server.data / "muster.db")) as connection:
+        connection.executescript(sql)
+
+
+def test_sums_of_reports_that_are_older_than_the_sums_are_the_same(own_server):
+    tenant = own_server.add_tenant()
+    old = [report(timestamp=f"{year:04}-12-31T23:59:59.999999Z", calls=1) for year in (1, 1969)]
+    send(tenant, *random_reports(random.Random(7), 200), *old)
+    tenant.client.close()
+    own_server.stop()
+    select = "SELECT * FROM llm_totals ORDER BY tenant_id, width, start, agent_id, model"
+    kept = stored(own_server, select)
+    dialect = ".postgres.sql" if own_server.database else ".sql"
+    (path,) = (p for p in (ROOT / "migrations").glob("*_usage*") if p.name.endswith(dialect)
+               and p.name.count(".") == dialect.count("."))  # fmt: skip
+    run_sql(own_server, "DROP TABLE llm_totals;" + path.read_text())
+    assert stored(own_server, select) == kept
+    assert len({row["start"] for row in kept if row["n_large"]}) > 1
+    own_server.start()
 
 
 def business(value, **fields):
