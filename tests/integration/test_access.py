@@ -1,0 +1,279 @@
+"""Who may call what: one table of levels, one of operations, and everybody tries everything.
+
+A new operation of docs/openapi.json must get a row in OPERATIONS; where a good request needs a
+body or a query, also in BODIES or QUERIES.
+"""
+
+import json
+
+import pytest
+from muster import ROOT
+from people import PASSWORD, Person, add_user, log_in, platform_admin, tenant_person
+
+NOBODY, UNKNOWN, OTHER_TENANT, OTHER_AGENT, OWN_AGENT, WORKSPACE = range(6)
+STRANGER, MEMBER, ADMIN, PLATFORM, OPERATOR = range(6, 11)
+
+# By columns: no token, an unknown one, the workspace key of another tenant, the keys of another
+# agent, of the agent itself and of the workspace; a person without a role in the tenant, a member,
+# an admin, a platform admin; the operator (embedded store).
+# 1: 401, 3: 403, +: let in, whatever the answer then is.
+LEVELS = {
+    "open":       "+ +  + + + +  + + + +  +",
+    "key":        "1 1  + + + +  1 1 1 1  1",  # of any tenant, names no agent
+    "agent":      "1 1  + 3 + +  1 1 1 1  1",  # of any tenant, names the agent
+    "report":     "1 1  3 3 + +  1 1 1 1  1",  # names the tenant and the agent
+    "own agent":  "1 1  3 3 + 3  1 1 1 1  1",
+    "person":     "1 1  3 3 3 3  + + + +  1",
+    "read":       "1 1  3 3 3 +  3 + + +  +",
+    "member":     "1 1  3 3 3 3  3 + + +  +",
+    "admin":      "1 1  3 3 3 3  3 3 + +  +",
+    "platform":   "1 1  3 3 3 3  3 3 3 +  +",
+}  # fmt: skip
+
+OPERATIONS = """
+    open      GET    /openapi.json
+    open      GET    /api/v1/openapi.json
+    open      GET    /api/v1/health
+    open      GET    /api/v1/auth/setup
+    open      POST   /api/v1/auth/setup
+    open      POST   /api/v1/auth/login
+
+    key       GET    /api/v1/limits
+    key       POST   /api/v1/heartbeat
+    key       POST   /api/v1/agents/refresh-key
+    agent     POST   /api/v1/agents/register
+    agent     GET    /api/v1/agents/model
+    agent     GET    /api/v1/agents/command-policy
+    agent     GET    /api/v1/agents/document
+    report    POST   /api/v1/telemetry
+    report    POST   /api/v1/telemetry/batch
+    report    POST   /api/v1/telemetry/business
+    report    POST   /api/v1/telemetry/llm
+
+    person    GET    /api/v1/auth/me
+    person    POST   /api/v1/auth/password
+    person    POST   /api/v1/auth/logout
+
+    read      GET    /api/v1/tenants/{slug}/dashboard/runs
+    read      GET    /api/v1/tenants/{slug}/runs/{run_id}/events
+    read      GET    /api/v1/tenants/{slug}/agents
+    read      GET    /api/v1/tenants/{slug}/agents/{agent_name}
+    read      GET    /api/v1/tenants/{slug}/workflows/{workflow_run_id}
+    read      GET    /api/v1/tenants/{slug}/business/catalog
+    read      GET    /api/v1/tenants/{slug}/business/summary
+    read      GET    /api/v1/tenants/{slug}/business/series
+    read      GET    /api/v1/tenants/{slug}/business/breakdown
+    read      GET    /api/v1/tenants/{slug}/llm/usage
+    read      GET    /api/v1/tenants/{slug}/prices
+    read      GET    /api/v1/tenants/{slug}/export/events
+    read      GET    /api/v1/tenants/{slug}/export/business
+    read      GET    /api/v1/tenants/{slug}/export/llm
+
+    member    GET    /api/v1/tenants/{slug}/model
+    member    GET    /api/v1/tenants/{slug}/command-policy
+    member    GET    /api/v1/tenants/{slug}/agents/{agent_name}/model
+    member    GET    /api/v1/tenants/{slug}/agents/{agent_name}/command-policy
+    member    GET    /api/v1/tenants/{slug}/agents/{agent_name}/document
+    member    GET    /api/v1/tenants/{slug}/agents/{agent_name}/document/versions
+    member    GET    /api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}
+    member    GET    /api/v1/tenants/{slug}/agents/{agent_name}/document/diff
+
+    admin     PATCH  /api/v1/tenants/{slug}/agents/{agent_name}
+    admin     DELETE /api/v1/tenants/{slug}/agents/{agent_name}
+    admin     GET    /api/v1/tenants/{slug}/keys
+    admin     POST   /api/v1/tenants/{slug}/keys
+    admin     DELETE /api/v1/tenants/{slug}/keys/{key_id}
+    admin     PUT    /api/v1/tenants/{slug}/model
+    admin     DELETE /api/v1/tenants/{slug}/model
+    admin     PUT    /api/v1/tenants/{slug}/command-policy
+    admin     DELETE /api/v1/tenants/{slug}/command-policy
+    admin     PUT    /api/v1/tenants/{slug}/agents/{agent_name}/model
+    admin     DELETE /api/v1/tenants/{slug}/agents/{agent_name}/model
+    admin     PUT    /api/v1/tenants/{slug}/agents/{agent_name}/command-policy
+    admin     DELETE /api/v1/tenants/{slug}/agents/{agent_name}/command-policy
+    admin     PUT    /api/v1/tenants/{slug}/agents/{agent_name}/document
+    admin     POST   /api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}/restore
+    admin     GET    /api/v1/tenants/{slug}/secrets
+    admin     PUT    /api/v1/tenants/{slug}/secrets/{name}
+    admin     DELETE /api/v1/tenants/{slug}/secrets/{name}
+    admin     GET    /api/v1/tenants/{slug}/webhooks
+    admin     POST   /api/v1/tenants/{slug}/webhooks
+    admin     PATCH  /api/v1/tenants/{slug}/webhooks/{webhook_id}
+    admin     DELETE /api/v1/tenants/{slug}/webhooks/{webhook_id}
+    admin     POST   /api/v1/tenants/{slug}/webhooks/{webhook_id}/test
+    admin     GET    /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries
+    admin     POST   /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry
+    admin     GET    /api/v1/tenants/{slug}/audit
+    admin     GET    /api/v1/tenants/{slug}/audit/verify
+    admin     GET    /api/v1/tenants/{slug}/users
+    admin     POST   /api/v1/tenants/{slug}/users
+    admin     PATCH  /api/v1/tenants/{slug}/users/{email}
+    admin     DELETE /api/v1/tenants/{slug}/users/{email}
+
+    platform  GET    /api/v1/tenants
+    platform  POST   /api/v1/tenants
+    platform  PATCH  /api/v1/tenants/{slug}
+    platform  POST   /api/v1/tenants/{slug}/runs/rebuild
+    platform  GET    /api/v1/platform/model
+    platform  PUT    /api/v1/platform/model
+    platform  DELETE /api/v1/platform/model
+    platform  GET    /api/v1/platform/command-policy
+    platform  PUT    /api/v1/platform/command-policy
+    platform  DELETE /api/v1/platform/command-policy
+    platform  GET    /api/v1/platform/prices
+    platform  POST   /api/v1/platform/prices
+    platform  POST   /api/v1/platform/prices/import
+    platform  DELETE /api/v1/platform/prices/{price_id}
+    platform  GET    /api/v1/platform/users
+    platform  POST   /api/v1/platform/users
+    platform  PATCH  /api/v1/platform/users/{email}
+    platform  DELETE /api/v1/platform/users/{email}
+    platform  GET    /api/v1/platform/audit
+    platform  GET    /api/v1/platform/audit/verify
+    platform  POST   /api/v1/platform/vault/rotate
+"""
+
+ROWS = [line.split() for line in OPERATIONS.splitlines() if line.strip()]
+
+AGENT = "access agent"
+RUN_ID = "3f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b"
+REPORT = {"agent_name": AGENT, "run_id": RUN_ID, "timestamp": "2026-01-02T03:04:05Z"}
+POLICY = {"mode": "deny_all"}
+
+# Shapes are checked before authority: these pass them. `client_id` is put in where there is one.
+BODIES = {
+    "POST /api/v1/auth/setup": {"code": "x", "email": "x@example.com", "password": PASSWORD},
+    "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
+    "POST /api/v1/auth/password": {"current_password": "x", "new_password": "too short"},
+    "POST /api/v1/agents/register": {"agent_name": AGENT},
+    "POST /api/v1/telemetry": {**REPORT, "client_id": "", "event": "started"},
+    "POST /api/v1/telemetry/batch": {"events": [{**REPORT, "client_id": "", "event": "started"}]},
+    "POST /api/v1/telemetry/business": {**REPORT, "client_id": ""},
+    "POST /api/v1/telemetry/llm": {**REPORT, "client_id": "", "model": "m"},
+    "POST /api/v1/tenants": {"slug": "made-by-access"},
+    "PATCH /api/v1/tenants/{slug}": {},
+    "PATCH /api/v1/tenants/{slug}/agents/{agent_name}": {"enabled": True},
+    "POST /api/v1/tenants/{slug}/keys": {},
+    "PUT /api/v1/tenants/{slug}/model": {"model": "m"},
+    "PUT /api/v1/tenants/{slug}/command-policy": POLICY,
+    "PUT /api/v1/tenants/{slug}/agents/{agent_name}/model": {"model": "m"},
+    "PUT /api/v1/tenants/{slug}/agents/{agent_name}/command-policy": POLICY,
+    "PUT /api/v1/tenants/{slug}/agents/{agent_name}/document": {"document": "x"},
+    "PUT /api/v1/tenants/{slug}/secrets/{name}": {"value": "x"},
+    "POST /api/v1/tenants/{slug}/webhooks": {"url": "https://hooks.example.com/x"},
+    "PATCH /api/v1/tenants/{slug}/webhooks/{webhook_id}": {"enabled": True},
+    "POST /api/v1/tenants/{slug}/users": {"email": "none@example.com", "role": "member"},
+    "PATCH /api/v1/tenants/{slug}/users/{email}": {"role": "member"},
+    "PUT /api/v1/platform/model": {"model": "m"},
+    "PUT /api/v1/platform/command-policy": POLICY,
+    "POST /api/v1/platform/prices": {"model": "m", "input": "1", "output": "2"},
+    "POST /api/v1/platform/prices/import": {"prices": {}},
+    "POST /api/v1/platform/users": {"email": "none@example.com", "password": "too short"},
+    "PATCH /api/v1/platform/users/{email}": {"role": "none"},
+}
+QUERIES = {
+    "POST /api/v1/heartbeat": "client_id=x",
+    "GET /api/v1/agents/model": "agent_name=access%20agent",
+    "GET /api/v1/agents/command-policy": "agent_name=access%20agent",
+    "GET /api/v1/agents/document": "agent_name=access%20agent",
+    "GET /api/v1/tenants/{slug}/business/series": "key=x",
+    "GET /api/v1/tenants/{slug}/business/breakdown": "metric=x&by=y",
+    "GET /api/v1/tenants/{slug}/agents/{agent_name}/document/diff": "from=1&to=2",
+}
+VALUES = {
+    "agent_name": "access%20agent", "run_id": RUN_ID, "workflow_run_id": "w", "key_id": "key_none",
+    "email": "none@example.com", "version": "1", "name": "none", "price_id": "1",
+    "webhook_id": "none", "delivery_id": "none",
+}  # fmt: skip
+
+
+OTHER_VALUES = {  # what goes away with its keys
+    "DELETE /api/v1/tenants/{slug}/agents/{agent_name}": {"agent_name": "nobody"},
+}
+
+
+def test_every_operation_has_a_row_and_every_row_is_one():
+    document = json.loads((ROOT / "docs/openapi.json").read_text())
+    declared = {(m.upper(), path) for path, item in document["paths"].items() for m in item}
+    listed = [(method, path) for _, method, path in ROWS]
+    assert len(listed) == len(set(listed))
+    assert declared - set(listed) == set(), "not in OPERATIONS"
+    assert set(listed) - declared == set(), "not in docs/openapi.json"
+    names = {f"{method} {path}" for method, path in listed}
+    assert set(BODIES) <= names and set(QUERIES) <= names
+    for columns in LEVELS.values():
+        assert len(columns.split()) == OPERATOR + 1
+
+
+class Cast:
+    """Everybody who tries, in the order of the columns."""
+
+    def __init__(self, server):
+        self.server, self.tenant, self.foreign = server, server.add_tenant(), server.add_tenant()
+        tenant, client = self.tenant, server.client
+        unknown = "mst_ws_000000000000000000000000000000" + "0ilNgQ"
+        self.callers = [
+            client(), client(unknown), self.foreign.client, tenant.agent_client("somebody else"),
+            tenant.agent_client(AGENT), tenant.client, tenant_person(self.foreign, "admin"),
+            tenant_person(tenant, "member"), tenant_person(tenant, "admin"), platform_admin(server),
+        ]  # fmt: skip
+        if not server.database:
+            self.callers.append(server.operator())
+        self.email = add_user(server, "--role", "platform_admin")
+        tenant.client.get("/api/v1/limits")  # with PostgreSQL, the server has to see what is new
+
+    def body_of(self, operation):
+        body = BODIES.get(operation)
+        if body is None:
+            return None
+        filled = json.dumps(body).replace('"client_id": ""', f'"client_id": "{self.tenant.slug}"')
+        return json.loads(filled.replace('"email": ""', f'"email": "{self.email}"'))
+
+    def request(self, column, method, path, slug=None):
+        operation = f"{method} {path}"
+        values = {**VALUES, **OTHER_VALUES.get(operation, {})}
+        target = path.format(slug=slug or self.tenant.slug, **values)
+        if operation in QUERIES:
+            target += f"?{QUERIES[operation]}"
+        caller = self.callers[column]
+        answer = caller.request(method, target, self.body_of(operation))
+        if path.endswith(("/login", "/logout")) and isinstance(caller, Person):
+            self.callers[column] = log_in(self.server, caller.email)  # that session is over
+        return answer
+
+
+@pytest.fixture(scope="module")
+def cast(server):
+    return Cast(server)
+
+
+@pytest.mark.parametrize(("level", "method", "path"), ROWS)
+def test_each_caller_is_let_in_or_refused_as_the_table_says(level, method, path, cast):
+    expected = LEVELS[level].split()[: len(cast.callers)]
+    answers = [cast.request(column, method, path) for column in range(len(cast.callers))]
+    seen = [{401: "1", 403: "3"}.get(answer.status, "+") for answer in answers]
+    assert seen == expected, [(answer.status, answer.body[:100]) for answer in answers]
+    assert all(answer.status < 500 for answer in answers)
+
+
+@pytest.mark.parametrize(("method", "path"), [row[1:] for row in ROWS if "{slug}" in row[2]])
+def test_nobody_learns_whether_a_tenant_exists(method, path, cast):
+    for column in (OTHER_TENANT, STRANGER):
+        there, nowhere = (cast.request(column, method, path, slug) for slug in (None, "no-such"))
+        assert (there.status, there.body) == (403, nowhere.body)
+        assert nowhere.status == 403
+    for column in range(PLATFORM, len(cast.callers)):
+        assert cast.request(column, method, path, "no-such").status == 404
+
+
+def test_a_request_with_authorization_ignores_cookies(cast):
+    admin, path = cast.callers[PLATFORM], "/api/v1/tenants"
+    assert admin.get(path).status == 200
+    for header, status in (
+        ("Bearer mst_ws_nothing", 401), ("Basic eDp5", 401), ("", 401),
+        (f"Bearer {cast.tenant.token}", 403),
+    ):  # fmt: skip
+        assert admin.get(path, headers={"Authorization": header}).status == status
+    here = cast.tenant.path("dashboard/runs")
+    foreign = {"Authorization": f"Bearer {cast.foreign.token}"}
+    assert admin.get(here, headers=foreign).status == 403
