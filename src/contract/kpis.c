@@ -70,6 +70,7 @@ static const struct field kpi_breakdown_fields[] = {
     { STR(metric),                     .flags = F_REQUIRED },
     { LIST_STR(by),                    .flags = F_REQUIRED },
     { STR(agg),                        .flags = F_REQUIRED },
+    { LIST_STR(dimensions),            .flags = F_REQUIRED, .doc = "All that it was reported by in the range, by their bytes." },
     { LIST(rows, breakdown_row_shape), .flags = F_REQUIRED, .doc = "Largest value first." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more rows than are told." },
 };

@@ -47,7 +47,8 @@ struct kpi_breakdown {
     struct str metric;
     struct list by; /* of struct str */
     struct str agg;
-    struct list rows; /* of struct breakdown_row */
+    struct list dimensions; /* of struct str */
+    struct list rows;       /* of struct breakdown_row */
     bool truncated;
 };
 

@@ -156,7 +156,7 @@ static const struct field series_query_fields[] = {
 #define OWNER struct breakdown_query
 static const struct field breakdown_query_fields[] = {
     { STR(metric),     .flags = F_REQUIRED },
-    { STR(by),         .flags = F_REQUIRED, .doc = "Dimension names, separated by commas." },
+    { STR(by),         .flags = F_NULL, .doc = "Dimension names, separated by commas; left out: no rows, only what dimensions there are." },
     { STR(agent_name), .flags = F_NULL },
     { STR(time_range), .absent = "\"30d\"", .doc = RANGE_DOC },
 };

@@ -45,7 +45,7 @@ struct series_query {
 
 struct breakdown_query {
     struct str metric;
-    struct str by;         /* comma list of dimensions, none of them empty */
+    struct str by;         /* comma list of dimensions, none of them empty; null: none */
     struct str agent_name; /* null */
     struct str time_range;
 };

@@ -60,7 +60,7 @@ static void read_names(struct split *s, struct str text)
 {
     struct str *names = ARENA_ARRAY(s->reader->arena, struct str, text.len + 1);
 
-    do {
+    while (!str_is_null(text)) {
         struct str name = str_split(&text, ',');
         size_t i = 0;
 
@@ -69,8 +69,37 @@ static void read_names(struct split *s, struct str text)
         names[i] = name;
         if (i == s->n_by)
             s->n_by++;
-    } while (!str_is_null(text));
+    }
     s->by = names;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* Every dimension that one of the sets has, once. */
+static struct list dimensions_of(struct split *s, const struct list *sets)
+{
+    const struct breakdown_set *each = sets->items;
+    struct str *all;
+    size_t n = 0, kept = 0;
+    struct list *names = ARENA_ARRAY(s->reader->arena, struct list, sets->n + 1);
+
+    for (size_t i = 0; i < sets->n; i++) {
+        s->bad |= !cells_read_names(each[i].names, s->reader->arena, &names[i]);
+        n += names[i].n;
+    }
+    all = ARENA_ARRAY(s->reader->arena, struct str, n + 1);
+    n = 0;
+    for (size_t i = 0; i < sets->n; i++)
+        for (size_t j = 0; j < names[i].n; j++)
+            all[n++] = ((const struct str *)names[i].items)[j];
+    qsort(all, n, sizeof(*all), compare_names);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || !str_eq(all[kept - 1], all[i]))
+            all[kept++] = all[i];
+    return (struct list){ all, kept };
 }
 
 static bool is_candidate(const struct split *s, struct str key)
@@ -295,7 +324,8 @@ static int read_split(struct split *s, const struct breakdown_query *query,
     if (together.differs)
         return kpi_refuse(refusal, "agent_name", query->agent_name,
                           "Agents total this metric in different ways: name one of them", err);
-    find_candidates(s, &sets);
+    if (s->n_by > 0)
+        find_candidates(s, &sets);
     if (!keep_exact(s, together.total))
         return kpi_refuse(refusal, "by", query->by,
                           "Only sums and maxima are rolled up: ask for all dimensions that the "
@@ -307,7 +337,8 @@ static int read_split(struct split *s, const struct breakdown_query *query,
         return kpi_refuse(refusal, "by", query->by, too_much, err);
     *ret = (struct kpi_breakdown){ .metric = query->metric,
                                    .by = { s->by, s->n_by },
-                                   .agg = together.agg };
+                                   .agg = together.agg,
+                                   .dimensions = dimensions_of(s, &sets) };
     if (str_is_null(ret->agg))
         ret->agg = STR_LIT("sum");
     tell(s, together.total, ret);

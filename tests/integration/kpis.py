@@ -162,7 +162,8 @@ class Reference:
         told = [(total(agg, numbers), ident, values)
                 for ident, (values, numbers) in groups.items()]  # fmt: skip
         told.sort(key=lambda row: (-row[0], row[1].encode()))
-        return {"metric": metric, "by": by, "agg": agg,
+        names = sorted({name for p in rows for name in p[3]}, key=str.encode)
+        return {"metric": metric, "by": by, "agg": agg, "dimensions": names,
                 "rows": [{"dimensions": dict(zip(by, values)), "value": value}
                          for value, _, values in told[:1000]],
                 "truncated": len(told) > 1000}  # fmt: skip

@@ -310,8 +310,22 @@ def test_a_run_counts_by_its_smallest_set_of_dimensions(pair):
     told = json.loads(pair.ask("breakdown", metric="n", by="region",
                                time_range=f"{moment(T0)}/{moment(T0 + DAY)}"))  # fmt: skip
     assert told == {"metric": "n", "by": ["region"], "agg": "sum", "truncated": False,
+                    "dimensions": ["region", "shop"],
                     "rows": [{"dimensions": {"region": "eu"}, "value": 6.0},
                              {"dimensions": {"region": "us"}, "value": 2.0}]}  # fmt: skip
+
+
+def test_without_by_it_tells_what_dimensions_there_are(pair):
+    pair.declare("a", ("n", "avg"))
+    pair.report("a", T0, {}, breakdowns=[("n", ["shop", "region"], [(1, "eu", 2)]),
+                                         ("n", ["shop"], [(1, 2)])])  # fmt: skip
+    pair.report("b", T0, {}, breakdowns=[("other", ["day"], [(1, 2)])])
+    told = json.loads(pair.ask("breakdown", metric="n", agent_name="a",
+                               time_range=f"{moment(T0)}/{moment(T0 + DAY)}"))  # fmt: skip
+    assert told == {"metric": "n", "by": [], "agg": "avg", "truncated": False,
+                    "dimensions": ["region", "shop"], "rows": []}  # fmt: skip
+    told = json.loads(pair.ask("breakdown", metric="n", time_range=f"{moment(0)}/{moment(1)}"))
+    assert (told["dimensions"], told["rows"]) == ([], [])
 
 
 def test_a_long_breakdown_is_cut_and_says_so(pair):
@@ -371,7 +385,7 @@ def test_a_bad_question_is_refused_where_it_is_bad(quarrel, what, query, name, s
     assert json.loads(quarrel.ask(what, 422, **query)) == {"detail": [problem]}
 
 
-@pytest.mark.parametrize("what, missing", [("series", ["key"]), ("breakdown", ["metric", "by"])])
+@pytest.mark.parametrize("what, missing", [("series", ["key"]), ("breakdown", ["metric"])])
 def test_what_a_question_must_have_is_asked_for(quarrel, what, missing):
     told = json.loads(quarrel.ask(what, 422))["detail"]
     assert [(p["type"], p["loc"]) for p in told] == [("missing", ["query", m]) for m in missing]
