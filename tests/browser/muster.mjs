@@ -13,6 +13,7 @@ import { chromium } from "playwright-core";
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/release/muster");
 const SHOTS = join(ROOT, "build/browser");
+export const PASSWORD = "seven slow herons at noon";
 const NO_LIMIT = "1000000000";
 
 /** Chromium in a container: as root, with little shared memory, and asking nobody for anything. */
@@ -44,28 +45,38 @@ export class Server {
             { env: environment(), stdio: ["ignore", "pipe", "ignore"] },
         );
         server.lines = [];
-        for await (const line of createInterface({ input: server.process.stdout })) {
-            server.lines.push(line);
-            const found = /^muster: listening on (\S+:\d+)$/.exec(line);
-            if (found) {
-                server.url = `http://${found[1]}`;
-                return server;
-            }
-        }
-        throw new Error(`the server did not start: ${server.lines.join("\n")}`);
+        server.url = await new Promise((resolve, reject) => {
+            createInterface({ input: server.process.stdout }).on("line", (line) => {
+                server.lines.push(line);
+                const found = /^muster: listening on (\S+:\d+)$/.exec(line);
+                if (found) resolve(`http://${found[1]}`);
+            });
+            server.process.once("exit", () =>
+                reject(new Error(`the server did not start: ${server.lines.join("\n")}`)),
+            );
+        });
+        return server;
     }
 
-    cli(...words) {
+    cli(words, input = "") {
         return execFileSync(BINARY, [...words, "--data", this.data], {
             env: environment(),
             encoding: "utf8",
+            input,
         }).trim();
     }
 
-    /** A new tenant, with a workspace key and a person who may do everything in it. */
+    /** A new tenant with a workspace key, room for many agents, and an admin. */
     addTenant(slug) {
-        this.cli("tenant", "add", slug, "--rate-limit", NO_LIMIT);
-        return { slug, token: this.cli("key", "add", "--tenant", slug) };
+        const plan = ["--rate-limit", NO_LIMIT, "--max-agents", "1000"];
+        this.cli(["tenant", "add", slug, ...plan]);
+        const email = `admin@${slug}.example`;
+        this.addUser(email, "--tenant", slug, "--role", "admin");
+        return { slug, email, token: this.cli(["key", "add", "--tenant", slug]) };
+    }
+
+    addUser(email, ...role) {
+        this.cli(["user", "add", email, ...role, "--password-stdin"], `${PASSWORD}\n`);
     }
 
     /** Sends JSON as an agent does; the answer must be good. */
@@ -130,4 +141,22 @@ export async function openPage(browser, server, options = {}) {
 export async function shot(page, name) {
     mkdirSync(SHOTS, { recursive: true });
     await page.screenshot({ path: join(SHOTS, `${name}.png`), animations: "disabled" });
+}
+
+/** A page where somebody is logged in, at `hash`. The log-in itself is done once a person. */
+export async function openAs(browser, server, email, hash, options = {}) {
+    server.sessions ??= new Map();
+    const page = await openPage(browser, server, {
+        storageState: server.sessions.get(email),
+        ...options,
+    });
+    await page.goto(`${server.url}/#${hash}`);
+    if (!server.sessions.has(email)) {
+        await page.getByLabel("E-mail").fill(email);
+        await page.getByLabel("Password").fill(PASSWORD);
+        await page.getByRole("button", { name: "Log in" }).click();
+    }
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    server.sessions.set(email, await page.context().storageState());
+    return page;
 }

@@ -3,12 +3,14 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { forgetTenant, rememberedTenant, rememberTenant } from "./lib/tenant";
-import { href, match, pathOf, usePlace } from "./lib/route";
-import { isPlatformAdmin, type Me, session } from "./lib/session";
+import { href, match, usePlace } from "./lib/route";
+import { type Me, session } from "./lib/session";
 import { useStore } from "./lib/store";
-import { pages, type Page, type PageProps } from "./pages";
+import { rememberedTenant, rememberTenant } from "./lib/tenant";
+import { type TenantName, useTenants } from "./lib/tenants";
+import { pages, startOf, type Page, type PageProps } from "./pages";
 import { SignIn } from "./pages/sign_in";
+import { Welcome } from "./pages/welcome";
 import { Empty, Skeleton } from "./ui/basics";
 import { Shell } from "./ui/shell";
 
@@ -53,38 +55,46 @@ function Loader({ page, ...props }: { page: Page } & PageProps) {
     return <View {...props} />;
 }
 
-/** Where somebody who just signed in should be. */
-function home(me: Me): string | null {
+/** Where somebody who just signed in should be; null: there is nothing to open. */
+function home(tenants: TenantName[]): string | null {
     const last = rememberedTenant();
-    const slug =
-        me.tenants.find((one) => one.slug === last)?.slug ??
-        (isPlatformAdmin(me) ? last : null) ??
-        me.tenants[0]?.slug;
-    return slug ? pathOf("t", slug, "runs") : null;
+    const one = tenants.find(({ slug }) => slug === last) ?? tenants[0];
+    return one ? startOf(one.slug) : null;
+}
+
+function Start({ me, tenants }: { me: Me; tenants: TenantName[] | undefined }) {
+    const to = tenants === undefined ? null : home(tenants);
+    useEffect(() => {
+        if (to !== null) location.replace(href(to));
+    }, [to]);
+    return tenants === undefined || to !== null ? <Skeleton /> : <Welcome me={me} />;
+}
+
+function Nowhere() {
+    return (
+        <Empty title="There is no such page">
+            <p>
+                <a href="#/">Go to the start</a>
+            </p>
+        </Empty>
+    );
 }
 
 function Inside({ me }: { me: Me }) {
     const { path, query } = usePlace();
+    const tenants = useTenants(me);
     const found = find(path);
     const slug = found?.params["slug"] ?? "";
-    const start = path === "/" || path === "" ? home(me) : null;
+    const atStart = path === "/" || path === "" || path === "/setup";
 
-    useEffect(() => {
-        if (start !== null) location.replace(href(start));
-    }, [start]);
     useEffect(() => {
         if (slug !== "") rememberTenant(slug);
-        document.title = found
-            ? `${found.page.title}${slug ? ` · ${slug}` : ""} · muster`
-            : "muster";
+        document.title = [found?.page.title, slug, "muster"].filter(Boolean).join(" · ");
     }, [slug, found?.page]);
 
+    const around = slug || (home(tenants ?? []) !== null ? (rememberedTenant() ?? "") : "");
     return (
-        <Shell
-            me={me}
-            slug={slug || (rememberedTenant() ?? me.tenants[0]?.slug ?? "")}
-            page={found?.page ?? null}
-        >
+        <Shell me={me} tenants={tenants ?? []} slug={around} page={found?.page ?? null}>
             {found !== null ? (
                 <Loader
                     key={slug}
@@ -93,23 +103,10 @@ function Inside({ me }: { me: Me }) {
                     params={found.params}
                     query={query}
                 />
-            ) : start !== null ? (
-                <Skeleton />
-            ) : path === "/" ? (
-                <Empty title="No workspace yet">
-                    <p>
-                        An admin has to give you access to a workspace, or make one:{" "}
-                        <code>muster tenant add acme</code>.
-                    </p>
-                </Empty>
+            ) : atStart ? (
+                <Start me={me} tenants={tenants} />
             ) : (
-                <Empty title="There is no such page">
-                    <p>
-                        <a href="#/" onClick={forgetTenant}>
-                            Go to the start
-                        </a>
-                    </p>
-                </Empty>
+                <Nowhere />
             )}
         </Shell>
     );

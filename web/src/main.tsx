@@ -4,7 +4,9 @@ import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
 import "./style/shell.css";
 import "./style/parts.css";
-import "./style/pages.css";
+import "./style/tables.css";
+import "./style/charts.css";
+import "./style/run.css";
 
 import { render } from "preact";
 

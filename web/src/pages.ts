@@ -22,6 +22,12 @@ export interface Page {
 
 /* prettier-ignore */
 export const pages: Page[] = [
+    { path: "/t/:slug/fleet",            title: "Fleet",    nav: "fleet",    load: () => import("./pages/fleet") },
     { path: "/t/:slug/runs",             title: "Runs",     nav: "runs",     load: () => import("./pages/runs") },
     { path: "/t/:slug/runs/:run_id",     title: "Run",                       load: () => import("./pages/run") },
+    { path: "/t/:slug/business",         title: "Business", nav: "business", load: () => import("./pages/business") },
+    { path: "/t/:slug/cost",             title: "Cost",     nav: "cost",     load: () => import("./pages/cost") },
 ];
+
+/** Where somebody who signs in begins, and where another tenant is opened. */
+export const startOf = (slug: string) => `/t/${encodeURIComponent(slug)}/fleet`;

@@ -101,3 +101,24 @@ export async function call<O extends Operation>(operation: O, input: Input<O>): 
     if (reply.status === 401 && !operation.includes("/auth/")) onSignedOut();
     throw error;
 }
+
+/** A whole file, telling how much of it has come. */
+export async function download(
+    url: string,
+    signal: AbortSignal,
+    onProgress: (bytes: number) => void,
+): Promise<Blob> {
+    const reply = await send(url, { credentials: "same-origin", signal });
+    if (reply.status === 401) onSignedOut();
+    if (!reply.ok || reply.body === null) throw await errorOf(reply);
+    const reader = reply.body.getReader();
+    const parts: BlobPart[] = [];
+    let size = 0;
+    for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return new Blob(parts, { type: reply.headers.get("Content-Type") ?? "" });
+        parts.push(value as BlobPart);
+        size += value.byteLength;
+        onProgress(size);
+    }
+}

@@ -18,6 +18,17 @@ export function number(value: number): string {
     return value !== 0 && Math.abs(value) < 1 ? fine.format(value) : plain.format(value);
 }
 
+/** "640 B", "12.4 kB", "3.1 MB". */
+export function bytes(size: number): string {
+    const units = ["B", "kB", "MB", "GB"];
+    let at = 0;
+    while (size >= 1000 && at < units.length - 1) {
+        size /= 1000;
+        at++;
+    }
+    return `${at === 0 ? size : size.toFixed(1)} ${units[at]}`;
+}
+
 /** Milliseconds: "840 ms", "12.4 s", "3 m 05 s", "2 h 10 m", "3 d 4 h". */
 export function span(ms: number): string {
     if (ms < 0) return `−${span(-ms)}`;
@@ -94,9 +105,9 @@ export function dollars(value: number): string {
 }
 
 /** A KPI's value in its unit: count, money:EUR, percent, duration (seconds), or an unknown one. */
-export function inUnit(value: number | string | null, unit: string | null | undefined): string {
-    if (value === null) return "–";
+export function inUnit(value: unknown, unit: string | null | undefined): string {
     if (typeof value === "string") return value;
+    if (typeof value !== "number") return "–";
     if (unit === "percent") return `${number(value)} %`;
     if (unit === "duration") return span(value * 1000);
     if (unit?.startsWith("money:")) return money(value, unit.slice(6), true);

@@ -3,6 +3,8 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { ApiError } from "./api";
+import { connected, useNews } from "./live";
+import { useStore } from "./store";
 
 export interface Loaded<T> {
     data: T | undefined;
@@ -28,6 +30,23 @@ function keep(key: string, data: unknown) {
 /** Forgets everything: somebody else signs in. */
 export function forgetAll() {
     kept.clear();
+}
+
+/** Something was changed: whoever shows this answer asks for it again. */
+export function forget(key: string) {
+    kept.delete(key);
+    for (const then of [...(watchers.get(key) ?? [])]) then();
+}
+
+const watchers = new Map<string, Set<() => void>>();
+
+function watch(key: string, then: () => void): () => void {
+    const set = watchers.get(key) ?? new Set();
+    watchers.set(key, set.add(then));
+    return () => {
+        set.delete(then);
+        if (set.size === 0 && watchers.get(key) === set) watchers.delete(key);
+    };
 }
 
 function asError(problem: unknown): ApiError {
@@ -58,28 +77,40 @@ export function useQuery<T>(
     const [turn, setTurn] = useState(0);
     const loader = useRef(load);
     loader.current = load;
-    const reload = useCallback(() => setTurn((n) => n + 1), []);
+    const work = useRef({ busy: false, again: false });
+    // What is under way is waited for, however often news come: else a slow answer would never do.
+    const reload = useCallback(() => {
+        if (work.current.busy) work.current.again = true;
+        else setTurn((n) => n + 1);
+    }, []);
 
     useEffect(() => {
         if (key === null) return undefined;
         const abort = new AbortController();
+        const finish = (next: (was: State<T>) => State<T>) => {
+            if (abort.signal.aborted) return;
+            setState(next);
+            work.current.busy = false;
+            if (work.current.again) setTurn((n) => n + 1);
+            work.current.again = false;
+        };
+        work.current = { busy: true, again: false };
         loader.current(abort.signal).then(
             (data) => {
-                if (abort.signal.aborted) return;
-                keep(key, data);
-                setState({ key, data, error: undefined });
+                if (!abort.signal.aborted) keep(key, data);
+                finish(() => ({ key, data, error: undefined }));
             },
-            (problem: unknown) => {
-                if (abort.signal.aborted) return;
-                setState((was) => ({
+            (problem: unknown) =>
+                finish((was) => ({
                     key,
                     data: was.key === key ? was.data : undefined,
                     error: asError(problem),
-                }));
-            },
+                })),
         );
         return () => abort.abort();
     }, [key, turn]);
+
+    useEffect(() => (key === null ? undefined : watch(key, reload)), [key, reload]);
 
     useEffect(() => {
         if (every <= 0 || key === null) return undefined;
@@ -95,4 +126,22 @@ export function useQuery<T>(
     const now = state.key === key ? state : initial<T>(key);
     const loading = key !== null && now.data === undefined && now.error === undefined;
     return { data: now.data, error: now.error, loading, reload };
+}
+
+const WITH_NEWS_MS = 30_000;
+const WITHOUT_NEWS_MS = 5_000;
+
+/** The same, again when something happened in the tenant, and by the clock while no news come; once
+ * without a slug. */
+export function useLiveQuery<T>(
+    slug: string,
+    key: string | null,
+    load: (signal: AbortSignal) => Promise<T>,
+): Loaded<T> {
+    const open = useStore(connected);
+    const loaded = useQuery(key, load, {
+        every: slug === "" ? 0 : open ? WITH_NEWS_MS : WITHOUT_NEWS_MS,
+    });
+    useNews(slug, loaded.reload);
+    return loaded;
 }

@@ -18,3 +18,14 @@ export function chosen(
 ): string {
     return choices.some((one) => one.value === value) ? (value as string) : otherwise;
 }
+
+/** What sums over a period are asked for. */
+export const PERIODS: readonly Choice[] = [
+    { value: "24h", label: "Last 24 hours" },
+    { value: "7d", label: "Last 7 days" },
+    { value: "30d", label: "Last 30 days" },
+    { value: "90d", label: "Last 90 days" },
+    { value: "today", label: "Today (UTC)" },
+    { value: "this_month", label: "This month" },
+    { value: "last_month", label: "Last month" },
+];

@@ -1,15 +1,12 @@
 // Who is signed in.
 
+import type { Session as Me } from "api";
+
 import { ApiError, call, setCsrf, whenSignedOut } from "./api";
 import { forgetAll } from "./query";
 import { makeStore } from "./store";
 
-export interface Me {
-    email: string;
-    role: "platform_admin" | null;
-    tenants: { slug: string; name: string; role: string }[];
-    csrf_token: string;
-}
+export type { Me };
 
 export type Session =
     | { state: "asking" }
@@ -37,37 +34,36 @@ whenSignedOut(() => {
 export async function ask() {
     session.set({ state: "asking" });
     try {
-        enter((await call("GET /api/v1/auth/me" as never, {} as never)) as Me);
+        enter(await call("GET /api/v1/auth/me", {}));
     } catch (problem) {
-        const error = problem instanceof ApiError ? problem : new ApiError(0, String(problem));
-        if (error.status !== 401) return session.set({ state: "failed", error });
-        const { needed } = (await call("GET /api/v1/auth/setup" as never, {} as never)) as {
-            needed: boolean;
-        };
-        leave(false, needed);
+        if (problem instanceof ApiError && problem.status === 401) await askForSetUp();
+        else fail(problem);
     }
 }
 
+async function askForSetUp() {
+    try {
+        leave(false, (await call("GET /api/v1/auth/setup", {})).needed);
+    } catch (problem) {
+        fail(problem);
+    }
+}
+
+function fail(problem: unknown) {
+    const error = problem instanceof ApiError ? problem : new ApiError(0, String(problem));
+    session.set({ state: "failed", error });
+}
+
 export async function logIn(email: string, password: string) {
-    enter(
-        (await call(
-            "POST /api/v1/auth/login" as never,
-            { body: { email, password } } as never,
-        )) as Me,
-    );
+    enter(await call("POST /api/v1/auth/login", { body: { email, password } }));
 }
 
 export async function setUp(code: string, email: string, password: string) {
-    enter(
-        (await call(
-            "POST /api/v1/auth/setup" as never,
-            { body: { code, email, password } } as never,
-        )) as Me,
-    );
+    enter(await call("POST /api/v1/auth/setup", { body: { code, email, password } }));
 }
 
 export async function logOut() {
-    await call("POST /api/v1/auth/logout" as never, {} as never);
+    await call("POST /api/v1/auth/logout", {});
     forgetAll();
     leave(false, false);
 }

@@ -4,4 +4,3 @@ const KEY = "muster.tenant";
 
 export const rememberedTenant = () => localStorage.getItem(KEY);
 export const rememberTenant = (slug: string) => localStorage.setItem(KEY, slug);
-export const forgetTenant = () => localStorage.removeItem(KEY);

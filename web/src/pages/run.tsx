@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { Run as RunType, StoredEvent } from "api";
 import { call } from "../lib/api";
 import { count, plural, span } from "../lib/format";
-import { useQuery } from "../lib/query";
+import { useLiveQuery } from "../lib/query";
 import { href, pathOf, setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
 import {
@@ -20,12 +20,12 @@ import {
     Time,
 } from "../ui/basics";
 import { EventRow } from "../ui/event_row";
+import { RunCost } from "../ui/run_cost";
 import { RunMetrics } from "../ui/run_metrics";
 import { RunStatus } from "../ui/state";
 import { Waterfall } from "../ui/waterfall";
 
 const NARRATIVE = "GET /api/v1/tenants/{slug}/runs/{run_id}/events";
-const REFRESH_MS = 3_000;
 const SHOWN_FIRST = 200;
 
 const VIEWS = [
@@ -178,14 +178,14 @@ function Narrative({ events, from, view }: { events: StoredEvent[]; from: number
 export default function Run({ slug, params, query }: PageProps) {
     const run_id = params["run_id"] ?? "";
     const [open, setOpen] = useState(true);
-    const { data, error, loading, reload } = useQuery(
+    const { data, error, loading, reload } = useLiveQuery(
+        open ? slug : "", // one that is over seldom changes
         `${NARRATIVE} ${slug} ${run_id}`,
         async (signal) => {
             const answer = await call(NARRATIVE, { path: { slug, run_id }, signal });
             setOpen(answer.run.status === "in_progress");
             return answer;
         },
-        { every: open ? REFRESH_MS : 0 },
     );
     const view = query.get("view") === "order" ? "order" : "category";
 
@@ -222,6 +222,7 @@ export default function Run({ slug, params, query }: PageProps) {
                     <Events events={trouble} from={from} />
                 </Card>
             )}
+            <RunCost slug={slug} run={run} />
             <RunMetrics events={events} from={from} />
             <Card
                 title="Narrative"

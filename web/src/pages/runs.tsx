@@ -3,17 +3,17 @@
 import type { RunListItem } from "api";
 import { call, type Query } from "../lib/api";
 import { count, span } from "../lib/format";
-import { useQuery } from "../lib/query";
+import { useLiveQuery } from "../lib/query";
 import { chosen, RANGES } from "../lib/ranges";
 import { href, pathOf, setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
-import { Empty, ErrorNote, Heading, Segments, Select, Skeleton, Time } from "../ui/basics";
+import { Empty, ErrorNote, Heading, Live, Segments, Select, Skeleton, Time } from "../ui/basics";
+import { Export } from "../ui/export";
 import { SearchField } from "../ui/search_field";
 import { RunStatus } from "../ui/state";
 
 const LIST = "GET /api/v1/tenants/{slug}/dashboard/runs";
 const LIMIT = 50;
-const REFRESH_MS = 5_000;
 
 const STATUSES = [
     { value: "", label: "All" },
@@ -150,21 +150,18 @@ function Nothing({ query }: { query: URLSearchParams }) {
 export default function Runs({ slug, query }: PageProps) {
     const wanted = queryOf(query);
     const older = wanted.cursor !== null;
-    const { data, error, loading, reload } = useQuery(
+    const { data, error, loading, reload } = useLiveQuery(
+        older ? "" : slug, // older pages stay as they are
         `${LIST} ${slug} ${JSON.stringify(wanted)}`,
         (signal) => call(LIST, { path: { slug }, query: wanted, signal }),
-        { every: older ? 0 : REFRESH_MS },
     );
     const change = (changes: Record<string, string | null>) =>
         setQuery({ ...changes, cursor: null });
     return (
         <>
             <Heading title="Runs">
-                {!older && !error && (
-                    <span class="live">
-                        <i class="dot" /> Live
-                    </span>
-                )}
+                {!older && <Live />}
+                <Export slug={slug} what="events" range={wanted.since ?? "all"} />
             </Heading>
             <div class="filters">
                 <Segments

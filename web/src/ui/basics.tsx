@@ -6,6 +6,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../lib/api";
 import { useNow } from "../lib/clock";
 import { exact, relative } from "../lib/format";
+import { connected } from "../lib/live";
+import { useStore } from "../lib/store";
 import { Icon, type IconName } from "./icons";
 
 /** "4 min ago", with the exact time on hover. */
@@ -231,5 +233,18 @@ export function Heading(props: { title: ComponentChildren; children?: ComponentC
             <h1>{props.title}</h1>
             {props.children && <div class="aside">{props.children}</div>}
         </div>
+    );
+}
+
+/** Says whether the page follows what happens. */
+export function Live() {
+    const open = useStore(connected);
+    return (
+        <span
+            class={`live ${open ? "" : "slow"}`}
+            title={open ? "News come as they happen" : "Asked for every few seconds"}
+        >
+            <i class="dot" /> {open ? "Live" : "Refreshing"}
+        </span>
     );
 }

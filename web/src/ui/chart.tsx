@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 
+import { day } from "../lib/format";
 import { whenColoursChange } from "../lib/theme";
 
 export interface Line {
@@ -27,6 +28,8 @@ export function colourOf(line: { colour?: string }, i: number): string {
     return line.colour ?? PALETTE[i % PALETTE.length] ?? "--c1";
 }
 
+const DAY_S = 86_400;
+
 const css = (name: string) =>
     getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -36,6 +39,15 @@ function stacked(lines: Line[]): (number | null)[][] {
     return lines.map((line) =>
         line.values.map((value, i) => (sums[i] = (sums[i] ?? 0) + (value ?? 0))),
     );
+}
+
+/** Days over several days, hours within them; in UTC, as the API's buckets. */
+function axisTime(times: number[]): (seconds: number) => string {
+    const length = (times[times.length - 1] ?? 0) - (times[0] ?? 0);
+    return (seconds) => {
+        const text = new Date(seconds * 1000).toISOString();
+        return length > 2 * DAY_S ? day(text) : text.slice(11, 16);
+    };
 }
 
 type Uplot = typeof uPlot;
@@ -86,6 +98,7 @@ function optionsOf(
         width,
         height: props.height ?? 220,
         legend: { show: false },
+        padding: [8, 12, 0, 0],
         cursor: { y: false, points: { show: !bars }, drag: { x: false, y: false } },
         tzDate: (seconds) => u.tzDate(new Date(seconds * 1000), "UTC"),
         scales: {
@@ -109,7 +122,7 @@ function optionsOf(
                 grid: { show: false },
                 size: 28,
                 space: 64,
-                ...(props.formatTime ? { values: (_, at) => at.map(props.formatTime!) } : {}),
+                values: (_, at) => at.map(props.formatTime ?? axisTime(props.times)),
             },
             {
                 ...axis,

@@ -4,7 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { go, href, pathOf } from "../lib/route";
 import { isPlatformAdmin, type Me } from "../lib/session";
-import { pages } from "../pages";
+import type { TenantName } from "../lib/tenants";
+import { pages, startOf } from "../pages";
 import { Icon, type IconName } from "./icons";
 
 interface Entry {
@@ -17,7 +18,7 @@ interface Entry {
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 const SHOWN_MAX = 12;
 
-function entriesOf(me: Me, slug: string, words: string): Entry[] {
+function entriesOf(me: Me, tenants: TenantName[], slug: string, words: string): Entry[] {
     const found: Entry[] = [];
     const text = words.trim();
     if (UUID.test(text))
@@ -41,13 +42,13 @@ function entriesOf(me: Me, slug: string, words: string): Entry[] {
             to: href(page.path.replace(":slug", encodeURIComponent(slug))),
         });
     }
-    for (const one of me.tenants)
+    for (const one of tenants)
         if (one.slug !== slug)
             found.push({
                 icon: "platform",
                 text: one.slug,
                 note: "Workspace",
-                to: href(pathOf("t", one.slug, "runs")),
+                to: href(startOf(one.slug)),
             });
     if (text !== "" && slug !== "" && !UUID.test(text)) {
         found.push({
@@ -67,11 +68,18 @@ function entriesOf(me: Me, slug: string, words: string): Entry[] {
     return found.filter((one) => one.text.toLowerCase().includes(wanted)).slice(0, SHOWN_MAX);
 }
 
-export function Palette({ me, slug, onClose }: { me: Me; slug: string; onClose: () => void }) {
+interface Props {
+    me: Me;
+    tenants: TenantName[];
+    slug: string;
+    onClose: () => void;
+}
+
+export function Palette({ me, tenants, slug, onClose }: Props) {
     const dialog = useRef<HTMLDialogElement>(null);
     const [words, setWords] = useState("");
     const [at, setAt] = useState(0);
-    const entries = entriesOf(me, slug, words);
+    const entries = entriesOf(me, tenants, slug, words);
 
     useEffect(() => dialog.current?.showModal(), []);
 

@@ -3,17 +3,19 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { go, href, pathOf } from "../lib/route";
+import { go, href } from "../lib/route";
 import { isAdmin, isPlatformAdmin, logOut, type Me } from "../lib/session";
 import { useStore } from "../lib/store";
+import type { TenantName } from "../lib/tenants";
 import { setTheme, theme, type Theme } from "../lib/theme";
-import { type Page, pages } from "../pages";
+import { type Page, pages, startOf } from "../pages";
 import { IconButton } from "./basics";
 import { Icon } from "./icons";
 import { Palette } from "./palette";
 
 interface Props {
     me: Me;
+    tenants: TenantName[];
     slug: string;
     page: Page | null;
     children: ComponentChildren;
@@ -37,16 +39,16 @@ function ThemeSwitch() {
     );
 }
 
-function TenantSwitch({ me, slug }: { me: Me; slug: string }) {
-    const known = me.tenants.some((one) => one.slug === slug) || slug === "";
-    const choices = known ? me.tenants : [{ slug, name: "", role: "" }, ...me.tenants];
+function TenantSwitch({ tenants, slug }: { tenants: TenantName[]; slug: string }) {
+    const known = slug === "" || tenants.some((one) => one.slug === slug);
+    const choices = known ? tenants : [{ slug, name: "" }, ...tenants];
     if (choices.length < 2) return <span class="tenant">{slug}</span>;
     return (
         <select
             class="tenant"
             aria-label="Workspace"
             value={slug}
-            onChange={(event) => go(pathOf("t", event.currentTarget.value, "runs"))}
+            onChange={(event) => go(startOf(event.currentTarget.value))}
         >
             {choices.map((one) => (
                 <option key={one.slug} value={one.slug}>
@@ -62,7 +64,7 @@ function isUnder(page: Page | null, entry: Page): boolean {
     return page !== null && (page.path === entry.path || page.path.startsWith(`${entry.path}/`));
 }
 
-function Nav({ me, slug, page }: Omit<Props, "children">) {
+function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
     const shown = pages.filter(
         (one) =>
             one.nav &&
@@ -106,7 +108,7 @@ function useSlash(open: () => void) {
 }
 
 export function Shell(props: Props) {
-    const { me, slug, page, children } = props;
+    const { me, tenants, slug, page, children } = props;
     const [searching, setSearching] = useState(false);
     useSlash(() => setSearching(true));
     return (
@@ -126,7 +128,7 @@ export function Shell(props: Props) {
                     <a href="#/" aria-label="muster: start">
                         <Mark />
                     </a>
-                    <TenantSwitch me={me} slug={slug} />
+                    <TenantSwitch tenants={tenants} slug={slug} />
                 </div>
                 <button type="button" class="search" onClick={() => setSearching(true)}>
                     <Icon name="search" />
@@ -145,7 +147,14 @@ export function Shell(props: Props) {
             <main id="main" tabIndex={-1}>
                 {children}
             </main>
-            {searching && <Palette me={me} slug={slug} onClose={() => setSearching(false)} />}
+            {searching && (
+                <Palette
+                    me={me}
+                    tenants={tenants}
+                    slug={slug}
+                    onClose={() => setSearching(false)}
+                />
+            )}
         </div>
     );
 }

@@ -54,7 +54,9 @@ export function toneOf(level: string): Tone {
 }
 
 /** Recent runs as small squares, the newest at the right. */
-export function Squares({ slug, runs }: { slug: string; runs: readonly Run[] }) {
+type Square = Pick<Run, "run_id" | "status" | "started_at" | "duration_ms">;
+
+export function Squares({ slug, runs }: { slug: string; runs: readonly Square[] }) {
     return (
         <span class="squares">
             {[...runs].reverse().map((run) => {

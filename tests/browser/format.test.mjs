@@ -1,0 +1,112 @@
+// How numbers, spans and times are written, and how addresses are read: tables, without a browser.
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { ROOT } from "./muster.mjs";
+
+const { buildSync } = createRequire(join(ROOT, "web/package.json"))("esbuild");
+
+async function load(file) {
+    const made = buildSync({
+        entryPoints: [join(ROOT, "web/src/lib", file)],
+        bundle: true,
+        format: "esm",
+        write: false,
+        jsx: "automatic",
+        jsxImportSource: "preact",
+    });
+    return import(
+        `data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`
+    );
+}
+
+const format = await load("format.ts");
+globalThis.location = { hash: "" };
+globalThis.addEventListener = () => {};
+const route = await load("route.ts");
+
+const SPANS = [
+    [0, "0 ms"],
+    [999, "999 ms"],
+    [1000, "1.0 s"],
+    [9_949, "9.9 s"],
+    [12_400, "12 s"],
+    [65_000, "1 m 05 s"],
+    [3_599_400, "59 m 59 s"],
+    [7_800_000, "2 h 10 m"],
+    [273_600_000, "3 d 4 h"],
+    [-1500, "−1.5 s"],
+];
+
+test("spans have two units at most", () => {
+    for (const [ms, text] of SPANS) assert.equal(format.span(ms), text);
+});
+
+const TIMES = [
+    [0, "just now"],
+    [9_000, "just now"],
+    [59_000, "59 s ago"],
+    [60_000, "1 min ago"],
+    [3_599_000, "59 min ago"],
+    [86_399_000, "23 h ago"],
+    [86_400_000 * 3, "3 d ago"],
+    [86_400_000 * 90, "3 mo ago"],
+    [-120_000, "in 2 min"],
+];
+
+test("times are told from now", () => {
+    for (const [ago, text] of TIMES) assert.equal(format.relative(1e12 - ago, 1e12), text);
+});
+
+const VALUES = [
+    [1234, "count", "1,234"],
+    [1234567, "count", "1.2M"],
+    [0.1234, "count", "0.123"],
+    [93.4, "percent", "93.4 %"],
+    [312.5, "duration", "5 m 13 s"],
+    [12.5, "money:EUR", "€12.50"],
+    [0.000641, "money:USD", "$0.000641"],
+    [482311.5, "money:EUR", "€482.3K"],
+    [5, "money:beans", "5 beans"],
+    [7, "boxes", "7 boxes"],
+    ["calm", "count", "calm"],
+    [null, "count", "–"],
+    [7, null, "7"],
+];
+
+test("values are written in their unit, whatever it is", () => {
+    for (const [value, unit, text] of VALUES) assert.equal(format.inUnit(value, unit), text);
+});
+
+test("a change needs two numbers and something to divide by", () => {
+    assert.equal(format.change(100, 112), 0.12);
+    assert.equal(format.change(-100, -50), 0.5);
+    for (const [from, to] of [
+        [0, 5],
+        [null, 5],
+        [5, null],
+        ["a", 5],
+    ])
+        assert.equal(format.change(from, to), null);
+});
+
+const PATHS = [
+    ["/t/:slug/runs", "/t/acme/runs", { slug: "acme" }],
+    ["/t/:slug/agents/:name", "/t/acme/agents/a%2Fb%20c", { slug: "acme", name: "a/b c" }],
+    ["/t/:slug/agents/:name", "/t/acme/agents/100%", { slug: "acme", name: "100%" }],
+    ["/t/:slug/runs", "/t//runs", null],
+    ["/t/:slug/runs", "/t/acme/runs/x", null],
+    ["/t/:slug/runs", "/t/acme/cost", null],
+];
+
+test("addresses fit their templates segment by segment", () => {
+    for (const [template, path, values] of PATHS)
+        assert.deepEqual(route.match(template, path), values);
+    assert.equal(
+        route.href(route.pathOf("t", "a/b", "runs"), { q: "x y", none: null }),
+        "#/t/a%2Fb/runs?q=x+y",
+    );
+});

@@ -1,0 +1,11 @@
+// Addresses of views that several pages link to.
+
+import { href, pathOf } from "./route";
+
+export const runsOf = (slug: string, agent_name: string) =>
+    href(pathOf("t", slug, "runs"), { agent_name });
+
+export const runPage = (slug: string, run_id: string) => href(pathOf("t", slug, "runs", run_id));
+
+/** Where somebody who clicks on an agent's name goes. */
+export const agentPage = runsOf;
