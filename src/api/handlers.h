@@ -57,6 +57,7 @@ route_fn get_prices;            /* prices.c */
 route_fn post_price;            /* prices.c */
 route_fn delete_price;          /* prices.c */
 route_fn import_prices;         /* prices.c */
+route_fn get_live;              /* live.c */
 route_fn get_metrics;           /* metrics.c */
 route_fn get_export_events;     /* export.c */
 route_fn get_export_business;   /* export.c */

@@ -25,6 +25,7 @@
     .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .body = (b), .handler = (h),              \
     .status = (s), .answer = (r), .summary = (text)
 
+static const char *const live_media[] = { "text/event-stream", NULL };
 static const char *const export_media[] = { "application/x-ndjson", "text/csv", NULL };
 
 /* clang-format off */
@@ -55,6 +56,7 @@ const struct route routes[] = {
     { ROUTE(POST,   "/api/v1/platform/prices/import",               PLATFORM, &price_import_shape,       import_prices,  200, &price_imported_shape,   "Take over a file of prices, or nothing of it"), .limit = LIMIT_BUSINESS, .audit = "price.import" },
     { ROUTE(DELETE, "/api/v1/platform/prices/{price_id}",           PLATFORM, NULL,                      delete_price,   200, &price_shape,            "Take a price away"), .params = &price_path_shape, .audit = "price.rm" },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/prices",                READ,     NULL,                      get_prices,     200, &price_list_shape,       "What models cost"), .params = &tenant_path_shape, .query = &prices_query_shape },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/stream",                READ,     NULL,                      get_live,       200, NULL,                    "Live updates of runs, agents and alerts, as server-sent events"), .params = &tenant_path_shape, .media = live_media },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/export/events",         READ,     NULL,                      get_export_events, 200, &stored_event_shape,  "All events of a time range, in order of arrival, a line each"), .params = &tenant_path_shape, .query = &export_query_shape, .media = export_media },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/export/business",       READ,     NULL,                      get_export_business, 200, &business_line_shape, "All business values and cells of breakdowns of a time range, a line each"), .params = &tenant_path_shape, .query = &export_query_shape, .media = export_media },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/export/llm",            READ,     NULL,                      get_export_llm, 200, &llm_line_shape,         "All LLM usage of a time range, by time, a line each"), .params = &tenant_path_shape, .query = &export_query_shape, .media = export_media },

@@ -49,6 +49,8 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         .readers = (unsigned)settings->readers,
         .reads_max = (size_t)settings->queue_max_reads,
         .hashes_apart = options->serves,
+        .live_max = (unsigned)settings->max_live_streams,
+        .live_max_per_tenant = (unsigned)settings->max_live_streams_per_tenant,
         .writer = { .events_max = (size_t)settings->queue_max_events,
                     .bytes_max = (size_t)settings->queue_max_bytes,
                     .group_max = GROUP_MAX_EVENTS,

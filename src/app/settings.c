@@ -35,6 +35,8 @@ const struct setting settings_table[] = {
     { NUMBER(readers), .initial = "4", .least = 1, .most = 64,  .help = "threads that read from the database" },
     { NUMBER(max_connections),             .initial = "10000", .least = 1, .most = 1000000, .help = "open connections in all" },
     { NUMBER(max_connections_per_address), .initial = "0",     .least = 0, .most = 1000000, .help = "open connections from one address; 0: no bound" },
+    { NUMBER(max_live_streams),            .initial = "1000",  .least = 0, .most = 1000000, .help = "open live updates (server-sent events) in all; beyond it 503" },
+    { NUMBER(max_live_streams_per_tenant), .initial = "250",   .least = 0, .most = 1000000, .help = "open live updates of one tenant; beyond it 503" },
     { NUMBER(queue_max_events), .initial = "100000",    .least = 1,       .most = 100000000,       .help = "events waiting to be stored; beyond it 503" },
     { NUMBER(queue_max_bytes),  .initial = "67108864",  .least = 1048576, .most = 1LL << 40,       .help = "bytes waiting to be stored; beyond it 503" },
     { NUMBER(queue_max_wait_ms), .initial = "5000",     .least = 0,       .most = 600000,          .help = "time an event is expected to wait to be stored; beyond it 503; 0: any" },

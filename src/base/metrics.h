@@ -27,7 +27,7 @@
     X(METRIC_BUSY_READERS,      "muster_refused_total", "queue=\"readers\"", "")                                                        \
     X(METRIC_BUSY_EXPORTS,      "muster_refused_total", "queue=\"exports\"", "")                                                        \
     X(METRIC_FEED_MESSAGES,     "muster_feed_messages_total", "", "Messages of live updates, each counted once")                        \
-    X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live updates ended because their client was too slow")
+    X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live updates that ended: their client had gone or was too slow")
 
 #define HISTOGRAM_MAP(X)                                                                                                               \
     X(HISTOGRAM_INGEST,  "muster_request_seconds", "class=\"ingest\"", HISTOGRAM_US,  "Time to answer a request, by class of route")    \

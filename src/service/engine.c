@@ -10,6 +10,7 @@
 #include "db/db.h"
 #include "service/courier.h"
 #include "service/exports.h"
+#include "service/feed.h"
 #include "service/ingest.h"
 #include "service/key_use.h"
 #include "service/life.h"
@@ -60,6 +61,7 @@ struct engine {
     struct readers *readers, *hashers;
     struct watcher *watcher;
     struct exports *exports;
+    struct feed *feed;
     _Atomic int64_t store_bytes;
     struct webhooks_context webhooks;
     struct courier *courier;
@@ -150,6 +152,9 @@ static int start(struct engine *e, const struct engine_options *options, struct 
                                            .on_fatal = options->on_fatal,
                                            .ctx = options->ctx };
 
+    const struct feed_options live = { .listeners_max = options->live_max,
+                                       .per_tenant_max = options->live_max_per_tenant,
+                                       .shared = e->shared };
     struct watcher_options watcher = { .db = e->watch_db, .tick = tick, .ctx = e };
 
     watcher.registry = e->registry = registry_new();
@@ -161,13 +166,16 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     e->misses = misses_new();
     e->uses_stored_us = clock_mono_us();
     e->exports = exports_new(options->database);
+    e->feed = feed_new(&live);
     e->vault = vault_new(options->key_file);
     if (options->serves && vault_start(e->vault, e->write_dbs[0], err) != 0)
         return -1;
     if (event_log_new(e->write_dbs[0], &e->log, err) != 0)
         return -1;
-    for (size_t i = 0; i < e->n_write_dbs; i++)
+    for (size_t i = 0; i < e->n_write_dbs; i++) {
         e->groups[i] = ingest_group_new(e->log, e->registry, e->life);
+        ingest_group_set_feed(e->groups[i], e->feed);
+    }
     if (registry_refresh(e->registry, e->watch_db, err) != 0 ||
         people_refresh(e->people, e->watch_db, err) != 0 ||
         writer_new(&writer, &e->writer, err) != 0 ||
@@ -195,6 +203,8 @@ static void stop_threads(struct engine *e)
     writer_stop(e->writer); /* before the readers: a change is followed by a read */
     readers_free(e->readers);
     writer_free(e->writer); /* after them: a read may still ask it, and be refused */
+    feed_free(e->feed);
+    e->feed = NULL;
     e->exports = NULL;
     e->courier = NULL;
     e->watcher = NULL;
@@ -294,6 +304,11 @@ struct vault *engine_vault(struct engine *e)
 struct misses *engine_misses(struct engine *e)
 {
     return e->misses;
+}
+
+struct feed *engine_feed(struct engine *e)
+{
+    return e->feed;
 }
 
 struct exports *engine_exports(struct engine *e)

@@ -21,6 +21,7 @@ struct misses;
 struct prices;
 struct exports;
 struct people;
+struct feed;
 struct reader_job;
 struct registry;
 struct throttle;
@@ -35,6 +36,7 @@ struct engine_options {
     struct writer_limits writer;
     struct target_rules webhook_rules;
     struct mail_options mail;
+    unsigned live_max, live_max_per_tenant;               /* listeners to live updates */
     void (*on_fatal)(void *ctx, const struct error *err); /* as in writer.h */
     void *ctx;
 };
@@ -59,6 +61,7 @@ struct life *engine_life(struct engine *e);
 struct prices *engine_prices(struct engine *e);
 struct misses *engine_misses(struct engine *e);
 struct exports *engine_exports(struct engine *e);
+struct feed *engine_feed(struct engine *e);
 struct vault *engine_vault(struct engine *e);
 
 /* Any thread; see readers_submit(). */

@@ -1,6 +1,7 @@
 /* heartbeats.c - what the writer does with a heartbeat. */
 #include "service/heartbeats.h"
 
+#include "service/feed.h"
 #include "service/ingest.h"
 
 static int apply(struct writer_job *job, struct db *db, struct error *err)
@@ -22,6 +23,8 @@ static void done(struct writer_job *job, const struct error *err)
 {
     struct heartbeat_request *request = CONTAINER_OF(job, struct heartbeat_request, job);
 
+    if (err == NULL && !str_is_null(request->agent_name))
+        feed_note_agent(ingest_feed_of(job), request->beat.tenant_id, request->agent_name);
     request->done(request, err);
 }
 

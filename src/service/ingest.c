@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "contract/event.h"
+#include "service/feed.h"
 #include "service/registry.h"
 #include "store/event_log.h"
 #include "store/llm_totals.h"
@@ -19,6 +20,7 @@ struct verdict_place {
 
 struct ingest_group {
     struct event_log *log;
+    struct feed *feed;
     struct admit *admit;
     struct rollups *rollups;
 
@@ -69,6 +71,16 @@ struct rollups *ingest_rollups_of(const struct writer_job *job)
 struct llm_totals *ingest_totals_of(const struct writer_job *job)
 {
     return ((const struct ingest_group *)job->group)->totals;
+}
+
+void ingest_group_set_feed(struct ingest_group *g, struct feed *feed)
+{
+    g->feed = feed;
+}
+
+struct feed *ingest_feed_of(const struct writer_job *job)
+{
+    return ((const struct ingest_group *)job->group)->feed;
 }
 
 static void gather(struct ingest_group *g, const struct event_item *item, enum verdict *verdict)
@@ -142,6 +154,7 @@ static void committed(void *group)
     struct ingest_group *g = group;
 
     g->log->methods->committed(g->log);
+    feed_note_events(g->feed, g->items, g->n);
     reset(g);
 }
 

@@ -12,6 +12,7 @@
 #include "service/writer.h"
 
 struct event_log;
+struct feed;
 struct ingest_group;
 struct life;
 struct llm_totals;
@@ -23,6 +24,10 @@ struct tenant_entry;
 /* What one writer thread shares among the requests of a transaction. Borrows all. */
 struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry,
                                       struct life *life);
+
+/* Where to tell what was stored; NULL, as at first: nowhere. Borrowed. */
+void ingest_group_set_feed(struct ingest_group *g, struct feed *feed);
+struct feed *ingest_feed_of(const struct writer_job *job);
 
 /* NULL is fine. */
 void ingest_group_free(struct ingest_group *g);

@@ -296,6 +296,27 @@ struct person *people_find(struct people *p, const struct sha256 *digest, int64_
     return person;
 }
 
+bool people_may_look(struct people *p, const struct sha256 *digest, int64_t tenant_id,
+                     int64_t now_us)
+{
+    struct session_entry *session;
+    struct arena arena;
+    bool may = false;
+
+    arena_init(&arena);
+    pthread_rwlock_rdlock(&p->lock);
+    session = map_get(&p->sessions, digest_str(digest));
+    if (session != NULL && digest_equal(&session->digest, digest) &&
+        now_us < people_session_end(session->created_at, atomic_load(&session->last_used_at))) {
+        const struct person *person = copy_person(session, &arena);
+
+        may = person->is_platform_admin || people_role(person, tenant_id) != ROLE_NONE;
+    }
+    pthread_rwlock_unlock(&p->lock);
+    arena_done(&arena);
+    return may;
+}
+
 struct rate_verdict people_rate(struct people *p, const struct sha256 *digest, int64_t now_us)
 {
     struct rate_verdict verdict = { true, PERSON_RATE_LIMIT, PERSON_RATE_LIMIT, 0 };

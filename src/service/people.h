@@ -55,6 +55,10 @@ int people_refresh(struct people *p, struct db *db, struct error *err) MUST_CHEC
 struct person *people_find(struct people *p, const struct sha256 *digest, int64_t now_us,
                            struct arena *arena);
 
+/* Does the session still hold, and may it look at this tenant? No use of it. */
+bool people_may_look(struct people *p, const struct sha256 *digest, int64_t tenant_id,
+                     int64_t now_us);
+
 /* Counts a request of this session at `now_us` (monotonic). */
 struct rate_verdict people_rate(struct people *p, const struct sha256 *digest, int64_t now_us);
 

@@ -4,6 +4,7 @@
 #include "base/metrics.h"
 #include "contract/business.h"
 #include "contract/llm.h"
+#include "service/feed.h"
 #include "service/registry.h"
 #include "store/kpis.h"
 #include "store/llm.h"
@@ -55,8 +56,13 @@ static void done(struct writer_job *job, const struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
 
-    if (err == NULL && request->verdict == VERDICT_ACCEPTED)
-        metric_add(job->apply == apply_llm ? METRIC_REPORTS_LLM : METRIC_REPORTS_BUSINESS, 1);
+    if (err == NULL && request->verdict == VERDICT_ACCEPTED) {
+        bool is_llm = job->apply == apply_llm;
+
+        metric_add(is_llm ? METRIC_REPORTS_LLM : METRIC_REPORTS_BUSINESS, 1);
+        feed_note_agent(ingest_feed_of(job), request->tenant->id,
+                        is_llm ? request->llm->agent_name : request->business->agent_name);
+    }
     request->done(request, err);
 }
 

@@ -22,6 +22,7 @@ struct event_item {
     int64_t received_at;
     const struct telemetry_event *event;
     bool duplicate; /* set by event_log_add() */
+    int run_status; /* likewise: what its run came to with this transaction, enum run_status */
 };
 
 struct event_log_methods {

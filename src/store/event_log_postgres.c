@@ -245,6 +245,7 @@ static int add_all(struct addition *a, struct error *err)
         if (a->slot_of[i]->state.event_count == 0) /* a run is its first stored event's agent's */
             a->slot_of[i]->agent_id = a->items[i].agent_id;
         run_state_add(&a->slot_of[i]->state, a->items[i].event);
+        a->items[i].run_status = run_state_status(&a->slot_of[i]->state);
         a->slot_of[i]->stored++;
     }
     return save_runs(a, err);

@@ -72,6 +72,13 @@ int64_t run_state_start(const struct run_state *s)
     return s->started_at != TIME_NULL ? s->started_at : s->first_at;
 }
 
+int run_state_status(const struct run_state *s)
+{
+    if (s->closing.at == TIME_NULL)
+        return RUN_IN_PROGRESS;
+    return s->closing_event == EVENT_COMPLETED ? RUN_COMPLETED : RUN_FAILED;
+}
+
 void run_state_summary(const struct run_state *s, struct run_summary *ret)
 {
     bool closed = s->closing.at != TIME_NULL;

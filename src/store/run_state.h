@@ -41,6 +41,9 @@ void run_state_init(struct run_state *s);
 /* Events are added in order of arrival. */
 void run_state_add(struct run_state *s, const struct telemetry_event *e);
 
+/* enum run_status */
+int run_state_status(const struct run_state *s);
+
 /* Fills all but run_id and agent_name. */
 void run_state_summary(const struct run_state *s, struct run_summary *ret);
 
