@@ -146,7 +146,7 @@ static struct list roles_of(const struct role_row *roles, size_t n, struct str u
         first++;
     while (first + count < n && str_eq(roles[first + count].user_id, user_id))
         count++;
-    return memberships_of(roles + first, count, arena);
+    return memberships_of(count == 0 ? NULL : roles + first, count, arena);
 }
 
 int users_list(struct db *db, struct arena *arena, struct user_list *ret, struct error *err)
