@@ -124,7 +124,7 @@ def test_a_good_request_passes_all_checks(world):
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("GET", "/"),
+        ("GET", "/index.html"),
         ("GET", "/api/v1/health/"),
         ("POST", "/api/v1/telemetry/"),
         ("GET", "/api/v1//health"),

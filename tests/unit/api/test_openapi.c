@@ -37,16 +37,20 @@ TEST(the_document_has_every_route_and_no_other)
     yyjson_val *paths = yyjson_obj_get(yyjson_doc_get_root(document), "paths");
     yyjson_obj_iter iter = yyjson_obj_iter_with(paths);
     yyjson_val *path;
-    size_t operations = 0;
+    size_t operations = 0, described = 0;
 
     while ((path = yyjson_obj_iter_next(&iter)) != NULL)
         operations += yyjson_obj_size(yyjson_obj_iter_get_val(path));
-    CHECK_INT(operations, n_routes);
+    for (size_t i = 0; i < n_routes; i++)
+        described += !routes[i].page;
+    CHECK_INT(operations, described);
     for (size_t i = 0; i < n_routes; i++) {
         yyjson_val *item = yyjson_obj_get(paths, routes[i].path), *operation;
         char method[8] = "";
         const char *name = route_method_name(routes[i].method);
 
+        if (routes[i].page)
+            continue;
         for (size_t j = 0; name[j] != '\0'; j++)
             method[j] = (char)(name[j] | 0x20);
         operation = yyjson_obj_get(item, method);

@@ -18,7 +18,8 @@ TEST(a_path_leads_to_the_route_that_fits_all_of_it)
         { METHOD_GET, "/api/v1/healthy", NULL },
         { METHOD_GET, "/API/v1/health", NULL },
         { METHOD_GET, "//api/v1/health", NULL },
-        { METHOD_GET, "/", NULL },
+        { METHOD_GET, "/", "/" },
+        { METHOD_GET, "/index.html", NULL },
         { METHOD_GET, "", NULL },
         { METHOD_GET, "/api/v1/tenants", "/api/v1/tenants" },
         { METHOD_GET, "/api/v1/tenants/", NULL },
@@ -90,10 +91,11 @@ TEST(every_route_is_whole)
         CHECK(route->handler != NULL);
         CHECK(route->status >= 200 && route->status < 300);
         CHECK(route->summary != NULL && route->summary[0] != '\0');
-        CHECK((brace != NULL) == (route->params != NULL));
+        CHECK(route->page || (brace != NULL) == (route->params != NULL));
         if (strncmp(route->path, "/api/v1/tenants/", 16) == 0)
             CHECK(strncmp(brace, "{slug}", 6) == 0); /* authorisation looks at the first */
-        CHECK(route_find(route->method, str_of(route->path), &values) == route); /* none hidden */
+        if (route_find(route->method, str_of(route->path), &values) != route)
+            fail_msg("%s is hidden by another route", route->path);
         for (size_t j = 0; route->params != NULL && j < route->params->n_fields; j++)
             CHECK(str_eq_c(values.names[j], route->params->fields[j].name));
     }

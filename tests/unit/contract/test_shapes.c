@@ -144,7 +144,8 @@ TEST(what_is_absent_from_a_query_has_its_default)
                "null,\"agent_name\":null,\"status\":\"failed\",\"workflow_run_id\":null}");
     check_read(&series_query_shape, true, "key=k",
                "{\"agent_name\":null,\"key\":\"k\",\"time_range\":\"30d\",\"bucket\":null}");
-    check_read(&usage_query_shape, true, "", "{\"time_range\":\"30d\",\"group_by\":\"model\"}");
+    check_read(&usage_query_shape, true, "",
+               "{\"time_range\":\"30d\",\"group_by\":\"model\",\"agent_name\":null,\"kpi\":null}");
     check_read(&export_query_shape, true, "", "{\"format\":\"ndjson\",\"time_range\":\"30d\"}");
 }
 
@@ -211,7 +212,7 @@ TEST(the_grammars_of_a_query_are_checked_with_it)
         { &breakdown_query_shape, "metric=m&by=a,b", 0 },
         { &breakdown_query_shape, "metric=m&by=a,,b", 1 },
         { &breakdown_query_shape, "metric=m&by=", 1 },
-        { &breakdown_query_shape, "", 2 },
+        { &breakdown_query_shape, "", 1 },
         { &usage_query_shape, "group_by=model,day", 0 },
         { &usage_query_shape, "group_by=month", 1 },
         { &export_query_shape, "format=xml", 1 },
