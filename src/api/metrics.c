@@ -23,7 +23,8 @@ enum { TEXT_MAX = 4 << 20 };
  * for what fits none. */
 static const int statuses[] = { 200, 201, 202, 304, 400, 401, 403, 404, 405,
                                 408, 409, 413, 415, 422, 429, 500, 503 };
-enum { STATUSES = COUNT_OF(statuses) + 1 };
+enum { STATUSES = METRICS_STATUSES };
+_Static_assert(STATUSES == COUNT_OF(statuses) + 1, "a cell for each, and one for the others");
 
 static size_t status_cell(int status)
 {

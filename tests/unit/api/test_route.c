@@ -1,5 +1,7 @@
 /* test_route.c - which route a path and a method lead to. */
+#include "api/metrics.h"
 #include "api/route.h"
+#include "base/metrics.h"
 #include "test.h"
 
 TEST(a_path_leads_to_the_route_that_fits_all_of_it)
@@ -76,6 +78,11 @@ TEST(a_path_knows_its_methods)
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         CHECK_STR(route_methods(str_of(rows[i].path), &arena), rows[i].methods);
     arena_done(&arena);
+}
+
+TEST(there_are_cells_to_count_the_requests_of_every_route)
+{
+    CHECK((n_routes + 1) * METRICS_STATUSES <= METRIC_EXTRA_MAX);
 }
 
 /* What the rest of the API takes for granted of every row. */
