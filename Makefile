@@ -1,6 +1,6 @@
 # The verbs of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench fuzz crash clean
+.PHONY: help build run demo test lint bench fuzz crash clean
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
 help: ## list the verbs
@@ -14,6 +14,9 @@ build: ## build the release binary, build/release/muster
 
 run: build ## build, then serve from ./data on 127.0.0.1:8080
 	@exec build/release/muster serve
+
+demo: build ## serve a simulated fleet to look at, on a free port; nothing is kept
+	@exec /usr/bin/python3 -B demo
 
 test: ## everything: gates, unit, store, black-box and sanitizer tests
 	@scripts/bootstrap test

@@ -1,0 +1,152 @@
+"""A service with a fleet to look at: `make demo`. Ctrl-C ends everything.
+
+The fleet is made up, but what it does to the service is real: it speaks the public API alone.
+"""
+
+import argparse
+import http.server
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from client import Client, Refused, path_of
+from live import live
+from past import send_past
+from workspace import register, set_up, switch_off
+
+ROOT = Path(__file__).parent.parent
+TENANT = "acme"
+EMAIL = "demo@example.org"
+COLLEAGUE = "ada@acme.example"
+
+
+class Service:
+    """`muster serve` on a directory of its own."""
+
+    def __init__(self, binary, data, listen):
+        self.binary, self.data = binary, data
+        local = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
+        self.process = subprocess.Popen(
+            [binary, "serve", "--data", data, "--listen", listen, "--log-level", "error", *local],
+            stdout=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        for line in self.process.stdout:
+            if line.startswith("muster: listening on "):
+                self.port = int(line.rpartition(":")[2])
+                return
+        raise SystemExit(f"demo: the service did not start; is another one at {listen}?")
+
+    def cli(self, *words, text=""):
+        done = subprocess.run(
+            [self.binary, *words, "--data", self.data],
+            input=text, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise SystemExit(f"demo: muster {' '.join(words)}: {done.stderr.strip()}")
+        return done.stdout.strip()
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait()
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Where the demo's webhooks lead: one that works, and one that is always busy."""
+
+    def do_POST(self):  # noqa: N802  (the name is the library's)
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(503 if self.path == "/busy" else 204)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def start_receiver():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{server.server_address[1]}"
+    return [("on-call", f"{base}/on-call"), ("old pager, always busy", f"{base}/busy")]
+
+
+def prepare(service, password):
+    """Tenants, people and a key: what an operator does before anybody can use the API."""
+    plan = ["--rate-limit", "1000000", "--max-agents", "50"]
+    service.cli("tenant", "add", TENANT, "--name", "Acme Ltd", *plan)
+    service.cli("tenant", "add", "newcomer", "--name", "Newcomer (no events yet)")
+    service.cli("user", "add", EMAIL, "--role", "platform_admin", "--password-stdin",
+                text=f"{password}\n")  # fmt: skip
+    service.cli("user", "add", COLLEAGUE, "--tenant", TENANT, "--role", "member",
+                "--password-stdin", text=f"{secrets.token_urlsafe(18)}\n")  # fmt: skip
+    return service.cli("key", "add", "--tenant", TENANT, "--label", "fleet")
+
+
+def seed(service, token, password, now):
+    agents = Client(service.port, token)
+    person = Client(service.port)
+    person.log_in(EMAIL, password)
+    register(agents)
+    set_up(person, TENANT, start_receiver())
+    runs, requests = send_past(agents, TENANT, now)
+    switch_off(person, TENANT)
+    for hook in person.call("GET", path_of("tenants", TENANT, "webhooks"))["webhooks"]:
+        person.call("POST", path_of("tenants", TENANT, "webhooks", hook["webhook_id"], "test"))
+    return agents, runs, requests
+
+
+def show(service, password, runs, seconds, data):
+    print(
+        f"\n  {runs} runs of the last 30 days were sent in {seconds:.0f} s; the fleet goes on.\n\n"
+        f"  Look at   http://127.0.0.1:{service.port}/#/t/{TENANT}/fleet\n"
+        f"  E-mail    {EMAIL}\n"
+        f"  Password  {password}\n\n"
+        f"  An agent falls silent within two minutes; a run has been stuck since yesterday.\n"
+        f"  {data} Ctrl-C ends everything.\n",
+        flush=True,
+    )
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="demo", description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", default=str(ROOT / "build/release/muster"))
+    parser.add_argument("--listen", default="127.0.0.1:0", help="default: any free port")
+    parser.add_argument("--data", help="a new directory to keep; default: one that is removed")
+    return parser.parse_args()
+
+
+def main():
+    given = options()
+    if given.data and Path(given.data, "muster.db").exists():
+        raise SystemExit(f"demo: {given.data} is not empty; remove it, or name another")
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    data = given.data or tempfile.mkdtemp(prefix="muster-demo-")
+    service = Service(given.binary, data, given.listen)
+    try:
+        password = secrets.token_urlsafe(12)
+        token = prepare(service, password)
+        now = time.time()
+        agents, runs, _ = seed(service, token, password, now)
+        kept = f"What it stores stays in {data}." if given.data else "Nothing of it is kept."
+        show(service, password, runs, time.time() - now, kept)
+        live(agents, TENANT, stop)
+    except (Refused, ConnectionError) as problem:
+        if not stop.is_set():
+            raise SystemExit(f"demo: {problem}") from problem
+    finally:
+        status = service.stop()
+        if not given.data:
+            shutil.rmtree(data, ignore_errors=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

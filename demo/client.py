@@ -1,0 +1,61 @@
+"""The API as an agent with a key uses it, and as a person who is logged in."""
+
+import http.client
+import json
+import threading
+from urllib.parse import quote
+
+
+class Refused(Exception):
+    """The service answered with an error."""
+
+
+class Client:
+    """Keeps one connection a thread. Without a token or a session nobody in particular."""
+
+    def __init__(self, port, token=None):
+        self.port = port
+        self.headers = {"Content-Type": "application/json"}
+        if token is not None:
+            self.headers["Authorization"] = f"Bearer {token}"
+        self.local = threading.local()
+
+    def _connection(self):
+        if not hasattr(self.local, "connection"):
+            self.local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        return self.local.connection
+
+    def _exchange(self, method, path, body):
+        connection = self._connection()
+        connection.request(method, path, body, self.headers)
+        reply = connection.getresponse()
+        return reply, reply.read()
+
+    def call(self, method, path, body=None):
+        """The answer to a request that is in order; a broken connection is opened once more."""
+        text = None if body is None else json.dumps(body)
+        try:
+            reply, data = self._exchange(method, path, text)
+        except (http.client.HTTPException, ConnectionError):
+            self._connection().close()
+            reply, data = self._exchange(method, path, text)
+        if reply.status >= 400:
+            raise Refused(f"{method} {path}: {reply.status} {data.decode()}")
+        self._take_cookie(reply)
+        return json.loads(data)
+
+    def post(self, path, body):
+        return self.call("POST", path, body)
+
+    def _take_cookie(self, reply):
+        cookie = reply.getheader("Set-Cookie")
+        if cookie is not None:
+            self.headers["Cookie"] = cookie.partition(";")[0]
+
+    def log_in(self, email, password):
+        me = self.post("/api/v1/auth/login", {"email": email, "password": password})
+        self.headers["X-CSRF-Token"] = me["csrf_token"]
+
+
+def path_of(*segments):
+    return "/api/v1/" + "/".join(quote(segment, safe="") for segment in segments)
