@@ -203,6 +203,15 @@ static void on_refused(void *ctx, struct http_exchange *x, int status, const cha
     call_reply_error(call_of(ctx, x), status, "%s", detail);
 }
 
+/* People's addresses stay out of the log. */
+static struct str path_to_log(const struct api_call *call, const struct http_exchange *x)
+{
+    for (size_t i = 0; call != NULL && call->route != NULL && i < call->values.n; i++)
+        if (str_eq(call->values.names[i], STR_LIT("email")))
+            return str_of(call->route->path);
+    return x->request.path;
+}
+
 static void on_done(void *ctx, const struct http_exchange *x, int status, size_t bytes)
 {
     const struct api_call *call = x->app;
@@ -215,7 +224,7 @@ static void on_done(void *ctx, const struct http_exchange *x, int status, size_t
     log_begin(&line, LOG_INFO, "access");
     log_str(&line, "request_id", x->request_id);
     log_str(&line, "method", x->request.method_name);
-    log_str(&line, "path", x->request.path);
+    log_str(&line, "path", path_to_log(call, x));
     log_int(&line, "status", status);
     log_int(&line, "bytes", (int64_t)bytes);
     log_int(&line, "us", clock_mono_us() - x->request.began_us);

@@ -355,7 +355,9 @@ def test_the_access_log_names_a_person_by_a_public_id(own_server):
     tenant = own_server.add_tenant()
     person = tenant_person(tenant, "member")
     assert person.get(tenant.path("dashboard/runs")).status == 200
+    assert platform_admin(own_server).request("DELETE", f"{USERS}/{person.email}").status == 200
     own_server.stop()
     log = own_server.stderr.read_text()
+    assert "path=/api/v1/platform/users/{email} " in log or 'users/{email}" ' in log
     assert f"tenant={tenant.slug} person={person.answer['user_id']}" in log
     assert person.email not in log
