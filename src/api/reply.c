@@ -38,6 +38,7 @@ static const struct http_header page_policy = {
 struct headers {
     struct http_header items[HEADERS_MAX];
     size_t n;
+    bool secret; /* the body is: no copy of it is to stay in memory */
 };
 
 static void add_header(struct headers *h, struct str name, struct str value)
@@ -85,7 +86,8 @@ static void send_body(struct api_call *call, int status, struct headers *h, stru
     struct http_reply reply = { .status = status,
                                 .content_type = "application/json",
                                 .body = buf_str(body),
-                                .body_take = body->data };
+                                .body_take = body->data,
+                                .wipe_bytes = h->secret ? body->len : 0 };
 
     add_common_headers(call, h);
     reply.headers = h->items;
@@ -187,7 +189,7 @@ void call_reply_tagged(struct api_call *call, const void *answer)
 
 void call_reply_config(struct api_call *call, struct str tag, struct str missing, struct buf *body)
 {
-    struct headers h = { 0 };
+    struct headers h = { .secret = true };
 
     add_header(&h, STR_LIT("ETag"), tag);
     if (!str_is_null(missing))

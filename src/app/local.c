@@ -48,7 +48,7 @@ static void take_reply(struct http_exchange *x, const struct http_reply *reply)
     pthread_mutex_lock(&local->lock);
     local->status = reply->status;
     finish(local, take_bytes(local, reply->body));
-    free(reply->body_take);
+    http_reply_free(reply);
     pthread_mutex_unlock(&local->lock);
 }
 

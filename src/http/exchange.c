@@ -1,6 +1,9 @@
 /* exchange.c - what a request offers its handler, whoever carries it. */
 #include "http/exchange.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/err.h"
 #include "http/stream.h"
 
@@ -9,6 +12,13 @@ static void note_reply(struct http_exchange *x)
     if (x->replied)
         err_die("http: a second reply to request %.*s", STR_ARG(x->request_id));
     x->replied = true;
+}
+
+void http_reply_free(const struct http_reply *reply)
+{
+    if (reply->body_take != NULL && reply->wipe_bytes > 0)
+        explicit_bzero(reply->body_take, reply->wipe_bytes);
+    free(reply->body_take);
 }
 
 void http_reply(struct http_exchange *x, const struct http_reply *reply)

@@ -67,6 +67,7 @@ struct http_reply {
     const char *content_type; /* NULL: no body and no Content-Type */
     struct str body;
     void *body_take;
+    size_t wipe_bytes; /* of body_take: overwritten before they are freed, since they are secret */
     const struct http_header *headers; /* further ones, beyond the carrier's own */
     size_t n_headers;
 };
@@ -115,6 +116,9 @@ struct http_exchange {
     struct http_stream *stream; /* the carrier's own, once begun */
     void *app;                  /* the application's own, NULL at first */
 };
+
+/* For carriers: gives back what a reply handed over. */
+void http_reply_free(const struct http_reply *reply);
 
 /* Answers. Any thread, exactly once; copies `reply` and its headers, so they may be on the stack.
  * A HEAD request's body is dropped by the carrier, its Content-Length kept. */

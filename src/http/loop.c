@@ -293,7 +293,7 @@ void http_loop_post(struct http_call *call)
 {
     if (http_loop_try_post(call))
         return;
-    free(call->reply.body_take);
+    http_reply_free(&call->reply);
     http_loop_destroy_call(call);
 }
 

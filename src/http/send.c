@@ -92,18 +92,13 @@ void http_conn_sent(struct http_conn *c)
         http_conn_resume(c);
 }
 
-static void free_taken(const struct http_reply *reply)
-{
-    free(reply->body_take);
-}
-
 static void written(uv_write_t *write, int status)
 {
     struct http_call *call = write->data;
     struct http_conn *c = call->conn;
 
     c->loop->now_us = clock_mono_us();
-    free_taken(&call->reply);
+    http_reply_free(&call->reply);
     forget_call(call, call->reply.status, status == 0 ? call->reply.body.len : 0);
     if (status != 0)
         http_conn_close(c);
@@ -136,7 +131,7 @@ static void queue_rest(struct http_call *call, const struct http_reply *reply, s
     call->write.data = call;
     http_loop_enter(c->loop, c, CONN_WRITE);
     if (uv_write(&call->write, &c->h.stream, bufs, 2, written) != 0) {
-        free_taken(reply);
+        http_reply_free(reply);
         forget_call(call, call->reply.status, 0);
         http_conn_close(c);
         return;
@@ -184,7 +179,9 @@ static void send_reply(struct http_call *call, const struct http_reply *reply, s
     c->after = after_reply(c);
     print_head(call, &shown, fields, FRAMING_LENGTH);
     if (call->loop->out.overflown || call->fields.overflown) {
-        shown = (struct http_reply){ .status = 500, .body_take = reply->body_take };
+        shown = (struct http_reply){ .status = 500,
+                                     .body_take = reply->body_take,
+                                     .wipe_bytes = reply->wipe_bytes };
         print_head(call, &shown, STR_LIT(""), FRAMING_LENGTH);
     }
     head = buf_str(&call->loop->out);
@@ -200,7 +197,7 @@ static void send_reply(struct http_call *call, const struct http_reply *reply, s
         queue_rest(call, &shown, (size_t)n);
         return;
     }
-    free_taken(&shown);
+    http_reply_free(&shown);
     forget_call(call, shown.status, n < 0 ? 0 : shown.body.len);
     if (n < 0)
         http_conn_close(c);
@@ -211,7 +208,7 @@ static void send_reply(struct http_call *call, const struct http_reply *reply, s
 /* The client has gone: nobody is there to read it. */
 static void drop_reply(struct http_call *call, const struct http_reply *reply)
 {
-    free_taken(reply);
+    http_reply_free(reply);
     forget_call(call, reply->status, 0);
 }
 
