@@ -54,10 +54,26 @@ test("older runs are a link away, and back is back", async () => {
     await page.context().close();
 });
 
-test("a new run appears without a reload", async () => {
+test("a new run appears without a reload, told by the stream", async () => {
     const page = await open("/t/acme/runs?agent_name=newcomer");
     await page.getByText("No run fits").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    const asked = page.asked.length;
     await sendRuns(server, tenant, runsOf("newcomer", 1));
+    await rows(page).first().waitFor();
+    assert.ok(page.asked.length - asked < 4, page.asked.slice(asked).join("\n"));
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
+});
+
+test("a page whose stream is refused asks by itself, and says so", async () => {
+    const page = await open("/t/acme/cost"); // logged in; the stream is cut off on the next page
+    await page.route("**/stream", (route) => route.abort());
+    await page.goto(`${server.url}/#/t/acme/runs?agent_name=latecomer`);
+    await page.reload();
+    await page.getByText("No run fits").waitFor();
+    await page.getByText("Refreshing", { exact: true }).waitFor();
+    await sendRuns(server, tenant, runsOf("latecomer", 1));
     await rows(page).first().waitFor();
     assert.deepEqual(page.troubles, []);
     await page.context().close();

@@ -5,10 +5,12 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
+import { urlOf } from "./api";
 import { makeStore } from "./store";
 
 type Listener = () => void;
 
+const RETRY_MS = 20_000;
 const PAUSE_MS = 1_000; // news come in crowds: tell of them once a second
 
 /** Is the stream open? While it is not, pages ask more often. */
@@ -17,6 +19,7 @@ export const connected = makeStore(false);
 let slugNow = "";
 let source: EventSource | null = null;
 let timer = 0;
+let retry = 0;
 const listeners = new Set<Listener>();
 
 function tell() {
@@ -30,22 +33,29 @@ function tell() {
 function close() {
     source?.close();
     source = null;
+    clearTimeout(retry);
     connected.set(false);
 }
 
-/** Names of the news are the service's; each of them is a reason to look again. */
-const NAMES = ["message", "run", "agent", "alert", "business", "llm", "reset"];
+/** Each of these is a reason to look again; "reset" says that some were missed. */
+const NEWS = ["run", "agent", "alert", "reset", "tick"];
 
 function open(slug: string) {
     close();
     slugNow = slug;
-    source = new EventSource(`/api/v1/tenants/${encodeURIComponent(slug)}/stream`);
-    source.onopen = () => {
+    const opened = new EventSource(urlOf("GET /api/v1/tenants/{slug}/stream", { slug }));
+    source = opened;
+    opened.onopen = () => {
         connected.set(true);
         tell();
     };
-    source.onerror = () => connected.set(false);
-    for (const name of NAMES) source.addEventListener(name, tell);
+    opened.onerror = () => {
+        connected.set(false);
+        // It tries again by itself, but not when it was refused: too many listen, or we are out.
+        if (opened.readyState === EventSource.CLOSED && source === opened)
+            retry = setTimeout(() => open(slug), RETRY_MS) as unknown as number;
+    };
+    for (const name of NEWS) opened.addEventListener(name, tell);
 }
 
 /** Calls back, at most once a second, when something happened in the tenant. */
@@ -56,8 +66,7 @@ export function useNews(slug: string, then: Listener) {
         if (slug === "") return undefined;
         const listener = () => document.visibilityState === "visible" && current.current();
         listeners.add(listener);
-        if (source === null || slugNow !== slug || source.readyState === EventSource.CLOSED)
-            open(slug);
+        if (source === null || slugNow !== slug) open(slug);
         return () => {
             listeners.delete(listener);
             if (listeners.size === 0) close();

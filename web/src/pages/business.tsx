@@ -43,7 +43,9 @@ function Trend({ slug, kpi, range }: { slug: string; kpi: KpiTotal; range: strin
     const values = (data?.points ?? [])
         .map((point) => point.value)
         .filter((value) => typeof value === "number");
-    return <Sparkline values={values} label={`Trend of ${nameOf(kpi)}`} />;
+    return (
+        <Sparkline values={values} label={`Trend of ${nameOf(kpi)}`} fromZero={kpi.agg === "sum"} />
+    );
 }
 
 /** What the models cost for one unit of it; only sums can be divided so. */

@@ -212,9 +212,10 @@ export function Chart(props: Props) {
 }
 
 /** A small line without axes. */
-export function Sparkline({ values, label }: { values: number[]; label: string }) {
+export function Sparkline(props: { values: number[]; label: string; fromZero?: boolean }) {
+    const { values, label } = props;
     if (values.length < 2) return <svg class="sparkline" viewBox="0 0 100 28" aria-hidden="true" />;
-    const low = Math.min(...values, 0);
+    const low = props.fromZero ? Math.min(...values, 0) : Math.min(...values);
     const high = Math.max(...values);
     const y = (value: number) => 26 - (high === low ? 0.5 : (value - low) / (high - low)) * 24;
     const x = (i: number) => (i / (values.length - 1)) * 100;

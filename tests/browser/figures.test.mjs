@@ -1,0 +1,230 @@
+// Fleet, business and cost: the figures are those that were sent.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+
+import { runsOf, sendRuns } from "./fleet.mjs";
+import { openAs, openBrowser, Server, shot } from "./muster.mjs";
+
+const DAY_MS = 86_400_000;
+const DAYS = 12;
+
+let server, browser, tenant, runs;
+
+const KPIS = [
+    { key: "invoices", label: "Invoices read", unit: "count", agg: "sum" },
+    { key: "booked", label: "Value booked", unit: "money:EUR", agg: "sum" },
+    { key: "accuracy", label: "Accuracy", unit: "percent", agg: "avg" },
+    { key: "slowest", label: "Slowest page", unit: "duration", agg: "max" },
+];
+
+async function report(agent_name, day) {
+    const timestamp = new Date(Date.now() - day * DAY_MS - 60_000).toISOString();
+    const run_id = randomUUID();
+    await server.send(tenant, "/api/v1/telemetry/business", {
+        agent_name,
+        run_id,
+        timestamp,
+        metrics: {
+            invoices: 100 + day,
+            booked: 2000.5,
+            accuracy: 90 + (day % 3),
+            slowest: 65 + day,
+            undeclared: "calm",
+        },
+        breakdowns: [
+            { metric: "invoices", by: "country", slices: { DE: 70 + day, FR: 20, ES: 10 } },
+            {
+                metric: "invoices",
+                by: ["country", "kind"],
+                points: [{ country: "DE", kind: "paper", value: 100 + day }],
+            },
+        ],
+    });
+    for (const model of ["small-model", "large-model", "house-model"])
+        await server.send(tenant, "/api/v1/telemetry/llm", {
+            agent_name,
+            run_id,
+            timestamp,
+            model,
+            input_tokens: 100_000,
+            output_tokens: 10_000,
+            cache_read_tokens: 50_000,
+            calls: 5,
+        });
+    return run_id;
+}
+
+before(async () => {
+    server = await Server.start();
+    browser = await openBrowser();
+    tenant = server.addTenant("acme");
+    server.cli([
+        "price",
+        "set",
+        "small-model",
+        "--input",
+        "1",
+        "--output",
+        "5",
+        "--cache-read",
+        "0.1",
+    ]);
+    server.cli([
+        "price",
+        "set",
+        "large-model",
+        "--input",
+        "3",
+        "--output",
+        "15",
+        "--cache-read",
+        "0.3",
+    ]);
+    const register = (agent_name, more) =>
+        server.send(tenant, "/api/v1/agents/register", { agent_name, ...more });
+    await register("invoice-reader", {
+        agent_version: "1.4.0",
+        description: "Reads invoices from the mailbox into the ledger",
+        interval_seconds: 3600,
+        business_kpis: KPIS,
+    });
+    await register("night-watch", { interval_seconds: 86400 });
+    runs = [...runsOf("invoice-reader", 25), ...runsOf("lead-scorer", 6)];
+    await sendRuns(server, tenant, runs);
+    for (let day = 0; day < DAYS; day++) await report("invoice-reader", day);
+    await server.send(tenant, "/api/v1/telemetry/llm", {
+        agent_name: "invoice-reader",
+        run_id: runs[0].id,
+        timestamp: new Date(runs[0].from + 1000).toISOString(),
+        model: "large-model",
+        input_tokens: 1_000_000,
+        calls: 2,
+    });
+});
+
+after(async () => {
+    await browser?.close();
+    await server?.stop();
+});
+
+const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
+
+test("the fleet shows each agent with its state, its runs and what it cost today", async () => {
+    const page = await open("/t/acme/fleet");
+    const row = page.locator("tr", { hasText: "invoice-reader" });
+    await row.waitFor();
+    assert.match(await row.innerText(), /Up[\s\S]*1\.4\.0/);
+    assert.equal(await row.locator(".squares a").count(), 20);
+    assert.equal(await row.locator(".squares a.bad").count(), 4);
+    await row.getByText("$3.").waitFor();
+    assert.equal(await page.locator("tbody tr").count(), 3);
+    await page.getByRole("button", { name: "Unknown" }).click();
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length < 3);
+    assert.match(page.url(), /state=unknown/);
+    await page.getByRole("button", { name: "All" }).click();
+    await shot(page, "fleet");
+    await row.locator(".squares a").last().click();
+    await page.getByRole("heading", { name: "Narrative" }).waitFor();
+    assert.ok(page.url().includes(runs[0].id), "the newest is at the right");
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
+});
+
+test("a run tells its tokens and their cost", async () => {
+    const page = await open(`/t/acme/runs/${runs[0].id}`);
+    const card = page.locator(".card", { hasText: "Tokens and cost" });
+    await card.waitFor();
+    assert.match(await card.innerText(), /large-model[\s\S]*\$3\.00/);
+    await page.context().close();
+});
+
+test("a KPI is written in its unit, with its trend and breakdown", async () => {
+    const page = await open("/t/acme/business");
+    const sum = Array.from({ length: DAYS }, (_, day) => 100 + day).reduce((a, b) => a + b);
+    const card = page.getByRole("button", { name: "Invoices read" });
+    await card.getByText(sum.toLocaleString("en")).waitFor();
+    await page.getByRole("button", { name: "Value booked" }).getByText("€24,006.00").waitFor();
+    await page.getByRole("button", { name: "Accuracy" }).getByText("91 %").waitFor();
+    await page.getByRole("button", { name: "Slowest page" }).getByText("1 m 16 s").waitFor();
+    await page.getByRole("button", { name: "undeclared" }).first().waitFor();
+    await card.getByText("each").waitFor();
+    await card.locator("path").first().waitFor();
+    await card.click();
+    await page.locator(".kpi-detail canvas").waitFor();
+    await page.locator(".bars li").nth(2).waitFor();
+    assert.match(page.url(), /kpi=invoice-reader%2Finvoices/);
+    assert.deepEqual(await page.locator(".bars .name").allInnerTexts(), ["DE", "FR", "ES"]);
+    await page.getByRole("group", { name: "Dimension" }).getByText("kind").click();
+    await page.locator(".bars li", { hasText: "paper" }).waitFor();
+    await page.getByLabel("Bucket").selectOption("week");
+    await page.getByText("Invoices read, by week").waitFor();
+    await shot(page, "business");
+    await page.reload();
+    await page.getByText("Invoices read, by week").waitFor();
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
+});
+
+test("cost is by day and model; what has no price is told", async () => {
+    const page = await open("/t/acme/cost");
+    await page.locator(".note.warn", { hasText: "house-model" }).waitFor();
+    await page.locator(".chart canvas").waitFor();
+    const large = page.locator("tr", { hasText: "large-model" });
+    assert.match(await large.innerText(), /\$8\.58/); // 12 × (0.3 + 0.15 + 0.015) + 3
+    assert.match(await page.locator("tr", { hasText: "house-model" }).innerText(), /no price/);
+    await page.locator(".bars li", { hasText: "invoice-reader" }).waitFor();
+    await shot(page, "cost");
+    await page.getByRole("button", { name: "Tokens" }).click();
+    await page.locator(".bars li", { hasText: "M" }).waitFor();
+    assert.match(page.url(), /measure=tokens/);
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
+});
+
+test("a period is exported as a file", async () => {
+    const page = await open("/t/acme/cost");
+    await page.locator("summary", { hasText: "Export" }).click();
+    const [file] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: "Download" }).click(),
+    ]);
+    assert.equal(file.suggestedFilename(), "acme-llm-30d.csv");
+    const lines = readFileSync(await file.path(), "utf8")
+        .trim()
+        .split("\n");
+    assert.equal(lines.length, 1 + 3 * DAYS + 1);
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
+});
+
+test("charts are drawn anew in other colours", async () => {
+    const page = await open("/t/acme/cost");
+    await page.locator(".chart canvas").waitFor();
+    const ink = () => page.locator(".chart canvas").evaluate((canvas) => canvas.toDataURL().length);
+    const light = await ink();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.waitForFunction(
+        (was) => document.querySelector(".chart canvas")?.toDataURL().length !== was,
+        light,
+    );
+    await shot(page, "cost-dark");
+    await page.context().close();
+});
+
+test("these pages fit a screen of 380 pixels", async () => {
+    const page = await open("/t/acme/fleet", { viewport: { width: 380, height: 800 } });
+    for (const name of ["fleet", "business?kpi=invoice-reader%2Finvoices", "cost"]) {
+        await page.goto(`${server.url}/#/t/acme/${name}`);
+        await page.locator("tbody tr, .kpi").first().waitFor();
+        const [wide, seen] = await page.evaluate(() => [
+            document.documentElement.scrollWidth,
+            document.documentElement.clientWidth,
+        ]);
+        assert.ok(wide <= seen, `${name}: ${wide} > ${seen}`);
+        await shot(page, `narrow-${name.split("?")[0]}`);
+    }
+    await page.context().close();
+});
