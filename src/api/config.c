@@ -55,10 +55,15 @@ static int run(struct reader_job *job, struct db *db, struct error *err)
     return r;
 }
 
+/* What cannot be opened is as good as not there: the log says why. */
 static void fail(struct config_call *c, const struct error *err)
 {
+    struct error told = *err;
+
+    if (told.code == ERR_SCHEMA)
+        told.code = ERR_UNAVAILABLE;
     vault_wipe(&c->body);
-    call_reply_failure(c->call, err);
+    call_reply_failure(c->call, &told);
 }
 
 static void reply(struct api_call *call)

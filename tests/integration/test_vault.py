@@ -114,7 +114,8 @@ def test_rows_swapped_or_changed_in_the_database_are_refused(own_server):
             client = own_server.client(token)
             answer = config(client)
             client.close()
-            assert answer.status == 500, answer.body
+            assert answer.status == 503, answer.body
+            assert "cannot be opened" in own_server.log()
             for text in (b"one's", b"two's", b"newer"):
                 assert text not in answer.body
     good = f"UPDATE secrets SET sealed = {blob(own_server, newer[0][1])} WHERE name = 'A' AND "
