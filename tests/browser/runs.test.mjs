@@ -129,6 +129,13 @@ test("'/' opens the search, and a run id leads to its run", async () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Narrative" }).waitFor();
     assert.ok(page.url().endsWith(runs[3].id));
+    await page.keyboard.press("/");
+    await page.getByRole("combobox", { name: "Search" }).fill("score");
+    await page.getByRole("option", { name: "lead-scorer" }).waitFor();
+    await shot(page, "search");
+    await page.keyboard.press("Escape");
+    await page.getByRole("combobox", { name: "Search" }).waitFor({ state: "detached" });
+    assert.deepEqual(page.troubles, []);
     await page.context().close();
 });
 

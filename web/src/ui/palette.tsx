@@ -2,6 +2,9 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { call } from "../lib/api";
+import { agentPage } from "../lib/paths";
+import { useQuery } from "../lib/query";
 import { go, href, pathOf } from "../lib/route";
 import { isPlatformAdmin, type Me } from "../lib/session";
 import type { TenantName } from "../lib/tenants";
@@ -15,8 +18,25 @@ interface Entry {
     to: string;
 }
 
+const AGENTS = "GET /api/v1/tenants/{slug}/agents";
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
-const SHOWN_MAX = 12;
+const SHOWN_MAX = 14;
+const AGENTS_MAX = 6;
+
+/** Agents whose name has these words in it. */
+function useAgents(slug: string, words: string): Entry[] {
+    const q = words.trim();
+    const { data } = useQuery(
+        q === "" || slug === "" ? null : `${AGENTS} ${slug} ? ${q}`,
+        (signal) => call(AGENTS, { path: { slug }, query: { q, limit: AGENTS_MAX }, signal }),
+    );
+    return (data?.agents ?? []).map(({ agent_name }) => ({
+        icon: "fleet",
+        text: agent_name,
+        note: "Agent",
+        to: agentPage(slug, agent_name),
+    }));
+}
 
 function entriesOf(me: Me, tenants: TenantName[], slug: string, words: string): Entry[] {
     const found: Entry[] = [];
@@ -50,20 +70,13 @@ function entriesOf(me: Me, tenants: TenantName[], slug: string, words: string): 
                 note: "Workspace",
                 to: href(startOf(one.slug)),
             });
-    if (text !== "" && slug !== "" && !UUID.test(text)) {
-        found.push({
-            icon: "runs",
-            text: `Runs of agent ${text}`,
-            note: "Runs",
-            to: href(pathOf("t", slug, "runs"), { agent_name: text }),
-        });
+    if (text !== "" && slug !== "" && !UUID.test(text))
         found.push({
             icon: "link",
             text: `Runs of workflow ${text}`,
             note: "Runs",
-            to: href(pathOf("t", slug, "runs"), { workflow_run_id: text }),
+            to: href(pathOf("t", slug, "runs"), { workflow_run_id: text, since: "all" }),
         });
-    }
     const wanted = text.toLowerCase();
     return found.filter((one) => one.text.toLowerCase().includes(wanted)).slice(0, SHOWN_MAX);
 }
@@ -79,7 +92,8 @@ export function Palette({ me, tenants, slug, onClose }: Props) {
     const dialog = useRef<HTMLDialogElement>(null);
     const [words, setWords] = useState("");
     const [at, setAt] = useState(0);
-    const entries = entriesOf(me, tenants, slug, words);
+    const agents = useAgents(slug, words);
+    const entries = [...agents, ...entriesOf(me, tenants, slug, words)].slice(0, SHOWN_MAX);
 
     useEffect(() => dialog.current?.showModal(), []);
 
