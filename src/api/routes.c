@@ -3,6 +3,7 @@
 #include "api/route.h"
 #include "contract/admin.h"
 #include "contract/agent.h"
+#include "contract/alert.h"
 #include "contract/answers.h"
 #include "contract/audit.h"
 #include "contract/business.h"
@@ -67,6 +68,10 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/tenants/{slug}/agents",                READ,     NULL,                      get_agents,     200, &agent_list_shape,       "Agents by name, and how they are doing"), .params = &tenant_path_shape, .query = &agents_query_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/agents/{agent_name}",   READ,     NULL,                      get_agent,      200, &agent_detail_shape,     "All that is known of an agent"), .params = &agent_path_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, NULL,                    get_workflow,   200, &workflow_shape,         "The runs of a workflow, and whether its steps fit together"), .params = &workflow_path_shape, .tagged = true },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/alerts",                READ,     NULL,                      get_alerts,     200, &alert_list_shape,       "Alerts, newest first"), .params = &tenant_path_shape, .query = &alerts_query_shape, .tagged = true },
+    { ROUTE(POST,   "/api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge", MEMBER, NULL,                acknowledge_alert, 200, &alert_shape,    "Say that somebody looks after an alert"), .params = &alert_path_shape, .audit = "alert.acknowledge" },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, &mute_set_shape,          change_mute,    200, &mute_state_shape,       "Tell nobody of an agent's alerts for a while"), .params = &agent_path_shape, .audit = "agent.mute" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, NULL,                     change_mute,    200, &mute_state_shape,       "Tell of an agent's alerts again"), .params = &agent_path_shape, .audit = "agent.unmute" },
     { ROUTE(GET,    "/api/v1/tenants",                              PLATFORM, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },
     { ROUTE(POST,   "/api/v1/tenants",                              PLATFORM, &tenant_create_shape,      post_tenant,    201, &tenant_shape,           "Make a tenant"), .audit = "tenant.add" },
     { ROUTE(PATCH,  "/api/v1/tenants/{slug}",                       PLATFORM, &tenant_patch_shape,       patch_tenant,   200, &tenant_shape,           "Change name and plan of a tenant"), .params = &tenant_path_shape, .audit = "tenant.set" },

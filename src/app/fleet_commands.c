@@ -16,10 +16,11 @@ static const char *how_long_ago(int64_t at, int64_t now, char text[RELATIVE_MAX]
         int64_t seconds;
         char unit;
     } units[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
-    int64_t age_s = (now - at) / USEC_PER_SEC;
+    int64_t age_s;
 
     if (at == TIME_NULL)
         return "never";
+    age_s = (now - at) / USEC_PER_SEC;
     for (size_t i = 0; i < COUNT_OF(units); i++)
         if (age_s >= units[i].seconds) {
             (void)snprintf(text, RELATIVE_MAX, "%lld%c ago", (long long)(age_s / units[i].seconds),

@@ -33,6 +33,11 @@ int64_t clock_mono_us(void)
     return read_us(CLOCK_BOOTTIME) + atomic_load_explicit(&shifts->mono_us, memory_order_relaxed);
 }
 
+int64_t clock_raw_us(void)
+{
+    return read_us(CLOCK_BOOTTIME);
+}
+
 void clock_advance_us(int64_t us)
 {
     atomic_fetch_add(&shifts->wall_us, us);

@@ -15,6 +15,9 @@ int64_t clock_wall_us(void);
 /* Microseconds since some moment before the process began; never steps, goes on in suspend. */
 int64_t clock_mono_us(void);
 
+/* The same without what tests add: have we been stopped? */
+int64_t clock_raw_us(void);
+
 /* Adds to both clocks, for tests: time passes without waiting. */
 void clock_advance_us(int64_t us);
 

@@ -3,6 +3,7 @@
 
 #include "contract/admin.h"
 #include "contract/agent.h"
+#include "contract/alert.h"
 #include "contract/answers.h"
 #include "contract/audit.h"
 #include "contract/business.h"
@@ -31,19 +32,20 @@
         &price_create_shape, &price_import_shape, &secret_set_shape, &log_in_shape, &set_up_shape, \
         &password_change_shape, &user_create_shape, &user_patch_shape, &tenant_user_create_shape,  \
         &tenant_user_patch_shape, &webhook_create_shape, &webhook_patch_shape, &value_set_shape,   \
-        &catalog_patch_shape
+        &catalog_patch_shape, &mute_set_shape
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \
         &series_query_shape, &breakdown_query_shape, &usage_query_shape, &rebuild_query_shape,     \
         &export_query_shape, &audit_query_shape, &history_query_shape, &diff_query_shape,          \
-        &prices_query_shape, &agents_query_shape, &deliveries_query_shape, &catalog_query_shape
+        &prices_query_shape, &agents_query_shape, &deliveries_query_shape, &catalog_query_shape,   \
+        &alerts_query_shape
 
 #define PATH_SHAPES                                                                                \
     &tenant_path_shape, &run_path_shape, &agent_path_shape, &workflow_path_shape, &key_path_shape, \
         &document_version_path_shape, &price_path_shape, &secret_path_shape, &user_path_shape,     \
         &tenant_user_path_shape, &webhook_path_shape, &delivery_path_shape, &parameter_path_shape, \
-        &agent_value_path_shape
+        &agent_value_path_shape, &alert_path_shape
 
 #define ANSWER_SHAPES                                                                              \
     &event_verdict_shape, &batch_result_shape, &batch_verdict_shape, &run_summary_shape,           \
@@ -66,7 +68,8 @@
         &tenant_user_shape, &tenant_user_added_shape, &tenant_user_list_shape, &usage_sums_shape,  \
         &usage_part_shape, &usage_answer_shape, &webhook_shape, &webhook_list_shape,               \
         &delivery_shape, &delivery_list_shape, &webhook_tested_shape, &config_value_shape,         \
-        &config_values_shape, &catalog_parameter_shape, &catalog_list_shape
+        &config_values_shape, &catalog_parameter_shape, &catalog_list_shape, &alert_shape,         \
+        &alert_list_shape, &mute_state_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

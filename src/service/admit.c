@@ -50,6 +50,11 @@ void admit_forget(struct admit *a)
     map_done(&a->agents);
 }
 
+void admit_changed(struct admit *a)
+{
+    life_set_changed(a->life);
+}
+
 void admit_free(struct admit *a)
 {
     if (a == NULL)

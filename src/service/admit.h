@@ -49,5 +49,8 @@ int admit_agent(struct admit *a, struct db *db, const struct applicant *agent,
 int admit_hear(struct admit *a, struct db *db, const struct applicant *agent,
                struct error *err) MUST_CHECK;
 
+/* Somebody changed what is expected of an agent. */
+void admit_changed(struct admit *a);
+
 /* After a roll-back: agents may have been made in what is undone. */
 void admit_forget(struct admit *a);

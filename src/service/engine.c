@@ -19,6 +19,8 @@
 #include "service/prices.h"
 #include "service/readers.h"
 #include "service/registry.h"
+#include "service/silence.h"
+#include "service/stuck.h"
 #include "service/throttle.h"
 #include "service/vault.h"
 #include "service/watcher.h"
@@ -52,6 +54,8 @@ struct engine {
     int64_t people_saved_us; /* monotonic */
     struct throttle *throttle;
     struct life *life;
+    struct silence *silence; /* NULL: it serves nobody, and listens to nobody */
+    struct stuck *stuck;     /* likewise */
     struct prices *prices;
     unsigned ticks;         /* the watcher's, as is the next */
     int64_t uses_stored_us; /* monotonic: when those of keys were */
@@ -111,8 +115,29 @@ static void save_people(struct engine *e)
     people_flush(e->people, e->writer, e->shared, clock_wall_us());
 }
 
+static struct silence_now now_of(const struct engine *e, bool healthy)
+{
+    return (struct silence_now){ .wall_us = clock_wall_us(),
+                                 .mono_us = clock_mono_us(),
+                                 .raw_us = clock_raw_us(),
+                                 .healthy = healthy && writer_is_healthy(e->writer),
+                                 .registry_number = registry_number(e->registry) };
+}
+
+/* Who has fallen silent, and what is stuck? */
+static void watch(struct engine *e, bool healthy)
+{
+    const struct silence_now now = now_of(e, healthy);
+    struct error err = { 0 };
+
+    if (silence_tick(e->silence, &now, &err) != 0 ||
+        (now.healthy &&
+         stuck_tick(e->stuck, now.wall_us, now.mono_us, silence_epoch_us(e->silence), &err) != 0))
+        log_say(LOG_WARNING, "alerts", "not looked at: %s", err.text);
+}
+
 /* Every second. */
-static void tick(void *ctx)
+static void tick(void *ctx, bool healthy)
 {
     struct engine *e = ctx;
     int64_t now_us = clock_mono_us();
@@ -127,6 +152,18 @@ static void tick(void *ctx)
     }
     if (clock_mono_us() - e->people_saved_us >= (int64_t)PEOPLE_PERIOD_S * USEC_PER_SEC)
         save_people(e);
+    if (e->silence != NULL)
+        watch(e, healthy);
+}
+
+static void start_watches(struct engine *e)
+{
+    const struct silence_options silence = { e->watch_db, e->life, e->writer, e->shared };
+    const struct stuck_options stuck = { e->watch_db, e->writer };
+    const struct silence_now now = now_of(e, true);
+
+    e->silence = silence_new(&silence, &now);
+    e->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
 }
 
 static int start_courier(struct engine *e, const struct engine_options *options, struct error *err)
@@ -184,6 +221,8 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     look_at_size(e);
     if (e->hash_db != NULL && readers_new(&e->hash_db, 1, HASHES_MAX, &e->hashers, err) != 0)
         return -1;
+    if (options->serves)
+        start_watches(e);
     if (watcher_new(&watcher, &e->watcher, err) != 0)
         return -1;
     return start_courier(e, options, err);
@@ -220,6 +259,8 @@ static void close_all(struct engine *e)
         ingest_group_free(e->groups[i]);
     if (e->log != NULL)
         e->log->methods->free(e->log);
+    silence_free(e->silence);
+    stuck_free(e->stuck);
     life_free(e->life);
     registry_free(e->registry);
     prices_free(e->prices);

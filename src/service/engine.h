@@ -29,7 +29,7 @@ struct throttle;
 struct engine_options {
     const char *database; /* as for db_open() */
     const char *key_file; /* of the master key, as for vault_new() */
-    bool serves;          /* the vault must be in order, and is made when there is none */
+    bool serves;          /* alerts are watched for; the vault is in order, or made */
     unsigned readers;     /* threads */
     size_t reads_max;     /* waiting reads; beyond it ERR_BUSY */
     bool hashes_apart;    /* passwords are hashed on a thread of their own, not on a reader */

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "contract/shape.h"
+#include "service/alerts.h"
 #include "service/writer.h"
 #include "store/signs.h"
 
@@ -44,6 +45,7 @@ struct life {
     struct map signs;     /* struct agent_key -> struct life_sign */
     struct life_sign *waiting;
     bool saving;
+    atomic_bool changed; /* what is expected of some agent */
 
     /* of the save under way; the writer's */
     struct writer_job job;
@@ -125,7 +127,7 @@ static void put_in_line(struct life *l, struct life_sign *sign)
 /* Which of two times stands, by the rule of the store. */
 static bool is_better(int64_t at, int64_t than)
 {
-    return than == TIME_NULL || at > than || than - SIGNS_AHEAD_US > at;
+    return than == TIME_NULL || sign_is_later(at, than);
 }
 
 void life_see(struct life *l, struct life_sign *sign, int64_t at)
@@ -143,11 +145,27 @@ int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_
 {
     const struct agent_key key = { tenant_id, agent_id };
     const struct life_sign *sign = find(l, &key);
-    int64_t at = sign == NULL ? TIME_NULL : atomic_load(&sign->at);
+
+    return sign == NULL ? stored_at : life_later(sign, stored_at);
+}
+
+int64_t life_later(const struct life_sign *sign, int64_t stored_at)
+{
+    int64_t at = atomic_load_explicit(&sign->at, memory_order_relaxed);
 
     if (at == TIME_NULL || stored_at == TIME_NULL)
         return stored_at;
     return is_better(at, stored_at) ? at : stored_at;
+}
+
+void life_set_changed(struct life *l)
+{
+    atomic_store(&l->changed, true);
+}
+
+bool life_take_changed(struct life *l)
+{
+    return atomic_exchange(&l->changed, false);
 }
 
 /* Writer thread; maybe again after a roll-back, with times that are newer by then. */
@@ -162,7 +180,9 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
                                     .agent_id = sign->key.agent_id,
                                     .at = atomic_load(&sign->at) };
     }
-    return store_signs_put(db, l->rows, l->n, err);
+    if (store_signs_put(db, l->rows, l->n, err) != 0)
+        return -1;
+    return alerts_heard(db, l->rows, l->n, err);
 }
 
 static void end_save(struct life *l)

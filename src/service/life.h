@@ -9,6 +9,8 @@
  * Layer: service. May use: base, db, store. Must not use: http, api. Thread-safe.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/base.h"
 
 struct life;
@@ -29,6 +31,13 @@ void life_see(struct life *l, struct life_sign *sign, int64_t at);
 /* The later of what the store says and what is known here; TIME_NULL (never) when the store says
  * so: what is known here is of an agent that was removed, and came back. */
 int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_t stored_at);
+
+/* The same for a sign that is at hand. */
+int64_t life_later(const struct life_sign *sign, int64_t stored_at);
+
+/* Somebody changed what is expected of an agent; and has anybody since the last question? */
+void life_set_changed(struct life *l);
+bool life_take_changed(struct life *l);
 
 /* Hands what is new to the writer, unless it is at it already. */
 void life_save(struct life *l, struct writer *writer);

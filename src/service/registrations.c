@@ -2,6 +2,7 @@
 #include "service/registrations.h"
 
 #include "contract/agent.h"
+#include "service/ingest.h"
 #include "service/registry.h"
 #include "service/security.h"
 #include "store/agents.h"
@@ -46,6 +47,8 @@ static void done(struct writer_job *job, const struct error *err)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
 
+    if (err == NULL && job->group != NULL)
+        admit_changed(ingest_admit_of(job)); /* its interval, maybe */
     request->done(request, err);
 }
 

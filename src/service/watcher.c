@@ -64,7 +64,7 @@ static void *run_thread(void *arg)
 
     while (!wait_period(w)) {
         look(w);
-        w->options.tick(w->options.ctx);
+        w->options.tick(w->options.ctx, atomic_load(&w->healthy));
     }
     return NULL;
 }

@@ -18,8 +18,8 @@ struct watcher;
 struct watcher_options {
     struct registry *registry; /* borrowed, as are the others */
     struct people *people;
-    struct db *db;           /* nobody else may use it until watcher_free() */
-    void (*tick)(void *ctx); /* the watcher's thread, every second; must not block for long */
+    struct db *db;                         /* nobody else may use it until watcher_free() */
+    void (*tick)(void *ctx, bool healthy); /* every second on its thread; not to block for long */
     void *ctx;
 };
 

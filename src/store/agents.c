@@ -44,6 +44,11 @@ static const struct db_query forget_signs = {
     .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
     .n_args = 2,
 };
+static const struct db_query mute_agent = {
+    .sql = "UPDATE agents SET muted_until = $3"
+           " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
+    .n_args = 3,
+};
 static const struct db_query enable_agent = {
     .sql = "UPDATE agents SET enabled = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
@@ -159,17 +164,17 @@ int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int
     return r;
 }
 
-int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
-                       struct error *err)
+/* Sets $3 of the agent. ERR_NOT_FOUND. */
+static int set_agent(struct db *db, const struct db_query *q, int64_t tenant_id,
+                     struct str agent_name, struct db_value value, struct error *err)
 {
     struct arena arena;
     int r;
 
     arena_init(&arena);
-    r = db_exec(db, &enable_agent,
+    r = db_exec(db, q,
                 (const struct db_value[]){ db_int(tenant_id),
-                                           db_text(store_name_key(agent_name, &arena).key),
-                                           db_int(enabled) },
+                                           db_text(store_name_key(agent_name, &arena).key), value },
                 NULL, NULL, err);
     arena_done(&arena);
     if (r != 0)
@@ -200,4 +205,16 @@ int store_agent_names(struct db *db, int64_t tenant_id, struct arena *arena,
     *ret = rows.items;
     *ret_n = rows.n;
     return 0;
+}
+
+int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
+                       struct error *err)
+{
+    return set_agent(db, &enable_agent, tenant_id, agent_name, db_int(enabled), err);
+}
+
+int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, int64_t until,
+                     struct error *err)
+{
+    return set_agent(db, &mute_agent, tenant_id, agent_name, rows_time_value(until), err);
 }

@@ -36,6 +36,10 @@ int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
                        struct error *err) MUST_CHECK;
 
+/* Until when nobody is told of its alerts; TIME_NULL: they are. ERR_NOT_FOUND. */
+int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, int64_t until,
+                     struct error *err) MUST_CHECK;
+
 /* Takes away what the agent declared, and its place among the agents; revokes the keys that are
  * bound to it, whose number is given. ERR_NOT_FOUND. */
 int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

@@ -12,6 +12,12 @@ struct db;
 /* A time that lies further than this after another sign's is no good: a clock was set back. */
 #define SIGNS_AHEAD_US (60LL * 1000 * 1000)
 
+/* Is a sign later than another, by the clocks as they were? */
+static inline bool sign_is_later(int64_t at, int64_t than)
+{
+    return at > than || than - SIGNS_AHEAD_US > at;
+}
+
 struct sign {
     int64_t tenant_id, agent_id;
     int64_t at;

@@ -118,7 +118,7 @@ TEST(whichever_call_fails_the_next_save_stores_it)
 {
     int failed = 0;
 
-    for (int nth = 0; nth < 5; nth++) {
+    for (int nth = 0; nth < 6; nth++) {
         struct world w;
 
         world_init(&w, nth);
@@ -129,7 +129,7 @@ TEST(whichever_call_fails_the_next_save_stores_it)
         CHECK_INT(stored(&w), 10);
         world_done(&w);
     }
-    CHECK_INT(failed, 3); /* begin, update, commit: proof that the fault fires */
+    CHECK_INT(failed, 4); /* begin, update, alerts, commit: proof that the fault fires */
 }
 
 TEST(an_agent_without_a_row_is_given_up)

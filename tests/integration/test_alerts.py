@@ -1,0 +1,391 @@
+"""Alerts: one for each silence and each stuck run, closed when it is over."""
+
+import json
+import time
+import uuid
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from urllib.parse import urlencode
+
+import pytest
+from muster import Server
+from people import add_user, log_in
+from stored import of_tenant, stored
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+KEYS = [
+    "alert_id", "type", "state", "agent_name", "run_id", "since_at", "opened_at", "closed_at",
+    "closed_by", "away_seconds", "acknowledged_at", "acknowledged_by", "muted", "detail",
+]  # fmt: skip
+HOUR, DAY = 3600, 86400
+ALLOWED = HOUR + HOUR // 2  # of an agent with an interval of an hour
+TICKS = 2.5  # seconds in which the watch has surely looked, twice
+
+
+def seconds(text):
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return (moment - EPOCH) / timedelta(seconds=1)
+
+
+def register(tenant, name="worker", interval=HOUR):
+    body = {"agent_name": name, "interval_seconds": interval}
+    assert tenant.client.post("/api/v1/agents/register", body).status == 200
+
+
+def report(tenant, name="worker", **fields):
+    answer = tenant.client.post("/api/v1/telemetry", tenant.event(agent_name=name, **fields))
+    assert answer.status == 202, answer.body
+
+
+def alerts(tenant, **query):
+    answer = tenant.client.get(tenant.path("alerts") + "?" + urlencode(query))
+    assert answer.status == 200, answer.body
+    return answer.json()["alerts"]
+
+
+def until(is_so, patience=15):
+    """Waits for it; what it is then."""
+    deadline = time.monotonic() + patience
+    while True:
+        got = is_so()
+        if got:
+            return got
+        assert time.monotonic() < deadline, "it does not come"
+
+
+def until_open(tenant, **query):
+    (alert,) = until(lambda: alerts(tenant, state="open", **query))
+    return alert
+
+
+def until_closed(tenant, alert):
+    def closed():
+        (now,) = [a for a in alerts(tenant) if a["alert_id"] == alert["alert_id"]]
+        return now if now["state"] == "closed" else None
+
+    return until(closed)
+
+
+def stays(tenant, expected):
+    """Nothing opens and nothing closes while the watch looks several times."""
+    end = time.monotonic() + TICKS
+    while time.monotonic() < end:
+        assert [(a["alert_id"], a["state"]) for a in alerts(tenant)] == expected
+
+
+@pytest.fixture
+def world(own_server):
+    tenant = own_server.add_tenant("--max-agents", "50")
+    yield tenant
+    tenant.client.close()
+
+
+def reopen(tenant, server):
+    tenant.client.close()
+    tenant.server, tenant.client = server, server.client(tenant.token)
+
+
+def test_an_alert_opens_once_and_closes_with_the_next_sign_of_life(world, clock):
+    register(world)
+    report(world)
+    register(world, "chatty", 60)
+    report(world, "chatty")
+    clock.advance(ALLOWED + 10)
+    report(world, "chatty")
+    alert = until_open(world)
+    assert list(alert) == KEYS
+    assert (alert["type"], alert["agent_name"], alert["run_id"]) == ("agent.silent", "worker", None)
+    assert (alert["closed_at"], alert["away_seconds"], alert["muted"]) == (None, None, False)
+    assert alert["detail"] == {"interval_seconds": HOUR, "grace_seconds": HOUR // 2}
+    silent_for = seconds(alert["opened_at"]) - seconds(alert["since_at"])
+    assert ALLOWED <= silent_for < ALLOWED + 30
+    clock.advance(HOUR)
+    report(world, "chatty")
+    stays(world, [(alert["alert_id"], "open")])
+    report(world)
+    closed = until_closed(world, alert)
+    assert closed["closed_by"] == "seen"
+    assert abs(closed["away_seconds"] - (ALLOWED + HOUR + 10)) < 60
+    clock.advance(ALLOWED + 10)
+    report(world, "chatty")
+    again = until_open(world)
+    assert again["alert_id"] > alert["alert_id"]
+    assert [a["alert_id"] for a in alerts(world)] == [again["alert_id"], alert["alert_id"]]
+
+
+@pytest.mark.parametrize("how", ["disabled", "no interval", "never seen", "late only"])
+def test_some_agents_do_not_alert(world, clock, how):
+    register(world)
+    if how != "never seen":
+        report(world)
+    if how == "disabled":
+        world.server.cli("agent", "disable", "worker", "--tenant", world.slug)
+    if how == "no interval":
+        register(world, interval=None)
+    clock.advance(HOUR + 60 if how == "late only" else 10 * DAY)
+    stays(world, [])
+
+
+def test_a_start_gives_everybody_a_full_allowance(world, clock, own_server):
+    register(world)
+    report(world)
+    own_server.stop()
+    clock.advance(DAY)  # we were away
+    own_server.start()
+    reopen(world, own_server)
+    stays(world, [])
+    clock.advance(ALLOWED - 60)
+    stays(world, [])
+    clock.advance(120)
+    alert = until_open(world)
+    assert seconds(alert["opened_at"]) - seconds(alert["since_at"]) > DAY
+
+
+def test_a_restart_neither_loses_nor_repeats_an_alert(world, clock, own_server):
+    register(world)
+    report(world)
+    clock.advance(ALLOWED + 10)
+    alert = until_open(world)
+    own_server.kill()
+    own_server.start()
+    reopen(world, own_server)
+    clock.advance(ALLOWED + 10)
+    stays(world, [(alert["alert_id"], "open")])
+    own_server.stop()
+    own_server.start()
+    reopen(world, own_server)
+    report(world)
+    assert until_closed(world, alert)["closed_by"] == "seen"
+    stays(world, [(alert["alert_id"], "closed")])
+
+
+@pytest.mark.parametrize("step", [DAY, -DAY])
+def test_a_step_of_the_clock_raises_no_alarm(world, clock, step):
+    register(world)
+    report(world)
+    time_to_tick(world)
+    clock.step(step)
+    stays(world, [])
+    clock.advance(ALLOWED - 60)
+    stays(world, [])
+    clock.advance(120)
+    alert = until_open(world)
+    clock.step(-step)  # and back: still the same silence
+    stays(world, [(alert["alert_id"], "open")])
+    report(world)
+    assert until_closed(world, alert)["away_seconds"] >= 0
+
+
+def time_to_tick(tenant):
+    """The watch has looked at the clocks at least once since the start."""
+    end = time.monotonic() + TICKS
+    while time.monotonic() < end:
+        assert alerts(tenant) == []
+
+
+def test_another_interval_is_honoured_at_once(world, clock):
+    register(world)
+    report(world)
+    clock.advance(ALLOWED + 10)
+    alert = until_open(world)
+    register(world, interval=DAY)  # nothing is late by that
+    closed = until_closed(world, alert)
+    assert (closed["closed_by"], closed["away_seconds"]) == ("interval", None)
+    stays(world, [(alert["alert_id"], "closed")])
+    register(world, interval=60)
+    assert until_open(world)["detail"]["interval_seconds"] == 60
+
+
+@pytest.mark.parametrize("how", ["disable", "delete"])
+def test_an_alert_ends_with_what_is_expected(world, clock, how):
+    register(world)
+    report(world)
+    clock.advance(ALLOWED + 10)
+    alert = until_open(world)
+    world.server.cli("agent", how, "worker", "--tenant", world.slug)
+    assert until_closed(world, alert)["closed_by"] == how + "d"
+
+
+def test_a_muted_agents_alerts_are_rows_all_the_same(world, clock):
+    register(world)
+    report(world)
+    email = add_user(world.server, "--tenant", world.slug, "--role", "member")
+    person = log_in(world.server, email)
+    path, until_at = world.path("agents/worker/mute"), "2100-01-01T00:00:00Z"
+    answer = person.request("PUT", path, {"until": until_at})
+    said = {"agent_name": "worker", "muted_until": until_at}
+    assert (answer.status, answer.json()) == (200, said)
+    clock.advance(ALLOWED + 10)
+    assert until_open(world)["muted"] is True
+    answer = person.request("DELETE", path)
+    assert (answer.status, answer.json()["muted_until"]) == (200, None)
+    nobody = world.path("agents/nobody/mute")
+    assert person.request("PUT", nobody, {"until": until_at}).status == 404
+    assert person.request("PUT", path, {"until": "soon"}).status == 422
+    assert world.client.request("PUT", path, {"until": until_at}).status == 403
+    person.close()
+
+
+def test_people_acknowledge_an_alert(world, clock):
+    register(world)
+    report(world)
+    email = add_user(world.server, "--tenant", world.slug, "--role", "member")
+    person = log_in(world.server, email)
+    clock.advance(ALLOWED + 10)
+    alert = until_open(world)
+    path = world.path(f"alerts/{alert['alert_id']}/acknowledge")
+    answer = person.post(path)
+    assert answer.status == 200
+    first = answer.json()
+    assert first["state"] == "open"
+    assert email in first["acknowledged_by"]
+    clock.advance(60)
+    assert person.post(path).json() == first  # the first one stands
+    assert alerts(world) == [first]
+    assert person.post(world.path("alerts/alt_x/acknowledge")).status == 404
+    assert world.client.post(path).status == 403
+    person.close()
+
+
+def test_alerts_are_paged_and_filtered(world, clock):
+    names = [f"a{i}" for i in range(5)]
+    for name in names:
+        register(world, name)
+        report(world, name)
+    clock.advance(ALLOWED + 10)
+    until(lambda: len(alerts(world, state="open")) == 5)
+    report(world, "a0")
+    until(lambda: len(alerts(world, state="closed")) == 1)
+    found, cursor = [], {}
+    while cursor is not None:
+        answer = world.client.get(world.path("alerts?" + urlencode({"limit": 2, **cursor}))).json()
+        found += answer["alerts"]
+        cursor = {"cursor": answer["next"]} if answer["next"] else None
+    assert found == alerts(world)
+    assert sorted(a["agent_name"] for a in found) == names
+    assert [a["agent_name"] for a in alerts(world, agent_name="a3")] == ["a3"]
+    assert alerts(world, agent_name="nobody") == []
+    assert alerts(world, agent_name="a3", state="closed") == []
+    assert len(alerts(world, type="agent.silent")) == 5
+    assert alerts(world, type="run.stuck") == []
+    assert world.client.get(world.path("alerts?state=odd")).status == 422
+    other = world.server.add_tenant()
+    assert alerts(other) == []
+    assert other.client.get(world.path("alerts")).status == 403
+    other.client.close()
+
+
+def now_text(clock):
+    moment = EPOCH + timedelta(seconds=clock.now())
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def test_a_run_that_stays_open_is_stuck_until_it_closes(world, clock):
+    run = str(uuid.uuid4())
+    report(world, run_id=run, timestamp=now_text(clock))
+    done = str(uuid.uuid4())
+    report(world, run_id=done, timestamp=now_text(clock))
+    report(world, run_id=done, timestamp=now_text(clock), event="completed")
+    clock.advance(DAY - 120)
+    stays(world, [])
+    clock.advance(300)
+    alert = until_open(world)
+    assert (alert["type"], alert["agent_name"], alert["run_id"]) == ("run.stuck", "worker", run)
+    assert alert["detail"] == {"limit_seconds": DAY}
+    clock.advance(DAY)
+    stays(world, [(alert["alert_id"], "open")])
+    report(world, run_id=run, timestamp=now_text(clock), event="failed")
+    clock.advance(61)
+    closed = until_closed(world, alert)
+    assert (closed["closed_by"], closed["away_seconds"]) == ("closed", None)
+
+
+def test_slow_agents_have_longer(world, clock):
+    slow = {"event": "completed", "duration_ms": 10 * HOUR * 1000}
+    for _ in range(3):
+        report(world, timestamp="2025-01-01T00:00:00Z", **slow)
+    run = str(uuid.uuid4())
+    report(world, run_id=run, timestamp=now_text(clock))
+    clock.advance(DAY + 300)
+    stays(world, [])
+    clock.advance(26 * HOUR)
+    assert until_open(world)["detail"] == {"limit_seconds": 50 * HOUR}
+
+
+def test_an_agent_that_never_closes_its_runs_has_few_alerts(world, clock):
+    body = {"events": [world.event(timestamp=now_text(clock)) for _ in range(60)]}
+    assert world.client.post("/api/v1/telemetry/batch", body).status == 202
+    clock.advance(DAY + 300)
+    until(lambda: len(alerts(world)) == 20)
+    clock.advance(61)
+    end = time.monotonic() + TICKS
+    while time.monotonic() < end:
+        assert len(alerts(world)) == 20
+
+
+@contextmanager
+def second_server(first, folder):
+    key = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
+    server = Server(folder / "second", first.database, environment={**first.environment, **key})
+    try:
+        yield server.start()
+        server.stop()
+    finally:
+        if server.process is not None:
+            server.process.kill()
+            server.process.wait()
+
+
+def test_two_servers_open_one_alert(world, clock, own_server, tmp_path):
+    if not own_server.database:
+        return  # only one process has the embedded store
+    with second_server(own_server, tmp_path) as other:
+        names = [f"a{i}" for i in range(20)]
+        for name in names:
+            register(world, name)
+            report(world, name)
+        assert len(alerts(world)) == 0
+        time_to_tick(world)
+        clock.advance(ALLOWED + 10)
+        until(lambda: len(alerts(world)) == 20, 30)
+        stays(world, [(a["alert_id"], "open") for a in alerts(world)])
+        before = {a["agent_name"]: a["alert_id"] for a in alerts(world)}
+        assert sorted(before) == sorted(names)
+        client = other.client(world.token)
+        for name in names:  # heard by the other one
+            answer = client.post("/api/v1/telemetry", world.event(agent_name=name))
+            assert answer.status == 202
+        client.close()
+        until(lambda: len(alerts(world, state="closed")) == 20)
+        stays(world, [(a["alert_id"], "closed") for a in alerts(world)])
+        assert {a["agent_name"]: a["alert_id"] for a in alerts(world)} == before
+
+
+def test_each_opening_and_closing_is_a_message_once(world, clock):
+    """Stored with the alert; how it is delivered is another story."""
+    world.server.cli("webhook", "add", "https://example.com/hook", "--tenant", world.slug)
+    for name in ("worker", "muted"):
+        register(world, name)
+        report(world, name)
+    email = add_user(world.server, "--tenant", world.slug, "--role", "member")
+    person = log_in(world.server, email)
+    until_at = {"until": "2100-01-01T00:00:00Z"}
+    assert person.request("PUT", world.path("agents/muted/mute"), until_at).status == 200
+    person.close()
+    clock.advance(ALLOWED + 10)
+    until(lambda: len(alerts(world, state="open")) == 2)
+    for name in ("worker", "muted"):
+        report(world, name)
+    until(lambda: len(alerts(world, state="closed")) == 2)
+    rows = stored(
+        world.server,
+        f"SELECT type, data FROM messages WHERE {of_tenant(world)} ORDER BY created_at, type",
+    )
+    (alert,) = alerts(world, agent_name="worker")
+    assert [row["type"] for row in rows] == ["agent.silent", "agent.recovered"]
+    told = [json.loads(row["data"]) for row in rows]
+    assert [t["alert_id"] for t in told] == [alert["alert_id"]] * 2
+    assert told[0]["summary"].startswith("Agent 'worker' is silent: nothing was heard of it since ")
+    assert told[1]["away_seconds"] == alert["away_seconds"]
+    assert told[1]["summary"] == f"Agent 'worker' is back after {alert['away_seconds']} s"
+    assert told[1]["since_at"] == told[0]["since_at"] == alert["since_at"]
