@@ -38,7 +38,7 @@ def totals_sql():
 def fill(data, n):
     """Writes the reports into the store while nobody serves it."""
     with Muster(data) as server:
-        server.admin("price", "import", ROOT / "data" / "prices.json")
+        server.admin("price", "import", ROOT / "share" / "prices.json")
     with closing(sqlite3.connect(data / "muster.db")) as db:
         (tenant,) = db.execute("SELECT tenant_id FROM tenants WHERE slug = 'bench'").fetchone()
         db.executemany("INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at)"

@@ -6,7 +6,7 @@ from pathlib import Path
 from client import path_of
 from fleet import FLEET, PRICES
 
-PRICE_FILE = Path(__file__).parent.parent / "data" / "prices.json"
+PRICE_FILE = Path(__file__).parent.parent / "share" / "prices.json"
 
 DOCUMENTS = {
     "invoice-reader": (

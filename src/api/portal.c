@@ -47,11 +47,13 @@ static bool takes_gzip(const struct http_request *request)
 static void reply_inflated(struct api_call *call, struct call_file *reply,
                            const struct portal_file *file)
 {
+    /* a small file may be longer compressed than it is */
+    size_t max = file->len > file->gzip_len ? file->len : file->gzip_len;
     struct http_body body;
 
     http_body_init(&body);
     http_body_begin(&body, CODING_GZIP);
-    (void)http_body_add(&body, reply->bytes, file->len);
+    (void)http_body_add(&body, reply->bytes, max);
     reply->bytes = buf_str(&body.bytes);
     reply->bytes_take = body.bytes.data;
     body.bytes = (struct buf){ 0 };

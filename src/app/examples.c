@@ -44,6 +44,12 @@ static const struct example examples[] = {
     { "secret",   "set",      "muster secret set CRM_TOKEN --tenant acme < token.txt" },
     { "secret",   "list",     "muster secret list --tenant acme" },
     { "secret",   "rm",       "muster secret rm CRM_TOKEN --tenant acme" },
+    { "value",    "set",      "muster value set crm.url https://crm.example.com --tenant acme\n"
+                              "muster value set crm.token vault:CRM_TOKEN --tenant acme --agent collector" },
+    { "value",    "list",     "muster value list --tenant acme --agent collector" },
+    { "value",    "rm",       "muster value rm crm.url --tenant acme" },
+    { "catalog",  "list",     "muster catalog list --tenant acme" },
+    { "catalog",  "set",      "muster catalog set crm.token --tenant acme --secret yes --see nobody" },
     { "vault",    "rotate",   "muster vault rotate" },
     { "price",    "set",      "muster price set claude-sonnet-4 --input 3 --output 15 --cache-read 0.3" },
     { "price",    "import",   "muster price import prices.json --format litellm" },

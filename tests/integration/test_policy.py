@@ -100,7 +100,7 @@ def test_the_commands_say_what_holds(tenant, policy):
         ({"mode": "allowlist", "allow": "ls"}, "allow"),
         ({"mode": "allowlist", "allow": [1]}, "allow"),
         pytest.param({"mode": "denylist", "deny": ["x"] * 1001}, "deny", id="long"),
-        pytest.param("x" * (1 << 20), "too large", id="large"),
+        pytest.param("x" * ((1 << 20) + 1), "too large", id="large"),
     ],
 )
 def test_a_file_that_is_no_policy_changes_nothing(tenant, policy, value, word):

@@ -370,7 +370,7 @@ def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
 
 
 def test_the_starter_list_can_be_imported(own_server):
-    file = ROOT / "data" / "prices.json"
+    file = ROOT / "share" / "prices.json"
     n = len(json.loads(file.read_text())["prices"])
     said = f"{n} added, 0 updated, 0 unchanged, 0 without prices of tokens\n"
     assert own_server.cli("price", "import", str(file)) == said
