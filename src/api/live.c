@@ -28,16 +28,15 @@ static void begin(struct live_call *live)
 }
 
 /* Who has lost the right to listen hears no more, at the latest with the next heartbeat: a key that
- * was revoked or has expired, a session that ended, a person who is not of the tenant any more. An
- * open stream is no use of a session. */
+ * was revoked, has expired or is beyond its grace, a session that ended, a person who is not of the
+ * tenant any more. An open stream is no use of a session. */
 static bool may_listen(struct live_call *live)
 {
     const struct api_call *call = live->call;
-    const struct key_entry *key = call->key;
     int64_t now_us = clock_mono_us();
 
-    if (key != NULL)
-        return !atomic_load(&key->revoked) && atomic_load(&key->expires_at) > clock_wall_us();
+    if (call->key != NULL)
+        return key_is_good(call->key, clock_wall_us());
     if (call->person == NULL || now_us - live->looked_us < (int64_t)LOOK_S * USEC_PER_SEC)
         return true;
     live->looked_us = now_us;

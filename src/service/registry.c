@@ -255,16 +255,22 @@ static const struct key_entry *find_key(struct registry *r, const struct sha256 
     return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
 }
 
+bool key_is_good(const struct key_entry *key, int64_t now_us)
+{
+    int64_t grace_until;
+
+    if (atomic_load(&key->revoked) || atomic_load(&key->expires_at) <= now_us)
+        return false;
+    grace_until = atomic_load(&key->grace_until);
+    return grace_until == INT64_MAX || clock_mono_us() < grace_until;
+}
+
 const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
                                      int64_t now_us)
 {
     const struct key_entry *key = find_key(r, digest);
-    int64_t grace_until;
 
-    if (key == NULL || atomic_load(&key->revoked) || atomic_load(&key->expires_at) <= now_us)
-        return NULL;
-    grace_until = atomic_load(&key->grace_until);
-    return grace_until == INT64_MAX || clock_mono_us() < grace_until ? key : NULL;
+    return key != NULL && key_is_good(key, now_us) ? key : NULL;
 }
 
 bool registry_knew_key(struct registry *r, const struct sha256 *digest)

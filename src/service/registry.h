@@ -74,8 +74,10 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err) MUST_
 /* Grows whenever something was loaded anew. */
 int64_t registry_number(const struct registry *r);
 
-/* The key with this digest that is neither revoked, nor expired at `now_us` (wall clock), nor
- * beyond its grace; else NULL. */
+/* Neither revoked, nor expired at `now_us` (wall clock), nor beyond its grace. */
+bool key_is_good(const struct key_entry *key, int64_t now_us);
+
+/* The key with this digest that is good at `now_us`; else NULL. */
 const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
                                      int64_t now_us);
 
