@@ -128,7 +128,7 @@ static void add_responses(struct buf *out, const struct route *route)
     }
     if (route->params != NULL || route->handler == get_agent_document)
         add_response(out, 404, "There is no such thing", error);
-    if (route->audit != NULL || is_of_session(route))
+    if (route->audit != NULL || is_of_session(route) || route->handler == get_usage)
         add_response(out, 409, "It clashes with what is there", error);
     add_response(out, 413, "The request is too large", error);
     if (route->body != NULL)

@@ -21,6 +21,7 @@ static const struct field kpi_entry_fields[] = {
 #define OWNER struct kpi_catalog
 static const struct field kpi_catalog_fields[] = {
     { LIST(kpis, kpi_entry_shape), .flags = F_REQUIRED },
+    { OPT_BOOL(truncated),         .flags = F_OMIT, .doc = "True: there are more KPIs than are told." },
 };
 #undef OWNER
 

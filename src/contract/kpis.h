@@ -11,6 +11,7 @@ struct kpi_entry {
 
 struct kpi_catalog {
     struct list kpis; /* of struct kpi_entry */
+    struct opt_bool truncated;
 };
 
 /* A value is JSON text: an integer, a real or a string; STR_NULL: there is none. */

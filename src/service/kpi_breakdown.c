@@ -283,7 +283,7 @@ static void tell(const struct split *s, enum kpi_total total, struct kpi_breakdo
 
 /* How the agents that report it total it. */
 static int total_of(struct split *s, const struct list *sets, struct kpi_together *ret,
-                    struct error *err)
+                    bool *ret_cut, struct error *err)
 {
     const struct kpi_source source = { .tenant_id = s->reader->tenant_id,
                                        .key =
@@ -291,13 +291,15 @@ static int total_of(struct split *s, const struct list *sets, struct kpi_togethe
                                        .agent_id = s->filter.agent_id };
     struct kpi_series *agents = ARENA_ARRAY(s->reader->arena, struct kpi_series, sets->n + 1);
     const struct breakdown_set *each = sets->items;
-    struct list declared;
+    struct kpi_rows declared;
 
-    if (store_kpi_declared(s->reader->db, &source, s->reader->arena, &declared, err) != 0)
+    if (store_kpi_declared(s->reader->db, &source, KPI_ROWS_MAX, s->reader->arena, &declared,
+                           err) != 0)
         return -1;
+    *ret_cut = declared.cut;
     for (size_t i = 0; i < sets->n; i++)
         agents[i].agent_id = each[i].agent_id;
-    *ret = kpi_total_together(&(struct list){ agents, sets->n }, &declared, KPI_SUM);
+    *ret = kpi_total_together(&(struct list){ agents, sets->n }, &declared.list, KPI_SUM);
     return 0;
 }
 
@@ -315,12 +317,15 @@ static int read_split(struct split *s, const struct breakdown_query *query,
 {
     struct kpi_together together;
     struct list sets;
+    bool cut;
 
     if (kpi_find_agent(s->reader, query->agent_name, &s->filter.agent_id, err) != 0 ||
         store_breakdown_sets(s->reader->db, &s->filter, SETS_MAX + 1, s->reader->arena, &sets,
                              err) != 0 ||
-        total_of(s, &sets, &together, err) != 0)
+        total_of(s, &sets, &together, &cut, err) != 0)
         return -1;
+    if (cut)
+        return kpi_refuse(refusal, "agent_name", query->agent_name, kpi_too_many_agents, err);
     if (together.differs)
         return kpi_refuse(refusal, "agent_name", query->agent_name,
                           "Agents total this metric in different ways: name one of them", err);

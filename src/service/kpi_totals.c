@@ -5,6 +5,11 @@
 #include "contract/json_write.h"
 #include "store/agents.h"
 
+enum { TEXTS_MAX = 64 << 20 }; /* as much as an answer may have */
+
+const char kpi_too_many_agents[] =
+    "Too many agents have it, or in too many words: name one of them";
+
 struct str kpi_value_text(const struct kpi_value *value, struct str string, struct arena *arena)
 {
     struct str text;
@@ -32,6 +37,8 @@ int kpi_total_text(const struct kpi_reader *reader, const struct kpi_state *stat
     *ret = STR_NULL;
     if (!kpi_state_total(state, total, &value))
         return 0;
+    if (reader->arena->total > TEXTS_MAX)
+        return err_set(err, ERR_INTERNAL, "the texts of KPIs are too long to be told at once");
     if (value.kind == VALUE_STR && store_kpi_text(reader->db, &source, state->last_at.run_no,
                                                   reader->arena, &string, err) != 0)
         return -1;

@@ -7,6 +7,9 @@
 #include "service/kpis.h"
 #include "store/kpi_reads.h"
 
+/* Why agent_name is asked for: what was declared or reported under one key was cut. */
+extern const char kpi_too_many_agents[];
+
 /* The total as JSON text; STR_NULL when there is none. `key` is the one stored. */
 int kpi_total_text(const struct kpi_reader *reader, const struct kpi_state *state,
                    enum kpi_total total, struct str key, struct str *ret,

@@ -117,20 +117,23 @@ static int tell(const struct trend *t, struct list *ret, struct error *err)
 static int read_trend(struct trend *t, const struct series_query *query,
                       struct kpi_series_answer *ret, struct kpi_refusal *refusal, struct error *err)
 {
-    struct list series = { 0 }, declared = { 0 };
+    struct kpi_rows series, declared;
     struct kpi_together together;
 
     if (kpi_find_agent(t->reader, query->agent_name, &t->source.agent_id, err) != 0 ||
         store_kpi_series(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &series, err) !=
             0 ||
-        store_kpi_declared(t->reader->db, &t->source, t->reader->arena, &declared, err) != 0)
+        store_kpi_declared(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &declared,
+                           err) != 0)
         return -1;
-    together = kpi_total_together(&series, &declared, KPI_LAST);
+    if (series.cut || declared.cut)
+        return kpi_refuse(refusal, "agent_name", query->agent_name, kpi_too_many_agents, err);
+    together = kpi_total_together(&series.list, &declared.list, KPI_LAST);
     if (together.differs)
         return kpi_refuse(refusal, "agent_name", query->agent_name,
                           "Agents total this key in different ways: name one of them", err);
     t->total = together.total;
-    if (begin_range(t, &series, err) != 0 || choose_bucket(t, query, refusal, err) != 0 ||
+    if (begin_range(t, &series.list, err) != 0 || choose_bucket(t, query, refusal, err) != 0 ||
         load_states(t, err) != 0)
         return -1;
     *ret = (struct kpi_series_answer){ .agent_name = query->agent_name,

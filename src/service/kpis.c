@@ -29,17 +29,18 @@ int kpis_catalog(const struct kpi_reader *reader, struct kpi_catalog *ret, struc
     const struct kpi_source source = { .tenant_id = reader->tenant_id };
     const struct kpi_declared *declared;
     struct kpi_entry *entries;
-    struct list list;
+    struct kpi_rows rows;
 
-    if (store_kpi_declared(reader->db, &source, reader->arena, &list, err) != 0)
+    if (store_kpi_declared(reader->db, &source, KPI_ROWS_MAX, reader->arena, &rows, err) != 0)
         return -1;
-    declared = list.items;
-    entries = ARENA_ARRAY(reader->arena, struct kpi_entry, list.n + 1);
-    for (size_t i = 0; i < list.n; i++)
+    declared = rows.list.items;
+    entries = ARENA_ARRAY(reader->arena, struct kpi_entry, rows.list.n + 1);
+    for (size_t i = 0; i < rows.list.n; i++)
         entries[i] = (struct kpi_entry){ declared[i].agent_name, declared[i].name,
                                          declared[i].label, declared[i].unit, declared[i].agg };
-    qsort(entries, list.n, sizeof(*entries), compare_entries);
-    ret->kpis = (struct list){ entries, list.n };
+    qsort(entries, rows.list.n, sizeof(*entries), compare_entries);
+    *ret = (struct kpi_catalog){ .kpis = { entries, rows.list.n },
+                                 .truncated = { rows.cut, rows.cut } };
     return 0;
 }
 
@@ -56,7 +57,8 @@ struct summary {
     struct totals *totals; /* by series_no */
     size_t n, at;          /* at: the one found last */
     bool before;           /* which state is read */
-    struct list declared;
+    bool cut;              /* there are more series than these */
+    struct kpi_rows declared;
     struct map by_owner; /* agent and key to struct totals */
 };
 
@@ -94,17 +96,17 @@ static struct str owner_id(int64_t agent_id, struct str key, struct arena *arena
     return str_from(id, sizeof(agent_id) + key.len);
 }
 
-static int load_series(struct summary *s, bool *ret_cut, struct error *err)
+static int load_series(struct summary *s, struct error *err)
 {
     struct arena *arena = s->reader->arena;
     const struct kpi_series *series;
-    struct list list;
+    struct kpi_rows rows;
 
-    if (store_kpi_series(s->reader->db, &s->source, KPI_ROWS_MAX + 1, arena, &list, err) != 0)
+    if (store_kpi_series(s->reader->db, &s->source, KPI_ROWS_MAX, arena, &rows, err) != 0)
         return -1;
-    *ret_cut = list.n > KPI_ROWS_MAX;
-    s->n = *ret_cut ? KPI_ROWS_MAX : list.n;
-    series = list.items;
+    s->cut = rows.cut;
+    s->n = rows.list.n;
+    series = rows.list.items;
     s->totals = ARENA_ARRAY(arena, struct totals, s->n);
     for (size_t i = 0; i < s->n; i++) {
         s->totals[i].series = &series[i];
@@ -148,17 +150,19 @@ static int compare_rows(const void *a, const void *b)
     return by_agent_and_key(x->agent_name, x->key, y->agent_name, y->key);
 }
 
-/* The declared ones, with or without values. */
+/* The declared ones, with or without values; not those of which it is not known. */
 static int tell_declared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
                          struct error *err)
 {
-    const struct kpi_declared *declared = s->declared.items;
+    const struct kpi_declared *declared = s->declared.list.items;
 
-    for (size_t i = 0; i < s->declared.n; i++) {
+    for (size_t i = 0; i < s->declared.list.n; i++) {
         const struct kpi_declared *k = &declared[i];
         struct totals *totals =
             map_get(&s->by_owner, owner_id(k->agent_id, k->key, s->reader->arena));
 
+        if (totals == NULL && s->cut)
+            continue;
         rows[*n] = (struct kpi_summary_row){ .agent_name = k->agent_name,
                                              .key = k->name,
                                              .label = k->label,
@@ -174,10 +178,11 @@ static int tell_declared(struct summary *s, struct kpi_summary_row *rows, size_t
     return 0;
 }
 
+/* None where any may have been declared. */
 static int tell_undeclared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
                            struct error *err)
 {
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n && !s->declared.cut; i++) {
         const struct totals *totals = &s->totals[i];
 
         if (totals->declared != NULL || totals->now.n == 0)
@@ -193,13 +198,13 @@ static int tell_undeclared(struct summary *s, struct kpi_summary_row *rows, size
 static int tell(struct summary *s, struct kpi_summary *ret, struct error *err)
 {
     struct kpi_summary_row *rows =
-        ARENA_ARRAY(s->reader->arena, struct kpi_summary_row, s->declared.n + s->n + 1);
+        ARENA_ARRAY(s->reader->arena, struct kpi_summary_row, s->declared.list.n + s->n + 1);
     size_t n = 0;
 
     if (tell_declared(s, rows, &n, err) != 0 || tell_undeclared(s, rows, &n, err) != 0)
         return -1;
     qsort(rows, n, sizeof(*rows), compare_rows);
-    ret->truncated |= n > KPI_ROWS_MAX;
+    ret->truncated = n > KPI_ROWS_MAX || s->cut || s->declared.cut;
     ret->kpis = (struct list){ rows, n > KPI_ROWS_MAX ? KPI_ROWS_MAX : n };
     return 0;
 }
@@ -207,8 +212,9 @@ static int tell(struct summary *s, struct kpi_summary *ret, struct error *err)
 static int summarise(struct summary *s, const struct time_range *range, struct kpi_summary *ret,
                      struct error *err)
 {
-    if (store_kpi_declared(s->reader->db, &s->source, s->reader->arena, &s->declared, err) != 0 ||
-        load_series(s, &ret->truncated, err) != 0 || load_states(s, range, err) != 0)
+    if (store_kpi_declared(s->reader->db, &s->source, KPI_ROWS_MAX, s->reader->arena, &s->declared,
+                           err) != 0 ||
+        load_series(s, err) != 0 || load_states(s, range, err) != 0)
         return -1;
     return tell(s, ret, err);
 }

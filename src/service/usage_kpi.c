@@ -86,16 +86,19 @@ int usage_kpi_read(struct usage_kpi *kpi, struct db *db, const struct usage_requ
         .range = request->range, .bucket = BUCKET_DAY, .on_state = add_state, .ctx = kpi
     };
     bool attributable = (request->groups & (GROUP_MODEL | GROUP_RUN)) == 0;
-    struct list declared;
+    struct kpi_rows series, declared;
 
     *kpi = (struct usage_kpi){ .arena = arena,
                                .by_agent = attributable && (request->groups & GROUP_AGENT) != 0,
                                .by_day = attributable && (request->groups & GROUP_DAY) != 0 };
     map_init(&kpi->parts);
-    if (store_kpi_series(db, &source, KPI_ROWS_MAX, arena, &kpi->series, err) != 0 ||
-        store_kpi_declared(db, &source, arena, &declared, err) != 0)
+    if (store_kpi_series(db, &source, KPI_ROWS_MAX, arena, &series, err) != 0 ||
+        store_kpi_declared(db, &source, KPI_ROWS_MAX, arena, &declared, err) != 0)
         return -1;
-    keep_sums(&kpi->series, &declared);
+    if (series.cut || declared.cut)
+        return err_set(err, ERR_CONFLICT, "Too many agents have this KPI: name one of them");
+    kpi->series = series.list;
+    keep_sums(&kpi->series, &declared.list);
     return store_kpi_read(db, &source, &reading, err);
 }
 

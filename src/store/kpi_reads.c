@@ -19,9 +19,8 @@
     " WHERE s.tenant_id = $1"
 #define DECLARED                                                                                   \
     "SELECT k.agent_id, COALESCE(a.full_name, a.agent_name), k.key, COALESCE(k.full_key, k.key),"  \
-    " k.label, k.unit, k.agg FROM kpis k"                                                          \
-    " JOIN agents a ON a.tenant_id = k.tenant_id AND a.agent_id = k.agent_id"                      \
-    " WHERE k.tenant_id = $1"
+    " k.label, k.unit, k.agg FROM agents a CROSS JOIN kpis k"                                      \
+    " WHERE a.tenant_id = $1 AND k.tenant_id = $1 AND k.agent_id = a.agent_id"
 #define OF_KEY(t) " AND " t ".key = $2 AND (CAST($3 AS BIGINT) = 0 OR " t ".agent_id = $3)"
 
 static const struct db_query series_all = {
@@ -32,8 +31,17 @@ static const struct db_query series_of_key = {
     .sql = SERIES OF_KEY("s") " ORDER BY s.series_no LIMIT $4",
     .n_args = 4,
 };
-static const struct db_query declared_all = { .sql = DECLARED, .n_args = 1 };
-static const struct db_query declared_of_key = { .sql = DECLARED OF_KEY("k"), .n_args = 3 };
+#define BY_BYTES(bytes) " ORDER BY a.agent_name" bytes ", k.key" bytes
+static const struct db_query declared_all = {
+    .sqlite = DECLARED BY_BYTES("") " LIMIT $2",
+    .postgres = DECLARED BY_BYTES(" COLLATE \"C\"") " LIMIT $2",
+    .n_args = 2,
+};
+static const struct db_query declared_of_key = {
+    .sqlite = DECLARED OF_KEY("k") BY_BYTES("") " LIMIT $4",
+    .postgres = DECLARED OF_KEY("k") BY_BYTES(" COLLATE \"C\"") " LIMIT $4",
+    .n_args = 4,
+};
 
 /* `of` says which series, `piece` what is read of each. */
 #define SQLITE_ROLLUPS(of, piece)                                                                  \
@@ -85,62 +93,94 @@ static const struct db_query select_text = {
 };
 /* clang-format on */
 
+enum { BYTES_MAX = 16 << 20 };
+
+struct list_reader {
+    struct rows rows;
+    size_t max, before; /* before: what the arena held */
+    bool cut;
+};
+
+/* NULL when the list is full. */
+static void *next_row(struct list_reader *r)
+{
+    r->cut = r->rows.n == r->max || r->rows.arena->total - r->before > BYTES_MAX;
+    return r->cut ? NULL : rows_add(&r->rows);
+}
+
 static bool add_series(void *ctx, const struct db_row *row)
 {
-    struct rows *rows = ctx;
-    struct kpi_series *s = rows_add(rows);
+    struct list_reader *r = ctx;
+    struct kpi_series *s = next_row(r);
 
+    if (s == NULL)
+        return false;
     s->series_no = db_get_int(row, 0);
     s->agent_id = db_get_int(row, 1);
-    s->agent_name = rows_text(rows->arena, row, 2);
-    s->key = rows_text(rows->arena, row, 3);
-    s->name = rows_text(rows->arena, row, 4);
+    s->agent_name = rows_text(r->rows.arena, row, 2);
+    s->key = rows_text(r->rows.arena, row, 3);
+    s->name = rows_text(r->rows.arena, row, 4);
     return true;
 }
 
 static bool add_declared(void *ctx, const struct db_row *row)
 {
-    struct rows *rows = ctx;
-    struct kpi_declared *k = rows_add(rows);
+    struct list_reader *r = ctx;
+    struct kpi_declared *k = next_row(r);
 
+    if (k == NULL)
+        return false;
     k->agent_id = db_get_int(row, 0);
-    k->agent_name = rows_text(rows->arena, row, 1);
-    k->key = rows_text(rows->arena, row, 2);
-    k->name = rows_text(rows->arena, row, 3);
-    k->label = rows_text(rows->arena, row, 4);
-    k->unit = rows_text(rows->arena, row, 5);
-    k->agg = rows_text(rows->arena, row, 6);
+    k->agent_name = rows_text(r->rows.arena, row, 1);
+    k->key = rows_text(r->rows.arena, row, 2);
+    k->name = rows_text(r->rows.arena, row, 3);
+    k->label = rows_text(r->rows.arena, row, 4);
+    k->unit = rows_text(r->rows.arena, row, 5);
+    k->agg = rows_text(r->rows.arena, row, 6);
     return true;
 }
 
-int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max,
-                     struct arena *arena, struct list *ret, struct error *err)
+/* How one of the two kinds is read. */
+struct list_kind {
+    const struct db_query *all, *of_key;
+    db_row_fn *on_row;
+};
+
+/* One row more than is wanted tells whether there are more. */
+static int read_list(struct db *db, const struct kpi_source *source, const struct list_kind *kind,
+                     struct list_reader *r, struct kpi_rows *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct kpi_series) };
-    const struct db_value all[] = { db_int(source->tenant_id), db_int(max) };
+    const struct db_value limit = db_int((int64_t)r->max + 1);
+    const struct db_value all[] = { db_int(source->tenant_id), limit };
     const struct db_value one[] = { db_int(source->tenant_id), db_text(source->key),
-                                    db_int(source->agent_id), db_int(max) };
+                                    db_int(source->agent_id), limit };
     bool any = str_is_null(source->key);
 
-    if (db_exec(db, any ? &series_all : &series_of_key, any ? all : one, add_series, &rows, err) !=
-        0)
+    r->before = r->rows.arena->total;
+    if (db_exec(db, any ? kind->all : kind->of_key, any ? all : one, kind->on_row, r, err) != 0)
         return -1;
-    *ret = (struct list){ rows.items, rows.n };
+    *ret = (struct kpi_rows){ { r->rows.items, r->rows.n }, r->cut };
     return 0;
 }
 
-int store_kpi_declared(struct db *db, const struct kpi_source *source, struct arena *arena,
-                       struct list *ret, struct error *err)
+int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max,
+                     struct arena *arena, struct kpi_rows *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct kpi_declared) };
-    const struct db_value args[] = { db_int(source->tenant_id), db_text(source->key),
-                                     db_int(source->agent_id) };
+    static const struct list_kind kind = { &series_all, &series_of_key, add_series };
+    struct list_reader r = { .rows = { .arena = arena, .size = sizeof(struct kpi_series) },
+                             .max = (size_t)max };
 
-    if (db_exec(db, str_is_null(source->key) ? &declared_all : &declared_of_key, args, add_declared,
-                &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return read_list(db, source, &kind, &r, ret, err);
+}
+
+int store_kpi_declared(struct db *db, const struct kpi_source *source, int64_t max,
+                       struct arena *arena, struct kpi_rows *ret, struct error *err)
+{
+    static const struct list_kind kind = { &declared_all, &declared_of_key, add_declared };
+    struct list_reader r = { .rows = { .arena = arena, .size = sizeof(struct kpi_declared) },
+                             .max = (size_t)max };
+
+    return read_list(db, source, &kind, &r, ret, err);
 }
 
 /* A part of a range that is read from one table. */

@@ -35,11 +35,17 @@ struct kpi_declared {
     struct str label, unit, agg;
 };
 
-/* Lists of the two, in the arena; series by number, at most `max` of them. */
+/* A list of one of the two, in the arena. */
+struct kpi_rows {
+    struct list list;
+    bool cut; /* there are more: it ends when there are `max`, or their texts are over 16 MiB */
+};
+
+/* Series come by number, what was declared by agent and key (bytes). */
 int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max,
-                     struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
-int store_kpi_declared(struct db *db, const struct kpi_source *source, struct arena *arena,
-                       struct list *ret, struct error *err) MUST_CHECK;
+                     struct arena *arena, struct kpi_rows *ret, struct error *err) MUST_CHECK;
+int store_kpi_declared(struct db *db, const struct kpi_source *source, int64_t max,
+                       struct arena *arena, struct kpi_rows *ret, struct error *err) MUST_CHECK;
 
 /* Values of a series from `at` on: of a day, of an hour, or one alone. Must not use the db. */
 typedef void kpi_state_fn(void *ctx, int64_t series_no, int64_t at, const struct kpi_state *state);

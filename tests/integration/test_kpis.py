@@ -328,6 +328,46 @@ def test_without_by_it_tells_what_dimensions_there_are(pair):
     assert (told["dimensions"], told["rows"]) == ([], [])
 
 
+def test_a_long_catalog_is_cut_and_says_so(pair):
+    for agent in ("b", "a"):
+        pair.declare(agent, *((f"k{i:05}", "sum") for i in range(6000)))
+    pair.report("b", T0, {"k05999": 1, "stray": 2})
+    told = json.loads(pair.ask("catalog"))
+    names = [(agent, f"k{i:05}") for agent in "ab" for i in range(6000)][:10000]
+    assert [(k["agent_name"], k["key"]) for k in told["kpis"]] == names
+    assert told["truncated"] is True
+    told = json.loads(pair.ask("summary", time_range="all"))
+    assert [(k["agent_name"], k["key"]) for k in told["kpis"]] == names  # and no stray one
+    assert told["truncated"] is True
+
+
+def test_long_words_do_not_make_a_long_catalog(pair):
+    for i in range(20):
+        kpis = [{"key": "k", "label": "l" * 1_000_000, "unit": "u" * 40_000}]
+        pair.send(REGISTER, {"agent_name": f"a{i:02}", "business_kpis": kpis}, 200)
+    for what in ("catalog", "summary"):
+        told = json.loads(pair.ask(what))
+        assert told["truncated"] is True
+        assert 15 <= len(told["kpis"]) < 20
+    assert loc(pair.ask("series", 422, key="k")) == ["query", "agent_name"]
+    assert loc(pair.ask("breakdown", 422, metric="k", by="x")) == ["query", "agent_name"]
+    assert json.loads(pair.ask("series", key="k", agent_name="a19"))["agg"] == "sum"
+
+
+def test_a_kpi_beyond_the_first_ten_thousand_is_not_told_as_without_a_value(pair):
+    pair.declare("a", ("known", "sum"), ("beyond", "sum"))
+    pair.report("a", T0, {"known": 1})
+    for i in range(100):
+        pair.send(BUSINESS, {"agent_name": "a", "run_id": str(uuid.UUID(int=i)),
+                             "timestamp": moment(T0),
+                             "metrics": {f"x{i:02}-{j:02}": j for j in range(100)}}, 202)  # fmt: skip
+    pair.report("a", T0, {"beyond": 7})
+    told = json.loads(pair.ask("summary", time_range="all"))
+    rows = {k["key"]: k["value"] for k in told["kpis"]}
+    assert told["truncated"] is True and len(rows) == 10000
+    assert rows["known"] == 1 and "beyond" not in rows
+
+
 def test_a_long_breakdown_is_cut_and_says_so(pair):
     for half in range(2):
         cells = [(f"{half}-{i:04}", i % 7) for i in range(1000)]
