@@ -170,8 +170,13 @@ static void run_behind_gate(struct bench *b, struct job *gate, struct job *jobs,
 {
     hold(b, gate);
     for (size_t i = 0; i < n; i++) {
+        struct error err = { 0 };
+
         jobs[i].id = (int64_t)i + 1;
-        must_submit(b, &jobs[i]);
+        if (submit(b, &jobs[i], &err) == 0)
+            continue;
+        CHECK_INT(err.code, ERR_IO); /* the gate failed before this one came: it hears at once */
+        done(&jobs[i].write, &err);
     }
     open_gate(b);
     wait_done(b, (int)n + 1);
