@@ -44,6 +44,7 @@ static const struct field agent_run_fields[] = {
     { TIME(next_expected_at),                        .flags = F_REQUIRED | F_NULL, .doc = "It is late from then on." },                  \
     { TIME(silent_at),                               .flags = F_REQUIRED | F_NULL, .doc = "It is silent from then on." },                \
     { TIME(registered_at),                           .flags = F_REQUIRED | F_NULL, .doc = "The last time." },                            \
+    { TIME(muted_until),                             .flags = F_REQUIRED | F_NULL, .doc = "Until then nobody is told of its alerts." },  \
     { INT(open_runs),                                .flags = F_REQUIRED, .doc = "In progress among its newest 20 runs." },              \
     { SHAPE(last_run, struct agent_run, agent_run_shape), .flags = F_REQUIRED | F_NULL, .doc = "The one that started last." },           \
     { LIST(recent_runs, agent_run_shape),            .flags = F_OMIT, .doc = "With include_runs: its newest 20, newest start first." }

@@ -37,7 +37,7 @@ struct agent_listed {
     struct str state; /* one of agent_life_names */
     struct opt_int interval_seconds;
     int64_t first_seen_at;
-    int64_t last_seen_at, next_expected_at, silent_at, registered_at; /* TIME_NULL */
+    int64_t last_seen_at, next_expected_at, silent_at, registered_at, muted_until; /* TIME_NULL */
     int64_t open_runs;
     struct agent_run *last_run; /* NULL */
     struct list recent_runs;    /* of struct agent_run; left out when items is NULL */

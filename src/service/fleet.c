@@ -60,6 +60,7 @@ static void judge(const struct fleet_view *view, const struct fleet_agent *agent
                                     life_seen_at(view->life, view->tenant->id, agent->agent_id,
                                                  agent->last_seen_at) };
     const struct liveness_verdict verdict = liveness_judge(&facts, view->now_us);
+    bool muted = agent->muted_until > view->now_us;
 
     *ret = (struct agent_listed){ .agent_name = agent->agent_name,
                                   .agent_version = agent->registered_version,
@@ -71,7 +72,8 @@ static void judge(const struct fleet_view *view, const struct fleet_agent *agent
                                   .last_seen_at = facts.last_seen_at,
                                   .next_expected_at = verdict.next_expected_at,
                                   .silent_at = verdict.silent_at,
-                                  .registered_at = agent->registered_at };
+                                  .registered_at = agent->registered_at,
+                                  .muted_until = muted ? agent->muted_until : TIME_NULL };
 }
 
 /* What the newest runs say; `runs` is of struct fleet_run. */

@@ -15,7 +15,7 @@
 #define AGENTS                                                                                     \
     "SELECT a.agent_id, a.agent_name, COALESCE(a.full_name, a.agent_name), a.registered_version,"  \
     " substr(a.description, 1, 1024), a.enabled, a.interval_seconds, a.first_seen_at,"             \
-    " s.last_seen_at, a.registered_at FROM agents a JOIN agent_signs s"                            \
+    " s.last_seen_at, a.registered_at, a.muted_until FROM agents a JOIN agent_signs s"             \
     " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id WHERE a.tenant_id = $1"                     \
     " AND a.deleted_at IS NULL"
 
@@ -90,6 +90,7 @@ static bool add_agent(void *ctx, const struct db_row *row)
     agent->first_seen_at = db_get_int(row, 7);
     agent->last_seen_at = rows_time(row, 8);
     agent->registered_at = rows_time(row, 9);
+    agent->muted_until = rows_time(row, 10);
     return true;
 }
 

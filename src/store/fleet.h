@@ -24,7 +24,7 @@ struct fleet_agent {
     bool enabled;
     struct opt_int interval_seconds;
     int64_t first_seen_at;
-    int64_t last_seen_at, registered_at; /* TIME_NULL */
+    int64_t last_seen_at, registered_at, muted_until; /* TIME_NULL */
 };
 
 struct fleet_span {

@@ -13,7 +13,7 @@ T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 LISTED = [
     "agent_name", "agent_version", "description", "enabled", "state", "interval_seconds",
     "first_seen_at", "last_seen_at", "next_expected_at", "silent_at", "registered_at",
-    "open_runs", "last_run",
+    "muted_until", "open_runs", "last_run",
 ]  # fmt: skip
 OF_ONE = [
     "telemetry_doc", "business_kpis", "inputs", "outputs", "config_schema", "versions", "counts",
@@ -92,8 +92,8 @@ def test_an_agent_that_only_reported(tenant):
     assert agent == {
         "agent_name": "collector", "agent_version": "1.5", "description": "", "enabled": True,
         "state": "unknown", "interval_seconds": None, "first_seen_at": seen, "last_seen_at": seen,
-        "next_expected_at": None, "silent_at": None, "registered_at": None, "open_runs": 1,
-        "last_run": run,
+        "next_expected_at": None, "silent_at": None, "registered_at": None,
+        "muted_until": None, "open_runs": 1, "last_run": run,
     }  # fmt: skip
 
 
@@ -344,11 +344,11 @@ def test_both_stores_answer_the_same(tenant):
     assert text == (
         '{"agents":[{"agent_name":"a","agent_version":"","description":"","enabled":true,'
         '"state":"unknown","interval_seconds":null,"first_seen_at":"SEEN","last_seen_at":"SEEN",'
-        '"next_expected_at":null,"silent_at":null,"registered_at":null,"open_runs":1,'
+        '"next_expected_at":null,"silent_at":null,"registered_at":null,"muted_until":null,"open_runs":1,'
         '"last_run":{"run_id":"00000000-0000-0000-0000-000000000007","status":"in_progress",'
         '"started_at":"2025-01-02T03:04:06Z","ended_at":null,"duration_ms":null}},'
         '{"agent_name":"b","agent_version":"","description":"ü","enabled":true,'
         '"state":"unknown","interval_seconds":5,"first_seen_at":"MADE","last_seen_at":null,'
-        '"next_expected_at":null,"silent_at":null,"registered_at":"MADE","open_runs":0,'
+        '"next_expected_at":null,"silent_at":null,"registered_at":"MADE","muted_until":null,"open_runs":0,'
         '"last_run":null}],"next":null}'
     )

@@ -215,10 +215,13 @@ def test_a_muted_agents_alerts_are_rows_all_the_same(world, clock):
     answer = person.request("PUT", path, {"until": until_at})
     said = {"agent_name": "worker", "muted_until": until_at}
     assert (answer.status, answer.json()) == (200, said)
+    agent = world.path("agents/worker")
+    assert world.client.get(agent).json()["muted_until"] == until_at
     clock.advance(ALLOWED + 10)
     assert until_open(world)["muted"] is True
     answer = person.request("DELETE", path)
     assert (answer.status, answer.json()["muted_until"]) == (200, None)
+    assert world.client.get(agent).json()["muted_until"] is None
     nobody = world.path("agents/nobody/mute")
     assert person.request("PUT", nobody, {"until": until_at}).status == 404
     assert person.request("PUT", path, {"until": "soon"}).status == 422
