@@ -59,7 +59,7 @@ def _events(tenant, runs, now):
             yield event
     for agent in FLEET:
         if agent.habit == "stuck":
-            stuck = Run(tenant, agent, now - 31 * HOUR, now)
+            stuck = Run(tenant, agent, now - DAY + 90, now)  # a day old in a moment
             stuck.failed = False
             for _, event in stuck.events(close=False):
                 yield event

@@ -2,7 +2,15 @@
 // that the server prints, a page for what it should show.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import {
+    closeSync,
+    mkdirSync,
+    mkdtempSync,
+    openSync,
+    rmSync,
+    writeFileSync,
+    writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -33,16 +41,42 @@ function environment() {
     return Object.fromEntries(clean);
 }
 
+/** Moves the clocks of a server that is started with its environment. */
+export class Clock {
+    constructor() {
+        this.folder = mkdtempSync(join(tmpdir(), "muster-clock-"));
+        this.path = join(this.folder, "clock");
+        this.environment = { MUSTER_TEST_CLOCK: this.path };
+        this.us = 0n;
+        writeFileSync(this.path, Buffer.alloc(16));
+    }
+
+    /** Time passes, by the wall and by the monotonic clock. */
+    advance(seconds) {
+        this.us += BigInt(seconds) * 1_000_000n;
+        const both = Buffer.alloc(16);
+        both.writeBigInt64LE(this.us, 0);
+        both.writeBigInt64LE(this.us, 8);
+        const file = openSync(this.path, "r+"); // in place: it is mapped
+        writeSync(file, both, 0, 16, 0);
+        closeSync(file);
+    }
+
+    remove() {
+        rmSync(this.folder, { recursive: true, force: true });
+    }
+}
+
 /** `muster serve` on a new embedded store. */
 export class Server {
-    static async start() {
+    static async start(settings = [], more = {}) {
         const server = new Server();
         server.folder = mkdtempSync(join(tmpdir(), "muster-browser-"));
         server.data = join(server.folder, "data");
         server.process = spawn(
             BINARY,
-            ["serve", "--data", server.data, "--listen", "127.0.0.1:0"],
-            { env: environment(), stdio: ["ignore", "pipe", "ignore"] },
+            ["serve", "--data", server.data, "--listen", "127.0.0.1:0", ...settings],
+            { env: { ...environment(), ...more }, stdio: ["ignore", "pipe", "ignore"] },
         );
         server.lines = [];
         server.url = await new Promise((resolve, reject) => {

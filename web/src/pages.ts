@@ -15,6 +15,7 @@ export interface Page {
     path: string; // with :names
     title: string;
     nav?: IconName; // shown in the navigation with this icon
+    under?: string; // the title of the entry that stands for it there
     admin?: boolean; // only for admins of the tenant
     platform?: boolean; // only for admins of the platform
     load: () => Promise<{ default: ComponentType<PageProps> }>;
@@ -27,6 +28,10 @@ export const pages: Page[] = [
     { path: "/t/:slug/runs/:run_id",     title: "Run",                       load: () => import("./pages/run") },
     { path: "/t/:slug/business",         title: "Business", nav: "business", load: () => import("./pages/business") },
     { path: "/t/:slug/cost",             title: "Cost",     nav: "cost",     load: () => import("./pages/cost") },
+    { path: "/t/:slug/alerts",           title: "Alerts",   nav: "alerts",   load: () => import("./pages/alerts") },
+    { path: "/t/:slug/agents/:agent",    title: "Agent",    under: "Fleet",  load: () => import("./pages/agent") },
+    { path: "/t/:slug/settings",         title: "Settings", nav: "settings", load: () => import("./pages/settings") },
+    { path: "/platform",                 title: "Platform", nav: "platform", platform: true, load: () => import("./pages/platform") },
 ];
 
 /** Where somebody who signs in begins, and where another tenant is opened. */

@@ -136,3 +136,19 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 export function brief(id: string): string {
     return id.length > 12 ? id.slice(0, 8) : id;
 }
+
+/** "Acme GmbH" as a slug. */
+export function slugOf(name: string): string {
+    return name
+        .toLowerCase()
+        .normalize("NFKD")
+        .replace(/[\u0300-\u036f]/g, "")
+        .replace(/[^a-z0-9]+/g, "-")
+        .replace(/^-+|-+$/g, "")
+        .slice(0, 63);
+}
+
+/** "person:ada@example.org" as people say it. */
+export function who(actor: string): string {
+    return actor.replace(/^person:/, "");
+}

@@ -8,4 +8,5 @@ export const runsOf = (slug: string, agent_name: string) =>
 export const runPage = (slug: string, run_id: string) => href(pathOf("t", slug, "runs", run_id));
 
 /** Where somebody who clicks on an agent's name goes. */
-export const agentPage = runsOf;
+export const agentPage = (slug: string, agent_name: string, tab: string | null = null) =>
+    href(pathOf("t", slug, "agents", agent_name), { tab });

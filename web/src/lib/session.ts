@@ -4,7 +4,7 @@ import type { Session as Me } from "api";
 
 import { ApiError, call, setCsrf, whenSignedOut } from "./api";
 import { forgetAll } from "./query";
-import { makeStore } from "./store";
+import { makeStore, useStore } from "./store";
 
 export type { Me };
 
@@ -75,4 +75,11 @@ export function isAdmin(me: Me, slug: string): boolean {
     return (
         isPlatformAdmin(me) || me.tenants.some((one) => one.slug === slug && one.role === "admin")
     );
+}
+
+/** What the person may change: in this tenant, and of the platform. */
+export function useMay(slug: string): { admin: boolean; platform: boolean } {
+    const now = useStore(session);
+    if (now.state !== "in") return { admin: false, platform: false };
+    return { admin: isAdmin(now.me, slug), platform: isPlatformAdmin(now.me) };
 }

@@ -11,6 +11,7 @@ import { setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
 import { Empty, ErrorNote, Heading, Live, Segments, Skeleton, Time } from "../ui/basics";
 import { SearchField } from "../ui/search_field";
+import { StartHere } from "../ui/start";
 import { AgentState, Squares } from "../ui/state";
 
 const AGENTS = "GET /api/v1/tenants/{slug}/agents";
@@ -92,18 +93,6 @@ function Row(props: { slug: string; agent: AgentListItem; spent: string | null |
     );
 }
 
-function NoAgents() {
-    return (
-        <Empty title="No agent has reported yet">
-            <p>An agent appears here with its first event; nothing has to be set up before.</p>
-            <p>
-                Make a key with <code>muster key add</code>, then send an event to{" "}
-                <code>POST /api/v1/telemetry</code>.
-            </p>
-        </Empty>
-    );
-}
-
 export default function Fleet({ slug, query }: PageProps) {
     const q = query.get("q") ?? "";
     const state = query.get("state") ?? "";
@@ -146,7 +135,7 @@ export default function Fleet({ slug, query }: PageProps) {
             )}
             {error && <ErrorNote error={error} retry={reload} />}
             {loading && <Skeleton rows={10} />}
-            {data && agents.length === 0 && q === "" && <NoAgents />}
+            {data && agents.length === 0 && q === "" && <StartHere slug={slug} />}
             {data && shown.length === 0 && (q !== "" || state !== "") && (
                 <Empty title="No agent fits">
                     <button type="button" onClick={() => setQuery({ q: null, state: null })}>

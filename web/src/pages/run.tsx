@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import type { Run as RunType, StoredEvent } from "api";
 import { call } from "../lib/api";
 import { count, plural, span } from "../lib/format";
+import { agentPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf, setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
@@ -62,9 +63,7 @@ function Facts({ slug, run }: { slug: string; run: RunType }) {
             <div>
                 <dt>Agent</dt>
                 <dd>
-                    <a href={href(pathOf("t", slug, "runs"), { agent_name: run.agent_name })}>
-                        {run.agent_name}
-                    </a>
+                    <a href={agentPage(slug, run.agent_name)}>{run.agent_name}</a>
                     {run.agent_version && <span class="muted"> {run.agent_version}</span>}
                 </dd>
             </div>

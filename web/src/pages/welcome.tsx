@@ -3,22 +3,12 @@
 import { useState } from "preact/hooks";
 
 import { ApiError, call } from "../lib/api";
+import { slugOf } from "../lib/format";
 import { forget } from "../lib/query";
 import { go } from "../lib/route";
 import { isPlatformAdmin, type Me } from "../lib/session";
 import { startOf } from "../pages";
 import { Card, Empty, ErrorNote, Field } from "../ui/basics";
-
-/** "Acme GmbH" as a slug. */
-function slugOf(name: string): string {
-    return name
-        .toLowerCase()
-        .normalize("NFKD")
-        .replace(/[\u0300-\u036f]/g, "")
-        .replace(/[^a-z0-9]+/g, "-")
-        .replace(/^-+|-+$/g, "")
-        .slice(0, 63);
-}
 
 function MakeTenant() {
     const [name, setName] = useState("");

@@ -61,7 +61,12 @@ function TenantSwitch({ tenants, slug }: { tenants: TenantName[]; slug: string }
 
 /** A page lies under the entry whose path begins its own. */
 function isUnder(page: Page | null, entry: Page): boolean {
-    return page !== null && (page.path === entry.path || page.path.startsWith(`${entry.path}/`));
+    if (page === null) return false;
+    return (
+        page.under === entry.title ||
+        page.path === entry.path ||
+        page.path.startsWith(`${entry.path}/`)
+    );
 }
 
 function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {

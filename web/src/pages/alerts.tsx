@@ -1,0 +1,96 @@
+// Alerts: what is wrong now, what was, and where it is told.
+
+import type { Alert } from "api";
+import { useEffect, useState } from "preact/hooks";
+
+import { call } from "../lib/api";
+import { useLiveQuery } from "../lib/query";
+import { chosen } from "../lib/ranges";
+import { pathOf } from "../lib/route";
+import { useMay } from "../lib/session";
+import type { PageProps } from "../pages";
+import { AlertRow } from "../ui/alert_list";
+import { Empty, ErrorNote, Heading, Live, Skeleton } from "../ui/basics";
+import { Tabs } from "../ui/tabs";
+import { Webhooks } from "../ui/webhooks";
+
+const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
+const PAGE = 100;
+
+const TABS = [
+    { value: "open", label: "Open" },
+    { value: "history", label: "History" },
+];
+const ADMIN_TABS = [...TABS, { value: "webhooks", label: "Webhooks" }];
+
+const NOTHING = {
+    open: "Nothing is wrong",
+    closed: "Nothing was ever wrong",
+};
+
+function List({ slug, state }: { slug: string; state: Alert["state"] }) {
+    const [cursor, setCursor] = useState<string | null>(null);
+    useEffect(() => setCursor(null), [state]);
+    const { data, error, loading, reload } = useLiveQuery(
+        slug,
+        `${ALERTS} ${slug} ${state} ${cursor}`,
+        (signal) => call(ALERTS, { path: { slug }, query: { state, limit: PAGE, cursor }, signal }),
+    );
+    return (
+        <>
+            {error && <ErrorNote error={error} retry={reload} />}
+            {loading && <Skeleton rows={4} />}
+            {data && data.alerts.length === 0 && (
+                <Empty title={NOTHING[state]}>
+                    <p>
+                        An alert opens when an agent that declared an interval falls silent, or when
+                        a run stays open for a day.
+                    </p>
+                </Empty>
+            )}
+            {data && data.alerts.length > 0 && (
+                <ul class="alerts">
+                    {data.alerts.map((one) => (
+                        <AlertRow key={one.alert_id} slug={slug} alert={one} onChange={reload} />
+                    ))}
+                </ul>
+            )}
+            <div class="pager">
+                {cursor !== null && (
+                    <button type="button" onClick={() => setCursor(null)}>
+                        Newest
+                    </button>
+                )}
+                {data?.next && (
+                    <button type="button" onClick={() => setCursor(data.next)}>
+                        Older
+                    </button>
+                )}
+            </div>
+        </>
+    );
+}
+
+export default function Alerts({ slug, query }: PageProps) {
+    const { admin } = useMay(slug);
+    const tabs = admin ? ADMIN_TABS : TABS;
+    const tab = chosen(tabs, query.get("tab"), "open");
+    return (
+        <>
+            <Heading title="Alerts">
+                <Live />
+            </Heading>
+            <Tabs
+                label="Parts of the alerts"
+                path={pathOf("t", slug, "alerts")}
+                tabs={tabs}
+                value={tab}
+            />
+            {tab === "webhooks" ? (
+                <Webhooks slug={slug} />
+            ) : (
+                <List key={tab} slug={slug} state={tab === "open" ? "open" : "closed"} />
+            )}
+        </>
+    );
+}

@@ -1,0 +1,167 @@
+// Fields with their labels, and the form around them.
+
+import type { ComponentChildren } from "preact";
+
+import type { Act } from "../lib/act";
+import { type Choice, ErrorNote, Field } from "./basics";
+
+interface Common {
+    label: string;
+    hint?: ComponentChildren;
+    value: string;
+    onInput: (value: string) => void;
+}
+
+interface TextProps extends Common {
+    kind?: "text" | "password" | "email" | "number" | "datetime";
+    required?: boolean;
+    first?: boolean; // takes the focus
+    placeholder?: string;
+    pattern?: string;
+    least?: number; // characters, or the lowest number
+    auto?: string;
+}
+
+export function TextField(props: TextProps) {
+    const shared = {
+        required: props.required ?? false,
+        autoFocus: props.first ?? false,
+        placeholder: props.placeholder ?? "",
+        autoComplete: props.auto ?? "off",
+        spellcheck: false,
+        value: props.value,
+        onInput: (event: { currentTarget: HTMLInputElement }) =>
+            props.onInput(event.currentTarget.value),
+    };
+    const input = (id: string) => {
+        switch (props.kind) {
+            case "password":
+                return <input id={id} type="password" minLength={props.least} {...shared} />;
+            case "email":
+                return <input id={id} type="email" {...shared} />;
+            case "number":
+                return <input id={id} type="number" min={props.least} {...shared} />;
+            case "datetime":
+                return <input id={id} type="datetime-local" {...shared} />;
+            default:
+                return <input id={id} type="text" pattern={props.pattern} {...shared} />;
+        }
+    };
+    return (
+        <Field label={props.label} hint={props.hint}>
+            {input}
+        </Field>
+    );
+}
+
+export function AreaField(props: Common & { rows?: number; readOnly?: boolean }) {
+    return (
+        <Field label={props.label} hint={props.hint}>
+            {(id) => (
+                <textarea
+                    id={id}
+                    class="code"
+                    rows={props.rows ?? 6}
+                    spellcheck={false}
+                    readOnly={props.readOnly ?? false}
+                    value={props.value}
+                    onInput={(event) => props.onInput(event.currentTarget.value)}
+                />
+            )}
+        </Field>
+    );
+}
+
+export function ChoiceField(props: Common & { choices: readonly Choice[] }) {
+    return (
+        <Field label={props.label} hint={props.hint}>
+            {(id) => (
+                <select
+                    id={id}
+                    value={props.value}
+                    onChange={(event) => props.onInput(event.currentTarget.value)}
+                >
+                    {props.choices.map((choice) => (
+                        <option key={choice.value} value={choice.value}>
+                            {choice.label}
+                        </option>
+                    ))}
+                </select>
+            )}
+        </Field>
+    );
+}
+
+export function Check(props: { label: string; value: boolean; onChange: (to: boolean) => void }) {
+    return (
+        <label class="check">
+            <input
+                type="checkbox"
+                checked={props.value}
+                onChange={(event) => props.onChange(event.currentTarget.checked)}
+            />
+            {props.label}
+        </label>
+    );
+}
+
+/** An on-off switch, for what takes effect at once. */
+export function Switch(props: {
+    label: string;
+    value: boolean;
+    disabled?: boolean;
+    onChange: (to: boolean) => void;
+}) {
+    return (
+        <button
+            type="button"
+            role="switch"
+            class="switch"
+            aria-checked={props.value}
+            aria-label={props.label}
+            title={props.label}
+            disabled={props.disabled ?? false}
+            onClick={() => props.onChange(!props.value)}
+        >
+            <i />
+        </button>
+    );
+}
+
+interface FormProps {
+    act: Act;
+    onSubmit: () => Promise<unknown>;
+    submit: string;
+    onCancel?: (() => void) | undefined;
+    disabled?: boolean;
+    class?: string;
+    more?: ComponentChildren; // beside the button
+    children: ComponentChildren;
+}
+
+export function Form(props: FormProps) {
+    const { busy, error, act } = props.act;
+    return (
+        <form
+            class={props.class ?? "stack"}
+            onSubmit={(event) => {
+                event.preventDefault();
+                void act(props.onSubmit);
+            }}
+        >
+            {error && <ErrorNote error={error} />}
+            {props.children}
+            <div class="buttons">
+                <button type="submit" class="primary" disabled={busy || props.disabled}>
+                    {props.submit}
+                </button>
+                {props.onCancel && (
+                    <button type="button" onClick={props.onCancel}>
+                        Cancel
+                    </button>
+                )}
+                {props.more}
+            </div>
+        </form>
+    );
+}
