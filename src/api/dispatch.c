@@ -21,6 +21,8 @@
 /* A document as JSON: every byte of it may take six. */
 enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
 
+enum { FRESH_US = 500000 }; /* who called is not looked up again for a request this young */
+
 static size_t body_limit(const struct api *api, const struct route *route)
 {
     switch (route->limit) {
@@ -176,10 +178,22 @@ static bool check_input(struct api_call *call)
     return r == 0;
 }
 
+/* A body may take its time: whoever was sent away meanwhile may do nothing with it. */
+static bool check_again(struct api_call *call)
+{
+    bool somebody = call->key != NULL || call->person != NULL;
+
+    if (!somebody || clock_mono_us() - call->exchange->request.began_us < FRESH_US ||
+        auth_look_up(call))
+        return true;
+    call_reply_unauthorized(call, str_is_null(call->cookie));
+    return false;
+}
+
 /* Everything after the body has come and the token is known. */
 static void go_on(struct api_call *call)
 {
-    if (check_media_type(call) && check_input(call) && auth_authorize(call))
+    if (check_again(call) && check_media_type(call) && check_input(call) && auth_authorize(call))
         call->route->handler(call);
 }
 

@@ -3,6 +3,7 @@
 #include "api/auth.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "base/buf.h"
 #include "contract/agent.h"
 #include "contract/queries.h"
 #include "service/engine.h"
@@ -66,6 +67,17 @@ static int show_model(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
+/* What holds then. */
+static void tell_model(struct api_call *call, const struct model_setting *setting)
+{
+    struct buf text;
+
+    buf_init(&text, SIZE_MAX); /* in proportion to a request, which was bounded */
+    shape_write_json(&model_setting_shape, setting, &text);
+    call->audit_detail = arena_copy(call->arena, buf_str(&text));
+    buf_done(&text);
+}
+
 /* A DELETE has no body, and unsets. */
 static int set_model(struct api_call *call, struct db *db, struct error *err)
 {
@@ -75,6 +87,7 @@ static int set_model(struct api_call *call, struct db *db, struct error *err)
     if (guidance_admin_set_model(db, &place, call->body, call->arena, answer, err) != 0)
         return -1;
     name_place(call, &answer->tenant, &answer->agent_name);
+    tell_model(call, answer);
     return 0;
 }
 
@@ -108,6 +121,8 @@ static int set_policy(struct api_call *call, struct db *db, struct error *err)
 
     if (guidance_admin_set_policy(db, &place, call->body, call->arena, answer, err) != 0)
         return -1;
+    call->audit_detail = arena_printf(call->arena, "{\"mode\":\"%.*s\",\"version\":%lld}",
+                                      STR_ARG(answer->mode), (long long)answer->version);
     name_place(call, &answer->tenant, &answer->agent_name);
     return 0;
 }

@@ -40,7 +40,7 @@ static void note_first_use(struct api_call *call)
 
 static void count_miss(struct api_call *call)
 {
-    int64_t wait_s = misses_count(misses_of(call), call->exchange->request.peer_address);
+    int64_t wait_s = misses_count(misses_of(call), call_origin(call));
 
     if (wait_s == 0) {
         call_reply_unauthorized(call, str_is_null(call->cookie));
@@ -95,7 +95,7 @@ static void check_unknown(struct api_call *call)
     struct engine *engine = call->api->engine;
 
     if (!engine_is_shared(engine) || registry_knew_key(engine_registry(engine), &call->digest) ||
-        misses_are_too_many(misses_of(call), call->exchange->request.peer_address))
+        misses_are_too_many(misses_of(call), call_origin(call)))
         count_miss(call);
     else if (misses_may_look(misses_of(call)))
         look_again(call);

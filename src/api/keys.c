@@ -2,13 +2,39 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/datetime.h"
 #include "contract/admin.h"
 #include "contract/agent.h"
+#include "contract/problems.h"
 #include "contract/queries.h"
 #include "service/admin.h"
 #include "service/engine.h"
 #include "service/registry.h"
 #include "service/rotation.h"
+
+/* Which key it is, without its token. */
+static struct str detail_of(const struct key_created *made, struct arena *arena)
+{
+    const bool bound = !str_is_null(made->agent_name), ends = made->expires_at != TIME_NULL;
+    char at[DATETIME_TEXT_MAX];
+    struct str detail;
+    struct buf text;
+
+    buf_init(&text, SIZE_MAX); /* in proportion to a request, which was bounded */
+    buf_printf(&text, "{\"kind\":\"%.*s\"", STR_ARG(made->kind));
+    if (bound) {
+        buf_add_c(&text, ",\"agent_name\":");
+        buf_add_json(&text, made->agent_name);
+    }
+    if (ends)
+        buf_printf(&text, ",\"expires_at\":\"%s\"", datetime_format(made->expires_at, at).data);
+    buf_add_char(&text, '}');
+    detail = arena_copy(arena, buf_str(&text));
+    buf_done(&text);
+    return detail;
+}
 
 static int add_key(struct api_call *call, struct db *db, struct error *err)
 {
@@ -17,11 +43,35 @@ static int add_key(struct api_call *call, struct db *db, struct error *err)
     if (admin_add_key(db, call->tenant->id, call->body, call->arena, call->answer, err) != 0)
         return -1;
     call->audit_target = made->key_id;
+    call->audit_detail = detail_of(made, call->arena);
     return 0;
+}
+
+/* A key that could never be used is a mistake that shows too late. False when it has answered. */
+static bool check_key(struct api_call *call)
+{
+    const struct key_create *create = call->body;
+    const char *name = "agent_name", *sentence = NULL;
+    struct problem_step step;
+    struct problems *problems;
+
+    if (!str_is_null(create->agent_name) && create->agent_name.len == 0)
+        sentence = "A key is bound to an agent with a name; null makes a workspace key";
+    else if (create->expires_at != TIME_NULL && create->expires_at <= clock_wall_us())
+        name = "expires_at", sentence = "This moment is over: the key could never be used";
+    if (sentence == NULL)
+        return true;
+    step = (struct problem_step){ .name = str_of(name) };
+    problems = problems_new(call->arena, "body");
+    problems_add_rule(problems, &step, 1, STR_NULL, sentence);
+    call_reply_problems(call, problems);
+    return false;
 }
 
 void post_key(struct api_call *call)
 {
+    if (!check_key(call))
+        return;
     call->answer = ARENA_NEW(call->arena, struct key_created);
     call_change(call, add_key);
 }

@@ -49,7 +49,8 @@ static int welcome(struct api_call *call, struct db *db, const char *action, str
     person->email = answer->email;
     call->person = person;
     call->audit_target = answer->email;
-    return people_audit(call, db, answer->user_id, action, err);
+    person->is_platform_admin = !str_is_null(answer->role);
+    return people_audit(call, db, person, action, err);
 }
 
 static int check_password(struct api_call *call, struct db *db, struct error *err)
@@ -62,10 +63,13 @@ static int check_password(struct api_call *call, struct db *db, struct error *er
 static int enter_refusal(struct api_call *call, struct db *db, struct error *err)
 {
     const struct opening *o = call->own;
-    bool known = !str_is_null(o->check.user.user_id);
+    const struct user_row *user = &o->check.user;
+    const struct person claimed = { .user_id = user->user_id,
+                                    .is_platform_admin = user->role == PLATFORM_ADMIN };
+    bool known = !str_is_null(user->user_id);
 
-    call->audit_target = known ? o->check.user.email : STR_LIT("unknown user");
-    return people_audit(call, db, o->check.user.user_id, "session.refuse", err);
+    call->audit_target = known ? user->email : STR_LIT("unknown user");
+    return people_audit(call, db, known ? &claimed : NULL, "session.refuse", err);
 }
 
 static void refused(struct api_call *call, const struct error *err)
@@ -185,7 +189,7 @@ static int end_session(struct api_call *call, struct db *db, struct error *err)
     if (log_in_end(db, &call->person->session, err) != 0)
         return -1;
     call->audit_target = call->person->email;
-    return people_audit(call, db, call->person->user_id, "session.close", err);
+    return people_audit(call, db, call->person, "session.close", err);
 }
 
 static void ended(struct api_call *call, const struct error *err)

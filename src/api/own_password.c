@@ -27,13 +27,13 @@ static int set_password(struct api_call *call, struct db *db, struct error *err)
         people_answer_me(call, db, err) != 0)
         return -1;
     call->audit_target = person->email;
-    return people_audit(call, db, person->user_id, "password.change", err);
+    return people_audit(call, db, person, "password.change", err);
 }
 
 static int enter_refusal(struct api_call *call, struct db *db, struct error *err)
 {
     call->audit_target = call->person->email;
-    return people_audit(call, db, call->person->user_id, "password.refuse", err);
+    return people_audit(call, db, call->person, "password.refuse", err);
 }
 
 static void refused(struct api_call *call, const struct error *err)

@@ -49,12 +49,13 @@ void people_end_attempt(struct api_call *call, struct str email, bool decided, b
                  decided ? outcome : ATTEMPT_UNDECIDED);
 }
 
-int people_audit(struct api_call *call, struct db *db, struct str user_id, const char *action,
-                 struct error *err)
+int people_audit(struct api_call *call, struct db *db, const struct person *person,
+                 const char *action, struct error *err)
 {
     struct list tenants = { 0 };
 
-    if (!str_is_null(user_id) && users_memberships(db, user_id, call->arena, &tenants, err) != 0)
+    if (person != NULL && !person->is_platform_admin &&
+        users_memberships(db, person->user_id, call->arena, &tenants, err) != 0)
         return -1;
     if (tenants.n == 1)
         call->tenant = registry_tenant(engine_registry(call->api->engine),

@@ -5,12 +5,22 @@
 #include "service/admin.h"
 #include "service/registry.h"
 
+/* The plan, as it is then. */
+static void tell_plan(struct api_call *call, const struct tenant *tenant)
+{
+    call->audit_target = tenant->slug;
+    call->audit_detail = arena_printf(call->arena, "{\"max_agents\":%lld,\"rate_limit\":%lld}",
+                                      (long long)tenant->max_agents, (long long)tenant->rate_limit);
+}
+
 static int add_tenant(struct api_call *call, struct db *db, struct error *err)
 {
     const struct tenant_create *create = call->body;
 
-    call->audit_target = create->slug;
-    return admin_add_tenant(db, create, call->answer, err);
+    if (admin_add_tenant(db, create, call->answer, err) != 0)
+        return -1;
+    tell_plan(call, call->answer);
+    return 0;
 }
 
 void post_tenant(struct api_call *call)
@@ -21,7 +31,10 @@ void post_tenant(struct api_call *call)
 
 static int set_tenant(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_set_tenant(db, call->tenant->slug, call->body, call->arena, call->answer, err);
+    if (admin_set_tenant(db, call->tenant->slug, call->body, call->arena, call->answer, err) != 0)
+        return -1;
+    tell_plan(call, call->answer);
+    return 0;
 }
 
 void patch_tenant(struct api_call *call)

@@ -3,6 +3,7 @@
 
 #include "app/ask.h"
 #include "app/command.h"
+#include "app/say.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "contract/admin.h"
@@ -74,9 +75,9 @@ int run_tenant_list(struct invocation *in)
         return command_fail(&err);
     tenants = list.tenants.items;
     for (size_t i = 0; i < list.tenants.n; i++)
-        (void)printf("%-24.*s agents <= %-8lld rate <= %-8lld %.*s\n", STR_ARG(tenants[i].slug),
-                     (long long)tenants[i].max_agents, (long long)tenants[i].rate_limit,
-                     STR_ARG(tenants[i].name));
+        say(stdout, "%-24.*s agents <= %-8lld rate <= %-8lld %.*s\n", STR_ARG(tenants[i].slug),
+            (long long)tenants[i].max_agents, (long long)tenants[i].rate_limit,
+            STR_ARG(tenants[i].name));
     return EXIT_DONE;
 }
 
@@ -146,13 +147,12 @@ int run_key_list(struct invocation *in)
         return command_fail(&err);
     keys = list.keys.items;
     for (size_t i = 0; i < list.keys.n; i++)
-        (void)printf("%-24.*s %-10.*s %-8s made %s used %-27s %.*s %.*s\n", STR_ARG(keys[i].key_id),
-                     STR_ARG(keys[i].kind), state_of(&keys[i]),
-                     datetime_format(keys[i].created_at, created).data,
-                     keys[i].last_used_at == TIME_NULL
-                         ? "never"
-                         : datetime_format(keys[i].last_used_at, used).data,
-                     STR_ARG(keys[i].agent_name), STR_ARG(keys[i].label));
+        say(stdout, "%-24.*s %-10.*s %-8s made %s used %-27s %.*s %.*s\n", STR_ARG(keys[i].key_id),
+            STR_ARG(keys[i].kind), state_of(&keys[i]),
+            datetime_format(keys[i].created_at, created).data,
+            keys[i].last_used_at == TIME_NULL ? "never"
+                                              : datetime_format(keys[i].last_used_at, used).data,
+            STR_ARG(keys[i].agent_name), STR_ARG(keys[i].label));
     return EXIT_DONE;
 }
 

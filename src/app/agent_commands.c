@@ -3,6 +3,7 @@
 
 #include "app/ask.h"
 #include "app/command.h"
+#include "app/say.h"
 #include "contract/guidance.h"
 #include "contract/shape.h"
 
@@ -43,7 +44,7 @@ static int do_model(struct invocation *in, struct client_request *request)
     if (str_is_null(setting.model))
         (void)printf("no model is set\n");
     else
-        (void)printf("%.*s (set for the %.*s)\n", STR_ARG(setting.model), STR_ARG(setting.source));
+        say(stdout, "%.*s (set for the %.*s)\n", STR_ARG(setting.model), STR_ARG(setting.source));
     return EXIT_DONE;
 }
 
@@ -71,7 +72,7 @@ static void say_commands(const char *word, const struct list *list)
     const struct str *commands_listed = list->items;
 
     for (size_t i = 0; i < list->n; i++)
-        (void)printf("%-5s %.*s\n", word, STR_ARG(commands_listed[i]));
+        say(stdout, "%-5s %.*s\n", word, STR_ARG(commands_listed[i]));
 }
 
 /* Sends the request and says, for people, which policy holds then. */

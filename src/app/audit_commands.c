@@ -3,6 +3,7 @@
 
 #include "app/ask.h"
 #include "app/command.h"
+#include "app/say.h"
 #include "base/datetime.h"
 #include "contract/admin.h"
 #include "contract/audit.h"
@@ -55,10 +56,10 @@ int run_audit_list(struct invocation *in)
         return command_fail(&err);
     items = page.entries.items;
     for (size_t i = 0; i < page.entries.n; i++)
-        (void)printf("%-6lld %-27s %-24.*s %-14.*s %-15.*s %.*s %.*s\n", (long long)items[i].seq,
-                     datetime_format(items[i].at, at).data, STR_ARG(items[i].actor),
-                     STR_ARG(items[i].action), STR_ARG(items[i].origin), STR_ARG(items[i].target),
-                     STR_ARG(items[i].detail));
+        say(stdout, "%-6lld %-27s %-24.*s %-14.*s %-15.*s %.*s %.*s\n", (long long)items[i].seq,
+            datetime_format(items[i].at, at).data, STR_ARG(items[i].actor),
+            STR_ARG(items[i].action), STR_ARG(items[i].origin), STR_ARG(items[i].target),
+            STR_ARG(items[i].detail));
     return EXIT_DONE;
 }
 

@@ -1,9 +1,8 @@
 /* command.c - the table of commands, and what they share. */
 #include "app/command.h"
 
-#include <stdio.h>
-
 #include "app/client.h"
+#include "app/say.h"
 #include "contract/answers.h"
 #include "contract/problems.h"
 #include "contract/table.h"
@@ -97,7 +96,7 @@ int command_number(const struct invocation *in, const char *name, int64_t absent
 
 int command_fail(const struct error *err)
 {
-    (void)fprintf(stderr, "muster: %s\n", err->text);
+    say(stderr, "muster: %s\n", err->text);
     return err->code == ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/ask.h"
 #include "app/command.h"
+#include "app/say.h"
 #include "base/datetime.h"
 #include "contract/document.h"
 #include "contract/utf8.h"
@@ -140,9 +141,9 @@ static void say_version(const struct document_version *version)
 {
     char at[DATETIME_TEXT_MAX];
 
-    (void)printf("%6lld  %.*s  %-8.*s %8lld bytes  %.*s\n", (long long)version->version,
-                 STR_ARG(datetime_format(version->updated_at, at)), STR_ARG(version->format),
-                 (long long)version->bytes, STR_ARG(version->author));
+    say(stdout, "%6lld  %.*s  %-8.*s %8lld bytes  %.*s\n", (long long)version->version,
+        STR_ARG(datetime_format(version->updated_at, at)), STR_ARG(version->format),
+        (long long)version->bytes, STR_ARG(version->author));
 }
 
 int run_document_history(struct invocation *in)

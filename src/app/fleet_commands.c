@@ -3,6 +3,7 @@
 
 #include "app/ask.h"
 #include "app/command.h"
+#include "app/say.h"
 #include "base/clock.h"
 #include "contract/fleet.h"
 #include "contract/shape.h"
@@ -37,9 +38,8 @@ static void say_agents(const struct agent_list *page)
     char text[RELATIVE_MAX];
 
     for (size_t i = 0; i < page->agents.n; i++)
-        (void)printf("%-9.*s %-10s %.*s\n", STR_ARG(agents[i].state),
-                     how_long_ago(agents[i].last_seen_at, now, text),
-                     STR_ARG(agents[i].agent_name));
+        say(stdout, "%-9.*s %-10s %.*s\n", STR_ARG(agents[i].state),
+            how_long_ago(agents[i].last_seen_at, now, text), STR_ARG(agents[i].agent_name));
 }
 
 /* The page after `cursor`, as a query. */

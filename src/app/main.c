@@ -50,6 +50,18 @@ static bool is_switch(struct invocation *in, const char *flag)
     return is_listed(in->command->flags, arena_printf(&in->arena, "%s!", flag).data);
 }
 
+/* A flag whose value an unset variable of a script must not leave empty. */
+static bool names_somebody(const char *flag)
+{
+    return strcmp(flag, "agent") == 0 || strcmp(flag, "tenant") == 0;
+}
+
+/* Of "--flag=value" what follows the sign, else the next argument. */
+static const char *value_of(char **args, const char *equals)
+{
+    return equals != NULL ? equals + 1 : args[1];
+}
+
 /* One argument that begins with "--", and perhaps its value: returns how many were taken, or -1. */
 static int take_flag(struct invocation *in, int n, char **args, struct setting_flag *settings,
                      size_t *n_settings_given)
@@ -69,16 +81,14 @@ static int take_flag(struct invocation *in, int n, char **args, struct setting_f
     }
     if (flag[0] == '\0' || (!own && settings_find_flag(flag) == NULL))
         return wrong_usage(in->command, "there is no flag", args[0]);
-    if (equals == NULL && n < 2)
+    if ((equals == NULL && n < 2) || (names_somebody(flag) && value_of(args, equals)[0] == '\0'))
         return wrong_usage(in->command, "a value is missing after", args[0]);
     if (in->n_flags == COMMAND_FLAGS_MAX || *n_settings_given == COMMAND_FLAGS_MAX)
         return wrong_usage(in->command, "too many flags at", args[0]);
     if (own)
-        in->flags[in->n_flags++] =
-            (struct setting_flag){ flag, equals != NULL ? equals + 1 : args[1] };
+        in->flags[in->n_flags++] = (struct setting_flag){ flag, value_of(args, equals) };
     else
-        settings[(*n_settings_given)++] =
-            (struct setting_flag){ flag, equals != NULL ? equals + 1 : args[1] };
+        settings[(*n_settings_given)++] = (struct setting_flag){ flag, value_of(args, equals) };
     return equals != NULL ? 1 : 2;
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/ask.h"
 #include "app/command.h"
+#include "app/say.h"
 #include "base/datetime.h"
 #include "contract/price.h"
 
@@ -49,7 +50,7 @@ static void say_price(const struct price *price)
 
     if (price->valid_from != TIME_NULL)
         from = datetime_format(price->valid_from, text);
-    (void)printf("%-6lld %-40.*s", (long long)price->price_id, STR_ARG(price->model));
+    say(stdout, "%-6lld %-40.*s", (long long)price->price_id, STR_ARG(price->model));
     say_amount("input", price->input);
     say_amount("output", price->output);
     say_amount("cache read", price->cache_read);

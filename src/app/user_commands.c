@@ -4,6 +4,7 @@
 #include "app/ask.h"
 #include "app/ask_password.h"
 #include "app/command.h"
+#include "app/say.h"
 #include "base/datetime.h"
 #include "contract/people.h"
 
@@ -75,6 +76,7 @@ int run_user_add(struct invocation *in)
 {
     struct client_request request = { .method = METHOD_POST };
     bool in_tenant = command_flag(in, "tenant") != NULL;
+    struct tenant_user_added added = { .created = true };
     struct client_reply reply;
     struct error err = { 0 };
 
@@ -83,7 +85,10 @@ int run_user_add(struct invocation *in)
         return command_fail(&err);
     if (in->json)
         return ask_say_json(&reply);
-    (void)printf("user '%s' is %s\n", in->names[0], command_flag(in, "role"));
+    if (in_tenant && command_read(&reply, &tenant_user_added_shape, &in->arena, &added, &err) != 0)
+        return command_fail(&err);
+    (void)printf("user '%s' is %s%s\n", in->names[0], command_flag(in, "role"),
+                 added.created ? "" : "; they were there already, with the password they have");
     return EXIT_DONE;
 }
 
@@ -101,7 +106,7 @@ static void print_user(const struct user *user)
 {
     const struct tenant_membership *tenants = user->tenants.items;
 
-    (void)printf("%-32.*s %-14.*s", STR_ARG(user->email), STR_ARG(user->role));
+    say(stdout, "%-32.*s %-14.*s", STR_ARG(user->email), STR_ARG(user->role));
     for (size_t i = 0; i < user->tenants.n; i++)
         (void)printf(" %.*s:%.*s", STR_ARG(tenants[i].slug), STR_ARG(tenants[i].role));
     print_last(user->last_login_at);
@@ -116,7 +121,7 @@ static int list_tenant(struct invocation *in, const struct client_reply *reply, 
         return -1;
     users = list.users.items;
     for (size_t i = 0; i < list.users.n; i++) {
-        (void)printf("%-32.*s %-14.*s", STR_ARG(users[i].email), STR_ARG(users[i].role));
+        say(stdout, "%-32.*s %-14.*s", STR_ARG(users[i].email), STR_ARG(users[i].role));
         print_last(users[i].last_login_at);
     }
     return 0;

@@ -3,6 +3,7 @@
 
 #include "app/ask.h"
 #include "app/command.h"
+#include "app/say.h"
 #include "contract/config.h"
 
 /* "…/values" of the workspace or of --agent, and what follows. */
@@ -24,13 +25,13 @@ static int values_path(struct invocation *in, const char *key, struct str *ret, 
 
 static void say_value(const struct config_value *value)
 {
-    (void)printf("%-32.*s ", STR_ARG(value->key));
+    say(stdout, "%-32.*s ", STR_ARG(value->key));
     if (value->hidden)
         (void)printf("(hidden)");
     else if (str_is_null(value->value))
         (void)printf("(no value)");
     else
-        (void)printf("%.*s", STR_ARG(value->value));
+        say(stdout, "%.*s", STR_ARG(value->value));
     if (!str_is_null(value->source))
         (void)printf("  [%.*s]", STR_ARG(value->source));
     (void)printf("%s\n", value->required && str_is_null(value->source) ? "  required" : "");
@@ -89,8 +90,8 @@ int run_value_list(struct invocation *in)
 
 static void say_parameter(const struct catalog_parameter *p)
 {
-    (void)printf("%-32.*s %-10s edit %-7.*s see %.*s\n", STR_ARG(p->key),
-                 p->secret ? "secret" : "not secret", STR_ARG(p->edit), STR_ARG(p->see));
+    say(stdout, "%-32.*s %-10s edit %-7.*s see %.*s\n", STR_ARG(p->key),
+        p->secret ? "secret" : "not secret", STR_ARG(p->edit), STR_ARG(p->see));
 }
 
 /* A key as a value in a query. */

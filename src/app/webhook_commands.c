@@ -3,6 +3,7 @@
 
 #include "app/ask.h"
 #include "app/command.h"
+#include "app/say.h"
 #include "base/datetime.h"
 #include "contract/shape.h"
 #include "contract/webhook.h"
@@ -98,11 +99,10 @@ int run_webhook_list(struct invocation *in)
         return command_fail(&err);
     webhooks = list.webhooks.items;
     for (size_t i = 0; i < list.webhooks.n; i++)
-        (void)printf("%-22.*s %-8.*s %-3s waiting %-6lld given up %-6lld %.*s %.*s\n",
-                     STR_ARG(webhooks[i].webhook_id), STR_ARG(webhooks[i].format),
-                     webhooks[i].enabled ? "on" : "off", (long long)webhooks[i].waiting,
-                     (long long)webhooks[i].dead, STR_ARG(webhooks[i].url),
-                     STR_ARG(webhooks[i].label));
+        say(stdout, "%-22.*s %-8.*s %-3s waiting %-6lld given up %-6lld %.*s %.*s\n",
+            STR_ARG(webhooks[i].webhook_id), STR_ARG(webhooks[i].format),
+            webhooks[i].enabled ? "on" : "off", (long long)webhooks[i].waiting,
+            (long long)webhooks[i].dead, STR_ARG(webhooks[i].url), STR_ARG(webhooks[i].label));
     return EXIT_DONE;
 }
 
@@ -178,8 +178,8 @@ int run_webhook_test(struct invocation *in)
     else if (tested.delivered)
         (void)printf("delivered in %lld ms\n", (long long)tested.ms);
     else
-        (void)fprintf(stderr, "muster: not delivered after %lld ms: %.*s\n", (long long)tested.ms,
-                      STR_ARG(tested.error));
+        say(stderr, "muster: not delivered after %lld ms: %.*s\n", (long long)tested.ms,
+            STR_ARG(tested.error));
     return tested.delivered ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -199,11 +199,10 @@ int run_webhook_deliveries(struct invocation *in)
         return command_fail(&err);
     deliveries = list.deliveries.items;
     for (size_t i = 0; i < list.deliveries.n; i++)
-        (void)printf("%.*s %s %-16.*s %-9.*s attempts %lld %.*s\n",
-                     STR_ARG(deliveries[i].delivery_id),
-                     datetime_format(deliveries[i].created_at, at).data,
-                     STR_ARG(deliveries[i].type), STR_ARG(deliveries[i].state),
-                     (long long)deliveries[i].attempts, STR_ARG(deliveries[i].last_error));
+        say(stdout, "%.*s %s %-16.*s %-9.*s attempts %lld %.*s\n",
+            STR_ARG(deliveries[i].delivery_id), datetime_format(deliveries[i].created_at, at).data,
+            STR_ARG(deliveries[i].type), STR_ARG(deliveries[i].state),
+            (long long)deliveries[i].attempts, STR_ARG(deliveries[i].last_error));
     return EXIT_DONE;
 }
 

@@ -2,6 +2,7 @@
 #include "service/fleet.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "contract/agent.h"
@@ -11,6 +12,7 @@
 #include "service/life.h"
 #include "service/liveness.h"
 #include "service/registry.h"
+#include "store/catalog.h"
 #include "store/fleet.h"
 
 enum {
@@ -263,6 +265,24 @@ static struct list find_versions(const struct list *list, struct arena *arena)
     return (struct list){ versions, n };
 }
 
+/* What only some may see is shown by the values' routes to those; this is for all who read. */
+static int hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_decl *decl,
+                         struct arena *arena, struct error *err)
+{
+    struct config_param_decl *params = decl->params.items;
+    struct catalog_entry entry;
+
+    for (size_t i = 0; i < decl->params.n; i++) {
+        if (params[i].default_value.len == 0)
+            continue;
+        if (store_catalog_entry(db, tenant_id, params[i].key, arena, &entry, err) != 0)
+            return -1;
+        if (str_is_null(entry.key) || strcmp(entry.see, "member") != 0)
+            params[i].default_value = STR_LIT("");
+    }
+    return 0;
+}
+
 /* From one view of the database. */
 static int load_agent(struct db *db, const struct fleet_view *view, struct str agent_name,
                       struct arena *arena, struct agent_detail *ret, struct error *err)
@@ -279,6 +299,9 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
     if (store_fleet_declared(db, view->tenant->id, row.agent_id, arena, &declared, err) != 0 ||
         store_fleet_runs(db, &(struct fleet_place){ view->tenant->id, row.agent_id }, COUNTED_RUNS,
                          arena, &runs, err) != 0)
+        return -1;
+    if (declared.config_schema != NULL &&
+        hide_defaults(db, view->tenant->id, declared.config_schema, arena, err) != 0)
         return -1;
     judge(view, &row, &ret->agent);
     add_runs(&ret->agent, &row, &runs, arena);

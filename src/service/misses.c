@@ -43,16 +43,6 @@ void misses_free(struct misses *m)
     free(m);
 }
 
-/* Without the port, which changes with every connection. */
-static uint64_t hash_of(struct str peer_address)
-{
-    size_t len = peer_address.len;
-
-    while (len > 0 && peer_address.data[len - 1] != ':')
-        len--;
-    return digest_sip(str_from(peer_address.data, len > 0 ? len : peer_address.len));
-}
-
 static bool is_over(const struct place *place, int64_t now_us)
 {
     return place->n == 0 || now_us - place->began_us >= window_us;
@@ -81,9 +71,9 @@ static struct place *make(struct misses *m, uint64_t address, int64_t now_us)
     return best;
 }
 
-int64_t misses_count(struct misses *m, struct str peer_address)
+int64_t misses_count(struct misses *m, struct str from)
 {
-    uint64_t address = hash_of(peer_address);
+    uint64_t address = digest_sip(from);
     int64_t now_us = clock_mono_us(), wait_s = 0;
     struct place *place;
 
@@ -99,9 +89,9 @@ int64_t misses_count(struct misses *m, struct str peer_address)
     return wait_s;
 }
 
-bool misses_are_too_many(struct misses *m, struct str peer_address)
+bool misses_are_too_many(struct misses *m, struct str from)
 {
-    uint64_t address = hash_of(peer_address);
+    uint64_t address = digest_sip(from);
     const struct place *place;
     bool many;
 

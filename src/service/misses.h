@@ -22,12 +22,12 @@ struct misses *misses_new(void);
 /* NULL is fine. */
 void misses_free(struct misses *m);
 
-/* One more bad token from "host:port". Returns 0, or for how many seconds the address has had too
- * many. */
-int64_t misses_count(struct misses *m, struct str peer_address);
+/* One more bad token from this address, which has no port. Returns 0, or for how many seconds the
+ * address has had too many. */
+int64_t misses_count(struct misses *m, struct str from);
 
 /* The next one would be too many. */
-bool misses_are_too_many(struct misses *m, struct str peer_address);
+bool misses_are_too_many(struct misses *m, struct str from);
 
 /* May the database be asked about an unknown token now? Counts as one look. */
 bool misses_may_look(struct misses *m);

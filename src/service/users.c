@@ -254,14 +254,26 @@ static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, st
     return 0;
 }
 
+/* Whose only place this tenant is: others' sessions are not this tenant's to end. The role holds
+ * at once anyway. */
+static int end_sessions(struct db *db, const struct user_row *user, size_t n_roles,
+                        struct error *err)
+{
+    if (user->role == PLATFORM_ADMIN || n_roles > 1)
+        return 0;
+    return store_sessions_end(db, user->user_id, NULL, err);
+}
+
 int users_set_role(struct db *db, const struct role_change *change, struct arena *arena,
                    struct tenant_user *ret, struct error *err)
 {
+    struct list tenants;
     struct user_row row;
 
     if (find_in_tenant(db, change->tenant_id, change->email, arena, &row, err) != 0 ||
+        users_memberships(db, row.user_id, arena, &tenants, err) != 0 ||
         store_role_set(db, change->tenant_id, row.user_id, change->role, err) != 0 ||
-        store_sessions_end(db, row.user_id, NULL, err) != 0)
+        end_sessions(db, &row, tenants.n, err) != 0)
         return -1;
     *ret = (struct tenant_user){ .user_id = row.user_id,
                                  .email = row.email,
@@ -272,14 +284,16 @@ int users_set_role(struct db *db, const struct role_change *change, struct arena
 
 int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct error *err)
 {
+    struct list tenants;
     struct user_row row;
     struct arena arena;
     int r = -1;
 
     arena_init(&arena);
     if (find_in_tenant(db, tenant_id, email, &arena, &row, err) == 0 &&
+        users_memberships(db, row.user_id, &arena, &tenants, err) == 0 &&
         store_role_remove(db, tenant_id, row.user_id, err) == 0)
-        r = store_sessions_end(db, row.user_id, NULL, err);
+        r = end_sessions(db, &row, tenants.n, err);
     arena_done(&arena);
     return r;
 }

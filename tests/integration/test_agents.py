@@ -256,6 +256,14 @@ def test_all_that_an_agent_declared(tenant):
     assert [v["agent_version"] for v in agent["versions"]] == ["1.0"]
 
 
+def test_a_default_that_not_everybody_may_see_is_not_told(tenant):
+    params = [{"key": key, "default": "planted-default"} for key in ("api_key", "region")]
+    register(tenant, "careless", config_schema={"params": params})
+    answer = tenant.client.get(tenant.path("agents/careless")).json()
+    told = {p["key"]: p["default"] for p in answer["config_schema"]["params"]}
+    assert told == {"api_key": "", "region": "planted-default"}
+
+
 def test_a_name_of_any_length_and_spelling(tenant):
     names = ["n" * 5000, "with/slash ü?&#"]
     for name in names:

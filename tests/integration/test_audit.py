@@ -31,11 +31,14 @@ def test_an_administrative_change_is_in_the_log_of_its_tenant(server):
         (2, "key.add", made["key_id"]),
     ]
     assert told[2]["detail"] == {"enabled": False}
+    assert told[0]["detail"]["model"] == "m-1"
+    assert told[3]["detail"] == {"kind": "workspace"}
     assert {e["actor"] for e in told} == {"operator"}
     assert made["token"] not in json.dumps(told)
     assert all(len(e["hash"]) == 64 for e in told)
     platform = entries(server, "--action", "tenant.add", "--limit", "1")
     assert [e["target"] for e in platform] == [tenant.slug]
+    assert platform[0]["detail"]["max_agents"] == 100
     tenant.client.close()
 
 

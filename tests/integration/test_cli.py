@@ -128,18 +128,14 @@ def test_a_key_of_one_tenant_cannot_be_revoked_through_another(server):
 
 def test_an_expired_key_is_refused_and_one_that_expires_is_good_till_then(server):
     tenant = server.add_tenant()
-    for expires, status in (
-        ("2020-01-01T00:00:00Z", 401),
-        ("2020-01-01", None),
-        ("2999-12-31T23:59:59Z", 200),
+    for expires, status, word in (
+        ("2020-01-01T00:00:00Z", 1, "is over"),
+        ("2020-01-01", 2, "2020-01-01"),
     ):
         done = server.run("key", "add", "--tenant", tenant.slug, "--expires", expires)
-        if status is None:
-            check_refused(done, 2, expires)
-            continue
-        answer = limits(server, done.stdout.strip())
-        assert answer.status == status
-        assert status == 200 or answer.json() == {"detail": "Invalid or expired token"}
+        check_refused(done, status, word)
+    token = tenant.add_key(None, "--expires", "2999-12-31T23:59:59Z")
+    assert limits(server, token).status == 200
     until = datetime.now(timezone.utc) + timedelta(seconds=1.5)
     token = tenant.add_key(None, "--expires", until.isoformat())
     seen = set()
@@ -188,6 +184,8 @@ def test_many_commands_at_once_all_succeed(server):
         (("tenant", "list", "--name", "x"), "--name"),  # another command's flag
         (("tenant", "add", "x", "--name"), "--name"),
         (("serve", "extra"), "extra"),
+        (("key", "add", "--tenant", "x", "--agent", ""), "--agent"),
+        (("key", "add", "--tenant="), "--tenant"),
     ],
 )
 def test_wrong_usage_is_exit_status_2(arguments, word, tmp_path):
@@ -314,3 +312,24 @@ def test_tokens_are_in_no_file_of_the_store(embedded):
         for token in tokens:
             assert token.encode() not in held, path
             assert token[7:37].encode() not in held, path
+
+
+def test_what_others_wrote_does_not_steer_the_terminal(server):
+    """Agents choose their names: none may begin a line, move the cursor or colour anything."""
+    tenant = server.add_tenant("--name", "Acme\x1b[2J\nbeta")
+    name = "bot\x1b[31m\r\nup        now        other\x9b2J\x7f"
+    answer = tenant.client.post("/api/v1/agents/register", {"agent_name": name})
+    assert answer.status == 200
+    server.cli("key", "add", "--tenant", tenant.slug, "--label", "x\x1b]0;y\x07")
+    server.cli("key", "add", "--tenant", tenant.slug, "--agent", name)
+    agents = server.cli("agent", "list", "--tenant", tenant.slug)
+    shown = r"bot\x1b[31m\x0d\x0aup        now        other\x9b2J\x7f"
+    assert agents.splitlines() == [f"unknown   never      {shown}"]
+    keys = server.cli("key", "list", "--tenant", tenant.slug)
+    assert len(keys.splitlines()) == 3
+    assert r"x\x1b]0;y\x07" in keys and shown in keys
+    (line,) = [line for line in server.cli("tenant", "list").splitlines() if tenant.slug in line]
+    assert line.endswith(r"Acme\x1b[2J\x0abeta")
+    done = server.run("agent", "disable", "no\x1b[31m", "--tenant", tenant.slug)
+    check_refused(done, 1, r"no\x1b[31m")
+    tenant.client.close()

@@ -1,6 +1,8 @@
 """Logging in and out: what a session is, when it ends, and what guessing costs."""
 
+import json
 import re
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -192,6 +194,35 @@ def test_whoever_is_changed_is_logged_out_at_once(role, server, tenant):
         assert person.is_in()
         assert change(person.email).status == 200
         assert not person.is_in()
+
+
+def test_whoever_is_sent_away_while_a_body_is_under_way_does_nothing_with_it(own_server, clock):
+    admin, boss = platform_admin(own_server), platform_admin(own_server)
+    tenant = own_server.add_tenant()
+    token = tenant.add_key()
+    event = json.dumps(tenant.event()).encode()
+    session = f"Cookie: {boss.session}\r\nX-CSRF-Token: {boss.csrf}"
+    key = f"Authorization: Bearer {token}"
+    assert own_server.client(token).get("/api/v1/limits").status == 200
+    bodies = [
+        ("/api/v1/tenants", session, b'{"slug":"too-late"}'), ("/api/v1/telemetry", key, event),
+    ]  # fmt: skip
+    open_ones = []
+    for path, header, body in bodies:
+        connection = socket.create_connection(own_server.address, timeout=10)
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{header}\r\nContent-Length: {len(body)}\r\n"
+        connection.sendall(head.encode() + b"Expect: 100-continue\r\n\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 100")  # it has looked at who asks
+        open_ones.append((connection, body))
+    assert admin.request("DELETE", f"/api/v1/platform/users/{boss.email}").status == 200
+    keys = admin.get(tenant.path("keys")).json()["keys"]
+    (key_id,) = [k["key_id"] for k in keys if k["last_used_at"] is not None]
+    assert admin.request("DELETE", tenant.path(f"keys/{key_id}")).status == 200
+    clock.advance(1)
+    for connection, body in open_ones:
+        connection.sendall(body)
+        assert connection.recv(4096).startswith(b"HTTP/1.1 401")
+        connection.close()
 
 
 def test_other_processes_know_within_a_second(own_server, store):

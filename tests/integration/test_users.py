@@ -158,6 +158,33 @@ def test_a_tenant_admin_manages_the_roles_of_their_tenant_and_nothing_else(serve
         assert admin.request(method, path, more).status == 403
 
 
+def test_a_tenant_has_no_power_over_those_who_are_also_elsewhere(own_server):
+    """Giving somebody a role needs no consent: it must be no way to log them out or watch them."""
+    here, there = own_server.add_tenant(), own_server.add_tenant()
+    admin = tenant_person(here, "admin")
+    boss, neighbour = platform_admin(own_server), tenant_person(there, "member")
+    for victim in (boss, neighbour):
+        body = {"email": victim.email, "role": "admin"}
+        added = admin.post(here.path("users"), body)
+        assert (added.status, added.json()["created"]) == (201, False)
+        assert victim.get(here.path("keys")).status == 200
+        role = here.path(f"users/{victim.email}")
+        assert admin.request("PATCH", role, {"role": "member"}).status == 200
+        assert victim.is_in()
+        assert victim.get(here.path("keys")).status == (200 if victim is boss else 403)
+        log_in(own_server, victim.email).post("/api/v1/auth/logout")
+        post_log_in(own_server, victim.email, "wrong password!")
+        assert admin.request("DELETE", role).status == 200
+        assert victim.is_in()
+        seen = admin.get(here.path("audit")).json()["entries"]
+        assert not [e for e in seen if e["action"].startswith("session.")
+                    and e["target"] == victim.email]  # fmt: skip
+    told = boss.get("/api/v1/platform/audit").json()["entries"]
+    assert {e["action"] for e in told if e["target"] == boss.email} >= {
+        "session.open", "session.close", "session.refuse",
+    }  # fmt: skip
+
+
 def test_the_last_platform_admin_cannot_go(own_server):
     admin = platform_admin(own_server)
     path = f"{USERS}/{admin.email}"
@@ -191,6 +218,11 @@ def test_the_command_line_makes_lists_and_removes_users(server, tenant):
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, f"user '{email}' is member\n"), done.stderr
     assert f"{tenant.slug}:member" in server.cli("user", "list")
+    other = server.add_tenant()
+    said = server.cli("user", "add", email, "--tenant", other.slug, "--role", "member",
+                      "--password-stdin", stdin=OTHER_PASSWORD + "\n")  # fmt: skip
+    assert "there already, with the password they have" in said
+    server.cli("user", "rm", email, "--tenant", other.slug)
     (row,) = json.loads(server.cli("user", "list", "--tenant", tenant.slug, "--json"))["users"]
     assert (row["email"], row["role"], row["last_login_at"]) == (email, "member", None)
     assert email in server.cli("user", "list", "--tenant", tenant.slug)
