@@ -7,6 +7,7 @@ body or a query, also in BODIES or QUERIES.
 import json
 
 import pytest
+from conftest import running
 from muster import ROOT
 from people import PASSWORD, Person, add_user, log_in, platform_admin, tenant_person
 
@@ -71,6 +72,10 @@ OPERATIONS = """
     read      GET    /api/v1/tenants/{slug}/export/business
     read      GET    /api/v1/tenants/{slug}/export/llm
 
+    read      GET    /api/v1/tenants/{slug}/alerts
+    member    POST   /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge
+    member    PUT    /api/v1/tenants/{slug}/agents/{agent_name}/mute
+    member    DELETE /api/v1/tenants/{slug}/agents/{agent_name}/mute
     member    GET    /api/v1/tenants/{slug}/model
     member    GET    /api/v1/tenants/{slug}/command-policy
     member    GET    /api/v1/tenants/{slug}/agents/{agent_name}/model
@@ -175,6 +180,7 @@ BODIES = {
     "PUT /api/v1/tenants/{slug}/values/{key}": {"value": "x"},
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/values/{key}": {"value": "x"},
     "PATCH /api/v1/tenants/{slug}/catalog/{key}": {},
+    "PUT /api/v1/tenants/{slug}/agents/{agent_name}/mute": {"until": "2030-01-01T00:00:00Z"},
     "POST /api/v1/tenants/{slug}/webhooks": {"url": "https://hooks.example.com/x"},
     "PATCH /api/v1/tenants/{slug}/webhooks/{webhook_id}": {"enabled": True},
     "POST /api/v1/tenants/{slug}/users": {"email": "none@example.com", "role": "member"},
@@ -199,7 +205,7 @@ QUERIES = {
 VALUES = {
     "agent_name": "access%20agent", "run_id": RUN_ID, "workflow_run_id": "w", "key_id": "key_none",
     "email": "none@example.com", "version": "1", "name": "none", "price_id": "1",
-    "webhook_id": "none", "delivery_id": "none", "key": "none",
+    "webhook_id": "none", "delivery_id": "none", "key": "none", "alert_id": "none",
 }  # fmt: skip
 
 
@@ -261,8 +267,10 @@ class Cast:
 
 
 @pytest.fixture(scope="module")
-def cast(server):
-    return Cast(server)
+def cast(store, tmp_path_factory):
+    """On a server of its own: what holds for the platform is changed too."""
+    with running(store, tmp_path_factory.mktemp("access")) as server:
+        yield Cast(server)
 
 
 @pytest.mark.parametrize(("level", "method", "path"), ROWS)
