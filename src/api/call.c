@@ -66,7 +66,9 @@ void call_read(struct api_call *call, call_work_fn *work)
     struct error err = { 0 };
 
     call->work = work;
-    call->read = (struct reader_job){ .run = run_read, .done = read_done };
+    call->read = (struct reader_job){ .tenant_id = call->tenant == NULL ? 0 : call->tenant->id,
+                                      .run = run_read,
+                                      .done = read_done };
     if (engine_read(call->api->engine, &call->read, &err) != 0)
         call_reply_failure(call, &err);
 }

@@ -17,13 +17,27 @@ struct readers {
     pthread_cond_t filled;
     struct reader_job *first, **last;
     size_t n_queued, queue_max;
+    int64_t *running; /* the tenant that each thread works for; 0: none */
     bool stopping;
 };
 
 struct thread_start {
     struct readers *readers;
     struct db *db;
+    size_t place; /* among the threads */
 };
+
+/* With the lock. */
+static bool has_its_share(const struct readers *r, int64_t tenant_id)
+{
+    size_t n = 0;
+
+    if (tenant_id == 0 || r->n_queued < r->queue_max / 2)
+        return false;
+    for (const struct reader_job *job = r->first; job != NULL; job = job->next)
+        n += job->tenant_id == tenant_id;
+    return n >= r->queue_max / 2;
+}
 
 int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
 {
@@ -32,7 +46,7 @@ int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
     pthread_mutex_lock(&r->lock);
     if (r->stopping) {
         err_set(err, ERR_BUSY, "the service is stopping");
-    } else if (r->n_queued >= r->queue_max) {
+    } else if (r->n_queued >= r->queue_max || has_its_share(r, job->tenant_id)) {
         err_set(err, ERR_BUSY, "too many reads are waiting");
     } else {
         job->next = NULL;
@@ -58,21 +72,48 @@ size_t readers_waiting(struct readers *r)
     return n;
 }
 
+/* With the lock: may another thread work for it? One is left for others, if there are several. */
+static bool may_run(const struct readers *r, int64_t tenant_id)
+{
+    size_t n = 0;
+
+    if (tenant_id == 0 || r->n_threads == 1 || r->stopping)
+        return true;
+    for (size_t i = 0; i < r->n_threads; i++)
+        n += r->running[i] == tenant_id;
+    return n < r->n_threads - 1;
+}
+
+/* With the lock: the first that may run; NULL when none may. */
+static struct reader_job *unqueue(struct readers *r)
+{
+    struct reader_job **at = &r->first, *job;
+
+    while (*at != NULL && !may_run(r, (*at)->tenant_id))
+        at = &(*at)->next;
+    job = *at;
+    if (job == NULL)
+        return NULL;
+    *at = job->next;
+    if (*at == NULL)
+        r->last = at;
+    r->n_queued--;
+    return job;
+}
+
 /* NULL when stopping and nothing is left. */
-static struct reader_job *take(struct readers *r)
+static struct reader_job *take(struct readers *r, size_t place)
 {
     struct reader_job *job;
 
     pthread_mutex_lock(&r->lock);
-    while (r->first == NULL && !r->stopping)
+    r->running[place] = 0;
+    while ((job = unqueue(r)) == NULL && !r->stopping)
         pthread_cond_wait(&r->filled, &r->lock);
-    job = r->first;
-    if (job != NULL) {
-        r->first = job->next;
-        if (r->first == NULL)
-            r->last = &r->first;
-        r->n_queued--;
-    }
+    if (job != NULL)
+        r->running[place] = job->tenant_id;
+    if (r->first != NULL) /* what a thread that waits had to pass over may be free to run now */
+        pthread_cond_signal(&r->filled);
     pthread_mutex_unlock(&r->lock);
     return job;
 }
@@ -93,7 +134,7 @@ static void *run_thread(void *arg)
     struct reader_job *job;
 
     free(arg);
-    while ((job = take(start.readers)) != NULL)
+    while ((job = take(start.readers, start.place)) != NULL)
         run_job(job, start.db);
     return NULL;
 }
@@ -108,10 +149,11 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->filled, NULL);
     r->threads = mem_new(n * sizeof(*r->threads));
+    r->running = mem_new(n * sizeof(*r->running));
     for (size_t i = 0; i < n; i++) {
         struct thread_start *start = NEW(struct thread_start);
 
-        *start = (struct thread_start){ r, dbs[i] };
+        *start = (struct thread_start){ r, dbs[i], i };
         if (pthread_create(&r->threads[i], NULL, run_thread, start) != 0) {
             free(start);
             readers_free(r);
@@ -136,5 +178,6 @@ void readers_free(struct readers *r)
     pthread_cond_destroy(&r->filled);
     pthread_mutex_destroy(&r->lock);
     free(r->threads);
+    free(r->running);
     free(r);
 }

@@ -1,5 +1,9 @@
 /* readers.h - a few threads with read-only connections, for what loops must not do themselves.
  *
+ * First come, first served, but no tenant has all of the threads, or more than
+ * half of a queue that is half full: slow questions of one do not keep the
+ * others waiting.
+ *
  * Layer: service. May use: base, db. Must not use: http, api.
  */
 #pragma once
@@ -11,6 +15,7 @@ struct readers;
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct reader_job {
     struct reader_job *next; /* the pool's own */
+    int64_t tenant_id;       /* who asks; 0: the service itself, which is not held up */
 
     /* Reader thread. Called a second time when the connection was lost and found again. */
     int (*run)(struct reader_job *job, struct db *db, struct error *err);
