@@ -46,6 +46,11 @@ int run_tenant_set(struct invocation *in)
     struct client_reply reply;
     struct error err = { 0 };
 
+    if (in->n_flags == 0) {
+        err_set(&err, ERR_INVALID,
+                "nothing to change is named: --name, --max-agents, --rate-limit");
+        return command_fail(&err);
+    }
     if (optional_number(in, "max-agents", &patch.max_agents, &err) != 0 ||
         optional_number(in, "rate-limit", &patch.rate_limit, &err) != 0 ||
         ask_tenant_path(in, in->names[0], "", &request.path, &err) != 0)

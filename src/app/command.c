@@ -138,6 +138,36 @@ int command_read(const struct client_reply *reply, const struct shape *shape, st
                    reply->status);
 }
 
+/* ["body","prices",3,"model"] as "prices 3 model"; what it is part of is left out. */
+static struct str place_text(struct str loc, struct arena *arena)
+{
+    char *text = arena_alloc(arena, loc.len + 1);
+    size_t n = 0;
+
+    (void)str_split(&loc, ',');
+    for (size_t i = 0; i < loc.len; i++)
+        if (loc.data[i] != '"' && loc.data[i] != ']')
+            text[n++] = (char)(loc.data[i] == ',' ? ' ' : loc.data[i]);
+    return str_from(text, n);
+}
+
+/* A sentence of ours stands after what pydantic puts before it. */
+static struct str sentence_of(struct str msg)
+{
+    const struct str before = STR_LIT("Value error, ");
+
+    return str_starts(msg, before) ? str_from(msg.data + before.len, msg.len - before.len) : msg;
+}
+
+static int problem_error(const struct problem_item *problem, struct arena *arena, struct error *err)
+{
+    struct str place = place_text(problem->loc, arena), msg = sentence_of(problem->msg);
+
+    if (place.len == 0)
+        return err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(msg));
+    return err_set(err, ERR_FORBIDDEN, "%.*s: %.*s", STR_ARG(place), STR_ARG(msg));
+}
+
 int command_check(const struct client_reply *reply, struct arena *arena, struct error *err)
 {
     struct error_answer answer;
@@ -146,11 +176,8 @@ int command_check(const struct client_reply *reply, struct arena *arena, struct 
     if (reply->status >= 200 && reply->status < 300)
         return 0;
     if (reply->status == 422 && command_read(reply, &problem_list_shape, arena, &list, NULL) == 0 &&
-        list.detail.n > 0) {
-        const struct problem_item *first = list.detail.items;
-
-        return err_set(err, ERR_FORBIDDEN, "%.*s: %.*s", STR_ARG(first->loc), STR_ARG(first->msg));
-    }
+        list.detail.n > 0)
+        return problem_error(list.detail.items, arena, err);
     if (command_read(reply, &error_answer_shape, arena, &answer, err) != 0)
         return -1;
     return err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(answer.detail));

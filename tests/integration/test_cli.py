@@ -186,6 +186,7 @@ def test_many_commands_at_once_all_succeed(server):
         (("serve", "extra"), "extra"),
         (("key", "add", "--tenant", "x", "--agent", ""), "--agent"),
         (("key", "add", "--tenant="), "--tenant"),
+        (("tenant", "set", "x"), "nothing to change"),
     ],
 )
 def test_wrong_usage_is_exit_status_2(arguments, word, tmp_path):
@@ -332,4 +333,14 @@ def test_what_others_wrote_does_not_steer_the_terminal(server):
     assert line.endswith(r"Acme\x1b[2J\x0abeta")
     done = server.run("agent", "disable", "no\x1b[31m", "--tenant", tenant.slug)
     check_refused(done, 1, r"no\x1b[31m")
+    tenant.client.close()
+
+
+def test_what_the_api_finds_wrong_is_told_as_a_sentence(server):
+    check = server.run("tenant", "add", "Bad Slug")
+    assert (check.returncode, check.stdout) == (1, "")
+    assert check.stderr.startswith("muster: slug: A slug is lower-case letters")
+    tenant = server.add_tenant()
+    done = server.run("key", "add", "--tenant", tenant.slug, "--label", "x" * 300)
+    assert done.stderr == "muster: label: String should have at most 256 characters\n"
     tenant.client.close()

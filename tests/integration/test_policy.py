@@ -79,7 +79,7 @@ def test_the_commands_say_what_holds(tenant, policy):
     cli = tenant.server.cli
     assert cli("policy", "show", *where) == "deny_all (no policy is set)\n"
     assert cli("policy", "unset", *where) == "deny_all (no policy is set)\n"
-    text = 'allowlist (set for the workspace, version 1)\nallow ls\nallow echo "ü"\n\ndeny  rm\n'
+    text = 'allowlist (set for the workspace, version 1)\nallow ls\nallow echo "ü"\\x0a\ndeny  rm\n'
     assert cli("policy", "set", policy(LIST), *where) == text
     assert cli("policy", "show", *where, "--agent", "a") == text
     said = json.loads(cli("policy", "show", *where, "--agent", "a", "--json"))

@@ -143,7 +143,7 @@ def test_what_cannot_be_sent_to_is_refused(hooked, arguments):
 )
 def test_a_webhook_leads_to_the_public_internet_only(tenant, url):
     done = tenant.server.run("webhook", "add", url, "--tenant", tenant.slug)
-    assert (done.returncode, '["body","url"]' in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, done.stderr.startswith("muster: url: ")) == (1, True), done.stderr
 
 
 @pytest.mark.parametrize("allowed", [[], ["--webhook-allow-http", "1"]])
