@@ -107,7 +107,7 @@ def show(service, password, runs, seconds, data):
         f"  Look at   http://127.0.0.1:{service.port}/#/t/{TENANT}/fleet\n"
         f"  E-mail    {EMAIL}\n"
         f"  Password  {password}\n\n"
-        f"  An agent falls silent and a run gets stuck within two minutes.\n"
+        f"  An agent falls silent within two minutes; a run is told to be stuck within twelve.\n"
         f"  {data} Ctrl-C ends everything.\n",
         flush=True,
     )

@@ -1,30 +1,82 @@
-// What axe, a tool for accessibility, finds on the pages: nothing serious, in both colour schemes.
+// Every page as the demo fills it: axe, a tool for accessibility, finds nothing serious in either
+// colour scheme, nothing is wider than a telephone, and a picture of each is kept.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 
-import { runsOf, sendRuns } from "./fleet.mjs";
-import { openAs, openBrowser, openPage, Server } from "./muster.mjs";
+import { BINARY, Clock, openBrowser, openPage, ROOT, shot } from "./muster.mjs";
+import { placesOf, visit } from "./places.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SERIOUS = ["serious", "critical"];
+const WIDTH = 380;
 
-let server, browser, tenant, runs;
+/** `make demo`: its address, and who may log in. */
+class Demo {
+    static async start() {
+        const demo = new Demo();
+        demo.clock = new Clock();
+        demo.process = spawn("/usr/bin/python3", ["-B", join(ROOT, "demo"), "--binary", BINARY], {
+            stdio: ["ignore", "pipe", "inherit"],
+            env: { ...process.env, ...demo.clock.environment },
+        });
+        const lines = [];
+        await new Promise((resolve, reject) => {
+            createInterface({ input: demo.process.stdout }).on("line", (line) => {
+                lines.push(line);
+                if (line.includes("Ctrl-C")) resolve();
+            });
+            demo.process.once("exit", () => reject(new Error(lines.join("\n"))));
+        });
+        const text = lines.join("\n");
+        demo.url = text.match(/http:\/\/[\d.:]+/)[0];
+        demo.email = text.match(/E-mail\s+(\S+)/)[1];
+        demo.password = text.match(/Password\s+(\S+)/)[1];
+        demo.clock.advance(800); // an agent falls silent, a run gets stuck
+        return demo;
+    }
+
+    async stop() {
+        const ended = new Promise((resolve) => this.process.once("exit", resolve));
+        this.process.kill("SIGINT");
+        assert.equal(await ended, 0, "the demo ends in order");
+        this.clock.remove();
+    }
+}
+
+let demo, browser, session, places;
 
 before(async () => {
-    server = await Server.start();
+    demo = await Demo.start();
     browser = await openBrowser();
-    tenant = server.addTenant("acme");
-    runs = runsOf("invoice-reader", 12);
-    await sendRuns(server, tenant, runs);
+    const page = await openPage(browser, demo);
+    await page.goto(`${demo.url}/#/t/acme/runs?status=failed`);
+    await page.getByLabel("E-mail").fill(demo.email);
+    await page.getByLabel("Password").fill(demo.password);
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.locator("tbody tr").first().waitFor();
+    const failed = await page.locator("tbody tr a[href*='/runs/']").first().getAttribute("href");
+    session = await page.context().storageState();
+    await page.goto(`${demo.url}/#/t/acme/alerts`);
+    await page.locator(".alert").nth(1).waitFor();
+    await page.context().close();
+    places = [
+        ...placesOf("acme", "invoice-reader", failed.split("/").at(-1)),
+        { name: "start", hash: "/t/newcomer/fleet", shows: ".start" },
+    ];
 });
 
 after(async () => {
     await browser?.close();
-    await server?.stop();
+    await demo?.stop();
 });
+
+const open = (options) => openPage(browser, demo, { storageState: session, ...options });
 
 async function findings(page) {
     await page.evaluate(AXE); // by the debugger, which the content policy does not bind
@@ -36,23 +88,41 @@ async function findings(page) {
 
 for (const colorScheme of ["light", "dark"]) {
     test(`the log-in has no serious problem, ${colorScheme}`, async () => {
-        const page = await openPage(browser, server, { colorScheme });
-        await page.goto(server.url);
+        const page = await openPage(browser, demo, { colorScheme });
+        await page.goto(demo.url);
         await page.getByRole("button", { name: "Log in" }).waitFor();
         assert.deepEqual(await findings(page), []);
         await page.context().close();
     });
 
-    test(`the pages have no serious problem, ${colorScheme}`, async () => {
-        const failed = runs.find((run) => run.status === "failed");
-        const page = await openAs(browser, server, tenant.email, "/t/acme/runs", { colorScheme });
-        const places = ["runs", `runs/${failed.id}`, "fleet", "business", "cost"];
+    test(`no page has a serious problem, ${colorScheme}`, async () => {
+        const page = await open({ colorScheme });
         for (const place of places) {
-            await page.goto(`${server.url}/#/t/acme/${place}`);
-            await page.locator("main h1").waitFor();
-            await page.locator("tbody tr, .event, .kpi, .empty").first().waitFor();
-            assert.deepEqual(await findings(page), [], place);
+            await visit(page, demo, place);
+            assert.deepEqual(await findings(page), [], place.name);
+            await shot(page, `${place.name}-${colorScheme}`);
         }
+        assert.deepEqual(page.troubles, []);
         await page.context().close();
     });
 }
+
+test(`every page fits a screen of ${WIDTH} pixels`, async () => {
+    const page = await open({ viewport: { width: WIDTH, height: 800 } });
+    for (const place of places) {
+        await visit(page, demo, place);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= WIDTH, `${place.name}: ${wide} pixels`);
+        await shot(page, `${place.name}-narrow`);
+    }
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
+});
+
+test("axe is heard: an image without words is a finding", async () => {
+    const page = await open();
+    await visit(page, demo, places[0]);
+    await page.evaluate(() => document.querySelector("main").append(new Image()));
+    assert.match((await findings(page)).join("\n"), /image-alt/);
+    await page.context().close();
+});

@@ -113,7 +113,7 @@ test("a document is written, changed, compared and restored", async () => {
     await area.fill("# One\nalpha\ngamma\n");
     await button(page, "Save").click();
     await page.getByText("Version 2 by").waitFor();
-    await button(page, "What version 2 changed").click();
+    await button(page, "Changes of version 2").click();
     await page.locator(".diff .removed").getByText("-beta").waitFor();
     await page.locator(".diff .added").getByText("+gamma").waitFor();
     await shot(page, "agent-document");

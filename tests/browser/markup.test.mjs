@@ -4,10 +4,12 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 
-import { openAs, openBrowser, Server, shot } from "./muster.mjs";
+import { Clock, openAs, openBrowser, Person, Server, shot } from "./muster.mjs";
 import { payloads } from "./payloads.mjs";
+import { placesOf, visit } from "./places.mjs";
 
-let server, browser, tenant;
+let server, browser, tenant, clock;
+const ALL_OF_IT = "root@example.org"; // may see every page
 const narrated = randomUUID();
 
 const cut = (text, length) => [...text].slice(0, length).join("");
@@ -38,10 +40,69 @@ function hostile(text, run_id, agent_name, kind, seq) {
     };
 }
 
+/** An agent that declares a payload in everything that can be declared; all of them at once. */
+async function declare(send) {
+    const each = (make) => payloads.map((text, i) => make(cut(text, 200), text, i));
+    const io = each((key, type) => ({ key, type }));
+    await send("/api/v1/agents/register", {
+        agent_name: "narrator",
+        agent_version: payloads[1],
+        description: payloads.join(" "),
+        telemetry_doc: payloads.join(" "),
+        interval_seconds: 60,
+        business_kpis: each((key, label) => ({ key, label, unit: key, agg: key })),
+        inputs: io,
+        outputs: io,
+        config_schema: {
+            params: each((key, label) => ({
+                key,
+                label,
+                help: label,
+                value_type: key,
+                default: label,
+                opciones: [label, key],
+            })),
+        },
+    });
+}
+
+/** What people write is text, too. */
+async function settle(person) {
+    const base = "/api/v1/tenants/hostile";
+    const agent = `${base}/agents/narrator`;
+    const text = payloads.join("\n");
+    for (const document of ["nothing", text])
+        await person.ask("PUT", `${agent}/document`, { document });
+    await person.ask("PUT", `${agent}/model`, { model: cut(payloads[1], 200) });
+    const lists = { allow: payloads, deny: payloads };
+    await person.ask("PUT", `${agent}/command-policy`, { mode: "allowlist", ...lists });
+    await person.ask("PUT", `${base}/command-policy`, { mode: "denylist", ...lists });
+    await person.ask("PUT", `${base}/model`, { model: cut(payloads[1], 200) });
+    await person.ask("PUT", "/api/v1/platform/model", { model: cut(payloads[1], 200) });
+    for (const text of payloads.slice(0, 41)) {
+        const label = cut(text, 200);
+        await person.ask("POST", `${base}/keys`, { label, agent_name: "narrator" });
+        await person.ask("POST", `${base}/webhooks`, { url: "https://example.org/", label });
+        await person.ask("POST", "/api/v1/platform/prices", {
+            model: label,
+            provider: label,
+            input: "1",
+            output: "2",
+            aliases: [`${label} too`],
+        });
+    }
+    for (const text of payloads.slice(0, 41))
+        await person.ask("PATCH", `${base}/agents/${encodeURIComponent(cut(text, 200))}`, {
+            enabled: true,
+        });
+}
+
 before(async () => {
-    server = await Server.start();
+    clock = new Clock();
+    server = await Server.start([], clock.environment);
     browser = await openBrowser();
     tenant = server.addTenant("hostile");
+    server.addUser(ALL_OF_IT, "--role", "platform_admin");
     const send = (path, body) => server.send(tenant, path, body);
     const runs = payloads.map((text, i) =>
         hostile(text, randomUUID(), cut(text, 200), i % 2 ? "failed" : "completed", i),
@@ -76,11 +137,17 @@ before(async () => {
             calls: 1,
         });
     }
+    await declare(send);
+    for (const text of payloads)
+        await server.send(tenant, `/api/v1/heartbeat?client_id=${encodeURIComponent(text)}`, {});
+    await settle(await Person.logIn(server, ALL_OF_IT));
+    clock.advance(7200); // those who declared an interval fall silent
 });
 
 after(async () => {
     await browser?.close();
     await server?.stop();
+    clock?.remove();
 });
 
 /** Nothing ran, nothing complained, and nothing but our own elements is there. */
@@ -139,11 +206,54 @@ test("200 payloads in every field do nothing", async () => {
     await seen(page, "run");
     await check(page, "run");
     await shot(page, "markup-is-text");
-    for (const name of ["fleet", "business", "cost"]) {
-        await page.goto(`${server.url}/#/t/hostile/${name}`);
-        await page.locator("tbody tr, .kpi").nth(20).waitFor();
-        await seen(page, name);
+    await page.context().close();
+});
+
+/** Views that show nothing of what was sent. */
+const SILENT = ["alerts-history", "settings-people", "settings-values"]
+    .concat(["settings-secrets", "settings-plan", "settings-you", "platform", "platform-users"])
+    .concat(["platform-vault"]);
+
+test("nor do they on any other page", async () => {
+    const page = await openAs(browser, server, ALL_OF_IT, "/t/hostile/alerts");
+    await page.locator(".alert").nth(20).waitFor();
+    for (const place of placesOf("hostile", "narrator", narrated)) {
+        await visit(page, server, place);
+        if (place.name === "agent-document")
+            await page.getByRole("button", { name: "Changes of version 2" }).click();
+        if (place.name === "platform-prices") await page.locator("tbody tr").nth(20).waitFor();
+        await check(page, place.name);
+        if (!SILENT.includes(place.name)) await seen(page, place.name);
+    }
+    await page.context().close();
+});
+
+test("nor as the name of an agent", async () => {
+    const page = await openAs(browser, server, tenant.email, "/t/hostile/fleet");
+    for (const text of payloads) {
+        const name = cut(text, 200);
+        await page.goto(`${server.url}/#/t/hostile/agents/${encodeURIComponent(name)}`);
+        await page.waitForFunction(
+            (wanted) => document.querySelector("main h1")?.textContent.startsWith(wanted),
+            name,
+        );
+        await page.locator(".facts").waitFor();
         await check(page, name);
     }
+    await page.context().close();
+});
+
+test("a page that took text for markup would be seen", async () => {
+    const page = await openAs(browser, server, tenant.email, "/t/hostile/cost");
+    await page.addInitScript(() => {
+        Document.prototype.createTextNode = function (text) {
+            const element = this.createElement("span");
+            element.innerHTML = text;
+            return element;
+        };
+    });
+    await page.reload();
+    await page.locator("tbody tr").nth(20).waitFor();
+    await assert.rejects(check(page, "planted"));
     await page.context().close();
 });

@@ -19,7 +19,7 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
-const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/release/muster");
+export const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/release/muster");
 const SHOTS = join(ROOT, "build/browser");
 export const PASSWORD = "seven slow herons at noon";
 const NO_LIMIT = "1000000000";
@@ -134,6 +134,36 @@ export class Server {
         const status = await ended;
         rmSync(this.folder, { recursive: true, force: true });
         if (status !== 0) throw new Error(`the server ended with ${status}`);
+    }
+}
+
+/** Somebody who is logged in and uses the API without a page. */
+export class Person {
+    static async logIn(server, email) {
+        const person = new Person();
+        person.url = server.url;
+        person.headers = { "Content-Type": "application/json" };
+        const reply = await person.exchange("POST", "/api/v1/auth/login", {
+            email,
+            password: PASSWORD,
+        });
+        person.headers.Cookie = reply.headers.getSetCookie()[0].split(";")[0];
+        person.headers["X-CSRF-Token"] = (await reply.json()).csrf_token;
+        return person;
+    }
+
+    async exchange(method, path, body) {
+        const reply = await fetch(this.url + path, {
+            method,
+            headers: this.headers,
+            body: JSON.stringify(body),
+        });
+        if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`);
+        return reply;
+    }
+
+    async ask(method, path, body) {
+        return (await this.exchange(method, path, body)).json();
     }
 }
 

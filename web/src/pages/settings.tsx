@@ -65,12 +65,16 @@ function Plan({ slug }: { slug: string }) {
                             {count(n)}
                             {agents.data?.next !== null && " or more"}
                             {plan && <span class="muted"> of {count(plan.max_agents)}</span>}
+                            {plan && (
+                                <div class="bar">
+                                    <i
+                                        style={{
+                                            width: `${Math.min(100, (100 * n) / plan.max_agents)}%`,
+                                        }}
+                                    />
+                                </div>
+                            )}
                         </dd>
-                        {plan && (
-                            <div class="bar">
-                                <i style={{ width: `${Math.min(100, (100 * n) / plan.max_agents)}%` }} />
-                            </div>
-                        )}
                     </div>
                     {plan && (
                         <div>

@@ -142,7 +142,7 @@ function Version({ slug, agent_name, may, of, newest, shown, onShow, onRestored 
                         <button
                             type="button"
                             aria-expanded={shown}
-                            aria-label={`What version ${of.version} changed`}
+                            aria-label={`${shown ? "Hide" : "Changes"} of version ${of.version}`}
                             onClick={onShow}
                         >
                             {shown ? "Hide" : "Changes"}

@@ -1,0 +1,47 @@
+// Every view of the portal for somebody who may see all of it. `shows` is there once it is drawn.
+
+const ROWS = "tbody tr";
+
+/** name, address, what it shows */
+export function placesOf(slug, agent, run_id) {
+    const tenant = `/t/${slug}`;
+    const one = `${tenant}/agents/${encodeURIComponent(agent)}`;
+    const settings = `${tenant}/settings`;
+    return [
+        ["fleet", `${tenant}/fleet`, ROWS],
+        ["runs", `${tenant}/runs`, ROWS],
+        ["run", `${tenant}/runs/${run_id}`, ".event"],
+        ["business", `${tenant}/business`, ".kpi"],
+        ["cost", `${tenant}/cost`, ROWS],
+        ["alerts", `${tenant}/alerts`, ".alert, .empty"],
+        ["alerts-history", `${tenant}/alerts?tab=history`, ".alert, .empty"],
+        ["webhooks", `${tenant}/alerts?tab=webhooks`, ".card"],
+        ["agent", one, ".facts"],
+        ["agent-guidance", `${one}?tab=guidance`, ".holds"],
+        ["agent-document", `${one}?tab=document`, "textarea"],
+        ["agent-values", `${one}?tab=values`, `${ROWS}, .empty`],
+        ["agent-keys", `${one}?tab=keys`, `${ROWS}, .empty`],
+        ["settings-people", settings, ".card"],
+        ["settings-keys", `${settings}?tab=keys`, ROWS],
+        ["settings-defaults", `${settings}?tab=defaults`, ".holds"],
+        ["settings-values", `${settings}?tab=values`, `${ROWS}, .empty`],
+        ["settings-secrets", `${settings}?tab=secrets`, `${ROWS}, .empty`],
+        ["settings-prices", `${settings}?tab=prices`, `${ROWS}, .empty`],
+        ["settings-plan", `${settings}?tab=plan`, ".facts"],
+        ["settings-audit", `${settings}?tab=audit`, ROWS],
+        ["settings-you", `${settings}?tab=you`, "form"],
+        ["platform", "/platform", ROWS],
+        ["platform-users", "/platform?tab=users", ROWS],
+        ["platform-defaults", "/platform?tab=defaults", ".holds"],
+        ["platform-prices", "/platform?tab=prices", `${ROWS}, .empty`],
+        ["platform-vault", "/platform?tab=vault", ".card"],
+        ["platform-audit", "/platform?tab=audit", ROWS],
+    ].map(([name, hash, shows]) => ({ name, hash, shows }));
+}
+
+/** Opens it in a page that is logged in already. */
+export async function visit(page, server, { hash, shows }) {
+    await page.goto(`${server.url}/#${hash}`);
+    await page.locator("main h1").waitFor();
+    await page.locator(`main :is(${shows})`).first().waitFor();
+}
