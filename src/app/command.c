@@ -138,15 +138,19 @@ int command_read(const struct client_reply *reply, const struct shape *shape, st
                    reply->status);
 }
 
-/* ["body","prices",3,"model"] as "prices 3 model"; what it is part of is left out. */
+/* ["body","prices",3,"model"] as "prices 3 model": the body, path or query is named only where no
+ * member of it is. */
 static struct str place_text(struct str loc, struct arena *arena)
 {
     char *text = arena_alloc(arena, loc.len + 1);
+    struct str rest = loc;
     size_t n = 0;
 
-    (void)str_split(&loc, ',');
+    (void)str_split(&rest, ',');
+    if (str_starts(rest, STR_LIT("\"")))
+        loc = rest;
     for (size_t i = 0; i < loc.len; i++)
-        if (loc.data[i] != '"' && loc.data[i] != ']')
+        if (loc.data[i] != '"' && loc.data[i] != '[' && loc.data[i] != ']')
             text[n++] = (char)(loc.data[i] == ',' ? ' ' : loc.data[i]);
     return str_from(text, n);
 }
@@ -163,8 +167,6 @@ static int problem_error(const struct problem_item *problem, struct arena *arena
 {
     struct str place = place_text(problem->loc, arena), msg = sentence_of(problem->msg);
 
-    if (place.len == 0)
-        return err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(msg));
     return err_set(err, ERR_FORBIDDEN, "%.*s: %.*s", STR_ARG(place), STR_ARG(msg));
 }
 
