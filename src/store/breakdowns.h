@@ -42,3 +42,6 @@ struct breakdown_choice {
 int store_breakdowns(struct db *db, const struct breakdown_filter *filter,
                      const struct breakdown_choice *choice, breakdown_fn *on_breakdown, void *ctx,
                      struct error *err) MUST_CHECK;
+
+/* For tests, which ask the database how it goes about it. */
+extern const struct db_query breakdowns_query;
