@@ -15,6 +15,7 @@ import { placesOf, visit } from "./places.mjs";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SERIOUS = ["serious", "critical"];
 const WIDTH = 380;
+const LATER_S = 800;
 
 /** `make demo`: its address, and who may log in. */
 class Demo {
@@ -37,7 +38,7 @@ class Demo {
         demo.url = text.match(/http:\/\/[\d.:]+/)[0];
         demo.email = text.match(/E-mail\s+(\S+)/)[1];
         demo.password = text.match(/Password\s+(\S+)/)[1];
-        demo.clock.advance(800); // an agent falls silent, a run gets stuck
+        demo.clock.advance(LATER_S); // an agent falls silent, a run gets stuck
         return demo;
     }
 
@@ -62,11 +63,19 @@ before(async () => {
     await page.locator("tbody tr").first().waitFor();
     const failed = await page.locator("tbody tr a[href*='/runs/']").first().getAttribute("href");
     session = await page.context().storageState();
+    await page.goto(`${demo.url}/#/t/acme/runs?agent_name=payment-preparer&since=all`);
+    await page.locator("tbody tr").getByRole("link", { name: "payment-preparer" }).first().click();
+    const link = page.locator("a[href*='/workflows/']");
+    const workflow = decodeURIComponent((await link.getAttribute("href")).split("/").at(-1));
     await page.goto(`${demo.url}/#/t/acme/alerts`);
     await page.locator(".alert").nth(1).waitFor();
     await page.context().close();
     places = [
-        ...placesOf("acme", "invoice-reader", failed.split("/").at(-1)),
+        ...placesOf("acme", {
+            agent: "invoice-reader",
+            run_id: failed.split("/").at(-1),
+            workflow,
+        }),
         { name: "start", hash: "/t/newcomer/fleet", shows: ".start" },
     ];
 });
@@ -76,7 +85,15 @@ after(async () => {
     await demo?.stop();
 });
 
-const open = (options) => openPage(browser, demo, { storageState: session, ...options });
+/** A page whose clock is the service's. */
+async function open(options) {
+    const page = await openPage(browser, demo, { storageState: session, ...options });
+    await page.addInitScript((ms) => {
+        const now = Date.now;
+        Date.now = () => now() + ms;
+    }, LATER_S * 1000);
+    return page;
+}
 
 async function findings(page) {
     await page.evaluate(AXE); // by the debugger, which the content policy does not bind

@@ -69,6 +69,7 @@ const VALUES = [
     [312.5, "duration", "5 m 13 s"],
     [12.5, "money:EUR", "€12.50"],
     [0.000641, "money:USD", "$0.000641"],
+    [0.1, "money:USD", "$0.10"],
     [482311.5, "money:EUR", "€482.3K"],
     [5, "money:beans", "5 beans"],
     [7, "boxes", "7 boxes"],

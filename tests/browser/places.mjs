@@ -2,8 +2,8 @@
 
 const ROWS = "tbody tr";
 
-/** name, address, what it shows */
-export function placesOf(slug, agent, run_id) {
+/** name, address, what it shows; `run_id` and `workflow` are such that there are some */
+export function placesOf(slug, { agent, run_id, workflow }) {
     const tenant = `/t/${slug}`;
     const one = `${tenant}/agents/${encodeURIComponent(agent)}`;
     const settings = `${tenant}/settings`;
@@ -11,6 +11,7 @@ export function placesOf(slug, agent, run_id) {
         ["fleet", `${tenant}/fleet`, ROWS],
         ["runs", `${tenant}/runs`, ROWS],
         ["run", `${tenant}/runs/${run_id}`, ".event"],
+        ["workflow", `${tenant}/workflows/${encodeURIComponent(workflow)}`, ".step"],
         ["business", `${tenant}/business`, ".kpi"],
         ["cost", `${tenant}/cost`, ROWS],
         ["alerts", `${tenant}/alerts`, ".alert, .empty"],

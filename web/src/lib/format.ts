@@ -3,7 +3,7 @@
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-const fine = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const fine = new Intl.NumberFormat("en", { minimumSignificantDigits: 2, maximumSignificantDigits: 3 });
 
 export function count(value: number): string {
     return whole.format(value);

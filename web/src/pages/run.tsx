@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { Run as RunType, StoredEvent } from "api";
 import { call } from "../lib/api";
 import { count, plural, span } from "../lib/format";
-import { agentPage } from "../lib/paths";
+import { agentPage, workflowPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf, setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
@@ -103,14 +103,7 @@ function Facts({ slug, run }: { slug: string; run: RunType }) {
                 <div>
                     <dt>Workflow</dt>
                     <dd>
-                        <a
-                            href={href(pathOf("t", slug, "runs"), {
-                                workflow_run_id: run.workflow_run_id,
-                                since: "all",
-                            })}
-                        >
-                            {run.workflow_run_id}
-                        </a>
+                        <a href={workflowPage(slug, run.workflow_run_id)}>{run.workflow_run_id}</a>
                     </dd>
                 </div>
             )}

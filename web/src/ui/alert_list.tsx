@@ -41,14 +41,14 @@ function Words({ slug, alert }: Props): ComponentChildren {
         case "agent.silent":
             return (
                 <>
-                    Nothing of {agent} since <Time at={alert.since_at} />
+                    {agent} is expected to report, and was last seen <Time at={alert.since_at} />
                 </>
             );
         case "run.stuck":
             return (
                 <>
-                    <a href={runPage(slug, alert.run_id ?? "")}>A run</a> of {agent} has been open
-                    since <Time at={alert.since_at} />
+                    <a href={runPage(slug, alert.run_id ?? "")}>A run</a> of {agent} started{" "}
+                    <Time at={alert.since_at} /> and has not ended
                 </>
             );
         default:

@@ -1,7 +1,7 @@
 // What stands around every page: navigation, tenant, search, theme, the person.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { go, href } from "../lib/route";
 import { isAdmin, isPlatformAdmin, logOut, type Me } from "../lib/session";
@@ -12,6 +12,7 @@ import { type Page, pages, startOf } from "../pages";
 import { IconButton } from "./basics";
 import { Icon } from "./icons";
 import { Palette } from "./palette";
+import { useShown } from "./tabs";
 
 interface Props {
     me: Me;
@@ -77,8 +78,10 @@ function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
             (!one.admin || isAdmin(me, slug)) &&
             (slug !== "" || !one.path.includes(":slug")),
     );
+    const row = useRef<HTMLElement>(null);
+    useShown(row, `${page?.path} ${slug}`);
     return (
-        <nav aria-label="Pages">
+        <nav aria-label="Pages" ref={row}>
             {shown.map((one) => (
                 <a
                     key={one.path}

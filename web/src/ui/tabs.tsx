@@ -1,7 +1,19 @@
 // Parts of a page, each of them a link.
 
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
 import { href } from "../lib/route";
 import type { Choice } from "./basics";
+
+/** On a narrow screen a row of links scrolls: the current one is brought into sight. */
+export function useShown(row: RefObject<HTMLElement | null>, current: string) {
+    useEffect(() => {
+        const link = row.current?.querySelector<HTMLElement>("[aria-current]");
+        if (row.current && link)
+            row.current.scrollLeft = link.offsetLeft - (row.current.clientWidth - link.offsetWidth) / 2;
+    }, [row, current]);
+}
 
 interface Props {
     label: string;
@@ -12,8 +24,10 @@ interface Props {
 
 export function Tabs({ label, path, tabs, value }: Props) {
     const first = tabs[0]?.value;
+    const row = useRef<HTMLElement>(null);
+    useShown(row, value);
     return (
-        <nav class="tabs" aria-label={label}>
+        <nav class="tabs" aria-label={label} ref={row}>
             {tabs.map((tab) => (
                 <a
                     key={tab.value}
