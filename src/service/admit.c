@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "contract/shape.h"
+#include "service/alerts.h"
 #include "service/life.h"
 #include "service/registry.h"
 #include "store/agents.h"
@@ -102,7 +103,10 @@ static int find(struct admit *a, struct db *db, const struct applicant *agent, b
     return 0;
 }
 
-/* The first sign of an agent is stored at once: who was never seen never falls silent. */
+/* The first sign of an agent is stored at once: who was never seen never falls silent. So is the
+ * one that ends a silence, with what is told of it: were it lost, the alert would stay open. When
+ * that is rolled back, or another process has the row, it is stored a little later with all others.
+ */
 static int hear(struct admit *a, struct db *db, struct known_agent *known,
                 const struct applicant *agent, struct error *err)
 {
@@ -110,7 +114,8 @@ static int hear(struct admit *a, struct db *db, struct known_agent *known,
                          .agent_id = known->row.agent_id,
                          .at = agent->at };
 
-    if (known->row.last_seen_at == TIME_NULL && store_signs_put(db, &sign, 1, err) != 0)
+    if ((known->row.last_seen_at == TIME_NULL || life_take_awaited(known->sign)) &&
+        (store_signs_put(db, &sign, 1, err) != 0 || alerts_heard(db, &sign, 1, err) != 0))
         return -1;
     known->row.last_seen_at = agent->at;
     life_see(a->life, known->sign, agent->at);

@@ -31,7 +31,7 @@ struct agent_key {
 struct life_sign {
     struct agent_key key;
     _Atomic int64_t at; /* TIME_NULL: not heard of since the start */
-    atomic_bool waits;
+    atomic_bool waits, awaited;
     struct life_sign *next; /* of those that wait */
     int misses;             /* the save's own */
 };
@@ -108,6 +108,7 @@ struct life_sign *life_of(struct life *l, int64_t tenant_id, int64_t agent_id)
         sign->key = key;
         atomic_init(&sign->at, TIME_NULL);
         atomic_init(&sign->waits, false);
+        atomic_init(&sign->awaited, false);
         (void)map_put(&l->signs, key_str(&sign->key), sign);
     }
     pthread_mutex_unlock(&l->lock);
@@ -156,6 +157,17 @@ int64_t life_later(const struct life_sign *sign, int64_t stored_at)
     if (at == TIME_NULL || stored_at == TIME_NULL)
         return stored_at;
     return is_better(at, stored_at) ? at : stored_at;
+}
+
+void life_await(struct life_sign *sign)
+{
+    atomic_store(&sign->awaited, true);
+}
+
+bool life_take_awaited(struct life_sign *sign)
+{
+    return atomic_load_explicit(&sign->awaited, memory_order_relaxed) &&
+           atomic_exchange(&sign->awaited, false);
 }
 
 void life_set_changed(struct life *l)

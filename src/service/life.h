@@ -3,8 +3,9 @@
  * Whatever we get of an agent is a sign of life, also what is rejected or could
  * not be stored. Noting one costs a store to memory; what is noted is written
  * every two seconds in one transaction, so that ingest does not pay for it. An
- * agent's first sign is stored with the report that brought it (admit.h). So
- * after a crash the store is a few seconds behind, but knows whoever was seen.
+ * agent's first sign, and the one that ends a silence, is stored with the report
+ * that brought it (admit.h). So after a crash the store is a few seconds behind,
+ * but knows whoever was seen, and who is back.
  *
  * Layer: service. May use: base, db, store. Must not use: http, api. Thread-safe.
  */
@@ -34,6 +35,11 @@ int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_
 
 /* The same for a sign that is at hand. */
 int64_t life_later(const struct life_sign *sign, int64_t stored_at);
+
+/* The agent has an open alert: its next sign shall be stored at once. Taken by whoever stores it.
+ */
+void life_await(struct life_sign *sign);
+bool life_take_awaited(struct life_sign *sign);
 
 /* Somebody changed what is expected of an agent; and has anybody since the last question? */
 void life_set_changed(struct life *l);

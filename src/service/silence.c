@@ -121,6 +121,8 @@ static int read_agents(struct silence *s, struct error *err)
         w->sign = life_of(s->options.life, w->row.tenant_id, w->row.agent_id);
         w->interval_us = liveness_interval_us(&w->row.interval_seconds);
         w->tried = false;
+        if (!str_is_null(w->row.alert_id))
+            life_await(w->sign);
     }
     arena_done(&arena);
     return r;
@@ -172,6 +174,8 @@ static void collect(struct silence *s, const struct silence_now *now)
             continue;
         w->tried = true;
         w->tried_for = seen;
+        if (!open)
+            life_await(w->sign);
         s->flips[s->n_flips++] = (struct flip){ w->row.tenant_id, w->row.agent_id, !open, seen };
     }
 }

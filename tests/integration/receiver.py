@@ -33,13 +33,18 @@ class Message:
 
 
 class Receiver:
-    def __init__(self):
+    def __init__(self, host="127.0.0.1", port=0):
         self.messages, self.answer, self.headers = queue.Queue(), 200, {}
+        self.connections = 0
         self.hold = threading.Event()  # answers wait while it is clear
         self.hold.set()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
+            def setup(self):
+                receiver.connections += 1
+                super().setup()
+
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.messages.put(Message(self.path, self.headers, body))
@@ -53,9 +58,9 @@ class Receiver:
             def log_message(self, *_):
                 pass
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http = ThreadingHTTPServer((host, port), Handler)
         self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_address[1]}/hook"
+        self.url = f"http://{host}:{self.http.server_address[1]}/hook"
 
     def next(self):
         """The next message; fails when none comes in time."""
@@ -66,9 +71,9 @@ class Receiver:
 
 
 @contextmanager
-def receiving():
-    receiver = Receiver()
-    thread = threading.Thread(target=receiver.http.serve_forever)
+def receiving(host="127.0.0.1", port=0):
+    receiver = Receiver(host, port)
+    thread = threading.Thread(target=receiver.http.serve_forever, args=(0.05,))
     thread.start()
     try:
         yield receiver

@@ -1,0 +1,107 @@
+"""Webhooks and the agents that give them something to tell, for tests of delivery."""
+
+import json
+import time
+from datetime import datetime, timedelta, timezone
+from urllib.parse import urlencode
+
+LOCAL = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+HOUR, DAY = 3600, 86400
+ALLOWED = HOUR + HOUR // 2  # of an agent with an interval of an hour
+
+
+def seconds(text):
+    """A date-time of an answer, in seconds since 1970."""
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return (moment - EPOCH) / timedelta(seconds=1)
+
+
+def until(is_so, patience=30):
+    """Waits for it; what it is then."""
+    deadline = time.monotonic() + patience
+    while True:
+        got = is_so()
+        if got:
+            return got
+        assert time.monotonic() < deadline, "it does not come"
+
+
+def register(tenant, name="worker", interval=HOUR):
+    body = {"agent_name": name, "interval_seconds": interval}
+    answer = tenant.client.post("/api/v1/agents/register", body)
+    assert answer.status == 200, answer.body
+
+
+def report(tenant, name="worker", **fields):
+    answer = tenant.client.post("/api/v1/telemetry", tenant.event(agent_name=name, **fields))
+    assert answer.status == 202, answer.body
+
+
+def fall_silent(tenant, clock, *names):
+    """These are heard of once, and then not for longer than they may."""
+    for name in names or ["worker"]:
+        register(tenant, name)
+        report(tenant, name)
+    clock.advance(ALLOWED + 10)
+
+
+def alerts(tenant, **query):
+    """All of them, page by page."""
+    found, cursor = [], {"limit": 1000}
+    while cursor:
+        answer = tenant.client.get(tenant.path("alerts?" + urlencode({**query, **cursor})))
+        assert answer.status == 200, answer.body
+        page = answer.json()
+        found += page["alerts"]
+        cursor = {"limit": 1000, "cursor": page["next"]} if page["next"] else None
+    return found
+
+
+def cli(tenant, *arguments):
+    return tenant.server.run("webhook", *arguments, "--tenant", tenant.slug, "--json", *LOCAL)
+
+
+def told(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+class Hook:
+    """A webhook that was made for a test."""
+
+    def __init__(self, tenant, url, *more):
+        made = told(cli(tenant, "add", url, *more))
+        self.tenant, self.id, self.secret = tenant, made["webhook_id"], made["secret"]
+        self.last_at = {}  # of each delivery, as far as it was waited for
+
+    def do(self, verb, *more):
+        return told(cli(self.tenant, verb, self.id, *more))
+
+    def row(self):
+        rows = told(cli(self.tenant, "list"))["webhooks"]
+        return next(row for row in rows if row["webhook_id"] == self.id)
+
+    def deliveries(self):
+        """Newest first."""
+        return self.do("deliveries")["deliveries"]
+
+    def until_delivery(self, is_so):
+        """The newest delivery, as soon as it is so."""
+
+        def look():
+            rows = self.deliveries()
+            return rows[0] if rows and is_so(rows[0]) else None
+
+        return until(look)
+
+    def until_told(self, attempts):
+        """The newest delivery when so many attempts have ended."""
+
+        def ended(row):
+            news = row["last_at"] != self.last_at.get(row["delivery_id"])
+            return news and row["attempts"] == attempts
+
+        row = self.until_delivery(ended)
+        self.last_at[row["delivery_id"]] = row["last_at"]
+        return row
