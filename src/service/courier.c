@@ -16,11 +16,12 @@
 #include "service/vault.h"
 
 enum {
-    FLIGHTS_MAX = 16,
-    FLIGHTS_OF_ONE = 2, /* webhook */
-    TESTS_MAX = 16,
-    PERIOD_MS = 500,
-    LEASE_S = 60, /* longer than a flight may take */
+    FLIGHTS_MAX = 64,      /* tests are counted apart */
+    FLIGHTS_OF_TENANT = 8, /* so that targets that hang hold up nobody else's */
+    FLIGHTS_OF_ONE = 2,    /* webhook */
+    TESTS_MAX = 16,        /* waiting or in the air */
+    TESTS_OF_TENANT = 4,   /* in the air */
+    PERIOD_MS = 200,
     RETRY_AFTER_MAX_S = 86400,
     KEEP_S = 30 * 86400,
     FORGET_PERIOD_S = 3600,
@@ -30,9 +31,9 @@ struct courier {
     struct courier_options options;
     CURLM *multi;
     struct flight *flights;
-    size_t n_flights;
-    int64_t forgot_us; /* monotonic */
-    bool failing;      /* the database; said once */
+    size_t n_flights;             /* without tests */
+    int64_t looked_us, forgot_us; /* monotonic */
+    bool failing;                 /* the database; said once */
 
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
@@ -83,6 +84,7 @@ static int open_secrets(struct courier *c, struct flight *f, struct error *err)
 
 struct outcome {
     struct delivery_row delivery;
+    int64_t again_at; /* as it was claimed */
     bool gone;
 };
 
@@ -90,9 +92,10 @@ static int store_outcome(void *ctx, struct db *db, struct error *err)
 {
     const struct outcome *o = ctx;
 
-    if (o->gone && store_webhook_disable(db, o->delivery.tenant_id, o->delivery.webhook_id, err))
+    if (store_delivery_set(db, &o->delivery, o->again_at, err) != 0)
         return -1;
-    return store_delivery_set(db, &o->delivery, err);
+    return o->gone ? store_webhook_disable(db, o->delivery.tenant_id, o->delivery.webhook_id, err)
+                   : 0;
 }
 
 /* When the next attempt is due, as the schedule and the target say. */
@@ -100,7 +103,7 @@ static int64_t next_at(const struct delivery_row *d, const struct flight_end *en
 {
     int64_t delay_us = courier_delay_us(d->attempts), asked_s = end->retry_after_s;
 
-    if (delay_us == 0 || end->gone)
+    if (delay_us == 0 || end->over)
         return TIME_NULL;
     asked_s = asked_s < RETRY_AFTER_MAX_S ? asked_s : RETRY_AFTER_MAX_S;
     return now + (delay_us > asked_s * USEC_PER_SEC ? delay_us : asked_s * USEC_PER_SEC);
@@ -109,7 +112,9 @@ static int64_t next_at(const struct delivery_row *d, const struct flight_end *en
 /* If it cannot be stored the delivery is due again when its lease is over. */
 static void land(struct courier *c, struct flight *f, const struct flight_end *end)
 {
-    struct outcome o = { .delivery = f->delivery, .gone = end->gone };
+    struct outcome o = { .delivery = f->delivery,
+                         .again_at = f->delivery.next_at,
+                         .gone = end->gone };
     int64_t now = clock_wall_us();
     struct error err = { 0 };
 
@@ -127,13 +132,22 @@ static void land(struct courier *c, struct flight *f, const struct flight_end *e
         log_say(LOG_WARNING, "webhook", "what came of a delivery is not stored: %s", err.text);
 }
 
+static void end_test(struct courier *c, struct courier_test *test, const struct flight_end *end,
+                     const struct error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    c->n_tests--;
+    pthread_mutex_unlock(&c->lock);
+    test->done(test, end, err);
+}
+
 /* Tells whoever waits for it, and frees it. */
 static void end_flight(struct courier *c, struct flight *f, const struct flight_end *end)
 {
     struct courier_test *test = f->owner;
 
     if (test != NULL)
-        test->done(test, end, NULL);
+        end_test(c, test, end, NULL);
     else
         land(c, f, end);
     flight_free(f);
@@ -152,16 +166,29 @@ static void start_flight(struct courier *c, struct flight *f)
         err_die("libcurl takes no more transfers");
     f->next = c->flights;
     c->flights = f;
-    c->n_flights++;
+    c->n_flights += f->owner == NULL;
 }
 
-static size_t flights_of(const struct courier *c, const struct due_webhook *due)
+/* May another one of it take off? */
+static bool has_room(const struct courier *c, const struct due_webhook *due)
+{
+    size_t of_tenant = 0, of_one = 0;
+
+    for (const struct flight *f = c->flights; f != NULL; f = f->next) {
+        bool same = f->webhook.tenant_id == due->tenant_id && f->owner == NULL;
+
+        of_tenant += same;
+        of_one += same && str_eq(f->webhook.webhook_id, due->webhook_id);
+    }
+    return c->n_flights < FLIGHTS_MAX && of_tenant < FLIGHTS_OF_TENANT && of_one < FLIGHTS_OF_ONE;
+}
+
+static size_t tests_of(const struct courier *c, int64_t tenant_id)
 {
     size_t n = 0;
 
     for (const struct flight *f = c->flights; f != NULL; f = f->next)
-        n += f->webhook.tenant_id == due->tenant_id && f->owner == NULL &&
-             str_eq(f->webhook.webhook_id, due->webhook_id);
+        n += f->webhook.tenant_id == tenant_id && f->owner != NULL;
     return n;
 }
 
@@ -174,12 +201,8 @@ static int claim(void *ctx, struct db *db, struct error *err)
 {
     struct claiming *claiming = ctx;
     struct flight *f = claiming->flight;
-    int64_t now = clock_wall_us();
-    const struct delivery_claim request = { .webhook = *claiming->due,
-                                            .now = now,
-                                            .again_at = now + (int64_t)LEASE_S * USEC_PER_SEC };
 
-    return store_delivery_claim(db, &request, &f->arena, &f->delivery, err);
+    return store_delivery_claim(db, claiming->due, clock_wall_us(), &f->arena, &f->delivery, err);
 }
 
 static struct flight *new_flight(void)
@@ -190,21 +213,27 @@ static struct flight *new_flight(void)
     return f;
 }
 
-/* Claims one delivery of the webhook, if it is still due, and starts it. */
-static int send_one(struct courier *c, const struct due_webhook *due, struct error *err)
+/* Claims one delivery of the webhook, if one is still due, and starts it. */
+static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_claimed,
+                    struct error *err)
 {
     struct claiming claiming = { .due = due, .flight = new_flight() };
     struct flight *f = claiming.flight;
     struct db *db = c->options.db;
     int r = errand_run(c->options.writer, claim, &claiming, err);
 
-    if (r != 0 || str_is_null(f->delivery.delivery_id)) { /* another node may have been faster */
+    *ret_claimed = r == 0 && !str_is_null(f->delivery.delivery_id);
+    if (!*ret_claimed) { /* another node may have been faster */
         flight_free(f);
         return r;
     }
     if (store_webhook(db, due->tenant_id, due->webhook_id, &f->arena, &f->webhook, err) != 0 ||
         open_secrets(c, f, err) != 0) {
         end_flight(c, f, &(struct flight_end){ .error = err->text });
+        return 0;
+    }
+    if (!f->webhook.enabled) { /* switched off while the message was stored */
+        end_flight(c, f, &(struct flight_end){ .over = true, .error = "it is switched off" });
         return 0;
     }
     start_flight(c, f);
@@ -221,9 +250,13 @@ static int send_due(struct courier *c, struct error *err)
     arena_init(&arena);
     if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, &n, err) != 0)
         goto out;
-    for (size_t i = 0; i < n && c->n_flights < FLIGHTS_MAX; i++)
-        if (flights_of(c, &due[i]) < FLIGHTS_OF_ONE && send_one(c, &due[i], err) != 0)
-            goto out;
+    for (size_t i = 0; i < n; i++) {
+        bool claimed = true;
+
+        for (int k = 0; k < FLIGHTS_OF_ONE && claimed && has_room(c, &due[i]); k++)
+            if (send_one(c, &due[i], &claimed, err) != 0)
+                goto out;
+    }
     r = 0;
 out:
     arena_done(&arena);
@@ -232,28 +265,32 @@ out:
 
 static int forget(void *ctx, struct db *db, struct error *err)
 {
-    (void)ctx;
-    return store_deliveries_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, err);
+    return store_deliveries_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, ctx, err);
 }
 
 static int forget_old(struct courier *c, struct error *err)
 {
     int64_t now = clock_mono_us();
+    bool more = false;
 
     if (now - c->forgot_us < (int64_t)FORGET_PERIOD_S * USEC_PER_SEC)
         return 0;
-    c->forgot_us = now;
-    return errand_run(c->options.writer, forget, NULL, err);
+    if (errand_run(c->options.writer, forget, &more, err) != 0)
+        return -1;
+    c->forgot_us = more ? c->forgot_us : now;
+    return 0;
 }
 
-/* The database may be away for a while: that is said once. */
+/* Every now and then, and when something has landed. The database may be away for a while: that is
+ * said once. */
 static void look(struct courier *c)
 {
     struct error err = { 0 };
     bool failing;
 
-    if (!c->options.delivers)
+    if (!c->options.delivers || clock_mono_us() - c->looked_us < (int64_t)PERIOD_MS * USEC_PER_MSEC)
         return;
+    c->looked_us = clock_mono_us();
     failing = (c->failing && db_ping(c->options.db, &err) != 0) || send_due(c, &err) != 0 ||
               forget_old(c, &err) != 0;
     if (failing && !c->failing)
@@ -267,6 +304,12 @@ static void start_test(struct courier *c, struct courier_test *test)
     struct error err = { 0 };
     char digits[24];
 
+    if (tests_of(c, test->tenant_id) >= TESTS_OF_TENANT) {
+        err_set(&err, ERR_BUSY, "too many tests are under way");
+        end_test(c, test, NULL, &err);
+        flight_free(f);
+        return;
+    }
     f->owner = test;
     digest_random_base62(digits, sizeof(digits));
     f->delivery.message = (struct message_row){
@@ -279,7 +322,7 @@ static void start_test(struct courier *c, struct courier_test *test)
     if (store_webhook(c->options.db, test->tenant_id, test->webhook_id, &f->arena, &f->webhook,
                       &err) != 0 ||
         open_secrets(c, f, &err) != 0) {
-        test->done(test, NULL, &err);
+        end_test(c, test, NULL, &err);
         flight_free(f);
         return;
     }
@@ -295,7 +338,6 @@ static bool take_tests(struct courier *c)
     pthread_mutex_lock(&c->lock);
     tests = c->tests;
     c->tests = NULL;
-    c->n_tests = 0;
     stopping = c->stopping;
     pthread_mutex_unlock(&c->lock);
     for (; tests != NULL; tests = next) {
@@ -312,13 +354,15 @@ static void take_out(struct courier *c, struct flight *f)
     while (*at != f)
         at = &(*at)->next;
     *at = f->next;
-    c->n_flights--;
+    c->n_flights -= f->owner == NULL;
     (void)curl_multi_remove_handle(c->multi, f->easy);
 }
 
-static void take_landed(struct courier *c)
+/* True when there was one, so that there is room for another. */
+static bool take_landed(struct courier *c)
 {
     const CURLMsg *message;
+    bool any = false;
     int left;
 
     while ((message = curl_multi_info_read(c->multi, &left)) != NULL) {
@@ -333,7 +377,9 @@ static void take_landed(struct courier *c)
         end = flight_finish(f, result);
         take_out(c, f);
         end_flight(c, f, &end);
+        any = true;
     }
+    return any;
 }
 
 /* What is in the air is broken off: tests are told, deliveries are due again after their lease. */
@@ -347,7 +393,7 @@ static void break_off(struct courier *c)
 
         take_out(c, f);
         if (test != NULL)
-            test->done(test, NULL, &stopping);
+            end_test(c, test, NULL, &stopping);
         flight_free(f);
     }
 }
@@ -360,8 +406,10 @@ static void *run_thread(void *arg)
     while (!take_tests(c)) {
         look(c);
         (void)curl_multi_perform(c->multi, &running);
-        take_landed(c);
-        (void)curl_multi_poll(c->multi, NULL, 0, PERIOD_MS, NULL);
+        if (take_landed(c))
+            c->looked_us = 0;
+        else
+            (void)curl_multi_poll(c->multi, NULL, 0, PERIOD_MS, NULL);
     }
     break_off(c);
     return NULL;

@@ -37,7 +37,9 @@ static void done(struct writer_job *job, const struct error *err)
 
 int errand_run(struct writer *writer, errand_fn *fn, void *ctx, struct error *err)
 {
-    struct errand e = { .job = { .apply = apply, .done = done }, .fn = fn, .ctx = ctx };
+    struct errand e = { .job = { .apply = apply, .done = done, .always = true },
+                        .fn = fn,
+                        .ctx = ctx };
 
     pthread_mutex_init(&e.lock, NULL);
     pthread_cond_init(&e.changed, NULL);

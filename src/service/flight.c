@@ -61,6 +61,8 @@ static void set_common(struct flight *f)
     CURL *e = f->easy;
 
     (void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    /* A name server that hangs would else hold up the thread until it answers. */
+    (void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
     (void)curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)TIMEOUT_MS);
     (void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     (void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
@@ -194,10 +196,9 @@ struct flight_end flight_finish(struct flight *f, CURLcode result)
     end.retry_after_s = (int64_t)retry_after;
     if (mail)
         end.delivered = result == CURLE_OK;
-    else /* an answer that was too long is one all the same */
-        end.delivered =
-            (result == CURLE_OK || result == CURLE_WRITE_ERROR) && status >= 200 && status < 300;
-    end.gone = !mail && status == 410;
+    else /* an answer that was too long, or never ends, is one all the same */
+        end.delivered = status >= 200 && status < 300;
+    end.gone = end.over = !mail && status == 410;
     end.error = end.delivered ? NULL : error_of(f, result, status);
     return end;
 }

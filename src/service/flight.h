@@ -46,7 +46,9 @@ struct flight {
 
 /* What came of it. */
 struct flight_end {
-    bool delivered, gone; /* gone: never again (410) */
+    bool delivered;
+    bool gone; /* it wants nothing any more (410) */
+    bool over; /* there shall be no other attempt */
     struct opt_int status;
     int64_t ms;
     int64_t retry_after_s; /* 0: it did not say */

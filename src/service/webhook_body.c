@@ -11,7 +11,7 @@
 #include "contract/table.h"
 #include "store/deliveries.h"
 
-enum { KEY_BYTES = 24, KEY_BYTES_MAX = 64, BODY_MAX = 20 << 10 };
+enum { KEY_BYTES = 24, KEY_BYTES_MAX = 64, BODY_MAX = 20 << 10, SUBJECT_MAX = 200 };
 
 static const struct str prefix = STR_INIT("whsec_");
 
@@ -145,6 +145,29 @@ static void add_base64_lines(struct buf *out, struct str s)
     }
 }
 
+/* As RFC 5322 wants it; a mail without one looks like spam. */
+static void add_date(struct buf *out, int64_t at)
+{
+    static const char days[][4] = { "Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed" };
+    static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+    struct datetime_parts t = datetime_split(at);
+
+    buf_printf(out, "Date: %s, %02d %s %04d %02d:%02d:%02d +0000\r\n",
+               days[at / USEC_PER_SEC / 86400 % 7], t.day, months[t.month - 1], t.year, t.hour,
+               t.minute, t.second);
+}
+
+/* At most so many bytes, and whole characters. */
+static struct str cut(struct str s, size_t max)
+{
+    size_t n = s.len < max ? s.len : max;
+
+    while (n > 0 && n < s.len && ((unsigned char)s.data[n] & 0xc0) == 0x80)
+        n--;
+    return str_from(s.data, n);
+}
+
 struct str webhook_body_mail(const struct message_row *message, struct str from, struct str to,
                              struct arena *arena)
 {
@@ -158,7 +181,8 @@ struct str webhook_body_mail(const struct message_row *message, struct str from,
                         STR_ARG(message->data));
     buf_init(&out, (size_t)4 * BODY_MAX);
     buf_printf(&out, "From: muster <%.*s>\r\nTo: <%.*s>\r\n", STR_ARG(from), STR_ARG(to));
-    add_subject(&out, sentence.len > 200 ? str_from(sentence.data, 200) : sentence);
+    add_date(&out, message->created_at);
+    add_subject(&out, cut(sentence, SUBJECT_MAX));
     buf_printf(&out,
                "Message-ID: <%.*s@muster>\r\nMIME-Version: 1.0\r\n"
                "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"

@@ -1,6 +1,8 @@
 /* deliveries.c - SQL of messages and deliveries. */
 #include "store/deliveries.h"
 
+#include "base/clock.h"
+#include "contract/webhook.h"
 #include "db/db.h"
 #include "store/rows.h"
 
@@ -23,18 +25,23 @@ static const struct db_query insert_delivery = {
            " state, attempts, next_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6)",
     .n_args = 6,
 };
+/* What was last written by a clock that was more than a lease ahead, and not claimed since. */
+#define PLANNED_AHEAD(later)                                                                       \
+    "(COALESCE(last_at, created_at) > " later " AND next_at >= COALESCE(last_at, created_at))"
 static const struct db_query select_due = {
     .sql = "SELECT tenant_id, webhook_id FROM deliveries WHERE next_at IS NOT NULL"
-           " AND next_at <= $1 GROUP BY tenant_id, webhook_id ORDER BY MIN(next_at) LIMIT $2",
-    .n_args = 2,
+           " AND (next_at <= $1 OR " PLANNED_AHEAD("$2") ")"
+           " GROUP BY tenant_id, webhook_id ORDER BY MIN(next_at) LIMIT $3",
+    .n_args = 3,
 };
 #define OLDEST_DUE                                                                                 \
-    "SELECT delivery_id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2"                  \
-    " AND next_at IS NOT NULL AND next_at <= $3 ORDER BY next_at, delivery_id LIMIT 1"
+    "SELECT delivery_id FROM deliveries WHERE tenant_id = $2 AND webhook_id = $3"                  \
+    " AND next_at IS NOT NULL AND (next_at <= $4 OR " PLANNED_AHEAD("$1") ")"                      \
+    " ORDER BY next_at, delivery_id LIMIT 1"
 static const struct db_query claim_due = {
-    .sqlite = "UPDATE deliveries SET next_at = $4, attempts = attempts + 1 WHERE tenant_id = $1"
+    .sqlite = "UPDATE deliveries SET next_at = $1, attempts = attempts + 1 WHERE tenant_id = $2"
               " AND delivery_id = (" OLDEST_DUE ") RETURNING delivery_id",
-    .postgres = "UPDATE deliveries SET next_at = $4, attempts = attempts + 1 WHERE tenant_id = $1"
+    .postgres = "UPDATE deliveries SET next_at = $1, attempts = attempts + 1 WHERE tenant_id = $2"
                 " AND delivery_id = (" OLDEST_DUE " FOR UPDATE SKIP LOCKED) RETURNING delivery_id",
     .n_args = 4,
 };
@@ -44,8 +51,9 @@ static const struct db_query select_delivery = {
 };
 static const struct db_query update_delivery = {
     .sql = "UPDATE deliveries SET state = $3, next_at = $4, last_at = $5, last_status = $6,"
-           " last_ms = $7, last_error = $8 WHERE tenant_id = $1 AND delivery_id = $2",
-    .n_args = 8,
+           " last_ms = $7, last_error = $8 WHERE tenant_id = $1 AND delivery_id = $2"
+           " AND (next_at = $9 OR CAST($10 AS BIGINT) = 1)",
+    .n_args = 10,
 };
 static const struct db_query retry = {
     .sql = "UPDATE deliveries SET state = 0, attempts = 0, next_at = $4"
@@ -60,16 +68,18 @@ static const struct db_query select_log = {
 };
 static const struct db_query forget_deliveries = {
     .sql = "DELETE FROM deliveries WHERE (tenant_id, delivery_id) IN (SELECT tenant_id, delivery_id"
-           " FROM deliveries WHERE created_at < $1 AND next_at IS NULL LIMIT 1000)",
-    .n_args = 1,
+           " FROM deliveries WHERE created_at < $1 AND next_at IS NULL LIMIT $2)",
+    .n_args = 2,
 };
 static const struct db_query forget_messages = {
     .sql = "DELETE FROM messages WHERE (tenant_id, message_id) IN (SELECT m.tenant_id, m.message_id"
            " FROM messages m WHERE m.created_at < $1 AND NOT EXISTS (SELECT 1 FROM deliveries d"
-           " WHERE d.tenant_id = m.tenant_id AND d.message_id = m.message_id) LIMIT 1000)",
-    .n_args = 1,
+           " WHERE d.tenant_id = m.tenant_id AND d.message_id = m.message_id) LIMIT $2)",
+    .n_args = 2,
 };
 /* clang-format on */
+
+static const int64_t LEASE_US = (int64_t)DELIVERY_LEASE_S * USEC_PER_SEC;
 
 /* After every id: what a page begins with. */
 static const struct str above_all = STR_INIT("~");
@@ -107,8 +117,9 @@ int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct due_webhook) };
 
-    if (db_exec(db, &select_due, (const struct db_value[]){ db_int(now), db_int(DUE_MAX) }, add_due,
-                &rows, err) != 0)
+    const struct db_value args[] = { db_int(now), db_int(now + LEASE_US), db_int(DUE_MAX) };
+
+    if (db_exec(db, &select_due, args, add_due, &rows, err) != 0)
         return -1;
     *ret = rows.items;
     *ret_n = rows.n;
@@ -151,13 +162,12 @@ static bool keep_id(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_delivery_claim(struct db *db, const struct delivery_claim *claim, struct arena *arena,
-                         struct delivery_row *ret, struct error *err)
+int store_delivery_claim(struct db *db, const struct due_webhook *webhook, int64_t now,
+                         struct arena *arena, struct delivery_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct delivery_row) };
-    const struct db_value args[] = { db_int(claim->webhook.tenant_id),
-                                     db_text(claim->webhook.webhook_id), db_int(claim->now),
-                                     db_int(claim->again_at) };
+    const struct db_value args[] = { db_int(now + LEASE_US), db_int(webhook->tenant_id),
+                                     db_text(webhook->webhook_id), db_int(now) };
     struct claimed claimed = { arena, STR_NULL };
 
     *ret = (struct delivery_row){ .delivery_id = STR_NULL };
@@ -165,17 +175,18 @@ int store_delivery_claim(struct db *db, const struct delivery_claim *claim, stru
         return -1;
     if (str_is_null(claimed.delivery_id))
         return 0;
-    if (db_exec(db, &select_delivery,
-                (const struct db_value[]){ db_int(claim->webhook.tenant_id),
-                                           db_text(claimed.delivery_id) },
-                add_delivery, &rows, err) != 0)
+    if (db_exec(
+            db, &select_delivery,
+            (const struct db_value[]){ db_int(webhook->tenant_id), db_text(claimed.delivery_id) },
+            add_delivery, &rows, err) != 0)
         return -1;
     if (rows.n > 0)
         *ret = *(struct delivery_row *)rows.items;
     return 0;
 }
 
-int store_delivery_set(struct db *db, const struct delivery_row *row, struct error *err)
+int store_delivery_set(struct db *db, const struct delivery_row *row, int64_t again_at,
+                       struct error *err)
 {
     const struct db_value args[] = { db_int(row->tenant_id),
                                      db_text(row->delivery_id),
@@ -184,7 +195,9 @@ int store_delivery_set(struct db *db, const struct delivery_row *row, struct err
                                      rows_time_value(row->last_at),
                                      rows_opt_int_value(row->last_status),
                                      rows_opt_int_value(row->last_ms),
-                                     db_text(row->last_error) };
+                                     db_text(row->last_error),
+                                     db_int(again_at),
+                                     db_int(row->state == DELIVERY_DELIVERED) };
 
     return db_exec(db, &update_delivery, args, NULL, NULL, err);
 }
@@ -218,11 +231,16 @@ int store_deliveries(struct db *db, const struct delivery_filter *filter, struct
     return 0;
 }
 
-int store_deliveries_forget(struct db *db, int64_t before, struct error *err)
+int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struct error *err)
 {
-    const struct db_value args[] = { db_int(before) };
+    enum { FORGET_MAX = 1000 };
+    const struct db_value args[] = { db_int(before), db_int(FORGET_MAX) };
 
     if (db_exec(db, &forget_deliveries, args, NULL, NULL, err) != 0)
         return -1;
-    return db_exec(db, &forget_messages, args, NULL, NULL, err);
+    *ret_more = db_changes(db) == FORGET_MAX;
+    if (db_exec(db, &forget_messages, args, NULL, NULL, err) != 0)
+        return -1;
+    *ret_more = *ret_more || db_changes(db) == FORGET_MAX;
+    return 0;
 }

@@ -1,7 +1,8 @@
 /* deliveries.h - messages and their deliveries as rows.
  *
  * A delivery is due when its next_at has come. Whoever claims it moves next_at on, so that nobody
- * else takes it meanwhile and that it is due again when the claimer dies.
+ * else takes it meanwhile and that it is due again when the claimer dies. When the wall clock was
+ * set back, what was planned before is due too: it would wait for as long as the clock was ahead.
  *
  * Layer: store. May use: base, contract, db.
  */
@@ -52,23 +53,24 @@ int store_message_add(struct db *db, const struct message_row *row, struct error
 int store_delivery_add(struct db *db, const struct delivery_row *row, struct error *err) MUST_CHECK;
 
 /* At most DUE_MAX webhooks, each once; in the arena. */
-enum { DUE_MAX = 64 };
+enum { DUE_MAX = 1000 };
 int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct due_webhook **ret,
                          size_t *ret_n, struct error *err) MUST_CHECK;
 
-struct delivery_claim {
-    struct due_webhook webhook;
-    int64_t now;
-    int64_t again_at; /* when it is due again, unless something is stored before */
-};
+/* How long it is the claimer's; longer than an attempt may take. */
+enum { DELIVERY_LEASE_S = 60 };
 
-/* The webhook's delivery that is due longest, with one attempt more; in the arena. Without one its
- * delivery_id is STR_NULL. */
-int store_delivery_claim(struct db *db, const struct delivery_claim *claim, struct arena *arena,
-                         struct delivery_row *ret, struct error *err) MUST_CHECK;
+/* The webhook's delivery that is due longest, with one attempt more; in the arena. It is due again
+ * at its next_at, unless something is stored before. Without one its delivery_id is STR_NULL. */
+int store_delivery_claim(struct db *db, const struct due_webhook *webhook, int64_t now,
+                         struct arena *arena, struct delivery_row *ret,
+                         struct error *err) MUST_CHECK;
 
-/* What came of an attempt: state, next_at and last_… are stored. */
-int store_delivery_set(struct db *db, const struct delivery_row *row, struct error *err) MUST_CHECK;
+/* What came of an attempt that was due again at `again_at`: state, next_at and last_… are stored,
+ * unless the claim is no longer the last word (the webhook was switched off, it was claimed anew).
+ * That it was delivered is always stored. */
+int store_delivery_set(struct db *db, const struct delivery_row *row, int64_t again_at,
+                       struct error *err) MUST_CHECK;
 
 /* Due at once, whatever became of it before. ERR_NOT_FOUND. */
 int store_delivery_retry(struct db *db, const struct delivery_filter *which, struct str delivery_id,
@@ -78,5 +80,6 @@ int store_delivery_retry(struct db *db, const struct delivery_filter *which, str
 int store_deliveries(struct db *db, const struct delivery_filter *filter, struct arena *arena,
                      struct delivery_row **ret, size_t *ret_n, struct error *err) MUST_CHECK;
 
-/* Removes finished ones made before, and their messages; at most some thousand at once. */
-int store_deliveries_forget(struct db *db, int64_t before, struct error *err) MUST_CHECK;
+/* Removes finished ones made before, and their messages; a thousand at once, when *ret_more. */
+int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more,
+                            struct error *err) MUST_CHECK;

@@ -1,0 +1,116 @@
+"""A name may lead anywhere by the time we connect: what it leads to then is what counts.
+
+The server runs in a mount namespace in which /etc/hosts and /etc/resolv.conf are the test's own.
+It runs over the embedded store alone: the store has no part in this.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from contextlib import contextmanager
+
+import pytest
+from muster import BINARY, Server
+from receiver import receiving
+
+OUR_HOST, PORT = f"127.77.{os.getpid() >> 8 & 255}.{os.getpid() & 255}", 8443
+GIVE_UP_S = 5  # on a connection, looking up its name included
+HOSTS = {
+    "loopback.example.com": [OUR_HOST],
+    "v6.example.com": ["::1"],
+    "mapped.example.com": [f"::ffff:{OUR_HOST}"],
+    "private.example.com": ["10.0.0.1"],
+    "metadata.example.com": ["169.254.169.254"],
+    "carrier.example.com": ["100.64.0.1"],
+    "unique-local.example.com": ["fd00::1"],
+    "several.example.com": [OUR_HOST, "::1", "192.168.0.1"],
+    "nowhere.example.com": ["0.0.0.0"],
+}
+WRAPPER = """#!/bin/sh
+exec unshare --user --map-root-user --mount sh -c '
+    mount --bind "$0/hosts" /etc/hosts && mount --bind "$0/resolv.conf" /etc/resolv.conf &&
+    exec "$@"' {folder} {binary} "$@"
+"""
+
+
+def may_unshare():
+    command = ["unshare", "--user", "--map-root-user", "--mount", "true"]
+    return shutil.which("unshare") and subprocess.run(command, capture_output=True).returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not may_unshare(), reason="no namespaces for us on this machine")
+
+
+@contextmanager
+def server_with_names(folder, hosts, resolver="127.0.0.1", arguments=()):
+    lines = [f"{address} {name}\n" for name, addresses in hosts.items() for address in addresses]
+    (folder / "hosts").write_text("".join(lines))
+    (folder / "resolv.conf").write_text(f"nameserver {resolver}\n")
+    wrapper = folder / "muster"
+    wrapper.write_text(WRAPPER.format(folder=folder, binary=BINARY))
+    wrapper.chmod(0o755)
+    server = Server(folder / "data", binary=wrapper, arguments=arguments)
+    try:
+        yield server.start()
+    finally:
+        if server.process is not None:
+            server.kill()
+
+
+def add(server, tenant, url):
+    done = server.run("webhook", "add", url, "--tenant", tenant.slug, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["webhook_id"]
+
+
+def send_test(server, tenant, hook):
+    return json.loads(
+        server.run("webhook", "test", hook, "--tenant", tenant.slug, "--json").stdout
+    )
+
+
+def test_a_name_that_leads_inside_is_not_connected_to(tmp_path):
+    http = ["--webhook-allow-http", "1"]
+    with (
+        receiving(OUR_HOST, PORT) as receiver,
+        server_with_names(tmp_path, HOSTS, arguments=http) as server,
+    ):
+        tenant, hooks = server.add_tenant(), {}
+        for name in HOSTS:  # as a URL each of them is a good one
+            hooks[name] = add(server, tenant, f"http://{name}:{PORT}/hook")
+        for name, hook in hooks.items():
+            said = send_test(server, tenant, hook)
+            assert (said["delivered"], said["status"]) == (False, None), name
+            assert said["error"] == "the name leads to an address that is not a public one", name
+        assert receiver.connections == 0
+        server.stop()
+        server.arguments = [*http, "--webhook-allow-private", "1"]
+        server.start()  # and by this the listener and the names are what they should be
+        assert send_test(server, tenant, hooks["loopback.example.com"])["delivered"] is True
+        assert receiver.connections == 1
+        tenant.client.close()
+
+
+def test_a_name_server_that_hangs_does_not_keep_us_from_ending(tmp_path):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        try:
+            silent.bind((OUR_HOST, 53))
+        except PermissionError:
+            pytest.skip("port 53 is not ours")
+        with server_with_names(tmp_path, {}, resolver=OUR_HOST) as server:
+            tenant = server.add_tenant()
+            hook = add(server, tenant, "https://slow.example.com/hook")
+            waiting = subprocess.Popen(
+                [BINARY, "webhook", "test", hook, "--tenant", tenant.slug,
+                 *server.store_arguments], stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            silent.settimeout(20)
+            silent.recv(4096)  # it asks, and is not answered
+            began = time.monotonic()
+            server.stop()
+            assert time.monotonic() - began < GIVE_UP_S + 3  # the resolver goes on for ten
+            assert waiting.wait(20) != 0
+            tenant.client.close()
