@@ -160,6 +160,8 @@ static void print_engine(struct api *api, struct buf *out)
                  (double)s.reads_waiting);
     print_number(out, "muster_exports_running", "gauge", "Exports under way", s.exports);
     print_number(out, "muster_store_bytes", "gauge", "Size of the database", (double)s.store_bytes);
+    print_number(out, "muster_alerts_open", "gauge", "Alerts that are open, of all tenants",
+                 (double)s.alerts_open);
     print_number(out, "muster_registry_number", "gauge",
                  "The change number of tenants, keys and settings that this process has",
                  (double)s.registry_number);

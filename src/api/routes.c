@@ -4,6 +4,7 @@
 #include "contract/admin.h"
 #include "contract/agent.h"
 #include "contract/alert.h"
+#include "contract/alert_rules.h"
 #include "contract/answers.h"
 #include "contract/audit.h"
 #include "contract/business.h"
@@ -70,6 +71,8 @@ const struct route routes[] = {
     { ROUTE(GET,    "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, NULL,                    get_workflow,   200, &workflow_shape,         "The runs of a workflow, and whether its steps fit together"), .params = &workflow_path_shape, .tagged = true },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/alerts",                READ,     NULL,                      get_alerts,     200, &alert_list_shape,       "Alerts, newest first"), .params = &tenant_path_shape, .query = &alerts_query_shape, .tagged = true },
     { ROUTE(POST,   "/api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge", MEMBER, NULL,                acknowledge_alert, 200, &alert_shape,    "Say that somebody looks after an alert"), .params = &alert_path_shape, .audit = "alert.acknowledge" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/rules",                 MEMBER,   NULL,                      get_rules,      200, &alert_rules_shape,      "What a tenant is alerted of"), .params = &tenant_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/rules",                 ADMIN,    &alert_rules_shape,        set_rules,      200, &alert_rules_shape,      "Replace what a tenant is alerted of"), .params = &tenant_path_shape, .audit = "rules.set" },
     { ROUTE(PUT,    "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, &mute_set_shape,          change_mute,    200, &mute_state_shape,       "Tell nobody of an agent's alerts for a while"), .params = &agent_path_shape, .audit = "agent.mute" },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, NULL,                     change_mute,    200, &mute_state_shape,       "Tell of an agent's alerts again"), .params = &agent_path_shape, .audit = "agent.unmute" },
     { ROUTE(GET,    "/api/v1/tenants",                              PLATFORM, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },

@@ -44,6 +44,8 @@ const struct command commands[] = {
     { "catalog", "list",   "--tenant SLUG", 0, "tenant", "list who may set and see which parameters", run_catalog_list },
     { "catalog", "set",    "KEY --tenant SLUG [--secret yes|no] [--edit admin|member] [--see admin|member|nobody]", 1, "tenant secret edit see", "change who may set and see a parameter", run_catalog_set },
     { "vault",   "rotate", "", 0, "", "make a new master key, while everything goes on", run_vault_rotate },
+    { "rule",    "show",   "--tenant SLUG", 0, "tenant", "show what a tenant is alerted of", run_rule_show },
+    { "rule",    "set",    "FILE.json --tenant SLUG", 1, "tenant", "replace what a tenant is alerted of: {\"run_failed\":…,\"run_stuck\":…,\"kpis\":[…],\"budgets\":[…]}", run_rule_set },
     { "webhook", "add",    "URL --tenant SLUG [--format standard|slack|email] [--types TYPE,...] [--label TEXT]", 1, "tenant format types label", "make a webhook and print its secret, this once", run_webhook_add },
     { "webhook", "list",   "--tenant SLUG", 0, "tenant", "list the webhooks of a tenant", run_webhook_list },
     { "webhook", "rm",     "ID --tenant SLUG", 1, "tenant", "remove a webhook and its deliveries", run_webhook_rm },

@@ -55,6 +55,8 @@ static const struct example examples[] = {
     { "price",    "import",   "muster price import prices.json --format litellm" },
     { "price",    "list",     "muster price list --model claude-sonnet-4" },
     { "price",    "rm",       "muster price rm 7" },
+    { "rule",     "show",     "muster rule show --tenant acme" },
+    { "rule",     "set",      "muster rule set rules.json --tenant acme" },
     { "webhook",  "add",      "muster webhook add https://hooks.example.com/muster --tenant acme --types agent.silent,agent.recovered\n"
                               "muster webhook add mailto:ops@example.com --tenant acme" },
     { "webhook",  "list",     "muster webhook list --tenant acme" },

@@ -27,7 +27,12 @@
     X(METRIC_BUSY_READERS,      "muster_refused_total", "queue=\"readers\"", "")                                                        \
     X(METRIC_BUSY_EXPORTS,      "muster_refused_total", "queue=\"exports\"", "")                                                        \
     X(METRIC_FEED_MESSAGES,     "muster_feed_messages_total", "", "Messages of live updates, each counted once")                        \
-    X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live updates that ended: their client had gone or was too slow")
+    X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live updates that ended: their client had gone or was too slow")     \
+    X(METRIC_ALERTS_SILENT,     "muster_alerts_opened_total", "type=\"agent.silent\"", "Alerts that opened, by type")                  \
+    X(METRIC_ALERTS_FAILED,     "muster_alerts_opened_total", "type=\"run.failed\"", "")                                              \
+    X(METRIC_ALERTS_STUCK,      "muster_alerts_opened_total", "type=\"run.stuck\"", "")                                               \
+    X(METRIC_ALERTS_KPI,        "muster_alerts_opened_total", "type=\"kpi.crossed\"", "")                                             \
+    X(METRIC_ALERTS_BUDGET,     "muster_alerts_opened_total", "type=\"budget.exceeded\"", "")
 
 #define HISTOGRAM_MAP(X)                                                                                                               \
     X(HISTOGRAM_INGEST,  "muster_request_seconds", "class=\"ingest\"", HISTOGRAM_US,  "Time to answer a request, by class of route")    \

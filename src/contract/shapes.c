@@ -4,6 +4,7 @@
 #include "contract/admin.h"
 #include "contract/agent.h"
 #include "contract/alert.h"
+#include "contract/alert_rules.h"
 #include "contract/answers.h"
 #include "contract/audit.h"
 #include "contract/business.h"
@@ -32,7 +33,8 @@
         &price_create_shape, &price_import_shape, &secret_set_shape, &log_in_shape, &set_up_shape, \
         &password_change_shape, &user_create_shape, &user_patch_shape, &tenant_user_create_shape,  \
         &tenant_user_patch_shape, &webhook_create_shape, &webhook_patch_shape, &value_set_shape,   \
-        &catalog_patch_shape, &mute_set_shape
+        &catalog_patch_shape, &mute_set_shape, &alert_rules_shape, &kpi_rule_shape,                \
+        &budget_rule_shape
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \

@@ -67,3 +67,12 @@ size_t utf8_valid_len(struct str s)
     }
     return s.len;
 }
+
+struct str utf8_cut(struct str s, size_t bytes_max)
+{
+    size_t len = s.len < bytes_max ? s.len : bytes_max;
+
+    while (len < s.len && len > 0 && ((unsigned char)s.data[len] & 0xc0) == 0x80)
+        len--;
+    return str_from(s.data, len);
+}

@@ -25,17 +25,20 @@ struct known_agent {
 struct admit {
     const struct registry *registry;
     struct life *life;
+    struct alert_notes *notes;
     int64_t registry_number; /* that `agents` is good for */
     struct map agents;
     struct buf key; /* of the agent being looked up */
 };
 
-struct admit *admit_new(const struct registry *registry, struct life *life)
+struct admit *admit_new(const struct registry *registry, struct life *life,
+                        struct alert_notes *notes)
 {
     struct admit *a = NEW(struct admit);
 
     a->registry = registry;
     a->life = life;
+    a->notes = notes;
     map_init(&a->agents);
     buf_init(&a->key, MIB(1));
     return a;
@@ -115,7 +118,7 @@ static int hear(struct admit *a, struct db *db, struct known_agent *known,
                          .at = agent->at };
 
     if ((known->row.last_seen_at == TIME_NULL || life_take_awaited(known->sign)) &&
-        (store_signs_put(db, &sign, 1, err) != 0 || alerts_heard(db, &sign, 1, err) != 0))
+        (store_signs_put(db, &sign, 1, err) != 0 || alerts_heard(db, &sign, 1, a->notes, err) != 0))
         return -1;
     known->row.last_seen_at = agent->at;
     life_see(a->life, known->sign, agent->at);

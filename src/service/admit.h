@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 struct admit;
+struct alert_notes;
 struct db;
 struct life;
 struct registry;
@@ -34,8 +35,9 @@ struct applicant {
     int64_t at; /* wall clock: when it came */
 };
 
-/* One a writer thread. Borrows both. */
-struct admit *admit_new(const struct registry *registry, struct life *life);
+/* One a writer thread. Borrows all; alerts that close are noted in `notes`. */
+struct admit *admit_new(const struct registry *registry, struct life *life,
+                        struct alert_notes *notes);
 
 /* NULL is fine. */
 void admit_free(struct admit *a);

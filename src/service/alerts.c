@@ -6,6 +6,8 @@
 #include "base/datetime.h"
 #include "base/digest.h"
 #include "contract/alert.h"
+#include "contract/utf8.h"
+#include "service/alert_notes.h"
 #include "service/outbox.h"
 #include "service/registry.h"
 #include "store/agents.h"
@@ -27,16 +29,6 @@ static struct str make_id(struct arena *arena, int64_t at)
     digest_base62((uint64_t)at, digits, TIME_DIGITS);
     digest_random_base62(digits + TIME_DIGITS, RANDOM_DIGITS);
     return arena_printf(arena, "alt_%.*s", (int)sizeof(digits), digits);
-}
-
-/* What is too long is cut, between two characters. */
-static struct str cut_name(struct str name)
-{
-    size_t len = name.len < NAME_MAX_BYTES ? name.len : NAME_MAX_BYTES;
-
-    while (len < name.len && len > 0 && ((unsigned char)name.data[len] & 0xc0) == 0x80)
-        len--;
-    return str_from(name.data, len);
 }
 
 static void add_member(struct buf *out, const char *name, struct str value)
@@ -69,7 +61,7 @@ static int tell(struct db *db, const struct alert_news *news, int64_t at, struct
     buf_add_json(&data, news->summary);
     add_member(&data, "alert_id", row->alert_id);
     if (!str_is_null(row->agent_name))
-        add_member(&data, "agent_name", cut_name(row->agent_name));
+        add_member(&data, "agent_name", utf8_cut(row->agent_name, NAME_MAX_BYTES));
     if (row->run_no.has)
         add_member(&data, "run_id", row->subject);
     add_time(&data, "since_at", row->since_at);
@@ -94,10 +86,13 @@ int alerts_open(struct db *db, const struct alert_news *news, bool *ret_opened, 
 
     arena_init(&arena);
     row->alert_id = make_id(&arena, row->opened_at);
-    row->closed_at = TIME_NULL;
+    row->closed_at = row->acknowledged_at = TIME_NULL;
+    row->open = true;
     r = store_alert_open(db, row, ret_opened, err);
     if (r == 0 && *ret_opened && row->told)
         r = tell(db, news, row->opened_at, err);
+    if (r == 0 && *ret_opened)
+        alert_notes_add(news->notes, row);
     row->alert_id = STR_NULL;
     arena_done(&arena);
     return r;
@@ -109,7 +104,37 @@ int alerts_close(struct db *db, const struct alert_news *news, struct error *err
 
     if (store_alert_close(db, news->row, &closed, err) != 0)
         return -1;
-    return closed && news->row->told ? tell(db, news, news->row->closed_at, err) : 0;
+    if (!closed)
+        return 0;
+    news->row->open = false;
+    alert_notes_add(news->notes, news->row);
+    return news->row->told ? tell(db, news, news->row->closed_at, err) : 0;
+}
+
+int alerts_failed(struct db *db, const struct alert_news *news, bool *ret_first, struct error *err)
+{
+    struct alert_row stored;
+    struct arena arena;
+    int r = -1;
+
+    arena_init(&arena);
+    news->row->alert_id = make_id(&arena, news->row->opened_at);
+    if (store_alert_failed(db, news->row, ret_first, err) != 0)
+        goto out;
+    r = 0;
+    if (!*ret_first)
+        goto out;
+    r = store_alert(db, news->row->tenant_id, news->row->alert_id, &arena, &stored, err);
+    if (r != 0)
+        goto out;
+    alert_notes_add(news->notes, &stored);
+    if (stored.told)
+        r = tell(db, &(struct alert_news){ &stored, news->message, news->summary, NULL },
+                 stored.opened_at, err);
+out:
+    news->row->alert_id = STR_NULL;
+    arena_done(&arena);
+    return r;
 }
 
 /* When the agent was heard of again; the signs are sorted, but few alerts are open. */
@@ -128,21 +153,23 @@ struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at)
     return (struct opt_int){ true, seconds < 0 ? 0 : seconds };
 }
 
-static int close_heard(struct db *db, struct alert_row *row, int64_t at, struct arena *arena,
+/* The agent of the news was heard of at this time. */
+static int close_heard(struct db *db, struct alert_news *news, int64_t at, struct arena *arena,
                        struct error *err)
 {
-    struct alert_news news = { .row = row, .message = STR_LIT("agent.recovered") };
+    struct alert_row *row = news->row;
 
     row->closed_at = clock_wall_us();
     row->closed_by = STR_LIT("seen");
     row->away_seconds = alerts_away(row, at);
-    news.summary =
-        arena_printf(arena, "Agent '%.*s' is back after %lld s", STR_ARG(cut_name(row->agent_name)),
-                     (long long)row->away_seconds.value);
-    return alerts_close(db, &news, err);
+    news->summary = arena_printf(arena, "Agent '%.*s' is back after %lld s",
+                                 STR_ARG(utf8_cut(row->agent_name, NAME_MAX_BYTES)),
+                                 (long long)row->away_seconds.value);
+    return alerts_close(db, news, err);
 }
 
-int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct error *err)
+int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct alert_notes *notes,
+                 struct error *err)
 {
     struct arena arena;
     struct list alerts;
@@ -152,16 +179,19 @@ int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct error
     r = store_alerts_of_signs(db, signs, n, &arena, &alerts, err);
     for (size_t i = 0; r == 0 && i < alerts.n; i++) {
         struct alert_row *row = &((struct alert_row *)alerts.items)[i];
+        struct alert_news news = { .row = row,
+                                   .message = STR_LIT("agent.recovered"),
+                                   .notes = notes };
         int64_t at = find_heard(signs, n, row);
 
         if (at != TIME_NULL && sign_is_later(at, row->since_at))
-            r = close_heard(db, row, at, &arena, err);
+            r = close_heard(db, &news, at, &arena, err);
     }
     arena_done(&arena);
     return r;
 }
 
-static struct alert answer_of(const struct alert_row *row)
+struct alert alerts_answer(const struct alert_row *row)
 {
     return (struct alert){ .alert_id = row->alert_id,
                            .type = row->type,
@@ -200,7 +230,7 @@ static bool add_fitting(const struct alerts_query *query, const struct list *row
             return false;
         filter->before = row->alert_id;
         if (fits(query, row))
-            alerts[ret->alerts.n++] = answer_of(row);
+            alerts[ret->alerts.n++] = alerts_answer(row);
     }
     return true;
 }
@@ -238,7 +268,7 @@ int alerts_acknowledge(struct db *db, const struct alert_row *row, struct arena 
     if (store_alert_acknowledge(db, row, err) != 0 ||
         store_alert(db, row->tenant_id, row->alert_id, arena, &now, err) != 0)
         return -1;
-    *ret = answer_of(&now);
+    *ret = alerts_answer(&now);
     return 0;
 }
 

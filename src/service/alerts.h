@@ -11,10 +11,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "contract/alert.h"
 #include "store/alerts.h"
 
-struct alert;
 struct alert_list;
+struct alert_notes;
 struct alerts_query;
 struct db;
 struct mute_state;
@@ -23,9 +24,10 @@ struct tenant_entry;
 
 /* What becomes of an alert, in a transaction of the writer. */
 struct alert_news {
-    struct alert_row *row; /* alert_id is made when it opens; agent_name is told */
-    struct str message;    /* the type of the message: "agent.silent", "agent.recovered" */
-    struct str summary;    /* a sentence for people, without full stop */
+    struct alert_row *row;     /* alert_id is made when it opens; agent_name is told */
+    struct str message;        /* the type of the message: "agent.silent", "agent.recovered" */
+    struct str summary;        /* a sentence for people, without full stop */
+    struct alert_notes *notes; /* to be told once it is durable; NULL: nowhere */
 };
 
 /* With the row's type, agent, subject, since_at, opened_at and detail; row->told is false when its
@@ -37,12 +39,22 @@ int alerts_open(struct db *db, const struct alert_news *news, bool *ret_opened,
  * when somebody else has closed it. */
 int alerts_close(struct db *db, const struct alert_news *news, struct error *err) MUST_CHECK;
 
+/* An alert that tells of an event, and so is closed at once: a run has failed. With the row's
+ * tenant, run_no, since_at, opened_at and detail. Only the first time; *ret_first tells. The agent
+ * and the subject are the run's. */
+int alerts_failed(struct db *db, const struct alert_news *news, bool *ret_first,
+                  struct error *err) MUST_CHECK;
+
 /* How long the agent was away when it is heard of at this time. */
 struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at);
 
 /* Closes the silence alerts of agents that have been heard of. Within the transaction that stores
  * the signs. */
-int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct error *err) MUST_CHECK;
+int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct alert_notes *notes,
+                 struct error *err) MUST_CHECK;
+
+/* The alert as people read it; its strings are the row's. */
+struct alert alerts_answer(const struct alert_row *row);
 
 /* A page, newest first; in the arena. It looks at 10,000 alerts: only a null `next` is the end. */
 int alerts_list(struct db *db, const struct tenant_entry *tenant, const struct alerts_query *query,

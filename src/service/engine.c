@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "service/bounds.h"
 #include "service/courier.h"
 #include "service/exports.h"
 #include "service/feed.h"
@@ -24,6 +25,7 @@
 #include "service/throttle.h"
 #include "service/vault.h"
 #include "service/watcher.h"
+#include "store/alerts.h"
 #include "store/event_log.h"
 #include "store/migrate.h"
 #include "store/rollups.h"
@@ -56,6 +58,7 @@ struct engine {
     struct life *life;
     struct silence *silence; /* NULL: it serves nobody, and listens to nobody */
     struct stuck *stuck;     /* likewise */
+    struct bounds *bounds;   /* likewise */
     struct prices *prices;
     unsigned ticks;         /* the watcher's, as is the next */
     int64_t uses_stored_us; /* monotonic: when those of keys were */
@@ -66,7 +69,7 @@ struct engine {
     struct watcher *watcher;
     struct exports *exports;
     struct feed *feed;
-    _Atomic int64_t store_bytes;
+    _Atomic int64_t store_bytes, alerts_open;
     struct webhooks_context webhooks;
     struct courier *courier;
 };
@@ -101,12 +104,14 @@ static int open_databases(struct engine *e, const struct engine_options *options
     return db_open(options->database, DB_READER, &e->courier_db, err);
 }
 
-static void look_at_size(struct engine *e)
+static void look_at_store(struct engine *e)
 {
-    int64_t bytes;
+    int64_t number;
 
-    if (store_size(e->watch_db, &bytes, NULL) == 0)
-        atomic_store(&e->store_bytes, bytes);
+    if (store_size(e->watch_db, &number, NULL) == 0)
+        atomic_store(&e->store_bytes, number);
+    if (store_alerts_open(e->watch_db, &number, NULL) == 0)
+        atomic_store(&e->alerts_open, number);
 }
 
 static void save_people(struct engine *e)
@@ -132,7 +137,8 @@ static void watch(struct engine *e, bool healthy)
 
     if (silence_tick(e->silence, &now, &err) != 0 ||
         (now.healthy &&
-         stuck_tick(e->stuck, now.wall_us, now.mono_us, silence_epoch_us(e->silence), &err) != 0))
+         stuck_tick(e->stuck, now.wall_us, now.mono_us, silence_epoch_us(e->silence), &err) != 0) ||
+        (now.healthy && bounds_tick(e->bounds, now.wall_us, now.mono_us, &err) != 0))
         log_say(LOG_WARNING, "alerts", "not looked at: %s", err.text);
 }
 
@@ -143,7 +149,7 @@ static void tick(void *ctx, bool healthy)
     int64_t now_us = clock_mono_us();
 
     if (e->ticks % SIZE_PERIOD_S == 0)
-        look_at_size(e);
+        look_at_store(e);
     if (++e->ticks % SAVE_PERIOD_S == 0)
         life_save(e->life, e->writer);
     if (now_us - e->uses_stored_us >= (int64_t)USES_PERIOD_S * USEC_PER_SEC) {
@@ -160,10 +166,12 @@ static void start_watches(struct engine *e)
 {
     const struct silence_options silence = { e->watch_db, e->life, e->writer, e->shared };
     const struct stuck_options stuck = { e->watch_db, e->writer };
+    const struct bounds_options bounds = { e->readers, e->writer, e->prices };
     const struct silence_now now = now_of(e, true);
 
     e->silence = silence_new(&silence, &now);
     e->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
+    e->bounds = bounds_new(&bounds, now.mono_us);
 }
 
 static int start_courier(struct engine *e, const struct engine_options *options, struct error *err)
@@ -218,7 +226,7 @@ static int start(struct engine *e, const struct engine_options *options, struct 
         writer_new(&writer, &e->writer, err) != 0 ||
         readers_new(e->read_dbs, e->n_read_dbs, options->reads_max, &e->readers, err) != 0)
         return -1;
-    look_at_size(e);
+    look_at_store(e);
     if (e->hash_db != NULL && readers_new(&e->hash_db, 1, HASHES_MAX, &e->hashers, err) != 0)
         return -1;
     if (options->serves)
@@ -261,6 +269,7 @@ static void close_all(struct engine *e)
         e->log->methods->free(e->log);
     silence_free(e->silence);
     stuck_free(e->stuck);
+    bounds_free(e->bounds);
     life_free(e->life);
     registry_free(e->registry);
     prices_free(e->prices);
@@ -388,6 +397,7 @@ void engine_stats(struct engine *e, struct engine_stats *ret)
                                   .reads_waiting = readers_waiting(e->readers),
                                   .exports = exports_running(e->exports),
                                   .store_bytes = atomic_load(&e->store_bytes),
+                                  .alerts_open = atomic_load(&e->alerts_open),
                                   .registry_number = registry_number(e->registry) };
     writer_waiting(e->writer, &ret->queue_events, &ret->queue_bytes);
 }

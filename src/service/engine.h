@@ -79,7 +79,7 @@ struct engine_stats {
     bool healthy;
     size_t queue_events, queue_bytes, reads_waiting;
     unsigned exports;
-    int64_t store_bytes; /* when last looked at; 0: not yet */
+    int64_t store_bytes, alerts_open; /* when last looked at; 0: not yet */
     int64_t registry_number;
 };
 

@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "contract/event.h"
+#include "service/alert_notes.h"
+#include "service/failures.h"
 #include "service/feed.h"
 #include "service/registry.h"
 #include "store/event_log.h"
@@ -30,6 +32,8 @@ struct ingest_group {
     struct event_item *items;
     struct verdict_place *places;
     size_t n, capacity;
+    size_t n_watched; /* of them */
+    struct alert_notes notes;
 };
 
 struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry,
@@ -38,10 +42,11 @@ struct ingest_group *ingest_group_new(struct event_log *log, const struct regist
     struct ingest_group *g = NEW(struct ingest_group);
 
     g->log = log;
-    g->admit = admit_new(registry, life);
+    g->admit = admit_new(registry, life, &g->notes);
     g->rollups = rollups_new();
     g->totals = llm_totals_new();
     arena_init(&g->arena);
+    alert_notes_init(&g->notes);
     return g;
 }
 
@@ -53,6 +58,7 @@ void ingest_group_free(struct ingest_group *g)
     rollups_free(g->rollups);
     llm_totals_free(g->totals);
     arena_done(&g->arena);
+    alert_notes_done(&g->notes);
     free(g->items);
     free(g->places);
     free(g);
@@ -73,6 +79,13 @@ struct llm_totals *ingest_totals_of(const struct writer_job *job)
     return ((const struct ingest_group *)job->group)->totals;
 }
 
+struct alert_notes *ingest_notes_of(const struct writer_job *job)
+{
+    struct ingest_group *g = job->group;
+
+    return g == NULL ? NULL : &g->notes;
+}
+
 void ingest_group_set_feed(struct ingest_group *g, struct feed *feed)
 {
     g->feed = feed;
@@ -91,6 +104,7 @@ static void gather(struct ingest_group *g, const struct event_item *item, enum v
         g->places = mem_resize(g->places, g->capacity * sizeof(*g->places));
     }
     g->items[g->n] = *item;
+    g->n_watched += item->watched;
     g->places[g->n++].verdict = verdict;
 }
 
@@ -98,12 +112,14 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
     struct ingest_request *request = CONTAINER_OF(job, struct ingest_request, job);
     struct ingest_group *g = job->group;
+    bool alerts = atomic_load_explicit(&request->tenant->run_failed, memory_order_relaxed);
 
     for (size_t i = 0; i < request->n; i++) {
         const struct telemetry_event *event = &request->events[i];
         struct event_item item = { .tenant_id = request->tenant->id,
                                    .received_at = request->received_at,
-                                   .event = event };
+                                   .event = event,
+                                   .watched = event->event == EVENT_FAILED && alerts };
         const struct applicant agent = { item.tenant_id, event->agent_name, item.received_at };
         struct admission admission;
 
@@ -119,7 +135,8 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
 
 static void reset(struct ingest_group *g)
 {
-    g->n = 0;
+    g->n = g->n_watched = 0;
+    alert_notes_clear(&g->notes);
     llm_totals_clear(g->totals);
     arena_reset(&g->arena);
     rollups_forget(g->rollups);
@@ -136,6 +153,8 @@ static int store_events(struct ingest_group *g, struct db *db, struct error *err
     for (size_t i = 0; i < g->n; i++)
         if (g->items[i].duplicate)
             *g->places[i].verdict = VERDICT_DUPLICATE;
+    if (g->n_watched > 0 && failures_alert(db, g->items, g->n, &g->notes, err) != 0)
+        return -1;
     return log->prepare(g->log, db, err);
 }
 
@@ -155,6 +174,7 @@ static void committed(void *group)
 
     g->log->methods->committed(g->log);
     feed_note_events(g->feed, g->items, g->n);
+    alert_notes_tell(&g->notes, g->feed);
     reset(g);
 }
 

@@ -11,6 +11,7 @@
 #include "service/admit.h"
 #include "service/writer.h"
 
+struct alert_notes;
 struct event_log;
 struct feed;
 struct ingest_group;
@@ -58,6 +59,9 @@ struct admit *ingest_admit_of(const struct writer_job *job);
 
 /* Where that transaction gathers what it does to the values of KPIs. */
 struct rollups *ingest_rollups_of(const struct writer_job *job);
+
+/* The alerts that it opens and closes, told after its commit; NULL where nothing is shared. */
+struct alert_notes *ingest_notes_of(const struct writer_job *job);
 
 /* What that transaction changes in the sums of LLM usage; it is stored at its end. */
 struct llm_totals *ingest_totals_of(const struct writer_job *job);

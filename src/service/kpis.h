@@ -8,6 +8,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
+#include "contract/timerange.h"
 #include "store/kpi_state.h"
 
 struct breakdown_query;
@@ -54,6 +55,23 @@ int kpis_series(const struct kpi_reader *reader, const struct series_query *quer
 int kpis_breakdown(const struct kpi_reader *reader, const struct breakdown_query *query,
                    struct kpi_breakdown *ret, struct kpi_refusal *refusal,
                    struct error *err) MUST_CHECK;
+
+/* One KPI over a range as one number: of an agent, or of all together. */
+struct kpi_question {
+    struct str key, agent_name; /* null: of all */
+    struct time_range range;
+};
+
+struct kpi_figure {
+    bool has;         /* there is a number */
+    bool is_sum;      /* it is, or would be, a sum */
+    int64_t agent_id; /* 0: of all; -1: there is no such agent */
+    double value;
+};
+
+/* Agents that total it in different ways have none, nor have more than KPI_ROWS_MAX. */
+int kpis_figure(const struct kpi_reader *reader, const struct kpi_question *question,
+                struct kpi_figure *ret, struct error *err) MUST_CHECK;
 
 /* A number or string as JSON text. */
 struct str kpi_value_text(const struct kpi_value *value, struct str string, struct arena *arena);

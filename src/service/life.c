@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "contract/shape.h"
 #include "service/alerts.h"
+#include "service/ingest.h"
 #include "service/writer.h"
 #include "store/signs.h"
 
@@ -194,7 +195,7 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
     }
     if (store_signs_put(db, l->rows, l->n, err) != 0)
         return -1;
-    return alerts_heard(db, l->rows, l->n, err);
+    return alerts_heard(db, l->rows, l->n, ingest_notes_of(job), err);
 }
 
 static void end_save(struct life *l)

@@ -83,6 +83,7 @@ static void put_tenant(struct registry *r, const struct tenant_row *row)
     }
     atomic_store(&tenant->max_agents, row->max_agents);
     atomic_store(&tenant->rate_limit, row->rate_limit);
+    atomic_store(&tenant->run_failed, row->run_failed);
 }
 
 static struct str digest_str(const struct sha256 *digest)

@@ -33,6 +33,7 @@ struct tenant_entry {
     int64_t id;
     struct str slug;
     _Atomic int64_t max_agents, rate_limit;
+    atomic_bool run_failed; /* its failed runs are to be alerted of */
 };
 
 /* What this process knows of a key's use; changed by whoever uses it. */

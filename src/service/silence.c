@@ -8,6 +8,7 @@
 #include "base/datetime.h"
 #include "base/mem.h"
 #include "service/alerts.h"
+#include "service/ingest.h"
 #include "service/life.h"
 #include "service/liveness.h"
 #include "service/writer.h"
@@ -53,7 +54,8 @@ struct silence {
     struct flip *flips;
     size_t n_flips;
     int64_t now_us;
-    pthread_mutex_t lock; /* guards busy */
+    struct alert_notes *notes; /* of the transaction */
+    pthread_mutex_t lock;      /* guards busy */
     bool busy;
 };
 
@@ -208,7 +210,8 @@ static int open_alert(struct silence *s, struct db *db, const struct silence_row
         &alert, alert.type,
         arena_printf(arena, "Agent '%.200s' is silent: nothing was heard of it since %s",
                      arena_cstr(arena, row->agent_name),
-                     datetime_format(row->last_seen_at, text).data)
+                     datetime_format(row->last_seen_at, text).data),
+        s->notes
     };
     bool opened;
 
@@ -230,7 +233,9 @@ static int close_alert(struct silence *s, struct db *db, const struct silence_ro
                        struct arena *arena, struct error *err)
 {
     struct alert_row alert;
-    struct alert_news news = { .row = &alert, .message = STR_LIT("agent.recovered") };
+    struct alert_news news = { .row = &alert,
+                               .message = STR_LIT("agent.recovered"),
+                               .notes = s->notes };
 
     if (store_alert(db, row->tenant_id, row->alert_id, arena, &alert, err) != 0)
         return -1;
@@ -273,6 +278,7 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
     struct arena arena;
     int r = 0;
 
+    s->notes = ingest_notes_of(job);
     arena_init(&arena);
     for (size_t i = 0; r == 0 && i < s->n_flips; i++) {
         r = apply_flip(s, db, &s->flips[i], &arena, err);

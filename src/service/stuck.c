@@ -8,6 +8,7 @@
 #include "base/datetime.h"
 #include "base/mem.h"
 #include "service/alerts.h"
+#include "service/ingest.h"
 #include "service/writer.h"
 #include "store/fleet.h"
 #include "store/stuck.h"
@@ -44,7 +45,8 @@ struct stuck {
     struct stuck_tenant *marks;
     size_t n_marks;
     int64_t now_us;
-    pthread_mutex_t lock; /* guards busy */
+    struct alert_notes *notes; /* of the transaction */
+    pthread_mutex_t lock;      /* guards busy */
     bool busy;
 };
 
@@ -195,7 +197,8 @@ static int open_alert(const struct stuck *s, struct db *db, const struct stuck_r
     const struct alert_news news = {
         &alert, alert.type,
         arena_printf(arena, "Run %.*s of agent '%.200s' is open since %s", STR_ARG(run->run_id),
-                     arena_cstr(arena, run->agent_name), datetime_format(run->start_at, text).data)
+                     arena_cstr(arena, run->agent_name), datetime_format(run->start_at, text).data),
+        s->notes
     };
     bool opened;
     int64_t n = 0;
@@ -205,11 +208,20 @@ static int open_alert(const struct stuck *s, struct db *db, const struct stuck_r
     return n >= OPEN_MAX ? 0 : alerts_open(db, &news, &opened, err);
 }
 
+static struct str why_over(const struct stuck_run *run)
+{
+    if (!run->open)
+        return STR_LIT("closed");
+    return run->wanted ? STR_LIT("disabled") : STR_LIT("rule");
+}
+
 static int close_alert(const struct stuck *s, struct db *db, const struct stuck_run *run,
                        struct arena *arena, struct error *err)
 {
     struct alert_row alert;
-    struct alert_news news = { .row = &alert, .message = STR_LIT("run.recovered") };
+    struct alert_news news = { .row = &alert,
+                               .message = STR_LIT("run.recovered"),
+                               .notes = s->notes };
     struct str alert_id;
 
     if (store_stuck_alert(db, run, arena, &alert_id, err) != 0)
@@ -219,7 +231,8 @@ static int close_alert(const struct stuck *s, struct db *db, const struct stuck_
     if (store_alert(db, run->tenant_id, alert_id, arena, &alert, err) != 0)
         return -1;
     alert.closed_at = s->now_us;
-    alert.closed_by = run->open ? STR_LIT("disabled") : STR_LIT("closed");
+    alert.closed_by = why_over(run);
+    alert.told = alert.told && run->wanted; /* who switched the rule off knows */
     news.summary = arena_printf(arena, "Run %.*s of agent '%.200s' is stuck no more",
                                 STR_ARG(run->run_id), arena_cstr(arena, run->agent_name));
     return alerts_close(db, &news, err);
@@ -237,7 +250,7 @@ static int apply_act(const struct stuck *s, struct db *db, const struct act *act
         return 0;
     if (store_stuck_forget(db, &run, err) != 0)
         return -1;
-    if (!run.open || !run.expected)
+    if (!run.open || !run.expected || !run.wanted)
         return close_alert(s, db, &run, arena, err);
     if (act->limit_us == 0)
         return 0;
@@ -252,6 +265,7 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
     struct arena arena;
     int r = 0;
 
+    s->notes = ingest_notes_of(job);
     arena_init(&arena);
     for (size_t i = 0; r == 0 && i < s->n_acts; i++) {
         r = apply_act(s, db, &s->acts[i], &arena, err);

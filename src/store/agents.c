@@ -49,6 +49,14 @@ static const struct db_query mute_agent = {
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
     .n_args = 3,
 };
+static const struct db_query select_deleted = {
+    .sql = "SELECT 1 FROM agents WHERE tenant_id = $1 AND agent_id = $2 AND deleted_at IS NOT NULL",
+    .n_args = 2,
+};
+static const struct db_query select_muted = {
+    .sql = "SELECT COALESCE(muted_until, 0) FROM agents WHERE tenant_id = $1 AND agent_id = $2",
+    .n_args = 2,
+};
 static const struct db_query enable_agent = {
     .sql = "UPDATE agents SET enabled = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
@@ -217,4 +225,28 @@ int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, in
                      struct error *err)
 {
     return set_agent(db, &mute_agent, tenant_id, agent_name, rows_time_value(until), err);
+}
+
+int store_agent_is_deleted(struct db *db, int64_t tenant_id, int64_t agent_id, bool *ret,
+                           struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_int(agent_id) };
+    int64_t found = 0;
+
+    if (db_exec(db, &select_deleted, args, rows_read_int, &found, err) != 0)
+        return -1;
+    *ret = found != 0;
+    return 0;
+}
+
+int store_agent_is_muted(struct db *db, int64_t tenant_id, int64_t agent_id, int64_t now_us,
+                         bool *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_int(agent_id) };
+    int64_t until = 0;
+
+    if (db_exec(db, &select_muted, args, rows_read_int, &until, err) != 0)
+        return -1;
+    *ret = until > now_us;
+    return 0;
 }

@@ -40,6 +40,12 @@ int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, 
 int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, int64_t until,
                      struct error *err) MUST_CHECK;
 
+/* By their numbers; of no agent: it is not. */
+int store_agent_is_deleted(struct db *db, int64_t tenant_id, int64_t agent_id, bool *ret,
+                           struct error *err) MUST_CHECK;
+int store_agent_is_muted(struct db *db, int64_t tenant_id, int64_t agent_id, int64_t now_us,
+                         bool *ret, struct error *err) MUST_CHECK;
+
 /* Takes away what the agent declared, and its place among the agents; revokes the keys that are
  * bound to it, whose number is given. ERR_NOT_FOUND. */
 int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

@@ -23,6 +23,18 @@ static const struct db_query open_alert = {
            " ON CONFLICT (tenant_id, type, agent_id, subject) WHERE open = 1 DO NOTHING",
     .n_args = 11,
 };
+/* Muted or not is its agent's; what is unique is the run. */
+static const struct db_query failed_alert = {
+    .sql = "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, run_no, open, told,"
+           " since_at, opened_at, closed_at, closed_by, detail)"
+           " SELECT r.tenant_id, CAST($3 AS TEXT), 'run.failed', r.agent_id, r.run_id, r.run_no, 0,"
+           " CASE WHEN a.muted_until > $5 THEN 0 ELSE 1 END, CAST($4 AS BIGINT),"
+           " CAST($5 AS BIGINT), CAST($5 AS BIGINT), 'event', CAST($6 AS TEXT)"
+           " FROM runs r JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
+           " WHERE r.tenant_id = $1 AND r.run_no = $2"
+           " ON CONFLICT (tenant_id, subject) WHERE type = 'run.failed' DO NOTHING",
+    .n_args = 6,
+};
 static const struct db_query close_alert = {
     .sql = "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
@@ -43,6 +55,13 @@ static const struct db_query alerts_by_state = {
 static const struct db_query alerts_by_agent = {
     .sql = ALERTS " AND l.agent_id = $4" NEWEST_FIRST,
     .n_args = 4,
+};
+static const struct db_query count_open = {
+    .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1",
+};
+static const struct db_query alerts_of_bounds = {
+    .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded')",
+    .n_args = 1,
 };
 /* $1 is a JSON array of tenant and agent. */
 static const struct db_query alerts_of_signs = {
@@ -78,6 +97,19 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
     if (db_exec(db, &open_alert, args, NULL, NULL, err) != 0)
         return -1;
     *ret_opened = db_changes(db) > 0;
+    return 0;
+}
+
+int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
+                       struct error *err)
+{
+    const struct db_value args[] = { db_int(row->tenant_id), db_int(row->run_no.value),
+                                     db_text(row->alert_id), db_int(row->since_at),
+                                     db_int(row->opened_at), db_text(row->detail) };
+
+    if (db_exec(db, &failed_alert, args, NULL, NULL, err) != 0)
+        return -1;
+    *ret_first = db_changes(db) > 0;
     return 0;
 }
 
@@ -149,6 +181,24 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
         q = &alerts_by_state;
     }
     if (db_exec(db, q, args, add_alert, &rows, err) != 0)
+        return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, &count_open, NULL, rows_read_int, ret, err);
+}
+
+int store_alerts_of_bounds(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                           struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
+
+    if (db_exec(db, &alerts_of_bounds, (const struct db_value[]){ db_int(tenant_id) }, add_alert,
+                &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;

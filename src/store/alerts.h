@@ -36,6 +36,11 @@ struct alert_row {
 int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opened,
                      struct error *err) MUST_CHECK;
 
+/* Of the type run.failed, closed at once; by the row's tenant, run_no, alert_id, since_at,
+ * opened_at and detail. *ret_first is false when the run had one before. */
+int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
+                       struct error *err) MUST_CHECK;
+
 /* closed_at, closed_by and away_seconds; *ret_closed is false when somebody else closed it. */
 int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,
                       struct error *err) MUST_CHECK;
@@ -54,6 +59,13 @@ struct alert_filter {
 /* Newest first: a list of struct alert_row. */
 int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *filter,
                  struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* How many are open, of all tenants. */
+int store_alerts_open(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* The open ones of KPIs and budgets: a list of struct alert_row. */
+int store_alerts_of_bounds(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                           struct error *err) MUST_CHECK;
 
 /* The one with this id, or no alert_id. */
 int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,

@@ -23,6 +23,8 @@ struct event_item {
     const struct telemetry_event *event;
     bool duplicate; /* set by event_log_add() */
     int run_status; /* likewise: what its run came to with this transaction, enum run_status */
+    int64_t run_no; /* likewise; of a duplicate it is not set */
+    bool watched;   /* whoever adds it wants to know of it: not looked at here */
 };
 
 struct event_log_methods {

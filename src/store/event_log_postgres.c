@@ -246,6 +246,7 @@ static int add_all(struct addition *a, struct error *err)
             a->slot_of[i]->agent_id = a->items[i].agent_id;
         run_state_add(&a->slot_of[i]->state, a->items[i].event);
         a->items[i].run_status = run_state_status(&a->slot_of[i]->state);
+        a->items[i].run_no = a->slot_of[i]->run_no;
         a->slot_of[i]->stored++;
     }
     return save_runs(a, err);

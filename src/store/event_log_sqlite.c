@@ -280,6 +280,7 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
             ids_add(a->log->ids, a->hashes[i], event_no);
         run_state_add(&slot->state, item->event);
         a->items[i].run_status = run_state_status(&slot->state);
+        a->items[i].run_no = slot->run_no;
     }
     if (db_exec(a->db, &insert_extent,
                 (const struct db_value[]){ db_int(slot->run_no), db_int(first),

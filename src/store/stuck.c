@@ -8,7 +8,8 @@
 #define RUN_COLUMNS                                                                                \
     "SELECT r.tenant_id, r.run_no, r.agent_id, r.run_id, COALESCE(a.full_name, a.agent_name),"     \
     " r.start_at, a.muted_until, CASE WHEN r.closing_at IS NULL THEN 1 ELSE 0 END,"                \
-    " CASE WHEN a.enabled = 1 AND a.deleted_at IS NULL THEN 1 ELSE 0 END"
+    " CASE WHEN a.enabled = 1 AND a.deleted_at IS NULL THEN 1 ELSE 0 END,"                         \
+    " COALESCE((SELECT run_stuck FROM alert_rules p WHERE p.tenant_id = r.tenant_id), 1)"
 #define WITH_AGENT " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
 #define ALERT_OF_RUN                                                                               \
     " l.tenant_id = r.tenant_id AND l.type = 'run.stuck' AND l.agent_id = r.agent_id"              \
@@ -52,7 +53,9 @@ static const struct db_query select_due = {
 static const struct db_query select_over = {
     .sql = RUN_COLUMNS " FROM alerts l JOIN runs r ON r.tenant_id = l.tenant_id"
            " AND r.run_no = l.run_no" WITH_AGENT " WHERE l.open = 1 AND l.type = 'run.stuck'"
-           " AND (r.closing_at IS NOT NULL OR a.enabled = 0 OR a.deleted_at IS NOT NULL) LIMIT $1",
+           " AND (r.closing_at IS NOT NULL OR a.enabled = 0 OR a.deleted_at IS NOT NULL OR EXISTS"
+           " (SELECT 1 FROM alert_rules p WHERE p.tenant_id = r.tenant_id AND p.run_stuck = 0))"
+           " LIMIT $1",
     .n_args = 1,
 };
 static const struct db_query count_open = {
@@ -90,6 +93,7 @@ static bool add_run(void *ctx, const struct db_row *row)
     run->muted_until = rows_time(row, 6);
     run->open = db_get_int(row, 7) != 0;
     run->expected = db_get_int(row, 8) != 0;
+    run->wanted = db_get_int(row, 9) != 0;
     return true;
 }
 

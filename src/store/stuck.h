@@ -27,6 +27,7 @@ struct stuck_run {
     int64_t muted_until; /* of its agent; TIME_NULL */
     bool open;
     bool expected; /* its agent is enabled, and not deleted */
+    bool wanted;   /* its tenant wants to be alerted of such runs */
 };
 
 /* All tenants: a list of struct stuck_tenant. */
@@ -60,7 +61,7 @@ int store_stuck_forget(struct db *db, const struct stuck_run *run, struct error 
 int store_stuck_due(struct db *db, int64_t until, int64_t limit, struct arena *arena,
                     struct list *ret, struct error *err) MUST_CHECK;
 
-/* Alerts of the type run.stuck whose run is open no more: a list of struct stuck_run. */
+/* Alerts of the type run.stuck that are over, or wanted no more: a list of struct stuck_run. */
 int store_stuck_over(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
                      struct error *err) MUST_CHECK;
 

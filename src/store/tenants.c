@@ -20,8 +20,9 @@ static const struct db_query select_tenant = {
     .n_args = 1,
 };
 static const struct db_query select_tenants = {
-    .sql = "SELECT tenant_id, slug, name, max_agents, rate_limit, created_at FROM tenants"
-           " ORDER BY slug",
+    .sql = "SELECT t.tenant_id, t.slug, t.name, t.max_agents, t.rate_limit, t.created_at,"
+           " COALESCE(r.run_failed, 0) FROM tenants t"
+           " LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id ORDER BY t.slug",
 };
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'registry'",
@@ -68,12 +69,23 @@ static bool add_tenant_row(void *ctx, const struct db_row *row)
     return true;
 }
 
+static bool add_with_rules(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct tenant_row *t;
+
+    (void)add_tenant_row(rows, row);
+    t = &((struct tenant_row *)rows->items)[rows->n - 1];
+    t->run_failed = db_get_int(row, 6) != 0;
+    return true;
+}
+
 int store_tenants(struct db *db, struct arena *arena, struct tenant_row **ret, size_t *ret_n,
                   struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct tenant_row) };
 
-    if (db_exec(db, &select_tenants, NULL, add_tenant_row, &rows, err) != 0)
+    if (db_exec(db, &select_tenants, NULL, add_with_rules, &rows, err) != 0)
         return -1;
     *ret = rows.items;
     *ret_n = rows.n;

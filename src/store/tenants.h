@@ -3,6 +3,8 @@
  * Layer: store. May use: base, contract, db.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -14,6 +16,7 @@ struct tenant_row {
     struct str slug, name;
     int64_t max_agents, rate_limit;
     int64_t created_at;
+    bool run_failed; /* it wants alerts of failed runs; read only, by store_tenants() */
 };
 
 /* `row->tenant_id` is filled in. ERR_CONFLICT when the slug is taken. */

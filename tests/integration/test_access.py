@@ -112,6 +112,8 @@ OPERATIONS = """
     admin     GET    /api/v1/tenants/{slug}/secrets
     admin     PUT    /api/v1/tenants/{slug}/secrets/{name}
     admin     DELETE /api/v1/tenants/{slug}/secrets/{name}
+    member    GET    /api/v1/tenants/{slug}/rules
+    admin     PUT    /api/v1/tenants/{slug}/rules
     admin     GET    /api/v1/tenants/{slug}/webhooks
     admin     POST   /api/v1/tenants/{slug}/webhooks
     admin     PATCH  /api/v1/tenants/{slug}/webhooks/{webhook_id}
@@ -181,6 +183,7 @@ BODIES = {
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/values/{key}": {"value": "x"},
     "PATCH /api/v1/tenants/{slug}/catalog/{key}": {},
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/mute": {"until": "2030-01-01T00:00:00Z"},
+    "PUT /api/v1/tenants/{slug}/rules": {"run_failed": True},
     "POST /api/v1/tenants/{slug}/webhooks": {"url": "https://hooks.example.com/x"},
     "PATCH /api/v1/tenants/{slug}/webhooks/{webhook_id}": {"enabled": True},
     "POST /api/v1/tenants/{slug}/users": {"email": "none@example.com", "role": "member"},

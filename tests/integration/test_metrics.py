@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import running
 from exposition import Malformed, read, value
+from people import tenant_person
 
 DASHBOARD = Path(__file__).resolve().parents[2] / "docs/grafana.json"
 TOKEN = "a-token-for-scrapers"
@@ -59,6 +60,19 @@ def test_what_happens_is_counted(scraped):
     assert value(seen, "muster_queue_events") == 0
     while value(scrape(scraped), "muster_streams") != 0:
         pass  # the client has the last chunk a moment before it is counted
+
+
+def test_alerts_are_counted(scraped):
+    tenant = scraped.add_tenant()
+    person = tenant_person(tenant, "admin")
+    assert person.request("PUT", tenant.path("rules"), {"run_failed": True}).status == 200
+    person.close()
+    for _ in range(2):
+        tenant.client.post("/api/v1/telemetry", tenant.event(event="failed"))
+    seen = scrape(scraped)
+    assert value(seen, "muster_alerts_opened_total", type="run.failed") == 2
+    assert value(seen, "muster_alerts_opened_total", type="agent.silent") == 0
+    assert value(seen, "muster_alerts_open") == 0
 
 
 def test_no_label_names_a_tenant_or_agent(scraped):

@@ -1,0 +1,31 @@
+/* bounds.h - watches the KPIs and budgets that tenants have set bounds for.
+ *
+ * Once a minute each is judged on a reader, as many tenants at a time as a
+ * fraction of a second allows; what has changed goes to the writer, which opens
+ * and closes alerts if the tenant's rules are still those that were judged by.
+ *
+ * Layer: service. May use: base, contract, db, store. Must not use: http, api. One thread at a
+ * time.
+ */
+#pragma once
+#include "base/err.h"
+
+struct bounds;
+struct prices;
+struct readers;
+struct writer;
+
+/* Borrowed. */
+struct bounds_options {
+    struct readers *readers;
+    struct writer *writer;
+    struct prices *prices;
+};
+
+struct bounds *bounds_new(const struct bounds_options *options, int64_t mono_us);
+
+/* After the readers and the writer have stopped. NULL is fine. */
+void bounds_free(struct bounds *b);
+
+/* Once a second, while the database answers; does not wait for anything. */
+int bounds_tick(struct bounds *b, int64_t wall_us, int64_t mono_us, struct error *err) MUST_CHECK;

@@ -1,0 +1,400 @@
+"""Rules: what a tenant is alerted of, failed runs, KPIs out of bounds and budgets."""
+
+import json
+import uuid
+from datetime import timedelta
+
+import pytest
+from conftest import running
+from people import tenant_person
+from receiver import receiving
+from stored import of_tenant, stored
+from test_alerts import (
+    DAY,
+    EPOCH,
+    HOUR,
+    alerts,
+    now_text,
+    report,
+    second_server,
+    stays,
+    time_to_tick,
+    until,
+    until_closed,
+    until_open,
+)
+from test_live import Live
+
+LOCAL = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
+DEFAULT = {"run_failed": False, "run_stuck": True, "kpis": [], "budgets": []}
+MINUTE = 61  # and a bit
+
+
+@pytest.fixture
+def world(own_server):
+    tenant = own_server.add_tenant("--max-agents", "50")
+    yield tenant
+    tenant.client.close()
+
+
+def set_rules(tenant, **rules):
+    """By somebody new, since a session does not last when the clock is moved."""
+    person = tenant_person(tenant, "admin")
+    answer = person.request("PUT", tenant.path("rules"), rules)
+    assert answer.status == 200, answer.body
+    person.close()
+
+
+def kpi(key="leads", **more):
+    return {"key": key, "agent_name": None, "range": "24h", "below": None, "above": None, **more}
+
+
+def declare(tenant, name="worker", **aggs):
+    kpis = [{"key": k, "label": k, "unit": "count", "agg": agg} for k, agg in aggs.items()]
+    body = {"agent_name": name, "business_kpis": kpis}
+    assert tenant.client.post("/api/v1/agents/register", body).status == 200
+
+
+def business(tenant, clock, name="worker", **metrics):
+    body = {"agent_name": name, "run_id": str(uuid.uuid4()), "timestamp": now_text(clock),
+            "metrics": metrics}  # fmt: skip
+    assert tenant.client.post("/api/v1/telemetry/business", body).status == 202
+
+
+def spend(tenant, clock, dollars, model="m"):
+    """At a dollar for a thousand tokens."""
+    body = {"agent_name": "worker", "run_id": str(uuid.uuid4()), "model": model,
+            "timestamp": now_text(clock), "input_tokens": round(dollars * 1000),
+            "output_tokens": 0}  # fmt: skip
+    assert tenant.client.post("/api/v1/telemetry/llm", body).status == 202
+
+
+def messages(tenant):
+    rows = stored(
+        tenant.server,
+        f"SELECT type, data FROM messages WHERE {of_tenant(tenant)} ORDER BY created_at, type",
+    )
+    return [(row["type"], json.loads(row["data"])) for row in rows]
+
+
+def listen(tenant):
+    """Messages are stored for whoever listens; nobody is reached here."""
+    tenant.server.cli("webhook", "add", "https://example.com/hook", "--tenant", tenant.slug)
+
+
+def test_rules_are_shown_and_replaced_whole(world, tmp_path):
+    person, path = tenant_person(world, "admin"), world.path("rules")
+    assert person.get(path).json() == DEFAULT
+    rules = {
+        "run_failed": True, "run_stuck": False,
+        "kpis": [kpi(below=1.5), kpi("cost", agent_name="ü", range="7d", above=10)],
+        "budgets": [{"amount": "10.00", "per": "day"}, {"amount": "0.5", "per": "month"}],
+    }  # fmt: skip
+    answer = person.request("PUT", path, rules)
+    assert (answer.status, answer.json()) == (200, rules)
+    assert person.get(path).json() == rules
+    done = world.server.cli("rule", "show", "--tenant", world.slug)
+    assert done.splitlines() == [
+        "run_failed on", "run_stuck  off", "kpi        leads over 24h, below 1.5",
+        "kpi        cost over 7d of agent 'ü', above 10", "budget     10.00 USD a day",
+        "budget     0.5 USD a month",
+    ]  # fmt: skip
+    few = {"kpis": [{"key": "leads", "below": 1}]}
+    assert person.request("PUT", path, few).json() == {**DEFAULT, "kpis": [kpi(below=1)]}
+    file = tmp_path / "rules.json"
+    file.write_text("{}")
+    done = world.server.cli("rule", "set", str(file), "--tenant", world.slug, "--json")
+    assert json.loads(done) == person.get(path).json() == DEFAULT
+    other = world.server.add_tenant()
+    assert other.client.get(path).status == 403
+    other.client.close()
+    person.close()
+    (entry, *_) = json.loads(
+        world.server.cli("audit", "list", "--tenant", world.slug, "--action", "rules.set", "--json")
+    )["entries"]
+    assert entry["detail"] == {"run_failed": False, "run_stuck": True, "kpis": 0, "budgets": 0}
+
+
+BAD = [
+    ({"run_failed": 1}, ["run_failed"]),
+    ({"kpis": [{"below": 1}]}, ["kpis", 0, "key"]),
+    ({"kpis": [{"key": "a"}]}, ["kpis", 0, "below"]),
+    ({"kpis": [{"key": "a", "below": "1"}]}, ["kpis", 0, "below"]),
+    ({"kpis": [{"key": "a", "below": 1, "range": "today"}]}, ["kpis", 0, "range"]),
+    ({"kpis": [{"key": "a", "below": 1, "range": "0h"}]}, ["kpis", 0, "range"]),
+    ({"kpis": [{"key": "a", "below": 1, "range": "93d"}]}, ["kpis", 0, "range"]),
+    ({"kpis": [{"key": "a", "below": 1, "range": "2025-01-01T00:00z"}]}, ["kpis", 0, "range"]),
+    ({"kpis": [{"key": "a", "below": 1}] * 51}, ["kpis"]),
+    ({"budgets": [{"amount": "1", "per": "week"}]}, ["budgets", 0, "per"]),
+    ({"budgets": [{"amount": 1, "per": "day"}]}, ["budgets", 0, "amount"]),
+    ({"budgets": [{"amount": "-1", "per": "day"}]}, ["budgets", 0, "amount"]),
+    ({"budgets": [{"amount": "0.0000001", "per": "day"}]}, ["budgets", 0, "amount"]),
+    ({"budgets": [{"amount": "1", "per": "day"}] * 11}, ["budgets"]),
+]
+
+
+def test_bad_rules_change_nothing(tenant):
+    person, path = tenant_person(tenant, "admin"), tenant.path("rules")
+    for body, place in BAD:
+        answer = person.request("PUT", path, body)
+        assert answer.status == 422, body
+        assert [item["loc"] for item in answer.json()["detail"]] == [["body", *place]], body
+    assert person.get(path).json() == DEFAULT
+    person.close()
+
+
+def fail(tenant, run, **fields):
+    report(tenant, run_id=run, event="failed", **fields)
+
+
+def test_a_failed_run_is_told_of_once(world, clock):
+    listen(world)
+    before, run, later = (str(uuid.uuid4()) for _ in range(3))
+    fail(world, before)
+    set_rules(world, run_failed=True)
+    failure = {"event_id": "e1", "error_type": "Timeout", "error_message": "no answer"}
+    report(world, run_id=run)
+    assert alerts(world) == []
+    for _ in range(2):
+        fail(world, run, **failure)  # the second is a duplicate
+    report(world, run_id=run, event="completed", timestamp="2100-01-01T00:00:00Z")
+    fail(world, run, timestamp="2100-01-02T00:00:00Z")  # closed anew
+    fail(world, before)
+    set_rules(world, run_failed=False)
+    fail(world, later)
+    second, first = alerts(world)
+    assert [a["run_id"] for a in (first, second)] == [run, before]
+    assert (first["type"], first["agent_name"]) == ("run.failed", "worker")
+    assert (first["state"], first["closed_by"]) == ("closed", "event")
+    assert first["detail"] == {"error_type": "Timeout", "error_message": "no answer"}
+    told = messages(world)
+    assert [(t, d["run_id"], d["alert_id"]) for t, d in told] == [
+        ("run.failed", a["run_id"], a["alert_id"]) for a in (first, second)
+    ]
+    assert told[0][1]["summary"] == f"Run {run} of agent 'worker' failed: Timeout"
+
+
+def test_a_failure_that_does_not_stand_is_no_alert(world):
+    set_rules(world, run_failed=True)
+    run, other = str(uuid.uuid4()), str(uuid.uuid4())
+    report(world, run_id=run, event="completed", timestamp="2025-01-02T00:00:00Z")
+    fail(world, run, timestamp="2025-01-01T00:00:00Z")
+    assert alerts(world) == []
+    events = [
+        world.event(agent_name="worker", run_id=run_id, event=event, event_id=event_id)
+        for run_id, event, event_id in [
+            (other, "started", "a"), (other, "failed", "b"), (other, "failed", "b"),
+            (other, "failed", "c"), (run, "in_progress", "d"),
+        ]
+    ]  # fmt: skip
+    answer = world.client.post("/api/v1/telemetry/batch", {"events": events})
+    assert (answer.status, answer.json()["accepted"]) == (202, 4)
+    assert [a["run_id"] for a in alerts(world)] == [other]
+
+
+def test_a_muted_agents_failures_are_told_to_nobody(world):
+    listen(world)
+    set_rules(world, run_failed=True)
+    report(world)
+    person = tenant_person(world, "member")
+    body = {"until": "2100-01-01T00:00:00Z"}
+    assert person.request("PUT", world.path("agents/worker/mute"), body).status == 200
+    person.close()
+    fail(world, str(uuid.uuid4()))
+    assert [a["muted"] for a in alerts(world)] == [True]
+    assert messages(world) == []
+
+
+def test_those_who_listen_hear_of_alerts(world):
+    set_rules(world, run_failed=True)
+    live = Live(world)
+    live.next()
+    run = str(uuid.uuid4())
+    fail(world, run)
+    assert live.until("alert") == alerts(world)[0]
+    live.close()
+
+
+def test_a_failure_reaches_the_webhook(store, tmp_path):
+    with running(store, tmp_path, arguments=LOCAL) as server, receiving() as receiver:
+        tenant = server.add_tenant()
+        added = server.run("webhook", "add", receiver.url, "--tenant", tenant.slug, *LOCAL)
+        assert added.returncode == 0, added.stderr
+        set_rules(tenant, run_failed=True)
+        run = str(uuid.uuid4())
+        fail(tenant, run)
+        told = receiver.next().json()
+        assert (told["type"], told["data"]["run_id"]) == ("run.failed", run)
+        tenant.client.close()
+
+
+def test_stuck_runs_are_told_of_only_where_that_is_wanted(world, clock):
+    other = world.server.add_tenant()
+    for tenant in (world, other):
+        report(tenant, timestamp=now_text(clock))
+    set_rules(world, run_stuck=False)
+    clock.advance(DAY + 300)
+    until_open(other)
+    assert alerts(world) == []
+    listen(other)
+    set_rules(other, run_stuck=False)
+    clock.advance(MINUTE)
+    closed = until(lambda: alerts(other, state="closed"))
+    assert [a["closed_by"] for a in closed] == ["rule"]
+    assert messages(other) == []
+    other.client.close()
+
+
+def test_a_kpi_out_of_bounds_is_one_alert_until_it_is_back(world, clock):
+    listen(world)
+    declare(world, leads="sum")
+    rule = kpi(below=10)
+    set_rules(world, kpis=[rule])
+    business(world, clock, leads=4)
+    clock.advance(MINUTE)
+    alert = until_open(world)
+    assert (alert["type"], alert["agent_name"], alert["run_id"]) == ("kpi.crossed", None, None)
+    assert alert["detail"] == {**rule, "value": 4}
+    business(world, clock, leads=1)
+    clock.advance(MINUTE)
+    stays(world, [(alert["alert_id"], "open")])
+    business(world, clock, name="other", leads=5)
+    declare(world, "other", leads="sum")
+    clock.advance(MINUTE)
+    assert until_closed(world, alert)["closed_by"] == "recovered"
+    clock.advance(DAY - HOUR)
+    business(world, clock, leads=3)
+    clock.advance(HOUR)
+    again = until_open(world)
+    assert again["detail"]["value"] == 3
+    told = messages(world)
+    assert [(t, d["alert_id"]) for t, d in told] == [
+        ("kpi.crossed", alert["alert_id"]),
+        ("kpi.recovered", alert["alert_id"]),
+        ("kpi.crossed", again["alert_id"]),
+    ]
+    assert [d["summary"] for _, d in told[:2]] == [
+        "KPI 'leads' over the last 24h is 4, below 10",
+        "KPI 'leads' over the last 24h is 10, within its bounds again",
+    ]
+    set_rules(world, kpis=[kpi(below=11)])  # another rule
+    assert until_closed(world, again)["closed_by"] == "rule"
+    assert len(messages(world)) == 3
+    clock.advance(MINUTE)
+    assert until_open(world)["detail"]["below"] == 11
+
+
+def test_nothing_is_zero_only_where_runs_succeed(world, clock):
+    """No output: `idle` has no runs, `broken` only failed ones, `empty` completed one."""
+    for name in ("idle", "broken", "empty", "mean"):
+        declare(world, name, leads="avg" if name == "mean" else "sum")
+    report(world, "broken", event="failed", timestamp=now_text(clock))
+    for name in ("empty", "mean"):
+        report(world, name, event="completed", timestamp=now_text(clock))
+    names = ["nobody", "idle", "broken", "mean", "empty"]
+    set_rules(world, kpis=[kpi(agent_name=name, below=1) for name in names])
+    clock.advance(MINUTE)
+    alert = until_open(world)
+    assert (alert["agent_name"], alert["detail"]["value"]) == ("empty", 0)
+    clock.advance(DAY)  # no runs any more: no reason to say that it is well
+    stays(world, [(alert["alert_id"], "open")])
+    world.server.cli("agent", "delete", "empty", "--tenant", world.slug)
+    clock.advance(MINUTE)
+    until_closed(world, alert)
+
+
+def test_other_totals_have_bounds_too(world, clock):
+    declare(world, total="sum", mean="avg", top="max", state="last", words="last")
+    for n in (1, 2, 6):
+        business(world, clock, total=n, mean=n, top=n, state=n, words="many", undeclared=n)
+    crossed = [kpi("total", above=8.5), kpi("mean", above=2.5), kpi("mean", below=3.5),
+               kpi("top", above=5), kpi("undeclared", above=5),
+               kpi("state", below=0, above=5)]  # fmt: skip
+    kept = [kpi("total", above=9, below=9), kpi("mean", below=3), kpi("top", above=6),
+            kpi("words", above=1), kpi("unheard", below=1), kpi("unheard", above=-1)]  # fmt: skip
+    set_rules(world, kpis=kept + crossed)
+    clock.advance(MINUTE)
+    until(lambda: len(alerts(world)) == len(crossed))
+    found = [{k: v for k, v in a["detail"].items() if k != "value"} for a in alerts(world)]
+    assert sorted(found, key=str) == sorted(crossed, key=str)
+    set_rules(world, kpis=[])
+    assert {a["closed_by"] for a in alerts(world)} == {"rule"}
+
+
+def test_a_budget_is_exceeded_once_in_its_period(world, clock):
+    listen(world)
+    to_noon = (12 * HOUR - clock.now()) % DAY
+    clock.advance(to_noon)
+    world.server.cli("price", "set", "m", "--input", "1000", "--output", "0")
+    budgets = [{"amount": "10.00", "per": "day"}, {"amount": "1000", "per": "month"}]
+    set_rules(world, budgets=budgets, kpis=[kpi("control", above=0)])
+    spend(world, clock, 10)
+    spend(world, clock, 99, model="unknown")  # has no price
+    business(world, clock, control=1)
+    clock.advance(MINUTE)
+    (control,) = until(lambda: alerts(world))  # all were looked at
+    assert control["type"] == "kpi.crossed"
+    spend(world, clock, 0.25)
+    clock.advance(MINUTE)
+    alert = until_open(world, type="budget.exceeded")
+    assert alert["detail"] == {**budgets[0], "cost": "10.25"}
+    assert alert["since_at"][10:] == "T00:00:00Z"
+    spend(world, clock, 5)
+    clock.advance(MINUTE)
+    stays(world, [(alert["alert_id"], "open"), (control["alert_id"], "open")])
+    clock.advance(12 * HOUR)
+    assert until_closed(world, alert)["closed_by"] == "recovered"
+    told = [(t, d["summary"]) for t, d in messages(world) if t.startswith("budget")]
+    assert told == [
+        ("budget.exceeded", "LLMs cost 10.25 USD this day, over the budget of 10.00 USD"),
+        ("budget.recovered", "LLMs cost 0.00 USD this day, within the budget of 10.00 USD again"),
+    ]
+    now = EPOCH + timedelta(seconds=clock.now())
+    spend(world, clock, 1001)
+    clock.advance(MINUTE)
+    both = until(lambda: len(found := alerts(world, state="open", type="budget.exceeded")) == 2
+                 and found)  # fmt: skip
+    assert {a["detail"]["per"]: a["since_at"][:10] for a in both} == {
+        "day": now.date().isoformat(), "month": now.date().replace(day=1).isoformat()
+    }  # fmt: skip
+
+
+def test_a_restart_does_not_repeat_an_alert(world, clock, own_server):
+    declare(world, leads="sum")
+    business(world, clock, leads=1)
+    set_rules(world, run_failed=True, kpis=[kpi(below=10)])
+    run = str(uuid.uuid4())
+    fail(world, run)
+    clock.advance(MINUTE)
+    alert = until_open(world)
+    own_server.kill()
+    own_server.start()
+    world.client.close()
+    world.client = own_server.client(world.token)
+    fail(world, run)
+    clock.advance(MINUTE)
+    (_, failed) = alerts(world)
+    stays(world, [(alert["alert_id"], "open"), (failed["alert_id"], "closed")])
+
+
+def test_two_servers_open_one_alert_of_a_rule(world, clock, own_server, tmp_path):
+    if not own_server.database:
+        return  # only one process has the embedded store
+    with second_server(own_server, tmp_path) as other:
+        listen(world)
+        declare(world, leads="sum")
+        business(world, clock, leads=1)
+        set_rules(world, run_failed=True, kpis=[kpi(below=n) for n in range(2, 42)])
+        client = other.client(world.token)
+        time_to_tick(world)  # both have the rules
+        run = str(uuid.uuid4())
+        for each in (world.client, client):
+            body = world.event(agent_name="worker", run_id=run, event="failed")
+            assert each.post("/api/v1/telemetry", body).status == 202
+        clock.advance(MINUTE)
+        until(lambda: len(alerts(world, limit=100)) == 41, 30)
+        for _ in range(3):
+            clock.advance(MINUTE)
+            stays(world, [(a["alert_id"], a["state"]) for a in alerts(world)])
+        assert len(messages(world)) == 41
+        client.close()
