@@ -3,7 +3,7 @@
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-const fine = new Intl.NumberFormat("en", { minimumSignificantDigits: 2, maximumSignificantDigits: 3 });
+const fine = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
 export function count(value: number): string {
     return whole.format(value);
@@ -88,7 +88,9 @@ function money(value: number, currency: string, brief: boolean): string {
             style: "currency",
             currency,
             ...(brief && size >= 100_000 ? { notation: "compact", maximumFractionDigits: 1 } : {}),
-            ...(size !== 0 && size < 0.995 ? { maximumSignificantDigits: 3 } : {}),
+            ...(size !== 0 && size < 0.995
+                ? { minimumSignificantDigits: 2, maximumSignificantDigits: 3 }
+                : {}),
         }).format(value);
     } catch {
         return `${plain.format(value)} ${currency}`; // an agent made the code up
