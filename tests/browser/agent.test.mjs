@@ -183,6 +183,7 @@ test("a key is made, shown once, rotated and revoked", async () => {
     const second = await page.locator(".once code").innerText();
     assert.ok(second !== token && (await works(token)) && (await works(second)));
     const rows = page.getByRole("button", { name: "Revoke key worker 3" });
+    await rows.nth(1).waitFor();
     while ((await rows.count()) > 0) {
         const n = await rows.count();
         await rows.first().click();

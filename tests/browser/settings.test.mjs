@@ -193,7 +193,7 @@ test("prices are set, imported and removed, and workspaces see them", async () =
     await close(reader);
     await button(page, "Remove the price of plain-one").click();
     await inDialog(page, "Remove").click();
-    await page.getByText("plain-one").waitFor({ state: "detached" });
+    await button(page, "Remove the price of plain-one").waitFor({ state: "detached" });
     await close(page);
 });
 
