@@ -85,9 +85,10 @@ class World:
         """They fall silent, some are heard of again, and somewhere in between it ends."""
         self.receiver.answer = 500 if self.chance.random() < FAILS else 200
         self.clock.advance(ALLOWED)
-        if noticed:
-            until(self.count_open)
-        time.sleep(self.chance.uniform(0, 1))  # a random instant
+        if noticed:  # so that there is something to end
+            until(lambda: self.count_open() == len(AGENTS))
+        else:
+            time.sleep(self.chance.uniform(0.5, 1.5))  # a random instant about the first look
         for name in AGENTS:
             if self.chance.random() < 0.5:
                 self.report(name)
