@@ -18,7 +18,7 @@ from pathlib import Path
 from client import Client, Refused, path_of
 from live import live
 from past import send_past
-from workspace import register, set_up, switch_off
+from workspace import finish, register, set_up
 
 ROOT = Path(__file__).parent.parent
 TENANT = "acme"
@@ -95,7 +95,7 @@ def seed(service, token, password, now):
     register(agents)
     set_up(person, TENANT, start_receiver())
     runs, requests = send_past(agents, TENANT, now)
-    switch_off(person, TENANT)
+    finish(person, TENANT)
     for hook in person.call("GET", path_of("tenants", TENANT, "webhooks"))["webhooks"]:
         person.call("POST", path_of("tenants", TENANT, "webhooks", hook["webhook_id"], "test"))
     return agents, runs, requests

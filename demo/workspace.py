@@ -98,7 +98,19 @@ def set_up(person, tenant, hooks):
         person.post(path_of("tenants", tenant, "webhooks"), {"url": url, "label": label})
 
 
-def switch_off(person, tenant):
+RULES = {
+    "run_failed": True,
+    "kpis": [
+        {"key": "tickets", "range": "24h", "above": 100},
+        {"key": "match_rate", "agent_name": "invoice-matcher", "range": "7d", "below": 80},
+    ],
+    "budgets": [{"amount": "0.50", "per": "day"}, {"amount": "400.00", "per": "month"}],
+}
+
+
+def finish(person, tenant):
+    """What must not meet the past: rules would tell of each of its failures."""
+    person.call("PUT", path_of("tenants", tenant, "rules"), RULES)
     for agent in FLEET:
         if agent.habit == "disabled":
             person.call("PATCH", path_of("tenants", tenant, "agents", agent.name), {"enabled": False})

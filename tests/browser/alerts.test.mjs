@@ -63,3 +63,39 @@ test("a muted agent's alert says that nobody was told", async () => {
     assert.deepEqual(page.troubles, []);
     await page.context().close();
 });
+
+test("rules are set, kept, and tell of a failed run and of a KPI", async () => {
+    const page = await open("/t/acme/alerts?tab=rules");
+    await page.getByRole("switch", { name: "Failed runs" }).click();
+    await page.getByRole("switch", { name: "Failed runs", checked: true }).waitFor();
+    await page.getByRole("button", { name: "Watch a KPI" }).click();
+    await page.getByLabel("KPI", { exact: true }).fill("invoices");
+    await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+    await page.getByRole("dialog").getByRole("alert").waitFor(); // a rule needs a bound
+    await page.getByLabel("Alert above").fill("10");
+    await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+    await page.getByText("above 10 over the last 24 hours, of all agents").waitFor();
+    await page.getByRole("button", { name: "Set a budget" }).click();
+    await page.getByLabel("US dollars").fill("25.00");
+    await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+    await page.getByText("$25.00").waitFor();
+    await shot(page, "rules");
+    const [run] = runsOf("poller", 1, clock.now());
+    await sendRuns(server, tenant, [{ ...run, status: "failed" }]);
+    await server.send(tenant, "/api/v1/telemetry/business", {
+        agent_name: "poller",
+        run_id: run.id,
+        timestamp: new Date(clock.now() - 60_000).toISOString(),
+        metrics: { invoices: 12 },
+    });
+    clock.advance(120); // the watch looks once a minute
+    await page.getByRole("link", { name: "Open" }).click();
+    await page.getByText("is 12, at most 10 wanted").waitFor();
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByText("UpstreamTimeout").waitFor();
+    await page.goto(`${server.url}/#/t/acme/alerts?tab=rules`);
+    await page.getByRole("button", { name: "Remove invoices" }).click();
+    await page.getByText("None is watched").waitFor();
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
+});

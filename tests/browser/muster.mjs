@@ -62,6 +62,11 @@ export class Clock {
         closeSync(file);
     }
 
+    /** What the server takes for the time, in milliseconds. */
+    now() {
+        return Date.now() + Number(this.us / 1000n);
+    }
+
     remove() {
         rmSync(this.folder, { recursive: true, force: true });
     }

@@ -16,6 +16,7 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["cost", `${tenant}/cost`, ROWS],
         ["alerts", `${tenant}/alerts`, ".alert, .empty"],
         ["alerts-history", `${tenant}/alerts?tab=history`, ".alert, .empty"],
+        ["rules", `${tenant}/alerts?tab=rules`, ".rules"],
         ["webhooks", `${tenant}/alerts?tab=webhooks`, ".card"],
         ["agent", one, ".facts"],
         ["agent-guidance", `${one}?tab=guidance`, ".holds"],

@@ -11,6 +11,7 @@ import { useMay } from "../lib/session";
 import type { PageProps } from "../pages";
 import { AlertRow } from "../ui/alert_list";
 import { Empty, ErrorNote, Heading, Live, Skeleton } from "../ui/basics";
+import { Rules } from "../ui/rules";
 import { Tabs } from "../ui/tabs";
 import { Webhooks } from "../ui/webhooks";
 
@@ -20,6 +21,7 @@ const PAGE = 100;
 const TABS = [
     { value: "open", label: "Open" },
     { value: "history", label: "History" },
+    { value: "rules", label: "Rules" },
 ];
 const ADMIN_TABS = [...TABS, { value: "webhooks", label: "Webhooks" }];
 
@@ -43,8 +45,8 @@ function List({ slug, state }: { slug: string; state: Alert["state"] }) {
             {data && data.alerts.length === 0 && (
                 <Empty title={NOTHING[state]}>
                     <p>
-                        An alert opens when an agent that declared an interval falls silent, or when
-                        a run stays open for a day.
+                        An alert opens when an agent that declared an interval falls silent, when a
+                        run stays open for a day, and as the rules say.
                     </p>
                 </Empty>
             )}
@@ -86,11 +88,10 @@ export default function Alerts({ slug, query }: PageProps) {
                 tabs={tabs}
                 value={tab}
             />
-            {tab === "webhooks" ? (
-                <Webhooks slug={slug} />
-            ) : (
-                <List key={tab} slug={slug} state={tab === "open" ? "open" : "closed"} />
-            )}
+            {tab === "webhooks" && <Webhooks slug={slug} />}
+            {tab === "rules" && <Rules slug={slug} may={admin} />}
+            {tab === "open" && <List key="open" slug={slug} state="open" />}
+            {tab === "history" && <List key="closed" slug={slug} state="closed" />}
         </>
     );
 }

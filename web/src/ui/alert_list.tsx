@@ -5,8 +5,9 @@ import type { ComponentChildren } from "preact";
 
 import { useAct } from "../lib/act";
 import { call } from "../lib/api";
-import { span, who } from "../lib/format";
+import { cost, number, span, who } from "../lib/format";
 import { agentPage, runPage } from "../lib/paths";
+import { href, pathOf } from "../lib/route";
 import { ErrorNote, Time } from "./basics";
 import { Chip } from "./state";
 
@@ -26,11 +27,25 @@ const ENDS: Record<string, string> = {
     disabled: "the agent was switched off",
     deleted: "the agent was removed",
     interval: "another interval was declared",
+    rule: "the rule was taken away",
+    recovered: "it is within bounds again",
 };
 
 interface Props {
     slug: string;
     alert: Alert;
+}
+
+function textOf(alert: Alert, name: string): string {
+    const value = alert.detail[name];
+    return typeof value === "number" ? number(value) : typeof value === "string" ? value : "";
+}
+
+function boundsOf(alert: Alert): string {
+    return ["below", "above"]
+        .filter((name) => textOf(alert, name) !== "")
+        .map((name) => `${name === "below" ? "at least" : "at most"} ${textOf(alert, name)} wanted`)
+        .join(", ");
 }
 
 function Words({ slug, alert }: Props): ComponentChildren {
@@ -51,24 +66,39 @@ function Words({ slug, alert }: Props): ComponentChildren {
                     <Time at={alert.since_at} /> and has not ended
                 </>
             );
-        default:
+        case "run.failed":
             return (
                 <>
-                    {agent}{" "}
-                    {typeof alert.detail["summary"] === "string" ? alert.detail["summary"] : ""}
-                    {alert.run_id !== null && (
-                        <>
-                            {" "}
-                            <a href={runPage(slug, alert.run_id)}>the run</a>
-                        </>
-                    )}
+                    <a href={runPage(slug, alert.run_id ?? "")}>A run</a> of {agent} failed:{" "}
+                    {textOf(alert, "error_type") || textOf(alert, "message")}{" "}
+                    <span class="muted">{textOf(alert, "error_message")}</span>
                 </>
             );
+        case "kpi.crossed":
+            return (
+                <>
+                    <a href={href(pathOf("t", slug, "business"), { q: textOf(alert, "key") })}>
+                        {textOf(alert, "key")}
+                    </a>{" "}
+                    {agent && <>of {agent} </>}over {textOf(alert, "range")} is{" "}
+                    {textOf(alert, "value")}, {boundsOf(alert)}
+                </>
+            );
+        case "budget.exceeded":
+            return (
+                <>
+                    Models <a href={href(pathOf("t", slug, "cost"))}>cost</a>{" "}
+                    {cost(textOf(alert, "cost"))} this {textOf(alert, "per")}, over the budget of{" "}
+                    {cost(textOf(alert, "amount"))}
+                </>
+            );
+        default:
+            return agent || alert.type;
     }
 }
 
 function End({ alert }: { alert: Alert }) {
-    if (alert.closed_at === null) return null;
+    if (alert.closed_at === null || alert.closed_by === "event") return null;
     const why = ENDS[alert.closed_by ?? ""] ?? alert.closed_by;
     return (
         <span>
@@ -109,7 +139,7 @@ export function AlertRow({ slug, alert, onChange }: Props & { onChange: () => vo
                     {alert.muted && <span>muted: nobody was told</span>}
                 </p>
             </div>
-            {open && alert.acknowledged_at === null && (
+            {(open || alert.closed_by === "event") && alert.acknowledged_at === null && (
                 <button type="button" disabled={busy} onClick={() => void acknowledge()}>
                     Acknowledge
                 </button>
