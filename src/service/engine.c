@@ -33,6 +33,7 @@
 
 enum {
     POSTGRES_WRITERS = 2,
+    COMMAND_READERS = 2, /* a command asks for one thing at a time */
     WRITERS_MAX = 4,
     READERS_MAX = 64,
     HASHES_MAX = 16,
@@ -77,7 +78,8 @@ struct engine {
 static int open_databases(struct engine *e, const struct engine_options *options, struct error *err)
 {
     size_t writers = 1;
-    unsigned readers = options->readers < READERS_MAX ? options->readers : READERS_MAX;
+    unsigned wanted = options->serves ? options->readers : COMMAND_READERS;
+    unsigned readers = wanted < READERS_MAX ? wanted : READERS_MAX;
 
     for (; e->n_write_dbs < writers; e->n_write_dbs++) {
         if (db_open(options->database, DB_WRITER, &e->write_dbs[e->n_write_dbs], err) != 0)
@@ -92,7 +94,7 @@ static int open_databases(struct engine *e, const struct engine_options *options
             e->n_write_dbs = 1;
             return -1;
         }
-        writers = e->shared ? POSTGRES_WRITERS : 1;
+        writers = e->shared && options->serves ? POSTGRES_WRITERS : 1;
     }
     for (; e->n_read_dbs < readers; e->n_read_dbs++)
         if (db_open(options->database, DB_READER, &e->read_dbs[e->n_read_dbs], err) != 0)
