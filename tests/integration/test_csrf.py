@@ -47,7 +47,7 @@ def test_a_change_needs_the_token_and_this_site(method, headers, passes, server,
     person, other = two
     path, body, good = {
         "POST": ("/api/v1/platform/prices/import", {"prices": {}}, 200),
-        "PUT": ("/api/v1/platform/model", {"model": "m"}, 200),
+        "PUT": ("/api/v1/tenants/no-such/model", {"model": "m"}, 404),
         "PATCH": ("/api/v1/platform/users/none@example.com", {"role": "none"}, 404),
         "DELETE": ("/api/v1/platform/command-policy", None, 200),
     }[method]
