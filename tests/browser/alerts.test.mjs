@@ -1,17 +1,19 @@
 // An agent falls silent: people see it, look after it, mute it, and see it end.
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 
 import { runsOf, sendRuns } from "./fleet.mjs";
-import { Clock, openAs, openBrowser, Server, shot } from "./muster.mjs";
+import { Clock, openAs, openBrowser, Person, Server, shot } from "./muster.mjs";
 
 let server, browser, tenant, clock;
 const HOUR = 3600;
 
 before(async () => {
     clock = new Clock();
-    server = await Server.start([], clock.environment);
+    const local = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"];
+    server = await Server.start(local, clock.environment);
     browser = await openBrowser();
     tenant = server.addTenant("acme");
     for (const agent_name of ["poller", "sweeper"])
@@ -96,6 +98,34 @@ test("rules are set, kept, and tell of a failed run and of a KPI", async () => {
     await page.goto(`${server.url}/#/t/acme/alerts?tab=rules`);
     await page.getByRole("button", { name: "Remove invoices" }).click();
     await page.getByText("None is watched").waitFor();
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
+});
+
+test("what a webhook did not take is in its log, and is sent again by hand", async (t) => {
+    let status = 500;
+    const receiver = createServer((request, reply) => reply.writeHead(status).end());
+    await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    t.after(() => {
+        receiver.closeAllConnections();
+        receiver.close();
+    });
+    const person = await Person.logIn(server, tenant.email);
+    await person.ask("PUT", "/api/v1/tenants/acme/rules", { run_failed: true });
+    await person.ask("POST", "/api/v1/tenants/acme/webhooks", {
+        url: `http://127.0.0.1:${receiver.address().port}/pager`,
+        label: "pager",
+    });
+    const page = await open("/t/acme/alerts?tab=webhooks");
+    await page.getByRole("button", { name: "Delivery log" }).click();
+    await page.getByText("Nothing was sent").waitFor();
+    const [run] = runsOf("poller", 1, clock.now());
+    await sendRuns(server, tenant, [{ ...run, status: "failed" }]);
+    await page.locator("tbody").getByText(/^1 try, /).waitFor();
+    status = 204;
+    await page.getByRole("button", { name: "Try now" }).click();
+    await page.locator("tbody").getByText("Delivered").waitFor();
+    await shot(page, "webhook-log");
     assert.deepEqual(page.troubles, []);
     await page.context().close();
 });

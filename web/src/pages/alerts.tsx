@@ -80,7 +80,7 @@ export default function Alerts({ slug, query }: PageProps) {
     return (
         <>
             <Heading title="Alerts">
-                <Live />
+                {tab !== "rules" && <Live />}
             </Heading>
             <Tabs
                 label="Parts of the alerts"
