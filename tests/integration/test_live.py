@@ -196,33 +196,6 @@ def test_head_and_a_client_that_ends_its_side_get_an_end(tenant):
     assert got.startswith(b"HTTP/1.1 200") and got.endswith(b"0\r\n\r\n")
 
 
-def test_a_heartbeat_comes_every_15_seconds_and_a_revoked_key_hears_no_more(own_server, clock):
-    tenant = own_server.add_tenant()
-    token = tenant.add_key()
-    streams = [Live(tenant), Live(tenant, token=token)]
-    for stream in streams:
-        stream.until("ready")
-    clock.advance(15)
-    for stream in streams:
-        while stream.next() != (None, None):
-            pass  # ticks of a shared store
-    shown = json.loads(own_server.cli("key", "list", "--tenant", tenant.slug, "--json"))
-    newest = shown["keys"][-1]["key_id"] if "keys" in shown else shown[-1]["key_id"]
-    own_server.cli("key", "revoke", newest, "--tenant", tenant.slug)
-    time_left = time.monotonic() + PATIENCE_S
-    open_ones = 2
-    while open_ones == 2 and time.monotonic() < time_left:
-        clock.advance(15)
-        streams[0].until(None)
-        streams[1].connection.sock.settimeout(0.2)
-        with contextlib.suppress(TimeoutError, OSError):
-            while streams[1].answer.readline():
-                pass
-            open_ones = 1
-    assert open_ones == 1
-    for stream in streams:
-        stream.close()
-
 
 def test_a_rotated_key_hears_no_more_when_its_grace_is_over(own_server, clock):
     tenant = own_server.add_tenant()
