@@ -73,6 +73,8 @@ route_fn acknowledge_alert;     /* alerts.c */
 route_fn change_mute;           /* alerts.c */
 route_fn get_rules;             /* rules.c */
 route_fn set_rules;             /* rules.c */
+route_fn get_retention;         /* retention.c */
+route_fn set_retention;         /* retention.c */
 route_fn get_workflow;          /* fleet.c */
 route_fn get_set_up;            /* log_in.c */
 route_fn post_set_up;           /* log_in.c */

@@ -19,6 +19,7 @@
 #include "contract/people.h"
 #include "contract/price.h"
 #include "contract/queries.h"
+#include "contract/retention.h"
 #include "contract/secret.h"
 #include "contract/usage.h"
 #include "contract/webhook.h"
@@ -73,6 +74,8 @@ const struct route routes[] = {
     { ROUTE(POST,   "/api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge", MEMBER, NULL,                acknowledge_alert, 200, &alert_shape,    "Say that somebody looks after an alert"), .params = &alert_path_shape, .audit = "alert.acknowledge" },
     { ROUTE(GET,    "/api/v1/tenants/{slug}/rules",                 MEMBER,   NULL,                      get_rules,      200, &alert_rules_shape,      "What a tenant is alerted of"), .params = &tenant_path_shape },
     { ROUTE(PUT,    "/api/v1/tenants/{slug}/rules",                 ADMIN,    &alert_rules_shape,        set_rules,      200, &alert_rules_shape,      "Replace what a tenant is alerted of"), .params = &tenant_path_shape, .audit = "rules.set" },
+    { ROUTE(GET,    "/api/v1/tenants/{slug}/retention",             MEMBER,   NULL,                      get_retention,  200, &retention_shape,        "How long a tenant's data is kept"), .params = &tenant_path_shape },
+    { ROUTE(PUT,    "/api/v1/tenants/{slug}/retention",             ADMIN,    &retention_shape,          set_retention,  200, &retention_shape,        "Replace how long a tenant's data is kept; what is older is deleted within minutes"), .params = &tenant_path_shape, .audit = "retention.set" },
     { ROUTE(PUT,    "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, &mute_set_shape,          change_mute,    200, &mute_state_shape,       "Tell nobody of an agent's alerts for a while"), .params = &agent_path_shape, .audit = "agent.mute" },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, NULL,                     change_mute,    200, &mute_state_shape,       "Tell of an agent's alerts again"), .params = &agent_path_shape, .audit = "agent.unmute" },
     { ROUTE(GET,    "/api/v1/tenants",                              PLATFORM, NULL,                      get_tenants,    200, &tenant_list_shape,      "All tenants") },

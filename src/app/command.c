@@ -55,6 +55,8 @@ const struct command commands[] = {
     { "webhook", "test",   "ID --tenant SLUG", 1, "tenant", "send a test message at once and tell what came of it", run_webhook_test },
     { "webhook", "deliveries", "ID --tenant SLUG", 1, "tenant", "show what was sent to a webhook, newest first", run_webhook_deliveries },
     { "webhook", "retry",  "ID DELIVERY --tenant SLUG", 2, "tenant", "send it again at once", run_webhook_retry },
+    { "retention", "show", "--tenant SLUG", 0, "tenant", "show how long a tenant's data is kept", run_retention_show },
+    { "retention", "set",  "--tenant SLUG [--events DAYS] [--business DAYS] [--llm DAYS] [--keep-failed N]", 0, "tenant events business llm keep-failed", "set after how many days data is deleted, or 'forever'; what is not named stays", run_retention_set },
     { "run",     "rebuild", "--tenant SLUG", 0, "tenant", "make the states of runs anew from their events", run_run_rebuild },
     { "audit",   "list",   "[--tenant SLUG] [--action NOUN.VERB] [--actor WHO] [--since WHEN] [--until WHEN] [--limit N]", 0, "tenant action actor since until limit", "show the newest entries of the audit log; no tenant: the platform's", run_audit_list },
     { "audit",   "verify", "[--tenant SLUG]", 0, "tenant", "is the audit log as it was written; no tenant: the platform's and all tenants'", run_audit_verify },

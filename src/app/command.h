@@ -90,6 +90,8 @@ int run_webhook_deliveries(struct invocation *in);
 int run_webhook_retry(struct invocation *in);
 int run_rule_show(struct invocation *in);
 int run_rule_set(struct invocation *in);
+int run_retention_show(struct invocation *in);
+int run_retention_set(struct invocation *in);
 int run_run_rebuild(struct invocation *in);
 int run_audit_list(struct invocation *in);
 int run_audit_verify(struct invocation *in);

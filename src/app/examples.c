@@ -67,6 +67,9 @@ static const struct example examples[] = {
     { "webhook",  "test",     "muster webhook test whk_8hJk2LmN4pQr6StU --tenant acme" },
     { "webhook",  "deliveries", "muster webhook deliveries whk_8hJk2LmN4pQr6StU --tenant acme" },
     { "webhook",  "retry",    "muster webhook retry whk_8hJk2LmN4pQr6StU dlv_0TZbT2mvAoUxE4qsbdVKo --tenant acme" },
+    { "retention", "show",    "muster retention show --tenant acme" },
+    { "retention", "set",     "muster retention set --tenant acme --events 90 --keep-failed 20\n"
+                              "muster retention set --tenant acme --business 365 --llm forever" },
     { "run",      "rebuild",  "muster run rebuild --tenant acme" },
     { "audit",    "list",     "muster audit list --tenant acme --since 7d\n"
                               "muster audit list --action tenant.add" },

@@ -26,6 +26,10 @@
     X(METRIC_BUSY_WRITER,       "muster_refused_total", "queue=\"writer\"", "Requests refused because a queue was full")                \
     X(METRIC_BUSY_READERS,      "muster_refused_total", "queue=\"readers\"", "")                                                        \
     X(METRIC_BUSY_EXPORTS,      "muster_refused_total", "queue=\"exports\"", "")                                                        \
+    X(METRIC_DELETED_RUNS,      "muster_deleted_total", "class=\"runs\"", "What was deleted because it was older than its tenant wants it kept") \
+    X(METRIC_DELETED_EVENTS,    "muster_deleted_total", "class=\"events\"", "")                                                          \
+    X(METRIC_DELETED_BUSINESS,  "muster_deleted_total", "class=\"business\"", "")                                                        \
+    X(METRIC_DELETED_LLM,       "muster_deleted_total", "class=\"llm\"", "")                                                             \
     X(METRIC_FEED_MESSAGES,     "muster_feed_messages_total", "", "Messages of live updates, each counted once")                        \
     X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live updates that ended: their client had gone or was too slow")     \
     X(METRIC_ALERTS_SILENT,     "muster_alerts_opened_total", "type=\"agent.silent\"", "Alerts that opened, by type")                  \

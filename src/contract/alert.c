@@ -28,7 +28,7 @@ static const struct field alert_fields[] = {
     { TIME(since_at),        .flags = F_REQUIRED, .doc = "When it began: the last sign of life, the start of the run." },
     { TIME(opened_at),       .flags = F_REQUIRED },
     { TIME(closed_at),       .flags = F_REQUIRED | F_NULL },
-    { STR(closed_by),        .flags = F_REQUIRED | F_NULL, .doc = "seen, closed, disabled, deleted, interval …" },
+    { STR(closed_by),        .flags = F_REQUIRED | F_NULL, .doc = "seen, closed, disabled, deleted, interval, retention …" },
     { OPT_INT(away_seconds), .flags = F_REQUIRED | F_NULL, .doc = "How long the agent was away, once it is back." },
     { TIME(acknowledged_at), .flags = F_REQUIRED | F_NULL },
     { STR(acknowledged_by),  .flags = F_REQUIRED | F_NULL },

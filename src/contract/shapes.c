@@ -19,6 +19,7 @@
 #include "contract/people.h"
 #include "contract/price.h"
 #include "contract/queries.h"
+#include "contract/retention.h"
 #include "contract/secret.h"
 #include "contract/usage.h"
 #include "contract/webhook.h"
@@ -34,7 +35,7 @@
         &password_change_shape, &user_create_shape, &user_patch_shape, &tenant_user_create_shape,  \
         &tenant_user_patch_shape, &webhook_create_shape, &webhook_patch_shape, &value_set_shape,   \
         &catalog_patch_shape, &mute_set_shape, &alert_rules_shape, &kpi_rule_shape,                \
-        &budget_rule_shape
+        &budget_rule_shape, &retention_shape
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \

@@ -22,6 +22,7 @@
 #include "service/registry.h"
 #include "service/silence.h"
 #include "service/stuck.h"
+#include "service/sweep.h"
 #include "service/throttle.h"
 #include "service/vault.h"
 #include "service/watcher.h"
@@ -60,6 +61,7 @@ struct engine {
     struct silence *silence; /* NULL: it serves nobody, and listens to nobody */
     struct stuck *stuck;     /* likewise */
     struct bounds *bounds;   /* likewise */
+    struct sweep *sweep;     /* likewise */
     struct prices *prices;
     unsigned ticks;         /* the watcher's, as is the next */
     int64_t uses_stored_us; /* monotonic: when those of keys were */
@@ -144,6 +146,14 @@ static void watch(struct engine *e, bool healthy)
         log_say(LOG_WARNING, "alerts", "not looked at: %s", err.text);
 }
 
+static void sweep_old(struct engine *e)
+{
+    struct error err = { 0 };
+
+    if (sweep_tick(e->sweep, clock_wall_us(), clock_mono_us(), &err) != 0)
+        log_say(LOG_WARNING, "retention", "not looked at: %s", err.text);
+}
+
 /* Every second. */
 static void tick(void *ctx, bool healthy)
 {
@@ -162,6 +172,8 @@ static void tick(void *ctx, bool healthy)
         save_people(e);
     if (e->silence != NULL)
         watch(e, healthy);
+    if (e->sweep != NULL && healthy && writer_is_healthy(e->writer))
+        sweep_old(e);
 }
 
 static void start_watches(struct engine *e)
@@ -169,11 +181,13 @@ static void start_watches(struct engine *e)
     const struct silence_options silence = { e->watch_db, e->life, e->writer, e->shared };
     const struct stuck_options stuck = { e->watch_db, e->writer };
     const struct bounds_options bounds = { e->readers, e->writer, e->prices };
+    const struct sweep_options sweep = { e->watch_db, e->writer, e->log };
     const struct silence_now now = now_of(e, true);
 
     e->silence = silence_new(&silence, &now);
     e->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
     e->bounds = bounds_new(&bounds, now.mono_us);
+    e->sweep = sweep_new(&sweep, now.wall_us, now.mono_us);
 }
 
 static int start_courier(struct engine *e, const struct engine_options *options, struct error *err)
@@ -272,6 +286,7 @@ static void close_all(struct engine *e)
     silence_free(e->silence);
     stuck_free(e->stuck);
     bounds_free(e->bounds);
+    sweep_free(e->sweep);
     life_free(e->life);
     registry_free(e->registry);
     prices_free(e->prices);

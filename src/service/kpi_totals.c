@@ -39,9 +39,11 @@ int kpi_total_text(const struct kpi_reader *reader, const struct kpi_state *stat
         return 0;
     if (reader->arena->total > TEXTS_MAX)
         return err_set(err, ERR_INTERNAL, "the texts of KPIs are too long to be told at once");
-    if (value.kind == VALUE_STR && store_kpi_text(reader->db, &source, state->last_at.run_no,
-                                                  reader->arena, &string, err) != 0)
+    if (value.kind == VALUE_STR &&
+        store_kpi_text(reader->db, &source, &state->last_at, reader->arena, &string, err) != 0)
         return -1;
+    if (value.kind == VALUE_STR && str_is_null(string))
+        return 0; /* deleted: a text is in no total */
     *ret = kpi_value_text(&value, string, reader->arena);
     return 0;
 }

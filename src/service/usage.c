@@ -12,6 +12,7 @@
 #include "service/usage_groups.h"
 #include "service/usage_kpi.h"
 #include "store/llm.h"
+#include "store/retention.h"
 
 enum { SPLITS_MAX = 100000 };
 
@@ -32,7 +33,8 @@ struct reading {
     struct usage_groups groups;
     struct cost_sum total;
     struct usage_kpi kpi;
-    struct map unpriced; /* models -> struct str */
+    int64_t deleted_until; /* reports before this may be gone; TIME_NULL: none */
+    struct map unpriced;   /* models -> struct str */
     bool unpriced_truncated;
 
     struct buf model; /* the last one looked up, and its prices */
@@ -160,6 +162,13 @@ static void on_report_of_run(void *ctx, const struct llm_row *row)
     on_report(r, row);
 }
 
+/* An hour that cannot be split, since its reports may be deleted: it counts as a whole, where its
+ * first report lies, and at the price of that. */
+static bool is_whole(const struct reading *r, const struct llm_row *row)
+{
+    return r->within != NULL && row->start < r->deleted_until;
+}
+
 static void on_sum(void *ctx, const struct llm_row *row)
 {
     struct reading *r = ctx;
@@ -174,8 +183,12 @@ static void on_sum(void *ctx, const struct llm_row *row)
     price = price_in_force(history, row->first_at);
     if (row->n_large > 0 || row->first_at < range->since || row->last_at >= range->until ||
         price != price_in_force(history, row->last_at)) {
-        note_split(r, row);
-        return;
+        if (!is_whole(r, row)) {
+            note_split(r, row);
+            return;
+        }
+        if (row->first_at < range->since)
+            return;
     }
     tokens = cost_tokens_of(&row->counts);
     tokens.fresh = row->fresh;
@@ -378,8 +391,12 @@ static int find_agents(struct reading *r, struct db *db, bool *ret_there, struct
 
 static int load(struct reading *r, struct db *db, struct usage_answer *ret, struct error *err)
 {
+    struct retention_marks marks;
     bool there;
 
+    if (store_retention_marks(db, r->request->tenant->id, &marks, err) != 0)
+        return -1;
+    r->deleted_until = marks.llm_until;
     if (prices_book(r->request->prices, db, &r->book, err) != 0 ||
         find_agents(r, db, &there, err) != 0 || (there && read_all(r, db, err) != 0))
         return -1;

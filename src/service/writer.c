@@ -222,7 +222,7 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
 {
     const struct writer_group_methods *methods = t->writer->options.group_methods;
 
-    bool alone = group->first->alone;
+    bool changes = group->first->alone && !group->first->modest;
 
     if (begin(t, err) != 0)
         return -1;
@@ -234,7 +234,7 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
         return roll_back(t);
     if (methods != NULL)
         methods->committed(t->group);
-    if (methods != NULL && alone)
+    if (methods != NULL && changes)
         methods->changed(t->group);
     return 0;
 }

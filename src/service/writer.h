@@ -34,6 +34,7 @@ struct writer_job {
 
     size_t events, bytes; /* what it weighs in the queue */
     bool alone;           /* in a transaction of its own, since it may well fail */
+    bool modest;          /* alone, and what a group remembers is as it was */
     bool always;          /* taken however much waits: the service's own, and few */
     void *group;          /* set by the writer: what the jobs of one transaction share */
 };

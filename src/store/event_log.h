@@ -45,6 +45,9 @@ struct event_log_methods {
     /* Somebody else has changed runs: what is remembered of them is no longer good. */
     void (*forget)(struct event_log *log);
 
+    /* The run is deleted in this transaction. The writer's thread. */
+    void (*run_gone)(struct event_log *log, int64_t tenant_id, struct str run_id);
+
     /* The number of a committed run, or 0. Any thread, outside a transaction. */
     int (*find_run)(struct event_log *log, struct db *db, int64_t tenant_id, struct str run_id,
                     int64_t *ret, struct error *err);

@@ -296,6 +296,13 @@ static void postgres_settled(struct event_log *log)
     (void)log;
 }
 
+static void postgres_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
+{
+    (void)log;
+    (void)tenant_id;
+    (void)run_id;
+}
+
 static void postgres_free(struct event_log *log)
 {
     free(log);
@@ -308,6 +315,7 @@ static const struct event_log_methods postgres_methods = {
     .committed = postgres_settled,
     .rolled_back = postgres_settled,
     .forget = postgres_settled,
+    .run_gone = postgres_run_gone,
     .find_run = postgres_find_run,
 };
 

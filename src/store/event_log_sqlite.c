@@ -53,10 +53,12 @@ struct addition {
 
 /* clang-format off */
 static const struct db_query select_next_event_no = {
-    .sql = "SELECT COALESCE(MAX(event_no), 0) + 1 FROM events",
+    .sql = "SELECT 1 + MAX(number, (SELECT COALESCE(MAX(event_no), 0) FROM events))"
+           " FROM change_numbers WHERE topic = 'event_no'",
 };
 static const struct db_query select_next_run_no = {
-    .sql = "SELECT COALESCE(MAX(run_no), 0) + 1 FROM runs",
+    .sql = "SELECT 1 + MAX(number, (SELECT COALESCE(MAX(run_no), 0) FROM runs))"
+           " FROM change_numbers WHERE topic = 'run_no'",
 };
 static const struct db_query select_event_id = {
     .sql = "SELECT tenant_id, event_id FROM events WHERE event_no = $1",
@@ -351,6 +353,14 @@ static void sqlite_forget(struct event_log *log)
     run_cache_clear(CONTAINER_OF(log, struct sqlite_log, base)->runs);
 }
 
+static void sqlite_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
+{
+    struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
+
+    run_cache_remove(l->runs, &(struct run_cache_key){ ids_hash(l->ids, ID_RUN, tenant_id, run_id),
+                                                       tenant_id, run_id });
+}
+
 static int sqlite_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
                            struct str run_id, int64_t *ret, struct error *err)
 {
@@ -377,6 +387,7 @@ static const struct event_log_methods sqlite_methods = {
     .committed = sqlite_committed,
     .rolled_back = sqlite_rolled_back,
     .forget = sqlite_forget,
+    .run_gone = sqlite_run_gone,
     .find_run = sqlite_find_run,
 };
 

@@ -19,18 +19,23 @@ static const struct db_query last_number[] = {
         .n_args = 1,
     },
 };
-/* SQLite numbers all tenants together and without gaps; PostgreSQL's key finds the tenant's own. */
+/* SQLite numbers all tenants together, and has gaps only where something was deleted: a step begins
+ * after them. PostgreSQL's key finds the tenant's own. */
 #define NTH_NUMBER(number, table)                                                                  \
     "SELECT COALESCE(MAX(n), $3) FROM (SELECT " number " AS n FROM " table                         \
     " WHERE tenant_id = $1 AND " number " > $2 AND " number " <= $3"                               \
     " ORDER BY " number " LIMIT $4) AS step"
-#define SQLITE_STEP "SELECT MIN($2 + $4, $3) WHERE $1 = $1"
+#define SQLITE_STEP(number, table)                                                                 \
+    "SELECT MIN($3, $4 - 1 + COALESCE((SELECT MIN(" number ") FROM " table                         \
+    " WHERE " number " > $2), $3)) WHERE $1 = $1"
 static const struct db_query number_step[] = {
     [NUMBERS_OF_EVENTS] = {
-        .sqlite = SQLITE_STEP, .postgres = NTH_NUMBER("event_no", "events"), .n_args = 4,
+        .sqlite = SQLITE_STEP("event_no", "events"),
+        .postgres = NTH_NUMBER("event_no", "events"), .n_args = 4,
     },
     [NUMBERS_OF_BUSINESS] = {
-        .sqlite = SQLITE_STEP, .postgres = NTH_NUMBER("run_no", "business_runs"), .n_args = 4,
+        .sqlite = SQLITE_STEP("run_no", "business_runs"),
+        .postgres = NTH_NUMBER("run_no", "business_runs"), .n_args = 4,
     },
 };
 #define VALUES_OF(bytes)                                                                           \

@@ -8,6 +8,7 @@
 #include "store/kpi_reads.h"
 
 #include "db/db.h"
+#include "store/retention.h"
 #include "store/rollups.h"
 #include "store/rows.h"
 
@@ -86,10 +87,16 @@ static const struct db_query select_first = {
            " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3",
     .n_args = 3,
 };
+static const struct db_query select_first_hour = {
+    .sql = "SELECT MIN(start) FROM business_rollups"
+           " WHERE tenant_id = $1 AND series_no = $2 AND level = 0",
+    .n_args = 2,
+};
+/* By its times too: SQLite gives the number of a run that was deleted to another one. */
 static const struct db_query select_text = {
-    .sql = "SELECT text_value FROM business_values"
-           " WHERE tenant_id = $1 AND run_no = $2 AND key = $3",
-    .n_args = 3,
+    .sql = "SELECT text_value FROM business_values WHERE tenant_id = $1 AND run_no = $2"
+           " AND key = $3 AND timestamp = $4 AND received_at = $5",
+    .n_args = 5,
 };
 /* clang-format on */
 
@@ -218,7 +225,7 @@ static size_t split(const struct time_range *range, enum bucket bucket, struct p
     int64_t from = round_up(ROLLUP_HOUR, range->since);
     int64_t until = rollup_start(ROLLUP_HOUR, range->until);
 
-    if (bucket == BUCKET_MINUTE || from >= until) {
+    if (bucket == BUCKET_MINUTE || from > until) {
         ret[0] = (struct piece){ FROM_VALUES, range->since, range->until };
         return 1;
     }
@@ -229,6 +236,7 @@ static size_t split(const struct time_range *range, enum bucket bucket, struct p
 
 struct rows_read {
     const struct kpi_reading *to;
+    int64_t deleted_until; /* values before this may be gone */
     bool bad;
 };
 
@@ -256,6 +264,15 @@ static bool read_value(void *ctx, const struct db_row *row)
     return true;
 }
 
+/* Part of an hour whose values may be gone: the hour counts as a whole, where it begins. */
+static struct piece whole_hours(const struct rows_read *r, struct piece piece)
+{
+    if (piece.level == FROM_VALUES && r->to->bucket != BUCKET_MINUTE &&
+        rollup_start(ROLLUP_HOUR, piece.from) < r->deleted_until)
+        piece.level = ROLLUP_HOUR;
+    return piece;
+}
+
 static int read_piece(struct db *db, const struct kpi_source *source, const struct piece *piece,
                       struct rows_read *r, struct error *err)
 {
@@ -267,8 +284,6 @@ static int read_piece(struct db *db, const struct kpi_source *source, const stru
                                     db_int(piece->until),      db_int(piece->level) };
     bool any = str_is_null(source->key);
 
-    if (piece->from >= piece->until)
-        return 0;
     if (piece->level == FROM_VALUES)
         return db_exec(db, any ? &values_all : &values_of_key, any ? all : one, read_value, r, err);
     if (db_exec(db, any ? &rollups_all : &rollups_of_key, any ? all : one, read_rollup, r, err) !=
@@ -283,10 +298,20 @@ int store_kpi_read(struct db *db, const struct kpi_source *source,
     struct rows_read r = { .to = reading };
     struct piece pieces[PIECES_MAX];
     size_t n = split(&reading->range, reading->bucket, pieces);
+    struct retention_marks marks;
 
-    for (size_t i = 0; i < n; i++)
-        if (read_piece(db, source, &pieces[i], &r, err) != 0)
+    if (store_retention_marks(db, source->tenant_id, &marks, err) != 0)
+        return -1;
+    r.deleted_until = marks.business_until;
+    for (size_t i = 0; i < n; i++) {
+        struct piece piece;
+
+        if (pieces[i].from >= pieces[i].until)
+            continue;
+        piece = whole_hours(&r, pieces[i]);
+        if (read_piece(db, source, &piece, &r, err) != 0)
             return -1;
+    }
     return 0;
 }
 
@@ -302,8 +327,21 @@ int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *s
     const struct db_value args[] = { db_int(tenant_id), db_text(series->key),
                                      db_int(series->agent_id) };
 
+    const struct db_value of_series[] = { db_int(tenant_id), db_int(series->series_no) };
+    struct retention_marks marks;
+    int64_t hour = TIME_NULL;
+
     *ret = TIME_NULL;
-    return db_exec(db, &select_first, args, read_time, ret, err);
+    if (store_retention_marks(db, tenant_id, &marks, err) != 0 ||
+        db_exec(db, &select_first, args, read_time, ret, err) != 0)
+        return -1;
+    if (marks.business_until == TIME_NULL)
+        return 0;
+    if (db_exec(db, &select_first_hour, of_series, read_time, &hour, err) != 0)
+        return -1;
+    if (hour != TIME_NULL && (*ret == TIME_NULL || hour < *ret))
+        *ret = hour;
+    return 0;
 }
 
 struct text {
@@ -319,12 +357,13 @@ static bool read_text(void *ctx, const struct db_row *row)
     return false;
 }
 
-int store_kpi_text(struct db *db, const struct kpi_source *source, int64_t run_no,
+int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_place *place,
                    struct arena *arena, struct str *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(source->tenant_id), db_int(run_no),
-                                     db_text(source->key) };
-    struct text text = { .arena = arena };
+    const struct db_value args[] = { db_int(source->tenant_id), db_int(place->run_no),
+                                     db_text(source->key), db_int(place->timestamp),
+                                     db_int(place->received_at) };
+    struct text text = { .arena = arena, .value = STR_NULL };
 
     if (db_exec(db, &select_text, args, read_text, &text, err) != 0)
         return -1;

@@ -61,10 +61,11 @@ struct kpi_reading {
 int store_kpi_read(struct db *db, const struct kpi_source *source,
                    const struct kpi_reading *reading, struct error *err) MUST_CHECK;
 
-/* The timestamp of the first value; TIME_NULL: there is none. */
+/* The timestamp of the first value, or where that may be deleted the first hour; TIME_NULL: there
+ * is none. */
 int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *series, int64_t *ret,
                     struct error *err) MUST_CHECK;
 
-/* The text that a run reported for the source's key, in the arena. */
-int store_kpi_text(struct db *db, const struct kpi_source *source, int64_t run_no,
+/* The text that a run reported for the source's key, in the arena; STR_NULL: it is deleted. */
+int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_place *place,
                    struct arena *arena, struct str *ret, struct error *err) MUST_CHECK;

@@ -54,9 +54,17 @@ static struct llm_counts read_counts(const struct db_row *row, unsigned column)
                                 .calls = db_get_int(row, column + 4) };
 }
 
+struct old_usage {
+    struct llm_counts counts;
+    bool there;
+};
+
 static bool read_old(void *ctx, const struct db_row *row)
 {
-    *(struct llm_counts *)ctx = read_counts(row, 0);
+    struct old_usage *old = ctx;
+
+    old->counts = read_counts(row, 0);
+    old->there = true;
     return true;
 }
 
@@ -81,17 +89,20 @@ int store_llm_put(struct db *db, const struct report_place *place, const struct 
     const struct llm_place where = { place->tenant_id, place->agent_id, u->timestamp, u->model };
     const struct llm_counts counts = { u->input_tokens, u->output_tokens, u->cache_read_tokens,
                                        u->cache_write_tokens, u->calls };
-    struct llm_counts old = { 0 };
+    struct old_usage old = { 0 };
 
     if (db_exec(db, &insert_usage, args, NULL, NULL, err) != 0)
         return -1;
     if (db_changes(db) == 0) {
-        if (db_exec(db, &select_old, args, read_old, &old, err) != 0 ||
-            db_exec(db, &replace_usage, args, NULL, NULL, err) != 0)
+        if (db_exec(db, &select_old, args, read_old, &old, err) != 0)
+            return -1;
+        if (!old.there) /* deleted between the two */
+            return err_set(err, ERR_BUSY, "a report went away while it was being replaced");
+        if (db_exec(db, &replace_usage, args, NULL, NULL, err) != 0)
             return -1;
         if (db_changes(db) == 0)
             return 0;
-        llm_totals_subtract(totals, &where, &old);
+        llm_totals_subtract(totals, &where, &old.counts);
     }
     llm_totals_add(totals, &where, &counts);
     return 0;

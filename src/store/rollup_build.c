@@ -10,11 +10,16 @@ enum { STEP = 20000 }; /* values looked at between two settlements: bounds the m
 static const struct db_query claim = {
     .sql = "UPDATE change_numbers SET number = 1 WHERE topic = 'rollups' AND number = 0",
 };
-static const struct db_query delete_rollups = { .sql = "DELETE FROM business_rollups" };
+/* What was made of values that were deleted since cannot be made again. */
+#define OF_WHOLE                                                                                   \
+    " tenant_id NOT IN (SELECT tenant_id FROM retention WHERE business_until IS NOT NULL)"
+static const struct db_query delete_rollups = {
+    .sql = "DELETE FROM business_rollups WHERE" OF_WHOLE,
+};
 static const struct db_query select_step = {
     .sql = "SELECT timestamp, received_at, run_no, integer_value, real_value, tenant_id, agent_id,"
            " key, full_key FROM business_values WHERE (tenant_id, run_no, key) > ($1, $2, $3)"
-           " ORDER BY tenant_id, run_no, key LIMIT $4",
+           " AND" OF_WHOLE " ORDER BY tenant_id, run_no, key LIMIT $4",
     .n_args = 4,
 };
 /* clang-format on */

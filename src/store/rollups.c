@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "contract/timerange.h"
+#include "store/retention.h"
 #include "store/rollup_group.h"
 
 struct rollups *rollups_new(void)
@@ -150,6 +151,24 @@ void rollups_remove(struct rollups *r, const struct rollup_owner *owner,
     }
 }
 
+/* The greatest or the last one went. Where values may have been deleted that the total was made of,
+ * it cannot be made anew: those two then stay what they were. The mark is read after the values:
+ * who does not see a value that was deleted sees the mark that was set with it. */
+static int remake(struct db *db, struct rollup_bucket *bucket, struct error *err)
+{
+    struct retention_marks marks;
+    struct kpi_state anew;
+
+    if (rollup_rows_remake(db, bucket, &anew, err) != 0)
+        return -1;
+    if (bucket->level == ROLLUP_HOUR &&
+        store_retention_marks(db, bucket->series->tenant_id, &marks, err) != 0)
+        return -1;
+    if (bucket->level != ROLLUP_HOUR || bucket->start >= marks.business_until)
+        bucket->stored = anew;
+    return 0;
+}
+
 static int settle_level(struct rollups *r, struct db *db, enum rollup_level level,
                         struct error *err)
 {
@@ -163,7 +182,7 @@ static int settle_level(struct rollups *r, struct db *db, enum rollup_level leve
         kpi_state_merge(&bucket->stored, &bucket->added);
         if (bucket->removed == NULL || kpi_state_remove(&bucket->stored, bucket->removed))
             continue;
-        if (rollup_rows_remake(db, bucket, &bucket->stored, err) != 0)
+        if (remake(db, bucket, err) != 0)
             return -1;
     }
     return rollup_rows_save(db, r, list, err);

@@ -83,16 +83,34 @@ static size_t text_size(struct run_state s)
     return size;
 }
 
-int64_t run_cache_get(const struct run_cache *c, const struct run_cache_key *key,
-                      struct arena *arena, struct run_state *ret)
+/* Where the run is; NULL: it is not remembered. */
+static struct place *find(const struct run_cache *c, const struct run_cache_key *key)
 {
-    const struct place *p;
+    struct place *p;
 
     if (c->places == NULL)
-        return 0;
+        return NULL;
     p = &c->places[key->hash % PLACES];
     if (p->run_no == 0 || p->hash != key->hash || p->tenant_id != key->tenant_id ||
         !str_eq(str_from(p->run_id, UUID_TEXT_LEN), key->run_id))
+        return NULL;
+    return p;
+}
+
+void run_cache_remove(struct run_cache *c, const struct run_cache_key *key)
+{
+    struct place *p = find(c, key);
+
+    if (p != NULL)
+        p->run_no = 0;
+}
+
+int64_t run_cache_get(const struct run_cache *c, const struct run_cache_key *key,
+                      struct arena *arena, struct run_state *ret)
+{
+    const struct place *p = find(c, key);
+
+    if (p == NULL)
         return 0;
     *ret = p->state;
     move_strings(ret, arena_alloc(arena, text_size(*ret)));

@@ -31,4 +31,7 @@ int64_t run_cache_get(const struct run_cache *c, const struct run_cache_key *key
 void run_cache_put(struct run_cache *c, const struct run_cache_key *key, int64_t run_no,
                    const struct run_state *state);
 
+/* Forgets one run. */
+void run_cache_remove(struct run_cache *c, const struct run_cache_key *key);
+
 void run_cache_clear(struct run_cache *c);

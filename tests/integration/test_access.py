@@ -114,6 +114,8 @@ OPERATIONS = """
     admin     DELETE /api/v1/tenants/{slug}/secrets/{name}
     member    GET    /api/v1/tenants/{slug}/rules
     admin     PUT    /api/v1/tenants/{slug}/rules
+    member    GET    /api/v1/tenants/{slug}/retention
+    admin     PUT    /api/v1/tenants/{slug}/retention
     admin     GET    /api/v1/tenants/{slug}/webhooks
     admin     POST   /api/v1/tenants/{slug}/webhooks
     admin     PATCH  /api/v1/tenants/{slug}/webhooks/{webhook_id}
@@ -184,6 +186,7 @@ BODIES = {
     "PATCH /api/v1/tenants/{slug}/catalog/{key}": {},
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/mute": {"until": "2030-01-01T00:00:00Z"},
     "PUT /api/v1/tenants/{slug}/rules": {"run_failed": True},
+    "PUT /api/v1/tenants/{slug}/retention": {"events_days": 36500},
     "POST /api/v1/tenants/{slug}/webhooks": {"url": "https://hooks.example.com/x"},
     "PATCH /api/v1/tenants/{slug}/webhooks/{webhook_id}": {"enabled": True},
     "POST /api/v1/tenants/{slug}/users": {"email": "none@example.com", "role": "member"},
