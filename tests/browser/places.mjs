@@ -30,6 +30,7 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["settings-secrets", `${settings}?tab=secrets`, `${ROWS}, .empty`],
         ["settings-prices", `${settings}?tab=prices`, `${ROWS}, .empty`],
         ["settings-plan", `${settings}?tab=plan`, ".facts"],
+        ["settings-retention", `${settings}?tab=retention`, "form"],
         ["settings-audit", `${settings}?tab=audit`, ROWS],
         ["settings-you", `${settings}?tab=you`, "form"],
         ["platform", "/platform", ROWS],

@@ -71,6 +71,37 @@ test("the workspace's model and policy hold for its agents", async () => {
     await close(page);
 });
 
+test("nothing is deleted before somebody has been warned and has agreed", async () => {
+    const limits = () => JSON.parse(server.cli(["retention", "show", "--tenant", "acme", "--json"]));
+    const page = await settings("retention");
+    const put = () => page.waitForResponse((reply) => reply.request().method() === "PUT");
+    await page.getByLabel("Failed runs that stay").fill("5");
+    await Promise.all([put(), button(page, "Save").click()]);
+    await page.getByText("Saved.").waitFor();
+    await page.getByLabel("Runs and events").fill("90");
+    await button(page, "Save").click();
+    await page.getByRole("dialog").getByText("90 days").waitFor();
+    assert.equal(limits().events_days, null);
+    assert.ok(await inDialog(page, "Delete what is older").isDisabled());
+    await inDialog(page, "Cancel").click();
+    await button(page, "Save").click();
+    await page.getByLabel("Type acme to confirm").fill("acme");
+    await shot(page, "settings-retention");
+    await Promise.all([put(), inDialog(page, "Delete what is older").click()]);
+    await page.waitForFunction(() => !document.querySelector("dialog"));
+    assert.deepEqual([limits().events_days, limits().keep_failed_runs], [90, 5]);
+    await page.getByLabel("Runs and events").fill("");
+    await Promise.all([put(), button(page, "Save").click()]);
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    assert.equal(limits().events_days, null);
+    server.addUser("reader@acme.example", "--tenant", "acme", "--role", "member");
+    const reader = await settings("retention", "reader@acme.example");
+    await reader.getByText("for ever").first().waitFor();
+    assert.equal(await button(reader, "Save").count(), 0);
+    await close(reader);
+    await close(page);
+});
+
 test("the audit log tells who did it, is filtered, and verifies", async () => {
     const page = await settings("audit");
     await page.locator("tbody tr").nth(3).waitFor();

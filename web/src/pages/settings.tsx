@@ -1,4 +1,4 @@
-// What holds for a whole workspace: its people, keys, defaults, secrets, prices and log.
+// What holds for a whole workspace: its people, keys, defaults, secrets, prices, limits and log.
 
 import { call } from "../lib/api";
 import { count } from "../lib/format";
@@ -13,6 +13,7 @@ import { ModelCard, PolicyCard } from "../ui/guidance";
 import { Keys } from "../ui/keys";
 import { PasswordCard } from "../ui/password";
 import { Prices } from "../ui/prices";
+import { Retention } from "../ui/retention";
 import { Secrets } from "../ui/secrets";
 import { Tabs } from "../ui/tabs";
 import { TenantUsers } from "../ui/users";
@@ -28,6 +29,7 @@ const MEMBER_TABS = [
     { value: "values", label: "Configuration" },
     { value: "prices", label: "Prices" },
     { value: "plan", label: "Plan and use" },
+    { value: "retention", label: "Retention" },
     { value: "you", label: "You" },
 ];
 const ADMIN_TABS = [
@@ -35,9 +37,9 @@ const ADMIN_TABS = [
     { value: "keys", label: "Keys" },
     ...MEMBER_TABS.slice(0, 2),
     { value: "secrets", label: "Secrets" },
-    ...MEMBER_TABS.slice(2, 4),
+    ...MEMBER_TABS.slice(2, 5),
     { value: "audit", label: "Audit log" },
-    ...MEMBER_TABS.slice(4),
+    ...MEMBER_TABS.slice(5),
 ];
 
 /** A platform admin is told the plan; others what they use of it. */
@@ -128,6 +130,8 @@ function Part({ tab, slug }: { tab: string; slug: string }) {
             return <Secrets slug={slug} />;
         case "prices":
             return <Prices slug={slug} />;
+        case "retention":
+            return <Retention slug={slug} may={admin} />;
         case "audit":
             return <AuditLog slug={slug} />;
         case "you":

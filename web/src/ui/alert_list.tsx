@@ -28,6 +28,7 @@ const ENDS: Record<string, string> = {
     deleted: "the agent was removed",
     interval: "another interval was declared",
     rule: "the rule was taken away",
+    retention: "the run was deleted",
     recovered: "it is within bounds again",
 };
 
