@@ -27,11 +27,13 @@ route_fn post_tenant;           /* tenants.c */
 route_fn patch_tenant;          /* tenants.c */
 route_fn patch_agent;           /* agents.c */
 route_fn delete_agent;          /* agents.c */
+route_fn get_tenant;            /* tenants.c */
 route_fn get_tenants;           /* tenants.c */
 route_fn post_key;              /* keys.c */
 route_fn get_keys;              /* keys.c */
 route_fn post_refresh_key;      /* keys.c */
 route_fn delete_key;            /* keys.c */
+route_fn post_key_rotate;       /* keys.c */
 route_fn get_audit;             /* audit.c */
 route_fn get_audit_verify;      /* audit.c */
 route_fn get_secrets;           /* secrets.c */

@@ -1,4 +1,4 @@
-/* keys.c - keys of a tenant, for operators; and their rotation, for themselves. */
+/* keys.c - keys of a tenant, for admins; and their rotation, for themselves too. */
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
@@ -104,13 +104,37 @@ void delete_key(struct api_call *call)
     call_change(call, revoke_key);
 }
 
-static int rotate_key(struct api_call *call, struct db *db, struct error *err)
+static int rotate(struct api_call *call, struct db *db, struct str key_id, struct error *err)
 {
-    call->audit_target = call->key->key_id;
-    return rotation_apply(db, call->key, call->arena, call->answer, &call->audit_detail, err);
+    const struct key_name key = { call->tenant->id, key_id };
+
+    call->audit_target = key_id;
+    return rotation_apply(db, &key, call->arena, call->answer, &call->audit_detail, err);
+}
+
+static int rotate_own_key(struct api_call *call, struct db *db, struct error *err)
+{
+    return rotate(call, db, call->key->key_id, err);
 }
 
 void post_refresh_key(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct key_refreshed);
+    call_change(call, rotate_own_key);
+}
+
+static int rotate_key(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct key_path *path = call->params;
+
+    if (rotate(call, db, path->key_id, err) == 0)
+        return 0;
+    if (err->code == ERR_UNAUTHORIZED) /* the key is, not who asks */
+        return err_set(err, ERR_CONFLICT, "The key is over: it was revoked, expired or replaced");
+    return -1;
+}
+
+void post_key_rotate(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct key_refreshed);
     call_change(call, rotate_key);

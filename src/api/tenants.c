@@ -1,4 +1,4 @@
-/* tenants.c - tenants, for operators. */
+/* tenants.c - tenants, for operators; and a tenant's plan, for those who are of it. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "contract/admin.h"
@@ -41,6 +41,17 @@ void patch_tenant(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant);
     call_change(call, set_tenant);
+}
+
+static int read_tenant(struct api_call *call, struct db *db, struct error *err)
+{
+    return admin_tenant(db, call->tenant->slug, call->arena, call->answer, err);
+}
+
+void get_tenant(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct tenant_plan);
+    call_read(call, read_tenant);
 }
 
 static int list_tenants(struct api_call *call, struct db *db, struct error *err)

@@ -15,6 +15,7 @@ static int read_usage(struct api_call *call, struct db *db, struct error *err)
     struct usage_request request = { .tenant = call->tenant,
                                      .prices = engine_prices(call->api->engine),
                                      .agent_name = query->agent_name,
+                                     .run_id = query->run_id,
                                      .kpi = query->kpi };
     const char *sentence = timerange_parse(query->time_range, clock_wall_us(), &request.range);
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "contract/admin.h"
+#include "contract/agent.h"
 #include "contract/shape.h"
 #include "service/registry.h"
 
@@ -158,6 +159,25 @@ int run_key_list(struct invocation *in)
             keys[i].last_used_at == TIME_NULL ? "never"
                                               : datetime_format(keys[i].last_used_at, used).data,
             STR_ARG(keys[i].agent_name), STR_ARG(keys[i].label));
+    return EXIT_DONE;
+}
+
+int run_key_rotate(struct invocation *in)
+{
+    struct str rest = arena_printf(&in->arena, "/%s/rotate", ask_segment(in, in->names[0]));
+    struct client_request request = { .method = METHOD_POST };
+    struct key_refreshed made;
+    struct client_reply reply;
+    struct error err = { 0 };
+
+    if (keys_path(in, rest.data, &request.path, &err) != 0 ||
+        ask_send(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        return ask_say_json(&reply);
+    if (command_read(&reply, &key_refreshed_shape, &in->arena, &made, &err) != 0)
+        return command_fail(&err);
+    (void)printf("%.*s\n", STR_ARG(made.token));
     return EXIT_DONE;
 }
 

@@ -15,6 +15,7 @@ const struct command commands[] = {
     { "tenant",  "list",   "", 0, "", "list the tenants", run_tenant_list },
     { "key",     "add",    "--tenant SLUG [--agent NAME] [--label TEXT] [--expires DATE-TIME]", 0, "tenant agent label expires", "make a key and print its token, this once", run_key_add },
     { "key",     "list",   "--tenant SLUG", 0, "tenant", "list the keys of a tenant, without their tokens", run_key_list },
+    { "key",     "rotate", "KEY_ID --tenant SLUG", 1, "tenant", "make a key in place of another, which ends five minutes later; print its token, this once", run_key_rotate },
     { "key",     "revoke", "KEY_ID --tenant SLUG", 1, "tenant", "revoke a key at once", run_key_revoke },
     { "agent",   "list",   "--tenant SLUG", 0, "tenant", "list the agents of a tenant, and how they are doing", run_agent_list },
     { "agent",   "enable", "NAME --tenant SLUG", 1, "tenant", "take reports of an agent again", run_agent_enable },

@@ -50,6 +50,7 @@ int run_tenant_set(struct invocation *in);
 int run_tenant_list(struct invocation *in);
 int run_key_add(struct invocation *in);
 int run_key_list(struct invocation *in);
+int run_key_rotate(struct invocation *in);
 int run_key_revoke(struct invocation *in);
 int run_agent_list(struct invocation *in);
 int run_agent_enable(struct invocation *in);

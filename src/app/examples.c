@@ -19,6 +19,7 @@ static const struct example examples[] = {
     { "key",      "add",      "muster key add --tenant acme --label fleet\n"
                               "muster key add --tenant acme --agent collector --expires 2030-01-01T00:00:00Z" },
     { "key",      "list",     "muster key list --tenant acme" },
+    { "key",      "rotate",   "muster key rotate key_8sYt0KcPq2mWx4Zb --tenant acme" },
     { "key",      "revoke",   "muster key revoke key_8sYt0KcPq2mWx4Zb --tenant acme" },
     { "agent",    "list",     "muster agent list --tenant acme" },
     { "agent",    "enable",   "muster agent enable collector --tenant acme" },

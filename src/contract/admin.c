@@ -99,6 +99,17 @@ static const struct field tenant_fields[] = {
 };
 #undef OWNER
 
+#define OWNER struct tenant_plan
+static const struct field tenant_plan_fields[] = {
+    { STR(slug),        .flags = F_REQUIRED },
+    { STR(name),        .flags = F_REQUIRED },
+    { INT(max_agents),  .flags = F_REQUIRED },
+    { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests of one token in 60 seconds." },
+    { TIME(created_at), .flags = F_REQUIRED },
+    { INT(agents),      .flags = F_REQUIRED, .doc = "How many there are; deleted ones do not count." },
+};
+#undef OWNER
+
 #define OWNER struct tenant_list
 static const struct field tenant_list_fields[] = {
     { LIST(tenants, tenant_shape), .flags = F_REQUIRED },
@@ -158,6 +169,11 @@ const struct shape tenant_create_shape = {
 const struct shape tenant_shape = {
     SHAPE_OF("Tenant", struct tenant, tenant_fields),
     .doc = "A tenant.",
+};
+
+const struct shape tenant_plan_shape = {
+    SHAPE_OF("TenantPlan", struct tenant_plan, tenant_plan_fields),
+    .doc = "A tenant, and what it uses of its plan.",
 };
 
 const struct shape tenant_list_shape = {

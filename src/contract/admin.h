@@ -21,6 +21,14 @@ struct tenant {
     int64_t created_at;
 };
 
+/* A tenant, and what it uses of its plan. */
+struct tenant_plan {
+    struct str slug, name;
+    int64_t max_agents, rate_limit;
+    int64_t created_at;
+    int64_t agents;
+};
+
 /* What is left out stays as it is. */
 struct tenant_patch {
     struct str name; /* null */
@@ -87,6 +95,7 @@ struct agent_deleted {
 
 extern const struct shape tenant_create_shape; /* "TenantCreate" */
 extern const struct shape tenant_shape;        /* "Tenant" */
+extern const struct shape tenant_plan_shape;   /* "TenantPlan" */
 extern const struct shape tenant_list_shape;   /* "TenantList" */
 extern const struct shape key_create_shape;    /* "KeyCreate" */
 extern const struct shape key_created_shape;   /* "KeyCreated" */

@@ -97,6 +97,8 @@ static void check_usage(void *value, struct arena *arena, struct problems *probl
     sentence = timerange_parse_groups(q->group_by, &groups);
     if (sentence != NULL)
         rule_refuse_text(problems, arena, "group_by", q->group_by, sentence);
+    if (!str_is_null(q->run_id) && !str_is_null(q->kpi))
+        rule_refuse_text(problems, arena, "kpi", q->kpi, "A KPI is summed up over all runs");
 }
 
 static void check_export(void *value, struct arena *arena, struct problems *problems)
@@ -167,6 +169,7 @@ static const struct field usage_query_fields[] = {
     { STR(time_range), .absent = "\"30d\"", .doc = RANGE_DOC },
     { STR(group_by),   .absent = "\"model\"", .doc = "model, agent, run, day, or several of them separated by commas." },
     { STR(agent_name), .flags = F_NULL, .doc = "Of this agent alone." },
+    { UUID(run_id),    .flags = F_NULL, .doc = "Of this run alone." },
     { STR(kpi),        .flags = F_NULL, .doc = "A KPI that is summed up: adds what one unit of it cost." },
 };
 #undef OWNER

@@ -54,6 +54,7 @@ struct usage_query {
     struct str time_range;
     struct str group_by;   /* comma list; timerange_parse_groups() */
     struct str agent_name; /* null: of all agents */
+    struct str run_id;     /* null: of all runs */
     struct str kpi;        /* null: none */
 };
 

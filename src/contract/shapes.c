@@ -56,23 +56,23 @@
         &breakdown_row_shape, &business_verdict_shape, &llm_verdict_shape,                         \
         &agent_registered_shape, &agent_model_shape, &command_policy_shape, &agent_document_shape, \
         &key_refreshed_shape, &heartbeat_answer_shape, &health_answer_shape, &limits_answer_shape, \
-        &error_answer_shape, &tenant_shape, &tenant_list_shape, &key_created_shape, &key_shape,    \
-        &key_list_shape, &agent_state_shape, &agent_deleted_shape, &runs_rebuild_shape,            \
-        &model_setting_shape, &policy_setting_shape, &audit_item_shape, &audit_page_shape,         \
-        &audit_verdict_shape, &document_shape, &document_version_shape, &document_history_shape,   \
-        &document_diff_shape, &price_shape, &price_list_shape, &price_imported_shape,              \
-        &business_line_shape, &llm_line_shape, &kpi_entry_shape, &kpi_catalog_shape,               \
-        &kpi_summary_row_shape, &kpi_summary_shape, &kpi_point_shape, &kpi_series_shape,           \
-        &kpi_breakdown_shape, &secret_shape, &secret_list_shape, &vault_rotated_shape,             \
-        &agent_run_shape, &agent_listed_shape, &agent_list_shape, &agent_version_shape,            \
-        &run_counts_shape, &agent_detail_shape, &type_mismatch_shape, &workflow_step_shape,        \
-        &workflow_link_shape, &workflow_shape, &set_up_state_shape, &tenant_membership_shape,      \
-        &session_answer_shape, &logged_out_shape, &user_shape, &user_list_shape,                   \
-        &tenant_user_shape, &tenant_user_added_shape, &tenant_user_list_shape, &usage_sums_shape,  \
-        &usage_part_shape, &usage_answer_shape, &webhook_shape, &webhook_list_shape,               \
-        &delivery_shape, &delivery_list_shape, &webhook_tested_shape, &config_value_shape,         \
-        &config_values_shape, &catalog_parameter_shape, &catalog_list_shape, &alert_shape,         \
-        &alert_list_shape, &mute_state_shape
+        &error_answer_shape, &tenant_shape, &tenant_plan_shape, &tenant_list_shape,                \
+        &key_created_shape, &key_shape, &key_list_shape, &agent_state_shape, &agent_deleted_shape, \
+        &runs_rebuild_shape, &model_setting_shape, &policy_setting_shape, &audit_item_shape,       \
+        &audit_page_shape, &audit_verdict_shape, &document_shape, &document_version_shape,         \
+        &document_history_shape, &document_diff_shape, &price_shape, &price_list_shape,            \
+        &price_imported_shape, &business_line_shape, &llm_line_shape, &kpi_entry_shape,            \
+        &kpi_catalog_shape, &kpi_summary_row_shape, &kpi_summary_shape, &kpi_point_shape,          \
+        &kpi_series_shape, &kpi_breakdown_shape, &secret_shape, &secret_list_shape,                \
+        &vault_rotated_shape, &agent_run_shape, &agent_listed_shape, &agent_list_shape,            \
+        &agent_version_shape, &run_counts_shape, &agent_detail_shape, &type_mismatch_shape,        \
+        &workflow_step_shape, &workflow_link_shape, &workflow_shape, &set_up_state_shape,          \
+        &tenant_membership_shape, &session_answer_shape, &logged_out_shape, &user_shape,           \
+        &user_list_shape, &tenant_user_shape, &tenant_user_added_shape, &tenant_user_list_shape,   \
+        &usage_sums_shape, &usage_part_shape, &usage_answer_shape, &webhook_shape,                 \
+        &webhook_list_shape, &delivery_shape, &delivery_list_shape, &webhook_tested_shape,         \
+        &config_value_shape, &config_values_shape, &catalog_parameter_shape, &catalog_list_shape,  \
+        &alert_shape, &alert_list_shape, &mute_state_shape
 
 const struct shape *const body_shapes[] = { BODY_SHAPES, NULL };
 const struct shape *const query_shapes[] = { QUERY_SHAPES, NULL };

@@ -53,6 +53,22 @@ int admin_set_tenant(struct db *db, struct str slug, const struct tenant_patch *
     return 0;
 }
 
+int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
+                 struct error *err)
+{
+    struct tenant_row row;
+
+    if (store_tenant(db, slug, arena, &row, err) != 0 ||
+        store_agent_count(db, row.tenant_id, &ret->agents, err) != 0)
+        return -1;
+    ret->slug = row.slug;
+    ret->name = row.name;
+    ret->max_agents = row.max_agents;
+    ret->rate_limit = row.rate_limit;
+    ret->created_at = row.created_at;
+    return 0;
+}
+
 int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
                        struct error *err)
 {

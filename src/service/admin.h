@@ -21,6 +21,7 @@ struct tenant;
 struct tenant_create;
 struct tenant_list;
 struct tenant_patch;
+struct tenant_plan;
 
 /* ERR_CONFLICT when the slug is taken. */
 int admin_add_tenant(struct db *db, const struct tenant_create *create, struct tenant *ret,
@@ -29,6 +30,10 @@ int admin_add_tenant(struct db *db, const struct tenant_create *create, struct t
 /* Changes what the patch names. ERR_NOT_FOUND. In the arena. */
 int admin_set_tenant(struct db *db, struct str slug, const struct tenant_patch *patch,
                      struct arena *arena, struct tenant *ret, struct error *err) MUST_CHECK;
+
+/* With what it uses of its plan. ERR_NOT_FOUND. In the arena. */
+int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
+                 struct error *err) MUST_CHECK;
 
 int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
                        struct error *err) MUST_CHECK;

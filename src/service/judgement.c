@@ -150,6 +150,7 @@ static int find_cost(const struct judgement_reader *reader, int64_t since, struc
                                            .range = { since, reader->now },
                                            .groups = GROUP_MODEL,
                                            .agent_name = STR_NULL,
+                                           .run_id = STR_NULL,
                                            .kpi = STR_NULL };
     struct usage_answer usage;
 

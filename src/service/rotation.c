@@ -25,6 +25,13 @@ static struct str detail_of(struct str successor, const struct list *replaced, s
     return detail;
 }
 
+static bool is_over(const struct key_row *key, int64_t now_us)
+{
+    return key->revoked_at != TIME_NULL ||
+           (key->expires_at != TIME_NULL && key->expires_at <= now_us) ||
+           (key->rotated_at != TIME_NULL && key->rotated_at + KEY_GRACE_US <= now_us);
+}
+
 static int64_t valid_until(const struct key_row *old, int64_t now_us)
 {
     int64_t until = (old->rotated_at == TIME_NULL ? now_us : old->rotated_at) + KEY_GRACE_US;
@@ -32,7 +39,7 @@ static int64_t valid_until(const struct key_row *old, int64_t now_us)
     return old->expires_at == TIME_NULL || until < old->expires_at ? until : old->expires_at;
 }
 
-int rotation_apply(struct db *db, const struct key_entry *key, struct arena *arena,
+int rotation_apply(struct db *db, const struct key_name *key, struct arena *arena,
                    struct key_refreshed *ret, struct str *ret_detail, struct error *err)
 {
     int64_t now_us = clock_wall_us();
@@ -40,10 +47,10 @@ int rotation_apply(struct db *db, const struct key_entry *key, struct arena *are
     struct list replaced;
     struct str token;
 
-    if (store_key_lock(db, key->tenant->id, key->key_id, arena, &old, err) != 0)
+    if (store_key_lock(db, key->tenant_id, key->key_id, arena, &old, err) != 0)
         return -1;
-    if (old.revoked_at != TIME_NULL || (old.expires_at != TIME_NULL && old.expires_at <= now_us))
-        return err_set(err, ERR_UNAUTHORIZED, "the key ended while it was rotated");
+    if (is_over(&old, now_us))
+        return err_set(err, ERR_UNAUTHORIZED, "the key is over");
     if (store_key_rotated(db, &old, now_us, arena, &replaced, err) != 0)
         return -1;
     fresh = (struct key_row){ .tenant_id = old.tenant_id,

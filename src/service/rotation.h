@@ -1,4 +1,4 @@
-/* rotation.h - a key makes its successor, and stays good for five minutes.
+/* rotation.h - a successor is made for a key, which stays good for five minutes.
  *
  * The five minutes run from the first rotation. A key that is rotated again in
  * them replaces those of its successors that nobody used, since their replies
@@ -14,10 +14,14 @@
 #include "base/str.h"
 
 struct db;
-struct key_entry;
 struct key_refreshed;
 
-/* Within a transaction. ERR_UNAUTHORIZED when the key ended meanwhile. *ret_detail is what the
- * audit log says of it, a JSON object. All in the arena. */
-int rotation_apply(struct db *db, const struct key_entry *key, struct arena *arena,
+struct key_name {
+    int64_t tenant_id;
+    struct str key_id;
+};
+
+/* Within a transaction. ERR_NOT_FOUND; ERR_UNAUTHORIZED when the key is over. *ret_detail is what
+ * the audit log says of it, a JSON object. All in the arena. */
+int rotation_apply(struct db *db, const struct key_name *key, struct arena *arena,
                    struct key_refreshed *ret, struct str *ret_detail, struct error *err) MUST_CHECK;

@@ -289,11 +289,19 @@ static int read_sums(struct reading *r, struct db *db, struct error *err)
     return status;
 }
 
+/* What is asked of runs has no sums: all of them one after the other, or the reports of one. */
+static int read_groups(struct reading *r, struct db *db, struct error *err)
+{
+    if (!str_is_null(r->request->run_id))
+        return store_llm_usage(db, &r->filter, on_report, r, err);
+    if ((r->request->groups & GROUP_RUN) != 0)
+        return store_llm_usage_by_run(db, &r->filter, on_report_of_run, r, err);
+    return read_sums(r, db, err);
+}
+
 static int read_all(struct reading *r, struct db *db, struct error *err)
 {
-    int status = (r->request->groups & GROUP_RUN) != 0
-                     ? store_llm_usage_by_run(db, &r->filter, on_report_of_run, r, err)
-                     : read_sums(r, db, err);
+    int status = read_groups(r, db, err);
 
     if (status == 0 && r->groups.too_many)
         return err_set(err, ERR_CONFLICT,
@@ -413,7 +421,8 @@ int usage_read(struct db *db, const struct usage_request *request, struct arena 
     struct reading r = {
         .request = request,
         .arena = arena,
-        .filter = { request->tenant->id, request->range.since, request->range.until, 0 },
+        .filter = { request->tenant->id, request->range.since, request->range.until, 0,
+                    request->run_id },
     };
     int status;
 

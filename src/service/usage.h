@@ -23,6 +23,7 @@ struct usage_request {
     struct time_range range;
     unsigned groups;       /* set of enum usage_group */
     struct str agent_name; /* null: of all agents */
+    struct str run_id;     /* null: of all runs */
     struct str kpi;        /* null: none */
 };
 

@@ -158,6 +158,13 @@ static int add(struct db *db, int64_t tenant_id, const struct name_key *name, in
     return insert(db, tenant_id, name, now_us, &ret->agent_id, err);
 }
 
+int store_agent_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id) };
+
+    return db_exec(db, &count_agents, args, rows_read_int, ret, err);
+}
+
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                     struct agent_row *ret, struct error *err)
 {

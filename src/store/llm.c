@@ -9,7 +9,8 @@
 #define COUNTS "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls"
 #define SELECT_USAGE                                                                               \
     "SELECT agent_id, model, " COUNTS ", timestamp, run_id FROM llm_usage"                         \
-    " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3 AND ($4 = 0 OR agent_id = $4)"
+    " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3 AND ($4 = 0 OR agent_id = $4)"   \
+    " AND (CAST($5 AS TEXT) IS NULL OR run_id = $5)"
 
 /* clang-format off */
 static const struct db_query insert_usage = {
@@ -38,10 +39,10 @@ static const struct db_query select_totals = {
            " AND ($4 = 0 OR agent_id = $4)",
     .n_args = 5,
 };
-static const struct db_query select_usage = { .sql = SELECT_USAGE, .n_args = 4 };
+static const struct db_query select_usage = { .sql = SELECT_USAGE, .n_args = 5 };
 static const struct db_query select_usage_by_run = {
     .sql = SELECT_USAGE " ORDER BY run_id",
-    .n_args = 4,
+    .n_args = 5,
 };
 /* clang-format on */
 
@@ -150,7 +151,8 @@ static int read_rows(struct db *db, const struct db_query *q, const struct llm_f
 
     return db_exec(db, q,
                    (const struct db_value[]){ db_int(filter->tenant_id), db_int(filter->since),
-                                              db_int(filter->until), db_int(filter->agent_id) },
+                                              db_int(filter->until), db_int(filter->agent_id),
+                                              db_text(filter->run_id) },
                    read_usage, &reading, err);
 }
 

@@ -20,6 +20,7 @@ struct llm_filter {
     int64_t tenant_id;
     int64_t since, until; /* for sums: of their starts */
     int64_t agent_id;     /* 0: of all agents */
+    struct str run_id;    /* STR_NULL: of all runs; sums have none */
 };
 
 /* A report, or a sum of them; strings are borrowed until the next. */

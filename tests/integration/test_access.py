@@ -56,6 +56,7 @@ OPERATIONS = """
     person    POST   /api/v1/auth/password
     person    POST   /api/v1/auth/logout
 
+    read      GET    /api/v1/tenants/{slug}
     read      GET    /api/v1/tenants/{slug}/dashboard/runs
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/events
     read      GET    /api/v1/tenants/{slug}/agents
@@ -99,6 +100,7 @@ OPERATIONS = """
     admin     GET    /api/v1/tenants/{slug}/keys
     admin     POST   /api/v1/tenants/{slug}/keys
     admin     DELETE /api/v1/tenants/{slug}/keys/{key_id}
+    admin     POST   /api/v1/tenants/{slug}/keys/{key_id}/rotate
     admin     PUT    /api/v1/tenants/{slug}/model
     admin     DELETE /api/v1/tenants/{slug}/model
     admin     PUT    /api/v1/tenants/{slug}/command-policy

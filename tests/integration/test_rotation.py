@@ -8,6 +8,7 @@ from datetime import datetime
 
 import pytest
 from muster import Server
+from people import tenant_person
 from stored import of_tenant, stored
 
 GRACE_S = 300
@@ -161,6 +162,56 @@ def test_rotation_is_in_the_audit_log_without_a_token(server):
         assert token not in json.dumps(told)
         assert stored(server, f"SELECT 1 AS n FROM keys WHERE label = '{token}'") == []
     tenant.client.close()
+
+
+def test_an_admin_rotates_a_key_as_the_key_does_itself(own_server, clock):
+    tenant = own_server.add_tenant()
+    admin = tenant_person(tenant, "admin")
+    token = tenant.add_key("collector", "--label", "line 3")
+    old = keys(tenant)[-1]["key_id"]
+    path = tenant.path(f"keys/{old}/rotate")
+    lost, answer = admin.post(path), admin.post(path)
+    made = answer.json()
+    assert (lost.status, answer.status) == (200, 200)
+    assert (made["kind"], made["agent_name"]) == ("agent", "collector")
+    assert abs(seconds(made["previous_key_valid_until"]) - clock.now() - GRACE_S) < 5
+    assert not works(own_server, lost.json()["token"])  # nobody had used it
+    assert works(own_server, token) and works(own_server, made["token"])
+    row = keys(tenant)[-1]
+    assert (row["key_id"], row["label"], row["predecessor"]) == (made["key_id"], "line 3", old)
+    entry = admin.get(tenant.path("audit?action=key.rotate")).json()["entries"][0]
+    assert entry["actor"].startswith("person:") and entry["target"] == old
+    assert entry["detail"]["successor"] == made["key_id"]
+    clock.advance(GRACE_S)
+    assert not works(own_server, token)
+    assert works(own_server, made["token"])
+    tenant.client.close()
+
+
+def test_a_key_that_is_over_is_not_rotated(own_server, clock):
+    tenant = own_server.add_tenant()
+    admin = tenant_person(tenant, "admin")
+    expires = datetime.utcfromtimestamp(int(clock.now()) + 100).isoformat() + "Z"
+    tenant.add_key(None, "--label", "expired", "--expires", expires)
+    tenant.add_key(None, "--label", "revoked")
+    tenant.add_key(None, "--label", "replaced")
+    by_label = {row["label"]: row["key_id"] for row in keys(tenant)}
+    rotate_path = lambda key_id: tenant.path(f"keys/{key_id}/rotate")  # noqa: E731
+    own_server.cli("key", "revoke", by_label["revoked"], "--tenant", tenant.slug)
+    fresh = own_server.cli("key", "rotate", by_label["replaced"], "--tenant", tenant.slug).strip()
+    assert works(own_server, fresh)
+    clock.advance(GRACE_S)
+    for label in ("expired", "revoked", "replaced"):
+        answer = admin.post(rotate_path(by_label[label]))
+        assert answer.status == 409, label
+        assert "is over" in answer.json()["detail"]
+    assert admin.post(rotate_path("key_none")).status == 404
+    stranger = own_server.add_tenant()
+    key_id = keys(stranger)[0]["key_id"]
+    assert admin.post(rotate_path(key_id)).status == 404  # of another tenant
+    assert works(own_server, stranger.token)
+    tenant.client.close()
+    stranger.client.close()
 
 
 def test_a_disabled_agent_rotates_its_key(server):

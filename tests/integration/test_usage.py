@@ -214,6 +214,20 @@ def test_usage_is_of_one_tenant_and_one_agent_if_asked(shop):
     other.client.close()
 
 
+def test_usage_is_of_one_run_if_asked(shop):
+    shop.price({"model": "m", "input": 1, "output": 1})
+    mine, busy = str(uuid.uuid4()), [str(uuid.uuid4()) for _ in range(20)]
+    dear = [report(run_id=run, model="m", input_tokens=5_000_000) for run in busy]
+    cheap = [report(run_id=mine, model=model, input_tokens=1_000_000) for model in ("m", "free")]
+    send(shop, *dear, *cheap)
+    told = asked(shop, time_range=DAY, run_id=mine.upper(), group_by="model")
+    assert {g["model"]: g["cost"] for g in told["groups"]} == {"m": "1.00", "free": None}
+    assert (told["total"]["cost"], told["unpriced"], told["truncated"]) == ("1.00", ["free"], False)
+    told = asked(shop, time_range=DAY, run_id=mine, group_by="run,model")
+    assert [(g["run_id"], g["model"]) for g in told["groups"]] == [(mine, "m"), (mine, "free")]
+    assert asked(shop, time_range=DAY, run_id=str(uuid.uuid4()))["groups"] == []
+
+
 def test_only_the_dearest_thousand_groups_are_told(shop):
     shop.price({"model": "m", "input": 1, "output": 1})
     ids = [str(uuid.UUID(int=i, version=4)) for i in range(2500)]
@@ -234,6 +248,8 @@ def test_only_the_dearest_thousand_groups_are_told(shop):
         ("group_by=x", "group_by"),
         ("group_by=model,", "group_by"),
         ("group_by=", "group_by"),
+        ("run_id=x", "run_id"),
+        (f"run_id={uuid.UUID(int=1)}&kpi=k", "kpi"),
     ],
 )
 def test_a_wrong_query_is_refused(tenant, query, where):
