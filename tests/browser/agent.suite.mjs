@@ -1,229 +1,274 @@
 // One agent, as an admin goes through what can be set for it, and as a member sees it.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 
 import { runsOf, sendRuns } from "./fleet.mjs";
-import { openAs, openBrowser, Server, shot } from "./muster.mjs";
+import { Clock, close, openAs, openBrowser, Server, shot } from "./muster.mjs";
 
-let server, browser, tenant;
+let server, browser, tenant, clock;
 const MEMBER = "reader@acme.example";
 
-before(async () => {
-    server = await Server.start();
-    browser = await openBrowser();
-    tenant = server.addTenant("acme");
-    server.addUser(MEMBER, "--tenant", "acme", "--role", "member");
-    await server.send(tenant, "/api/v1/agents/register", {
-        agent_name: "invoice-reader",
-        agent_version: "2.0.0",
-        description: "Reads invoices",
-        interval_seconds: 3600,
-        business_kpis: [{ key: "read", label: "Invoices read" }],
-        outputs: [{ key: "invoice_id", type: "string" }],
-        config_schema: {
-            params: [
-                { key: "inbox", label: "Inbox", required: true },
-                { key: "imap_password", required: true },
-            ],
-        },
+describe("one agent", () => {
+    before(async () => {
+        clock = new Clock();
+        server = await Server.start([], clock.environment);
+        browser = await openBrowser();
+        tenant = server.addTenant("acme");
+        server.addUser(MEMBER, "--tenant", "acme", "--role", "member");
+        await server.send(tenant, "/api/v1/agents/register", {
+            agent_name: "invoice-reader",
+            agent_version: "2.0.0",
+            description: "Reads invoices",
+            interval_seconds: 3600,
+            business_kpis: [{ key: "read", label: "Invoices read" }],
+            outputs: [{ key: "invoice_id", type: "string" }],
+            config_schema: {
+                params: [
+                    { key: "inbox", label: "Inbox", required: true },
+                    { key: "imap_password", required: true },
+                ],
+            },
+        });
+        await sendRuns(server, tenant, runsOf("invoice-reader", 6));
     });
-    await sendRuns(server, tenant, runsOf("invoice-reader", 6));
-});
 
-after(async () => {
-    await browser?.close();
-    await server?.stop();
-});
-
-const HOME = "/t/acme/agents/invoice-reader";
-const open = (tab = "", email = tenant.email) =>
-    openAs(browser, server, email, `${HOME}${tab && `?tab=${tab}`}`);
-const button = (page, name) => page.getByRole("button", { name, exact: true });
-
-async function close(page) {
-    assert.deepEqual(page.troubles, []);
-    await page.context().close();
-}
-
-test("the fleet leads to the agent, which tells what it declared and how it does", async () => {
-    const page = await openAs(browser, server, tenant.email, "/t/acme/fleet");
-    await page.getByRole("link", { name: "invoice-reader", exact: true }).click();
-    await page.getByRole("heading", { name: "Registration" }).waitFor();
-    await page.getByText("invoice_id").waitFor();
-    await page.getByText("Reads invoices").waitFor();
-    await page.getByRole("link", { name: "Invoices read" }).waitFor();
-    assert.equal(await page.locator(".squares a").count(), 6);
-    await shot(page, "agent");
-    await close(page);
-});
-
-test("switched off, its reports are rejected; switched on, they are taken", async () => {
-    const page = await open();
-    const report = async () => {
-        const [run] = runsOf("invoice-reader", 1);
-        const { timestamp, ...more } = { timestamp: new Date().toISOString(), event: "started" };
-        const body = { agent_name: run.agent, client_id: "acme", run_id: run.id, timestamp };
-        return (await server.send(tenant, "/api/v1/telemetry", { ...body, ...more })).status;
-    };
-    const toggle = page.getByRole("switch", { name: "Take reports of this agent" });
-    await toggle.click();
-    await page.locator("h1").getByText("Disabled").waitFor();
-    assert.equal(await report(), "rejected");
-    await toggle.click();
-    await page.locator("h1").getByText("Up").waitFor();
-    assert.equal(await report(), "accepted");
-    await close(page);
-});
-
-test("a model is set for the agent alone, and left to the workspace again", async () => {
-    server.cli(["model", "set", "small-one", "--tenant", "acme"]);
-    const page = await open("guidance");
-    await page.getByText("from the workspace").waitFor();
-    await page.getByLabel("Model for this agent").fill("big-one");
-    await button(page, "Set").click();
-    await page.getByText("big-one").waitFor();
-    await page.getByText("set for this agent").waitFor();
-    assert.match(server.cli(["model", "show", "--tenant", "acme", "--agent", "invoice-reader"]), /big-one/);
-    await button(page, "Unset").click();
-    await page.getByText("small-one").waitFor();
-    await close(page);
-});
-
-test("a command policy is edited, counted in versions, and unset", async () => {
-    const page = await open("guidance");
-    await page.getByLabel("What may run").selectOption("allowlist");
-    await page.getByLabel("Allowed commands").fill("git status\n\n  ls *  \n");
-    await button(page, "Save the policy").click();
-    await page.getByText("version 1").waitFor();
-    await shot(page, "agent-guidance");
-    const shown = server.cli(["policy", "show", "--tenant", "acme", "--agent", "invoice-reader", "--json"]);
-    assert.deepEqual(JSON.parse(shown).allow, ["git status", "ls *"]);
-    await button(page, "Unset").click();
-    await page.getByText("nothing is set").waitFor();
-    await close(page);
-});
-
-test("a document is written, changed, compared and restored", async () => {
-    const page = await open("document");
-    const area = page.getByLabel("Document", { exact: true });
-    await area.fill("# One\nalpha\nbeta\n");
-    await button(page, "Save").click();
-    await page.getByText("Version 1 by").waitFor();
-    await area.fill("# One\nalpha\ngamma\n");
-    await button(page, "Save").click();
-    await page.getByText("Version 2 by").waitFor();
-    await button(page, "Changes of version 2").click();
-    await page.locator(".diff .removed").getByText("-beta").waitFor();
-    await page.locator(".diff .added").getByText("+gamma").waitFor();
-    await shot(page, "agent-document");
-    await button(page, "Restore version 1").click();
-    await button(page, "Restore").click();
-    await page.getByText("Version 3 by").waitFor();
-    assert.equal(await area.inputValue(), "# One\nalpha\nbeta\n");
-    await close(page);
-});
-
-test("whoever edits an old version is told, and nothing is overwritten", async () => {
-    const [one, other] = [await open("document"), await open("document")];
-    const area = (page) => page.getByLabel("Document", { exact: true });
-    await area(one).fill("by one");
-    await area(other).fill("by the other");
-    await button(one, "Save").click();
-    await one.getByText("Version 4 by").waitFor();
-    await button(other, "Save").click();
-    await other.getByRole("alert").waitFor();
-    assert.equal(server.cli(["document", "show", "--tenant", "acme", "--agent", "invoice-reader"]), "by one");
-    await close(one);
-    await close(other);
-});
-
-test("a value and a secret it refers to are set; the secret is never shown", async () => {
-    const page = await openAs(browser, server, tenant.email, "/t/acme/settings?tab=secrets");
-    await button(page, "New secret").click();
-    await page.getByLabel("Name").fill("imap");
-    await page.getByLabel("Value", { exact: true }).fill("hunter2 and more");
-    await button(page, "Save").click();
-    await page.getByText("vault:imap").waitFor();
-    await shot(page, "secrets");
-    await page.goto(`${server.url}/#${HOME}?tab=values`);
-    await page.getByText("missing").first().waitFor();
-    await button(page, "Edit imap_password").click();
-    await page.getByLabel("Value", { exact: true }).fill("vault:imap");
-    await button(page, "Save").click();
-    await button(page, "Edit inbox").click();
-    await page.getByLabel("Value", { exact: true }).fill("post@acme.example");
-    await button(page, "Save").click();
-    await page.getByText("post@acme.example").waitFor();
-    await shot(page, "agent-values");
-    assert.ok(!(await page.content()).includes("hunter2"));
-    const token = server.cli(["key", "add", "--tenant", "acme", "--agent", "invoice-reader"]);
-    const reply = await fetch(`${server.url}/api/v1/agents/config?agent_name=invoice-reader`, {
-        headers: { Authorization: `Bearer ${token}` },
+    after(async () => {
+        await server?.stop();
+        clock?.remove();
     });
-    assert.match(await reply.text(), /hunter2 and more/);
-    await close(page);
-});
 
-test("a key is made, shown once, rotated and revoked", async () => {
-    const page = await open("keys");
-    await button(page, "New key").click();
-    await page.getByLabel("Label").fill("worker 3");
-    await button(page, "Make the key").click();
-    const token = await page.locator(".once code").innerText();
-    await shot(page, "agent-keys");
-    const works = async (one) =>
-        (await fetch(`${server.url}/api/v1/limits`, { headers: { Authorization: `Bearer ${one}` } }))
-            .status === 200;
-    assert.ok(await works(token));
-    await button(page, "I have it").click();
-    assert.equal(await page.locator(".once").count(), 0);
-    await button(page, "Rotate key worker 3").click();
-    await button(page, "Make a new key").click();
-    const second = await page.locator(".once code").innerText();
-    assert.ok(second !== token && (await works(token)) && (await works(second)));
-    const rows = page.getByRole("button", { name: "Revoke key worker 3" });
-    await rows.nth(1).waitFor();
-    while ((await rows.count()) > 0) {
-        const n = await rows.count();
-        await rows.first().click();
-        await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-        await page.waitForFunction(
-            (was) =>
-                document.querySelectorAll('[aria-label="Revoke key worker 3"]').length === was - 1,
-            n,
+    const HOME = "/t/acme/agents/invoice-reader";
+    const open = (tab = "", email = tenant.email) =>
+        openAs(browser, server, email, `${HOME}${tab && `?tab=${tab}`}`);
+    const button = (page, name) => page.getByRole("button", { name, exact: true });
+
+    test("the fleet leads to the agent, which tells what it declared and how it does", async () => {
+        const page = await openAs(browser, server, tenant.email, "/t/acme/fleet");
+        await page.getByRole("link", { name: "invoice-reader", exact: true }).click();
+        await page.getByRole("heading", { name: "Registration" }).waitFor();
+        await page.getByText("invoice_id").waitFor();
+        await page.getByText("Reads invoices").waitFor();
+        await page.getByRole("link", { name: "Invoices read" }).waitFor();
+        await page.getByRole("link", { name: "none is set" }).waitFor(); // the model
+        await page.getByRole("link", { name: "No command may run" }).waitFor();
+        assert.equal(await page.locator(".squares a").count(), 6);
+        await shot(page, "agent");
+        await close(page);
+    });
+
+    test("switched off, its reports are rejected; switched on, they are taken", async () => {
+        const page = await open();
+        const report = async () => {
+            const [run] = runsOf("invoice-reader", 1);
+            const { timestamp, ...more } = { timestamp: new Date().toISOString(), event: "started" };
+            const body = { agent_name: run.agent, client_id: "acme", run_id: run.id, timestamp };
+            return (await server.send(tenant, "/api/v1/telemetry", { ...body, ...more })).status;
+        };
+        const toggle = page.getByRole("switch", { name: "Take reports of this agent" });
+        await toggle.click();
+        await page.locator("h1").getByText("Disabled").waitFor();
+        assert.equal(await report(), "rejected");
+        await toggle.click();
+        await page.locator("h1").getByText("Up").waitFor();
+        assert.equal(await report(), "accepted");
+        await close(page);
+    });
+
+    test("a model is set for the agent alone, and left to the workspace again", async () => {
+        server.cli(["model", "set", "small-one", "--tenant", "acme"]);
+        const page = await open("guidance");
+        await page.getByText("from the workspace").waitFor();
+        await page.getByLabel("Model for this agent").fill("big-one");
+        await button(page, "Set").click();
+        await page.getByText("big-one").waitFor();
+        await page.getByText("set for this agent").waitFor();
+        await page.getByText("Unset, it would be small-one from the workspace").waitFor();
+        assert.match(server.cli(["model", "show", "--tenant", "acme", "--agent", "invoice-reader"]), /big-one/);
+        await button(page, "Unset").click();
+        await page.getByText("small-one").waitFor();
+        await close(page);
+    });
+
+    test("a command policy is edited, counted in versions, and unset", async () => {
+        const page = await open("guidance");
+        await page.getByLabel("What may run").selectOption("allowlist");
+        await page.getByLabel("Allowed commands").fill("git status\n\n  ls *  \n");
+        await button(page, "Save the policy").click();
+        await page.getByText("version 1").waitFor();
+        await shot(page, "agent-guidance");
+        const shown = server.cli(["policy", "show", "--tenant", "acme", "--agent", "invoice-reader", "--json"]);
+        assert.deepEqual(JSON.parse(shown).allow, ["git status", "ls *"]);
+        await button(page, "Unset").click();
+        await page.getByText("nothing is set").waitFor();
+        await close(page);
+    });
+
+    test("a document is written, changed, compared and restored", async () => {
+        const page = await open("document");
+        const area = page.getByLabel("Document", { exact: true });
+        await area.fill("# One\nalpha\nbeta\n");
+        await button(page, "Save").click();
+        await page.getByText("Version 1 by").waitFor();
+        await area.fill("# One\nalpha\ngamma\n");
+        await button(page, "Save").click();
+        await page.getByText("Version 2 by").waitFor();
+        await button(page, "Changes of version 2").click();
+        await page.locator(".diff .removed").getByText("-beta").waitFor();
+        await page.locator(".diff .added").getByText("+gamma").waitFor();
+        await shot(page, "agent-document");
+        await button(page, "Restore version 1").click();
+        await button(page, "Restore").click();
+        await page.getByText("Version 3 by").waitFor();
+        assert.equal(await area.inputValue(), "# One\nalpha\nbeta\n");
+        await close(page);
+    });
+
+    test("what is not saved yet is still there after a look elsewhere", async () => {
+        const page = await open("document");
+        const area = page.getByLabel("Document", { exact: true });
+        await area.fill("half a thought");
+        await page.getByRole("link", { name: "Runs", exact: true }).click();
+        await page.locator("tbody tr").first().waitFor();
+        await page.goBack();
+        await page.getByText("Not saved yet").waitFor();
+        assert.equal(await area.inputValue(), "half a thought");
+        await button(page, "Discard").click();
+        assert.equal(await area.inputValue(), "# One\nalpha\nbeta\n");
+        await page.getByText("Not saved yet").waitFor({ state: "detached" });
+        await close(page);
+    });
+
+    test("what changed is a link", async () => {
+        const page = await openAs(browser, server, tenant.email, `${HOME}?tab=document&changes=2`);
+        await page.locator(".diff .added").getByText("+gamma").waitFor();
+        await close(page);
+    });
+
+    test("whoever edits an old version is told, and nothing is overwritten", async () => {
+        const [one, other] = [await open("document"), await open("document")];
+        const area = (page) => page.getByLabel("Document", { exact: true });
+        await area(one).fill("by one");
+        await area(other).fill("by the other");
+        await button(one, "Save").click();
+        await one.getByText("Version 4 by").waitFor();
+        await button(other, "Save").click();
+        await other.getByRole("alert").waitFor();
+        assert.equal(server.cli(["document", "show", "--tenant", "acme", "--agent", "invoice-reader"]), "by one");
+        await close(one);
+        await close(other);
+    });
+
+    test("a value and a secret it refers to are set; the secret is never shown", async () => {
+        const page = await openAs(browser, server, tenant.email, "/t/acme/settings?tab=secrets");
+        await button(page, "New secret").click();
+        await page.getByLabel("Name").fill("imap");
+        await page.getByLabel("Value", { exact: true }).fill("hunter2 and more");
+        await button(page, "Save").click();
+        await page.getByText("vault:imap").waitFor();
+        await shot(page, "secrets");
+        await page.goto(`${server.url}/#${HOME}?tab=values`);
+        await page.getByText("missing").first().waitFor();
+        await button(page, "Edit imap_password").click();
+        await page.getByLabel("Value", { exact: true }).fill("vault:imap");
+        await button(page, "Save").click();
+        await button(page, "Edit inbox").click();
+        await page.getByLabel("Value", { exact: true }).fill("post@acme.example");
+        await button(page, "Save").click();
+        await page.getByText("post@acme.example").waitFor();
+        await shot(page, "agent-values");
+        assert.ok(!(await page.content()).includes("hunter2"));
+        const token = server.cli(["key", "add", "--tenant", "acme", "--agent", "invoice-reader"]);
+        const reply = await fetch(`${server.url}/api/v1/agents/config?agent_name=invoice-reader`, {
+            headers: { Authorization: `Bearer ${token}` },
+        });
+        assert.match(await reply.text(), /hunter2 and more/);
+        await close(page);
+    });
+
+    test("a key is made, shown once, rotated and revoked", async () => {
+        const page = await open("keys");
+        await button(page, "New key").click();
+        await page.getByLabel("Label").fill("worker 3");
+        await button(page, "Make the key").click();
+        const token = await page.locator(".once code").innerText();
+        await shot(page, "agent-keys");
+        const works = async (one) =>
+            (await fetch(`${server.url}/api/v1/limits`, { headers: { Authorization: `Bearer ${one}` } }))
+                .status === 200;
+        assert.ok(await works(token));
+        await button(page, "I have it").click();
+        assert.equal(await page.locator(".once").count(), 0);
+        await button(page, "Rotate key worker 3").click();
+        await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+        const second = await page.locator(".once code").innerText();
+        await page.locator(".once").getByText("The old one ends in 4 min").waitFor();
+        assert.ok(second !== token && (await works(token)) && (await works(second)));
+        const [old, fresh] = ["Being replaced", "Good"].map((state) =>
+            page.locator("tr", { hasText: "worker 3" }).filter({ hasText: state }),
         );
-    }
-    assert.ok(!(await works(token)) && !(await works(second)));
-    await button(page, "Show 2 revoked or expired").click();
-    await page.getByText("Revoked").first().waitFor();
-    await close(page);
-});
+        await shot(page, "agent-keys-rotated");
+        for (const [row, mine] of [
+            [old, token],
+            [fresh, second],
+        ]) {
+            await row.getByRole("button", { name: "Revoke key worker 3" }).click();
+            await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+            await row.waitFor({ state: "detached" });
+            assert.ok(!(await works(mine)));
+        }
+        await button(page, "Show 2 that are over").click();
+        await page.getByText("Revoked").first().waitFor();
+        await close(page);
+    });
 
-test("a member sees what holds, and nothing to change it with", async () => {
-    const page = await open("guidance", MEMBER);
-    await page.getByText("small-one").waitFor();
-    for (const name of ["Set", "Save the policy", "Unset"])
-        assert.equal(await button(page, name).count(), 0, name);
-    assert.equal(await page.getByRole("link", { name: "Keys" }).count(), 0);
-    assert.equal(await page.getByRole("switch").count(), 0);
-    await page.getByRole("link", { name: "Document" }).click();
-    await page.getByText("by one").waitFor();
-    assert.equal(await page.locator("textarea").count(), 0);
-    await close(page);
-});
+    test("a key that was replaced ends by itself after five minutes", async () => {
+        const page = await open("keys");
+        await button(page, "New key").click();
+        await page.getByLabel("Label").fill("line 7");
+        await button(page, "Make the key").click();
+        await button(page, "I have it").click();
+        await button(page, "Rotate key line 7").click();
+        await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+        await page.getByText("Being replaced").waitFor();
+        clock.advance(301);
+        await page.addInitScript(() => {
+            const now = Date.now;
+            Date.now = () => now() + 301_000;
+        });
+        await page.reload();
+        await page.getByText("line 7").waitFor();
+        assert.equal(await page.getByText("line 7").count(), 1); // the new one
+        await button(page, "Show 3 that are over").click();
+        await page.locator("tr", { hasText: "line 7" }).getByText("Replaced").waitFor();
+        await close(page);
+    });
 
-test("an agent is removed only by whoever types its name; its runs stay", async () => {
-    const page = await open();
-    await button(page, "Remove the agent").click();
-    const remove = page.getByRole("dialog").getByRole("button", { name: "Remove" });
-    assert.ok(await remove.isDisabled());
-    await page.getByLabel("Type invoice-reader to confirm").fill("invoice-reader");
-    await remove.click();
-    await page.waitForURL(/\/fleet$/);
-    await page.goto(`${server.url}/#${HOME}`);
-    await page.getByText("There is no such agent").waitFor();
-    await page.getByRole("link", { name: "still there" }).click();
-    await page.locator("tbody tr").nth(5).waitFor();
-    await close(page);
+    test("a member sees what holds, and nothing to change it with", async () => {
+        const page = await open("guidance", MEMBER);
+        await page.getByText("small-one").waitFor();
+        for (const name of ["Set", "Save the policy", "Unset"])
+            assert.equal(await button(page, name).count(), 0, name);
+        assert.equal(await page.getByRole("link", { name: "Keys" }).count(), 0);
+        assert.equal(await page.getByRole("switch").count(), 0);
+        await page.getByRole("link", { name: "Document" }).click();
+        await page.getByText("by one").waitFor();
+        assert.equal(await page.locator("textarea").count(), 0);
+        await close(page);
+    });
+
+    test("an agent is removed only by whoever types its name; its runs stay", async () => {
+        const page = await open();
+        await button(page, "Remove the agent").click();
+        const remove = page.getByRole("dialog").getByRole("button", { name: "Remove" });
+        assert.ok(await remove.isDisabled());
+        await page.getByLabel("Type invoice-reader to confirm").fill("invoice-reader");
+        await remove.click();
+        await page.waitForURL(/\/fleet$/);
+        await page.goto(`${server.url}/#${HOME}`);
+        await page.getByText("There is no such agent").waitFor();
+        await page.getByRole("link", { name: "still there" }).click();
+        await page.locator("tbody tr").nth(5).waitFor();
+        await close(page);
+    });
 });

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 
 import { runsOf, sendRuns } from "./fleet.mjs";
-import { openAs, openBrowser, Server, shot } from "./muster.mjs";
+import { close, openAs, openBrowser, Server, shot } from "./muster.mjs";
 
 const DAY_MS = 86_400_000;
 const DAYS = 12;
@@ -57,174 +57,194 @@ async function report(agent_name, day) {
     return run_id;
 }
 
-before(async () => {
-    server = await Server.start();
-    browser = await openBrowser();
-    tenant = server.addTenant("acme");
-    server.cli([
-        "price",
-        "set",
-        "small-model",
-        "--input",
-        "1",
-        "--output",
-        "5",
-        "--cache-read",
-        "0.1",
-    ]);
-    server.cli([
-        "price",
-        "set",
-        "large-model",
-        "--input",
-        "3",
-        "--output",
-        "15",
-        "--cache-read",
-        "0.3",
-    ]);
-    const register = (agent_name, more) =>
-        server.send(tenant, "/api/v1/agents/register", { agent_name, ...more });
-    await register("invoice-reader", {
-        agent_version: "1.4.0",
-        description: "Reads invoices from the mailbox into the ledger",
-        interval_seconds: 3600,
-        business_kpis: KPIS,
-    });
-    await register("night-watch", { interval_seconds: 86400 });
-    runs = [...runsOf("invoice-reader", 25), ...runsOf("lead-scorer", 6)];
-    await sendRuns(server, tenant, runs);
-    for (let day = 0; day < DAYS; day++) await report("invoice-reader", day);
-    await server.send(tenant, "/api/v1/telemetry/llm", {
-        agent_name: "invoice-reader",
-        run_id: runs[0].id,
-        timestamp: new Date(runs[0].from + 1000).toISOString(),
-        model: "large-model",
-        input_tokens: 1_000_000,
-        calls: 2,
-    });
-});
-
-after(async () => {
-    await browser?.close();
-    await server?.stop();
-});
-
-const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
-
-test("the fleet shows each agent with its state, its runs and what it cost today", async () => {
-    const page = await open("/t/acme/fleet");
-    const row = page.locator("tr", { hasText: "invoice-reader" });
-    await row.waitFor();
-    assert.match(await row.innerText(), /Up[\s\S]*1\.4\.0/);
-    assert.equal(await row.locator(".squares a").count(), 20);
-    assert.equal(await row.locator(".squares a.bad").count(), 4);
-    await row.getByText("$3.").waitFor();
-    assert.equal(await page.locator("tbody tr").count(), 3);
-    await page.getByRole("button", { name: "Unknown" }).click();
-    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length < 3);
-    assert.match(page.url(), /state=unknown/);
-    await page.getByRole("button", { name: "All" }).click();
-    await shot(page, "fleet");
-    await row.locator(".squares a").last().click();
-    await page.getByRole("heading", { name: "Narrative" }).waitFor();
-    assert.ok(page.url().includes(runs[0].id), "the newest is at the right");
-    assert.deepEqual(page.troubles, []);
-    await page.context().close();
-});
-
-test("a run tells its tokens and their cost", async () => {
-    const page = await open(`/t/acme/runs/${runs[0].id}`);
-    const card = page.locator(".card", { hasText: "Tokens and cost" });
-    await card.waitFor();
-    assert.match(await card.innerText(), /large-model[\s\S]*\$3\.00/);
-    await page.context().close();
-});
-
-test("a KPI is written in its unit, with its trend and breakdown", async () => {
-    const page = await open("/t/acme/business");
-    const sum = Array.from({ length: DAYS }, (_, day) => 100 + day).reduce((a, b) => a + b);
-    const card = page.getByRole("button", { name: "Invoices read" });
-    await card.getByText(sum.toLocaleString("en")).waitFor();
-    await page.getByRole("button", { name: "Value booked" }).getByText("€24,006.00").waitFor();
-    await page.getByRole("button", { name: "Accuracy" }).getByText("91 %").waitFor();
-    await page.getByRole("button", { name: "Slowest page" }).getByText("1 m 16 s").waitFor();
-    await page.getByRole("button", { name: "undeclared" }).first().waitFor();
-    await card.getByText("each").waitFor();
-    await card.locator("path").first().waitFor();
-    await card.click();
-    await page.locator(".kpi-detail canvas").waitFor();
-    await page.locator(".bars li").nth(2).waitFor();
-    assert.match(page.url(), /kpi=invoice-reader%2Finvoices/);
-    assert.deepEqual(await page.locator(".bars .name").allInnerTexts(), ["DE", "FR", "ES"]);
-    await page.getByRole("group", { name: "Dimension" }).getByText("kind").click();
-    await page.locator(".bars li", { hasText: "paper" }).waitFor();
-    await page.getByLabel("Bucket").selectOption("week");
-    await page.getByText("Invoices read, by week").waitFor();
-    await shot(page, "business");
-    await page.reload();
-    await page.getByText("Invoices read, by week").waitFor();
-    assert.deepEqual(page.troubles, []);
-    await page.context().close();
-});
-
-test("cost is by day and model; what has no price is told", async () => {
-    const page = await open("/t/acme/cost");
-    await page.locator(".note.warn", { hasText: "house-model" }).waitFor();
-    await page.locator(".chart canvas").waitFor();
-    const large = page.locator("tr", { hasText: "large-model" });
-    assert.match(await large.innerText(), /\$8\.58/); // 12 × (0.3 + 0.15 + 0.015) + 3
-    assert.match(await page.locator("tr", { hasText: "house-model" }).innerText(), /no price/);
-    await page.locator(".bars li", { hasText: "invoice-reader" }).waitFor();
-    await shot(page, "cost");
-    await page.getByRole("button", { name: "Tokens" }).click();
-    await page.locator(".bars li", { hasText: "M" }).waitFor();
-    assert.match(page.url(), /measure=tokens/);
-    assert.deepEqual(page.troubles, []);
-    await page.context().close();
-});
-
-test("a period is exported as a file", async () => {
-    const page = await open("/t/acme/cost");
-    await page.locator("summary", { hasText: "Export" }).click();
-    const [file] = await Promise.all([
-        page.waitForEvent("download"),
-        page.getByRole("button", { name: "Download" }).click(),
-    ]);
-    assert.equal(file.suggestedFilename(), "acme-llm-30d.csv");
-    const lines = readFileSync(await file.path(), "utf8")
-        .trim()
-        .split("\n");
-    assert.equal(lines.length, 1 + 3 * DAYS + 1);
-    assert.deepEqual(page.troubles, []);
-    await page.context().close();
-});
-
-test("charts are drawn anew in other colours", async () => {
-    const page = await open("/t/acme/cost");
-    await page.locator(".chart canvas").waitFor();
-    const ink = () => page.locator(".chart canvas").evaluate((canvas) => canvas.toDataURL().length);
-    const light = await ink();
-    await page.emulateMedia({ colorScheme: "dark" });
-    await page.waitForFunction(
-        (was) => document.querySelector(".chart canvas")?.toDataURL().length !== was,
-        light,
-    );
-    await shot(page, "cost-dark");
-    await page.context().close();
-});
-
-test("these pages fit a screen of 380 pixels", async () => {
-    const page = await open("/t/acme/fleet", { viewport: { width: 380, height: 800 } });
-    for (const name of ["fleet", "business?kpi=invoice-reader%2Finvoices", "cost"]) {
-        await page.goto(`${server.url}/#/t/acme/${name}`);
-        await page.locator("tbody tr, .kpi").first().waitFor();
-        const [wide, seen] = await page.evaluate(() => [
-            document.documentElement.scrollWidth,
-            document.documentElement.clientWidth,
+describe("fleet, business and cost", () => {
+    before(async () => {
+        server = await Server.start();
+        browser = await openBrowser();
+        tenant = server.addTenant("acme");
+        server.cli([
+            "price",
+            "set",
+            "small-model",
+            "--input",
+            "1",
+            "--output",
+            "5",
+            "--cache-read",
+            "0.1",
         ]);
-        assert.ok(wide <= seen, `${name}: ${wide} > ${seen}`);
-        await shot(page, `narrow-${name.split("?")[0]}`);
-    }
-    await page.context().close();
+        server.cli([
+            "price",
+            "set",
+            "large-model",
+            "--input",
+            "3",
+            "--output",
+            "15",
+            "--cache-read",
+            "0.3",
+        ]);
+        const register = (agent_name, more) =>
+            server.send(tenant, "/api/v1/agents/register", { agent_name, ...more });
+        await register("invoice-reader", {
+            agent_version: "1.4.0",
+            description: "Reads invoices from the mailbox into the ledger",
+            interval_seconds: 3600,
+            business_kpis: KPIS,
+        });
+        await register("night-watch", { interval_seconds: 86400 });
+        runs = [...runsOf("invoice-reader", 25), ...runsOf("lead-scorer", 6)];
+        await sendRuns(server, tenant, runs);
+        for (let day = 0; day < DAYS; day++) await report("invoice-reader", day);
+        await server.send(tenant, "/api/v1/telemetry/llm", {
+            agent_name: "invoice-reader",
+            run_id: runs[0].id,
+            timestamp: new Date(runs[0].from + 1000).toISOString(),
+            model: "large-model",
+            input_tokens: 1_000_000,
+            calls: 2,
+        });
+    });
+
+    after(async () => {
+        await server?.stop();
+    });
+
+    const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
+
+    test("the fleet shows each agent with its state, its runs and what it cost today", async () => {
+        const page = await open("/t/acme/fleet");
+        const row = page.locator("tr", { hasText: "invoice-reader" });
+        await row.waitFor();
+        assert.match(await row.innerText(), /Up[\s\S]*1\.4\.0/);
+        assert.equal(await row.locator(".squares a").count(), 20);
+        assert.equal(await row.locator(".squares a.bad").count(), 4);
+        await row.getByText(/^\$/).waitFor();
+        assert.equal(await page.locator("tbody tr").count(), 3);
+        await page.getByRole("button", { name: "Unknown" }).click();
+        await page.waitForFunction(() => document.querySelectorAll("tbody tr").length < 3);
+        assert.match(page.url(), /state=unknown/);
+        await page.getByRole("button", { name: "All" }).click();
+        await shot(page, "fleet");
+        await row.locator(".squares a").last().click();
+        await page.getByRole("heading", { name: "Narrative" }).waitFor();
+        assert.ok(page.url().includes(runs[0].id), "the newest is at the right");
+        await close(page);
+    });
+
+    test("a run tells its tokens and their cost", async () => {
+        const page = await open(`/t/acme/runs/${runs[0].id}`);
+        const card = page.locator(".card", { hasText: "Tokens and cost" });
+        await card.waitFor();
+        assert.match(await card.innerText(), /large-model[\s\S]*\$3\.00/);
+        await page.context().close();
+    });
+
+    test("usage that is reported an hour after the run is of the run, too", async () => {
+        await server.send(tenant, "/api/v1/telemetry/llm", {
+            agent_name: "invoice-reader",
+            run_id: runs[1].id,
+            timestamp: new Date(runs[1].from + 3_600_000).toISOString(),
+            model: "small-model",
+            input_tokens: 2_000_000,
+            calls: 1,
+        });
+        const page = await open(`/t/acme/runs/${runs[1].id}`);
+        const card = page.locator(".card", { hasText: "Tokens and cost" });
+        await card.getByText("$2.00").waitFor();
+        await close(page);
+    });
+
+    test("a KPI is written in its unit, with its trend and breakdown", async () => {
+        const page = await open("/t/acme/business?range=30d");
+        const sum = Array.from({ length: DAYS }, (_, day) => 100 + day).reduce((a, b) => a + b);
+        const card = page.getByRole("button", { name: "Invoices read" });
+        await card.getByText(sum.toLocaleString("en")).waitFor();
+        await page.getByRole("button", { name: "Value booked" }).getByText("€24,006.00").waitFor();
+        await page.getByRole("button", { name: "Accuracy" }).getByText("91 %").waitFor();
+        await page.getByRole("button", { name: "Slowest page" }).getByText("1 m 16 s").waitFor();
+        await page.getByRole("button", { name: "undeclared" }).first().waitFor();
+        await card.getByText("a thousand").waitFor(); // what they cost
+        await card.locator("path").first().waitFor();
+        await card.click();
+        await page.locator(".kpi-detail canvas").waitFor();
+        await page.locator(".bars li").nth(2).waitFor();
+        assert.match(page.url(), /kpi=invoice-reader%2Finvoices/);
+        assert.deepEqual(await page.locator(".bars .name").allInnerTexts(), ["DE", "FR", "ES"]);
+        await page.getByRole("group", { name: "Dimension" }).getByText("kind").click();
+        await page.locator(".bars li", { hasText: "paper" }).waitFor();
+        await page.getByLabel("Bucket").selectOption("week");
+        await page.getByText("Invoices read, by week").waitFor();
+        await shot(page, "business");
+        await page.reload();
+        await page.getByText("Invoices read, by week").waitFor();
+        await close(page);
+    });
+
+    test("cost is by day and model; what has no price is told", async () => {
+        const page = await open("/t/acme/cost");
+        await page.locator(".note.warn", { hasText: "house-model" }).waitFor();
+        await page.locator(".chart canvas").waitFor();
+        const large = page.locator("tr", { hasText: "large-model" });
+        assert.match(await large.innerText(), /\$8\.58/); // 12 × (0.3 + 0.15 + 0.015) + 3
+        assert.match(await page.locator("tr", { hasText: "house-model" }).innerText(), /no price/);
+        await page.locator(".bars li", { hasText: "invoice-reader" }).waitFor();
+        await shot(page, "cost");
+        await page.getByRole("button", { name: "Tokens" }).click();
+        await page.locator(".bars li", { hasText: "M" }).waitFor();
+        assert.match(page.url(), /measure=tokens/);
+        await close(page);
+    });
+
+    test("a period is exported as a file", async () => {
+        const page = await open("/t/acme/cost");
+        await page.getByRole("button", { name: "Export" }).click();
+        await page.getByText("Tokens of each report of the last 30 days").waitFor();
+        const [file] = await Promise.all([
+            page.waitForEvent("download"),
+            page.getByRole("button", { name: "Download" }).click(),
+        ]);
+        assert.equal(file.suggestedFilename(), "acme-llm-30d.csv");
+        const lines = readFileSync(await file.path(), "utf8")
+            .trim()
+            .split("\n");
+        assert.equal(lines.length, 1 + 3 * DAYS + 1);
+        await page.locator(".sheet").waitFor({ state: "detached" });
+        await close(page);
+    });
+
+    test("an export shows how far it is, and is stopped", async () => {
+        const page = await open("/t/acme/runs");
+        await page.locator("tbody tr").first().waitFor();
+        const network = await page.context().newCDPSession(page);
+        await network.send("Network.emulateNetworkConditions", {
+            offline: false,
+            latency: 0,
+            downloadThroughput: 30_000, // bytes a second
+            uploadThroughput: -1,
+        });
+        await page.getByRole("button", { name: "Export" }).click();
+        await page.getByLabel("Format").selectOption("ndjson");
+        await page.getByRole("button", { name: "Download" }).click();
+        await page.getByRole("progressbar", { name: "Export under way" }).waitFor();
+        await page.locator(".sheet").getByText(/\d kB so far/).waitFor();
+        await shot(page, "export");
+        await page.getByRole("button", { name: "Stop" }).click();
+        await page.getByRole("button", { name: "Download" }).waitFor();
+        await close(page);
+    });
+
+    test("charts are drawn anew in other colours", async () => {
+        const page = await open("/t/acme/cost");
+        await page.locator(".chart canvas").waitFor();
+        const ink = () => page.locator(".chart canvas").evaluate((canvas) => canvas.toDataURL().length);
+        const light = await ink();
+        await page.emulateMedia({ colorScheme: "dark" });
+        await page.waitForFunction(
+            (was) => document.querySelector(".chart canvas")?.toDataURL().length !== was,
+            light,
+        );
+        await shot(page, "cost-dark");
+        await page.context().close();
+    });
 });

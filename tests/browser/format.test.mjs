@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { ROOT } from "./muster.mjs";
+import { ROOT } from "./root.mjs";
 
 const { buildSync } = createRequire(join(ROOT, "web/package.json"))("esbuild");
 
@@ -25,6 +25,7 @@ async function load(file) {
 
 const format = await load("format.ts");
 globalThis.location = { hash: "" };
+globalThis.history = {};
 globalThis.addEventListener = () => {};
 const route = await load("route.ts");
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 
 import { Clock, openAs, openBrowser, Person, Server, shot } from "./muster.mjs";
 import { payloads } from "./payloads.mjs";
@@ -97,165 +97,167 @@ async function settle(person) {
         });
 }
 
-before(async () => {
-    clock = new Clock();
-    server = await Server.start([], clock.environment);
-    browser = await openBrowser();
-    tenant = server.addTenant("hostile");
-    server.addUser(ALL_OF_IT, "--role", "platform_admin");
-    const send = (path, body) => server.send(tenant, path, body);
-    const runs = payloads.map((text, i) =>
-        hostile(text, randomUUID(), cut(text, 200), i % 2 ? "failed" : "completed", i),
-    );
-    const steps = payloads.map((text, i) => hostile(text, narrated, "narrator", "in_progress", i));
-    await send("/api/v1/telemetry/batch", { events: [...runs, ...steps] });
-    for (const [i, text] of payloads.entries()) {
-        const agent_name = cut(text, 200);
-        const timestamp = new Date().toISOString();
-        const run_id = randomUUID();
-        const key = cut(text, 200);
-        if (i % 4 === 0)
-            await send("/api/v1/agents/register", {
+describe("text is never markup", () => {
+    before(async () => {
+        clock = new Clock();
+        server = await Server.start([], clock.environment);
+        browser = await openBrowser();
+        tenant = server.addTenant("hostile");
+        server.addUser(ALL_OF_IT, "--role", "platform_admin");
+        const send = (path, body) => server.send(tenant, path, body);
+        const runs = payloads.map((text, i) =>
+            hostile(text, randomUUID(), cut(text, 200), i % 2 ? "failed" : "completed", i),
+        );
+        const steps = payloads.map((text, i) => hostile(text, narrated, "narrator", "in_progress", i));
+        await send("/api/v1/telemetry/batch", { events: [...runs, ...steps] });
+        for (const [i, text] of payloads.entries()) {
+            const agent_name = cut(text, 200);
+            const timestamp = new Date().toISOString();
+            const run_id = randomUUID();
+            const key = cut(text, 200);
+            if (i % 4 === 0)
+                await send("/api/v1/agents/register", {
+                    agent_name,
+                    description: text,
+                    business_kpis: [{ key, label: text, unit: text }],
+                    interval_seconds: 60,
+                });
+            await send("/api/v1/telemetry/business", {
                 agent_name,
-                description: text,
-                business_kpis: [{ key, label: text, unit: text }],
-                interval_seconds: 60,
+                run_id,
+                timestamp,
+                metrics: { [key]: i, [`${key} text`]: text },
+                breakdowns: [{ metric: key, by: key, slices: { [text]: i } }],
             });
-        await send("/api/v1/telemetry/business", {
-            agent_name,
-            run_id,
-            timestamp,
-            metrics: { [key]: i, [`${key} text`]: text },
-            breakdowns: [{ metric: key, by: key, slices: { [text]: i } }],
-        });
-        await send("/api/v1/telemetry/llm", {
-            agent_name,
-            run_id,
-            timestamp,
-            model: key,
-            input_tokens: i,
-            calls: 1,
-        });
-    }
-    await declare(send);
-    for (const text of payloads)
-        await server.send(tenant, `/api/v1/heartbeat?client_id=${encodeURIComponent(text)}`, {});
-    await settle(await Person.logIn(server, ALL_OF_IT));
-    clock.advance(7200); // those who declared an interval fall silent
-});
-
-after(async () => {
-    await browser?.close();
-    await server?.stop();
-    clock?.remove();
-});
-
-/** Nothing ran, nothing complained, and nothing but our own elements is there. */
-async function check(page, where) {
-    const found = await page.evaluate(() => ({
-        planted: window.planted,
-        scripts: [...document.scripts].map((one) => one.src),
-        strange: document.querySelectorAll(
-            "iframe, object, embed, base, meta[http-equiv], style, marquee, math, template, " +
-                "video, audio, x, body script",
-        ).length,
-        handlers: [...document.querySelectorAll("*")].filter((element) =>
-            [...element.attributes].some((attribute) => attribute.name.startsWith("on")),
-        ).length,
-        links: [...document.links]
-            .map((link) => link.protocol)
-            .filter((protocol) => !["http:", "https:"].includes(protocol)),
-    }));
-    assert.equal(found.planted, undefined, where);
-    assert.ok(
-        found.scripts.every((src) => src.startsWith(server.url)),
-        where,
-    );
-    assert.deepEqual([found.strange, found.handlers, found.links], [0, 0, []], where);
-    assert.deepEqual(page.troubles, [], where);
-}
-
-/** What is shown must be the text itself, or nothing was tested. */
-async function seen(page, where) {
-    const text = await page.evaluate(() => document.body.innerText);
-    assert.ok(text.includes("onerror=window.planted=1"), `${where}: the payloads are not there`);
-}
-
-test("200 payloads in every field do nothing", async () => {
-    assert.ok(payloads.length >= 200);
-    const page = await openAs(browser, server, tenant.email, "/t/hostile/runs?since=all");
-    for (;;) {
-        await page.locator("tbody tr").first().waitFor();
-        await seen(page, "runs");
-        await check(page, "runs");
-        const older = page.getByRole("link", { name: "Older" });
-        if ((await older.count()) === 0) break;
-        const first = await page.locator("tbody tr a").first().getAttribute("href");
-        await older.click();
-        await page.waitForFunction(
-            (was) => document.querySelector("tbody tr a")?.getAttribute("href") !== was,
-            first,
-        );
-    }
-    await page.goto(`${server.url}/#/t/hostile/runs/${narrated}?view=order`);
-    await page.locator(".event").nth(150).waitFor();
-    await page.evaluate(() => {
-        for (const button of document.querySelectorAll(".more, .expand")) button.click();
+            await send("/api/v1/telemetry/llm", {
+                agent_name,
+                run_id,
+                timestamp,
+                model: key,
+                input_tokens: i,
+                calls: 1,
+            });
+        }
+        await declare(send);
+        for (const text of payloads)
+            await server.send(tenant, `/api/v1/heartbeat?client_id=${encodeURIComponent(text)}`, {});
+        await settle(await Person.logIn(server, ALL_OF_IT));
+        clock.advance(7200); // those who declared an interval fall silent
     });
-    await page.locator(".more-of-event").nth(100).waitFor();
-    await seen(page, "run");
-    await check(page, "run");
-    await shot(page, "markup-is-text");
-    await page.context().close();
-});
 
-/** Views that show nothing of what was sent. */
-const SILENT = ["alerts-history", "rules", "settings-people", "settings-values"]
-    .concat(["settings-secrets", "settings-plan", "settings-you", "platform", "platform-users"])
-    .concat(["platform-vault"]);
-
-test("nor do they on any other page", async () => {
-    const page = await openAs(browser, server, ALL_OF_IT, "/t/hostile/alerts");
-    await page.locator(".alert").nth(20).waitFor();
-    const workflow = cut(payloads[1], 200);
-    const names = { agent: "narrator", run_id: narrated, workflow };
-    for (const place of placesOf("hostile", names)) {
-        await visit(page, server, place);
-        if (place.name === "agent-document")
-            await page.getByRole("button", { name: "Changes of version 2" }).click();
-        if (place.name === "platform-prices") await page.locator("tbody tr").nth(20).waitFor();
-        await check(page, place.name);
-        if (!SILENT.includes(place.name)) await seen(page, place.name);
-    }
-    await page.context().close();
-});
-
-test("nor as the name of an agent", async () => {
-    const page = await openAs(browser, server, tenant.email, "/t/hostile/fleet");
-    for (const text of payloads) {
-        const name = cut(text, 200);
-        await page.goto(`${server.url}/#/t/hostile/agents/${encodeURIComponent(name)}`);
-        await page.waitForFunction(
-            (wanted) => document.querySelector("main h1")?.textContent.startsWith(wanted),
-            name,
-        );
-        await page.locator(".facts").waitFor();
-        await check(page, name);
-    }
-    await page.context().close();
-});
-
-test("a page that took text for markup would be seen", async () => {
-    const page = await openAs(browser, server, tenant.email, "/t/hostile/cost");
-    await page.addInitScript(() => {
-        Document.prototype.createTextNode = function (text) {
-            const element = this.createElement("span");
-            element.innerHTML = text;
-            return element;
-        };
+    after(async () => {
+        await server?.stop();
+        clock?.remove();
     });
-    await page.reload();
-    await page.locator("tbody tr").nth(20).waitFor();
-    await assert.rejects(check(page, "planted"));
-    await page.context().close();
+
+    /** Nothing ran, nothing complained, and nothing but our own elements is there. */
+    async function check(page, where) {
+        const found = await page.evaluate(() => ({
+            planted: window.planted,
+            scripts: [...document.scripts].map((one) => one.src),
+            strange: document.querySelectorAll(
+                "iframe, object, embed, base, meta[http-equiv], style, marquee, math, template, " +
+                    "video, audio, x, body script",
+            ).length,
+            handlers: [...document.querySelectorAll("*")].filter((element) =>
+                [...element.attributes].some((attribute) => attribute.name.startsWith("on")),
+            ).length,
+            links: [...document.links]
+                .map((link) => link.protocol)
+                .filter((protocol) => !["http:", "https:"].includes(protocol)),
+        }));
+        assert.equal(found.planted, undefined, where);
+        assert.ok(
+            found.scripts.every((src) => src.startsWith(server.url)),
+            where,
+        );
+        assert.deepEqual([found.strange, found.handlers, found.links], [0, 0, []], where);
+        assert.deepEqual(page.troubles, [], where);
+    }
+
+    /** What is shown must be the text itself, or nothing was tested. */
+    async function seen(page, where) {
+        const text = await page.evaluate(() => document.body.innerText);
+        assert.ok(text.includes("onerror=window.planted=1"), `${where}: the payloads are not there`);
+    }
+
+    test("200 payloads in every field do nothing", async () => {
+        assert.ok(payloads.length >= 200);
+        const page = await openAs(browser, server, tenant.email, "/t/hostile/runs?since=all");
+        for (;;) {
+            await page.locator("tbody tr").first().waitFor();
+            await seen(page, "runs");
+            await check(page, "runs");
+            const older = page.getByRole("link", { name: "Older" });
+            if ((await older.count()) === 0) break;
+            const first = await page.locator("tbody tr a").first().getAttribute("href");
+            await older.click();
+            await page.waitForFunction(
+                (was) => document.querySelector("tbody tr a")?.getAttribute("href") !== was,
+                first,
+            );
+        }
+        await page.goto(`${server.url}/#/t/hostile/runs/${narrated}?view=order`);
+        await page.locator(".event").nth(150).waitFor();
+        await page.evaluate(() => {
+            for (const button of document.querySelectorAll(".more, .expand")) button.click();
+        });
+        await page.locator(".more-of-event").nth(100).waitFor();
+        await seen(page, "run");
+        await check(page, "run");
+        await shot(page, "markup-is-text");
+        await page.context().close();
+    });
+
+    /** Views that show nothing of what was sent. */
+    const SILENT = ["alerts-history", "rules", "settings-people"]
+        .concat(["settings-secrets", "settings-plan", "settings-you", "platform", "platform-users"])
+        .concat(["platform-vault"]);
+
+    test("nor do they on any other page", async () => {
+        const page = await openAs(browser, server, ALL_OF_IT, "/t/hostile/alerts");
+        await page.locator(".alert").nth(20).waitFor();
+        const workflow = cut(payloads[1], 200);
+        const names = { agent: "narrator", run_id: narrated, workflow };
+        for (const place of placesOf("hostile", names)) {
+            await visit(page, server, place);
+            if (place.name === "agent-document")
+                await page.getByRole("button", { name: "Changes of version 2" }).click();
+            if (place.name === "platform-prices") await page.locator("tbody tr").nth(20).waitFor();
+            await check(page, place.name);
+            if (!SILENT.includes(place.name)) await seen(page, place.name);
+        }
+        await page.context().close();
+    });
+
+    test("nor as the name of an agent", async () => {
+        const page = await openAs(browser, server, tenant.email, "/t/hostile/fleet");
+        for (const text of payloads) {
+            const name = cut(text, 200);
+            const path = `/t/hostile/agents/${encodeURIComponent(name)}`;
+            await page.goto(`${server.url}/#${path}?tab=values`); // which asks for little
+            await page.waitForFunction(
+                (wanted) => document.querySelector("main h1")?.textContent.startsWith(wanted),
+                name,
+            );
+            await page.locator("main .card :is(table, .empty)").waitFor();
+            await check(page, name);
+        }
+        await page.context().close();
+    });
+
+    test("a page that took text for markup would be seen", async () => {
+        const page = await openAs(browser, server, tenant.email, "/t/hostile/cost");
+        await page.addInitScript(() => {
+            Document.prototype.createTextNode = function (text) {
+                const element = this.createElement("span");
+                element.innerHTML = text;
+                return element;
+            };
+        });
+        await page.reload();
+        await page.locator("tbody tr").nth(20).waitFor();
+        await assert.rejects(check(page, "planted"));
+        await page.context().close();
+    });
 });

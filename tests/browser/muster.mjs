@@ -1,6 +1,7 @@
 // The real binary with a browser in front of it. Nothing here sleeps: a start waits for the line
 // that the server prints, a page for what it should show.
 
+import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import {
     closeSync,
@@ -12,13 +13,14 @@ import {
     writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { after } from "node:test";
 
 import { chromium } from "playwright-core";
 
-export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+import { ROOT } from "./root.mjs";
+
 export const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/release/muster");
 const SHOTS = join(ROOT, "build/browser");
 export const PASSWORD = "seven slow herons at noon";
@@ -78,23 +80,30 @@ export class Server {
         const server = new Server();
         server.folder = mkdtempSync(join(tmpdir(), "muster-browser-"));
         server.data = join(server.folder, "data");
-        server.process = spawn(
+        server.settings = settings;
+        server.environment = { ...environment(), ...more };
+        server.sessions = new Map();
+        await server.begin("127.0.0.1:0");
+        return server;
+    }
+
+    async begin(address) {
+        this.process = spawn(
             BINARY,
-            ["serve", "--data", server.data, "--listen", "127.0.0.1:0", ...settings],
-            { env: { ...environment(), ...more }, stdio: ["ignore", "pipe", "ignore"] },
+            ["serve", "--data", this.data, "--listen", address, ...this.settings],
+            { env: this.environment, stdio: ["ignore", "pipe", "ignore"] },
         );
-        server.lines = [];
-        server.url = await new Promise((resolve, reject) => {
-            createInterface({ input: server.process.stdout }).on("line", (line) => {
-                server.lines.push(line);
+        this.lines = [];
+        this.url = await new Promise((resolve, reject) => {
+            createInterface({ input: this.process.stdout }).on("line", (line) => {
+                this.lines.push(line);
                 const found = /^muster: listening on (\S+:\d+)$/.exec(line);
                 if (found) resolve(`http://${found[1]}`);
             });
-            server.process.once("exit", () =>
-                reject(new Error(`the server did not start: ${server.lines.join("\n")}`)),
+            this.process.once("exit", () =>
+                reject(new Error(`the server did not start: ${this.lines.join("\n")}`)),
             );
         });
-        return server;
     }
 
     cli(words, input = "") {
@@ -133,25 +142,31 @@ export class Server {
         return JSON.parse(text);
     }
 
-    async stop() {
+    /** As if its machine were away for a while: at the same address, with the same data. */
+    async end() {
         const ended = new Promise((resolve) => this.process.once("exit", resolve));
         this.process.kill("SIGTERM");
         const status = await ended;
-        rmSync(this.folder, { recursive: true, force: true });
         if (status !== 0) throw new Error(`the server ended with ${status}`);
+    }
+
+    async beginAgain() {
+        await this.begin(new URL(this.url).host);
+    }
+
+    async stop() {
+        await this.end();
+        rmSync(this.folder, { recursive: true, force: true });
     }
 }
 
 /** Somebody who is logged in and uses the API without a page. */
 export class Person {
-    static async logIn(server, email) {
+    static async logIn(server, email, password = PASSWORD) {
         const person = new Person();
         person.url = server.url;
         person.headers = { "Content-Type": "application/json" };
-        const reply = await person.exchange("POST", "/api/v1/auth/login", {
-            email,
-            password: PASSWORD,
-        });
+        const reply = await person.exchange("POST", "/api/v1/auth/login", { email, password });
         person.headers.Cookie = reply.headers.getSetCookie()[0].split(";")[0];
         person.headers["X-CSRF-Token"] = (await reply.json()).csrf_token;
         return person;
@@ -172,18 +187,25 @@ export class Person {
     }
 }
 
-export function openBrowser() {
-    return chromium.launch({
+let browser;
+
+/** One for all suites of a process; each page is a context of its own. */
+export async function openBrowser() {
+    browser ??= await chromium.launch({
         executablePath: process.env.MUSTER_TEST_CHROMIUM ?? "/usr/bin/chromium",
         args: FLAGS,
     });
+    return browser;
 }
+
+after(() => browser?.close());
 
 /** A page that remembers what must never happen: errors, refused content, other hosts. */
 export async function openPage(browser, server, options = {}) {
     const context = await browser.newContext({
         viewport: { width: 1280, height: 860 },
         colorScheme: "light",
+        reducedMotion: "reduce", // what moves for ever is drawn for ever
         ...options,
     });
     const page = await context.newPage();
@@ -212,20 +234,32 @@ export async function shot(page, name) {
     await page.screenshot({ path: join(SHOTS, `${name}.png`), animations: "disabled" });
 }
 
-/** A page where somebody is logged in, at `hash`. The log-in itself is done once a person. */
-export async function openAs(browser, server, email, hash, options = {}) {
-    server.sessions ??= new Map();
-    const page = await openPage(browser, server, {
-        storageState: server.sessions.get(email),
-        ...options,
-    });
-    await page.goto(`${server.url}/#${hash}`);
+/** The cookie of somebody who has logged in, as a browser keeps it; once a person. */
+export async function sessionOf(server, email, password = PASSWORD) {
     if (!server.sessions.has(email)) {
-        await page.getByLabel("E-mail").fill(email);
-        await page.getByLabel("Password").fill(PASSWORD);
-        await page.getByRole("button", { name: "Log in" }).click();
+        const person = await Person.logIn(server, email, password);
+        const [name, value] = person.headers.Cookie.split("=");
+        const { hostname } = new URL(server.url);
+        const cookie = { name, value, domain: hostname, path: "/", expires: -1 };
+        server.sessions.set(email, {
+            cookies: [{ ...cookie, httpOnly: true, secure: false, sameSite: "Strict" }],
+            origins: [],
+        });
     }
+    return server.sessions.get(email);
+}
+
+/** A page where somebody is logged in, at `hash`. */
+export async function openAs(browser, server, email, hash, options = {}) {
+    const storageState = await sessionOf(server, email);
+    const page = await openPage(browser, server, { storageState, ...options });
+    await page.goto(`${server.url}/#${hash}`);
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
-    server.sessions.set(email, await page.context().storageState());
     return page;
+}
+
+/** Ends a page; nothing may have gone wrong in it. */
+export async function close(page) {
+    assert.deepEqual(page.troubles, []);
+    await page.context().close();
 }

@@ -1,261 +1,316 @@
 // Settings of a workspace and of the platform, its webhooks, and the way to a first event.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 
-import { openAs, openBrowser, PASSWORD, Server, shot } from "./muster.mjs";
+import { close, openAs, openBrowser, PASSWORD, Server, shot } from "./muster.mjs";
 
 let server, browser, tenant, receiver, received;
 const ROOT_ADMIN = "root@example.org";
 
-before(async () => {
-    server = await Server.start(["--webhook-allow-http", "1", "--webhook-allow-private", "1"]);
-    browser = await openBrowser();
-    tenant = server.addTenant("acme");
-    server.addUser(ROOT_ADMIN, "--role", "platform_admin");
-    received = [];
-    receiver = createServer((request, reply) => {
-        received.push(request.headers);
-        reply.writeHead(request.url === "/broken" ? 500 : 204).end();
+describe("settings and platform", () => {
+    before(async () => {
+        server = await Server.start(["--webhook-allow-http", "1", "--webhook-allow-private", "1"]);
+        browser = await openBrowser();
+        tenant = server.addTenant("acme");
+        server.addUser(ROOT_ADMIN, "--role", "platform_admin");
+        received = [];
+        receiver = createServer((request, reply) => {
+            received.push(request.headers);
+            reply.writeHead(request.url === "/broken" ? 500 : 204).end();
+        });
+        await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
     });
-    await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-});
 
-after(async () => {
-    await browser?.close();
-    receiver?.close();
-    await server?.stop();
-});
+    after(async () => {
+        receiver?.close();
+        await server?.stop();
+    });
 
-const settings = (tab, email = tenant.email) =>
-    openAs(browser, server, email, `/t/acme/settings?tab=${tab}`);
-const platform = (tab) => openAs(browser, server, ROOT_ADMIN, `/platform?tab=${tab}`);
-const button = (page, name) => page.getByRole("button", { name, exact: true });
-const inDialog = (page, name) => page.getByRole("dialog").getByRole("button", { name });
+    const settings = (tab, email = tenant.email) =>
+        openAs(browser, server, email, `/t/acme/settings?tab=${tab}`);
+    const platform = (tab) => openAs(browser, server, ROOT_ADMIN, `/platform?tab=${tab}`);
+    const button = (page, name) => page.getByRole("button", { name, exact: true });
+    const inDialog = (page, name) => page.getByRole("dialog").getByRole("button", { name });
 
-async function close(page) {
-    assert.deepEqual(page.troubles, []);
-    await page.context().close();
-}
+    test("people are added, given another role, and removed", async () => {
+        const page = await settings("people");
+        await button(page, "Add a person").click();
+        await page.getByLabel("E-mail").fill("bob@acme.example");
+        await page.getByLabel("First password").fill(PASSWORD);
+        await inDialog(page, "Add").click();
+        await page.getByLabel("Role of bob@acme.example").selectOption("admin");
+        await page.waitForFunction(() => !document.querySelector("dialog"));
+        await shot(page, "settings-people");
+        const bob = await settings("people", "bob@acme.example");
+        await button(bob, "Add a person").waitFor();
+        await close(bob);
+        await button(page, "Remove bob@acme.example").click();
+        await inDialog(page, "Remove").click();
+        await button(page, "Remove bob@acme.example").waitFor({ state: "detached" });
+        await close(page);
+    });
 
-test("people are added, given another role, and removed", async () => {
-    const page = await settings("people");
-    await button(page, "Add a person").click();
-    await page.getByLabel("E-mail").fill("bob@acme.example");
-    await page.getByLabel("First password").fill(PASSWORD);
-    await inDialog(page, "Add").click();
-    await page.getByLabel("Role of bob@acme.example").selectOption("admin");
-    await page.waitForFunction(() => !document.querySelector("dialog"));
-    await shot(page, "settings-people");
-    const bob = await settings("people", "bob@acme.example");
-    await button(bob, "Add a person").waitFor();
-    await close(bob);
-    await button(page, "Remove bob@acme.example").click();
-    await inDialog(page, "Remove").click();
-    await button(page, "Remove bob@acme.example").waitFor({ state: "detached" });
-    await close(page);
-});
+    test("the workspace's model and policy hold for its agents", async () => {
+        const page = await settings("defaults");
+        await page.getByLabel("Default model").fill("house-model");
+        await button(page, "Set").click();
+        await page.locator(".holds strong").getByText("house-model").waitFor();
+        await page.getByLabel("What may run").selectOption("denylist");
+        await page.getByLabel("Denied commands").fill("sudo *");
+        await button(page, "Save the policy").click();
+        await page.getByText("version 1").waitFor();
+        await shot(page, "settings-defaults");
+        assert.match(server.cli(["model", "show", "--tenant", "acme", "--agent", "any"]), /house-model/);
+        await close(page);
+    });
 
-test("the workspace's model and policy hold for its agents", async () => {
-    const page = await settings("defaults");
-    await page.getByLabel("Default model").fill("house-model");
-    await button(page, "Set").click();
-    await page.locator(".holds strong").getByText("house-model").waitFor();
-    await page.getByLabel("What may run").selectOption("denylist");
-    await page.getByLabel("Denied commands").fill("sudo *");
-    await button(page, "Save the policy").click();
-    await page.getByText("version 1").waitFor();
-    await shot(page, "settings-defaults");
-    assert.match(server.cli(["model", "show", "--tenant", "acme", "--agent", "any"]), /house-model/);
-    await close(page);
-});
+    test("the audit log tells who did it, is filtered, and verifies", async () => {
+        const page = await settings("audit");
+        await page.locator("tbody tr").nth(3).waitFor();
+        await button(page, "Verify").click();
+        await page.getByText("as they were written").waitFor();
+        await shot(page, "settings-audit");
+        await page.getByLabel("Action", { exact: true }).fill("model.set");
+        await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+        await page.getByText("admin@acme.example").first().waitFor();
+        await page.getByLabel("Who", { exact: true }).fill("admin@acme.example");
+        await page.waitForURL(/actor=admin/);
+        await page.locator("tbody tr").waitFor();
+        await page.reload(); // the filters are a link
+        await page.locator("tbody tr").waitFor();
+        await page.getByLabel("Who", { exact: true }).fill("nobody@acme.example");
+        await page.getByText("No entry fits").waitFor();
+        await close(page);
+    });
 
-test("nothing is deleted before somebody has been warned and has agreed", async () => {
-    const limits = () => JSON.parse(server.cli(["retention", "show", "--tenant", "acme", "--json"]));
-    const page = await settings("retention");
-    const put = () => page.waitForResponse((reply) => reply.request().method() === "PUT");
-    await page.getByLabel("Failed runs that stay").fill("5");
-    await Promise.all([put(), button(page, "Save").click()]);
-    await page.getByText("Saved.").waitFor();
-    await page.getByLabel("Runs and events").fill("90");
-    await button(page, "Save").click();
-    await page.getByRole("dialog").getByText("90 days").waitFor();
-    assert.equal(limits().events_days, null);
-    assert.ok(await inDialog(page, "Delete what is older").isDisabled());
-    await inDialog(page, "Cancel").click();
-    await button(page, "Save").click();
-    await page.getByLabel("Type acme to confirm").fill("acme");
-    await shot(page, "settings-retention");
-    await Promise.all([put(), inDialog(page, "Delete what is older").click()]);
-    await page.waitForFunction(() => !document.querySelector("dialog"));
-    assert.deepEqual([limits().events_days, limits().keep_failed_runs], [90, 5]);
-    await page.getByLabel("Runs and events").fill("");
-    await Promise.all([put(), button(page, "Save").click()]);
-    assert.equal(await page.getByRole("dialog").count(), 0);
-    assert.equal(limits().events_days, null);
-    server.addUser("reader@acme.example", "--tenant", "acme", "--role", "member");
-    const reader = await settings("retention", "reader@acme.example");
-    await reader.getByText("for ever").first().waitFor();
-    assert.equal(await button(reader, "Save").count(), 0);
-    await close(reader);
-    await close(page);
-});
+    test("nothing is deleted before somebody has been warned and has agreed", async () => {
+        const limits = () => JSON.parse(server.cli(["retention", "show", "--tenant", "acme", "--json"]));
+        const page = await settings("retention");
+        const put = () => page.waitForResponse((reply) => reply.request().method() === "PUT");
+        await page.getByLabel("Failed runs that stay").fill("5");
+        await Promise.all([put(), button(page, "Save").click()]);
+        await page.getByText("Saved.").waitFor();
+        await page.getByLabel("Runs and events").fill("90");
+        await button(page, "Save").click();
+        await page.getByRole("dialog").getByText("90 days").waitFor();
+        assert.equal(limits().events_days, null);
+        assert.ok(await inDialog(page, "Delete what is older").isDisabled());
+        await inDialog(page, "Cancel").click();
+        await button(page, "Save").click();
+        await page.getByLabel("Type acme to confirm").fill("acme");
+        await shot(page, "settings-retention");
+        await Promise.all([put(), inDialog(page, "Delete what is older").click()]);
+        await page.waitForFunction(() => !document.querySelector("dialog"));
+        assert.deepEqual([limits().events_days, limits().keep_failed_runs], [90, 5]);
+        await page.getByLabel("Runs and events").fill("");
+        await Promise.all([put(), button(page, "Save").click()]);
+        assert.equal(await page.getByRole("dialog").count(), 0);
+        assert.equal(limits().events_days, null);
+        server.addUser("reader@acme.example", "--tenant", "acme", "--role", "member");
+        const reader = await settings("retention", "reader@acme.example");
+        await reader.getByText("for ever").first().waitFor();
+        assert.equal(await button(reader, "Save").count(), 0);
+        await close(reader);
+        await close(page);
+    });
 
-test("the audit log tells who did it, is filtered, and verifies", async () => {
-    const page = await settings("audit");
-    await page.locator("tbody tr").nth(3).waitFor();
-    await button(page, "Verify").click();
-    await page.getByText("as they were written").waitFor();
-    await shot(page, "settings-audit");
-    await page.getByLabel("Action", { exact: true }).fill("model.set");
-    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
-    await page.getByText("admin@acme.example").first().waitFor();
-    await close(page);
-});
+    test("what a parameter is, is decided here and not by the agent that declares it", async () => {
+        const params = ["region", "api_token"].map((key) => ({ key }));
+        await server.send(tenant, "/api/v1/agents/register", {
+            agent_name: "poller",
+            config_schema: { params },
+        });
+        const page = await settings("values");
+        const row = (key) => page.locator("tr", { hasText: key });
+        await row("api_token").getByText("secret").waitFor();
+        await row("api_token").getByText("Nobody").waitFor();
+        await button(page, "Change region").click();
+        await page.getByLabel("Who may set it").selectOption("member");
+        await page.getByLabel("Who sees what is set").selectOption("admin");
+        await inDialog(page, "Save").click();
+        await row("region").getByText("Members too").waitFor();
+        await row("region").getByText("Admins").waitFor();
+        await button(page, "Change api_token").click();
+        await page.getByLabel("It is secret").uncheck();
+        await inDialog(page, "Save").click();
+        await row("api_token").getByText("secret").waitFor({ state: "detached" });
+        await shot(page, "settings-catalog");
+        server.addUser("member@acme.example", "--tenant", "acme", "--role", "member");
+        const home = "/t/acme/agents/poller?tab=values";
+        const reader = await openAs(browser, server, "member@acme.example", home);
+        await button(reader, "Edit region").click(); // a member may, now
+        await reader.getByLabel("Value", { exact: true }).fill("eu");
+        await inDialog(reader, "Save").click();
+        await reader.locator("tr", { hasText: "region" }).getByText("hidden").waitFor();
+        assert.equal(await button(reader, "Edit api_token").count(), 0);
+        await reader.goto(`${server.url}/#/t/acme/settings?tab=values`);
+        await reader.getByText("Members too").waitFor();
+        assert.equal(await button(reader, "Change region").count(), 0);
+        await close(reader);
+        await close(page);
+    });
 
-test("one's own password is changed", async () => {
-    const page = await settings("you");
-    const changed = "eight quick otters at dusk";
-    await page.getByLabel("Current password").fill("certainly not this one");
-    await page.getByLabel("New password").fill(changed);
-    await button(page, "Change it").click();
-    await page.getByRole("alert").waitFor();
-    await page.getByLabel("Current password").fill(PASSWORD);
-    await button(page, "Change it").click();
-    await page.getByText("Your other sessions have ended").waitFor();
-    server.sessions.clear();
-    server.cli(["user", "passwd", tenant.email, "--password-stdin"], `${PASSWORD}\n`);
-    await close(page);
-});
+    test("an admin of a workspace reads its plan, and what is used of it", async () => {
+        const page = await settings("plan");
+        await page.getByText("1 of 1,000").waitFor();
+        await page.getByText("Whoever runs the platform sets the plan").waitFor();
+        await shot(page, "settings-plan");
+        await close(page);
+    });
 
-test("a webhook is made, tested, its failures are seen, and it is removed", async () => {
-    const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
-    const { port } = receiver.address();
-    for (const name of ["works", "broken"]) {
+    test("one's own password is changed", async () => {
+        const page = await settings("you");
+        const changed = "eight quick otters at dusk";
+        await page.getByLabel("Current password").fill("certainly not this one");
+        await page.getByLabel("New password").fill(changed);
+        await button(page, "Change it").click();
+        await page.getByRole("alert").waitFor();
+        await page.getByLabel("Current password").fill(PASSWORD);
+        await button(page, "Change it").click();
+        await page.getByText("Your other sessions have ended").waitFor();
+        server.sessions.clear();
+        server.cli(["user", "passwd", tenant.email, "--password-stdin"], `${PASSWORD}\n`);
+        await close(page);
+    });
+
+    test("a webhook is made, tested, its failures are seen, and it is removed", async () => {
+        const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
+        const { port } = receiver.address();
+        for (const name of ["works", "broken"]) {
+            await button(page, "New webhook").click();
+            await page.getByLabel("Address").fill(`http://127.0.0.1:${port}/${name}`);
+            await page.getByLabel("Label").fill(name);
+            await page.getByLabel("run.failed").check();
+            await inDialog(page, "Make the webhook").click();
+            const secret = await page.locator(".once code").innerText();
+            assert.match(secret, /^whsec_/);
+            await button(page, "I have it").click();
+        }
+        const card = (name) => page.locator(".card", { hasText: `/${name}` });
+        await card("works").getByRole("button", { name: "Send a test" }).click();
+        await page.getByText(/Delivered in \d+ ms/).waitFor();
+        await card("broken").getByRole("button", { name: "Send a test" }).click();
+        await page.getByText(/Not delivered after/).waitFor();
+        assert.ok(received.every((headers) => headers["webhook-signature"]));
+        await card("works").getByRole("button", { name: "Delivery log" }).click();
+        await shot(page, "webhooks");
+        await page.getByRole("switch", { name: "Send to broken" }).click();
+        await card("broken").getByText("Off").waitFor();
+        await button(page, "Remove broken").click();
+        await inDialog(page, "Remove").click();
+        await button(page, "Remove broken").waitFor({ state: "detached" });
+        await close(page);
+    });
+
+    test("a webhook that may not be is refused with a sentence", async () => {
+        const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
         await button(page, "New webhook").click();
-        await page.getByLabel("Address").fill(`http://127.0.0.1:${port}/${name}`);
-        await page.getByLabel("Label").fill(name);
-        await page.getByLabel("run.failed").check();
+        await page.getByLabel("Address").fill("ftp://example.org/");
         await inDialog(page, "Make the webhook").click();
-        const secret = await page.locator(".once code").innerText();
-        assert.match(secret, /^whsec_/);
-        await button(page, "I have it").click();
-    }
-    const card = (name) => page.locator(".card", { hasText: `/${name}` });
-    await card("works").getByRole("button", { name: "Send a test" }).click();
-    await page.getByText(/Delivered in \d+ ms/).waitFor();
-    await card("broken").getByRole("button", { name: "Send a test" }).click();
-    await page.getByText(/Not delivered after/).waitFor();
-    assert.ok(received.every((headers) => headers["webhook-signature"]));
-    await card("works").getByRole("button", { name: "Delivery log" }).click();
-    await shot(page, "webhooks");
-    await page.getByRole("switch", { name: "Send to broken" }).click();
-    await card("broken").getByText("Off").waitFor();
-    await button(page, "Remove broken").click();
-    await inDialog(page, "Remove").click();
-    await button(page, "Remove broken").waitFor({ state: "detached" });
-    await close(page);
-});
-
-test("a webhook that may not be is refused with a sentence", async () => {
-    const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
-    await button(page, "New webhook").click();
-    await page.getByLabel("Address").fill("ftp://example.org/");
-    await inDialog(page, "Make the webhook").click();
-    await page.getByRole("dialog").getByRole("alert").waitFor();
-    await close(page);
-});
-
-test("the platform makes workspaces and changes their plans", async () => {
-    const page = await platform("tenants");
-    await button(page, "New workspace").click();
-    await page.getByLabel("Name").fill("Neue Köpfe");
-    assert.equal(await page.getByLabel("Slug").inputValue(), "neue-kopfe");
-    await inDialog(page, "Save").click();
-    await button(page, "Change the plan of neue-kopfe").click();
-    await page.getByLabel("Agents, at most").fill("7");
-    await inDialog(page, "Save").click();
-    await page.getByRole("row", { name: /Neue Köpfe.*7/ }).waitFor();
-    await shot(page, "platform");
-    await close(page);
-});
-
-test("the platform makes users and takes them away", async () => {
-    const page = await platform("users");
-    await button(page, "New user").click();
-    await page.getByLabel("E-mail").fill("eve@example.org");
-    await page.getByLabel("Password").fill(PASSWORD);
-    await inDialog(page, "Save").click();
-    await button(page, "Change eve@example.org").click();
-    await page.getByLabel("Role").selectOption("platform_admin");
-    await inDialog(page, "Save").click();
-    await page.getByRole("row", { name: /eve@example.org platform admin/ }).waitFor();
-    await button(page, "Remove eve@example.org").click();
-    await inDialog(page, "Remove").click();
-    await button(page, "Remove eve@example.org").waitFor({ state: "detached" });
-    await close(page);
-});
-
-test("prices are set, imported and removed, and workspaces see them", async () => {
-    const page = await platform("prices");
-    await button(page, "Set a price").click();
-    await page.getByLabel("Model").last().fill("dear-one");
-    await page.getByLabel("Input", { exact: true }).fill("3");
-    await page.getByLabel("Output").fill("cheap");
-    await inDialog(page, "Save").click();
-    await page.getByRole("dialog").getByRole("alert").waitFor();
-    await page.getByLabel("Output").fill("15");
-    await inDialog(page, "Save").click();
-    await page.getByText("dear-one").waitFor();
-    await button(page, "Import").click();
-    await page.getByLabel("File", { exact: true }).setInputFiles({
-        name: "prices.json",
-        mimeType: "application/json",
-        buffer: Buffer.from('{"prices":[{"model":"plain-one","input":"1","output":"2"}]}'),
+        await page.getByRole("dialog").getByRole("alert").waitFor();
+        await close(page);
     });
-    await inDialog(page, "Import").click();
-    await page.getByText("1 added").waitFor();
-    await inDialog(page, "Close").click();
-    await page.getByText("plain-one").waitFor();
-    const reader = await settings("prices");
-    await reader.getByText("plain-one").waitFor();
-    assert.equal(await reader.getByRole("button", { name: "Set a price" }).count(), 0);
-    await close(reader);
-    await button(page, "Remove the price of plain-one").click();
-    await inDialog(page, "Remove").click();
-    await button(page, "Remove the price of plain-one").waitFor({ state: "detached" });
-    await close(page);
-});
 
-test("the master key is rotated while people are logged in", async () => {
-    const page = await platform("vault");
-    await button(page, "Make a new master key").click();
-    await inDialog(page, "Make it").click();
-    await page.getByText("Back the new one up").waitFor();
-    await close(page);
-});
+    test("the platform makes workspaces and changes their plans", async () => {
+        const page = await platform("tenants");
+        await button(page, "New workspace").click();
+        await page.getByLabel("Name").fill("Neue Köpfe");
+        assert.equal(await page.getByLabel("Slug").inputValue(), "neue-kopfe");
+        await inDialog(page, "Save").click();
+        await button(page, "Change the plan of neue-kopfe").click();
+        await page.getByLabel("Agents, at most").fill("7");
+        await inDialog(page, "Save").click();
+        await page.getByRole("row", { name: /Neue Köpfe.*7/ }).waitFor();
+        await shot(page, "platform");
+        await close(page);
+    });
 
-test("the platform is closed to admins of a workspace", async () => {
-    const page = await openAs(browser, server, tenant.email, "/platform");
-    await page.getByText("This page is for platform admins").waitFor();
-    assert.equal(await page.getByRole("link", { name: "Platform" }).count(), 0);
-    await close(page);
-});
+    test("the platform makes users and takes them away", async () => {
+        const page = await platform("users");
+        await button(page, "New user").click();
+        await page.getByLabel("E-mail").fill("eve@example.org");
+        await page.getByLabel("Password").fill(PASSWORD);
+        await inDialog(page, "Save").click();
+        await button(page, "Change eve@example.org").click();
+        await page.getByLabel("Role").selectOption("platform_admin");
+        await inDialog(page, "Save").click();
+        await page.getByRole("row", { name: /eve@example.org platform admin/ }).waitFor();
+        await button(page, "Remove eve@example.org").click();
+        await inDialog(page, "Remove").click();
+        await button(page, "Remove eve@example.org").waitFor({ state: "detached" });
+        await close(page);
+    });
 
-test("a new workspace shows the way, and its first event makes the page come alive", async () => {
-    const newcomer = server.addTenant("newcomer");
-    const page = await openAs(browser, server, newcomer.email, "/t/newcomer/fleet");
-    await button(page, "Make a key").click();
-    const key = await page.locator(".secret code").innerText();
-    for (const name of ["curl", "Python", "JavaScript"]) {
-        await button(page, name).click();
-        const text = await page.locator(".snippet pre").innerText();
-        assert.ok(text.includes(key) && text.includes("newcomer") && text.includes(server.url));
-    }
-    await shot(page, "start");
-    const code = await page.locator(".snippet pre").innerText();
-    await new Function("fetch", "crypto", `return (async () => { ${code} })()`)(fetch, crypto);
-    await page.getByRole("link", { name: "my-agent" }).waitFor(); // without a reload
-    await close(page);
+    test("prices are set, imported and removed, and workspaces see them", async () => {
+        const page = await platform("prices");
+        await button(page, "Set a price").click();
+        await page.getByLabel("Model").last().fill("dear-one");
+        await page.getByLabel("Input", { exact: true }).fill("3");
+        await page.getByLabel("Output").fill("cheap");
+        await inDialog(page, "Save").click();
+        await page.getByRole("dialog").getByRole("alert").waitFor();
+        await page.getByLabel("Output").fill("15");
+        await inDialog(page, "Save").click();
+        await page.getByText("dear-one").waitFor();
+        await button(page, "Import").click();
+        await page.getByLabel("File", { exact: true }).setInputFiles({
+            name: "prices.json",
+            mimeType: "application/json",
+            buffer: Buffer.from('{"prices":[{"model":"plain-one","input":"1","output":"2"}]}'),
+        });
+        await inDialog(page, "Import").click();
+        await page.getByText("1 added").waitFor();
+        await inDialog(page, "Close").click();
+        await page.getByText("plain-one").waitFor();
+        const reader = await settings("prices");
+        await reader.getByText("plain-one").waitFor();
+        assert.equal(await reader.getByRole("button", { name: "Set a price" }).count(), 0);
+        await close(reader);
+        await button(page, "Remove the price of plain-one").click();
+        await inDialog(page, "Remove").click();
+        await button(page, "Remove the price of plain-one").waitFor({ state: "detached" });
+        await close(page);
+    });
+
+    test("the master key is rotated while people are logged in", async () => {
+        const page = await platform("vault");
+        await button(page, "Make a new master key").click();
+        await inDialog(page, "Make it").click();
+        await page.getByText("Back the new one up").waitFor();
+        await close(page);
+    });
+
+    test("the platform is closed to admins of a workspace", async () => {
+        const page = await openAs(browser, server, tenant.email, "/platform");
+        await page.getByText("This page is for platform admins").waitFor();
+        assert.equal(await page.getByRole("link", { name: "Platform" }).count(), 0);
+        await close(page);
+    });
+
+    test("a new workspace shows the way, and its first event makes the page come alive", async () => {
+        const newcomer = server.addTenant("newcomer");
+        const page = await openAs(browser, server, newcomer.email, "/t/newcomer/fleet");
+        await button(page, "Make a key").click();
+        const key = await page.locator(".secret code").innerText();
+        const texts = new Map();
+        for (const name of ["curl", "Python", "JavaScript"]) {
+            await button(page, name).click();
+            const text = await page.locator(".snippet pre").innerText();
+            assert.ok(text.includes(key) && text.includes("newcomer") && text.includes(server.url));
+            texts.set(name, text);
+        }
+        await shot(page, "start");
+        const code = texts.get("JavaScript");
+        await new Function("fetch", "crypto", `return (async () => { ${code} })()`)(fetch, crypto);
+        await page.getByRole("link", { name: "my-agent" }).waitFor(); // without a reload
+        execFileSync("/bin/sh", ["-c", texts.get("curl")], { stdio: "ignore" });
+        execFileSync("/usr/bin/python3", ["-c", texts.get("Python")]);
+        await page.waitForFunction(
+            () => document.querySelectorAll(".squares a.good").length === 3,
+        );
+        await close(page);
+    });
 });

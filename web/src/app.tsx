@@ -3,6 +3,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
+import { brief } from "./lib/format";
 import { href, match, usePlace } from "./lib/route";
 import { type Me, session } from "./lib/session";
 import { useStore } from "./lib/store";
@@ -55,10 +56,15 @@ function Loader({ page, ...props }: { page: Page } & PageProps) {
     return <View {...props} />;
 }
 
+/** The one that somebody looked at last, else the first. */
+function lastOf(tenants: TenantName[]): TenantName | undefined {
+    const last = rememberedTenant();
+    return tenants.find(({ slug }) => slug === last) ?? tenants[0];
+}
+
 /** Where somebody who just signed in should be; null: there is nothing to open. */
 function home(tenants: TenantName[]): string | null {
-    const last = rememberedTenant();
-    const one = tenants.find(({ slug }) => slug === last) ?? tenants[0];
+    const one = lastOf(tenants);
     return one ? startOf(one.slug) : null;
 }
 
@@ -89,10 +95,15 @@ function Inside({ me }: { me: Me }) {
 
     useEffect(() => {
         if (slug !== "") rememberTenant(slug);
-        document.title = [found?.page.title, slug, "muster"].filter(Boolean).join(" · ");
-    }, [slug, found?.page]);
+        const { agent, run_id, workflow } = found?.params ?? {};
+        const what = agent ?? workflow ?? (run_id && `Run ${brief(run_id)}`) ?? found?.page.title;
+        document.title = [what, slug, "muster"].filter(Boolean).join(" · ");
+        // what had the focus may be gone with the page before
+        if (document.activeElement === document.body)
+            document.getElementById("main")?.focus({ preventScroll: true });
+    }, [path]);
 
-    const around = slug || (home(tenants ?? []) !== null ? (rememberedTenant() ?? "") : "");
+    const around = slug || (lastOf(tenants ?? [])?.slug ?? "");
     return (
         <Shell me={me} tenants={tenants ?? []} slug={around} page={found?.page ?? null}>
             {found !== null ? (

@@ -35,5 +35,38 @@ export const pages: Page[] = [
     { path: "/platform",                 title: "Platform", nav: "platform", platform: true, load: () => import("./pages/platform") },
 ];
 
+/** Parts of pages that people look for by name. */
+export interface Part {
+    title: string;
+    of: string; // the page
+    icon: IconName;
+    path: string;
+    tab: string;
+    admin?: boolean;
+    platform?: boolean;
+}
+
+const SETTINGS = "/t/:slug/settings";
+const ALERTS = "/t/:slug/alerts";
+
+/* prettier-ignore */
+export const parts: Part[] = [
+    { title: "People",           of: "Settings", icon: "settings", path: SETTINGS,    tab: "people",   admin: true },
+    { title: "Keys",             of: "Settings", icon: "settings", path: SETTINGS,    tab: "keys",     admin: true },
+    { title: "Model and policy", of: "Settings", icon: "settings", path: SETTINGS,    tab: "defaults" },
+    { title: "Configuration",    of: "Settings", icon: "settings", path: SETTINGS,    tab: "values" },
+    { title: "Secrets",          of: "Settings", icon: "settings", path: SETTINGS,    tab: "secrets",  admin: true },
+    { title: "Prices",           of: "Settings", icon: "settings", path: SETTINGS,    tab: "prices" },
+    { title: "Plan and use",     of: "Settings", icon: "settings", path: SETTINGS,    tab: "plan" },
+    { title: "Retention",        of: "Settings", icon: "settings", path: SETTINGS,    tab: "retention" },
+    { title: "Audit log",        of: "Settings", icon: "settings", path: SETTINGS,    tab: "audit",    admin: true },
+    { title: "Your password",    of: "Settings", icon: "settings", path: SETTINGS,    tab: "you" },
+    { title: "Alert history",    of: "Alerts",   icon: "alerts",   path: ALERTS,      tab: "history" },
+    { title: "Alert rules",      of: "Alerts",   icon: "alerts",   path: ALERTS,      tab: "rules" },
+    { title: "Webhooks",         of: "Alerts",   icon: "alerts",   path: ALERTS,      tab: "webhooks", admin: true },
+    { title: "Users",            of: "Platform", icon: "platform", path: "/platform", tab: "users",    platform: true },
+    { title: "Vault",            of: "Platform", icon: "platform", path: "/platform", tab: "vault",    platform: true },
+];
+
 /** Where somebody who signs in begins, and where another tenant is opened. */
 export const startOf = (slug: string) => `/t/${encodeURIComponent(slug)}/fleet`;

@@ -106,6 +106,18 @@ export function dollars(value: number): string {
     return money(value, "USD", true);
 }
 
+const CROWDS = [
+    [1, "each"],
+    [1_000, "a thousand"],
+    [1_000_000, "a million"],
+] as const;
+
+/** What one costs, or as many as make it a cent at least: "$1.94 each", "$7.42 a million". */
+export function each(spent: number): string {
+    const [n, words] = CROWDS.find(([n]) => spent * n >= 0.01) ?? CROWDS[2];
+    return `${dollars(spent * n)} ${words}`;
+}
+
 /** A KPI's value in its unit: count, money:EUR, percent, duration (seconds), or an unknown one. */
 export function inUnit(value: unknown, unit: string | null | undefined): string {
     if (typeof value === "string") return value;
@@ -148,6 +160,13 @@ export function slugOf(name: string): string {
         .replace(/[^a-z0-9]+/g, "-")
         .replace(/^-+|-+$/g, "")
         .slice(0, 63);
+}
+
+/** How the log names whom people mean by an e-mail or the id of a key; null: anybody. */
+export function actorOf(text: string): string | null {
+    if (text === "") return null;
+    if (text === "operator" || text.includes(":")) return text;
+    return `${text.startsWith("key_") ? "key" : "person"}:${text}`;
 }
 
 /** "person:ada@example.org" as people say it. */

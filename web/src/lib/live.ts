@@ -2,32 +2,45 @@
 //
 // The browser opens the stream again by itself when it breaks, and tells the service the last news
 // it had. Whoever watches is also told after a reconnect, since something may have been missed.
+// A page that nobody looks at lets go of its stream: a browser opens six connections to a host, and
+// six open tabs would leave none for anything else.
 
 import { useEffect, useRef } from "preact/hooks";
 
 import { urlOf } from "./api";
 import { makeStore } from "./store";
 
-type Listener = () => void;
+/** What has changed; "all": nobody knows, it may be anything. */
+export interface News {
+    kind: "run" | "agent" | "alert" | "all";
+    agent_name?: string | null;
+    run_id?: string | null;
+}
+
+type Listener = (news: News[]) => void;
 
 const RETRY_MS = 20_000;
-const PAUSE_MS = 1_000; // news come in crowds: tell of them once a second
+const GATHER_MS = 200; // news come in crowds
 
 /** Is the stream open? While it is not, pages ask more often. */
 export const connected = makeStore(false);
 
 let slugNow = "";
 let source: EventSource | null = null;
+let gathered: News[] = [];
 let timer = 0;
 let retry = 0;
 const listeners = new Set<Listener>();
 
-function tell() {
+function tell(one: News) {
+    gathered.push(one);
     if (timer !== 0) return;
     timer = setTimeout(() => {
+        const news = gathered;
         timer = 0;
-        for (const then of [...listeners]) then();
-    }, PAUSE_MS) as unknown as number;
+        gathered = [];
+        for (const then of [...listeners]) then(news);
+    }, GATHER_MS) as unknown as number;
 }
 
 function close() {
@@ -37,8 +50,13 @@ function close() {
     connected.set(false);
 }
 
-/** Each of these is a reason to look again; "reset" says that some were missed. */
-const NEWS = ["run", "agent", "alert", "reset", "tick"];
+function read(kind: News["kind"], event: MessageEvent): News {
+    try {
+        return { ...(JSON.parse(String(event.data)) as object), kind };
+    } catch {
+        return { kind: "all" };
+    }
+}
 
 function open(slug: string) {
     close();
@@ -47,7 +65,7 @@ function open(slug: string) {
     source = opened;
     opened.onopen = () => {
         connected.set(true);
-        tell();
+        tell({ kind: "all" });
     };
     opened.onerror = () => {
         connected.set(false);
@@ -55,16 +73,24 @@ function open(slug: string) {
         if (opened.readyState === EventSource.CLOSED && source === opened)
             retry = setTimeout(() => open(slug), RETRY_MS) as unknown as number;
     };
-    for (const name of NEWS) opened.addEventListener(name, tell);
+    for (const kind of ["run", "agent", "alert"] as const)
+        opened.addEventListener(kind, (event) => tell(read(kind, event)));
+    for (const name of ["reset", "tick"])
+        opened.addEventListener(name, () => tell({ kind: "all" }));
 }
 
-/** Calls back, at most once a second, when something happened in the tenant. */
+document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "hidden") close();
+    else if (source === null && listeners.size > 0) open(slugNow);
+});
+
+/** Calls back when something happened in the tenant; not without a slug. */
 export function useNews(slug: string, then: Listener) {
     const current = useRef(then);
     current.current = then;
     useEffect(() => {
         if (slug === "") return undefined;
-        const listener = () => document.visibilityState === "visible" && current.current();
+        const listener: Listener = (news) => current.current(news);
         listeners.add(listener);
         if (source === null || slugNow !== slug) open(slug);
         return () => {

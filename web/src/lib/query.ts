@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { ApiError } from "./api";
-import { connected, useNews } from "./live";
+import { connected, type News, useNews } from "./live";
 import { useStore } from "./store";
 
 export interface Loaded<T> {
@@ -27,7 +27,7 @@ function keep(key: string, data: unknown) {
     if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
 }
 
-/** Forgets everything: somebody else signs in. */
+/** Forgets everything: nobody is signed in any more. */
 export function forgetAll() {
     kept.clear();
 }
@@ -130,18 +130,47 @@ export function useQuery<T>(
 
 const WITH_NEWS_MS = 30_000;
 const WITHOUT_NEWS_MS = 5_000;
+const PAUSE_LEAST_MS = 1_000;
+const PAUSE_MOST_MS = 30_000;
+const PAUSE_PART = 10; // a load may take a tenth of the time
 
-/** The same, again when something happened in the tenant, and by the clock while no news come; once
- * without a slug. */
+/** How long an answer is good for, however much happens: the dearer, the longer. Not the same for
+ * everybody who looks, who would else all ask at once. */
+export function pauseAfter(took_ms: number): number {
+    const pause = Math.min(Math.max(took_ms * PAUSE_PART, PAUSE_LEAST_MS), PAUSE_MOST_MS);
+    return pause * (1 + Math.random() / 4);
+}
+
+/** The same, again when something happened in the tenant that `wants` says yes to, and by the clock
+ * while no news come; once without a slug. */
 export function useLiveQuery<T>(
     slug: string,
     key: string | null,
     load: (signal: AbortSignal) => Promise<T>,
+    wants: (news: News) => boolean = () => true,
 ): Loaded<T> {
     const open = useStore(connected);
-    const loaded = useQuery(key, load, {
+    const next = useRef(0); // not before this
+    const timer = useRef(0);
+    const timed = async (signal: AbortSignal) => {
+        const began = performance.now();
+        try {
+            return await load(signal);
+        } finally {
+            next.current = performance.now() + pauseAfter(performance.now() - began);
+        }
+    };
+    const loaded = useQuery(key, timed, {
         every: slug === "" ? 0 : open ? WITH_NEWS_MS : WITHOUT_NEWS_MS,
     });
-    useNews(slug, loaded.reload);
+    useEffect(() => () => clearTimeout(timer.current), []);
+    useNews(slug, (news) => {
+        if (timer.current !== 0 || !news.some((one) => one.kind === "all" || wants(one))) return;
+        const wait = Math.max(0, next.current - performance.now());
+        timer.current = setTimeout(() => {
+            timer.current = 0;
+            loaded.reload();
+        }, wait) as unknown as number;
+    });
     return loaded;
 }

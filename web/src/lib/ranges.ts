@@ -19,6 +19,12 @@ export function chosen(
     return choices.some((one) => one.value === value) ? (value as string) : otherwise;
 }
 
+/** "the last 7 days": of a choice, within a sentence. */
+export function wordsOf(choices: readonly Choice[], value: string): string {
+    const label = choices.find((one) => one.value === value)?.label ?? value;
+    return label.replace(/^Last/, "the last").replace(/^(All|This|Today)/, (word) => word.toLowerCase());
+}
+
 /** What sums over a period are asked for. */
 export const PERIODS: readonly Choice[] = [
     { value: "24h", label: "Last 24 hours" },

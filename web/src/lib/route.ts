@@ -15,7 +15,40 @@ function read(): Place {
 }
 
 const place = makeStore<Place>(read());
-addEventListener("hashchange", () => place.set(read()));
+
+/** A link leads to the top of its page, the way back to where one was on it. Browsers look for that
+ * place before the page is drawn, so it is looked for here. */
+const places = new Map<string, number>();
+let followed = false;
+history.scrollRestoration = "manual";
+
+const PATIENCE_MS = 1_000; // for the page to be as long as it was
+
+function scrollBack(to: number, hash: string, until: number) {
+    scrollTo(0, to);
+    if (scrollY < to && location.hash === hash && performance.now() < until)
+        requestAnimationFrame(() => scrollBack(to, hash, until));
+}
+
+addEventListener("hashchange", (event) => {
+    const from = place.get().path;
+    places.set(new URL(event.oldURL).hash, scrollY);
+    place.set(read());
+    if (!followed)
+        scrollBack(places.get(location.hash) ?? 0, location.hash, performance.now() + PATIENCE_MS);
+    else if (place.get().path !== from) scrollTo(0, 0);
+    followed = false;
+});
+
+function followsLink(event: MouseEvent): boolean {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return false; // elsewhere
+    const link = (event.target as Element).closest?.("a");
+    return link?.getAttribute("href")?.startsWith("#/") ?? false;
+}
+
+addEventListener("click", (event) => {
+    if (followsLink(event)) followed = true;
+});
 
 export const usePlace = () => useStore(place);
 
@@ -36,6 +69,7 @@ export function pathOf(...segments: string[]): string {
 }
 
 export function go(to: string) {
+    followed = true;
     location.hash = to;
 }
 

@@ -23,6 +23,7 @@ export function enter(me: Me) {
 
 function leave(expired: boolean, setup: boolean) {
     setCsrf(null);
+    forgetAll(); // whoever comes next may be somebody else
     session.set({ state: "out", expired, setup });
 }
 
@@ -63,8 +64,11 @@ export async function setUp(code: string, email: string, password: string) {
 }
 
 export async function logOut() {
-    await call("POST /api/v1/auth/logout", {});
-    forgetAll();
+    try {
+        await call("POST /api/v1/auth/logout", {});
+    } catch (problem) {
+        if (!(problem instanceof ApiError && problem.status === 401)) throw problem;
+    }
     leave(false, false);
 }
 

@@ -5,7 +5,7 @@ import type { Agent as AgentType } from "api";
 import { useAct } from "../lib/act";
 import { call } from "../lib/api";
 import { count, span } from "../lib/format";
-import { runsOf } from "../lib/paths";
+import { agentPage, runsOf } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { chosen } from "../lib/ranges";
 import { go, href, pathOf } from "../lib/route";
@@ -13,11 +13,11 @@ import { useMay } from "../lib/session";
 import type { PageProps } from "../pages";
 import { AgentContract, AgentVersions } from "../ui/agent_contract";
 import { AgentKpis } from "../ui/agent_kpis";
-import { Card, Empty, ErrorNote, Heading, Live, Skeleton, Time } from "../ui/basics";
+import { Card, CopyButton, Empty, ErrorNote, Heading, Live, Skeleton, Time } from "../ui/basics";
 import { ConfirmButton } from "../ui/dialog";
 import { Document } from "../ui/document";
 import { Switch } from "../ui/forms";
-import { ModelCard, PolicyCard } from "../ui/guidance";
+import { ModelCard, MODES, PolicyCard, WHERE } from "../ui/guidance";
 import { Keys } from "../ui/keys";
 import { Mute } from "../ui/mute";
 import { AgentState, Squares } from "../ui/state";
@@ -91,6 +91,25 @@ function Facts({ slug, agent }: Omit<Props, "reload">) {
                 <dt>First seen</dt>
                 <dd>
                     <Time at={agent.first_seen_at} />
+                </dd>
+            </div>
+            <div>
+                <dt>Model</dt>
+                <dd>
+                    <a href={agentPage(slug, agent.agent_name, "guidance")}>
+                        {agent.model.model ?? "none is set"}
+                    </a>{" "}
+                    {agent.model.source && (
+                        <span class="muted">{WHERE[agent.model.source]}</span>
+                    )}
+                </dd>
+            </div>
+            <div>
+                <dt>Commands</dt>
+                <dd>
+                    <a href={agentPage(slug, agent.agent_name, "guidance")}>
+                        {MODES.find((one) => one.value === agent.command_policy.mode)?.label}
+                    </a>
                 </dd>
             </div>
         </dl>
@@ -208,6 +227,7 @@ export default function Agent({ slug, params, query }: PageProps) {
         slug,
         `${AGENT} ${slug} ${agent_name}`,
         (signal) => call(AGENT, { path: { slug, agent_name }, signal }),
+        (news) => news.agent_name === agent_name,
     );
     const gone = error?.status === 404;
     return (
@@ -219,6 +239,7 @@ export default function Agent({ slug, params, query }: PageProps) {
                 title={
                     <>
                         {agent_name}
+                        <CopyButton text={agent_name} label="Copy the name" />
                         {data && <AgentState state={data.state} />}
                     </>
                 }

@@ -1,7 +1,6 @@
 // Alerts: what is wrong now, what was, and where it is told.
 
 import type { Alert } from "api";
-import { useEffect, useState } from "preact/hooks";
 
 import { call } from "../lib/api";
 import { useLiveQuery } from "../lib/query";
@@ -11,6 +10,7 @@ import { useMay } from "../lib/session";
 import type { PageProps } from "../pages";
 import { AlertRow } from "../ui/alert_list";
 import { Empty, ErrorNote, Heading, Live, Skeleton } from "../ui/basics";
+import { Pager } from "../ui/pager";
 import { Rules } from "../ui/rules";
 import { Tabs } from "../ui/tabs";
 import { Webhooks } from "../ui/webhooks";
@@ -30,13 +30,14 @@ const NOTHING = {
     closed: "Nothing was ever wrong",
 };
 
-function List({ slug, state }: { slug: string; state: Alert["state"] }) {
-    const [cursor, setCursor] = useState<string | null>(null);
-    useEffect(() => setCursor(null), [state]);
+function List(props: { slug: string; state: Alert["state"]; query: URLSearchParams }) {
+    const { slug, state, query } = props;
+    const cursor = query.get("cursor");
     const { data, error, loading, reload } = useLiveQuery(
         slug,
         `${ALERTS} ${slug} ${state} ${cursor}`,
         (signal) => call(ALERTS, { path: { slug }, query: { state, limit: PAGE, cursor }, signal }),
+        (news) => news.kind === "alert",
     );
     return (
         <>
@@ -57,18 +58,7 @@ function List({ slug, state }: { slug: string; state: Alert["state"] }) {
                     ))}
                 </ul>
             )}
-            <div class="pager">
-                {cursor !== null && (
-                    <button type="button" onClick={() => setCursor(null)}>
-                        Newest
-                    </button>
-                )}
-                {data?.next && (
-                    <button type="button" onClick={() => setCursor(data.next)}>
-                        Older
-                    </button>
-                )}
-            </div>
+            <Pager next={data?.next} />
         </>
     );
 }
@@ -88,10 +78,10 @@ export default function Alerts({ slug, query }: PageProps) {
                 tabs={tabs}
                 value={tab}
             />
-            {tab === "webhooks" && <Webhooks slug={slug} />}
+            {tab === "webhooks" && <Webhooks slug={slug} log={query.get("log")} />}
             {tab === "rules" && <Rules slug={slug} may={admin} />}
-            {tab === "open" && <List key="open" slug={slug} state="open" />}
-            {tab === "history" && <List key="closed" slug={slug} state="closed" />}
+            {tab === "open" && <List key="open" slug={slug} state="open" query={query} />}
+            {tab === "history" && <List key="closed" slug={slug} state="closed" query={query} />}
         </>
     );
 }

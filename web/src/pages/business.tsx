@@ -1,11 +1,13 @@
 // Business KPIs: a card each; the chosen one with its trend, its breakdown and what a unit costs.
 
 import type { KpiTotal } from "api";
+import type { RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { call } from "../lib/api";
-import { change, cost, dollars, inUnit, percent, plural } from "../lib/format";
+import { change, cost, count, each, inUnit, percent, plural } from "../lib/format";
 import { useLiveQuery, useQuery } from "../lib/query";
-import { chosen, PERIODS } from "../lib/ranges";
+import { chosen, PERIODS, wordsOf } from "../lib/ranges";
 import { setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
 import { Empty, ErrorNote, Heading, Live, Select, Skeleton } from "../ui/basics";
@@ -18,13 +20,15 @@ const SUMMARY = "GET /api/v1/tenants/{slug}/business/summary";
 const SERIES = "GET /api/v1/tenants/{slug}/business/series";
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 
+const SHOWN_FIRST = 60;
+
 const idOf = (kpi: KpiTotal) => `${kpi.agent_name}/${kpi.key}`;
 const nameOf = (kpi: KpiTotal) => kpi.label || kpi.key;
 
 /** The change to the period before. Whether more is better, only the reader knows: no colours. */
 function Change({ kpi }: { kpi: KpiTotal }) {
     const part = change(kpi.previous, kpi.value);
-    if (part === null) return <span class="change muted">no period before</span>;
+    if (part === null) return <span class="change muted">nothing to compare</span>;
     const sign = part > 0 ? "▲" : part < 0 ? "▼" : "=";
     return (
         <span class="change" title={`${inUnit(kpi.previous, kpi.unit)} in the period before`}>
@@ -33,13 +37,40 @@ function Change({ kpi }: { kpi: KpiTotal }) {
     );
 }
 
-function Trend({ slug, kpi, range }: { slug: string; kpi: KpiTotal; range: string }) {
+/** Was the element ever on the screen? There may be thousands of KPIs, and each trend is a request. */
+function useSeen(element: RefObject<HTMLElement | null>): boolean {
+    const [seen, setSeen] = useState(false);
+    useEffect(() => {
+        const watch = new IntersectionObserver((entries) => {
+            if (!entries.some((one) => one.isIntersecting)) return;
+            watch.disconnect();
+            setSeen(true);
+        });
+        if (element.current) watch.observe(element.current);
+        return () => watch.disconnect();
+    }, [element]);
+    return seen;
+}
+
+interface TrendProps {
+    slug: string;
+    kpi: KpiTotal;
+    range: string;
+    wanted: boolean;
+}
+
+function Trend({ slug, kpi, range, wanted }: TrendProps) {
     const { agent_name, key } = kpi;
-    const { data } = useQuery(
-        typeof kpi.value === "number" ? `${SERIES} ${slug} ${idOf(kpi)} ${range}` : null,
+    const { data, reload } = useQuery(
+        wanted && typeof kpi.value === "number" ? `${SERIES} ${slug} ${idOf(kpi)} ${range}` : null,
         (signal) =>
             call(SERIES, { path: { slug }, query: { agent_name, key, time_range: range }, signal }),
     );
+    const reports = useRef(kpi.reports);
+    useEffect(() => {
+        if (reports.current !== kpi.reports) reload(); // the number moved on; so did its trend
+        reports.current = kpi.reports;
+    }, [kpi.reports]);
     const values = (data?.points ?? [])
         .map((point) => point.value)
         .filter((value) => typeof value === "number");
@@ -49,10 +80,10 @@ function Trend({ slug, kpi, range }: { slug: string; kpi: KpiTotal; range: strin
 }
 
 /** What the models cost for one unit of it; only sums can be divided so. */
-export function unitCost(kpi: KpiTotal, spent: number | undefined): string | null {
+function unitCost(kpi: KpiTotal, spent: number | undefined): string | null {
     if (spent === undefined || kpi.agg !== "sum" || typeof kpi.value !== "number" || kpi.value <= 0)
         return null;
-    return dollars(spent / kpi.value);
+    return each(spent / kpi.value);
 }
 
 function KpiCard(props: {
@@ -63,9 +94,12 @@ function KpiCard(props: {
     spent: number | undefined;
 }) {
     const { slug, kpi, range, spent } = props;
-    const each = unitCost(kpi, spent);
+    const costs = unitCost(kpi, spent);
+    const card = useRef<HTMLButtonElement>(null);
+    const seen = useSeen(card);
     return (
         <button
+            ref={card}
             type="button"
             class="kpi"
             aria-pressed={props.chosen}
@@ -78,12 +112,12 @@ function KpiCard(props: {
             <span class="value">{inUnit(kpi.value, kpi.unit)}</span>
             <span class="notes">
                 <Change kpi={kpi} />
-                {each !== null && <span>{each} each</span>}
+                {costs !== null && <span>{costs}</span>}
                 {!kpi.declared && (
                     <span title="Reported, but not declared at registration">undeclared</span>
                 )}
             </span>
-            <Trend slug={slug} kpi={kpi} range={range} />
+            <Trend slug={slug} kpi={kpi} range={range} wanted={seen} />
         </button>
     );
 }
@@ -100,8 +134,9 @@ function NoKpis() {
 }
 
 export default function Business({ slug, query }: PageProps) {
-    const range = chosen(PERIODS, query.get("range"), "30d");
+    const range = chosen(PERIODS, query.get("range"), "7d");
     const words = (query.get("q") ?? "").toLowerCase();
+    const [most, setMost] = useState(SHOWN_FIRST);
     const summary = useLiveQuery(slug, `${SUMMARY} ${slug} ${range}`, (signal) =>
         call(SUMMARY, { path: { slug }, query: { time_range: range }, signal }),
     );
@@ -122,7 +157,12 @@ export default function Business({ slug, query }: PageProps) {
         <>
             <Heading title="Business">
                 <Live />
-                <Export slug={slug} what="business" range={range} />
+                <Export
+                    slug={slug}
+                    what="business"
+                    range={range}
+                    words={`All values and breakdowns of ${wordsOf(PERIODS, range)}.`}
+                />
             </Heading>
             <div class="filters">
                 <Select
@@ -137,6 +177,7 @@ export default function Business({ slug, query }: PageProps) {
                     value={query.get("q") ?? ""}
                     onChange={(q) => setQuery({ q })}
                 />
+                {usage.error && <ErrorNote error={usage.error} retry={usage.reload} />}
                 {usage.data && kpis.length > 0 && (
                     <span class="aside muted">
                         {plural(kpis.length, "KPI")} · {cost(usage.data.total.cost)} spent on models
@@ -156,7 +197,7 @@ export default function Business({ slug, query }: PageProps) {
                 />
             )}
             <div class="kpis">
-                {shown.map((kpi) => (
+                {shown.slice(0, most).map((kpi) => (
                     <KpiCard
                         key={idOf(kpi)}
                         slug={slug}
@@ -167,6 +208,16 @@ export default function Business({ slug, query }: PageProps) {
                     />
                 ))}
             </div>
+            {shown.length > most && (
+                <div class="pager">
+                    <button type="button" onClick={() => setMost(most + 5 * SHOWN_FIRST)}>
+                        Show more of {count(shown.length - most)}
+                    </button>
+                </div>
+            )}
+            {summary.data?.truncated && (
+                <p class="note">These are the first KPIs by agent and key; there are more.</p>
+            )}
             {summary.data && kpis.length === 0 && <NoKpis />}
             {kpis.length > 0 && shown.length === 0 && <Empty title="No KPI fits" />}
         </>

@@ -6,8 +6,9 @@ import { call } from "../lib/api";
 import { compact, cost, count, dollars, percent } from "../lib/format";
 import { agentPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
-import { chosen, PERIODS } from "../lib/ranges";
-import { setQuery } from "../lib/route";
+import { chosen, PERIODS, wordsOf } from "../lib/ranges";
+import { href, setQuery } from "../lib/route";
+import { useMay } from "../lib/session";
 import type { PageProps } from "../pages";
 import {
     Card,
@@ -21,8 +22,8 @@ import {
     Skeleton,
 } from "../ui/basics";
 import { Bars, Chart, type Line } from "../ui/chart";
-
 import { Export } from "../ui/export";
+
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 const LINES_MAX = 7;
 const TOP = 10;
@@ -122,7 +123,8 @@ function Totals({ total }: { total: UsageGroup }) {
     );
 }
 
-function Unpriced({ models }: { models: string[] }) {
+function Unpriced({ slug, models }: { slug: string; models: string[] }) {
+    const { platform } = useMay(slug);
     if (models.length === 0) return null;
     return (
         <div class="note warn">
@@ -132,8 +134,12 @@ function Unpriced({ models }: { models: string[] }) {
                         {models.length === 1 ? "A model has" : `${models.length} models have`} no
                         price
                     </strong>
-                    , so {models.length === 1 ? "its" : "their"} tokens are not in any cost. Set one
-                    with <code>muster price set MODEL --input USD --output USD</code>.
+                    , so {models.length === 1 ? "its" : "their"} tokens are not in any cost.{" "}
+                    {platform ? (
+                        <a href={href("/platform", { tab: "prices" })}>Set prices</a>
+                    ) : (
+                        "Whoever runs the platform can set one."
+                    )}
                 </p>
                 <p class="unpriced">
                     {models.map((model) => (
@@ -213,7 +219,12 @@ export default function Cost({ slug, query }: PageProps) {
         <>
             <Heading title="Cost">
                 <Live />
-                <Export slug={slug} what="llm" range={range} />
+                <Export
+                    slug={slug}
+                    what="llm"
+                    range={range}
+                    words={`Tokens of each report of ${wordsOf(PERIODS, range)}.`}
+                />
             </Heading>
             <div class="filters">
                 <Select
@@ -241,7 +252,7 @@ export default function Cost({ slug, query }: PageProps) {
             )}
             {models.data && models.data.groups.length > 0 && (
                 <>
-                    <Unpriced models={models.data.unpriced} />
+                    <Unpriced slug={slug} models={models.data.unpriced} />
                     <Totals total={models.data.total} />
                     {times.length > 0 && (
                         <Card
@@ -259,6 +270,12 @@ export default function Cost({ slug, query }: PageProps) {
                                 format={format}
                                 height={260}
                             />
+                            {days.data?.truncated && (
+                                <p class="hint">
+                                    Too much for one chart: the cheapest are left out. Take a
+                                    shorter period.
+                                </p>
+                            )}
                         </Card>
                     )}
                     <Card title="Top agents">

@@ -4,7 +4,7 @@ import type { AgentListItem } from "api";
 
 import { call } from "../lib/api";
 import { useNow } from "../lib/clock";
-import { cost, count } from "../lib/format";
+import { cost, count, exact } from "../lib/format";
 import { agentPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { setQuery } from "../lib/route";
@@ -72,6 +72,12 @@ function Row(props: { slug: string; agent: AgentListItem; spent: string | null |
                     {agent.agent_name}
                 </a>
                 {agent.agent_version && <small class="muted"> {agent.agent_version}</small>}
+                {agent.muted_until !== null && (
+                    <small class="muted" title={`Muted until ${exact(agent.muted_until)}`}>
+                        {" "}
+                        muted
+                    </small>
+                )}
             </td>
             <td class="fit recent">
                 <Squares slug={slug} runs={agent.recent_runs ?? []} />
@@ -88,7 +94,7 @@ function Row(props: { slug: string; agent: AgentListItem; spent: string | null |
             <td class="fit number">
                 {spent === undefined ? <span class="muted">–</span> : cost(spent)}
             </td>
-            <td class="words wide">{agent.description}</td>
+            <td class="words about">{agent.description}</td>
         </tr>
     );
 }
@@ -154,7 +160,7 @@ export default function Fleet({ slug, query }: PageProps) {
                             <th>Next expected</th>
                             <th class="number wide">Running</th>
                             <th class="number">Cost today</th>
-                            <th class="words wide">About</th>
+                            <th class="words about">About</th>
                         </tr>
                     </thead>
                     <tbody>

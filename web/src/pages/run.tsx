@@ -178,6 +178,7 @@ export default function Run({ slug, params, query }: PageProps) {
             setOpen(answer.run.status === "in_progress");
             return answer;
         },
+        (news) => news.run_id === run_id,
     );
     const view = query.get("view") === "order" ? "order" : "category";
 

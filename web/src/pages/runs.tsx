@@ -3,12 +3,14 @@
 import type { RunListItem } from "api";
 import { call, type Query } from "../lib/api";
 import { count, span } from "../lib/format";
+import { useAgentNames } from "../lib/agents";
 import { useLiveQuery } from "../lib/query";
-import { chosen, RANGES } from "../lib/ranges";
+import { chosen, RANGES, wordsOf } from "../lib/ranges";
 import { href, pathOf, setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
 import { Empty, ErrorNote, Heading, Live, Segments, Select, Skeleton, Time } from "../ui/basics";
 import { Export } from "../ui/export";
+import { Pager } from "../ui/pager";
 import { SearchField } from "../ui/search_field";
 import { RunStatus } from "../ui/state";
 
@@ -154,14 +156,23 @@ export default function Runs({ slug, query }: PageProps) {
         older ? "" : slug, // older pages stay as they are
         `${LIST} ${slug} ${JSON.stringify(wanted)}`,
         (signal) => call(LIST, { path: { slug }, query: wanted, signal }),
+        (news) =>
+            news.kind === "run" &&
+            (wanted.agent_name === null || wanted.agent_name === news.agent_name),
     );
+    const agents = useAgentNames(slug);
     const change = (changes: Record<string, string | null>) =>
         setQuery({ ...changes, cursor: null });
     return (
         <>
             <Heading title="Runs">
                 {!older && <Live />}
-                <Export slug={slug} what="events" range={wanted.since ?? "all"} />
+                <Export
+                    slug={slug}
+                    what="events"
+                    range={wanted.since ?? "all"}
+                    words={`All events of ${wordsOf(SPANS, wanted.since ?? "all")}; the other filters do not count.`}
+                />
             </Heading>
             <div class="filters">
                 <Segments
@@ -173,6 +184,7 @@ export default function Runs({ slug, query }: PageProps) {
                 <SearchField
                     label="Agent"
                     placeholder="Agent"
+                    known={agents}
                     value={wanted.agent_name ?? ""}
                     onChange={(agent_name) => change({ agent_name })}
                 />
@@ -198,32 +210,7 @@ export default function Runs({ slug, query }: PageProps) {
                 </Empty>
             )}
             {data && data.runs.length === 0 && data.next === null && <Nothing query={query} />}
-            {data && (older || data.next !== null) && (
-                <div class="pager">
-                    {older && (
-                        <a
-                            class="button"
-                            href={href(pathOf("t", slug, "runs"), {
-                                ...Object.fromEntries(query),
-                                cursor: null,
-                            })}
-                        >
-                            Newest
-                        </a>
-                    )}
-                    {data.next !== null && (
-                        <a
-                            class="button"
-                            href={href(pathOf("t", slug, "runs"), {
-                                ...Object.fromEntries(query),
-                                cursor: data.next,
-                            })}
-                        >
-                            Older
-                        </a>
-                    )}
-                </div>
-            )}
+            <Pager next={data?.next} />
         </>
     );
 }

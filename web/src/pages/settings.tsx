@@ -1,14 +1,15 @@
 // What holds for a whole workspace: its people, keys, defaults, secrets, prices, limits and log.
 
 import { call } from "../lib/api";
-import { count } from "../lib/format";
+import { cost, count } from "../lib/format";
 import { useQuery } from "../lib/query";
 import { chosen } from "../lib/ranges";
-import { pathOf } from "../lib/route";
+import { href, pathOf } from "../lib/route";
 import { useMay } from "../lib/session";
 import type { PageProps } from "../pages";
 import { AuditLog } from "../ui/audit";
-import { Card, ErrorNote, Heading, Skeleton } from "../ui/basics";
+import { Card, Copyable, ErrorNote, Heading, Skeleton, Time } from "../ui/basics";
+import { Catalog } from "../ui/catalog";
 import { ModelCard, PolicyCard } from "../ui/guidance";
 import { Keys } from "../ui/keys";
 import { PasswordCard } from "../ui/password";
@@ -19,10 +20,8 @@ import { Tabs } from "../ui/tabs";
 import { TenantUsers } from "../ui/users";
 import { Values } from "../ui/values";
 
-const AGENTS = "GET /api/v1/tenants/{slug}/agents";
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
-const TENANTS = "GET /api/v1/tenants";
-const COUNTED_MAX = 1000;
+const TENANT = "GET /api/v1/tenants/{slug}";
 
 const MEMBER_TABS = [
     { value: "defaults", label: "Model and policy" },
@@ -42,48 +41,38 @@ const ADMIN_TABS = [
     ...MEMBER_TABS.slice(5),
 ];
 
-/** A platform admin is told the plan; others what they use of it. */
 function Plan({ slug }: { slug: string }) {
     const { platform } = useMay(slug);
-    const agents = useQuery(`${AGENTS} ${slug} count`, (signal) =>
-        call(AGENTS, { path: { slug }, query: { limit: COUNTED_MAX }, signal }),
+    const { data, error, reload } = useQuery(`${TENANT} ${slug}`, (signal) =>
+        call(TENANT, { path: { slug }, signal }),
     );
     const usage = useQuery(`${USAGE} ${slug} month`, (signal) =>
         call(USAGE, { path: { slug }, query: { time_range: "this_month", group_by: "model" }, signal }),
     );
-    const tenants = useQuery(platform ? TENANTS : null, (signal) => call(TENANTS, { signal }));
-    const plan = tenants.data?.tenants.find((one) => one.slug === slug);
-    const n = agents.data?.agents.length;
     const total = usage.data?.total;
     return (
         <Card title="Plan and use">
-            {agents.error && <ErrorNote error={agents.error} retry={agents.reload} />}
-            {n === undefined && !agents.error && <Skeleton rows={3} />}
-            {n !== undefined && (
+            {error && <ErrorNote error={error} retry={reload} />}
+            {!data && !error && <Skeleton rows={3} />}
+            {data && (
                 <dl class="facts">
                     <div>
                         <dt>Agents</dt>
                         <dd>
-                            {count(n)}
-                            {agents.data?.next !== null && " or more"}
-                            {plan && <span class="muted"> of {count(plan.max_agents)}</span>}
-                            {plan && (
-                                <div class="bar">
-                                    <i
-                                        style={{
-                                            width: `${Math.min(100, (100 * n) / plan.max_agents)}%`,
-                                        }}
-                                    />
-                                </div>
-                            )}
+                            {count(data.agents)} <span class="muted">of {count(data.max_agents)}</span>
+                            <div class="gauge">
+                                <i
+                                    style={{
+                                        width: `${Math.min(100, (100 * data.agents) / data.max_agents)}%`,
+                                    }}
+                                />
+                            </div>
                         </dd>
                     </div>
-                    {plan && (
-                        <div>
-                            <dt>Requests a minute, of one key</dt>
-                            <dd>{count(plan.rate_limit)}</dd>
-                        </div>
-                    )}
+                    <div>
+                        <dt>Requests a minute, of one key</dt>
+                        <dd>{count(data.rate_limit)}</dd>
+                    </div>
                     {total && (
                         <>
                             <div>
@@ -101,11 +90,40 @@ function Plan({ slug }: { slug: string }) {
                                     )}
                                 </dd>
                             </div>
+                            <div>
+                                <dt>Their cost</dt>
+                                <dd>
+                                    <a href={href(pathOf("t", slug, "cost"), { range: "this_month" })}>
+                                        {cost(total.cost)}
+                                    </a>
+                                </dd>
+                            </div>
                         </>
                     )}
+                    <div>
+                        <dt>Slug</dt>
+                        <dd>
+                            <Copyable text={data.slug} />
+                        </dd>
+                    </div>
+                    <div>
+                        <dt>Made</dt>
+                        <dd>
+                            <Time at={data.created_at} />
+                        </dd>
+                    </div>
                 </dl>
             )}
-            {!platform && <p class="hint">Whoever runs the platform sets the plan.</p>}
+            {usage.error && <ErrorNote error={usage.error} retry={usage.reload} />}
+            <p class="hint">
+                {platform ? (
+                    <>
+                        The plan is changed under <a href={href("/platform")}>Platform</a>.
+                    </>
+                ) : (
+                    "Whoever runs the platform sets the plan."
+                )}
+            </p>
         </Card>
     );
 }
@@ -125,7 +143,12 @@ function Part({ tab, slug }: { tab: string; slug: string }) {
                 </div>
             );
         case "values":
-            return <Values slug={slug} agent_name={null} admin={admin} />;
+            return (
+                <>
+                    <Values slug={slug} agent_name={null} admin={admin} />
+                    <Catalog slug={slug} may={admin} />
+                </>
+            );
         case "secrets":
             return <Secrets slug={slug} />;
         case "prices":

@@ -8,7 +8,7 @@ import { agentPage, runPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf } from "../lib/route";
 import type { PageProps } from "../pages";
-import { ErrorNote, Heading, Live, Skeleton, Time } from "../ui/basics";
+import { CopyButton, ErrorNote, Heading, Live, Skeleton, Time } from "../ui/basics";
 import { Chip, RunStatus } from "../ui/state";
 
 const WORKFLOW = "GET /api/v1/tenants/{slug}/workflows/{workflow_run_id}";
@@ -74,6 +74,7 @@ export default function Workflow({ slug, params }: PageProps) {
         slug,
         `${WORKFLOW} ${slug} ${workflow_run_id}`,
         (signal) => call(WORKFLOW, { path: { slug, workflow_run_id }, signal }),
+        (news) => news.kind === "run",
     );
     return (
         <>
@@ -84,6 +85,7 @@ export default function Workflow({ slug, params }: PageProps) {
                 title={
                     <>
                         {workflow_run_id}
+                        <CopyButton text={workflow_run_id} label="Copy the id" />
                         {data && <RunStatus status={data.status} />}
                     </>
                 }

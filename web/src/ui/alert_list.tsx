@@ -9,6 +9,7 @@ import { cost, number, span, who } from "../lib/format";
 import { agentPage, runPage } from "../lib/paths";
 import { href, pathOf } from "../lib/route";
 import { ErrorNote, Time } from "./basics";
+import { MuteByName } from "./mute";
 import { Chip } from "./state";
 
 const ACKNOWLEDGE = "POST /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge";
@@ -121,9 +122,11 @@ export function AlertRow({ slug, alert, onChange }: Props & { onChange: () => vo
     return (
         <li class={`alert ${open ? (alert.acknowledged_at === null ? "new" : "seen") : "over"}`}>
             <div class="what">
-                <Chip tone={open ? "bad" : "quiet"}>{TITLES[alert.type] ?? alert.type}</Chip>
-                <p>
-                    <Words slug={slug} alert={alert} />
+                <p class="said">
+                    <Chip tone={open ? "bad" : "quiet"}>{TITLES[alert.type] ?? alert.type}</Chip>
+                    <span>
+                        <Words slug={slug} alert={alert} />
+                    </span>
                 </p>
                 {error && <ErrorNote error={error} />}
                 <p class="muted notes">
@@ -140,11 +143,16 @@ export function AlertRow({ slug, alert, onChange }: Props & { onChange: () => vo
                     {alert.muted && <span>muted: nobody was told</span>}
                 </p>
             </div>
-            {(open || alert.closed_by === "event") && alert.acknowledged_at === null && (
-                <button type="button" disabled={busy} onClick={() => void acknowledge()}>
-                    Acknowledge
-                </button>
-            )}
+            <div class="buttons">
+                {open && alert.agent_name !== null && (
+                    <MuteByName slug={slug} agent_name={alert.agent_name} />
+                )}
+                {(open || alert.closed_by === "event") && alert.acknowledged_at === null && (
+                    <button type="button" disabled={busy} onClick={() => void acknowledge()}>
+                        Acknowledge
+                    </button>
+                )}
+            </div>
         </li>
     );
 }

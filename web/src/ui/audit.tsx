@@ -5,9 +5,11 @@ import { useState } from "preact/hooks";
 
 import { useAct } from "../lib/act";
 import { type Answer, call } from "../lib/api";
-import { count, who } from "../lib/format";
+import { actorOf, count, who } from "../lib/format";
 import { useQuery } from "../lib/query";
+import { setQuery, usePlace } from "../lib/route";
 import { Card, Empty, ErrorNote, Skeleton, Time } from "./basics";
+import { Pager } from "./pager";
 import { SearchField } from "./search_field";
 import { Chip } from "./state";
 
@@ -76,24 +78,20 @@ function Row({ entry }: { entry: AuditEntry }) {
 
 /** Newest first; `slug` null: the platform's own. */
 export function AuditLog({ slug }: { slug: string | null }) {
-    const [action, setAction] = useState("");
-    const [actor, setActor] = useState("");
-    const [cursors, setCursors] = useState<string[]>([]); // of the pages before and this one
-    const cursor = cursors[cursors.length - 1] ?? null;
+    const { query } = usePlace();
+    const action = query.get("action") ?? "";
+    const actor = query.get("actor") ?? "";
+    const cursor = query.get("cursor");
     const get = `GET ${at(slug)}` as Get;
     const { data, error, reload } = useQuery(
         `${get} ${slug} ${action} ${actor} ${cursor}`,
         (signal) =>
             call(get, {
                 path: { slug: slug ?? "" },
-                query: { limit: PAGE, cursor, action: action || null, actor: actor || null },
+                query: { limit: PAGE, cursor, action: action || null, actor: actorOf(actor) },
                 signal,
             }),
     );
-    const filter = (set: (to: string) => void) => (to: string) => {
-        setCursors([]);
-        set(to);
-    };
     return (
         <Card title="Audit log" aside={<Verify slug={slug} />}>
             <div class="filters">
@@ -101,13 +99,13 @@ export function AuditLog({ slug }: { slug: string | null }) {
                     label="Action"
                     placeholder="Action, as key.add"
                     value={action}
-                    onChange={filter(setAction)}
+                    onChange={(to) => setQuery({ action: to, cursor: null })}
                 />
                 <SearchField
                     label="Who"
-                    placeholder="Who"
+                    placeholder="E-mail or key id"
                     value={actor}
-                    onChange={filter(setActor)}
+                    onChange={(to) => setQuery({ actor: to, cursor: null })}
                 />
             </div>
             {error && <ErrorNote error={error} retry={reload} />}
@@ -131,18 +129,7 @@ export function AuditLog({ slug }: { slug: string | null }) {
                     </tbody>
                 </table>
             )}
-            <div class="pager">
-                {cursors.length > 0 && (
-                    <button type="button" onClick={() => setCursors(cursors.slice(0, -1))}>
-                        Newer
-                    </button>
-                )}
-                {data?.next && (
-                    <button type="button" onClick={() => setCursors([...cursors, data.next!])}>
-                        Older
-                    </button>
-                )}
-            </div>
+            <Pager next={data?.next} />
         </Card>
     );
 }

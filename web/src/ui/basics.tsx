@@ -10,7 +10,8 @@ import { connected } from "../lib/live";
 import { useStore } from "../lib/store";
 import { Icon, type IconName } from "./icons";
 
-/** "4 min ago", with the exact time on hover. */
+/** "4 min ago", with the exact time on hover. In a row that is a link it lies above the link, so that
+ * it can be hovered, and hands clicks on. */
 export function Time({
     at,
     fallback = "never",
@@ -21,20 +22,24 @@ export function Time({
     const now = useNow();
     if (!at) return <span class="muted">{fallback}</span>;
     return (
-        <time dateTime={at} title={exact(at)}>
+        <time dateTime={at} title={exact(at)} onClick={openRow}>
             {relative(Date.parse(at), now)}
         </time>
     );
+}
+
+function openRow(event: { currentTarget: HTMLElement }) {
+    event.currentTarget.closest("tr")?.querySelector<HTMLElement>("a.row-link")?.click();
 }
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
     const [done, setDone] = useState(false);
     const timer = useRef(0);
     useEffect(() => () => clearTimeout(timer.current), []);
-    const copy = async (event: Event) => {
+    const copy = async (event: { currentTarget: HTMLElement } & Event) => {
         event.preventDefault();
         event.stopPropagation();
-        await copyText(text);
+        if (!(await copyText(text, event.currentTarget))) return;
         setDone(true);
         clearTimeout(timer.current);
         timer.current = setTimeout(() => setDone(false), 1500) as unknown as number;
@@ -49,17 +54,23 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
     );
 }
 
-/** The clipboard of a page that came over plain http is closed; a selection still copies. */
-async function copyText(text: string) {
-    if (navigator.clipboard) return navigator.clipboard.writeText(text);
-    const area = document.createElement("textarea");
-    area.value = text;
-    area.className = "visually-hidden";
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-    return undefined;
+/** The clipboard of a page that came over plain http is closed, and others may be; a selection still
+ * copies, if it is where the focus may go: beside the button, which may be in a dialog. */
+async function copyText(text: string, beside: HTMLElement): Promise<boolean> {
+    try {
+        await navigator.clipboard.writeText(text);
+        return true;
+    } catch {
+        const area = document.createElement("textarea");
+        area.value = text;
+        area.className = "visually-hidden";
+        beside.after(area);
+        area.select();
+        const copied = document.execCommand("copy");
+        area.remove();
+        beside.focus();
+        return copied;
+    }
 }
 
 /** Text with a button that copies it. */

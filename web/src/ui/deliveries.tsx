@@ -1,18 +1,22 @@
 // What was sent to a webhook, newest first, and whether it arrived.
 
 import type { Delivery } from "api";
-import { useState } from "preact/hooks";
 
 import { useAct } from "../lib/act";
 import { call } from "../lib/api";
 import { plural } from "../lib/format";
 import { useLiveQuery } from "../lib/query";
+import { chosen } from "../lib/ranges";
+import { setQuery, usePlace } from "../lib/route";
 import { ErrorNote, Segments, Skeleton, Time } from "./basics";
+import { Pager } from "./pager";
 import { Chip } from "./state";
 
 const DELIVERIES = "GET /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries";
 const RETRY =
     "POST /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry";
+
+const PAGE = 50;
 
 const STATES = {
     waiting: { tone: "warn", text: "Waiting" },
@@ -75,20 +79,28 @@ function Row({ slug, webhook_id, of, onRetried }: Props & { of: Delivery; onRetr
 }
 
 export function Deliveries({ slug, webhook_id }: Props) {
-    const [state, setState] = useState("");
+    const { query } = usePlace();
+    const state = chosen(CHOICES, query.get("deliveries"), "");
+    const cursor = query.get("cursor");
     const { data, error, reload } = useLiveQuery(
         slug,
-        `${DELIVERIES} ${slug} ${webhook_id} ${state}`,
+        `${DELIVERIES} ${slug} ${webhook_id} ${state} ${cursor}`,
         (signal) =>
             call(DELIVERIES, {
                 path: { slug, webhook_id },
-                query: { limit: 50, state: (state || null) as never },
+                query: { limit: PAGE, cursor, state: (state || null) as never },
                 signal,
             }),
+        (news) => news.kind === "alert",
     );
     return (
         <div class="after">
-            <Segments label="State" choices={CHOICES} value={state} onChange={setState} />
+            <Segments
+                label="State"
+                choices={CHOICES}
+                value={state}
+                onChange={(to) => setQuery({ deliveries: to, cursor: null })}
+            />
             {error && <ErrorNote error={error} retry={reload} />}
             {!data && !error && <Skeleton rows={3} />}
             {data && data.deliveries.length === 0 && <p class="muted after">Nothing was sent.</p>}
@@ -118,6 +130,7 @@ export function Deliveries({ slug, webhook_id }: Props) {
                     </tbody>
                 </table>
             )}
+            <Pager next={data?.next} />
         </div>
     );
 }

@@ -14,16 +14,33 @@ interface DialogProps {
     wide?: boolean;
 }
 
-export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+/** A dialog is open as long as it is drawn. Taken away, it gives the focus back to where it was. */
+export function useModal(onClose: () => void) {
     const box = useRef<HTMLDialogElement>(null);
-    useEffect(() => box.current?.showModal(), []);
+    const gone = useRef(false);
+    useEffect(() => {
+        const before = document.activeElement;
+        box.current?.showModal();
+        return () => {
+            gone.current = true;
+            setTimeout(() => {
+                if (document.activeElement === document.body && before instanceof HTMLElement)
+                    before.focus();
+            });
+        };
+    }, []);
+    return { box, closed: () => !gone.current && onClose() };
+}
+
+export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+    const { box, closed } = useModal(onClose);
     return (
         <dialog
             ref={box}
             class={wide ? "dialog wide-dialog" : "dialog"}
             aria-label={title}
-            onClose={onClose}
-            onClick={(event) => event.target === box.current && onClose()}
+            onClose={closed}
+            onMouseDown={(event) => event.target === box.current && onClose()}
         >
             <div class="inner">
                 <header>
@@ -68,6 +85,7 @@ export function ConfirmButton(props: ConfirmProps) {
                     <Form
                         act={act}
                         submit={props.verb}
+                        danger={!props.plain}
                         disabled={props.word !== undefined && typed !== props.word}
                         onCancel={close}
                         onSubmit={async () => {
@@ -92,7 +110,13 @@ export function ConfirmButton(props: ConfirmProps) {
 }
 
 /** A secret that is shown this once. */
-export function Once({ text, what, onDone }: { text: string; what: string; onDone: () => void }) {
+export function Once(props: {
+    text: string;
+    what: string;
+    onDone: () => void;
+    children?: ComponentChildren;
+}) {
+    const { text, what, onDone } = props;
     return (
         <div class="once" role="status">
             <p>
@@ -102,6 +126,7 @@ export function Once({ text, what, onDone }: { text: string; what: string; onDon
                 <code>{text}</code>
                 <CopyButton text={text} label="Copy the secret" />
             </div>
+            {props.children}
             <button type="button" onClick={onDone}>
                 I have it
             </button>

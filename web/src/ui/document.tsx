@@ -1,12 +1,14 @@
 // An agent's document: edited, with its history, what changed, and a way back.
 
 import type { Document as Doc, DocumentVersion } from "api";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import { useAct } from "../lib/act";
 import { ApiError, call } from "../lib/api";
+import { draftOf, keepDraft } from "../lib/drafts";
 import { bytes, who } from "../lib/format";
 import { useQuery } from "../lib/query";
+import { setQuery, usePlace } from "../lib/route";
 import { Card, ErrorNote, Skeleton, Time } from "./basics";
 import { ConfirmButton } from "./dialog";
 import { AreaField, ChoiceField, Form } from "./forms";
@@ -16,6 +18,8 @@ const VERSIONS = "GET /api/v1/tenants/{slug}/agents/{agent_name}/document/versio
 const DIFF = "GET /api/v1/tenants/{slug}/agents/{agent_name}/document/diff";
 const RESTORE =
     "POST /api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}/restore";
+
+const PAGE = 50;
 
 type Format = Doc["format"];
 
@@ -38,16 +42,26 @@ interface EditorProps extends Props {
 }
 
 function Editor({ slug, agent_name, may, was, onSaved }: EditorProps) {
-    const [text, setText] = useState(was?.document ?? "");
-    const [format, setFormat] = useState<Format>(was?.format ?? "markdown");
+    const name = `${slug} ${agent_name}`;
+    const draft = draftOf(name);
+    const [text, setText] = useState(draft?.text ?? was?.document ?? "");
+    const [format, setFormat] = useState((draft?.format as Format) ?? was?.format ?? "markdown");
+    const [base, setBase] = useState(draft?.base ?? was?.version ?? 0);
     const act = useAct();
     const changed = text !== (was?.document ?? "") || (was !== null && format !== was.format);
+    useEffect(() => keepDraft(name, changed && may ? { text, format, base } : null));
     const save = async () => {
         await call("PUT /api/v1/tenants/{slug}/agents/{agent_name}/document", {
             path: { slug, agent_name },
-            body: { document: text, format, base_version: was?.version ?? null },
+            body: { document: text, format, base_version: base || null },
         });
+        keepDraft(name, null);
         onSaved();
+    };
+    const discard = () => {
+        setText(was?.document ?? "");
+        setFormat(was?.format ?? "markdown");
+        setBase(was?.version ?? 0);
     };
     if (!may) return <pre class="document">{text || "There is no document yet."}</pre>;
     return (
@@ -56,7 +70,21 @@ function Editor({ slug, agent_name, may, was, onSaved }: EditorProps) {
             submit="Save"
             disabled={!changed}
             onSubmit={save}
-            more={changed && <span class="muted">Not saved yet</span>}
+            more={
+                changed && (
+                    <>
+                        <button type="button" onClick={discard}>
+                            Discard
+                        </button>
+                        <span class="muted">
+                            Not saved yet
+                            {base > 0 && was !== null && base !== was.version
+                                ? `; begun from version ${base}`
+                                : ""}
+                        </span>
+                    </>
+                )
+            }
         >
             <ChoiceField
                 label="Format"
@@ -165,13 +193,17 @@ function Version({ slug, agent_name, may, of, newest, shown, onShow, onRestored 
     );
 }
 
-function History(props: Props & { onRestored: () => void }) {
-    const { slug, agent_name, onRestored } = props;
-    const [shown, setShown] = useState<number | null>(null);
-    const { data, error, reload } = useQuery(`${VERSIONS} ${slug} ${agent_name}`, (signal) =>
-        call(VERSIONS, { path: { slug, agent_name }, query: { limit: 50 }, signal }),
+function History(props: Props & { newest: number; onRestored: () => void }) {
+    const { slug, agent_name, newest, onRestored } = props;
+    const { query } = usePlace();
+    const shown = Number(query.get("changes")) || null;
+    const before = Number(query.get("before")) || null;
+    const { data, error, reload } = useQuery(
+        `${VERSIONS} ${slug} ${agent_name} ${before}`,
+        (signal) =>
+            call(VERSIONS, { path: { slug, agent_name }, query: { limit: PAGE, before }, signal }),
     );
-    const newest = data?.versions[0]?.version ?? 0;
+    const oldest = data?.versions.at(-1)?.version ?? 1;
     if (error?.status === 404) return null;
     return (
         <Card title="History">
@@ -196,10 +228,11 @@ function History(props: Props & { onRestored: () => void }) {
                                 key={one.version}
                                 {...props}
                                 of={one}
-                                newest={newest}
                                 shown={shown === one.version}
                                 onShow={() =>
-                                    setShown(shown === one.version ? null : one.version)
+                                    setQuery({
+                                        changes: shown === one.version ? null : one.version,
+                                    })
                                 }
                                 onRestored={() => {
                                     reload();
@@ -210,7 +243,19 @@ function History(props: Props & { onRestored: () => void }) {
                     </tbody>
                 </table>
             )}
-            {shown !== null && (
+            <div class="pager">
+                {before !== null && (
+                    <button type="button" onClick={() => setQuery({ before: null })}>
+                        Newest
+                    </button>
+                )}
+                {oldest > 1 && (
+                    <button type="button" onClick={() => setQuery({ before: oldest })}>
+                        Older
+                    </button>
+                )}
+            </div>
+            {shown !== null && shown > 1 && shown <= newest && (
                 <div class="after">
                     <h3>
                         Version {shown - 1} to {shown}
@@ -255,7 +300,12 @@ export function Document(props: Props) {
                     <Editor key={version} {...props} was={data} onSaved={reload} />
                 )}
             </Card>
-            <History key={`history ${version}`} {...props} onRestored={reload} />
+            <History
+                key={`history ${version}`}
+                {...props}
+                newest={version}
+                onRestored={reload}
+            />
         </>
     );
 }

@@ -6,6 +6,7 @@ import { ApiError, download, urlOf } from "../lib/api";
 import { bytes } from "../lib/format";
 import { ErrorNote, Select } from "./basics";
 import { Icon } from "./icons";
+import { Menu } from "./menu";
 
 const FORMATS = [
     { value: "csv", label: "CSV" },
@@ -22,6 +23,7 @@ interface Props {
     slug: string;
     what: keyof typeof EXPORTS;
     range: string;
+    words: string; // what will be in the file
 }
 
 /** Hands the file to the browser, as if it had been a link. */
@@ -59,40 +61,50 @@ function useExport({ slug, what, range }: Props, format: string, done: () => voi
     return { size, error, start, stop };
 }
 
+/** One menu: while something is under way it says so, open or not. */
 export function Export(props: Props) {
     const [format, setFormat] = useState("csv");
-    const box = useRef<HTMLDetailsElement>(null);
-    const close = () => box.current?.removeAttribute("open");
-    const { size, error, start, stop } = useExport(props, format, close);
+    const done = useRef(() => {});
+    const { size, error, start, stop } = useExport(props, format, () => done.current());
     return (
-        <details class="menu" ref={box}>
-            <summary class="button">
-                <Icon name="export" /> Export
-            </summary>
-            <div class="sheet">
-                {error && <ErrorNote error={error} />}
-                {size === null ? (
+        <Menu
+            label={
+                <>
+                    <Icon name="export" /> {size === null ? "Export" : bytes(size)}
+                </>
+            }
+            name={size === null ? "Export" : `Export: ${bytes(size)} so far`}
+        >
+            {(close) => {
+                done.current = close;
+                return (
                     <>
-                        <Select
-                            label="Format"
-                            choices={FORMATS}
-                            value={format}
-                            onChange={setFormat}
-                        />
-                        <button type="button" class="primary" onClick={() => void start()}>
-                            Download
-                        </button>
+                        {error && <ErrorNote error={error} />}
+                        <p class="hint">{props.words}</p>
+                        {size === null ? (
+                            <>
+                                <Select
+                                    label="Format"
+                                    choices={FORMATS}
+                                    value={format}
+                                    onChange={setFormat}
+                                />
+                                <button type="button" class="primary" onClick={() => void start()}>
+                                    Download
+                                </button>
+                            </>
+                        ) : (
+                            <>
+                                <progress aria-label="Export under way" />
+                                <span>{bytes(size)} so far</span>
+                                <button type="button" onClick={stop}>
+                                    Stop
+                                </button>
+                            </>
+                        )}
                     </>
-                ) : (
-                    <>
-                        <progress aria-label="Export under way" />
-                        <span>{bytes(size)} so far</span>
-                        <button type="button" onClick={stop}>
-                            Stop
-                        </button>
-                    </>
-                )}
-            </div>
-        </details>
+                );
+            }}
+        </Menu>
     );
 }

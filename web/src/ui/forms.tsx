@@ -20,6 +20,7 @@ interface TextProps extends Common {
     pattern?: string;
     least?: number; // characters, or the lowest number
     auto?: string;
+    known?: readonly string[]; // to choose from, if it is one of them
 }
 
 export function TextField(props: TextProps) {
@@ -44,7 +45,24 @@ export function TextField(props: TextProps) {
             case "datetime":
                 return <input id={id} type="datetime-local" {...shared} />;
             default:
-                return <input id={id} type="text" pattern={props.pattern} {...shared} />;
+                return (
+                    <>
+                        <input
+                            id={id}
+                            type="text"
+                            pattern={props.pattern}
+                            list={props.known && `${id}-known`}
+                            {...shared}
+                        />
+                        {props.known && (
+                            <datalist id={`${id}-known`}>
+                                {props.known.map((one) => (
+                                    <option key={one} value={one} />
+                                ))}
+                            </datalist>
+                        )}
+                    </>
+                );
         }
     };
     return (
@@ -135,6 +153,7 @@ interface FormProps {
     onCancel?: (() => void) | undefined;
     disabled?: boolean;
     class?: string;
+    danger?: boolean; // what it does cannot be taken back
     more?: ComponentChildren; // beside the button
     children: ComponentChildren;
 }
@@ -152,7 +171,11 @@ export function Form(props: FormProps) {
             {error && <ErrorNote error={error} />}
             {props.children}
             <div class="buttons">
-                <button type="submit" class="primary" disabled={busy || props.disabled}>
+                <button
+                    type="submit"
+                    class={props.danger ? "primary destroys" : "primary"}
+                    disabled={busy || props.disabled}
+                >
                     {props.submit}
                 </button>
                 {props.onCancel && (

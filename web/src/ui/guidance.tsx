@@ -18,11 +18,13 @@ export interface Place {
 
 type Level = "agent" | "workspace" | "platform";
 
-const WHERE: Record<Level, string> = {
+export const WHERE: Record<Level, string> = {
     agent: "set for this agent",
     workspace: "from the workspace",
     platform: "from the platform",
 };
+
+const KNOWN_MAX = 300;
 
 const levelOf = (at: Place): Level =>
     at.agent_name !== undefined ? "agent" : at.slug !== undefined ? "workspace" : "platform";
@@ -51,6 +53,32 @@ interface Props {
     may: boolean; // change it
 }
 
+/** Models that have a price, to choose from; any other may be named too. */
+function useModels({ slug }: Place): string[] {
+    const { data } = useQuery(`prices ${slug ?? null}`, (signal) =>
+        slug === undefined
+            ? call("GET /api/v1/platform/prices", { signal })
+            : call("GET /api/v1/tenants/{slug}/prices", { path: { slug }, signal }),
+    );
+    return [...new Set(data?.prices.map((one) => one.model))].slice(0, KNOWN_MAX);
+}
+
+/** What an agent without a model of its own is told. */
+function Otherwise({ slug }: { slug: string }) {
+    const get = "GET /api/v1/tenants/{slug}/model";
+    const { data } = useQuery(`${get} ${JSON.stringify({ slug })}`, (signal) =>
+        call(get, { path: { slug }, signal }),
+    );
+    if (!data) return null;
+    return (
+        <p class="hint after-text">
+            Unset, it would be{" "}
+            {data.model === null ? "left to the agent" : <code>{data.model}</code>}
+            {data.source && ` ${WHERE[data.source]}`}.
+        </p>
+    );
+}
+
 export function ModelCard({ at, may }: Props) {
     const [model, setModel] = useState("");
     const act = useAct();
@@ -59,6 +87,7 @@ export function ModelCard({ at, may }: Props) {
         call(get, { path: pathOf(at), signal }),
     );
     const own = data?.source === levelOf(at);
+    const models = useModels(at);
     const set = async () => {
         const put = operation("PUT", at, "model") as ModelPut;
         await call(put, { path: pathOf(at), body: { model } });
@@ -87,6 +116,7 @@ export function ModelCard({ at, may }: Props) {
                     )}
                 </p>
             )}
+            {own && levelOf(at) === "agent" && <Otherwise slug={at.slug ?? ""} />}
             {may && data && (
                 <Form
                     act={act}
@@ -105,6 +135,7 @@ export function ModelCard({ at, may }: Props) {
                     <TextField
                         label={levelOf(at) === "agent" ? "Model for this agent" : "Default model"}
                         placeholder="claude-sonnet-4-5"
+                        known={models}
                         value={model}
                         onInput={setModel}
                     />
@@ -116,7 +147,7 @@ export function ModelCard({ at, may }: Props) {
 
 type Mode = CommandPolicySetting["mode"];
 
-const MODES: { value: Mode; label: string }[] = [
+export const MODES: { value: Mode; label: string }[] = [
     { value: "deny_all", label: "No command may run" },
     { value: "allowlist", label: "Only the listed commands" },
     { value: "denylist", label: "All but the listed commands" },

@@ -5,8 +5,9 @@ import { useState } from "preact/hooks";
 
 import { useAct } from "../lib/act";
 import { call } from "../lib/api";
+import { useNow } from "../lib/clock";
 import { useQuery } from "../lib/query";
-import { Card, Empty, ErrorNote, Skeleton, Time } from "./basics";
+import { Card, Copyable, Empty, ErrorNote, Skeleton, Time } from "./basics";
 import { ConfirmButton, Dialog, Once } from "./dialog";
 import { Form, TextField } from "./forms";
 import { Icon } from "./icons";
@@ -19,21 +20,36 @@ interface Props {
     agent_name: string | null; // only the keys of this agent; null: those of the workspace too
 }
 
-function isOver(key: Key): boolean {
-    return (
-        key.revoked_at !== null ||
-        (key.expires_at !== null && Date.parse(key.expires_at) < Date.now())
+const GRACE_MS = 300_000; // a key that was replaced is good for so long
+
+/** When it ends by itself. */
+function endOf(key: Key): number {
+    return Math.min(
+        key.expires_at === null ? Infinity : Date.parse(key.expires_at),
+        key.rotated_at === null ? Infinity : Date.parse(key.rotated_at) + GRACE_MS,
     );
 }
 
+const isOver = (key: Key, now: number) => key.revoked_at !== null || endOf(key) <= now;
+
 function StateOf({ of }: { of: Key }) {
+    const over = isOver(of, useNow());
     if (of.revoked_at !== null) return <Chip tone="quiet">Revoked</Chip>;
-    if (isOver(of)) return <Chip tone="quiet">Expired</Chip>;
-    if (of.rotated_at !== null) return <Chip tone="warn">Replaced</Chip>;
+    if (of.rotated_at !== null)
+        return <Chip tone={over ? "quiet" : "warn"}>{over ? "Replaced" : "Being replaced"}</Chip>;
+    if (over) return <Chip tone="quiet">Expired</Chip>;
     return <Chip tone="good">Good</Chip>;
 }
 
-function MakeKey(props: { slug: string; agent_name: string | null; done: (t: string) => void }) {
+/** A token that was made, and until when the key that it replaces is good. */
+interface Made {
+    token: string;
+    until: string | null;
+}
+
+type Done = (made: Made | null) => void;
+
+function MakeKey(props: { slug: string; agent_name: string | null; done: Done }) {
     const { slug, agent_name, done } = props;
     const [open, setOpen] = useState(false);
     const [label, setLabel] = useState("");
@@ -46,7 +62,7 @@ function MakeKey(props: { slug: string; agent_name: string | null; done: (t: str
         setOpen(false);
         setLabel("");
         setUntil("");
-        done(made.token);
+        done({ token: made.token, until: null });
     };
     return (
         <>
@@ -90,24 +106,19 @@ function MakeKey(props: { slug: string; agent_name: string | null; done: (t: str
     );
 }
 
-function Buttons(props: { slug: string; of: Key; done: (token: string | null) => void }) {
-    const { slug, of, done } = props;
+function Buttons({ slug, of, done }: { slug: string; of: Key; done: Done }) {
     const name = of.label || of.key_id;
+    const over = isOver(of, useNow());
+    const path = { slug, key_id: of.key_id };
     const rotate = async () => {
-        const { agent_name, label, expires_at } = of;
-        const made = await call("POST /api/v1/tenants/{slug}/keys", {
-            path: { slug },
-            body: { agent_name, label, expires_at },
-        });
-        done(made.token);
+        const made = await call("POST /api/v1/tenants/{slug}/keys/{key_id}/rotate", { path });
+        done({ token: made.token, until: made.previous_key_valid_until });
     };
     const revoke = async () => {
-        await call("DELETE /api/v1/tenants/{slug}/keys/{key_id}", {
-            path: { slug, key_id: of.key_id },
-        });
+        await call("DELETE /api/v1/tenants/{slug}/keys/{key_id}", { path });
         done(null);
     };
-    if (isOver(of)) return null;
+    if (over) return null;
     return (
         <span class="row-buttons">
             <ConfirmButton
@@ -115,8 +126,8 @@ function Buttons(props: { slug: string; of: Key; done: (token: string | null) =>
                 label="Rotate"
                 name={`Rotate key ${name}`}
                 title={`Rotate ${name}?`}
-                text="A new key with the same rights is made. This one stays good until you revoke it, so that nothing stops meanwhile."
-                verb="Make a new key"
+                text="A new key with the same rights, label and expiry takes its place. This one is good for five more minutes, so that nothing stops meanwhile; if you need longer, make a second key and revoke this one later."
+                verb="Rotate"
                 onConfirm={rotate}
             />
             <ConfirmButton
@@ -131,9 +142,11 @@ function Buttons(props: { slug: string; of: Key; done: (token: string | null) =>
     );
 }
 
-function Row({ slug, of, done }: { slug: string; of: Key; done: (token: string | null) => void }) {
+function Row({ slug, of, done }: { slug: string; of: Key; done: Done }) {
+    const over = isOver(of, useNow());
+    const end = endOf(of);
     return (
-        <tr class={isOver(of) ? "gone" : ""}>
+        <tr class={over ? "gone" : ""}>
             <td class="fit">
                 <StateOf of={of} />
             </td>
@@ -142,7 +155,7 @@ function Row({ slug, of, done }: { slug: string; of: Key; done: (token: string |
                 {of.agent_name !== null && <small class="muted"> only {of.agent_name}</small>}
             </td>
             <td class="fit">
-                <code title={of.key_id}>{of.key_id}</code>
+                <Copyable text={of.key_id} />
             </td>
             <td class="fit" data-label="made">
                 <Time at={of.created_at} />
@@ -150,8 +163,8 @@ function Row({ slug, of, done }: { slug: string; of: Key; done: (token: string |
             <td class="fit" data-label="used">
                 <Time at={of.last_used_at} />
             </td>
-            <td class="fit wide">
-                <Time at={of.expires_at} />
+            <td class="fit" data-label="ends">
+                <Time at={end === Infinity ? null : new Date(end).toISOString()} />
             </td>
             <td class="fit number">
                 <Buttons slug={slug} of={of} done={done} />
@@ -161,27 +174,34 @@ function Row({ slug, of, done }: { slug: string; of: Key; done: (token: string |
 }
 
 export function Keys({ slug, agent_name }: Props) {
-    const [token, setToken] = useState<string | null>(null);
+    const [made, setMade] = useState<Made | null>(null);
     const [all, setAll] = useState(false);
+    const now = useNow();
     const { data, error, reload } = useQuery(`${KEYS} ${slug}`, (signal) =>
         call(KEYS, { path: { slug }, signal }),
     );
-    const done = (made: string | null) => {
-        if (made !== null) setToken(made);
+    const done = (what: Made | null) => {
+        if (what !== null) setMade(what);
         reload();
     };
     const ours = (data?.keys ?? []).filter(
         (one) => agent_name === null || one.agent_name === agent_name,
     );
-    const shown = all ? ours : ours.filter((one) => !isOver(one));
+    const shown = all ? ours : ours.filter((one) => !isOver(one, now));
     const hidden = ours.length - shown.length;
     return (
         <Card
             title={agent_name === null ? "Keys" : "Keys of this agent"}
             aside={<MakeKey slug={slug} agent_name={agent_name} done={done} />}
         >
-            {token !== null && (
-                <Once text={token} what="The new key." onDone={() => setToken(null)} />
+            {made !== null && (
+                <Once text={made.token} what="The new key." onDone={() => setMade(null)}>
+                    {made.until !== null && (
+                        <p>
+                            The old one ends <Time at={made.until} />. Revoke it to end it at once.
+                        </p>
+                    )}
+                </Once>
             )}
             {error && <ErrorNote error={error} retry={reload} />}
             {!data && !error && <Skeleton rows={3} />}
@@ -203,7 +223,7 @@ export function Keys({ slug, agent_name }: Props) {
                             <th>Id</th>
                             <th>Made</th>
                             <th>Last used</th>
-                            <th class="wide">Expires</th>
+                            <th>Ends</th>
                             <th>
                                 <span class="visually-hidden">Actions</span>
                             </th>
@@ -219,7 +239,7 @@ export function Keys({ slug, agent_name }: Props) {
             {hidden > 0 && (
                 <p class="after">
                     <button type="button" onClick={() => setAll(true)}>
-                        Show {hidden} revoked or expired
+                        Show {hidden} that {hidden === 1 ? "is" : "are"} over
                     </button>
                 </p>
             )}

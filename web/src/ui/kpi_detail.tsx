@@ -158,7 +158,7 @@ export function KpiDetail(props: Props) {
                     </div>
                     {props.each && (
                         <div>
-                            <dt>Model cost of one</dt>
+                            <dt>Cost of models</dt>
                             <dd>{props.each}</dd>
                         </div>
                     )}

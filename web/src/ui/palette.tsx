@@ -1,14 +1,15 @@
 // Search over pages, agents and run ids, by keyboard.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import { call } from "../lib/api";
 import { agentPage } from "../lib/paths";
 import { useQuery } from "../lib/query";
 import { go, href, pathOf } from "../lib/route";
-import { isPlatformAdmin, type Me } from "../lib/session";
+import { isAdmin, isPlatformAdmin, type Me } from "../lib/session";
 import type { TenantName } from "../lib/tenants";
-import { pages, startOf } from "../pages";
+import { pages, parts, startOf } from "../pages";
+import { useModal } from "./dialog";
 import { Icon, type IconName } from "./icons";
 
 interface Entry {
@@ -62,6 +63,16 @@ function entriesOf(me: Me, tenants: TenantName[], slug: string, words: string): 
             to: href(page.path.replace(":slug", encodeURIComponent(slug))),
         });
     }
+    for (const part of text === "" ? [] : parts) {
+        const may = part.platform ? isPlatformAdmin(me) : !part.admin || isAdmin(me, slug);
+        if (!may || (slug === "" && part.path.includes(":slug"))) continue;
+        found.push({
+            icon: part.icon,
+            text: part.title,
+            note: part.of,
+            to: href(part.path.replace(":slug", encodeURIComponent(slug)), { tab: part.tab }),
+        });
+    }
     for (const one of tenants)
         if (one.slug !== slug)
             found.push({
@@ -89,13 +100,16 @@ interface Props {
 }
 
 export function Palette({ me, tenants, slug, onClose }: Props) {
-    const dialog = useRef<HTMLDialogElement>(null);
+    const { box, closed } = useModal(onClose);
     const [words, setWords] = useState("");
     const [at, setAt] = useState(0);
     const agents = useAgents(slug, words);
     const entries = [...agents, ...entriesOf(me, tenants, slug, words)].slice(0, SHOWN_MAX);
 
-    useEffect(() => dialog.current?.showModal(), []);
+    useEffect(
+        () => document.getElementById(`found-${at}`)?.scrollIntoView({ block: "nearest" }),
+        [at],
+    );
 
     const open = (entry: Entry | undefined) => {
         if (entry) go(entry.to.slice(1));
@@ -113,11 +127,11 @@ export function Palette({ me, tenants, slug, onClose }: Props) {
     };
     return (
         <dialog
-            ref={dialog}
+            ref={box}
             class="palette"
             aria-label="Search"
-            onClose={onClose}
-            onClick={(event) => event.target === dialog.current && onClose()}
+            onClose={closed}
+            onMouseDown={(event) => event.target === box.current && onClose()}
         >
             <div class="box">
                 <Icon name="search" />

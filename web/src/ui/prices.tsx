@@ -7,6 +7,7 @@ import { useAct } from "../lib/act";
 import { ApiError, call } from "../lib/api";
 import { count } from "../lib/format";
 import { useQuery } from "../lib/query";
+import { setQuery, usePlace } from "../lib/route";
 import { Card, Empty, ErrorNote, Field, Skeleton, Time } from "./basics";
 import { ConfirmButton, Dialog } from "./dialog";
 import { Check, ChoiceField, Form, TextField } from "./forms";
@@ -15,6 +16,8 @@ import { SearchField } from "./search_field";
 
 const OF_TENANT = "GET /api/v1/tenants/{slug}/prices";
 const OF_PLATFORM = "GET /api/v1/platform/prices";
+
+const SHOWN_FIRST = 200;
 
 type Import = "muster" | "litellm";
 
@@ -182,7 +185,7 @@ function Row({ of, onRemoved }: { of: Price; onRemoved: (() => void) | null }) {
 
 /** `slug` null: for the platform, to be changed. */
 export function Prices({ slug }: { slug: string | null }) {
-    const [words, setWords] = useState("");
+    const words = usePlace().query.get("q") ?? "";
     const [open, setOpen] = useState<"set" | "import" | null>(null);
     const { data, error, reload } = useQuery(`prices ${slug}`, (signal) =>
         slug === null
@@ -193,6 +196,7 @@ export function Prices({ slug }: { slug: string | null }) {
     const shown = (data?.prices ?? []).filter((one) =>
         `${one.model} ${one.provider} ${one.aliases.join(" ")}`.toLowerCase().includes(wanted),
     );
+    const [most, setMost] = useState(SHOWN_FIRST);
     const close = () => setOpen(null);
     return (
         <Card
@@ -213,7 +217,12 @@ export function Prices({ slug }: { slug: string | null }) {
             }
         >
             <div class="filters">
-                <SearchField label="Model" placeholder="Model" value={words} onChange={setWords} />
+                <SearchField
+                    label="Model"
+                    placeholder="Model"
+                    value={words}
+                    onChange={(q) => setQuery({ q })}
+                />
             </div>
             {error && <ErrorNote error={error} retry={reload} />}
             {!data && !error && <Skeleton rows={4} />}
@@ -240,7 +249,7 @@ export function Prices({ slug }: { slug: string | null }) {
                         </tr>
                     </thead>
                     <tbody>
-                        {shown.map((one) => (
+                        {shown.slice(0, most).map((one) => (
                             <Row
                                 key={one.price_id}
                                 of={one}
@@ -249,6 +258,13 @@ export function Prices({ slug }: { slug: string | null }) {
                         ))}
                     </tbody>
                 </table>
+            )}
+            {shown.length > most && (
+                <div class="pager">
+                    <button type="button" onClick={() => setMost(most + 5 * SHOWN_FIRST)}>
+                        Show more of {count(shown.length - most)}
+                    </button>
+                </div>
             )}
             {open === "set" && (
                 <SetPrice

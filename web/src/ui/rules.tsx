@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import { useAct } from "../lib/act";
 import { call } from "../lib/api";
 import { useQuery } from "../lib/query";
-import { Card, ErrorNote, Field, Skeleton } from "./basics";
+import { Card, ErrorNote, Skeleton } from "./basics";
 import { Dialog } from "./dialog";
 import { ChoiceField, Form, Switch, TextField } from "./forms";
 import { Icon } from "./icons";
@@ -43,6 +43,7 @@ function KpiForm({ slug, onAdd, onClose }: FormProps<KpiRule> & { slug: string }
         call(CATALOG, { path: { slug }, signal }),
     );
     const keys = [...new Set(data?.kpis.map((one) => one.key))];
+    const agents = [...new Set(data?.kpis.map((one) => one.agent_name))];
     const bound = (text: string) => (text.trim() === "" ? null : Number(text));
     const add = () =>
         onAdd({
@@ -55,28 +56,22 @@ function KpiForm({ slug, onAdd, onClose }: FormProps<KpiRule> & { slug: string }
     return (
         <Dialog title="Watch a KPI" onClose={onClose}>
             <Form act={act} submit="Add" onSubmit={add} onCancel={onClose}>
-                <Field label="KPI" hint="Its key, as agents report it.">
-                    {(id) => (
-                        <>
-                            <input
-                                id={id}
-                                type="text"
-                                list={`${id}-keys`}
-                                required
-                                autoFocus
-                                spellcheck={false}
-                                value={key}
-                                onInput={(event) => setKey(event.currentTarget.value)}
-                            />
-                            <datalist id={`${id}-keys`}>
-                                {keys.map((one) => (
-                                    <option key={one} value={one} />
-                                ))}
-                            </datalist>
-                        </>
-                    )}
-                </Field>
-                <TextField label="Agent" hint="Empty: over all." value={agent} onInput={setAgent} />
+                <TextField
+                    label="KPI"
+                    hint="Its key, as agents report it."
+                    required
+                    first
+                    known={keys}
+                    value={key}
+                    onInput={setKey}
+                />
+                <TextField
+                    label="Agent"
+                    hint="Empty: over all."
+                    known={agents}
+                    value={agent}
+                    onInput={setAgent}
+                />
                 <ChoiceField label="Totalled over" choices={RANGES} value={range} onInput={setRange} />
                 <div class="pair">
                     <TextField label="Alert below" value={below} onInput={setBelow} />

@@ -5,31 +5,43 @@ import type { Run } from "api";
 import { call } from "../lib/api";
 import { compact, cost, count } from "../lib/format";
 import { useQuery } from "../lib/query";
-import { Card } from "./basics";
+import { Card, ErrorNote } from "./basics";
 
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
-const BEFORE_MS = 60_000; // agents' clocks differ a little
-const AFTER_MS = 15 * 60_000; // and usage is often reported after the run
+const AROUND_MS = 86_400_000; // agents' clocks differ, and some report what they used much later
 
 function rangeOf(run: Run): string {
-    const from = Date.parse(run.started_at) - BEFORE_MS;
-    const to = Date.parse(run.ended_at ?? run.last_event_at) + AFTER_MS;
+    const from = Date.parse(run.started_at) - AROUND_MS;
+    const to = Date.parse(run.ended_at ?? run.last_event_at) + AROUND_MS;
     return `${new Date(from).toISOString()}/${new Date(to).toISOString()}`;
 }
 
 export function RunCost({ slug, run }: { slug: string; run: Run }) {
     const range = rangeOf(run);
-    const { data } = useQuery(`${USAGE} ${slug} ${run.run_id} ${range}`, (signal) =>
-        call(USAGE, {
-            path: { slug },
-            query: { time_range: range, group_by: "run,model", agent_name: run.agent_name },
-            signal,
-        }),
+    const { run_id } = run;
+    const { data, error } = useQuery(`${USAGE} ${slug} ${run_id} ${range}`, (signal) =>
+        call(USAGE, { path: { slug }, query: { time_range: range, run_id }, signal }),
     );
-    const groups = (data?.groups ?? []).filter((one) => one.run_id === run.run_id);
-    if (groups.length === 0) return null;
+    if (error)
+        return (
+            <Card title="Tokens and cost">
+                <ErrorNote error={error} />
+            </Card>
+        );
+    if (!data || data.groups.length === 0) return null;
+    const { groups, total } = data;
     return (
-        <Card title="Tokens and cost">
+        <Card
+            title="Tokens and cost"
+            aside={
+                groups.length > 1 && (
+                    <span>
+                        {cost(total.cost)}
+                        {total.partial && " for what has a price"}
+                    </span>
+                )
+            }
+        >
             <table class="list flat">
                 <thead>
                     <tr>

@@ -10,11 +10,13 @@ interface Props {
     label: string;
     placeholder: string;
     value: string;
+    known?: readonly string[]; // to choose from
     onChange: (value: string) => void;
 }
 
-export function SearchField({ label, placeholder, value, onChange }: Props) {
+export function SearchField({ label, placeholder, value, known, onChange }: Props) {
     const [text, setText] = useState(value);
+    const [id] = useState(() => `known-${Math.random().toString(36).slice(2, 9)}`);
     const timer = useRef(0);
     useEffect(() => setText(value), [value]);
     useEffect(() => () => clearTimeout(timer.current), []);
@@ -32,9 +34,17 @@ export function SearchField({ label, placeholder, value, onChange }: Props) {
                 value={text}
                 spellcheck={false}
                 autoComplete="off"
+                list={known && id}
                 onInput={(event) => change(event.currentTarget.value, PAUSE_MS)}
                 onKeyDown={(event) => event.key === "Enter" && change(event.currentTarget.value, 0)}
             />
+            {known && (
+                <datalist id={id}>
+                    {known.map((one) => (
+                        <option key={one} value={one} />
+                    ))}
+                </datalist>
+            )}
             {text !== "" && (
                 <button
                     type="button"

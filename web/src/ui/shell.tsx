@@ -3,6 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { useAct } from "../lib/act";
+import { call } from "../lib/api";
+import { useLiveQuery } from "../lib/query";
 import { go, href } from "../lib/route";
 import { isAdmin, isPlatformAdmin, logOut, type Me } from "../lib/session";
 import { useStore } from "../lib/store";
@@ -13,6 +16,9 @@ import { IconButton } from "./basics";
 import { Icon } from "./icons";
 import { Palette } from "./palette";
 import { useShown } from "./tabs";
+
+const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
+const COUNTED_MAX = 99;
 
 interface Props {
     me: Me;
@@ -70,7 +76,25 @@ function isUnder(page: Page | null, entry: Page): boolean {
     );
 }
 
+/** How many alerts are open, as far as one page of them tells. */
+function useOpenAlerts(slug: string): string {
+    const { data } = useLiveQuery(
+        slug,
+        slug === "" ? null : `${ALERTS} ${slug} open`,
+        (signal) =>
+            call(ALERTS, {
+                path: { slug },
+                query: { state: "open", limit: COUNTED_MAX },
+                signal,
+            }),
+        (news) => news.kind === "alert",
+    );
+    const n = data?.alerts.length ?? 0;
+    return n === 0 ? "" : data?.next ? `${n}+` : String(n);
+}
+
 function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
+    const alerts = useOpenAlerts(slug);
     const shown = pages.filter(
         (one) =>
             one.nav &&
@@ -90,9 +114,28 @@ function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
                 >
                     <Icon name={one.nav!} />
                     {one.title}
+                    {one.nav === "alerts" && alerts !== "" && <span class="count">{alerts}</span>}
                 </a>
             ))}
         </nav>
+    );
+}
+
+function LogOut() {
+    const { error, act } = useAct();
+    return (
+        <>
+            {error && (
+                <span class="visually-hidden" role="alert">
+                    {error.message}
+                </span>
+            )}
+            <IconButton
+                icon="out"
+                label={error === null ? "Log out" : `${error.message} Log out again`}
+                onClick={() => void act(logOut)}
+            />
+        </>
     );
 }
 
@@ -138,7 +181,13 @@ export function Shell(props: Props) {
                     </a>
                     <TenantSwitch tenants={tenants} slug={slug} />
                 </div>
-                <button type="button" class="search" onClick={() => setSearching(true)}>
+                <button
+                    type="button"
+                    class="search"
+                    aria-label="Search" // a narrow screen has no room for the word
+                    aria-keyshortcuts="/"
+                    onClick={() => setSearching(true)}
+                >
                     <Icon name="search" />
                     <span>Search</span>
                     <kbd>/</kbd>
@@ -149,7 +198,7 @@ export function Shell(props: Props) {
                         {me.email}
                     </span>
                     <ThemeSwitch />
-                    <IconButton icon="out" label="Log out" onClick={() => void logOut()} />
+                    <LogOut />
                 </div>
             </aside>
             <main id="main" tabIndex={-1}>

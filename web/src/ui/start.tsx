@@ -15,16 +15,35 @@ const LANGUAGES: { value: Language; label: string }[] = [
     { value: "javascript", label: "JavaScript" },
 ];
 
-function snippet(language: Language, base: string, slug: string, key: string): string {
+/** Not every page may use crypto.randomUUID(): it wants TLS or this very machine. */
+function newRunId(): string {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+    bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+    const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+interface Filled {
+    base: string;
+    slug: string;
+    key: string;
+    run_id: string; // for a shell, which cannot make one everywhere
+}
+
+function snippet(language: Language, { base, slug, key, run_id }: Filled): string {
     switch (language) {
         case "curl":
             return [
-                `curl ${base}/api/v1/telemetry \\`,
+                `curl ${base}/api/v1/telemetry/batch \\`,
                 `  -H 'Authorization: Bearer ${key}' \\`,
-                `  -H 'Content-Type: application/json' \\`,
-                `  -d '{"client_id": "${slug}", "agent_name": "my-agent",`,
-                `       "run_id": "'$(cat /proc/sys/kernel/random/uuid)'", "event": "started",`,
-                `       "timestamp": "'$(date -u +%FT%TZ)'", "message": "Hello"}'`,
+                `  -H 'Content-Type: application/json' -d '{"events": [`,
+                `    {"client_id": "${slug}", "agent_name": "my-agent", "event": "started",`,
+                `     "run_id": "${run_id}",`,
+                `     "timestamp": "'$(date -u +%FT%TZ)'"},`,
+                `    {"client_id": "${slug}", "agent_name": "my-agent", "event": "completed",`,
+                `     "run_id": "${run_id}",`,
+                `     "timestamp": "'$(date -u +%FT%TZ)'", "seq": 1, "message": "Hello"}]}'`,
             ].join("\n");
         case "python":
             return [
@@ -81,7 +100,13 @@ export function StartHere({ slug }: { slug: string }) {
             const made = await call("POST /api/v1/tenants/{slug}/keys", { path: { slug }, body });
             setKey(made.token);
         });
-    const text = snippet(language, location.origin, slug, key ?? "YOUR_KEY");
+    const [run_id] = useState(newRunId);
+    const text = snippet(language, {
+        base: location.origin,
+        slug,
+        key: key ?? "YOUR_KEY",
+        run_id,
+    });
     return (
         <section class="start">
             <p class="lead">

@@ -9,12 +9,14 @@ import { who } from "../lib/format";
 import { useQuery } from "../lib/query";
 import { Card, Empty, ErrorNote, Skeleton, Time } from "./basics";
 import { Dialog } from "./dialog";
-import { ChoiceField, Form, TextField } from "./forms";
+import { AreaField, ChoiceField, Form, TextField } from "./forms";
 import { Icon } from "./icons";
 import { Chip } from "./state";
 
 const OF_AGENT = "/api/v1/tenants/{slug}/agents/{agent_name}/values";
 const OF_TENANT = "/api/v1/tenants/{slug}/values";
+
+const SECRETS = "GET /api/v1/tenants/{slug}/secrets";
 
 interface Props {
     slug: string;
@@ -37,18 +39,69 @@ function at(agent_name: string | null) {
     return agent_name === null ? OF_TENANT : OF_AGENT;
 }
 
+/** Names of secrets as values refer to them; only admins know them. */
+function useSecrets(slug: string, admin: boolean): string[] {
+    const { data } = useQuery(admin ? `${SECRETS} ${slug}` : null, (signal) =>
+        call(SECRETS, { path: { slug }, signal }),
+    );
+    return (data?.secrets ?? []).map((one) => `vault:${one.name}`);
+}
+
+interface ValueFieldProps {
+    type: string | null;
+    choices: readonly string[];
+    secret: boolean;
+    secrets: readonly string[];
+    value: string;
+    onInput: (to: string) => void;
+}
+
+/** A field that fits the type of the parameter; whatever it is, it may refer to a secret. */
+function ValueField({ type, choices, secret, secrets, value, onInput }: ValueFieldProps) {
+    const refers = value.startsWith("vault:");
+    const offered = choices.length > 0 ? choices : type === "boolean" ? ["true", "false"] : [];
+    const shared = { label: "Value", value, onInput };
+    if (secret)
+        return (
+            <TextField
+                {...shared}
+                first
+                known={secrets}
+                hint={
+                    <>
+                        A secret: give <code>vault:NAME</code>, the name of one in the vault.
+                    </>
+                }
+            />
+        );
+    if (offered.length > 0 && !refers)
+        return (
+            <ChoiceField
+                {...shared}
+                choices={["", ...offered].map((one) => ({ value: one, label: one || "choose…" }))}
+            />
+        );
+    const hint = (
+        <>
+            {type ?? "Text"}; <code>vault:NAME</code> refers to a secret.
+        </>
+    );
+    if (type === "json" || type === "list") return <AreaField {...shared} hint={hint} />;
+    return <TextField {...shared} first known={secrets} hint={hint} />;
+}
+
 interface EditProps extends Props {
     of: ConfigValue | null; // null: a new one
     onClose: () => void;
     onChange: () => void;
 }
 
-function Edit({ slug, agent_name, params, of, onClose, onChange }: EditProps) {
+function Edit({ slug, agent_name, admin, params, of, onClose, onChange }: EditProps) {
     const [key, setKey] = useState(of?.key ?? "");
     const [value, setValue] = useState(of?.value ?? "");
     const act = useAct();
     const declared = params?.find((one) => one.key === key);
-    const choices = declared?.opciones ?? [];
+    const secrets = useSecrets(slug, admin);
     const path = { slug, agent_name: agent_name ?? "", key };
     const save = async () => {
         await call(`PUT ${at(agent_name)}/{key}` as Put, { path, body: { value } });
@@ -78,48 +131,25 @@ function Edit({ slug, agent_name, params, of, onClose, onChange }: EditProps) {
                 {of === null && (
                     <TextField label="Key" required first value={key} onInput={setKey} />
                 )}
-                {choices.length > 0 ? (
-                    <ChoiceField
-                        label="Value"
-                        choices={["", ...choices].map((one) => ({
-                            value: one,
-                            label: one || "choose…",
-                        }))}
-                        value={value}
-                        onInput={setValue}
-                    />
-                ) : (
-                    <TextField
-                        label="Value"
-                        first={of !== null}
-                        hint={
-                            of?.secret ? (
-                                <>
-                                    A secret: give <code>vault:NAME</code>, the name of one in the
-                                    vault.
-                                </>
-                            ) : (
-                                <>
-                                    {of?.value_type ?? "Text"}; <code>vault:NAME</code> refers to a
-                                    secret.
-                                </>
-                            )
-                        }
-                        value={value}
-                        onInput={setValue}
-                    />
-                )}
+                <ValueField
+                    type={of?.value_type ?? declared?.value_type ?? null}
+                    choices={declared?.opciones ?? []}
+                    secret={of?.secret ?? false}
+                    secrets={secrets}
+                    value={value}
+                    onInput={setValue}
+                />
             </Form>
         </Dialog>
     );
 }
 
-function Row(props: { of: ConfigValue; may: boolean; onEdit: () => void }) {
-    const { of, may, onEdit } = props;
+function Row(props: { of: ConfigValue; label: string; may: boolean; onEdit: () => void }) {
+    const { of, label, may, onEdit } = props;
     return (
         <tr>
             <td class="grow">
-                <code>{of.key}</code>
+                <code>{of.key}</code> {label && <small class="muted">{label}</small>}
                 {of.required && of.source === null && (
                     <>
                         {" "}
@@ -214,6 +244,9 @@ export function Values(props: Props) {
                             <Row
                                 key={one.key}
                                 of={one}
+                                label={
+                                    props.params?.find((param) => param.key === one.key)?.label ?? ""
+                                }
                                 may={admin || one.edit === "member"}
                                 onEdit={() => setEdited(one)}
                             />

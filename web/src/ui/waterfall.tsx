@@ -1,4 +1,5 @@
-// When each category of a run was at work: a bar from its first to its last event, a tick an event.
+// When each category of a run was at work: a tick an event, a bar from its first to its last one, and
+// a pale bar from there until something else was told, since most events tell what begins.
 
 import type { Run, StoredEvent } from "api";
 import { exact, span } from "../lib/format";
@@ -11,7 +12,8 @@ interface Lane {
     name: string;
     events: StoredEvent[];
     from: number;
-    to: number;
+    to: number; // its last event
+    until: number; // the next event of another lane
     bad: boolean;
 }
 
@@ -20,17 +22,19 @@ function lanesOf(events: StoredEvent[]): Lane[] {
     for (const event of events) {
         const name = event.category || "run";
         const at = Date.parse(event.timestamp);
-        const lane = lanes.get(name) ?? { name, events: [], from: at, to: at, bad: false };
+        const lane = lanes.get(name) ?? { name, events: [], from: at, to: at, until: at, bad: false };
         lane.events.push(event);
         lane.from = Math.min(lane.from, at);
         lane.to = Math.max(lane.to, at);
         lane.bad ||= toneOfEvent(event) === "bad";
         lanes.set(name, lane);
     }
+    const times = events.map((event) => Date.parse(event.timestamp)).sort((a, b) => a - b);
+    for (const lane of lanes.values())
+        lane.until = times.find((time) => time > lane.to) ?? lane.to;
     return [...lanes.values()].sort((a, b) => a.from - b.from);
 }
 
-/** A lane ends where the next one begins when nothing of it came later: steps report when they are done. */
 export function Waterfall({ events, run }: { events: StoredEvent[]; run: Run }) {
     const lanes = lanesOf(events);
     const from = Math.min(Date.parse(run.started_at), ...lanes.map((lane) => lane.from));
@@ -60,6 +64,16 @@ export function Waterfall({ events, run }: { events: StoredEvent[]; run: Run }) 
                                     width: `max(3px, calc(${at(lane.to)} - ${at(lane.from)}))`,
                                 }}
                             />
+                            {lane.until > lane.to && (
+                                <i
+                                    class="tail"
+                                    style={{
+                                        left: at(lane.to),
+                                        width: `calc(${at(lane.until)} - ${at(lane.to)})`,
+                                    }}
+                                    title="until the next event"
+                                />
+                            )}
                             {lane.events.slice(0, TICKS_MAX).map((event, i) => (
                                 <i
                                     key={i}
@@ -70,7 +84,7 @@ export function Waterfall({ events, run }: { events: StoredEvent[]; run: Run }) 
                             ))}
                         </span>
                         <span class="value">
-                            {lane.events.length === 1 ? "1 event" : span(lane.to - lane.from)}
+                            {lane.until === lane.from ? "1 event" : span(lane.until - lane.from)}
                         </span>
                     </li>
                 ))}

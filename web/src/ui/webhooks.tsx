@@ -7,6 +7,7 @@ import { useAct } from "../lib/act";
 import { call } from "../lib/api";
 import { plural } from "../lib/format";
 import { useLiveQuery } from "../lib/query";
+import { setQuery } from "../lib/route";
 import { Card, Empty, ErrorNote, Skeleton, Time } from "./basics";
 import { Deliveries } from "./deliveries";
 import { ConfirmButton, Dialog, Once } from "./dialog";
@@ -95,12 +96,13 @@ function MakeWebhook(props: { slug: string; onClose: () => void; onMade: (of: We
 interface HookProps {
     slug: string;
     of: Webhook;
+    log: boolean; // shown
     onChange: () => void;
     onSecret: (secret: string) => void;
 }
 
 /** Sends a message at once and tells what came of it. */
-function Test({ slug, of, onChange }: Omit<HookProps, "onSecret">) {
+function Test({ slug, of, onChange }: Omit<HookProps, "onSecret" | "log">) {
     const [told, setTold] = useState("");
     const { busy, error, act } = useAct();
     const test = () =>
@@ -129,8 +131,7 @@ function Test({ slug, of, onChange }: Omit<HookProps, "onSecret">) {
     );
 }
 
-function Hook({ slug, of, onChange, onSecret }: HookProps) {
-    const [log, setLog] = useState(false);
+function Hook({ slug, of, log, onChange, onSecret }: HookProps) {
     const { busy, error, act } = useAct();
     const path = { slug, webhook_id: of.webhook_id };
     const enable = (enabled: boolean) =>
@@ -184,7 +185,17 @@ function Hook({ slug, of, onChange, onSecret }: HookProps) {
                 </span>
             </p>
             <div class="buttons">
-                <button type="button" aria-expanded={log} onClick={() => setLog(!log)}>
+                <button
+                    type="button"
+                    aria-expanded={log}
+                    onClick={() =>
+                        setQuery({
+                            log: log ? null : of.webhook_id,
+                            deliveries: null,
+                            cursor: null,
+                        })
+                    }
+                >
                     {log ? "Hide the log" : "Delivery log"}
                 </button>
                 {of.format === "standard" && (
@@ -212,11 +223,14 @@ function Hook({ slug, of, onChange, onSecret }: HookProps) {
     );
 }
 
-export function Webhooks({ slug }: { slug: string }) {
+export function Webhooks({ slug, log }: { slug: string; log: string | null }) {
     const [making, setMaking] = useState(false);
     const [secret, setSecret] = useState<string | null>(null);
-    const { data, error, reload } = useLiveQuery(slug, `${WEBHOOKS} ${slug}`, (signal) =>
-        call(WEBHOOKS, { path: { slug }, signal }),
+    const { data, error, reload } = useLiveQuery(
+        slug,
+        `${WEBHOOKS} ${slug}`,
+        (signal) => call(WEBHOOKS, { path: { slug }, signal }),
+        (news) => news.kind === "alert",
     );
     const made = (of: Webhook) => {
         setMaking(false);
@@ -244,6 +258,7 @@ export function Webhooks({ slug }: { slug: string }) {
                     key={one.webhook_id}
                     slug={slug}
                     of={one}
+                    log={one.webhook_id === log}
                     onChange={reload}
                     onSecret={setSecret}
                 />

@@ -1,0 +1,234 @@
+// What people do without thinking, on every page alike: hover, copy, go back, open many tabs, lose
+// the connection.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { runsOf, sendRuns } from "./fleet.mjs";
+import { close, openAs, openBrowser, openPage, PASSWORD, Server, shot } from "./muster.mjs";
+
+let server, browser, tenant, runs;
+
+describe("habits", () => {
+    before(async () => {
+        server = await Server.start();
+        browser = await openBrowser();
+        tenant = server.addTenant("acme");
+        runs = runsOf("invoice-reader", 60);
+        await sendRuns(server, tenant, runs);
+    });
+
+    after(async () => {
+        await server?.stop();
+    });
+
+    const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
+    const rows = (page) => page.locator("tbody tr");
+    const button = (page, name) => page.getByRole("button", { name, exact: true });
+
+    test("the exact time is told on hover, in rows that are links too", async () => {
+        const page = await open("/t/acme/fleet");
+        for (const name of ["fleet", "runs"]) {
+            await page.goto(`${server.url}/#/t/acme/${name}`);
+            const time = rows(page).first().locator("time").first();
+            await time.waitFor();
+            await time.hover();
+            const title = await time.evaluate((element) => {
+                const { x, y, width, height } = element.getBoundingClientRect();
+                return document.elementFromPoint(x + width / 2, y + height / 2).title;
+            });
+            assert.match(title, /^\d+ \w+ \d{4}(,| at) \d\d:\d\d:\d\d/, name);
+        }
+        await rows(page).first().locator("time").first().click(); // it hands clicks on
+        await page.getByRole("heading", { name: "Narrative" }).waitFor();
+        await close(page);
+    });
+
+    test("what is to be copied is copied, also where the clipboard is closed", async () => {
+        const page = await open(`/t/acme/runs/${runs[0].id}`);
+        await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+        await page.evaluate(() => (window.board = navigator.clipboard));
+        const copied = () => page.evaluate(() => window.board.readText());
+        const id = page.getByRole("button", { name: `Copy ${runs[0].id}` });
+        await id.click();
+        await id.getByText("Copied").waitFor({ state: "attached" });
+        assert.equal(await copied(), runs[0].id);
+        await page.evaluate(() => {
+            Object.defineProperty(navigator, "clipboard", { value: undefined });
+        });
+        const link = page.getByRole("button", { name: "Copy a link to this run" });
+        await link.click();
+        await link.getByText("Copied").waitFor({ state: "attached" });
+        assert.equal(await copied(), page.url());
+        await close(page);
+    });
+
+    test("a page says in its title what it is of", async () => {
+        const page = await open(`/t/acme/runs/${runs[0].id}`);
+        await page.waitForFunction(
+            (id) => document.title === `Run ${id.slice(0, 8)} · acme · muster`,
+            runs[0].id,
+        );
+        await page.goto(`${server.url}/#/t/acme/agents/invoice-reader`);
+        await page.waitForFunction(() => document.title.startsWith("invoice-reader · acme"));
+        await close(page);
+    });
+
+    test("a link leads to the top of its page, and back to where one was", async () => {
+        const page = await open(`/t/acme/runs/${runs[1].id}`);
+        await page.getByRole("heading", { name: "Narrative" }).waitFor(); // it is kept from now on
+        await page.goto(`${server.url}/#/t/acme/runs`);
+        const link = rows(page).nth(1).getByRole("link");
+        await link.waitFor();
+        await page.setViewportSize({ width: 1280, height: 200 });
+        await page.evaluate(() => scrollTo(0, 150));
+        await link.click();
+        await page.getByRole("heading", { name: "Narrative" }).waitFor();
+        assert.equal(await page.evaluate(() => scrollY), 0);
+        await page.goBack();
+        await page.waitForFunction(() => scrollY === 150);
+        await close(page);
+    });
+
+    test("menus and dialogs close as people expect, and give the focus back", async () => {
+        const page = await open("/t/acme/cost");
+        const menu = button(page, "Export");
+        await menu.click();
+        await page.locator(".sheet").waitFor();
+        await page.keyboard.press("Escape");
+        await page.locator(".sheet").waitFor({ state: "detached" });
+        assert.ok(await menu.evaluate((one) => one === document.activeElement));
+        await menu.click();
+        await page.getByRole("heading", { name: "Cost", exact: true }).click();
+        await page.locator(".sheet").waitFor({ state: "detached" });
+        await page.goto(`${server.url}/#/t/acme/settings?tab=keys`);
+        const opener = button(page, "New key");
+        await opener.click();
+        const label = page.getByLabel("Label");
+        await label.fill("half of a label");
+        const box = await label.boundingBox();
+        await page.mouse.move(box.x + 20, box.y + 10); // a selection that ends outside
+        await page.mouse.down();
+        await page.mouse.move(10, 10);
+        await page.mouse.up();
+        assert.equal(await label.inputValue(), "half of a label");
+        await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+        await page.waitForFunction(() => document.activeElement.textContent.includes("New key"));
+        await opener.click();
+        await page.mouse.click(10, 10);
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+        await close(page);
+    });
+
+    test("the search finds parts of pages, and keeps what is chosen in sight", async () => {
+        const page = await open("/t/acme/fleet");
+        await rows(page).first().waitFor();
+        await page.setViewportSize({ width: 1280, height: 300 });
+        await page.keyboard.press("/");
+        const field = page.getByRole("combobox", { name: "Search" });
+        await field.fill("e");
+        await page.getByRole("option", { name: "Webhooks" }).waitFor();
+        await page.getByRole("option", { name: "invoice-reader" }).waitFor();
+        const n = await page.getByRole("option").count();
+        for (let i = 1; i < n; i++) await page.keyboard.press("ArrowDown");
+        const last = page.getByRole("option", { selected: true });
+        const [list, chosen] = [
+            await page.getByRole("listbox").boundingBox(),
+            await last.boundingBox(),
+        ];
+        assert.ok(chosen.y + chosen.height <= list.y + list.height + 1, JSON.stringify(chosen));
+        await field.fill("audit");
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { name: "Audit log" }).waitFor();
+        await close(page);
+    });
+
+    test("an address that leads nowhere, and a page that cannot be loaded, say what to do", async () => {
+        const page = await open("/t/acme/nowhere");
+        await page.getByText("There is no such page").waitFor();
+        await page.route("**/assets/cost-*.js", (route) => route.abort());
+        await page.goto(`${server.url}/#/t/acme/cost`);
+        await page.getByText("This page could not be loaded").waitFor();
+        await shot(page, "not-loaded");
+        await page.unroute("**/assets/cost-*.js");
+        await button(page, "Load again").click();
+        await page.getByText("No tokens in this period").waitFor();
+        await close(page);
+    });
+
+    test("a tab that nobody looks at lets go of its stream, and catches up later", async () => {
+        const page = await open("/t/acme/runs?agent_name=hidden");
+        await page.getByText("Live", { exact: true }).waitFor();
+        await page.getByText("No run fits").waitFor();
+        const look = (state) =>
+            page.evaluate((now) => {
+                Object.defineProperty(document, "visibilityState", {
+                    value: now,
+                    configurable: true,
+                });
+                document.dispatchEvent(new Event("visibilitychange"));
+            }, state);
+        await look("hidden");
+        await page.getByText("Refreshing", { exact: true }).waitFor();
+        await sendRuns(server, tenant, runsOf("hidden", 1));
+        await look("visible");
+        await rows(page).first().waitFor();
+        await page.getByText("Live", { exact: true }).waitFor();
+        await close(page);
+    });
+
+    test("many tabs are open at once, and each works", async () => {
+        const first = await open("/t/acme/runs");
+        const pages = [first];
+        for (let i = 0; i < 6; i++) {
+            await pages.at(-1).getByText("Live", { exact: true }).waitFor();
+            await pages.at(-1).evaluate(() => {
+                Object.defineProperty(document, "visibilityState", { value: "hidden" });
+                document.dispatchEvent(new Event("visibilitychange"));
+            });
+            const page = await first.context().newPage();
+            await page.goto(`${server.url}/#/t/acme/runs`);
+            pages.push(page);
+        }
+        await rows(pages.at(-1)).first().waitFor();
+        await close(first);
+    });
+
+    test("whoever logs in next in the same tab sees nothing of who was there", async () => {
+        const other = server.addTenant("other");
+        const page = await open("/t/acme/settings?tab=keys");
+        await rows(page).first().waitFor();
+        await page.context().clearCookies();
+        await page.getByRole("link", { name: "People" }).click();
+        await page.getByText("Your session has ended").waitFor();
+        await page.route("**/api/v1/tenants/acme/**", () => {}); // never answered
+        await page.evaluate(() => history.back());
+        await page.getByLabel("E-mail").fill(other.email);
+        await page.getByLabel("Password").fill(PASSWORD);
+        await page.getByRole("button", { name: "Log in" }).click();
+        await page.getByRole("navigation", { name: "Pages" }).waitFor();
+        assert.equal(await rows(page).count(), 0);
+        await page.context().close();
+    });
+
+    test("a service that is away is told, and everything goes on when it is back", async () => {
+        const page = await open("/t/acme/runs?agent_name=returned");
+        await page.getByText("Live", { exact: true }).waitFor();
+        await page.getByText("No run fits").waitFor();
+        await server.end();
+        await page.getByText("Refreshing", { exact: true }).waitFor();
+        await page.goto(`${server.url}/#/t/acme/cost`); // its file is not here yet, or its answer
+        await page.getByText(/cannot be reached|could not be loaded/).first().waitFor();
+        await shot(page, "away");
+        await page.goto(`${server.url}/#/t/acme/runs?agent_name=returned`);
+        await page.locator("main").getByText("The service cannot be reached").waitFor();
+        await button(page, "Log out").click(); // not possible now, and no trouble either
+        await server.beginAgain();
+        await sendRuns(server, tenant, runsOf("returned", 1));
+        await rows(page).first().waitFor(); // by itself
+        await page.getByText("Live", { exact: true }).waitFor();
+        await page.locator("main").getByRole("alert").waitFor({ state: "detached" });
+        await close(page);
+    });
+});

@@ -1,0 +1,13 @@
+// All suites in one process, so that they share one browser. Each has a server of its own; one alone
+// runs with `node --test tests/browser/NAME.suite.mjs`.
+
+import "./sign_in.suite.mjs";
+import "./budget.suite.mjs";
+import "./runs.suite.mjs";
+import "./figures.suite.mjs";
+import "./habits.suite.mjs";
+import "./agent.suite.mjs";
+import "./settings.suite.mjs";
+import "./alerts.suite.mjs";
+import "./access.suite.mjs";
+import "./markup.suite.mjs";

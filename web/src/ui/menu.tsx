@@ -1,0 +1,53 @@
+// A button that opens a small sheet below it; Esc and a click elsewhere close it.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+interface Props {
+    label: ComponentChildren; // of the button
+    name?: string | undefined; // of the button, where the label does not tell what it is about
+    children: (close: () => void) => ComponentChildren;
+}
+
+/** To the left of the button's right edge, unless that would leave the screen. */
+function place(sheet: HTMLElement) {
+    sheet.classList.remove("to-right");
+    if (sheet.getBoundingClientRect().left < 0) sheet.classList.add("to-right");
+}
+
+export function Menu({ label, name, children }: Props) {
+    const box = useRef<HTMLDivElement>(null);
+    const [open, setOpen] = useState(false);
+    const close = () => setOpen(false);
+    useEffect(() => {
+        if (!open) return undefined;
+        const sheet = box.current?.querySelector<HTMLElement>(".sheet");
+        if (sheet) place(sheet);
+        const onPress = (event: Event) =>
+            !box.current?.contains(event.target as Node) && setOpen(false);
+        const onKey = (event: KeyboardEvent) => {
+            if (event.key !== "Escape") return;
+            setOpen(false);
+            box.current?.querySelector("button")?.focus();
+        };
+        addEventListener("pointerdown", onPress);
+        addEventListener("keydown", onKey);
+        return () => {
+            removeEventListener("pointerdown", onPress);
+            removeEventListener("keydown", onKey);
+        };
+    }, [open]);
+    return (
+        <div class="menu" ref={box}>
+            <button
+                type="button"
+                aria-expanded={open}
+                aria-label={name}
+                onClick={() => setOpen(!open)}
+            >
+                {label}
+            </button>
+            {open && <div class="sheet">{children(close)}</div>}
+        </div>
+    );
+}
