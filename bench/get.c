@@ -18,7 +18,7 @@
 enum { PATHS_MAX = 4096, REQUEST_MAX = 8192 };
 
 struct options {
-    uint64_t port, count, seconds;
+    uint64_t port, count, seconds, rate;
     const char *token;
 };
 
@@ -28,6 +28,16 @@ static uint64_t now_ns(void)
 
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The time at which it is over: `due_ns`, or now when that is past. */
+static uint64_t wait_until(uint64_t due_ns)
+{
+    struct timespec t = { (time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u) };
+
+    while (now_ns() < due_ns)
+        (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    return now_ns();
 }
 
 _Noreturn static void fail(const char *what)
@@ -88,6 +98,7 @@ int main(int argc, char **argv)
         { "token", NULL, &o.token, "bearer token" },
         { "count", &o.count, NULL, "requests in all" },
         { "seconds", &o.seconds, NULL, "stop after so long; 0: never" },
+        { "rate", &o.rate, NULL, "requests a second; 0: each at once after the one before" },
     };
     static char out[REQUEST_MAX], *paths[PATHS_MAX];
     static struct histogram latencies;
@@ -98,7 +109,7 @@ int main(int argc, char **argv)
     options_read(argc, argv, rows, sizeof(rows) / sizeof(rows[0]));
     n = read_paths(paths);
     for (uint64_t i = 0; n > 0 && i < o.count; i++) {
-        uint64_t asked = now_ns();
+        uint64_t asked = wait_until(o.rate > 0 ? began + i * 1000000000u / o.rate : 0);
 
         if (o.seconds > 0 && asked > began + o.seconds * 1000000000u)
             break;

@@ -87,15 +87,24 @@ def reads(plan):
                       mine <= SLOWER * other, other, mine / other, rounds)  # fmt: skip
 
 
+RATE = 500  # reads a second: some hundred open pages
+
+
 class Reading(threading.Thread):
-    """Reads all the while."""
+    """Reads at a fixed rate for a while, whatever else goes on."""
 
     def __init__(self, server, seconds):
         super().__init__()
         self.server, self.seconds, self.done = server, seconds, None
 
     def run(self):
-        self.done = self.server.get([LIST, *NARRATIVES[:20]], count=10**9, seconds=self.seconds)
+        self.done = self.server.get([LIST, *NARRATIVES[:20]], count=10**9, seconds=self.seconds,
+                                    rate=RATE)  # fmt: skip
+
+    def p99_ms(self):
+        if self.done["refused"]:
+            raise RuntimeError(f"not every read was answered: {self.done}")
+        return self.done["p99_us"] / 1000
 
 
 def reads_under_load(plan):
@@ -108,18 +117,22 @@ def reads_under_load(plan):
             done = server.load(seconds=plan.seconds, seed=seed, first=seed * 10**7, **BATCH)
             return done["events_per_s"]
 
-        for i in range(plan.rounds):
-            alone.append(ingest(2 * i + 1))
-            idle.append(p99_ms(server, [LIST, *NARRATIVES[:20]]))
+        def read(meanwhile):
             reading = Reading(server, plan.seconds)
             reading.start()
-            beside.append(ingest(2 * i + 2))
+            meanwhile()
             reading.join()
-            busy.append(reading.done["p99_us"] / 1000)
+            return reading.p99_ms()
+
+        for i in range(plan.rounds):
+            alone.append(ingest(2 * i + 1))
+            server.wait_for_rest()
+            idle.append(read(lambda: None))
+            busy.append(read(lambda i=i: beside.append(ingest(2 * i + 2))))
     mine, other = median(busy), median(idle)
-    yield Row("p99 of reads at full ingest load against idle", mine, "ms", "<= 3", mine <= 3 * other,
-              other, mine / other, {"ours": busy, "theirs": idle})  # fmt: skip
+    yield Row(f"p99 of {RATE} reads/s at full ingest load against idle", mine, "ms", "<= 3",
+              mine <= 3 * other, other, mine / other, {"ours": busy, "theirs": idle})  # fmt: skip
     mine, other = median(beside), median(alone)
-    yield Row("ingest while one connection reads against alone", mine, "events/s", ">= 0.85",
+    yield Row(f"ingest beside {RATE} reads/s against alone", mine, "events/s", ">= 0.85",
               mine >= 0.85 * other, other, mine / other,
               {"ours": beside, "theirs": alone})  # fmt: skip

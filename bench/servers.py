@@ -127,6 +127,14 @@ class Process:
         ticks = sum(int(n) for text in texts for n in text.rsplit(")", 1)[1].split()[11:13])
         return ticks / os.sysconf("SC_CLK_TCK")
 
+    def wait_for_rest(self):
+        """Until it has used no CPU to speak of for a second: what it still had to do is done."""
+        while True:
+            before = self.cpu_seconds()
+            time.sleep(1)
+            if self.cpu_seconds() - before <= 0.02:
+                return
+
     def __enter__(self):
         self.start()
         return self

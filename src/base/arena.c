@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-enum { ALIGNMENT = 16, CHUNK_MIN = 8192 - 64, CHUNK_MAX = 1 << 20 };
+enum { ALIGNMENT = 16, CHUNK_MIN = 8192 - 64, CHUNK_MAX = 1 << 17 };
 
 struct arena_chunk {
     struct arena_chunk *older;
