@@ -38,6 +38,11 @@ int64_t clock_raw_us(void)
     return read_us(CLOCK_BOOTTIME);
 }
 
+bool clock_is_followed(void)
+{
+    return shifts != &own_shifts;
+}
+
 void clock_advance_us(int64_t us)
 {
     atomic_fetch_add(&shifts->wall_us, us);

@@ -5,6 +5,8 @@
  * Layer: base. Thread-safe.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/err.h"
 
 enum { USEC_PER_MSEC = 1000, USEC_PER_SEC = 1000000 };
@@ -27,3 +29,6 @@ void clock_step_wall_us(int64_t us);
 /* Takes both shifts, in microseconds, from a file of two 64-bit numbers (wall, monotonic) as it
  * changes, for tests of the whole program. Before there are threads. */
 int clock_follow(const char *path, struct error *err) MUST_CHECK;
+
+/* Does a test move the clocks? What looks at them now and then should look more often. */
+bool clock_is_followed(void);

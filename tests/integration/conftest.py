@@ -6,6 +6,7 @@
     clock         moves that server's clocks: the test asks for both
 
 MUSTER_TEST_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
+MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store.
 """
 
 import os
@@ -18,8 +19,18 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from muster import BINARY, Clock, Postgres, Server  # noqa: E402
+from people import platform_admin  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
+
+
+def pytest_collection_modifyitems(config, items):
+    def is_the_same(item):
+        return Path(__file__).parent in item.path.parents and "store" not in item.fixturenames
+
+    if os.environ.get("MUSTER_TEST_STORED"):
+        config.hook.pytest_deselected(items=[item for item in items if is_the_same(item)])
+        items[:] = [item for item in items if not is_the_same(item)]
 
 
 @contextmanager
@@ -27,7 +38,7 @@ def running(store, folder, **more):
     """A started server on a new store; stopped, checked and cleared away at the end."""
     assert BINARY.exists(), f"{BINARY} is not built"
     postgres = Postgres() if store == "postgres" else None
-    database = postgres.create() if postgres else None
+    database = postgres.create_migrated() if postgres else None
     server = Server(folder / "data", database, **more)
     try:
         yield server.start()
@@ -48,6 +59,7 @@ def store(request):
 @pytest.fixture(scope="session")
 def server(store, tmp_path_factory):
     with running(store, tmp_path_factory.mktemp(store)) as started:
+        started.admin = started.admin or platform_admin(started)
         yield started
 
 

@@ -1,9 +1,10 @@
 """Webhooks and the agents that give them something to tell, for tests of delivery."""
 
 import json
-import time
 from datetime import datetime, timedelta, timezone
 from urllib.parse import urlencode
+
+from waiting import until
 
 LOCAL = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -15,16 +16,6 @@ def seconds(text):
     """A date-time of an answer, in seconds since 1970."""
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     return (moment - EPOCH) / timedelta(seconds=1)
-
-
-def until(is_so, patience=30):
-    """Waits for it; what it is then."""
-    deadline = time.monotonic() + patience
-    while True:
-        got = is_so()
-        if got:
-            return got
-        assert time.monotonic() < deadline, "it does not come"
 
 
 def register(tenant, name="worker", interval=HOUR):

@@ -202,6 +202,7 @@ class Server:
         self.stderr = self.data.parent / f"{self.data.name}.stderr"
         self.process = self.address = self.said = None
         self.recorder = Recorder()
+        self.admin = None if database else self.operator()  # who may do everything; or commands do
 
     @property
     def store_arguments(self):
@@ -320,18 +321,41 @@ class Server:
             raise Trouble(f"muster {' '.join(arguments)}: {done.returncode}\n{done.stderr}")
         return done.stdout
 
+    def make(self, path, body):
+        """By a request, which costs a hundredth of a command."""
+        answer = self.admin.post(path, body)
+        if answer.status != 201:
+            raise Trouble(f"{path}: {answer.status} {answer.body}")
+        return answer.json()
+
+    @property
+    def asks(self):
+        """Whether somebody can be asked by a request."""
+        return self.admin is not None and self.process is not None
+
     def add_key(self, slug, *more):
+        if self.asks and (not more or more[0] == "--agent" and len(more) == 2):
+            body = {"agent_name": more[1]} if more else {}
+            return self.make(f"/api/v1/tenants/{slug}/keys", body)["token"]
         return self.cli("key", "add", "--tenant", slug, *more).strip()
 
     def add_tenant(self, *more, slug=None, rate_limit=NO_LIMIT):
         slug = slug or f"tenant-{next(self.numbers)}"
-        self.cli("tenant", "add", slug, "--rate-limit", str(rate_limit), *more)
+        if self.asks:
+            plan = {name[2:].replace("-", "_"): value for name, value in zip(more[::2], more[1::2])}
+            if "max_agents" in plan:
+                plan["max_agents"] = int(plan["max_agents"])
+            self.make("/api/v1/tenants", {"slug": slug, "rate_limit": rate_limit, **plan})
+        else:
+            self.cli("tenant", "add", slug, "--rate-limit", str(rate_limit), *more)
         token = self.add_key(slug)
         return Tenant(self, slug, token, self.client(token))
 
 
 class Postgres:
     """Makes databases in the server that tests/drivers/with_postgres started."""
+
+    migrated = None  # the name of one with all tables
 
     def __init__(self):
         self.url = os.environ.get("MUSTER_TEST_POSTGRES")
@@ -344,11 +368,23 @@ class Postgres:
             check=True, capture_output=True, timeout=60,
         )  # fmt: skip
 
-    def create(self):
-        """The URL of a new, empty database."""
-        name = f"muster_{uuid.uuid4().hex[:16]}"
-        self._sql(f"CREATE DATABASE {name}")
+    def _url_of(self, name):
         return re.sub(r"^(\w+://[^/?]*)(?:/[^?]*)?", rf"\1/{name}", self.url)
+
+    def create(self, template="template1"):
+        """The URL of a new database: an empty one, or the copy of another."""
+        name = f"muster_{uuid.uuid4().hex[:16]}"
+        self._sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return self._url_of(name)
+
+    def create_migrated(self):
+        """One that has all tables already, which is quicker than to make them each time."""
+        cls = type(self)
+        if cls.migrated is None:
+            url = self.create()
+            Server(Path("."), url).cli("tenant", "list")
+            cls.migrated = url.rsplit("/", 1)[1]
+        return self.create(cls.migrated)
 
     def drop(self, url):
         name = re.search(r"/(muster_[0-9a-f]+)", url).group(1)

@@ -1,12 +1,12 @@
 """Agents as front ends read them: how they are doing, what they declared, what they ran."""
 
 import json
-import time
 import uuid
 from datetime import datetime, timedelta, timezone
 from urllib.parse import quote, urlencode
 
 import pytest
+from waiting import until
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
@@ -32,13 +32,6 @@ def run_id(number):
 def seconds(text):
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     return (moment - EPOCH) / timedelta(seconds=1)
-
-
-def until(is_so):
-    """Another process changed it: with PostgreSQL it is seen within a second."""
-    deadline = time.monotonic() + 10
-    while not is_so():
-        assert time.monotonic() < deadline
 
 
 def register(tenant, name, **fields):

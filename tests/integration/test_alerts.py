@@ -1,7 +1,6 @@
 """Alerts: one for each silence and each stuck run, closed when it is over."""
 
 import json
-import time
 import uuid
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
@@ -11,6 +10,7 @@ import pytest
 from muster import Server
 from people import add_user, log_in
 from stored import of_tenant, stored
+from waiting import always, until
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 KEYS = [
@@ -19,7 +19,6 @@ KEYS = [
 ]  # fmt: skip
 HOUR, DAY = 3600, 86400
 ALLOWED = HOUR + HOUR // 2  # of an agent with an interval of an hour
-TICKS = 2.5  # seconds in which the watch has surely looked, twice
 
 
 def seconds(text):
@@ -43,16 +42,6 @@ def alerts(tenant, **query):
     return answer.json()["alerts"]
 
 
-def until(is_so, patience=15):
-    """Waits for it; what it is then."""
-    deadline = time.monotonic() + patience
-    while True:
-        got = is_so()
-        if got:
-            return got
-        assert time.monotonic() < deadline, "it does not come"
-
-
 def until_open(tenant, **query):
     (alert,) = until(lambda: alerts(tenant, state="open", **query))
     return alert
@@ -68,9 +57,7 @@ def until_closed(tenant, alert):
 
 def stays(tenant, expected):
     """Nothing opens and nothing closes while the watch looks several times."""
-    end = time.monotonic() + TICKS
-    while time.monotonic() < end:
-        assert [(a["alert_id"], a["state"]) for a in alerts(tenant)] == expected
+    always(lambda: [(a["alert_id"], a["state"]) for a in alerts(tenant)] == expected)
 
 
 @pytest.fixture
@@ -178,9 +165,7 @@ def test_a_step_of_the_clock_raises_no_alarm(world, clock, step):
 
 def time_to_tick(tenant):
     """The watch has looked at the clocks at least once since the start."""
-    end = time.monotonic() + TICKS
-    while time.monotonic() < end:
-        assert alerts(tenant) == []
+    always(lambda: alerts(tenant) == [])
 
 
 def test_another_interval_is_honoured_at_once(world, clock):
@@ -321,9 +306,7 @@ def test_an_agent_that_never_closes_its_runs_has_few_alerts(world, clock):
     clock.advance(DAY + 300)
     until(lambda: len(alerts(world)) == 20)
     clock.advance(61)
-    end = time.monotonic() + TICKS
-    while time.monotonic() < end:
-        assert len(alerts(world)) == 20
+    always(lambda: len(alerts(world)) == 20)
 
 
 @contextmanager

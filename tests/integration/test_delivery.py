@@ -24,12 +24,12 @@ from hooks import (
     register,
     report,
     seconds,
-    until,
 )
 from mail_server import mail_server
 from muster import Clock
 from people import tenant_person
 from receiver import receiving
+from waiting import until
 
 DELAYS = [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 72000]
 FROM, TO = "muster@example.com", "ops@example.com"

@@ -10,6 +10,7 @@ import pytest
 from conftest import running
 from exposition import Malformed, read, value
 from people import tenant_person
+from waiting import until
 
 DASHBOARD = Path(__file__).resolve().parents[2] / "docs/grafana.json"
 TOKEN = "a-token-for-scrapers"
@@ -142,6 +143,7 @@ def names_in(expression):
 def test_the_dashboard_shows_every_metric_and_none_that_is_not_there(scraped):
     tenant = scraped.add_tenant()
     tenant.client.post("/api/v1/telemetry", tenant.event())
+    until(lambda: scrape(scraped)["muster_requests_total"].samples)  # counted when all is sent
     seen = scrape(scraped)
     samples = {name for family in seen.values() for name, _ in family.samples}
     board = json.loads(DASHBOARD.read_text())

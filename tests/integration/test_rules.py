@@ -19,11 +19,11 @@ from test_alerts import (
     second_server,
     stays,
     time_to_tick,
-    until,
     until_closed,
     until_open,
 )
 from test_live import Live
+from waiting import until
 
 LOCAL = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
 DEFAULT = {"run_failed": False, "run_stuck": True, "kpis": [], "budgets": []}
