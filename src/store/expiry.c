@@ -15,16 +15,17 @@ static const struct db_query find_window = {
            " AND (start_at, run_id) > ($3, $4) ORDER BY start_at, run_id LIMIT 1 OFFSET $5",
     .n_args = 5,
 };
-/* Of the window, those that go. A failed one stays while fewer than $8 of its agent are newer. */
+/* Of the window, those that go. A failed one stays while fewer than $8 of its agent are newer; they
+ * are sorted so that PostgreSQL goes by the index. */
 #define MARK_RUNS                                                                                  \
     "INSERT INTO gone_runs (tenant_id, run_no) SELECT r.tenant_id, r.run_no FROM runs r"           \
-    " WHERE r.tenant_id = $1 AND r.start_at < $2 AND (r.start_at, r.run_id) > ($3, $4)"            \
-    " AND (r.start_at, r.run_id) <= ($5, $6) AND r.last_at < $2"                                   \
+    " WHERE r.tenant_id = $1 AND r.last_at < $2 AND (r.start_at, r.run_id) > ($3, $4)"             \
+    " AND r.start_at <= $5 AND (r.start_at, r.run_id) <= ($5, $6)"                                 \
     " AND (r.closing_at IS NOT NULL OR r.last_at < $7)"                                            \
     " AND NOT (r.closing_at IS NOT NULL AND r.closing_event = 2 AND (SELECT COUNT(*) FROM"         \
     " (SELECT 1 FROM runs f WHERE f.tenant_id = r.tenant_id AND f.agent_id = r.agent_id"           \
-    " AND f.closing_event = 2 AND (f.start_at, f.run_id) > (r.start_at, r.run_id) LIMIT $8)"       \
-    " AS newer) < $8)"
+    " AND f.closing_event = 2 AND (f.start_at, f.run_id) > (r.start_at, r.run_id)"                 \
+    " ORDER BY f.start_at, f.run_id LIMIT $8) AS newer) < $8)"
 const struct db_query expiry_mark_runs = {
     .sqlite = MARK_RUNS,
     .postgres = MARK_RUNS " FOR UPDATE OF r SKIP LOCKED",
@@ -109,13 +110,13 @@ static const struct db_query delete_business_run = {
 };
 
 const struct db_query expiry_delete_llm = {
-    .sqlite = "DELETE FROM llm_usage WHERE tenant_id = $1 AND timestamp < $2"
+    .sqlite = "DELETE FROM llm_usage WHERE tenant_id = $1"
               " AND (timestamp, agent_id, run_id, model) IN"
               " (SELECT timestamp, agent_id, run_id, model FROM llm_usage"
               " WHERE tenant_id = $1 AND timestamp < $2 ORDER BY timestamp LIMIT $3)",
-    .postgres = "DELETE FROM llm_usage WHERE tenant_id = $1 AND timestamp < $2"
-                " AND ctid = ANY (ARRAY(SELECT ctid FROM llm_usage WHERE tenant_id = $1"
-                " AND timestamp < $2 ORDER BY timestamp LIMIT $3 FOR UPDATE SKIP LOCKED))",
+    .postgres = "DELETE FROM llm_usage WHERE tenant_id = $1 AND ctid = ANY (ARRAY("
+                "SELECT ctid FROM llm_usage WHERE tenant_id = $1 AND timestamp < $2"
+                " ORDER BY timestamp LIMIT $3 FOR UPDATE SKIP LOCKED))",
     .n_args = 3,
 };
 /* clang-format on */

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
+#include "contract/event.h"
 #include "contract/retention.h"
 #include "service/errand.h"
 #include "service/writer.h"
@@ -52,6 +53,7 @@ static const struct db_query add_alert = {
 };
 static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1" };
 static const struct db_query count_runs = { .sql = "SELECT COUNT(*) FROM runs" };
+static const struct db_query count_events = { .sql = "SELECT COUNT(*) FROM events" };
 static const struct db_query count_business = { .sql = "SELECT COUNT(*) FROM business_runs" };
 static const struct db_query count_usage = { .sql = "SELECT COUNT(*) FROM llm_usage" };
 
@@ -248,6 +250,73 @@ TEST(the_newest_failed_runs_stay)
     limit(&w, 1, 0);
     pass(&w);
     CHECK_INT(count(&w, &count_runs), 1);
+    world_done(&w);
+}
+
+struct event {
+    struct world *world;
+    struct telemetry_event event;
+    struct event_item item;
+};
+
+static int run_event(void *ctx, struct db *db, struct error *err)
+{
+    struct event *e = ctx;
+    struct event_log *log = e->world->log;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = log->methods->add(log, db, &e->item, 1, &arena, err);
+    if (r == 0)
+        r = log->methods->prepare(log, db, err);
+    arena_done(&arena);
+    return r;
+}
+
+static void report(struct world *w, const char *event_id, int64_t at)
+{
+    struct event e = { .world = w,
+                       .event = { .event_id = str_of(event_id),
+                                  .run_id = STR_LIT("3f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b"),
+                                  .event = EVENT_COMPLETED,
+                                  .timestamp = at,
+                                  .agent_version = STR_LIT(""),
+                                  .message = STR_LIT(""),
+                                  .level = STR_LIT(""),
+                                  .category = STR_LIT(""),
+                                  .source = STR_LIT(""),
+                                  .metadata = STR_LIT("{}"),
+                                  .metrics = STR_LIT("{}"),
+                                  .links = STR_LIT("[]") } };
+    struct error err = { 0 };
+
+    e.item = (struct event_item){
+        .tenant_id = w->tenant_id, .agent_id = w->agent_id, .received_at = at, .event = &e.event
+    };
+    if (errand_run(w->writer, run_event, &e, &err) != 0)
+        fail_msg("%s", err.text);
+    CHECK(!e.item.duplicate);
+    w->log->methods->committed(w->log);
+}
+
+/* The log remembers runs that had an event a moment ago; one that is gone it must not. */
+TEST(an_event_of_a_run_that_just_went_makes_a_new_one)
+{
+    struct world w;
+
+    world_init(&w);
+    limit(&w, 3, 0);
+    report(&w, "a", w.wall_us - DAYS(4));
+    pass(&w);
+    CHECK_INT(count(&w, &count_runs), 0);
+    CHECK_INT(count(&w, &count_events), 0);
+    report(&w, "a", w.wall_us);
+    report(&w, "b", w.wall_us);
+    CHECK_INT(count(&w, &count_runs), 1);
+    CHECK_INT(count(&w, &count_events), 2);
+    pass(&w);
+    CHECK_INT(count(&w, &count_events), 2);
     world_done(&w);
 }
 
