@@ -25,12 +25,9 @@ STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
 
 
 def pytest_collection_modifyitems(config, items):
-    def is_the_same(item):
-        return Path(__file__).parent in item.path.parents and "store" not in item.fixturenames
-
     if os.environ.get("MUSTER_TEST_STORED"):
-        config.hook.pytest_deselected(items=[item for item in items if is_the_same(item)])
-        items[:] = [item for item in items if not is_the_same(item)]
+        config.hook.pytest_deselected(items=[i for i in items if "store" not in i.fixturenames])
+        items[:] = [i for i in items if "store" in i.fixturenames]
 
 
 @contextmanager
