@@ -161,17 +161,36 @@ static void tested(struct courier_test *test, const struct flight_end *end, cons
     call_resume(call, err, answer_test);
 }
 
-void post_webhook_test(struct api_call *call)
+/* What is sent out of the house is written down first. */
+static int note_test(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct webhooks_call hooks = hooks_of(call, db);
+
+    call->audit_target = hooks.webhook_id;
+    return webhooks_find(&hooks, err);
+}
+
+static void start_test(struct api_call *call, const struct error *failure)
 {
     const struct webhook_path *path = call->params;
-    struct testing *testing = ARENA_NEW(call->arena, struct testing);
+    struct testing *testing;
     struct error err = { 0 };
 
+    if (failure != NULL) {
+        call_finish(call, failure);
+        return;
+    }
+    testing = ARENA_NEW(call->arena, struct testing);
     call->answer = ARENA_NEW(call->arena, struct webhook_tested);
     *testing = (struct testing){
         .test = { .tenant_id = call->tenant->id, .webhook_id = path->webhook_id, .done = tested },
         .call = call
     };
     if (courier_submit(engine_courier(call->api->engine), &testing->test, &err) != 0)
-        call_reply_failure(call, &err);
+        call_finish(call, &err);
+}
+
+void post_webhook_test(struct api_call *call)
+{
+    call_change_then(call, CHANGE_NOTHING, note_test, start_test);
 }

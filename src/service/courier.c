@@ -13,6 +13,7 @@
 #include "contract/webhook.h"
 #include "db/db.h"
 #include "service/errand.h"
+#include "service/flights.h"
 #include "service/vault.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
     TESTS_MAX = 16,        /* waiting or in the air */
     TESTS_OF_TENANT = 4,   /* in the air */
     PERIOD_MS = 200,
+    STEP_S = 2, /* that the wall clock may stray from the monotonic one between two looks */
     RETRY_AFTER_MAX_S = 86400,
     KEEP_S = 30 * 86400,
     FORGET_PERIOD_S = 3600,
@@ -29,10 +31,10 @@ enum {
 
 struct courier {
     struct courier_options options;
-    CURLM *multi;
-    struct flight *flights;
-    size_t n_flights;             /* without tests */
+    struct flights flights;
     int64_t looked_us, forgot_us; /* monotonic */
+    bool released;                /* what was planned by a clock that has been set back */
+    int64_t apart_us;             /* wall less monotonic clock, at the last look */
     bool failing;                 /* the database; said once */
 
     pthread_t thread;
@@ -142,8 +144,9 @@ static void end_test(struct courier *c, struct courier_test *test, const struct 
 }
 
 /* Tells whoever waits for it, and frees it. */
-static void end_flight(struct courier *c, struct flight *f, const struct flight_end *end)
+static void end_flight(void *ctx, struct flight *f, const struct flight_end *end)
 {
+    struct courier *c = ctx;
     struct courier_test *test = f->owner;
 
     if (test != NULL)
@@ -153,43 +156,13 @@ static void end_flight(struct courier *c, struct flight *f, const struct flight_
     flight_free(f);
 }
 
-/* Takes the flight over. */
-static void start_flight(struct courier *c, struct flight *f)
-{
-    const char *wrong = flight_prepare(f, &c->options.rules, &c->options.mail);
-
-    if (wrong != NULL) {
-        end_flight(c, f, &(struct flight_end){ .error = wrong });
-        return;
-    }
-    if (curl_multi_add_handle(c->multi, f->easy) != CURLM_OK)
-        err_die("libcurl takes no more transfers");
-    f->next = c->flights;
-    c->flights = f;
-    c->n_flights += f->owner == NULL;
-}
-
 /* May another one of it take off? */
-static bool has_room(const struct courier *c, const struct due_webhook *due)
+static bool has_room(const struct courier *c, const struct due_webhook *due, size_t of_tenant_max)
 {
-    size_t of_tenant = 0, of_one = 0;
+    struct flights_count n = flights_count(&c->flights, due->tenant_id, due->webhook_id);
 
-    for (const struct flight *f = c->flights; f != NULL; f = f->next) {
-        bool same = f->webhook.tenant_id == due->tenant_id && f->owner == NULL;
-
-        of_tenant += same;
-        of_one += same && str_eq(f->webhook.webhook_id, due->webhook_id);
-    }
-    return c->n_flights < FLIGHTS_MAX && of_tenant < FLIGHTS_OF_TENANT && of_one < FLIGHTS_OF_ONE;
-}
-
-static size_t tests_of(const struct courier *c, int64_t tenant_id)
-{
-    size_t n = 0;
-
-    for (const struct flight *f = c->flights; f != NULL; f = f->next)
-        n += f->webhook.tenant_id == tenant_id && f->owner != NULL;
-    return n;
+    return c->flights.n < FLIGHTS_MAX && n.of_tenant < of_tenant_max &&
+           n.of_webhook < FLIGHTS_OF_ONE;
 }
 
 struct claiming {
@@ -213,6 +186,19 @@ static struct flight *new_flight(void)
     return f;
 }
 
+/* Is it in the air, and its lease only seems to be over since the clock has leapt? Then that goes
+ * on under the new lease. A retry by hand counts its attempts anew. */
+static bool goes_on(struct courier *c, const struct delivery_row *claimed)
+{
+    struct flight *f = flights_find(&c->flights, claimed);
+
+    if (f == NULL || claimed->attempts <= f->delivery.attempts)
+        return false;
+    f->delivery.attempts = claimed->attempts;
+    f->delivery.next_at = claimed->next_at;
+    return true;
+}
+
 /* Claims one delivery of the webhook, if one is still due, and starts it. */
 static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_claimed,
                     struct error *err)
@@ -223,7 +209,7 @@ static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_
     int r = errand_run(c->options.writer, claim, &claiming, err);
 
     *ret_claimed = r == 0 && !str_is_null(f->delivery.delivery_id);
-    if (!*ret_claimed) { /* another node may have been faster */
+    if (!*ret_claimed || goes_on(c, &f->delivery)) { /* another node may have been faster */
         flight_free(f);
         return r;
     }
@@ -236,10 +222,24 @@ static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_
         end_flight(c, f, &(struct flight_end){ .over = true, .error = "it is switched off" });
         return 0;
     }
-    start_flight(c, f);
+    flights_start(&c->flights, f);
     return 0;
 }
 
+static int send_some(struct courier *c, const struct due_webhook *due, size_t n,
+                     size_t of_tenant_max, struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool claimed = true;
+
+        for (int k = 0; k < FLIGHTS_OF_ONE && claimed && has_room(c, &due[i], of_tenant_max); k++)
+            if (send_one(c, &due[i], &claimed, err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* First for those who have nothing in the air: however much others have, they come next. */
 static int send_due(struct courier *c, struct error *err)
 {
     struct due_webhook *due;
@@ -248,19 +248,33 @@ static int send_due(struct courier *c, struct error *err)
     size_t n;
 
     arena_init(&arena);
-    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, &n, err) != 0)
-        goto out;
-    for (size_t i = 0; i < n; i++) {
-        bool claimed = true;
-
-        for (int k = 0; k < FLIGHTS_OF_ONE && claimed && has_room(c, &due[i]); k++)
-            if (send_one(c, &due[i], &claimed, err) != 0)
-                goto out;
-    }
-    r = 0;
-out:
+    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, &n, err) == 0 &&
+        send_some(c, due, n, 1, err) == 0 && send_some(c, due, n, FLIGHTS_OF_TENANT, err) == 0)
+        r = 0;
     arena_done(&arena);
     return r;
+}
+
+static int release(void *ctx, struct db *db, struct error *err)
+{
+    (void)ctx;
+    return store_deliveries_release(db, clock_wall_us(), err);
+}
+
+/* At the start, and when the wall clock was set back. */
+static int release_planned(struct courier *c, struct error *err)
+{
+    int64_t apart_us = clock_wall_us() - clock_mono_us();
+
+    if (apart_us < c->apart_us - (int64_t)STEP_S * USEC_PER_SEC)
+        c->released = false;
+    c->apart_us = apart_us;
+    if (c->released)
+        return 0;
+    if (errand_run(c->options.writer, release, NULL, err) != 0)
+        return -1;
+    c->released = true;
+    return 0;
 }
 
 static int forget(void *ctx, struct db *db, struct error *err)
@@ -291,8 +305,8 @@ static void look(struct courier *c)
     if (!c->options.delivers || clock_mono_us() - c->looked_us < (int64_t)PERIOD_MS * USEC_PER_MSEC)
         return;
     c->looked_us = clock_mono_us();
-    failing = (c->failing && db_ping(c->options.db, &err) != 0) || send_due(c, &err) != 0 ||
-              forget_old(c, &err) != 0;
+    failing = (c->failing && db_ping(c->options.db, &err) != 0) || release_planned(c, &err) != 0 ||
+              send_due(c, &err) != 0 || forget_old(c, &err) != 0;
     if (failing && !c->failing)
         log_say(LOG_WARNING, "webhook", "deliveries wait: %s", err.text);
     c->failing = failing;
@@ -304,7 +318,7 @@ static void start_test(struct courier *c, struct courier_test *test)
     struct error err = { 0 };
     char digits[24];
 
-    if (tests_of(c, test->tenant_id) >= TESTS_OF_TENANT) {
+    if (flights_count(&c->flights, test->tenant_id, test->webhook_id).tests >= TESTS_OF_TENANT) {
         err_set(&err, ERR_BUSY, "too many tests are under way");
         end_test(c, test, NULL, &err);
         flight_free(f);
@@ -326,7 +340,7 @@ static void start_test(struct courier *c, struct courier_test *test)
         flight_free(f);
         return;
     }
-    start_flight(c, f);
+    flights_start(&c->flights, f);
 }
 
 /* True when it is time to end. */
@@ -347,53 +361,16 @@ static bool take_tests(struct courier *c)
     return stopping;
 }
 
-static void take_out(struct courier *c, struct flight *f)
-{
-    struct flight **at = &c->flights;
-
-    while (*at != f)
-        at = &(*at)->next;
-    *at = f->next;
-    c->n_flights -= f->owner == NULL;
-    (void)curl_multi_remove_handle(c->multi, f->easy);
-}
-
-/* True when there was one, so that there is room for another. */
-static bool take_landed(struct courier *c)
-{
-    const CURLMsg *message;
-    bool any = false;
-    int left;
-
-    while ((message = curl_multi_info_read(c->multi, &left)) != NULL) {
-        CURLcode result = message->data.result;
-        struct flight_end end;
-        struct flight *f = c->flights;
-
-        while (message->msg == CURLMSG_DONE && f != NULL && f->easy != message->easy_handle)
-            f = f->next;
-        if (message->msg != CURLMSG_DONE || f == NULL)
-            continue;
-        end = flight_finish(f, result);
-        take_out(c, f);
-        end_flight(c, f, &end);
-        any = true;
-    }
-    return any;
-}
-
 /* What is in the air is broken off: tests are told, deliveries are due again after their lease. */
 static void break_off(struct courier *c)
 {
     const struct error stopping = { .code = ERR_BUSY, .text = "the service is stopping" };
 
-    while (c->flights != NULL) {
-        struct flight *f = c->flights;
-        struct courier_test *test = f->owner;
+    struct flight *f;
 
-        take_out(c, f);
-        if (test != NULL)
-            end_test(c, test, NULL, &stopping);
+    while ((f = flights_take(&c->flights)) != NULL) {
+        if (f->owner != NULL)
+            end_test(c, f->owner, NULL, &stopping);
         flight_free(f);
     }
 }
@@ -401,15 +378,11 @@ static void break_off(struct courier *c)
 static void *run_thread(void *arg)
 {
     struct courier *c = arg;
-    int running;
 
     while (!take_tests(c)) {
         look(c);
-        (void)curl_multi_perform(c->multi, &running);
-        if (take_landed(c))
-            c->looked_us = 0;
-        else
-            (void)curl_multi_poll(c->multi, NULL, 0, PERIOD_MS, NULL);
+        if (flights_go_on(&c->flights, PERIOD_MS))
+            c->looked_us = 0; /* there is room for another */
     }
     break_off(c);
     return NULL;
@@ -421,14 +394,14 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
 
     c->options = *options;
     c->forgot_us = clock_mono_us();
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-        err_die("libcurl cannot be used");
-    c->multi = curl_multi_init();
-    if (c->multi == NULL)
-        err_die("out of memory");
+    c->apart_us = clock_wall_us() - clock_mono_us();
+    c->flights = (struct flights){ .options = { .rules = options->rules, .mail = options->mail },
+                                   .ended = end_flight,
+                                   .ctx = c };
+    flights_init(&c->flights);
     pthread_mutex_init(&c->lock, NULL);
     if (pthread_create(&c->thread, NULL, run_thread, c) != 0) {
-        (void)curl_multi_cleanup(c->multi);
+        flights_done(&c->flights);
         free(c);
         return err_set(err, ERR_INTERNAL, "cannot start the courier's thread");
     }
@@ -451,7 +424,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
     }
     pthread_mutex_unlock(&c->lock);
     if (r == 0)
-        (void)curl_multi_wakeup(c->multi);
+        flights_wake(&c->flights);
     return r;
 }
 
@@ -462,10 +435,9 @@ void courier_free(struct courier *c)
     pthread_mutex_lock(&c->lock);
     c->stopping = true;
     pthread_mutex_unlock(&c->lock);
-    (void)curl_multi_wakeup(c->multi);
+    flights_wake(&c->flights);
     pthread_join(c->thread, NULL);
-    (void)curl_multi_cleanup(c->multi);
-    curl_global_cleanup();
+    flights_done(&c->flights);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

@@ -1,6 +1,8 @@
 /* flight.c - what libcurl is told, and how its result is read. */
 #include "service/flight.h"
 
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,25 +11,58 @@
 
 #include "base/clock.h"
 #include "contract/webhook.h"
+#include "service/lookup.h"
 #include "service/webhook_body.h"
+
+static const char not_public[] = "the name leads to an address that is not a public one";
 
 enum { TIMEOUT_MS = 15000, CONNECT_MS = 5000, REPLY_MAX = 64 << 10 };
 
-/* The strongest place to look: whatever a name resolves to, and whenever, no connection is made
- * but through here. */
+/* The same address, whatever the port? */
+static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
+{
+    struct sockaddr_in6 a6, b6;
+    struct sockaddr_in a4, b4;
+
+    if (a->sa_family != b->sa_family)
+        return false;
+    if (a->sa_family == AF_INET6) {
+        memcpy(&a6, a, sizeof(a6));
+        memcpy(&b6, b, sizeof(b6));
+        return memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof(a6.sin6_addr)) == 0;
+    }
+    memcpy(&a4, a, sizeof(a4));
+    memcpy(&b4, b, sizeof(b4));
+    return a4.sin_addr.s_addr == b4.sin_addr.s_addr;
+}
+
+/* One of those that were looked up and checked? */
+static bool is_known(const struct flight *f, const struct sockaddr *address)
+{
+    const char *why;
+
+    for (const struct addrinfo *a = lookup_found(f->lookup, &why); a != NULL; a = a->ai_next)
+        if (is_same(a->ai_addr, address))
+            return true;
+    return false;
+}
+
+/* The strongest place to look: whatever libcurl takes a name for, no connection is made but through
+ * here. */
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
     struct flight *f = ctx;
 
     (void)purpose;
-    if (!f->rules->allow_private && !target_is_public(&address->addr)) {
+    if (!f->options->rules.allow_private && (!target_is_public(&address->addr) ||
+                                             (f->lookup != NULL && !is_known(f, &address->addr)))) {
         f->forbidden = true;
         return CURL_SOCKET_BAD;
     }
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* The answer's text is nobody's business: it is counted, and cut off. */
+/* The answer's text is nobody's business: it is counted with its headers, and cut off. */
 static size_t drop_reply(char *bytes, size_t size, size_t n, void *ctx)
 {
     struct flight *f = ctx;
@@ -71,11 +106,18 @@ static void set_common(struct flight *f)
     (void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, f->error);
     (void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, drop_reply);
     (void)curl_easy_setopt(e, CURLOPT_WRITEDATA, (void *)f);
+    (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, drop_reply);
+    (void)curl_easy_setopt(e, CURLOPT_HEADERDATA, (void *)f);
+}
+
+static void wake(void *multi)
+{
+    (void)curl_multi_wakeup(multi);
 }
 
 static const char *prepare_post(struct flight *f)
 {
-    const char *wrong = target_check_url(f->webhook.url, f->rules);
+    const char *wrong = target_check_url(f->webhook.url, &f->options->rules);
     int64_t now_s = clock_wall_us() / USEC_PER_SEC;
     struct str secrets[COUNT_OF(f->secrets)];
     CURL *e = f->easy;
@@ -106,6 +148,9 @@ static const char *prepare_post(struct flight *f)
     (void)curl_easy_setopt(e, CURLOPT_POSTFIELDS, f->body.data);
     (void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     (void)curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, (void *)f);
+    f->place = target_place_of(f->webhook.url, &f->arena);
+    if (f->place.is_name && !f->options->rules.allow_private)
+        f->lookup = lookup_new(f->place.host, f->place.port, wake, f->options->multi);
     return NULL;
 }
 
@@ -160,22 +205,69 @@ static const char *prepare_mail(struct flight *f, const struct mail_options *mai
     return NULL;
 }
 
-const char *flight_prepare(struct flight *f, const struct target_rules *rules,
-                           const struct mail_options *mail)
+const char *flight_prepare(struct flight *f, const struct flight_options *options)
 {
-    f->rules = rules;
-    f->began_us = clock_mono_us();
+    f->options = options;
+    f->began_us = clock_raw_us();
     f->easy = curl_easy_init();
     if (f->easy == NULL)
         err_die("out of memory");
     set_common(f);
-    return f->webhook.format == WEBHOOK_EMAIL ? prepare_mail(f, mail) : prepare_post(f);
+    return f->webhook.format == WEBHOOK_EMAIL ? prepare_mail(f, &options->mail) : prepare_post(f);
+}
+
+/* Tells libcurl what the name leads to, so that it does not ask again. */
+static void pin(struct flight *f, const struct addrinfo *found)
+{
+    char address[INET6_ADDRSTRLEN];
+    struct buf entry;
+
+    buf_init(&entry, KIB(8));
+    buf_printf(&entry, "+%.*s:%.*s:", STR_ARG(f->place.host), STR_ARG(f->place.port));
+    for (const struct addrinfo *a = found; a != NULL && entry.len < KIB(4); a = a->ai_next) {
+        if (getnameinfo(a->ai_addr, a->ai_addrlen, address, sizeof(address), NULL, 0,
+                        NI_NUMERICHOST) != 0)
+            continue;
+        buf_printf(&entry, a->ai_family == AF_INET6 ? "%s[%s]" : "%s%s", a == found ? "" : ",",
+                   address);
+    }
+    f->pinned = curl_slist_append(NULL, arena_cstr(&f->arena, buf_str(&entry)));
+    buf_done(&entry);
+    if (f->pinned == NULL)
+        err_die("out of memory");
+    (void)curl_easy_setopt(f->easy, CURLOPT_RESOLVE, f->pinned);
+}
+
+enum flight_clearance flight_clear(struct flight *f, const char **ret_wrong)
+{
+    const struct addrinfo *found;
+    const char *why = "";
+
+    if (f->lookup == NULL)
+        return FLIGHT_CLEARED;
+    if (!lookup_is_done(f->lookup)) {
+        *ret_wrong = "the name was not looked up in time";
+        return clock_raw_us() - f->began_us > (int64_t)CONNECT_MS * USEC_PER_MSEC ? FLIGHT_REFUSED
+                                                                                  : FLIGHT_WAITS;
+    }
+    found = lookup_found(f->lookup, &why);
+    (void)snprintf(f->error, sizeof(f->error), "the name was not found: %s", why);
+    *ret_wrong = f->error;
+    if (found == NULL)
+        return FLIGHT_REFUSED;
+    *ret_wrong = not_public;
+    for (const struct addrinfo *a = found; a != NULL; a = a->ai_next)
+        if (!target_is_public(a->ai_addr))
+            return FLIGHT_REFUSED;
+    pin(f, found);
+    f->error[0] = '\0';
+    return FLIGHT_CLEARED;
 }
 
 static const char *error_of(struct flight *f, CURLcode result, long status)
 {
     if (f->forbidden)
-        return "the name leads to an address that is not a public one";
+        return not_public;
     if (status > 0) {
         (void)snprintf(f->error, sizeof(f->error), "answered with status %ld", status);
         return f->error;
@@ -186,7 +278,7 @@ static const char *error_of(struct flight *f, CURLcode result, long status)
 struct flight_end flight_finish(struct flight *f, CURLcode result)
 {
     bool mail = f->webhook.format == WEBHOOK_EMAIL;
-    struct flight_end end = { .ms = (clock_mono_us() - f->began_us) / USEC_PER_MSEC };
+    struct flight_end end = { .ms = (clock_raw_us() - f->began_us) / USEC_PER_MSEC };
     curl_off_t retry_after = 0;
     long status = 0;
 
@@ -212,6 +304,8 @@ void flight_free(struct flight *f)
     curl_easy_cleanup(f->easy);
     curl_slist_free_all(f->headers);
     curl_slist_free_all(f->recipients);
+    curl_slist_free_all(f->pinned);
+    lookup_free(f->lookup);
     arena_done(&f->arena);
     free(f);
 }

@@ -22,6 +22,13 @@ struct mail_options {
     const char *password_file; /* read each time, so that it can be changed */
 };
 
+/* Borrowed for as long as there are flights. */
+struct flight_options {
+    struct target_rules rules;
+    struct mail_options mail;
+    CURLM *multi; /* woken when a flight may go on */
+};
+
 enum { FLIGHT_ERROR_MAX = CURL_ERROR_SIZE };
 
 struct flight {
@@ -34,13 +41,16 @@ struct flight {
     void *owner; /* the courier's own */
 
     CURL *easy;
-    struct curl_slist *headers, *recipients;
+    struct curl_slist *headers, *recipients, *pinned;
     struct str body;
     size_t body_sent; /* of a mail */
     size_t reply_bytes;
-    const struct target_rules *rules;
-    bool forbidden; /* an address was not public */
-    int64_t began_us;
+    const struct flight_options *options;
+    struct target_place place;
+    struct lookup *lookup; /* of its name; NULL: there is nothing to look up */
+    bool flying;           /* the courier's own: libcurl has it */
+    bool forbidden;        /* an address was not public */
+    int64_t began_us;      /* raw */
     char error[FLIGHT_ERROR_MAX];
 };
 
@@ -55,10 +65,16 @@ struct flight_end {
     const char *error;     /* NULL when delivered; lives as long as the flight */
 };
 
-/* Prepares f->easy from delivery, webhook and secrets. NULL, or a sentence why it cannot be sent
- * at all. */
-const char *flight_prepare(struct flight *f, const struct target_rules *rules,
-                           const struct mail_options *mail);
+/* Prepares f->easy from delivery, webhook and secrets, and begins to look its name up. NULL, or a
+ * sentence why it cannot be sent at all. */
+const char *flight_prepare(struct flight *f, const struct flight_options *options);
+
+enum flight_clearance { FLIGHT_WAITS, FLIGHT_CLEARED, FLIGHT_REFUSED };
+
+/* May it take off? Where a name leads is asked once, and it is connected to an address of the
+ * answer or to none: one of them that is not public refuses them all. *ret_wrong says why it is
+ * refused. */
+enum flight_clearance flight_clear(struct flight *f, const char **ret_wrong);
 
 struct flight_end flight_finish(struct flight *f, CURLcode result);
 

@@ -179,10 +179,25 @@ out:
     return wrong;
 }
 
+/* NULL when it is no URL. */
+static CURLU *parse(struct str url)
+{
+    CURLU *parsed = curl_url();
+    char text[URL_MAX + 1];
+
+    if (parsed == NULL)
+        err_die("out of memory");
+    memcpy(text, url.data, url.len);
+    text[url.len] = '\0';
+    if (curl_url_set(parsed, CURLUPART_URL, text, CURLU_DISALLOW_USER) == CURLUE_OK)
+        return parsed;
+    curl_url_cleanup(parsed);
+    return NULL;
+}
+
 const char *target_check_url(struct str url, const struct target_rules *rules)
 {
-    const char *wrong = "This is not a URL, or it holds a user's name";
-    char text[URL_MAX + 1];
+    const char *wrong;
     CURLU *parsed;
 
     if (url.len == 0 || url.len > URL_MAX)
@@ -190,13 +205,29 @@ const char *target_check_url(struct str url, const struct target_rules *rules)
     for (size_t i = 0; i < url.len; i++)
         if ((unsigned char)url.data[i] <= ' ' || (unsigned char)url.data[i] >= 0x7f)
             return "The URL must be plain ASCII without blanks";
-    memcpy(text, url.data, url.len);
-    text[url.len] = '\0';
-    parsed = curl_url();
+    parsed = parse(url);
     if (parsed == NULL)
-        err_die("out of memory");
-    if (curl_url_set(parsed, CURLUPART_URL, text, CURLU_DISALLOW_USER) == CURLUE_OK)
-        wrong = check_parts(parsed, rules);
+        return "This is not a URL, or it holds a user's name";
+    wrong = check_parts(parsed, rules);
     curl_url_cleanup(parsed);
     return wrong;
+}
+
+struct target_place target_place_of(struct str url, struct arena *arena)
+{
+    struct target_place place = { STR_NULL, STR_NULL, false };
+    CURLU *parsed = parse(url);
+    char *host = NULL, *port = NULL;
+    struct in_addr v4;
+
+    if (parsed != NULL && curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
+        place.host = arena_copy(arena, str_of(host));
+        place.port = arena_copy(arena, str_of(port));
+        place.is_name = host[0] != '[' && inet_pton(AF_INET, host, &v4) != 1;
+    }
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parsed);
+    return place;
 }

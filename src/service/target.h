@@ -8,6 +8,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/str.h"
 
 struct sockaddr;
@@ -21,6 +22,15 @@ struct target_rules {
 /* NULL when the URL may be used, as far as that can be told without looking its name up; else a
  * sentence that says what is wrong. */
 const char *target_check_url(struct str url, const struct target_rules *rules);
+
+/* Where a URL leads that may be used. */
+struct target_place {
+    struct str host, port;
+    bool is_name; /* and not an address */
+};
+
+/* In the arena. */
+struct target_place target_place_of(struct str url, struct arena *arena);
 
 /* May we connect to this address? */
 bool target_is_public(const struct sockaddr *address);

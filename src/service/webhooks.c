@@ -131,6 +131,13 @@ static int read_webhook(const struct webhooks_call *call, struct webhook_row *re
     return store_webhook(call->db, call->tenant_id, call->webhook_id, call->arena, ret, err);
 }
 
+int webhooks_find(const struct webhooks_call *call, struct error *err)
+{
+    struct webhook_row row;
+
+    return read_webhook(call, &row, err);
+}
+
 static int fill_use(const struct webhooks_call *call, struct webhook *ret, struct error *err)
 {
     struct webhook_use use;

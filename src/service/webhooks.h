@@ -53,5 +53,8 @@ int webhooks_deliveries(const struct webhooks_call *call, const struct deliverie
                         struct delivery_list *ret, struct error *err) MUST_CHECK;
 
 /* The delivery is due at once. ERR_CONFLICT when the webhook is switched off. */
+/* ERR_NOT_FOUND when there is none of that id. */
+int webhooks_find(const struct webhooks_call *call, struct error *err) MUST_CHECK;
+
 int webhooks_retry(const struct webhooks_call *call, struct str delivery_id,
                    struct error *err) MUST_CHECK;

@@ -25,19 +25,30 @@ static const struct db_query insert_delivery = {
            " state, attempts, next_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6)",
     .n_args = 6,
 };
-/* What was last written by a clock that was more than a lease ahead, and not claimed since. */
-#define PLANNED_AHEAD(later)                                                                       \
-    "(COALESCE(last_at, created_at) > " later " AND next_at >= COALESCE(last_at, created_at))"
+/* $2 is how far to look, by the index of times: what waits for later is not read. */
 static const struct db_query select_due = {
-    .sql = "SELECT tenant_id, webhook_id FROM deliveries WHERE next_at IS NOT NULL"
-           " AND (next_at <= $1 OR " PLANNED_AHEAD("$2") ")"
-           " GROUP BY tenant_id, webhook_id ORDER BY MIN(next_at) LIMIT $3",
+    .sql = "SELECT tenant_id, webhook_id, COUNT(*) FROM (SELECT tenant_id, webhook_id, next_at"
+           " FROM deliveries WHERE next_at IS NOT NULL AND next_at <= $1 ORDER BY next_at LIMIT $2)"
+           " d GROUP BY tenant_id, webhook_id ORDER BY MIN(next_at)",
+    .n_args = 2,
+};
+/* When much is due, from webhook to webhook, so that what one has hides no other. */
+static const struct db_query select_due_of_all = {
+    .sql = "SELECT tenant_id, webhook_id, 0 FROM (SELECT w.tenant_id, w.webhook_id,"
+           " (SELECT MIN(d.next_at) FROM deliveries d WHERE d.tenant_id = w.tenant_id"
+           " AND d.webhook_id = w.webhook_id AND d.next_at IS NOT NULL) AS first_at"
+           " FROM webhooks w) q WHERE first_at <= $1 ORDER BY first_at LIMIT $2",
+    .n_args = 2,
+};
+static const struct db_query release_planned = {
+    .sql = "UPDATE deliveries SET next_at = $1 WHERE next_at IS NOT NULL"
+           " AND ((COALESCE(last_at, created_at) > $2 AND next_at >= COALESCE(last_at, created_at))"
+           " OR next_at > $3)",
     .n_args = 3,
 };
 #define OLDEST_DUE                                                                                 \
     "SELECT delivery_id FROM deliveries WHERE tenant_id = $2 AND webhook_id = $3"                  \
-    " AND next_at IS NOT NULL AND (next_at <= $4 OR " PLANNED_AHEAD("$1") ")"                      \
-    " ORDER BY next_at, delivery_id LIMIT 1"
+    " AND next_at IS NOT NULL AND next_at <= $4 ORDER BY next_at, delivery_id LIMIT 1"
 static const struct db_query claim_due = {
     .sqlite = "UPDATE deliveries SET next_at = $1, attempts = attempts + 1 WHERE tenant_id = $2"
               " AND delivery_id = (" OLDEST_DUE ") RETURNING delivery_id",
@@ -81,6 +92,9 @@ static const struct db_query forget_messages = {
 
 static const int64_t LEASE_US = (int64_t)DELIVERY_LEASE_S * USEC_PER_SEC;
 
+/* Further ahead than any attempt is ever planned. */
+static const int64_t TOO_FAR_US = 2LL * 86400 * USEC_PER_SEC;
+
 /* After every id: what a page begins with. */
 static const struct str above_all = STR_INIT("~");
 
@@ -102,28 +116,50 @@ int store_delivery_add(struct db *db, const struct delivery_row *row, struct err
     return db_exec(db, &insert_delivery, args, NULL, NULL, err);
 }
 
+struct due_reader {
+    struct rows rows; /* of struct due_webhook */
+    int64_t n;        /* deliveries */
+};
+
 static bool add_due(void *ctx, const struct db_row *row)
 {
-    struct rows *rows = ctx;
-    struct due_webhook *due = rows_add(rows);
+    struct due_reader *reader = ctx;
+    struct due_webhook *due = rows_add(&reader->rows);
 
     due->tenant_id = db_get_int(row, 0);
-    due->webhook_id = rows_text(rows->arena, row, 1);
+    due->webhook_id = rows_text(reader->rows.arena, row, 1);
+    reader->n += db_get_int(row, 2);
     return true;
 }
 
 int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct due_webhook **ret,
                          size_t *ret_n, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct due_webhook) };
+    enum { LOOK_MAX = 500 };
+    const struct due_reader empty = { .rows = { .arena = arena,
+                                                .size = sizeof(struct due_webhook) } };
+    struct db_value args[] = { db_int(now), db_int(LOOK_MAX) };
+    struct due_reader reader = empty;
 
-    const struct db_value args[] = { db_int(now), db_int(now + LEASE_US), db_int(DUE_MAX) };
-
-    if (db_exec(db, &select_due, args, add_due, &rows, err) != 0)
+    if (db_exec(db, &select_due, args, add_due, &reader, err) != 0)
         return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
+    if (reader.n == LOOK_MAX) {
+        args[1] = db_int(DUE_MAX);
+        reader = empty;
+        if (db_exec(db, &select_due_of_all, args, add_due, &reader, err) != 0)
+            return -1;
+    }
+    *ret = reader.rows.items;
+    *ret_n = reader.rows.n;
     return 0;
+}
+
+int store_deliveries_release(struct db *db, int64_t now, struct error *err)
+{
+    const struct db_value args[] = { db_int(now), db_int(now + LEASE_US),
+                                     db_int(now + TOO_FAR_US) };
+
+    return db_exec(db, &release_planned, args, NULL, NULL, err);
 }
 
 static bool add_delivery(void *ctx, const struct db_row *row)

@@ -1,8 +1,7 @@
 /* deliveries.h - messages and their deliveries as rows.
  *
  * A delivery is due when its next_at has come. Whoever claims it moves next_at on, so that nobody
- * else takes it meanwhile and that it is due again when the claimer dies. When the wall clock was
- * set back, what was planned before is due too: it would wait for as long as the clock was ahead.
+ * else takes it meanwhile and that it is due again when the claimer dies.
  *
  * Layer: store. May use: base, contract, db.
  */
@@ -52,10 +51,15 @@ int store_message_add(struct db *db, const struct message_row *row, struct error
 /* Makes it, due at row->next_at. */
 int store_delivery_add(struct db *db, const struct delivery_row *row, struct error *err) MUST_CHECK;
 
-/* At most DUE_MAX webhooks, each once; in the arena. */
-enum { DUE_MAX = 1000 };
+/* At most DUE_MAX webhooks, each once, that for which something is due longest first; in the arena.
+ * What waits for later costs nothing. */
+enum { DUE_MAX = 10000 };
 int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct due_webhook **ret,
                          size_t *ret_n, struct error *err) MUST_CHECK;
+
+/* What was planned by a clock that has been set back since is due now, else it would wait for as
+ * long as the clock was ahead. Reads all that waits. */
+int store_deliveries_release(struct db *db, int64_t now, struct error *err) MUST_CHECK;
 
 /* How long it is the claimer's; longer than an attempt may take. */
 enum { DELIVERY_LEASE_S = 60 };

@@ -291,6 +291,42 @@ def test_a_clock_that_is_set_back_delays_nothing(store, tmp_path):
         tenant.client.close()
 
 
+@pytest.mark.parametrize("step", [3600, -3600])
+def test_a_clock_that_leaps_during_a_delivery_sends_it_once(store, tmp_path, step):
+    clock = Clock(tmp_path)
+    with (
+        running(store, tmp_path, arguments=LOCAL, environment=clock.environment) as server,
+        receiving() as slow,
+        receiving() as quick,
+    ):
+        tenant = server.add_tenant()
+        held = Hook(tenant, slow.url, "--types", "agent.silent")
+        control = Hook(tenant, quick.url, "--types", "agent.recovered")
+        slow.hold.clear()
+        fall_silent(tenant, clock)
+        first = slow.next()
+        clock.step(step)
+        report(tenant)
+        assert quick.next().json()["type"] == "agent.recovered"  # so it has looked since
+        control.until_told(1)
+        slow.hold.set()
+        row = held.until_delivery(lambda row: row["state"] == "delivered")
+        assert row["message_id"] == first.id
+        assert not slow.has_more()
+        tenant.client.close()
+
+
+def test_a_test_is_written_down(world):
+    with receiving() as receiver:
+        hook = Hook(world, receiver.url)
+        hook.do("test")
+        assert cli(world, "test", "whk_none").returncode == 1
+    shown = world.server.cli(
+        "audit", "list", "--tenant", world.slug, "--action", "webhook.test", "--json"
+    )
+    assert [entry["target"] for entry in json.loads(shown)["entries"]] == [hook.id]
+
+
 def test_an_old_secret_signs_for_a_day(world, clock):
     with receiving() as receiver:
         hook = Hook(world, receiver.url)

@@ -9,6 +9,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 
@@ -36,6 +37,35 @@ exec unshare --user --map-root-user --mount sh -c '
 """
 
 
+# The same in a network of its own, where both addresses are ours and nobody else is.
+PUBLIC, PRIVATE = "93.184.216.34", "10.0.0.1"
+ALONE = """#!/bin/sh
+exec unshare --user --map-root-user --mount --net sh -c '
+    ip link set lo up && ip address add %s/32 dev lo && ip address add %s/32 dev lo &&
+    mount --bind "$0/hosts" /etc/hosts && mount --bind "$0/resolv.conf" /etc/resolv.conf &&
+    exec "$@"' {folder} {binary} "$@"
+""" % (PUBLIC, PRIVATE)
+MIXED = {
+    "public.example.com": [PUBLIC],
+    "public-first.example.com": [PUBLIC, PRIVATE],
+    "private-first.example.com": [PRIVATE, PUBLIC],
+    "also-loopback.example.com": [PUBLIC, "127.0.0.1"],
+    "also-v6.example.com": [PUBLIC, "fd00::1"],
+    "also-metadata.example.com": [PUBLIC, "169.254.169.254"],
+}
+LISTENER = """
+import socket
+with socket.create_server(("0.0.0.0", %d)) as server:
+    print("ready", flush=True)
+    while True:
+        connection, _ = server.accept()
+        print(connection.getsockname()[0], flush=True)
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
+        connection.close()
+""" % PORT
+
+
 def may_unshare():
     command = ["unshare", "--user", "--map-root-user", "--mount", "true"]
     return shutil.which("unshare") and subprocess.run(command, capture_output=True).returncode == 0
@@ -45,12 +75,12 @@ pytestmark = pytest.mark.skipif(not may_unshare(), reason="no namespaces for us 
 
 
 @contextmanager
-def server_with_names(folder, hosts, resolver="127.0.0.1", arguments=()):
+def server_with_names(folder, hosts, resolver="127.0.0.1", arguments=(), how=WRAPPER):
     lines = [f"{address} {name}\n" for name, addresses in hosts.items() for address in addresses]
     (folder / "hosts").write_text("".join(lines))
     (folder / "resolv.conf").write_text(f"nameserver {resolver}\n")
     wrapper = folder / "muster"
-    wrapper.write_text(WRAPPER.format(folder=folder, binary=BINARY))
+    wrapper.write_text(how.format(folder=folder, binary=BINARY))
     wrapper.chmod(0o755)
     server = Server(folder / "data", binary=wrapper, arguments=arguments)
     try:
@@ -91,6 +121,43 @@ def test_a_name_that_leads_inside_is_not_connected_to(tmp_path):
         server.start()  # and by this the listener and the names are what they should be
         assert send_test(server, tenant, hooks["loopback.example.com"])["delivered"] is True
         assert receiver.connections == 1
+        tenant.client.close()
+
+
+@contextmanager
+def listening_beside(server):
+    """A listener in the server's network; what it prints."""
+    listener = subprocess.Popen(
+        ["nsenter", "--target", str(server.process.pid), "--user", "--preserve-credentials",
+         "--net", sys.executable, "-c", LISTENER], stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert listener.stdout.readline() == "ready\n"
+        yield listener
+    finally:
+        listener.kill()
+        listener.wait()
+        listener.stdout.close()
+
+
+@pytest.mark.skipif(not shutil.which("ip"), reason="no ip on this machine")
+def test_a_name_that_leads_inside_and_outside_is_refused_whole(tmp_path):
+    arguments = ["--webhook-allow-http", "1"]
+    with (
+        server_with_names(tmp_path, MIXED, arguments=arguments, how=ALONE) as server,
+        listening_beside(server) as listener,
+    ):
+        tenant = server.add_tenant()
+        hooks = {name: add(server, tenant, f"http://{name}:{PORT}/hook") for name in MIXED}
+        said = send_test(server, tenant, hooks["public.example.com"])
+        assert (said["delivered"], said["status"]) == (True, 200), said
+        for name in list(MIXED)[1:]:
+            said = send_test(server, tenant, hooks[name])
+            assert (said["delivered"], said["status"]) == (False, None), name
+            assert said["error"] == "the name leads to an address that is not a public one", name
+        assert send_test(server, tenant, hooks["public.example.com"])["delivered"] is True
+        listener.kill()
+        assert listener.stdout.read().split() == [PUBLIC] * 2  # and nobody was reached between
         tenant.client.close()
 
 
