@@ -16,21 +16,24 @@
     " AND l.subject = r.run_id AND l.open = 1"
 
 static const struct db_query select_tenants = {
-    .sql = "SELECT t.tenant_id, m.start_at FROM tenants t"
-           " LEFT JOIN stuck_marks m ON m.tenant_id = t.tenant_id",
+    .sql = "SELECT t.tenant_id, m.start_at, m.run_id FROM tenants t"
+           " LEFT JOIN stuck_marks m ON m.tenant_id = t.tenant_id"
+           " WHERE t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2",
+    .n_args = 2,
 };
 static const struct db_query set_mark = {
-    .sql = "INSERT INTO stuck_marks (tenant_id, start_at) VALUES ($1, $2)"
-           " ON CONFLICT (tenant_id) DO UPDATE SET start_at = excluded.start_at"
-           " WHERE excluded.start_at > stuck_marks.start_at",
-    .n_args = 2,
+    .sql = "INSERT INTO stuck_marks (tenant_id, start_at, run_id) VALUES ($1, $2, $3)"
+           " ON CONFLICT (tenant_id) DO UPDATE SET start_at = excluded.start_at,"
+           " run_id = excluded.run_id WHERE (excluded.start_at, excluded.run_id)"
+           " > (stuck_marks.start_at, stuck_marks.run_id)",
+    .n_args = 3,
 };
 static const struct db_query select_runs = {
     .sql = RUN_COLUMNS " FROM runs r" WITH_AGENT
-           " WHERE r.tenant_id = $1 AND r.start_at > $2 AND r.start_at <= $3"
+           " WHERE r.tenant_id = $1 AND (r.start_at, r.run_id) > ($2, $3) AND r.start_at <= $4"
            " AND r.closing_at IS NULL AND NOT EXISTS (SELECT 1 FROM alerts l WHERE" ALERT_OF_RUN ")"
-           " ORDER BY r.start_at, r.run_id LIMIT $4",
-    .n_args = 4,
+           " ORDER BY r.start_at, r.run_id LIMIT $5",
+    .n_args = 5,
 };
 static const struct db_query select_run = {
     .sql = RUN_COLUMNS " FROM runs r" WITH_AGENT " WHERE r.tenant_id = $1 AND r.run_no = $2",
@@ -72,10 +75,11 @@ static const struct db_query select_alert = {
 
 static bool add_tenant(void *ctx, const struct db_row *row)
 {
-    struct stuck_tenant *tenant = rows_add(ctx);
+    struct rows *rows = ctx;
+    struct stuck_tenant *tenant = rows_add(rows);
 
     tenant->tenant_id = db_get_int(row, 0);
-    tenant->mark = rows_time(row, 1);
+    tenant->mark = (struct stuck_place){ rows_time(row, 1), rows_text(rows->arena, row, 2) };
     return true;
 }
 
@@ -108,11 +112,13 @@ static int list_runs(struct db *db, const struct db_query *q, const struct db_va
     return 0;
 }
 
-int store_stuck_tenants(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct arena *arena,
+                        struct list *ret, struct error *err)
 {
+    const struct db_value args[] = { db_int(after), db_int(limit) };
     struct rows rows = { .arena = arena, .size = sizeof(struct stuck_tenant) };
 
-    if (db_exec(db, &select_tenants, NULL, add_tenant, &rows, err) != 0)
+    if (db_exec(db, &select_tenants, args, add_tenant, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
@@ -120,7 +126,8 @@ int store_stuck_tenants(struct db *db, struct arena *arena, struct list *ret, st
 
 int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant->tenant_id), db_int(tenant->mark) };
+    const struct db_value args[] = { db_int(tenant->tenant_id), db_int(tenant->mark.start_at),
+                                     db_text(tenant->mark.run_id) };
 
     return db_exec(db, &set_mark, args, NULL, NULL, err);
 }
@@ -128,7 +135,8 @@ int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant, struct er
 int store_stuck_runs(struct db *db, int64_t tenant_id, const struct stuck_span *span,
                      struct arena *arena, struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(span->after), db_int(span->until),
+    const struct db_value args[] = { db_int(tenant_id), db_int(span->after.start_at),
+                                     db_text(span->after.run_id), db_int(span->until),
                                      db_int(span->limit) };
 
     return list_runs(db, &select_runs, args, arena, ret, err);

@@ -15,9 +15,18 @@
 
 struct db;
 
+/* A run's place among all of its tenant, by start and then by id. */
+struct stuck_place {
+    int64_t start_at;
+    struct str run_id;
+};
+
+/* After every id. */
+#define STUCK_LAST_ID STR_LIT("z")
+
 struct stuck_tenant {
     int64_t tenant_id;
-    int64_t mark; /* TIME_NULL: none yet */
+    struct stuck_place mark; /* no start_at (TIME_NULL): none yet */
 };
 
 struct stuck_run {
@@ -30,17 +39,18 @@ struct stuck_run {
     bool wanted;   /* its tenant wants to be alerted of such runs */
 };
 
-/* All tenants: a list of struct stuck_tenant. */
-int store_stuck_tenants(struct db *db, struct arena *arena, struct list *ret,
-                        struct error *err) MUST_CHECK;
+/* At most `limit` tenants by number, those after this one: a list of struct stuck_tenant. */
+int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct arena *arena,
+                        struct list *ret, struct error *err) MUST_CHECK;
 
 /* How far runs are looked through; it never goes back. */
 int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant,
                      struct error *err) MUST_CHECK;
 
-/* Which runs, by start. */
+/* Which runs. */
 struct stuck_span {
-    int64_t after, until; /* exclusive, inclusive */
+    struct stuck_place after;
+    int64_t until; /* a start, inclusive */
     int64_t limit;
 };
 
