@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "contract/shape.h"
@@ -118,7 +119,8 @@ static int hear(struct admit *a, struct db *db, struct known_agent *known,
                          .at = agent->at };
 
     if ((known->row.last_seen_at == TIME_NULL || life_take_awaited(known->sign)) &&
-        (store_signs_put(db, &sign, 1, err) != 0 || alerts_heard(db, &sign, 1, a->notes, err) != 0))
+        (store_signs_put(db, &sign, 1, clock_wall_us(), err) != 0 ||
+         alerts_heard(db, &sign, 1, a->notes, err) != 0))
         return -1;
     known->row.last_seen_at = agent->at;
     life_see(a->life, known->sign, agent->at);

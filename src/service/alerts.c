@@ -47,30 +47,41 @@ static void add_time(struct buf *out, const char *name, int64_t at)
         add_member(out, name, datetime_format(at, text));
 }
 
-static int tell(struct db *db, const struct alert_news *news, int64_t at, struct error *err)
+static void add_data(struct buf *out, const struct alert_news *news, struct str detail)
 {
     const struct alert_row *row = news->row;
-    struct outbox_message message = { .tenant_id = row->tenant_id,
+
+    buf_clear(out);
+    buf_add_c(out, "{\"summary\":");
+    buf_add_json(out, news->summary);
+    add_member(out, "alert_id", row->alert_id);
+    if (!str_is_null(row->agent_name))
+        add_member(out, "agent_name", utf8_cut(row->agent_name, NAME_MAX_BYTES));
+    if (row->run_no.has)
+        add_member(out, "run_id", row->subject);
+    add_time(out, "since_at", row->since_at);
+    add_time(out, "opened_at", row->opened_at);
+    add_time(out, "closed_at", row->closed_at);
+    add_member(out, "closed_by", row->closed_by);
+    if (row->away_seconds.has)
+        buf_printf(out, ",\"away_seconds\":%lld", (long long)row->away_seconds.value);
+    buf_printf(out, ",\"detail\":%.*s}", STR_ARG(detail));
+}
+
+/* A detail that would make it too long is left to the list of alerts: nobody's report may fail for
+ * it, nor any alert. */
+static int tell(struct db *db, const struct alert_news *news, int64_t at, struct error *err)
+{
+    struct outbox_message message = { .tenant_id = news->row->tenant_id,
                                       .type = news->message,
                                       .at = at };
     struct buf data;
     int r;
 
     buf_init(&data, OUTBOX_DATA_MAX);
-    buf_add_c(&data, "{\"summary\":");
-    buf_add_json(&data, news->summary);
-    add_member(&data, "alert_id", row->alert_id);
-    if (!str_is_null(row->agent_name))
-        add_member(&data, "agent_name", utf8_cut(row->agent_name, NAME_MAX_BYTES));
-    if (row->run_no.has)
-        add_member(&data, "run_id", row->subject);
-    add_time(&data, "since_at", row->since_at);
-    add_time(&data, "opened_at", row->opened_at);
-    add_time(&data, "closed_at", row->closed_at);
-    add_member(&data, "closed_by", row->closed_by);
-    if (row->away_seconds.has)
-        buf_printf(&data, ",\"away_seconds\":%lld", (long long)row->away_seconds.value);
-    buf_printf(&data, ",\"detail\":%.*s}", STR_ARG(row->detail));
+    add_data(&data, news, news->row->detail);
+    if (data.overflown)
+        add_data(&data, news, STR_LIT("{}"));
     message.data = buf_str(&data);
     r = data.overflown ? err_set(err, ERR_INTERNAL, "a message is too long")
                        : outbox_add(db, &message, err);
@@ -146,6 +157,15 @@ static int64_t find_heard(const struct sign *signs, size_t n, const struct alert
     return TIME_NULL;
 }
 
+int alerts_tell_again(struct db *db, const struct alert_news *news, int64_t at, struct error *err)
+{
+    bool first;
+
+    if (store_alert_told(db, news->row, &first, err) != 0)
+        return -1;
+    return first ? tell(db, news, at, err) : 0;
+}
+
 struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at)
 {
     int64_t seconds = (heard_at - row->since_at) / USEC_PER_SEC;
@@ -171,6 +191,7 @@ static int close_heard(struct db *db, struct alert_news *news, int64_t at, struc
 int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct alert_notes *notes,
                  struct error *err)
 {
+    int64_t now = clock_wall_us();
     struct arena arena;
     struct list alerts;
     int r;
@@ -184,7 +205,7 @@ int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct alert
                                    .notes = notes };
         int64_t at = find_heard(signs, n, row);
 
-        if (at != TIME_NULL && sign_is_later(at, row->since_at))
+        if (at != TIME_NULL && sign_is_later(at, row->since_at, now))
             r = close_heard(db, &news, at, &arena, err);
     }
     arena_done(&arena);

@@ -3,7 +3,8 @@
  * An alert and the message that tells of it are stored in one transaction. Of
  * one type, agent and subject only one alert is ever open, whichever process
  * opens it; so each opening and each closing is told once. While its agent is
- * muted an alert opens without a message, and closes without one.
+ * muted an alert opens without a message, and closes without one; one that is
+ * still open when the mute ends is told then (mutes.h).
  *
  * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
@@ -44,6 +45,12 @@ int alerts_close(struct db *db, const struct alert_news *news, struct error *err
  * and the subject are the run's. */
 int alerts_failed(struct db *db, const struct alert_news *news, bool *ret_first,
                   struct error *err) MUST_CHECK;
+
+/* Of an open alert that nobody was told of, and now shall be: told at this time, by whoever is
+ * first.
+ */
+int alerts_tell_again(struct db *db, const struct alert_news *news, int64_t at,
+                      struct error *err) MUST_CHECK;
 
 /* How long the agent was away when it is heard of at this time. */
 struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at);

@@ -16,6 +16,7 @@
 #include "service/key_use.h"
 #include "service/life.h"
 #include "service/misses.h"
+#include "service/mutes.h"
 #include "service/people.h"
 #include "service/prices.h"
 #include "service/readers.h"
@@ -62,6 +63,7 @@ struct engine {
     struct stuck *stuck;     /* likewise */
     struct bounds *bounds;   /* likewise */
     struct sweep *sweep;     /* likewise */
+    struct mutes *mutes;     /* likewise */
     struct prices *prices;
     unsigned ticks;         /* the watcher's, as is the next */
     int64_t uses_stored_us; /* monotonic: when those of keys were */
@@ -138,11 +140,16 @@ static void watch(struct engine *e, bool healthy)
 {
     const struct silence_now now = now_of(e, healthy);
     struct error err = { 0 };
+    int64_t epoch_us;
+    int r = silence_tick(e->silence, &now, &err);
 
-    if (silence_tick(e->silence, &now, &err) != 0 ||
-        (now.healthy &&
-         stuck_tick(e->stuck, now.wall_us, now.mono_us, silence_epoch_us(e->silence), &err) != 0) ||
-        (now.healthy && bounds_tick(e->bounds, now.wall_us, now.mono_us, &err) != 0))
+    epoch_us = silence_epoch_us(e->silence);
+    if (r == 0 && now.healthy &&
+        (stuck_tick(e->stuck, now.wall_us, now.mono_us, epoch_us, &err) != 0 ||
+         bounds_tick(e->bounds, now.wall_us, now.mono_us, &err) != 0 ||
+         mutes_tick(e->mutes, now.wall_us, now.raw_us, &err) != 0))
+        r = -1;
+    if (r != 0)
         log_say(LOG_WARNING, "alerts", "not looked at: %s", err.text);
 }
 
@@ -182,12 +189,15 @@ static void start_watches(struct engine *e)
     const struct stuck_options stuck = { e->watch_db, e->writer };
     const struct bounds_options bounds = { e->readers, e->writer, e->prices };
     const struct sweep_options sweep = { e->watch_db, e->writer, e->log };
+    const struct mutes_options mutes = { e->watch_db, e->writer };
     const struct silence_now now = now_of(e, true);
 
     e->silence = silence_new(&silence, &now);
     e->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
     e->bounds = bounds_new(&bounds, now.mono_us);
     e->sweep = sweep_new(&sweep, now.wall_us, now.mono_us);
+    e->mutes = mutes_new(&mutes);
+    watch(e, true); /* before the first report: which one ends a silence is known from here on */
 }
 
 static int start_courier(struct engine *e, const struct engine_options *options, struct error *err)
@@ -287,6 +297,7 @@ static void close_all(struct engine *e)
     stuck_free(e->stuck);
     bounds_free(e->bounds);
     sweep_free(e->sweep);
+    mutes_free(e->mutes);
     life_free(e->life);
     registry_free(e->registry);
     prices_free(e->prices);

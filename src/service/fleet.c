@@ -60,7 +60,7 @@ static void judge(const struct fleet_view *view, const struct fleet_agent *agent
 {
     const struct liveness facts = { agent->enabled, agent->interval_seconds,
                                     life_seen_at(view->life, view->tenant->id, agent->agent_id,
-                                                 agent->last_seen_at) };
+                                                 agent->last_seen_at, view->now_us) };
     const struct liveness_verdict verdict = liveness_judge(&facts, view->now_us);
     bool muted = agent->muted_until > view->now_us;
 

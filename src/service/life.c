@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "contract/shape.h"
@@ -35,6 +36,8 @@ struct life_sign {
     atomic_bool waits, awaited;
     struct life_sign *next; /* of those that wait */
     int misses;             /* the save's own */
+    int64_t noticed_at;     /* a time, and when it was noticed: of who watches */
+    int64_t noticed_us;
 };
 
 struct taken_sign {
@@ -126,38 +129,40 @@ static void put_in_line(struct life *l, struct life_sign *sign)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Which of two times stands, by the rule of the store. */
-static bool is_better(int64_t at, int64_t than)
-{
-    return than == TIME_NULL || sign_is_later(at, than);
-}
-
 void life_see(struct life *l, struct life_sign *sign, int64_t at)
 {
     int64_t before = atomic_load_explicit(&sign->at, memory_order_relaxed);
 
     do {
-        if (!is_better(at, before))
+        if (before != TIME_NULL && !sign_is_later(at, before, at))
             return;
     } while (!atomic_compare_exchange_weak(&sign->at, &before, at));
     put_in_line(l, sign);
 }
 
-int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_t stored_at)
+int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_t stored_at,
+                     int64_t now)
 {
     const struct agent_key key = { tenant_id, agent_id };
     const struct life_sign *sign = find(l, &key);
-
-    return sign == NULL ? stored_at : life_later(sign, stored_at);
-}
-
-int64_t life_later(const struct life_sign *sign, int64_t stored_at)
-{
-    int64_t at = atomic_load_explicit(&sign->at, memory_order_relaxed);
+    int64_t at = sign == NULL ? TIME_NULL : life_at(sign);
 
     if (at == TIME_NULL || stored_at == TIME_NULL)
         return stored_at;
-    return is_better(at, stored_at) ? at : stored_at;
+    return sign_is_later(at, stored_at, now) ? at : stored_at;
+}
+
+int64_t life_at(const struct life_sign *sign)
+{
+    return atomic_load_explicit(&sign->at, memory_order_relaxed);
+}
+
+int64_t life_noticed_us(struct life_sign *sign, int64_t at, int64_t now_us)
+{
+    if (sign->noticed_at != at)
+        sign->noticed_us = now_us;
+    sign->noticed_at = at;
+    return sign->noticed_us;
 }
 
 void life_await(struct life_sign *sign)
@@ -193,7 +198,7 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
                                     .agent_id = sign->key.agent_id,
                                     .at = atomic_load(&sign->at) };
     }
-    if (store_signs_put(db, l->rows, l->n, err) != 0)
+    if (store_signs_put(db, l->rows, l->n, clock_wall_us(), err) != 0)
         return -1;
     return alerts_heard(db, l->rows, l->n, ingest_notes_of(job), err);
 }

@@ -31,10 +31,15 @@ void life_see(struct life *l, struct life_sign *sign, int64_t at);
 
 /* The later of what the store says and what is known here; TIME_NULL (never) when the store says
  * so: what is known here is of an agent that was removed, and came back. */
-int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_t stored_at);
+int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_t stored_at,
+                     int64_t now);
 
-/* The same for a sign that is at hand. */
-int64_t life_later(const struct life_sign *sign, int64_t stored_at);
+/* When it was heard of here; TIME_NULL: not since the start. */
+int64_t life_at(const struct life_sign *sign);
+
+/* When it was noticed, by the monotonic clock, that this is the agent's last sign: for one whose
+ * own time cannot be believed. The first time it is now. One thread at a time. */
+int64_t life_noticed_us(struct life_sign *sign, int64_t at, int64_t now_us);
 
 /* The agent has an open alert: its next sign shall be stored at once. Taken by whoever stores it.
  */

@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "contract/utf8.h"
 #include "service/alerts.h"
 #include "service/ingest.h"
 #include "service/life.h"
@@ -20,7 +22,8 @@ enum {
     STEP_S = 2,         /* that the wall clock may stray from the monotonic one in a tick */
     PAUSE_S = 15,       /* without a tick: nobody was listening */
     LAG_S = 5,          /* until what another process heard is surely stored */
-    FLIPS_MAX = 500     /* in one transaction */
+    FLIPS_MAX = 500,    /* in one transaction */
+    NAME_BYTES = 200    /* of a name in a sentence */
 };
 
 /* An agent that something is expected of. */
@@ -28,15 +31,22 @@ struct watched {
     struct silence_row row;
     struct life_sign *sign;
     int64_t interval_us;
-    bool tried;        /* to open or close its alert, */
-    int64_t tried_for; /* when this was its last sign of life */
 };
 
-/* What is asked of the writer: to open an alert, or to close the one that is open. */
+/* What is asked of the writer: to open an alert, or to close the one that is open. A job of its
+ * own, so that one that fails keeps none of the others from their end. */
 struct flip {
+    struct writer_job job;
+    struct silence *silence;
     int64_t tenant_id, agent_id;
+    struct life_sign *sign;
     bool opens;
-    int64_t seen_at;
+};
+
+/* By which a look judges. */
+struct moment {
+    struct silence_now now;
+    int64_t epoch_us;
 };
 
 struct silence {
@@ -50,13 +60,12 @@ struct silence {
     int64_t epoch_us;
     int64_t apart_us, tick_us; /* wall less monotonic clock, and the raw clock, at the last tick */
 
-    struct writer_job job; /* the writer's while `busy`, as are the flips */
+    struct moment moment; /* read by the writer while flips are under way, as are those */
     struct flip *flips;
     size_t n_flips;
-    int64_t now_us;
-    struct alert_notes *notes; /* of the transaction */
-    pthread_mutex_t lock;      /* guards busy */
-    bool busy;
+    pthread_mutex_t lock; /* guards what follows */
+    size_t under_way;     /* flips */
+    struct error failure; /* of one of them; no code: none */
 };
 
 struct silence *silence_new(const struct silence_options *options, const struct silence_now *now)
@@ -122,7 +131,6 @@ static int read_agents(struct silence *s, struct error *err)
         w->row.alert_id = str_is_null(w->row.alert_id) ? STR_NULL : STR_LIT("open");
         w->sign = life_of(s->options.life, w->row.tenant_id, w->row.agent_id);
         w->interval_us = liveness_interval_us(&w->row.interval_seconds);
-        w->tried = false;
         if (!str_is_null(w->row.alert_id))
             life_await(w->sign);
     }
@@ -130,55 +138,100 @@ static int read_agents(struct silence *s, struct error *err)
     return r;
 }
 
-/* When the agent was last heard of, here or by what the store says. */
-static int64_t seen_at(const struct watched *w)
+/* The last sign of an agent, and for how long there was none, by the clock that does not step. */
+struct quiet {
+    int64_t seen_at;
+    int64_t us;
+};
+
+static struct quiet since(const struct silence *s, int64_t seen_at, int64_t from_us)
 {
-    return life_later(w->sign, w->row.last_seen_at);
+    int64_t epoch_us = s->moment.epoch_us;
+
+    return (struct quiet){ seen_at,
+                           s->moment.now.mono_us - (from_us > epoch_us ? from_us : epoch_us) };
 }
 
-/* Is it over, by the clock that does not step? */
-static bool is_due(const struct silence *s, const struct watched *w, int64_t seen,
-                   const struct silence_now *now)
+/* From what the store says and what was heard here, whichever is later. The time of a sign that is
+ * too far ahead is not to be believed (our clock was set back, or another process's is ahead): it
+ * counts from when it was noticed. */
+static struct quiet quiet_of(const struct silence *s, const struct watched *w)
 {
-    int64_t age = now->wall_us - seen;
-    int64_t from = age < 0 ? now->mono_us : now->mono_us - age;
+    const struct silence_now *now = &s->moment.now;
+    const int64_t times[] = { w->row.last_seen_at, life_at(w->sign) };
+    int64_t seen = TIME_NULL, ahead = TIME_NULL; /* before all others */
+    struct quiet known = { TIME_NULL, INT64_MAX }, noticed;
+
+    for (size_t i = 0; i < COUNT_OF(times); i++) {
+        if (times[i] > now->wall_us + SIGNS_AHEAD_US)
+            ahead = times[i] > ahead ? times[i] : ahead;
+        else
+            seen = times[i] > seen ? times[i] : seen;
+    }
+    if (seen != TIME_NULL)
+        known = since(s, seen, now->mono_us - (seen < now->wall_us ? now->wall_us - seen : 0));
+    if (ahead == TIME_NULL)
+        return known;
+    noticed = since(s, ahead, life_noticed_us(w->sign, ahead, now->mono_us));
+    return noticed.us < known.us ? noticed : known;
+}
+
+/* Is it over? */
+static bool is_due(const struct silence *s, const struct watched *w, int64_t quiet_us)
+{
     int64_t allowed = w->interval_us + liveness_grace_us(w->interval_us);
 
-    if (from < s->epoch_us || age < -SIGNS_AHEAD_US) /* the clock was set back since */
-        from = s->epoch_us;
     if (s->options.shared)
         allowed += (int64_t)LAG_S * USEC_PER_SEC;
-    return now->mono_us - from >= allowed;
+    return quiet_us >= allowed;
 }
 
-/* Nothing is expected of it any more, or it was heard of: what is open is to be closed. */
-static bool is_over(const struct watched *w, int64_t seen, int64_t wall_us)
+/* Is it soon? Then another process may think that it is, before we read so. */
+static bool is_near(const struct watched *w, int64_t quiet_us)
 {
+    return quiet_us >= w->interval_us + liveness_grace_us(w->interval_us) / 2;
+}
+
+/* Nothing is expected of it any more, or it was heard of, as the store says: what is open is to be
+ * closed. What was heard here closes it when it is stored. */
+static bool is_over(const struct watched *w, int64_t wall_us)
+{
+    int64_t seen = w->row.last_seen_at;
+
     if (!w->row.enabled || w->interval_us == 0 || seen == TIME_NULL ||
-        sign_is_later(seen, w->row.since_at))
+        sign_is_later(seen, w->row.since_at, wall_us))
         return true;
     if (w->row.limit_seconds.value == w->row.interval_seconds.value)
         return false; /* a clock that was set back changes nothing */
     return wall_us - seen < w->interval_us + liveness_grace_us(w->interval_us);
 }
 
-static void collect(struct silence *s, const struct silence_now *now)
+static void add_flip(struct silence *s, const struct watched *w, bool opens)
+{
+    s->flips[s->n_flips++] = (struct flip){ .silence = s,
+                                            .tenant_id = w->row.tenant_id,
+                                            .agent_id = w->row.agent_id,
+                                            .sign = w->sign,
+                                            .opens = opens };
+}
+
+static void collect(struct silence *s)
 {
     s->n_flips = 0;
     for (size_t i = 0; i < s->n && s->n_flips < FLIPS_MAX; i++) {
-        struct watched *w = &s->agents[i];
-        bool open = !str_is_null(w->row.alert_id);
-        int64_t seen = seen_at(w);
+        const struct watched *w = &s->agents[i];
+        int64_t quiet_us;
 
-        if (w->tried && seen == w->tried_for)
+        if (!str_is_null(w->row.alert_id)) {
+            if (is_over(w, s->moment.now.wall_us))
+                add_flip(s, w, false);
             continue;
-        if (open ? !is_over(w, seen, now->wall_us) : !is_due(s, w, seen, now))
-            continue;
-        w->tried = true;
-        w->tried_for = seen;
-        if (!open)
+        }
+        quiet_us = quiet_of(s, w).us;
+        if (is_near(w, quiet_us))
             life_await(w->sign);
-        s->flips[s->n_flips++] = (struct flip){ w->row.tenant_id, w->row.agent_id, !open, seen };
+        if (is_due(s, w, quiet_us))
+            add_flip(s, w, true);
     }
 }
 
@@ -191,69 +244,71 @@ static struct str detail_of(const struct silence_row *row, struct arena *arena)
                         (long long)(liveness_grace_us(interval_us) / USEC_PER_SEC));
 }
 
-static int open_alert(struct silence *s, struct db *db, const struct silence_row *row,
+static int open_alert(const struct flip *flip, struct db *db, const struct silence_row *row,
                       struct arena *arena, struct error *err)
 {
+    int64_t now_us = flip->silence->moment.now.wall_us;
+    struct str name = utf8_cut(row->agent_name, NAME_BYTES);
     struct alert_row alert = { .tenant_id = row->tenant_id,
                                .type = STR_LIT("agent.silent"),
                                .agent_id = row->agent_id,
                                .agent_name = row->agent_name,
                                .subject = STR_LIT(""),
-                               .told =
-                                   row->muted_until == TIME_NULL || row->muted_until <= s->now_us,
+                               .told = row->muted_until == TIME_NULL || row->muted_until <= now_us,
                                .since_at = row->last_seen_at,
-                               .opened_at = s->now_us,
+                               .opened_at = now_us,
                                .limit_seconds = row->interval_seconds,
                                .detail = detail_of(row, arena) };
     char text[DATETIME_TEXT_MAX];
     const struct alert_news news = {
         &alert, alert.type,
-        arena_printf(arena, "Agent '%.200s' is silent: nothing was heard of it since %s",
-                     arena_cstr(arena, row->agent_name),
-                     datetime_format(row->last_seen_at, text).data),
-        s->notes
+        arena_printf(arena, "Agent '%.*s' is silent: nothing was heard of it since %s",
+                     STR_ARG(name), datetime_format(row->last_seen_at, text).data),
+        ingest_notes_of(&flip->job)
     };
     bool opened;
 
     return alerts_open(db, &news, &opened, err);
 }
 
-static struct str why_over(const struct silence_row *row, int64_t since_at)
+static struct str why_over(const struct silence_row *row, int64_t since_at, int64_t now)
 {
     if (row->deleted)
         return STR_LIT("deleted");
     if (!row->enabled)
         return STR_LIT("disabled");
-    if (row->last_seen_at != TIME_NULL && sign_is_later(row->last_seen_at, since_at))
+    if (row->last_seen_at != TIME_NULL && sign_is_later(row->last_seen_at, since_at, now))
         return STR_LIT("seen");
     return STR_LIT("interval");
 }
 
-static int close_alert(struct silence *s, struct db *db, const struct silence_row *row,
+static int close_alert(const struct flip *flip, struct db *db, const struct silence_row *row,
                        struct arena *arena, struct error *err)
 {
+    struct str name = utf8_cut(row->agent_name, NAME_BYTES);
     struct alert_row alert;
     struct alert_news news = { .row = &alert,
                                .message = STR_LIT("agent.recovered"),
-                               .notes = s->notes };
+                               .notes = ingest_notes_of(&flip->job) };
 
     if (store_alert(db, row->tenant_id, row->alert_id, arena, &alert, err) != 0)
         return -1;
-    alert.closed_at = s->now_us;
-    alert.closed_by = why_over(row, alert.since_at);
-    if (str_eq_c(alert.closed_by, "seen")) {
+    alert.closed_at = flip->silence->moment.now.wall_us;
+    alert.closed_by = why_over(row, alert.since_at, alert.closed_at);
+    if (str_eq_c(alert.closed_by, "seen"))
         alert.away_seconds = alerts_away(&alert, row->last_seen_at);
-    }
-    news.summary = arena_printf(arena, "The silence of agent '%.200s' is over: %.*s",
-                                arena_cstr(arena, row->agent_name), STR_ARG(alert.closed_by));
+    news.summary = arena_printf(arena, "The silence of agent '%.*s' is over: %.*s", STR_ARG(name),
+                                STR_ARG(alert.closed_by));
     return alerts_close(db, &news, err);
 }
 
-/* By the row as it is now, which nobody changes meanwhile. */
-static int apply_flip(struct silence *s, struct db *db, const struct flip *flip,
-                      struct arena *arena, struct error *err)
+/* By the row as it is now, which nobody changes meanwhile, and by what was heard here since. */
+static int apply_flip(const struct flip *flip, struct db *db, struct arena *arena,
+                      struct error *err)
 {
-    struct watched w = { 0 };
+    const struct silence *s = flip->silence;
+    struct watched w = { .sign = flip->sign };
+    struct quiet quiet;
     bool open;
 
     if (store_silence_hold(db, flip->tenant_id, flip->agent_id, arena, &w.row, err) != 0)
@@ -263,62 +318,85 @@ static int apply_flip(struct silence *s, struct db *db, const struct flip *flip,
     if (w.row.agent_id == 0 || open == flip->opens)
         return 0;
     if (open)
-        return is_over(&w, w.row.last_seen_at, s->now_us) ? close_alert(s, db, &w.row, arena, err)
-                                                          : 0;
-    if (!w.row.enabled || w.interval_us == 0 || w.row.last_seen_at == TIME_NULL ||
-        w.row.last_seen_at > flip->seen_at)
+        return is_over(&w, s->moment.now.wall_us) ? close_alert(flip, db, &w.row, arena, err) : 0;
+    if (!w.row.enabled || w.interval_us == 0 || w.row.last_seen_at == TIME_NULL)
         return 0;
-    w.row.last_seen_at = flip->seen_at;
-    return open_alert(s, db, &w.row, arena, err);
+    quiet = quiet_of(s, &w);
+    if (!is_due(s, &w, quiet.us))
+        return 0;
+    w.row.last_seen_at = quiet.seen_at;
+    return open_alert(flip, db, &w.row, arena, err);
 }
 
 static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
-    struct silence *s = CONTAINER_OF(job, struct silence, job);
+    const struct flip *flip = CONTAINER_OF(job, struct flip, job);
     struct arena arena;
-    int r = 0;
+    int r;
 
-    s->notes = ingest_notes_of(job);
     arena_init(&arena);
-    for (size_t i = 0; r == 0 && i < s->n_flips; i++) {
-        r = apply_flip(s, db, &s->flips[i], &arena, err);
-        arena_reset(&arena);
-    }
+    r = apply_flip(flip, db, &arena, err);
     arena_done(&arena);
     return r;
-}
-
-static void set_busy(struct silence *s, bool busy)
-{
-    pthread_mutex_lock(&s->lock);
-    s->busy = busy;
-    pthread_mutex_unlock(&s->lock);
 }
 
 /* What came of it is read with the next look at the store, also when it failed. */
 static void done(struct writer_job *job, const struct error *err)
 {
-    (void)err;
-    set_busy(CONTAINER_OF(job, struct silence, job), false);
+    struct silence *s = CONTAINER_OF(job, struct flip, job)->silence;
+
+    pthread_mutex_lock(&s->lock);
+    if (err != NULL && s->failure.code == ERR_NONE)
+        s->failure = *err;
+    s->under_way--;
+    pthread_mutex_unlock(&s->lock);
 }
 
-static bool is_busy(struct silence *s)
+/* Are flips under way? If not, *ret is what went wrong with one of the last. */
+static bool is_busy(struct silence *s, struct error *ret)
 {
     bool busy;
 
     pthread_mutex_lock(&s->lock);
-    busy = s->busy;
+    busy = s->under_way > 0;
+    if (!busy) {
+        *ret = s->failure;
+        s->failure = (struct error){ 0 };
+    }
     pthread_mutex_unlock(&s->lock);
     return busy;
 }
 
+static int submit(struct silence *s, struct error *err)
+{
+    size_t n = 0;
+
+    s->loaded = false; /* look again when they are done */
+    pthread_mutex_lock(&s->lock);
+    s->under_way = s->n_flips;
+    pthread_mutex_unlock(&s->lock);
+    for (; n < s->n_flips; n++) {
+        s->flips[n].job =
+            (struct writer_job){ .apply = apply, .done = done, .events = 1, .always = true };
+        if (writer_submit(s->options.writer, &s->flips[n].job, err) != 0)
+            break;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->under_way -= s->n_flips - n;
+    pthread_mutex_unlock(&s->lock);
+    return n == s->n_flips ? 0 : -1;
+}
+
 int silence_tick(struct silence *s, const struct silence_now *now, struct error *err)
 {
+    struct error failure = { 0 };
     bool changed;
 
     note_clocks(s, now);
-    if (!now->healthy || is_busy(s))
+    if (!now->healthy || is_busy(s, &failure))
         return 0;
+    if (failure.code != ERR_NONE)
+        log_say(LOG_WARNING, "alerts", "one did not open or close: %s", failure.text);
     changed = life_take_changed(s->options.life) || now->registry_number != s->registry_number;
     if (!s->loaded || changed ||
         now->raw_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) {
@@ -329,16 +407,7 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
         s->read_us = now->raw_us;
         s->registry_number = now->registry_number;
     }
-    collect(s, now);
-    if (s->n_flips == 0)
-        return 0;
-    s->loaded = false; /* look again when they are done */
-    s->now_us = now->wall_us;
-    s->job =
-        (struct writer_job){ .apply = apply, .done = done, .events = s->n_flips, .always = true };
-    set_busy(s, true);
-    if (writer_submit(s->options.writer, &s->job, err) == 0)
-        return 0;
-    set_busy(s, false);
-    return -1;
+    s->moment = (struct moment){ *now, s->epoch_us };
+    collect(s);
+    return s->n_flips == 0 ? 0 : submit(s, err);
 }

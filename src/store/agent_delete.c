@@ -9,7 +9,7 @@
 static const struct db_query mark_agent = {
     .sql = "UPDATE agents SET deleted_at = $3, registered_version = '', description = '',"
            " telemetry_doc = '', interval_seconds = NULL, inputs = NULL, outputs = NULL,"
-           " config_schema = NULL, registered_at = NULL"
+           " config_schema = NULL, registered_at = NULL, muted_until = NULL"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL RETURNING agent_id",
     .n_args = 3,
 };

@@ -40,6 +40,18 @@ static const struct db_query close_alert = {
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
     .n_args = 5,
 };
+static const struct db_query tell_alert = {
+    .sql = "UPDATE alerts SET told = 1"
+           " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0",
+    .n_args = 2,
+};
+static const struct db_query untold_alerts = {
+    .sql = "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.open = 1 AND l.told = 0"
+           " AND a.enabled = 1 AND a.deleted_at IS NULL"
+           " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
+           " ORDER BY l.tenant_id, l.alert_id LIMIT $2",
+    .n_args = 2,
+};
 static const struct db_query acknowledge_alert = {
     .sql = "UPDATE alerts SET acknowledged_at = COALESCE(acknowledged_at, $3),"
            " acknowledged_by = COALESCE(acknowledged_by, $4)"
@@ -62,6 +74,11 @@ static const struct db_query count_open = {
 static const struct db_query alerts_of_bounds = {
     .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded')",
     .n_args = 1,
+};
+static const struct db_query select_over = {
+    .sql = "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
+           " AND subject = $4 AND since_at = $5 AND closed_at >= $6 LIMIT 1",
+    .n_args = 6,
 };
 /* $1 is a JSON array of tenant and agent. */
 static const struct db_query alerts_of_signs = {
@@ -126,6 +143,16 @@ int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_clos
     return 0;
 }
 
+int store_alert_told(struct db *db, const struct alert_row *row, bool *ret_first, struct error *err)
+{
+    const struct db_value args[] = { db_int(row->tenant_id), db_text(row->alert_id) };
+
+    if (db_exec(db, &tell_alert, args, NULL, NULL, err) != 0)
+        return -1;
+    *ret_first = db_changes(db) > 0;
+    return 0;
+}
+
 int store_alert_acknowledge(struct db *db, const struct alert_row *row, struct error *err)
 {
     const struct db_value args[] = { db_int(row->tenant_id), db_text(row->alert_id),
@@ -186,6 +213,18 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
     return 0;
 }
 
+int store_alerts_untold(struct db *db, int64_t now, int64_t limit, struct arena *arena,
+                        struct list *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(now), db_int(limit) };
+    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
+
+    if (db_exec(db, &untold_alerts, args, add_alert, &rows, err) != 0)
+        return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
 {
     *ret = 0;
@@ -201,6 +240,20 @@ int store_alerts_of_bounds(struct db *db, int64_t tenant_id, struct arena *arena
                 &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
+                        struct error *err)
+{
+    const struct db_value args[] = { db_int(row->tenant_id), db_int(row->agent_id),
+                                     db_text(row->type),     db_text(row->subject),
+                                     db_int(row->since_at),  db_int(closed_at) };
+    int64_t found = 0;
+
+    if (db_exec(db, &select_over, args, rows_read_int, &found, err) != 0)
+        return -1;
+    *ret = found != 0;
     return 0;
 }
 

@@ -11,12 +11,12 @@
  * for a row that another process writes: what it writes is as good. */
 static const struct db_query put_signs = {
     .sqlite = "UPDATE agent_signs SET last_seen_at = CASE WHEN last_seen_at"
-              " BETWEEN json_extract(j.value, '$[2]') AND json_extract(j.value, '$[2]') + $2"
+              " BETWEEN json_extract(j.value, '$[2]') AND $2"
               " THEN last_seen_at ELSE json_extract(j.value, '$[2]') END FROM json_each($1) j"
               " WHERE tenant_id = json_extract(j.value, '$[0]')"
               " AND agent_id = json_extract(j.value, '$[1]') RETURNING tenant_id, agent_id",
     .postgres = "UPDATE agent_signs s SET last_seen_at = CASE WHEN s.last_seen_at"
-                " BETWEEN x.at AND x.at + CAST($2 AS BIGINT) THEN s.last_seen_at ELSE x.at END"
+                " BETWEEN x.at AND CAST($2 AS BIGINT) THEN s.last_seen_at ELSE x.at END"
                 " FROM (SELECT l.tenant_id, l.agent_id, u.at FROM (SELECT"
                 " CAST(j ->> 0 AS BIGINT) AS tenant_id, CAST(j ->> 1 AS BIGINT) AS agent_id,"
                 " CAST(j ->> 2 AS BIGINT) AS at FROM json_array_elements(CAST($1 AS json)) AS j) u"
@@ -55,7 +55,7 @@ static bool mark_stored(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_signs_put(struct db *db, struct sign *signs, size_t n, struct error *err)
+int store_signs_put(struct db *db, struct sign *signs, size_t n, int64_t now, struct error *err)
 {
     struct sorted_signs sorted = { signs, n };
     struct buf rows;
@@ -72,7 +72,7 @@ int store_signs_put(struct db *db, struct sign *signs, size_t n, struct error *e
     }
     buf_add_char(&rows, ']');
     r = db_exec(db, &put_signs,
-                (const struct db_value[]){ db_text(buf_str(&rows)), db_int(SIGNS_AHEAD_US) },
+                (const struct db_value[]){ db_text(buf_str(&rows)), db_int(now + SIGNS_AHEAD_US) },
                 mark_stored, &sorted, err);
     buf_done(&rows);
     return r;

@@ -9,13 +9,15 @@
 
 struct db;
 
-/* A time that lies further than this after another sign's is no good: a clock was set back. */
+/* A time that lies further ahead of now than this is no good: a clock was set back since. */
 #define SIGNS_AHEAD_US (60LL * 1000 * 1000)
 
-/* Is a sign later than another, by the clocks as they were? */
-static inline bool sign_is_later(int64_t at, int64_t than)
+/* Is a sign later than another, whose time may be no good? */
+static inline bool sign_is_later(int64_t at, int64_t than, int64_t now)
 {
-    return at > than || than - SIGNS_AHEAD_US > at;
+    int64_t most = now + SIGNS_AHEAD_US;
+
+    return at > than || (than > most && at <= most);
 }
 
 struct sign {
@@ -24,6 +26,7 @@ struct sign {
     bool stored; /* set by store_signs_put(); false: another process was writing the same row */
 };
 
-/* Notes that the agents were alive. The latest time stands, but for one that is too far ahead.
- * Sorts the signs. */
-int store_signs_put(struct db *db, struct sign *signs, size_t n, struct error *err) MUST_CHECK;
+/* Notes that the agents were alive. The latest time stands, but for one that is too far ahead of
+ * now. Sorts the signs. */
+int store_signs_put(struct db *db, struct sign *signs, size_t n, int64_t now,
+                    struct error *err) MUST_CHECK;

@@ -16,7 +16,8 @@
 
 static const struct db_query all_silences = {
     .sql = FACTS FROM " WHERE (a.enabled = 1 AND a.deleted_at IS NULL AND a.interval_seconds > 0"
-           " AND s.last_seen_at IS NOT NULL) OR l.alert_id IS NOT NULL",
+           " AND s.last_seen_at IS NOT NULL) OR l.alert_id IS NOT NULL"
+           " ORDER BY a.tenant_id, a.agent_id",
 };
 static const struct db_query hold = {
     .sqlite = FACTS ", COALESCE(a.full_name, a.agent_name)" FROM

@@ -26,7 +26,7 @@ struct silence_row {
 };
 
 /* All agents that something is expected of, or that have an alert open: a list of struct
- * silence_row, in the arena. */
+ * silence_row, by number, so that processes hold them in one order; in the arena. */
 int store_silences(struct db *db, struct arena *arena, struct list *ret,
                    struct error *err) MUST_CHECK;
 

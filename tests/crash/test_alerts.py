@@ -198,6 +198,22 @@ def test_a_report_that_is_acknowledged_has_ended_the_silence(store, tmp_path):
         assert verdict.good() and verdict.closed == 1, verdict
 
 
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_so_has_the_first_report_after_a_start(store, tmp_path):
+    """Sent as soon as we listen, and killed as soon as it is acknowledged."""
+    with new_world(store, tmp_path) as world:
+        world.clock.advance(ALLOWED)
+        until(lambda: world.count_open() == len(AGENTS))
+        for n, name in enumerate(AGENTS[:3], 1):
+            world.kill_and_start()
+            world.report(name)
+            world.kill_and_start()
+            assert world.count_open() == len(AGENTS) - n
+        world.come_to_rest()
+        verdict = world.judge()
+        assert verdict.good() and verdict.closed == 3, verdict
+
+
 def test_a_store_that_loses_messages_is_caught(tmp_path):
     """Every third delivery is gone as soon as it is written, though its alert is there."""
     with new_world("sqlite", tmp_path) as world:

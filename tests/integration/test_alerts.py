@@ -214,6 +214,147 @@ def test_a_muted_agents_alerts_are_rows_all_the_same(world, clock):
     person.close()
 
 
+def mute(tenant, name="worker", until_at=None):
+    """Until that time, or no more."""
+    person = log_in(
+        tenant.server, add_user(tenant.server, "--tenant", tenant.slug, "--role", "member")
+    )
+    path = tenant.path(f"agents/{name}/mute")
+    body = ("PUT", path, {"until": until_at}) if until_at else ("DELETE", path)
+    assert person.request(*body).status == 200
+    person.close()
+
+
+def messages(tenant):
+    rows = stored(
+        tenant.server,
+        f"SELECT type, data FROM messages WHERE {of_tenant(tenant)} ORDER BY created_at, type",
+    )
+    return [(row["type"], json.loads(row["data"])) for row in rows]
+
+
+def listen(tenant):
+    """Messages are stored for whoever listens; nobody is reached here."""
+    tenant.server.cli("webhook", "add", "https://example.com/hook", "--tenant", tenant.slug)
+
+
+@pytest.mark.parametrize("how", ["the time comes", "by hand"])
+def test_what_is_still_wrong_when_a_mute_ends_is_told_then(world, clock, how):
+    listen(world)
+    run = str(uuid.uuid4())
+    for name in ("worker", "back"):
+        register(world, name)
+        report(world, name, run_id=run if name == "worker" else str(uuid.uuid4()),
+               timestamp=now_text(clock))  # fmt: skip
+        moment = EPOCH + timedelta(seconds=clock.now() + 2 * DAY)
+        mute(world, name, moment.isoformat().replace("+00:00", "Z"))
+    clock.advance(DAY + 300)
+    until(lambda: len(alerts(world, state="open")) == 4)
+    assert {a["muted"] for a in alerts(world)} == {True}
+    report(world, "back")
+    until(lambda: len(alerts(world, state="closed")) == 1)
+    assert messages(world) == []
+    if how == "by hand":
+        mute(world)
+    else:
+        clock.advance(DAY)
+    until(lambda: len(messages(world)) >= (2 if how == "by hand" else 3))
+    mine = alerts(world, agent_name="worker")
+    assert [a["muted"] for a in mine] == [False, False]
+    told = [(t, d["alert_id"]) for t, d in messages(world) if d["agent_name"] == "worker"]
+    assert sorted(told) == sorted((a["type"], a["alert_id"]) for a in mine)
+    assert {d["summary"].split(" since ")[0] for _, d in messages(world)} >= {
+        "Agent 'worker' is still silent: nothing was heard of it",
+        f"Run {run} of agent 'worker' is still open,",
+    }
+    report(world)
+    until(lambda: alerts(world, agent_name="worker", state="closed"))
+    assert [t for t, d in messages(world) if d["agent_name"] == "worker"][-1] == "agent.recovered"
+
+
+def test_a_deleted_agent_is_not_muted_when_it_comes_back(world):
+    report(world)
+    mute(world, until_at="2100-01-01T00:00:00Z")
+    world.server.cli("agent", "delete", "worker", "--tenant", world.slug)
+    report(world)
+    assert world.client.get(world.path("agents/worker")).json()["muted_until"] is None
+
+
+def by_business(tenant):
+    body = {"agent_name": "worker", "run_id": str(uuid.uuid4()),
+            "timestamp": "2025-01-01T00:00:00Z", "metrics": {"leads": 1}}  # fmt: skip
+    return tenant.client.post("/api/v1/telemetry/business", body)
+
+
+def by_llm(tenant):
+    body = {"agent_name": "worker", "run_id": str(uuid.uuid4()), "model": "m",
+            "timestamp": "2025-01-01T00:00:00Z"}  # fmt: skip
+    return tenant.client.post("/api/v1/telemetry/llm", body)
+
+
+def by_heartbeat(tenant):
+    client = tenant.agent_client("worker")
+    answer = client.post("/api/v1/heartbeat?client_id=p1")
+    client.close()
+    return answer
+
+
+def by_foreign_heartbeat(tenant):
+    return tenant.client.post("/api/v1/heartbeat?client_id=worker")
+
+
+@pytest.mark.parametrize(
+    ("send", "counts"),
+    [(by_business, True), (by_llm, True), (by_heartbeat, True), (by_foreign_heartbeat, False)],
+)
+def test_whatever_an_agent_sends_ends_its_silence(world, clock, send, counts):
+    register(world)
+    report(world)
+    clock.advance(ALLOWED + 10)
+    alert = until_open(world)
+    assert send(world).status in (200, 202)
+    if counts:
+        assert until_closed(world, alert)["closed_by"] == "seen"
+    else:
+        stays(world, [(alert["alert_id"], "open")])
+
+
+NAMES = ["日" * 100, "x" + "é" * 150, "🤖" * 60 + "!", "a" * 199 + "ü"]
+
+
+def test_agents_may_be_called_anything(world, clock):
+    """Names are cut in sentences, and never within a character: the store would refuse that."""
+    listen(world)
+    for name in [*NAMES, "plain"]:
+        register(world, name)
+        report(world, name, timestamp=now_text(clock))
+    clock.advance(DAY + 300)
+    until(lambda: len(alerts(world, state="open")) == 2 * len(NAMES) + 2)
+    for name in [*NAMES, "plain"]:
+        world.server.cli("agent", "disable", name, "--tenant", world.slug)
+    clock.advance(61)
+    until(lambda: alerts(world, state="open") == [])
+    told = messages(world)
+    assert len(told) == 2 * len(alerts(world))
+    for kind in ("agent.silent", "agent.recovered", "run.stuck", "run.recovered"):
+        assert sorted(d["agent_name"] for t, d in told if t == kind) == sorted([*NAMES, "plain"])
+
+
+def test_many_runs_of_one_start_hold_up_nobody(world, clock):
+    """They are more than are looked at at once, and most may have no alert."""
+    start = now_text(clock)
+    body = {"events": [world.event(timestamp=start) for _ in range(300)]}
+    assert world.client.post("/api/v1/telemetry/batch", body).status == 202
+    report(world, "later", timestamp=now_text(clock))
+    other = world.server.add_tenant()
+    report(other, timestamp=now_text(clock))
+    clock.advance(DAY + 300)
+    until(lambda: len(alerts(world)) == 21, 60)
+    until_open(other)
+    assert len(alerts(world, agent_name="later")) == 1
+    other.client.close()
+
+
 def test_people_acknowledge_an_alert(world, clock):
     register(world)
     report(world)
@@ -345,6 +486,27 @@ def test_two_servers_open_one_alert(world, clock, own_server, tmp_path):
         until(lambda: len(alerts(world, state="closed")) == 20)
         stays(world, [(a["alert_id"], "closed") for a in alerts(world)])
         assert {a["agent_name"]: a["alert_id"] for a in alerts(world)} == before
+
+
+def test_what_one_server_heard_long_ago_does_not_hide_what_another_hears(
+    world, clock, own_server, tmp_path
+):
+    if not own_server.database:
+        return  # only one process has the embedded store
+    with second_server(own_server, tmp_path) as other:
+        register(world)
+        report(world)
+        client = other.client(world.token)
+        for _ in range(3):
+            clock.advance(HOUR)
+            event = world.event(agent_name="worker")
+            assert client.post("/api/v1/telemetry", event).status == 202
+            time_to_tick(world)
+        agent = until(lambda: (a := world.client.get(world.path("agents/worker")).json())
+                      and seconds(a["last_seen_at"]) > clock.now() - HOUR and a)  # fmt: skip
+        assert agent["state"] == "up"
+        assert alerts(world) == []
+        client.close()
 
 
 def test_each_opening_and_closing_is_a_message_once(world, clock):

@@ -1,6 +1,7 @@
 /* test_life.c - a sign of life is known at once, and stored a little later whatever fails. */
 #include "service/life.h"
 
+#include "base/clock.h"
 #include "contract/shape.h"
 #include "db/fault.h"
 #include "service/writer.h"
@@ -73,7 +74,7 @@ static int64_t stored(struct world *w)
 
 static int64_t seen(struct world *w, int64_t stored_at)
 {
-    return life_seen_at(w->life, w->tenant_id, w->agent_id, stored_at);
+    return life_seen_at(w->life, w->tenant_id, w->agent_id, stored_at, clock_wall_us());
 }
 
 TEST(a_sign_is_known_at_once_and_stored_by_the_next_save)
@@ -102,15 +103,27 @@ TEST(a_sign_is_known_at_once_and_stored_by_the_next_save)
 
 TEST(a_clock_that_was_set_back_does_not_leave_an_agent_in_the_future)
 {
+    int64_t now = clock_wall_us();
     struct world w;
 
     world_init(&w, -1);
-    see(&w, 100 + 2 * SIGNS_AHEAD_US);
+    see(&w, now + 10 * SIGNS_AHEAD_US);
     save(&w);
+    see(&w, now);
+    CHECK_INT(seen(&w, stored(&w)), now);
+    save(&w);
+    CHECK_INT(stored(&w), now);
+    world_done(&w);
+}
+
+/* It reported here long ago, and to another process since. */
+TEST(what_was_heard_here_long_ago_does_not_hide_what_others_heard)
+{
+    struct world w;
+
+    world_init(&w, -1);
     see(&w, 100);
-    CHECK_INT(seen(&w, stored(&w)), 100);
-    save(&w);
-    CHECK_INT(stored(&w), 100);
+    CHECK_INT(seen(&w, 100 + 10 * SIGNS_AHEAD_US), 100 + 10 * SIGNS_AHEAD_US);
     world_done(&w);
 }
 

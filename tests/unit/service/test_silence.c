@@ -22,6 +22,10 @@ static const struct db_query set_interval = {
     .sql = "UPDATE agents SET interval_seconds = $1",
     .n_args = 1,
 };
+static const struct db_query add_poison = {
+    .sql = "CREATE TRIGGER poison BEFORE INSERT ON alerts WHEN NEW.agent_id = 1"
+           " BEGIN SELECT RAISE(ABORT, 'poison'); END",
+};
 static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1" };
 static const struct db_query count_all = { .sql = "SELECT COUNT(*) FROM alerts" };
 
@@ -51,7 +55,7 @@ static void see(struct world *w, int64_t at)
 {
     struct sign sign = { .tenant_id = w->tenant_id, .agent_id = w->agent_id, .at = at };
 
-    CHECK(store_signs_put(w->db, &sign, 1, NULL) == 0);
+    CHECK(store_signs_put(w->db, &sign, 1, at, NULL) == 0);
     life_see(w->life, life_of(w->life, w->tenant_id, w->agent_id), at);
 }
 
@@ -222,5 +226,94 @@ TEST(a_slow_tick_is_no_pause_and_a_slewing_clock_no_step)
     for (int i = 0; i < (INTERVAL + GRACE) / 10; i++)
         tick(&w, 11, 10, 10, true);
     CHECK_INT(n_open(&w), 1);
+    world_done(&w);
+}
+
+/* Another process changed it, and we have not read it yet. */
+TEST(the_interval_counts_as_it_is_when_the_alert_would_open)
+{
+    struct world w;
+
+    world_init(&w);
+    ticks(&w, INTERVAL + GRACE - 1); /* the last look at the store is some seconds old */
+    CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(86400) }, NULL, NULL,
+                  NULL) == 0);
+    ticks(&w, INTERVAL + GRACE);
+    CHECK_INT(n_open(&w), 0);
+    world_done(&w);
+}
+
+/* Signs from a process whose clock is two minutes ahead: it is heard of, whatever time they have.
+ */
+TEST(a_clock_that_is_ahead_elsewhere_makes_nobody_silent)
+{
+    struct world w;
+    struct sign sign;
+
+    world_init(&w);
+    for (int i = 0; i < 4 * (INTERVAL + GRACE) / 30; i++) {
+        sign = (struct sign){ .tenant_id = w.tenant_id,
+                              .agent_id = w.agent_id,
+                              .at = w.now.wall_us + S(120) };
+        CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+        ticks(&w, 30);
+        CHECK_INT(n_open(&w), 0);
+    }
+    ticks(&w, 120 + INTERVAL + GRACE); /* and then no more */
+    CHECK_INT(n_open(&w), 1);
+    world_done(&w);
+}
+
+/* Whatever is wrong with one agent, the others are told of. */
+TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
+{
+    struct sign sign = { .at = wall_start };
+    struct agent_row agent;
+    struct world w;
+
+    world_init(&w);
+    CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
+    CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
+                  NULL) == 0);
+    sign.tenant_id = w.tenant_id;
+    sign.agent_id = agent.agent_id;
+    CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+    CHECK(db_exec(w.db, &add_poison, NULL, NULL, NULL, NULL) == 0);
+    CHECK_INT(w.agent_id, 1);
+    ticks(&w, INTERVAL + GRACE + 2);
+    CHECK_INT(n_open(&w), 1);
+    world_done(&w);
+}
+
+/* Another process may open the alert before we know: the sign that ends it is stored at once. */
+TEST(the_next_sign_of_a_late_agent_is_awaited)
+{
+    struct world w;
+    struct life_sign *sign;
+
+    world_init(&w);
+    sign = life_of(w.life, w.tenant_id, w.agent_id);
+    ticks(&w, INTERVAL + GRACE / 2 - 1);
+    CHECK(!life_take_awaited(sign));
+    ticks(&w, 1);
+    CHECK(life_take_awaited(sign));
+    world_done(&w);
+}
+
+/* It reported here once, and to another process since. */
+TEST(an_agent_that_reports_elsewhere_by_now_is_not_silent)
+{
+    struct world w;
+
+    world_init(&w);
+    for (int i = 0; i < 4 * (INTERVAL + GRACE) / 30; i++) {
+        struct sign sign = { .tenant_id = w.tenant_id,
+                             .agent_id = w.agent_id,
+                             .at = w.now.wall_us };
+
+        CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+        ticks(&w, 30);
+        CHECK_INT(n_open(&w), 0);
+    }
     world_done(&w);
 }
