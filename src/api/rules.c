@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "service/alert_rules.h"
+#include "service/ingest.h"
 #include "service/registry.h"
 
 static int show(struct api_call *call, struct db *db, struct error *err)
@@ -23,7 +24,8 @@ static int set(struct api_call *call, struct db *db, struct error *err)
         call->arena, "{\"run_failed\":%s,\"run_stuck\":%s,\"kpis\":%zu,\"budgets\":%zu}",
         rules->run_failed ? "true" : "false", rules->run_stuck ? "true" : "false", rules->kpis.n,
         rules->budgets.n);
-    if (alert_rules_set(db, call->tenant->id, rules, call->arena, err) != 0)
+    if (alert_rules_set(db, call->tenant->id, rules, ingest_notes_of(&call->change.write),
+                        call->arena, err) != 0)
         return -1;
     return show(call, db, err);
 }

@@ -32,7 +32,7 @@ static const struct field alert_fields[] = {
     { OPT_INT(away_seconds), .flags = F_REQUIRED | F_NULL, .doc = "How long the agent was away, once it is back." },
     { TIME(acknowledged_at), .flags = F_REQUIRED | F_NULL },
     { STR(acknowledged_by),  .flags = F_REQUIRED | F_NULL },
-    { BOOL(muted),           .flags = F_REQUIRED, .doc = "Nobody was told: its agent was muted when it opened." },
+    { BOOL(muted),           .flags = F_REQUIRED, .doc = "Nobody was told: its agent was muted when it opened, and since." },
     { OBJECT(detail),        .flags = F_REQUIRED },
 };
 #undef OWNER

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "contract/problems.h"
+#include "service/alert_notes.h"
 #include "store/alert_rules.h"
 #include "store/alerts.h"
 
@@ -75,7 +76,7 @@ static bool has_subject(const struct alert_rules *rules, struct str subject, str
 }
 
 static int close_orphans(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
-                         struct arena *arena, struct error *err)
+                         struct alert_notes *notes, struct arena *arena, struct error *err)
 {
     struct alert_row *alerts;
     struct list list;
@@ -91,12 +92,15 @@ static int close_orphans(struct db *db, int64_t tenant_id, const struct alert_ru
         alerts[i].closed_by = STR_LIT("rule");
         if (store_alert_close(db, &alerts[i], &closed, err) != 0)
             return -1;
+        alerts[i].open = false;
+        if (closed)
+            alert_notes_add(notes, &alerts[i]);
     }
     return 0;
 }
 
 int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
-                    struct arena *arena, struct error *err)
+                    struct alert_notes *notes, struct arena *arena, struct error *err)
 {
     const struct alert_rules_row row = { .tenant_id = tenant_id,
                                          .run_failed = rules->run_failed,
@@ -107,5 +111,5 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
 
     if (store_alert_rules_set(db, &row, err) != 0)
         return -1;
-    return close_orphans(db, tenant_id, rules, arena, err);
+    return close_orphans(db, tenant_id, rules, notes, arena, err);
 }

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "contract/alert_rules.h"
 
+struct alert_notes;
 struct alert_rules_row;
 struct db;
 
@@ -15,10 +16,10 @@ struct db;
 int alert_rules_show(struct db *db, int64_t tenant_id, struct arena *arena, struct alert_rules *ret,
                      struct error *err) MUST_CHECK;
 
-/* Replaces them all, within a transaction. The alerts of bounds that are no more are closed, and
- * nobody is told. */
+/* Replaces them all, within a transaction. The alerts of bounds that are no more are closed: noted,
+ * but told to no webhook. */
 int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
-                    struct arena *arena, struct error *err) MUST_CHECK;
+                    struct alert_notes *notes, struct arena *arena, struct error *err) MUST_CHECK;
 
 /* A stored row as rules, in the arena. */
 int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,

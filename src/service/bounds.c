@@ -25,17 +25,19 @@
 
 enum {
     PERIOD_S = 60,     /* between the beginnings of two rounds */
+    REST_S = 600,      /* after we began to listen */
     TENANTS_MAX = 100, /* read at once */
     SLICE_MS = 200     /* after which the rest is left to the next tick */
 };
 
-/* What is asked of the writer: to open an alert, or to close the one that is open. */
+/* What is asked of the writer: to close the alert that is open, or to open one, or both: when the
+ * next period begins as the last one ended. */
 struct flip {
     struct flip *next;
     int64_t tenant_id, version; /* of the rules that were judged by */
     struct judgement judgement;
     struct str agent_name; /* STR_NULL: of no one agent */
-    struct str alert_id;   /* STR_NULL: to be opened */
+    struct str alert_id;   /* STR_NULL: none is open */
 };
 
 struct bounds {
@@ -87,29 +89,44 @@ static bool swap_busy(struct bounds *b, bool busy)
     return before;
 }
 
-/* The alert of this judgement that is open, or STR_NULL. */
-static struct str find_open(const struct list *open, const struct judgement *judgement)
+/* The alert of this judgement that is open, or NULL. */
+static const struct alert_row *find_open(const struct list *open, const struct judgement *judgement)
 {
     const struct alert_row *alerts = open->items;
 
     for (size_t i = 0; i < open->n; i++)
         if (str_eq(alerts[i].type, judgement->type) &&
             str_eq(alerts[i].subject, judgement->subject))
-            return alerts[i].alert_id;
-    return STR_NULL;
+            return &alerts[i];
+    return NULL;
+}
+
+/* Is what is open of a period that is over? Never of a later one: another process's clock. */
+static bool is_of_before(const struct alert_row *open, const struct judgement *judgement)
+{
+    return judgement->until_at != TIME_NULL && open->since_at < judgement->since_at;
+}
+
+static bool is_as_it_was(const struct alert_row *open, const struct judgement *judgement)
+{
+    if (open == NULL)
+        return !judgement->crossed;
+    if (judgement->until_at != TIME_NULL && open->since_at > judgement->since_at)
+        return true;
+    return judgement->crossed && !is_of_before(open, judgement);
 }
 
 static void note(struct bounds *b, const struct alert_rules_row *row,
                  const struct judgement *judgement, struct str agent_name, const struct list *open)
 {
-    struct str alert_id = find_open(open, judgement);
+    const struct alert_row *alert = find_open(open, judgement);
     struct flip *flip;
 
-    if (!judgement->known || judgement->crossed == !str_is_null(alert_id))
+    if (!judgement->known || is_as_it_was(alert, judgement))
         return;
     flip = ARENA_NEW(&b->arena, struct flip);
-    *flip =
-        (struct flip){ b->flips, row->tenant_id, row->version, *judgement, agent_name, alert_id };
+    *flip = (struct flip){ b->flips,   row->tenant_id, row->version,
+                           *judgement, agent_name,     alert == NULL ? STR_NULL : alert->alert_id };
     b->flips = flip;
     b->n_flips++;
 }
@@ -180,8 +197,13 @@ static int open_alert(struct bounds *b, struct db *db, const struct flip *flip,
                                .opened_at = b->now_us,
                                .detail = flip->judgement.detail };
     const struct alert_news news = { &alert, alert.type, flip->judgement.summary, notes };
-    bool muted, opened;
+    bool muted, opened, over = false;
 
+    if (flip->judgement.until_at != TIME_NULL &&
+        store_alert_is_over(db, &alert, flip->judgement.until_at, &over, err) != 0)
+        return -1;
+    if (over) /* somebody whose clock is ahead of ours has closed it: this period has ended */
+        return 0;
     if (store_agent_is_muted(db, alert.tenant_id, alert.agent_id, b->now_us, &muted, err) != 0)
         return -1;
     alert.told = !muted;
@@ -193,7 +215,9 @@ static int close_alert(struct bounds *b, struct db *db, const struct flip *flip,
 {
     struct arena arena;
     struct alert_row alert;
-    const struct alert_news news = { &alert, flip->judgement.recovered, flip->judgement.summary,
+    const struct alert_news news = { &alert, flip->judgement.recovered,
+                                     flip->judgement.crossed ? flip->judgement.ended
+                                                             : flip->judgement.summary,
                                      notes };
     int r;
 
@@ -220,8 +244,8 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
             return -1;
         if (version != flip->version)
             continue; /* the rules are others now: the next round judges by them */
-        if ((str_is_null(flip->alert_id) ? open_alert(b, db, flip, notes, err)
-                                         : close_alert(b, db, flip, notes, err)) != 0)
+        if ((!str_is_null(flip->alert_id) && close_alert(b, db, flip, notes, err) != 0) ||
+            (flip->judgement.crossed && open_alert(b, db, flip, notes, err) != 0))
             return -1;
     }
     return 0;
@@ -251,9 +275,10 @@ static void judged(struct reader_job *job, const struct error *err)
         (void)swap_busy(b, false);
 }
 
-int bounds_tick(struct bounds *b, int64_t wall_us, int64_t mono_us, struct error *err)
+int bounds_tick(struct bounds *b, int64_t wall_us, int64_t mono_us, int64_t epoch_us,
+                struct error *err)
 {
-    if (swap_busy(b, true))
+    if (mono_us - epoch_us < (int64_t)REST_S * USEC_PER_SEC || swap_busy(b, true))
         return 0;
     if (!b->in_round && mono_us - b->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC) {
         b->in_round = true;

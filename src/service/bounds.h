@@ -3,6 +3,8 @@
  * Once a minute each is judged on a reader, as many tenants at a time as a
  * fraction of a second allows; what has changed goes to the writer, which opens
  * and closes alerts if the tenant's rules are still those that were judged by.
+ * Nothing is judged for some minutes after we began to listen, or the clock was
+ * set: what could not be told to us meanwhile is told then.
  *
  * Layer: service. May use: base, contract, db, store. Must not use: http, api. One thread at a
  * time.
@@ -27,5 +29,7 @@ struct bounds *bounds_new(const struct bounds_options *options, int64_t mono_us)
 /* After the readers and the writer have stopped. NULL is fine. */
 void bounds_free(struct bounds *b);
 
-/* Once a second, while the database answers; does not wait for anything. */
-int bounds_tick(struct bounds *b, int64_t wall_us, int64_t mono_us, struct error *err) MUST_CHECK;
+/* Once a second, while the database answers; does not wait for anything. `epoch_us` is when we
+ * began to listen. */
+int bounds_tick(struct bounds *b, int64_t wall_us, int64_t mono_us, int64_t epoch_us,
+                struct error *err) MUST_CHECK;

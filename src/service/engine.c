@@ -146,7 +146,7 @@ static void watch(struct engine *e, bool healthy)
     epoch_us = silence_epoch_us(e->silence);
     if (r == 0 && now.healthy &&
         (stuck_tick(e->stuck, now.wall_us, now.mono_us, epoch_us, &err) != 0 ||
-         bounds_tick(e->bounds, now.wall_us, now.mono_us, &err) != 0 ||
+         bounds_tick(e->bounds, now.wall_us, now.mono_us, epoch_us, &err) != 0 ||
          mutes_tick(e->mutes, now.wall_us, now.raw_us, &err) != 0))
         r = -1;
     if (r != 0)

@@ -56,14 +56,14 @@ static int has_completed(const struct judgement_reader *reader, const struct kpi
     return store_completed_runs(reader->db, &runs, ret, err);
 }
 
-/* There is nobody of that name, or no more. */
-static int is_gone(const struct judgement_reader *reader, int64_t agent_id, bool *ret,
-                   struct error *err)
+/* There is nobody of that name, or no more, or it is not to work. */
+static int is_off(const struct judgement_reader *reader, int64_t agent_id, bool *ret,
+                  struct error *err)
 {
     *ret = agent_id < 0;
     if (agent_id <= 0)
         return 0;
-    return store_agent_is_deleted(reader->db, reader->tenant_id, agent_id, ret, err);
+    return store_agent_is_off(reader->db, reader->tenant_id, agent_id, ret, err);
 }
 
 /* The number to judge by: *ret_known is false when there is none. */
@@ -113,20 +113,21 @@ int judgement_of_kpi(const struct judgement_reader *reader, const struct kpi_rul
                                      .range = { .until = reader->now } };
     const char *problem = timerange_parse_moment(rule->range, reader->now, &question.range.since);
     struct kpi_figure figure;
-    bool gone;
+    bool off;
 
     *ret = (struct judgement){ .type = STR_LIT("kpi.crossed"),
                                .recovered = STR_LIT("kpi.recovered"),
                                .subject = alert_rules_kpi_subject(rule, reader->arena),
-                               .since_at = reader->now };
+                               .since_at = reader->now,
+                               .until_at = TIME_NULL };
     if (problem != NULL)
         return err_set(err, ERR_INTERNAL, "a rule's range cannot be read: %s", problem);
     if (find_value(reader, rule, &question, &figure, &ret->known, err) != 0 ||
-        is_gone(reader, figure.agent_id, &gone, err) != 0)
+        is_off(reader, figure.agent_id, &off, err) != 0)
         return -1;
-    if (gone) {
+    if (off) {
         ret->known = true;
-        ret->summary = arena_printf(reader->arena, "Agent '%.*s' is gone",
+        ret->summary = arena_printf(reader->arena, "Agent '%.*s' is switched off",
                                     STR_ARG(utf8_cut(rule->agent_name, NAME_BYTES)));
         ret->detail = STR_LIT("{}");
         return 0;
@@ -183,11 +184,14 @@ int judgement_of_budget(const struct judgement_reader *reader, const struct budg
                                .type = STR_LIT("budget.exceeded"),
                                .recovered = STR_LIT("budget.recovered"),
                                .subject = alert_rules_budget_subject(rule, reader->arena),
-                               .since_at = since };
+                               .since_at = since,
+                               .until_at = timerange_bucket_next(bucket, reader->now) };
     ret->summary = arena_printf(reader->arena, "LLMs cost %.*s USD this %s, %s %.*s USD%s",
                                 STR_ARG(cost), budget_period_names[rule->per],
                                 ret->crossed ? "over the budget of" : "within the budget of",
                                 STR_ARG(rule->amount), ret->crossed ? "" : " again");
+    ret->ended = arena_printf(reader->arena, "The %s in which LLMs cost over %.*s USD has ended",
+                              budget_period_names[rule->per], STR_ARG(rule->amount));
     buf_init(&quoted, KIB(1));
     buf_add_json(&quoted, cost);
     ret->detail = detail_of(&budget_rule_shape, rule, "cost", buf_str(&quoted), reader->arena);

@@ -33,7 +33,9 @@ struct judgement {
     struct str subject;
     int64_t agent_id;   /* 0: of no one agent */
     int64_t since_at;   /* when what is judged began */
+    int64_t until_at;   /* when the period ends that is judged; TIME_NULL: it is none */
     struct str summary; /* a sentence for people */
+    struct str ended;   /* another, when the period before has ended like this one began */
     struct str detail;  /* a JSON object */
 };
 

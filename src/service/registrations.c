@@ -23,6 +23,11 @@ static int find_or_add(struct registration_request *request, struct db *db, stru
     return store_agent_add(db, tenant_id, name, request->received_at, ret, err);
 }
 
+static bool is_same(const struct opt_int *a, const struct opt_int *b)
+{
+    return a->has == b->has && (!a->has || a->value == b->value);
+}
+
 static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
@@ -36,6 +41,7 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
     if (agent.agent_id == 0)
         return 0;
     place.agent_id = agent.agent_id;
+    request->is_other = !is_same(&agent.interval_seconds, &request->body->interval_seconds);
     if (store_registration_put(db, &place, &request->rows, err) != 0)
         return -1;
     if (str_is_null(request->catalog))
@@ -47,8 +53,8 @@ static void done(struct writer_job *job, const struct error *err)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
 
-    if (err == NULL && job->group != NULL)
-        admit_changed(ingest_admit_of(job)); /* its interval, maybe */
+    if (err == NULL && job->group != NULL && request->is_other)
+        admit_changed(ingest_admit_of(job));
     request->done(request, err);
 }
 

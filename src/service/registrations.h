@@ -31,6 +31,7 @@ struct registration_request {
 
     enum verdict verdict; /* set before done(NULL): accepted, or the cap */
     bool is_new;          /* likewise: the agent was not known before */
+    bool is_other;        /* the service's own: its interval is not what it was */
 
     /* Writer thread, exactly once. `err` is NULL when it is durable or not accepted. */
     void (*done)(struct registration_request *request, const struct error *err);

@@ -7,7 +7,8 @@
 
 /* clang-format off */
 static const struct db_query select_agent = {
-    .sql = "SELECT a.agent_id, a.enabled, s.last_seen_at FROM agents a JOIN agent_signs s"
+    .sql = "SELECT a.agent_id, a.enabled, s.last_seen_at, a.interval_seconds"
+           " FROM agents a JOIN agent_signs s"
            " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id"
            " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL",
     .n_args = 2,
@@ -49,8 +50,9 @@ static const struct db_query mute_agent = {
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
     .n_args = 3,
 };
-static const struct db_query select_deleted = {
-    .sql = "SELECT 1 FROM agents WHERE tenant_id = $1 AND agent_id = $2 AND deleted_at IS NOT NULL",
+static const struct db_query select_off = {
+    .sql = "SELECT 1 FROM agents WHERE tenant_id = $1 AND agent_id = $2"
+           " AND (enabled = 0 OR deleted_at IS NOT NULL)",
     .n_args = 2,
 };
 static const struct db_query select_muted = {
@@ -76,6 +78,7 @@ static bool read_agent(void *ctx, const struct db_row *row)
     agent->agent_id = db_get_int(row, 0);
     agent->enabled = db_get_int(row, 1) != 0;
     agent->last_seen_at = rows_time(row, 2);
+    agent->interval_seconds = rows_opt_int(row, 3);
     return false;
 }
 
@@ -234,13 +237,13 @@ int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, in
     return set_agent(db, &mute_agent, tenant_id, agent_name, rows_time_value(until), err);
 }
 
-int store_agent_is_deleted(struct db *db, int64_t tenant_id, int64_t agent_id, bool *ret,
-                           struct error *err)
+int store_agent_is_off(struct db *db, int64_t tenant_id, int64_t agent_id, bool *ret,
+                       struct error *err)
 {
     const struct db_value args[] = { db_int(tenant_id), db_int(agent_id) };
     int64_t found = 0;
 
-    if (db_exec(db, &select_deleted, args, rows_read_int, &found, err) != 0)
+    if (db_exec(db, &select_off, args, rows_read_int, &found, err) != 0)
         return -1;
     *ret = found != 0;
     return 0;

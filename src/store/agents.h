@@ -8,13 +8,15 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "contract/shape.h"
 
 struct db;
 
 struct agent_row {
     int64_t agent_id; /* 0: there is none */
     bool enabled;
-    int64_t last_seen_at; /* TIME_NULL: never */
+    int64_t last_seen_at;            /* TIME_NULL: never */
+    struct opt_int interval_seconds; /* as registered */
 };
 
 /* One that was deleted is none. */
@@ -43,9 +45,9 @@ int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, 
 int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, int64_t until,
                      struct error *err) MUST_CHECK;
 
-/* By their numbers; of no agent: it is not. */
-int store_agent_is_deleted(struct db *db, int64_t tenant_id, int64_t agent_id, bool *ret,
-                           struct error *err) MUST_CHECK;
+/* By their numbers; of no agent: it is not. Off: disabled, or deleted. */
+int store_agent_is_off(struct db *db, int64_t tenant_id, int64_t agent_id, bool *ret,
+                       struct error *err) MUST_CHECK;
 int store_agent_is_muted(struct db *db, int64_t tenant_id, int64_t agent_id, int64_t now_us,
                          bool *ret, struct error *err) MUST_CHECK;
 

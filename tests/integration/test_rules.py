@@ -8,12 +8,13 @@ import pytest
 from conftest import running
 from people import tenant_person
 from receiver import receiving
-from stored import of_tenant, stored
 from test_alerts import (
     DAY,
     EPOCH,
     HOUR,
     alerts,
+    listen,
+    messages,
     now_text,
     report,
     second_server,
@@ -28,11 +29,13 @@ from waiting import until
 LOCAL = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
 DEFAULT = {"run_failed": False, "run_stuck": True, "kpis": [], "budgets": []}
 MINUTE = 61  # and a bit
+REST = 601  # after a start or a step of the clock no KPI and no budget is judged
 
 
 @pytest.fixture
-def world(own_server):
+def world(own_server, clock):
     tenant = own_server.add_tenant("--max-agents", "50")
+    clock.advance(REST)
     yield tenant
     tenant.client.close()
 
@@ -67,19 +70,6 @@ def spend(tenant, clock, dollars, model="m"):
             "timestamp": now_text(clock), "input_tokens": round(dollars * 1000),
             "output_tokens": 0}  # fmt: skip
     assert tenant.client.post("/api/v1/telemetry/llm", body).status == 202
-
-
-def messages(tenant):
-    rows = stored(
-        tenant.server,
-        f"SELECT type, data FROM messages WHERE {of_tenant(tenant)} ORDER BY created_at, type",
-    )
-    return [(row["type"], json.loads(row["data"])) for row in rows]
-
-
-def listen(tenant):
-    """Messages are stored for whoever listens; nobody is reached here."""
-    tenant.server.cli("webhook", "add", "https://example.com/hook", "--tenant", tenant.slug)
 
 
 def test_rules_are_shown_and_replaced_whole(world, tmp_path):
@@ -174,6 +164,19 @@ def test_a_failed_run_is_told_of_once(world, clock):
     assert told[0][1]["summary"] == f"Run {run} of agent 'worker' failed: Timeout"
 
 
+def test_a_failure_is_stored_whatever_it_says(world):
+    """As JSON it is six times as long, and more than a message may hold: the alert has it."""
+    listen(world)
+    set_rules(world, run_failed=True)
+    run, text = str(uuid.uuid4()), "\x01" * 16000
+    name = "\x03" * 256
+    fail(world, run, name=name, error_type="\x02" * 256, error_message=text, message=text)
+    (alert,) = alerts(world)
+    assert (alert["run_id"], alert["detail"]["message"]) == (run, text[:1000])
+    ((kind, data),) = messages(world)
+    assert (kind, data["alert_id"], data["detail"]) == ("run.failed", alert["alert_id"], {})
+
+
 def test_a_failure_that_does_not_stand_is_no_alert(world):
     set_rules(world, run_failed=True)
     run, other = str(uuid.uuid4()), str(uuid.uuid4())
@@ -212,6 +215,24 @@ def test_those_who_listen_hear_of_alerts(world):
     run = str(uuid.uuid4())
     fail(world, run)
     assert live.until("alert") == alerts(world)[0]
+    live.close()
+
+
+def test_those_who_listen_hear_that_a_rule_is_gone(world, clock):
+    declare(world, leads="sum")
+    business(world, clock, leads=1)
+    set_rules(world, kpis=[kpi(below=2)])
+    clock.advance(MINUTE)
+    alert = until_open(world)
+    live = Live(world)
+    live.next()
+    set_rules(world)
+    told = live.until("alert")
+    assert (told["alert_id"], told["state"], told["closed_by"]) == (
+        alert["alert_id"],
+        "closed",
+        "rule",
+    )
     live.close()
 
 
@@ -303,6 +324,47 @@ def test_nothing_is_zero_only_where_runs_succeed(world, clock):
     until_closed(world, alert)
 
 
+def test_nothing_is_expected_of_an_agent_that_is_switched_off(world, clock):
+    for name in ("on", "off"):
+        declare(world, name, leads="sum")
+        business(world, clock, name, leads=1)
+    set_rules(world, kpis=[kpi(agent_name=name, below=2) for name in ("on", "off")])
+    clock.advance(MINUTE)
+    until(lambda: len(alerts(world, state="open")) == 2)
+    world.server.cli("agent", "disable", "off", "--tenant", world.slug)
+    clock.advance(MINUTE)
+    (closed,) = until(lambda: alerts(world, state="closed"))
+    assert (closed["agent_name"], closed["closed_by"]) == ("off", "recovered")
+    clock.advance(MINUTE)
+    stays(world, [(a["alert_id"], a["state"]) for a in alerts(world)])
+
+
+@pytest.mark.parametrize("what", ["downtime", "a step ahead", "a step back"])
+def test_our_own_absence_is_nobodys_failure(world, clock, own_server, what):
+    """Output of the last hours is missing because we were not there, or the clock says so."""
+    declare(world, leads="sum")
+    business(world, clock, leads=10)
+    rules = {"kpis": [kpi(range="6h", below=5)]}
+    set_rules(world, **rules)
+    clock.advance(MINUTE)
+    time_to_tick(world)
+    if what == "downtime":
+        own_server.stop()
+        clock.advance(6 * HOUR)
+        own_server.start()
+        world.client.close()
+        world.client = own_server.client(world.token)
+    else:
+        clock.step(7 * HOUR if what == "a step ahead" else -7 * HOUR)
+    report(world, event="completed", timestamp=now_text(clock))
+    time_to_tick(world)
+    clock.advance(MINUTE)
+    stays(world, [])
+    business(world, clock, leads=9)  # what could not be told us before
+    clock.advance(REST)
+    stays(world, [])
+
+
 def test_other_totals_have_bounds_too(world, clock):
     declare(world, total="sum", mean="avg", top="max", state="last", words="last")
     for n in (1, 2, 6):
@@ -359,6 +421,33 @@ def test_a_budget_is_exceeded_once_in_its_period(world, clock):
     }  # fmt: skip
 
 
+def test_a_budget_that_is_exceeded_in_the_next_period_too_is_told_anew(world, clock):
+    """Spent in the first minute of the day: there was no look in between."""
+    listen(world)
+    clock.advance((12 * HOUR - clock.now()) % DAY)
+    world.server.cli("price", "set", "m", "--input", "1000", "--output", "0")
+    set_rules(world, budgets=[{"amount": "10.00", "per": "day"}])
+    spend(world, clock, 11)
+    clock.advance(MINUTE)
+    first = until_open(world)
+    tomorrow = EPOCH + timedelta(seconds=clock.now() + DAY)
+    body = {"agent_name": "worker", "run_id": str(uuid.uuid4()), "model": "m",
+            "timestamp": tomorrow.date().isoformat() + "T00:00:01Z", "input_tokens": 12_000,
+            "output_tokens": 0}  # fmt: skip
+    assert world.client.post("/api/v1/telemetry/llm", body).status == 202
+    clock.advance(12 * HOUR)
+    assert until_closed(world, first)["closed_by"] == "recovered"
+    second = until_open(world)
+    assert second["since_at"] == tomorrow.date().isoformat() + "T00:00:00Z"
+    assert [(t, d["alert_id"]) for t, d in messages(world)] == [
+        ("budget.exceeded", first["alert_id"]),
+        ("budget.exceeded", second["alert_id"]),
+        ("budget.recovered", first["alert_id"]),
+    ]
+    clock.advance(MINUTE)
+    stays(world, [(second["alert_id"], "open"), (first["alert_id"], "closed")])
+
+
 def test_a_restart_does_not_repeat_an_alert(world, clock, own_server):
     declare(world, leads="sum")
     business(world, clock, leads=1)
@@ -372,7 +461,7 @@ def test_a_restart_does_not_repeat_an_alert(world, clock, own_server):
     world.client.close()
     world.client = own_server.client(world.token)
     fail(world, run)
-    clock.advance(MINUTE)
+    clock.advance(REST)
     (_, failed) = alerts(world)
     stays(world, [(alert["alert_id"], "open"), (failed["alert_id"], "closed")])
 
