@@ -34,7 +34,9 @@ class Live:
     def next(self):
         """The next (event, data); a comment is (None, None)."""
         event = data = None
-        while line := self.answer.readline().decode().rstrip("\n"):
+        while (line := self.answer.readline()) != b"\n":
+            assert line, "the stream has ended"
+            line = line.decode().rstrip("\n")
             name, _, value = line.partition(": ")
             if name == "event":
                 event = value
@@ -47,11 +49,13 @@ class Live:
         return event, data
 
     def until(self, wanted):
-        """The data of the next event of this name, whatever comes before."""
-        while True:
+        """The data of the next event of this name, whatever comes before; heartbeats go on."""
+        deadline = time.monotonic() + 2 * PATIENCE_S
+        while time.monotonic() < deadline:
             event, data = self.next()
             if event == wanted:
                 return data
+        raise AssertionError(f"no {wanted} comes")
 
     def ended(self):
         """Reads to the last chunk; what came before it."""
@@ -195,6 +199,29 @@ def test_head_and_a_client_that_ends_its_side_get_an_end(tenant):
     )
     assert got.startswith(b"HTTP/1.1 200") and got.endswith(b"0\r\n\r\n")
 
+
+def test_a_heartbeat_comes_every_15_seconds_and_a_revoked_key_hears_no_more(own_server, clock):
+    tenant = own_server.add_tenant()
+    token = tenant.add_key()
+    shown = json.loads(own_server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
+    (key,) = [k for k in shown if k["created_at"] == max(k["created_at"] for k in shown)]
+    streams = [Live(tenant), Live(tenant, token=token)]
+    for stream in streams:
+        stream.until("ready")
+    for _ in range(3):
+        clock.advance(15)
+        for stream in streams:
+            stream.until(None)
+    own_server.cli("key", "revoke", key["key_id"], "--tenant", tenant.slug)
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(streams[1].ended)  # reads until there is no more
+        deadline = time.monotonic() + PATIENCE_S
+        while not ended.done() and time.monotonic() < deadline:
+            clock.advance(15)
+            streams[0].until(None)  # the other one goes on
+        assert ended.done()
+    for stream in streams:
+        stream.close()
 
 
 def test_a_rotated_key_hears_no_more_when_its_grace_is_over(own_server, clock):
