@@ -93,7 +93,11 @@ def set_up(person, tenant, hooks):
     values = ("tenants", tenant, "agents", "invoice-reader", "values")
     for key, value in (("inbox", "invoices@acme.example"), ("imap_password", "vault:imap_password")):
         person.call("PUT", path_of(*values, key), {"value": value})
+    person.call("PUT", path_of("tenants", tenant, "values", "language"), {"value": "en"})
     person.post(path_of("tenants", tenant, "keys"), {"label": "staging"})
+    for label in ("worker 1", "worker 2"):
+        key = {"label": label, "agent_name": "invoice-reader"}
+        person.post(path_of("tenants", tenant, "keys"), key)
     for label, url in hooks:
         person.post(path_of("tenants", tenant, "webhooks"), {"url": url, "label": label})
 

@@ -39,8 +39,8 @@ describe("one agent", () => {
     });
 
     const HOME = "/t/acme/agents/invoice-reader";
-    const open = (tab = "", email = tenant.email) =>
-        openAs(browser, server, email, `${HOME}${tab && `?tab=${tab}`}`);
+    const open = (tab = "", email = tenant.email, options = undefined) =>
+        openAs(browser, server, email, `${HOME}${tab && `?tab=${tab}`}`, options);
     const button = (page, name) => page.getByRole("button", { name, exact: true });
 
     test("the fleet leads to the agent, which tells what it declared and how it does", async () => {
@@ -156,7 +156,7 @@ describe("one agent", () => {
         await other.getByRole("alert").waitFor();
         assert.equal(server.cli(["document", "show", "--tenant", "acme", "--agent", "invoice-reader"]), "by one");
         await close(one);
-        await close(other);
+        await other.context().close(); // with what it has not saved
     });
 
     test("a value and a secret it refers to are set; the secret is never shown", async () => {
@@ -223,7 +223,7 @@ describe("one agent", () => {
     });
 
     test("a key that was replaced ends by itself after five minutes", async () => {
-        const page = await open("keys");
+        const page = await open("keys", tenant.email, {});
         await button(page, "New key").click();
         await page.getByLabel("Label").fill("line 7");
         await button(page, "Make the key").click();

@@ -214,7 +214,7 @@ describe("fleet, business and cost", () => {
     });
 
     test("an export shows how far it is, and is stopped", async () => {
-        const page = await open("/t/acme/runs");
+        const page = await open("/t/acme/runs", {});
         await page.locator("tbody tr").first().waitFor();
         const network = await page.context().newCDPSession(page);
         await network.send("Network.emulateNetworkConditions", {
@@ -235,7 +235,7 @@ describe("fleet, business and cost", () => {
     });
 
     test("charts are drawn anew in other colours", async () => {
-        const page = await open("/t/acme/cost");
+        const page = await open("/t/acme/cost", {});
         await page.locator(".chart canvas").waitFor();
         const ink = () => page.locator(".chart canvas").evaluate((canvas) => canvas.toDataURL().length);
         const light = await ink();

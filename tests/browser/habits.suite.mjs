@@ -45,7 +45,7 @@ describe("habits", () => {
     });
 
     test("what is to be copied is copied, also where the clipboard is closed", async () => {
-        const page = await open(`/t/acme/runs/${runs[0].id}`);
+        const page = await open(`/t/acme/runs/${runs[0].id}`, {});
         await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
         await page.evaluate(() => (window.board = navigator.clipboard));
         const copied = () => page.evaluate(() => window.board.readText());
@@ -116,6 +116,7 @@ describe("habits", () => {
         await page.getByRole("dialog").waitFor({ state: "detached" });
         await page.waitForFunction(() => document.activeElement.textContent.includes("New key"));
         await opener.click();
+        await page.getByRole("dialog").waitFor();
         await page.mouse.click(10, 10);
         await page.getByRole("dialog").waitFor({ state: "detached" });
         await close(page);
@@ -127,8 +128,9 @@ describe("habits", () => {
         await page.setViewportSize({ width: 1280, height: 300 });
         await page.keyboard.press("/");
         const field = page.getByRole("combobox", { name: "Search" });
-        await field.fill("e");
+        await field.fill("webh");
         await page.getByRole("option", { name: "Webhooks" }).waitFor();
+        await field.fill("e");
         await page.getByRole("option", { name: "invoice-reader" }).waitFor();
         const n = await page.getByRole("option").count();
         for (let i = 1; i < n; i++) await page.keyboard.press("ArrowDown");
@@ -145,7 +147,7 @@ describe("habits", () => {
     });
 
     test("an address that leads nowhere, and a page that cannot be loaded, say what to do", async () => {
-        const page = await open("/t/acme/nowhere");
+        const page = await open("/t/acme/nowhere", {});
         await page.getByText("There is no such page").waitFor();
         await page.route("**/assets/cost-*.js", (route) => route.abort());
         await page.goto(`${server.url}/#/t/acme/cost`);
@@ -158,7 +160,7 @@ describe("habits", () => {
     });
 
     test("a tab that nobody looks at lets go of its stream, and catches up later", async () => {
-        const page = await open("/t/acme/runs?agent_name=hidden");
+        const page = await open("/t/acme/runs?agent_name=hidden", {});
         await page.getByText("Live", { exact: true }).waitFor();
         await page.getByText("No run fits").waitFor();
         const look = (state) =>
@@ -179,7 +181,7 @@ describe("habits", () => {
     });
 
     test("many tabs are open at once, and each works", async () => {
-        const first = await open("/t/acme/runs");
+        const first = await open("/t/acme/runs", {});
         const pages = [first];
         for (let i = 0; i < 6; i++) {
             await pages.at(-1).getByText("Live", { exact: true }).waitFor();
@@ -197,7 +199,7 @@ describe("habits", () => {
 
     test("whoever logs in next in the same tab sees nothing of who was there", async () => {
         const other = server.addTenant("other");
-        const page = await open("/t/acme/settings?tab=keys");
+        const page = await open("/t/acme/settings?tab=keys", {});
         await rows(page).first().waitFor();
         await page.context().clearCookies();
         await page.getByRole("link", { name: "People" }).click();
@@ -213,7 +215,7 @@ describe("habits", () => {
     });
 
     test("a service that is away is told, and everything goes on when it is back", async () => {
-        const page = await open("/t/acme/runs?agent_name=returned");
+        const page = await open("/t/acme/runs?agent_name=returned", {});
         await page.getByText("Live", { exact: true }).waitFor();
         await page.getByText("No run fits").waitFor();
         await server.end();

@@ -25,6 +25,7 @@ export const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/releas
 const SHOTS = join(ROOT, "build/browser");
 export const PASSWORD = "seven slow herons at noon";
 const NO_LIMIT = "1000000000";
+const SIZE = { width: 1280, height: 860 };
 
 /** Chromium in a container: as root, with little shared memory, and asking nobody for anything. */
 const FLAGS = [
@@ -83,6 +84,7 @@ export class Server {
         server.settings = settings;
         server.environment = { ...environment(), ...more };
         server.sessions = new Map();
+        server.left = new Map(); // pages that tests have left, by who is logged in
         await server.begin("127.0.0.1:0");
         return server;
     }
@@ -154,7 +156,16 @@ export class Server {
         await this.begin(new URL(this.url).host);
     }
 
+    /** Their sessions have ended: whoever comes next logs in anew. */
+    async forgetPeople() {
+        const pages = [...this.left.values()].flat();
+        this.left.clear();
+        this.sessions.clear();
+        for (const page of pages) await page.context().close();
+    }
+
     async stop() {
+        await this.forgetPeople();
         await this.end();
         rmSync(this.folder, { recursive: true, force: true });
     }
@@ -203,7 +214,7 @@ after(() => browser?.close());
 /** A page that remembers what must never happen: errors, refused content, other hosts. */
 export async function openPage(browser, server, options = {}) {
     const context = await browser.newContext({
-        viewport: { width: 1280, height: 860 },
+        viewport: SIZE,
         colorScheme: "light",
         reducedMotion: "reduce", // what moves for ever is drawn for ever
         ...options,
@@ -228,10 +239,16 @@ export async function openPage(browser, server, options = {}) {
     return page;
 }
 
-/** Keeps what the page looks like now under build/browser. */
+/** Keeps what the page looks like now under build/browser; as PNG, which takes longer, for the docs. */
 export async function shot(page, name) {
+    const type = process.env.MUSTER_TEST_SHOTS ?? "jpeg";
     mkdirSync(SHOTS, { recursive: true });
-    await page.screenshot({ path: join(SHOTS, `${name}.png`), animations: "disabled" });
+    await page.screenshot({
+        type,
+        path: join(SHOTS, `${name}.${type}`),
+        animations: "disabled",
+        ...(type === "jpeg" ? { quality: 80 } : {}),
+    });
 }
 
 /** The cookie of somebody who has logged in, as a browser keeps it; once a person. */
@@ -249,17 +266,27 @@ export async function sessionOf(server, email, password = PASSWORD) {
     return server.sessions.get(email);
 }
 
-/** A page where somebody is logged in, at `hash`. */
-export async function openAs(browser, server, email, hash, options = {}) {
+/** A page where somebody is logged in, at `hash`: one that another test left, or a new one. Whoever
+ * does more to a page than a person can asks for one of its own, by any options. */
+export async function openAs(browser, server, email, hash, options) {
+    const left = options === undefined ? server.left.get(email)?.pop() : undefined;
     const storageState = await sessionOf(server, email);
-    const page = await openPage(browser, server, { storageState, ...options });
+    const page = left ?? (await openPage(browser, server, { storageState, ...options }));
+    page.troubles.length = page.asked.length = 0;
+    if (options === undefined) page.leave = { server, email };
     await page.goto(`${server.url}/#${hash}`);
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
     return page;
 }
 
-/** Ends a page; nothing may have gone wrong in it. */
+/** The end of a test's page, in which nothing may have gone wrong. */
 export async function close(page) {
     assert.deepEqual(page.troubles, []);
-    await page.context().close();
+    if (page.leave === undefined) return page.context().close();
+    const { server, email } = page.leave;
+    await page.setViewportSize(SIZE);
+    await page.goto(`${server.url}/#/left`); // what was open on it is not any more
+    await page.getByText("There is no such page").waitFor();
+    server.left.set(email, [...(server.left.get(email) ?? []), page]);
+    return undefined;
 }

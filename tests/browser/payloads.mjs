@@ -2,7 +2,8 @@
 
 const CALL = "window.planted=1";
 
-const VECTORS = [
+/** Each a way of its own. */
+export const vectors = [
     `<script>${CALL}</script>`,
     `<img src=x onerror=${CALL}>`,
     `<svg onload=${CALL}>`,
@@ -55,4 +56,4 @@ const WRAPPERS = [
 ];
 
 /** 205 of them, each different. */
-export const payloads = WRAPPERS.flatMap((wrap) => VECTORS.map(wrap));
+export const payloads = WRAPPERS.flatMap((wrap) => vectors.map(wrap));

@@ -75,7 +75,7 @@ describe("runs", () => {
     });
 
     test("a page whose stream is refused asks by itself, and says so", async () => {
-        const page = await open("/t/acme/cost"); // the stream is cut off on the next page
+        const page = await open("/t/acme/cost", {}); // the stream is cut off on the next page
         await page.route("**/stream", (route) => route.abort());
         await page.clock.install();
         await page.goto(`${server.url}/#/t/acme/runs?agent_name=latecomer`);

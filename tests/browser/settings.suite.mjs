@@ -29,8 +29,8 @@ describe("settings and platform", () => {
         await server?.stop();
     });
 
-    const settings = (tab, email = tenant.email) =>
-        openAs(browser, server, email, `/t/acme/settings?tab=${tab}`);
+    const settings = (tab, email = tenant.email, options = undefined) =>
+        openAs(browser, server, email, `/t/acme/settings?tab=${tab}`, options);
     const platform = (tab) => openAs(browser, server, ROOT_ADMIN, `/platform?tab=${tab}`);
     const button = (page, name) => page.getByRole("button", { name, exact: true });
     const inDialog = (page, name) => page.getByRole("dialog").getByRole("button", { name });
@@ -162,7 +162,7 @@ describe("settings and platform", () => {
     });
 
     test("one's own password is changed", async () => {
-        const page = await settings("you");
+        const page = await settings("you", tenant.email, {});
         const changed = "eight quick otters at dusk";
         await page.getByLabel("Current password").fill("certainly not this one");
         await page.getByLabel("New password").fill(changed);
@@ -171,7 +171,7 @@ describe("settings and platform", () => {
         await page.getByLabel("Current password").fill(PASSWORD);
         await button(page, "Change it").click();
         await page.getByText("Your other sessions have ended").waitFor();
-        server.sessions.clear();
+        await server.forgetPeople();
         server.cli(["user", "passwd", tenant.email, "--password-stdin"], `${PASSWORD}\n`);
         await close(page);
     });

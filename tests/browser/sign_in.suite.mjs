@@ -58,11 +58,11 @@ describe("set-up and log-in", () => {
     });
 
     test("whoever logs out is out, and a session that ended asks for the password again", async () => {
-        const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/runs");
+        const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/runs", {});
         const cookies = await page.context().cookies();
         assert.ok(cookies.every((one) => one.httpOnly && one.sameSite === "Strict"));
         await page.getByRole("button", { name: "Log out" }).click();
-        server.sessions.clear();
+        await server.forgetPeople();
         await page.getByRole("button", { name: "Log in" }).waitFor();
         await page.context().addCookies(cookies); // the old session is over, not only forgotten
         await page.reload();
@@ -78,13 +78,13 @@ describe("set-up and log-in", () => {
     });
 
     test("a member of another workspace is told so", async () => {
-        const page = await openAs(browser, server, "admin@zeta.example", "/t/acme-sohne/runs");
+        const page = await openAs(browser, server, "admin@zeta.example", "/t/acme-sohne/runs", {});
         await page.getByRole("alert").waitFor();
         await close(page);
     });
 
     test("colours follow the system until somebody chooses", async () => {
-        const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/runs");
+        const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/runs", {});
         const scheme = () =>
             page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
         assert.equal(await scheme(), "light");

@@ -52,6 +52,9 @@ function useSeen(element: RefObject<HTMLElement | null>): boolean {
     return seen;
 }
 
+/** Small lines say more with few points. */
+const bucketOf = (range: string) => (["24h", "today"].includes(range) ? "hour" : "day");
+
 interface TrendProps {
     slug: string;
     kpi: KpiTotal;
@@ -64,7 +67,11 @@ function Trend({ slug, kpi, range, wanted }: TrendProps) {
     const { data, reload } = useQuery(
         wanted && typeof kpi.value === "number" ? `${SERIES} ${slug} ${idOf(kpi)} ${range}` : null,
         (signal) =>
-            call(SERIES, { path: { slug }, query: { agent_name, key, time_range: range }, signal }),
+            call(SERIES, {
+                path: { slug },
+                query: { agent_name, key, time_range: range, bucket: bucketOf(range) },
+                signal,
+            }),
     );
     const reports = useRef(kpi.reports);
     useEffect(() => {

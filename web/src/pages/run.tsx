@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 
 import type { Run as RunType, StoredEvent } from "api";
 import { call } from "../lib/api";
+import { useNow } from "../lib/clock";
 import { count, plural, span } from "../lib/format";
 import { agentPage, workflowPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
@@ -58,6 +59,7 @@ function grouped(events: StoredEvent[]): Group[] {
 
 function Facts({ slug, run }: { slug: string; run: RunType }) {
     const open = run.status === "in_progress";
+    const now = useNow();
     return (
         <dl class="facts">
             <div>
@@ -77,7 +79,7 @@ function Facts({ slug, run }: { slug: string; run: RunType }) {
                 <dt>{open ? "Running for" : "Duration"}</dt>
                 <dd>
                     {open
-                        ? span(Date.now() - Date.parse(run.started_at))
+                        ? span(now - Date.parse(run.started_at))
                         : run.duration_ms === null
                           ? "–"
                           : span(run.duration_ms)}

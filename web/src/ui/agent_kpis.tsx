@@ -1,4 +1,4 @@
-// The KPIs an agent declared or reported, with what they came to in thirty days.
+// The KPIs an agent declared or reported, with what they came to in a week.
 
 import type { Agent } from "api";
 
@@ -9,7 +9,7 @@ import { href, pathOf } from "../lib/route";
 import { Card, ErrorNote } from "./basics";
 
 const SUMMARY = "GET /api/v1/tenants/{slug}/business/summary";
-const RANGE = "30d";
+const RANGE = "7d";
 
 const WORDS: Record<string, string> = {
     sum: "summed",
@@ -26,7 +26,7 @@ export function AgentKpis({ slug, agent }: { slug: string; agent: Agent }) {
     if (error) return <ErrorNote error={error} />;
     if (kpis.length === 0) return null;
     return (
-        <Card title="KPIs" aside="Last 30 days">
+        <Card title="KPIs" aside="Last 7 days">
             <table class="list flat">
                 <thead>
                     <tr>

@@ -49,6 +49,17 @@ function Verify({ slug }: { slug: string | null }) {
     );
 }
 
+/** What was changed. Some entries name it by its path in the API. */
+function targetOf(entry: AuditEntry): string {
+    const found = /^\/api\/v1\/(?:tenants\/[^/]+|platform)\/(.+)$/.exec(entry.target);
+    if (found === null) return entry.target;
+    try {
+        return decodeURIComponent(found[1] ?? "").replace(/^agents\/(.+)\/([\w-]+)$/, "$2 of agent $1");
+    } catch {
+        return entry.target;
+    }
+}
+
 function detailOf(entry: AuditEntry): string {
     if (entry.detail === null) return "";
     return Object.entries(entry.detail)
@@ -69,7 +80,7 @@ function Row({ entry }: { entry: AuditEntry }) {
                 <code>{entry.action}</code>
             </td>
             <td class="grow">
-                {entry.target} <span class="muted">{detailOf(entry)}</span>
+                {targetOf(entry)} <span class="muted">{detailOf(entry)}</span>
             </td>
             <td class="fit wide muted">{entry.origin}</td>
         </tr>

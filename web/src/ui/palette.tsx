@@ -21,7 +21,7 @@ interface Entry {
 
 const AGENTS = "GET /api/v1/tenants/{slug}/agents";
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
-const SHOWN_MAX = 14;
+const SHOWN_MAX = 20;
 const AGENTS_MAX = 6;
 
 /** Agents whose name has these words in it. */

@@ -9,9 +9,14 @@ import type { Choice } from "./basics";
 /** On a narrow screen a row of links scrolls: the current one is brought into sight. */
 export function useShown(row: RefObject<HTMLElement | null>, current: string) {
     useEffect(() => {
-        const link = row.current?.querySelector<HTMLElement>("[aria-current]");
-        if (row.current && link)
+        const show = () => {
+            const link = row.current?.querySelector<HTMLElement>("[aria-current]");
+            if (!row.current || !link) return;
             row.current.scrollLeft = link.offsetLeft - (row.current.clientWidth - link.offsetWidth) / 2;
+        };
+        const size = new ResizeObserver(show); // calls at once, and when the screen is turned
+        if (row.current) size.observe(row.current);
+        return () => size.disconnect();
     }, [row, current]);
 }
 
