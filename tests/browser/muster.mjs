@@ -178,7 +178,7 @@ export class Person {
         person.url = server.url;
         person.headers = { "Content-Type": "application/json" };
         const reply = await person.exchange("POST", "/api/v1/auth/login", { email, password });
-        person.headers.Cookie = reply.headers.getSetCookie()[0].split(";")[0];
+        person.headers.Cookie = reply.headers.get("set-cookie").split(";")[0];
         person.headers["X-CSRF-Token"] = (await reply.json()).csrf_token;
         return person;
     }
