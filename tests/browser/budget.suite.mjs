@@ -1,10 +1,19 @@
 // What a load costs in bytes, requests and time, and that it stays between the browser and this service.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 
 import { runsOf, sendRuns } from "./fleet.mjs";
-import { close, openAs, openBrowser, openPage, Server, sessionOf, shot } from "./muster.mjs";
+import {
+    ADMIN,
+    close,
+    openAs,
+    openBrowser,
+    openPage,
+    sessionOf,
+    sharedServer,
+    shot,
+} from "./muster.mjs";
 
 // Compressed, of what the page is made of; the promise for a first load is 150,000.
 const LOG_IN_BYTES_MAX = 40_000;
@@ -45,19 +54,15 @@ const watch = () => {
 
 describe("what a load costs", () => {
     before(async () => {
-        server = await Server.start();
+        server = await sharedServer();
         browser = await openBrowser();
-        tenant = server.addTenant("acme");
+        tenant = server.addTenant("heavy", ADMIN);
         const names = Array.from({ length: 40 }, (_, i) => `agent-${String(i).padStart(2, "0")}`);
         await sendRuns(
             server,
             tenant,
             names.flatMap((name) => runsOf(name, 5)),
         );
-    });
-
-    after(async () => {
-        await server?.stop();
     });
 
     test("the log-in is small, and what is inline does not run", async () => {
@@ -90,7 +95,7 @@ describe("what a load costs", () => {
         const sizes = weigh(page);
         await page.addInitScript(watch);
         const began = Date.now();
-        await page.goto(`${server.url}/#/t/acme/fleet`);
+        await page.goto(`${server.url}/#/t/heavy/fleet`);
         await page.locator("tbody tr").nth(39).waitFor();
         const whole = Date.now() - began;
         const felt = await page.evaluate(() => window.felt);
@@ -113,7 +118,7 @@ describe("what a load costs", () => {
     });
 
     test("a layout that moves would be seen", async () => {
-        const page = await openAs(browser, server, tenant.email, "/t/acme/fleet");
+        const page = await openAs(browser, server, tenant.email, "/t/heavy/fleet");
         await page.locator("tbody tr").first().waitFor();
         await page.evaluate(watch);
         await page.evaluate(() => {

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 
 import { runsOf, sendRuns } from "./fleet.mjs";
-import { close, openAs, openBrowser, Server, shot } from "./muster.mjs";
+import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
 
 const DAY_MS = 86_400_000;
 const DAYS = 12;
@@ -59,9 +59,9 @@ async function report(agent_name, day) {
 
 describe("fleet, business and cost", () => {
     before(async () => {
-        server = await Server.start();
+        server = await sharedServer();
         browser = await openBrowser();
-        tenant = server.addTenant("acme");
+        tenant = server.addTenant("figures", ADMIN);
         server.cli([
             "price",
             "set",
@@ -106,14 +106,10 @@ describe("fleet, business and cost", () => {
         });
     });
 
-    after(async () => {
-        await server?.stop();
-    });
-
     const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
 
     test("the fleet shows each agent with its state, its runs and what it cost today", async () => {
-        const page = await open("/t/acme/fleet");
+        const page = await open("/t/figures/fleet");
         const row = page.locator("tr", { hasText: "invoice-reader" });
         await row.waitFor();
         assert.match(await row.innerText(), /Up[\s\S]*1\.4\.0/);
@@ -133,7 +129,7 @@ describe("fleet, business and cost", () => {
     });
 
     test("a run tells its tokens and their cost", async () => {
-        const page = await open(`/t/acme/runs/${runs[0].id}`);
+        const page = await open(`/t/figures/runs/${runs[0].id}`);
         const card = page.locator(".card", { hasText: "Tokens and cost" });
         await card.waitFor();
         assert.match(await card.innerText(), /large-model[\s\S]*\$3\.00/);
@@ -149,14 +145,14 @@ describe("fleet, business and cost", () => {
             input_tokens: 2_000_000,
             calls: 1,
         });
-        const page = await open(`/t/acme/runs/${runs[1].id}`);
+        const page = await open(`/t/figures/runs/${runs[1].id}`);
         const card = page.locator(".card", { hasText: "Tokens and cost" });
         await card.getByText("$2.00").waitFor();
         await close(page);
     });
 
     test("a KPI is written in its unit, with its trend and breakdown", async () => {
-        const page = await open("/t/acme/business?range=30d");
+        const page = await open("/t/figures/business?range=30d");
         const sum = Array.from({ length: DAYS }, (_, day) => 100 + day).reduce((a, b) => a + b);
         const card = page.getByRole("button", { name: "Invoices read" });
         await card.getByText(sum.toLocaleString("en")).waitFor();
@@ -182,7 +178,7 @@ describe("fleet, business and cost", () => {
     });
 
     test("cost is by day and model; what has no price is told", async () => {
-        const page = await open("/t/acme/cost");
+        const page = await open("/t/figures/cost");
         await page.locator(".note.warn", { hasText: "house-model" }).waitFor();
         await page.locator(".chart canvas").waitFor();
         const large = page.locator("tr", { hasText: "large-model" });
@@ -197,14 +193,14 @@ describe("fleet, business and cost", () => {
     });
 
     test("a period is exported as a file", async () => {
-        const page = await open("/t/acme/cost");
+        const page = await open("/t/figures/cost");
         await page.getByRole("button", { name: "Export" }).click();
         await page.getByText("Tokens of each report of the last 30 days").waitFor();
         const [file] = await Promise.all([
             page.waitForEvent("download"),
             page.getByRole("button", { name: "Download" }).click(),
         ]);
-        assert.equal(file.suggestedFilename(), "acme-llm-30d.csv");
+        assert.equal(file.suggestedFilename(), "figures-llm-30d.csv");
         const lines = readFileSync(await file.path(), "utf8")
             .trim()
             .split("\n");
@@ -214,7 +210,7 @@ describe("fleet, business and cost", () => {
     });
 
     test("an export shows how far it is, and is stopped", async () => {
-        const page = await open("/t/acme/runs", {});
+        const page = await open("/t/figures/runs", {});
         await page.locator("tbody tr").first().waitFor();
         const network = await page.context().newCDPSession(page);
         await network.send("Network.emulateNetworkConditions", {
@@ -235,7 +231,7 @@ describe("fleet, business and cost", () => {
     });
 
     test("charts are drawn anew in other colours", async () => {
-        const page = await open("/t/acme/cost", {});
+        const page = await open("/t/figures/cost", {});
         await page.locator(".chart canvas").waitFor();
         const ink = () => page.locator(".chart canvas").evaluate((canvas) => canvas.toDataURL().length);
         const light = await ink();

@@ -23,6 +23,7 @@ import { ROOT } from "./root.mjs";
 
 export const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/release/muster");
 const SHOTS = join(ROOT, "build/browser");
+export const ADMIN = "admin@acme.example"; // of the tenants on the shared server
 export const PASSWORD = "seven slow herons at noon";
 const NO_LIMIT = "1000000000";
 const SIZE = { width: 1280, height: 860 };
@@ -117,10 +118,9 @@ export class Server {
     }
 
     /** A new tenant with a workspace key, room for many agents, and an admin. */
-    addTenant(slug) {
+    addTenant(slug, email = `admin@${slug}.example`) {
         const plan = ["--rate-limit", NO_LIMIT, "--max-agents", "1000"];
         this.cli(["tenant", "add", slug, ...plan]);
-        const email = `admin@${slug}.example`;
         this.addUser(email, "--tenant", slug, "--role", "admin");
         return { slug, email, token: this.cli(["key", "add", "--tenant", slug]) };
     }
@@ -170,6 +170,17 @@ export class Server {
         rmSync(this.folder, { recursive: true, force: true });
     }
 }
+
+let server;
+
+/** One for all suites of a process that want no more than a tenant of their own on it, and that leave
+ * everything else as it was. The same person is admin of all of these tenants. */
+export async function sharedServer() {
+    server ??= Server.start();
+    return server;
+}
+
+after(async () => (await server)?.stop());
 
 /** Somebody who is logged in and uses the API without a page. */
 export class Person {

@@ -1,38 +1,34 @@
 // Runs and one run, as a person goes through them.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 
 import { runsOf, sendRuns } from "./fleet.mjs";
-import { close, openAs, openBrowser, Server, shot } from "./muster.mjs";
+import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
 
 let server, browser, tenant, runs;
 
 describe("runs", () => {
     before(async () => {
-        server = await Server.start();
+        server = await sharedServer();
         browser = await openBrowser();
-        tenant = server.addTenant("acme");
+        tenant = server.addTenant("runners", ADMIN);
         runs = [...runsOf("invoice-reader", 40), ...runsOf("lead-scorer", 30)];
         await sendRuns(server, tenant, runs);
-    });
-
-    after(async () => {
-        await server?.stop();
     });
 
     const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
     const rows = (page) => page.locator("tbody tr");
 
     test("runs are listed newest first, and filters stand in the address", async () => {
-        const page = await open("/t/acme/runs");
+        const page = await open("/t/runners/runs");
         await rows(page).nth(49).waitFor();
         await shot(page, "runs");
         await page.getByRole("button", { name: "Failed" }).click();
         await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 14);
         await page.getByLabel("Agent", { exact: true }).fill("lead-scorer");
         await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 6);
-        assert.match(page.url(), /#\/t\/acme\/runs\?/);
+        assert.match(page.url(), /#\/t\/runners\/runs\?/);
         assert.match(page.url(), /status=failed/);
         assert.match(page.url(), /agent_name=lead-scorer/);
         await page.reload();
@@ -42,7 +38,7 @@ describe("runs", () => {
     });
 
     test("the filter knows the names of agents", async () => {
-        const page = await open("/t/acme/runs");
+        const page = await open("/t/runners/runs");
         await rows(page).first().waitFor();
         const list = await page.getByLabel("Agent", { exact: true }).getAttribute("list");
         const known = page.locator(`#${list} option`);
@@ -53,7 +49,7 @@ describe("runs", () => {
     });
 
     test("older runs are a link away, and back is back", async () => {
-        const page = await open("/t/acme/runs");
+        const page = await open("/t/runners/runs");
         await rows(page).nth(49).waitFor();
         await page.getByRole("link", { name: "Older" }).click();
         await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 20);
@@ -64,7 +60,7 @@ describe("runs", () => {
     });
 
     test("a new run appears without a reload, told by the stream", async () => {
-        const page = await open("/t/acme/runs?agent_name=newcomer");
+        const page = await open("/t/runners/runs?agent_name=newcomer");
         await page.getByText("No run fits").waitFor();
         await page.getByText("Live", { exact: true }).waitFor();
         const asked = page.asked.length;
@@ -75,10 +71,10 @@ describe("runs", () => {
     });
 
     test("a page whose stream is refused asks by itself, and says so", async () => {
-        const page = await open("/t/acme/cost", {}); // the stream is cut off on the next page
+        const page = await open("/t/runners/cost", {}); // the stream is cut off on the next page
         await page.route("**/stream", (route) => route.abort());
         await page.clock.install();
-        await page.goto(`${server.url}/#/t/acme/runs?agent_name=latecomer`);
+        await page.goto(`${server.url}/#/t/runners/runs?agent_name=latecomer`);
         await page.reload();
         await page.getByText("No run fits").waitFor();
         await page.getByText("Refreshing", { exact: true }).waitFor();
@@ -90,7 +86,7 @@ describe("runs", () => {
 
     test("a failed run tells why before anything else", async () => {
         const failed = runs.find((run) => run.status === "failed");
-        const page = await open(`/t/acme/runs/${failed.id}`);
+        const page = await open(`/t/runners/runs/${failed.id}`);
         await page
             .getByRole("region", { name: "Why it failed" })
             .getByText("UpstreamTimeout")
@@ -108,7 +104,7 @@ describe("runs", () => {
     });
 
     test("the narrative is grouped by category, or in the order of seq", async () => {
-        const page = await open(`/t/acme/runs/${runs[0].id}`);
+        const page = await open(`/t/runners/runs/${runs[0].id}`);
         const groups = page.locator(".group h3");
         await groups.first().waitFor();
         const names = (await groups.allTextContents()).map((text) => text.split(" ")[0]);
@@ -123,13 +119,13 @@ describe("runs", () => {
     });
 
     test("a run that nobody knows says so", async () => {
-        const page = await open("/t/acme/runs/00000000-0000-4000-8000-000000000000");
+        const page = await open("/t/runners/runs/00000000-0000-4000-8000-000000000000");
         await page.getByRole("alert").waitFor();
         await close(page);
     });
 
     test("'/' opens the search, and a run id leads to its run", async () => {
-        const page = await open("/t/acme/runs");
+        const page = await open("/t/runners/runs");
         await rows(page).first().waitFor();
         await page.keyboard.press("/");
         await page.getByRole("combobox", { name: "Search" }).fill(runs[3].id);

@@ -142,12 +142,13 @@ export function pauseAfter(took_ms: number): number {
 }
 
 /** The same, again when something happened in the tenant that `wants` says yes to, and by the clock
- * while no news come; once without a slug. */
+ * while no news come, or every so often where news do not tell all; once without a slug. */
 export function useLiveQuery<T>(
     slug: string,
     key: string | null,
     load: (signal: AbortSignal) => Promise<T>,
     wants: (news: News) => boolean = () => true,
+    every = WITH_NEWS_MS,
 ): Loaded<T> {
     const open = useStore(connected);
     const next = useRef(0); // not before this
@@ -161,7 +162,7 @@ export function useLiveQuery<T>(
         }
     };
     const loaded = useQuery(key, timed, {
-        every: slug === "" ? 0 : open ? WITH_NEWS_MS : WITHOUT_NEWS_MS,
+        every: slug === "" ? 0 : open ? every : Math.min(every, WITHOUT_NEWS_MS),
     });
     useEffect(() => () => clearTimeout(timer.current), []);
     useNews(slug, (news) => {

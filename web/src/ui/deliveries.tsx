@@ -1,6 +1,7 @@
 // What was sent to a webhook, newest first, and whether it arrived.
 
 import type { Delivery } from "api";
+import { useEffect, useState } from "preact/hooks";
 
 import { useAct } from "../lib/act";
 import { call } from "../lib/api";
@@ -17,6 +18,7 @@ const RETRY =
     "POST /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry";
 
 const PAGE = 50;
+const DUE_MS = 2_000;
 
 const STATES = {
     waiting: { tone: "warn", text: "Waiting" },
@@ -82,6 +84,7 @@ export function Deliveries({ slug, webhook_id }: Props) {
     const { query } = usePlace();
     const state = chosen(CHOICES, query.get("deliveries"), "");
     const cursor = query.get("cursor");
+    const [due, setDue] = useState(false);
     const { data, error, reload } = useLiveQuery(
         slug,
         `${DELIVERIES} ${slug} ${webhook_id} ${state} ${cursor}`,
@@ -92,7 +95,10 @@ export function Deliveries({ slug, webhook_id }: Props) {
                 signal,
             }),
         (news) => news.kind === "alert",
+        due ? DUE_MS : undefined,
     );
+    // What becomes of an attempt is no news.
+    useEffect(() => setDue(data?.deliveries.some((one) => one.state === "waiting") ?? false), [data]);
     return (
         <div class="after">
             <Segments
