@@ -2,6 +2,7 @@
 #include "service/silence.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "service/life.h"
@@ -25,6 +26,18 @@ static const struct db_query set_interval = {
 static const struct db_query add_poison = {
     .sql = "CREATE TRIGGER poison BEFORE INSERT ON alerts WHEN NEW.agent_id = 1"
            " BEGIN SELECT RAISE(ABORT, 'poison'); END",
+};
+/* $1 agents more, all of which were just heard of. */
+static const struct db_query add_agents = {
+    .sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)"
+           " INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at, interval_seconds)"
+           " SELECT $2, 'agent-' || i, 1, 1, $3 FROM n",
+    .n_args = 3,
+};
+static const struct db_query add_signs = {
+    .sql = "INSERT INTO agent_signs (tenant_id, agent_id, last_seen_at)"
+           " SELECT tenant_id, agent_id, $1 FROM agents WHERE agent_name LIKE 'agent-%'",
+    .n_args = 1,
 };
 static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1" };
 static const struct db_query count_all = { .sql = "SELECT COUNT(*) FROM alerts" };
@@ -315,5 +328,48 @@ TEST(an_agent_that_reports_elsewhere_by_now_is_not_silent)
         ticks(&w, 30);
         CHECK_INT(n_open(&w), 0);
     }
+    world_done(&w);
+}
+
+/* A sanitizer makes everything slower. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SLOWDOWN = 20 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { SLOWDOWN = 20 };
+#else
+enum { SLOWDOWN = 1 };
+#endif
+#else
+enum { SLOWDOWN = 1 };
+#endif
+
+static int64_t cpu_us(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+/* Of ten minutes that pass in no time: less than six seconds of processor. */
+TEST(ten_thousand_agents_cost_less_than_a_hundredth_of_a_core)
+{
+    enum { AGENTS = 10000, SECONDS = 600 };
+    struct world w;
+    int64_t began;
+
+    world_init(&w);
+    CHECK(db_exec(w.db, &add_agents,
+                  (const struct db_value[]){ db_int(AGENTS), db_int(w.tenant_id), db_int(SECONDS) },
+                  NULL, NULL, NULL) == 0);
+    CHECK(db_exec(w.db, &add_signs, (const struct db_value[]){ db_int(wall_start) }, NULL, NULL,
+                  NULL) == 0);
+    began = cpu_us();
+    ticks(&w, SECONDS);
+    CHECK(cpu_us() - began < S(SECONDS) / 100 * SLOWDOWN);
+    CHECK_INT(n_open(&w), 1);    /* the first one's, whose interval is short: they were looked at */
+    ticks(&w, SECONDS / 2 + 30); /* their grace */
+    CHECK_INT(n_open(&w), 1 + AGENTS);
     world_done(&w);
 }
