@@ -120,6 +120,7 @@ describe("alerts", () => {
         await person.ask("POST", "/api/v1/tenants/acme/webhooks", {
             url: `http://127.0.0.1:${receiver.address().port}/pager`,
             label: "pager",
+            types: ["run.failed"],
         });
         const page = await open("/t/acme/alerts?tab=webhooks");
         await page.getByRole("button", { name: "Delivery log" }).click();
