@@ -5,7 +5,7 @@
 #pragma once
 #include "contract/shape.h"
 
-enum { RETENTION_DAYS_MAX = 36500, RETENTION_FAILED_MAX = 1000 };
+enum { RETENTION_DAYS_MAX = 36500, RETENTION_FAILED_MAX = 100 };
 
 struct retention_limits {
     struct opt_int events_days, business_days, llm_days; /* null: for ever */

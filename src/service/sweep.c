@@ -15,14 +15,15 @@
 #include "store/retention.h"
 
 enum {
-    PERIOD_S = 60,          /* between the beginnings of two passes */
-    OPEN_DAYS = 7,          /* without an event, before an open run may go */
-    WINDOW = 100,           /* runs looked at in one statement */
-    PORTION = 50,           /* rows deleted in one statement */
-    STEP_ROWS = 1000,       /* in one transaction */
-    STEP_US = 10000,        /* after which it ends */
-    SHARE_BUSY_US = 100000, /* of the writer's second, when others wait … */
-    SHARE_IDLE_US = 500000, /* … and when nobody does */
+    PERIOD_S = 60,     /* between the beginnings of two passes */
+    OPEN_DAYS = 7,     /* without an event, before an open run may go */
+    WINDOW = 100,      /* runs looked at in one statement */
+    PORTION = 50,      /* rows deleted in one statement */
+    STEP_ROWS = 1000,  /* in one transaction */
+    STEP_US = 5000,    /* after which it ends */
+    SHARE_US = 500000, /* of a second of the writer */
+    SHARE_ROWS = 1000, /* in a second while reports come, … */
+    ROW_BYTES = 512,   /* … and one more for as many bytes of them */
 };
 
 #define DAY_US ((int64_t)86400 * USEC_PER_SEC)
@@ -50,8 +51,10 @@ struct sweep {
 
     struct writer_job job; /* the writer's while `busy`, as is what follows */
     struct pass pass, next;
-    int64_t step_began_us, spent_us; /* monotonic; in this second */
-    pthread_mutex_t lock;            /* guards busy */
+    int64_t step_began_us, step_rows;
+    int64_t spent_us, second_rows; /* of all steps in this second */
+    uint64_t submitted, ticked;    /* to the writer: by the tick before the last, by the last */
+    pthread_mutex_t lock;          /* guards busy */
     bool busy;
 };
 
@@ -204,9 +207,14 @@ static int next_tenant(struct db *db, struct pass *p, struct error *err)
     return 0;
 }
 
+/* Has the step done enough? */
+static bool is_long(const struct sweep *s)
+{
+    return s->step_rows >= STEP_ROWS || clock_raw_us() - s->step_began_us >= STEP_US;
+}
+
 /* A tenant's rest, or as much of it as the step may do. */
-static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, int64_t *rows,
-                        struct error *err)
+static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, struct error *err)
 {
     struct retention_limits limits;
     struct portion portion;
@@ -215,10 +223,10 @@ static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, int64_t 
     if (store_retention_take(db, p->tenant_id, &limits, &there, err) != 0)
         return -1;
     p->begun = there;
-    while (p->begun && *rows < STEP_ROWS && clock_raw_us() - s->step_began_us < STEP_US) {
+    while (p->begun && !is_long(s)) {
         if (sweep_kind(s, db, p, &limits, &portion, err) != 0)
             return -1;
-        *rows += portion.rows;
+        s->step_rows += portion.rows;
         if (!portion.more)
             p->begun = ++p->kind < KINDS_N;
     }
@@ -230,14 +238,14 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
     struct sweep *s = CONTAINER_OF(job, struct sweep, job);
     struct pass *p = &s->next;
-    int64_t rows = 0;
 
     s->next = s->pass;
+    s->step_rows = 0;
     s->step_began_us = clock_raw_us();
-    while (p->under_way && rows < STEP_ROWS && clock_raw_us() - s->step_began_us < STEP_US) {
+    while (p->under_way && !is_long(s)) {
         if (!p->begun && next_tenant(db, p, err) != 0)
             return -1;
-        if (p->under_way && sweep_tenant(s, db, p, &rows, err) != 0)
+        if (p->under_way && sweep_tenant(s, db, p, err) != 0)
             return -1;
     }
     return 0;
@@ -260,12 +268,14 @@ static void say_what_went(const struct pass *p)
                 (long long)p->llm);
 }
 
-static bool may_go_on(struct sweep *s)
+/* While reports come it deletes about as fast as they do. What is deleted must be written, too: in
+ * SQLite, most of it with the commits of others. */
+static bool may_go_on(const struct sweep *s)
 {
-    size_t events, bytes;
+    uint64_t came = writer_submitted(s->options.writer) - s->submitted;
 
-    writer_waiting(s->options.writer, &events, &bytes);
-    return s->spent_us < (bytes > 0 ? SHARE_BUSY_US : SHARE_IDLE_US);
+    return s->spent_us < SHARE_US &&
+           (came == 0 || s->second_rows < SHARE_ROWS + (int64_t)(came / ROW_BYTES));
 }
 
 /* The next step at once, while this second's share lasts. A pass that failed is begun anew with the
@@ -275,6 +285,7 @@ static void done(struct writer_job *job, const struct error *err)
     struct sweep *s = CONTAINER_OF(job, struct sweep, job);
 
     s->spent_us += clock_raw_us() - s->step_began_us;
+    s->second_rows += s->step_rows;
     if (err == NULL) {
         count(&s->pass, &s->next);
         s->pass = s->next;
@@ -318,10 +329,12 @@ int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *
 
     if (swap_busy(s, true))
         return 0;
+    s->submitted = s->ticked;
+    s->ticked = writer_submitted(s->options.writer);
     if (!s->pass.under_way)
         r = begin(s, wall_us, mono_us, err);
     if (r == 0 && s->pass.under_way) {
-        s->spent_us = 0;
+        s->spent_us = s->second_rows = 0;
         s->job = (struct writer_job){
             .apply = apply, .done = done, .always = true, .alone = true, .modest = true
         };

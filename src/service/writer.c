@@ -44,7 +44,8 @@ struct writer {
     pthread_mutex_t lock; /* guards the queue, stopping and fatal */
     pthread_cond_t filled;
     struct queue queue;
-    double event_us; /* what an event took of late; 0: not known yet */
+    uint64_t submitted; /* bytes, ever */
+    double event_us;    /* what an event took of late; 0: not known yet */
     bool stopping;
     bool fatal;
     atomic_uint n_lost; /* threads without a connection */
@@ -104,6 +105,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
         r = 0;
     if (r == 0) {
         queue_add(&w->queue, job);
+        w->submitted += job->bytes;
         pthread_cond_signal(&w->filled);
     }
     pthread_mutex_unlock(&w->lock);
@@ -118,6 +120,16 @@ void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes)
     *ret_events = w->queue.events;
     *ret_bytes = w->queue.bytes;
     pthread_mutex_unlock(&w->lock);
+}
+
+uint64_t writer_submitted(struct writer *w)
+{
+    uint64_t submitted;
+
+    pthread_mutex_lock(&w->lock);
+    submitted = w->submitted;
+    pthread_mutex_unlock(&w->lock);
+    return submitted;
 }
 
 static void set_lost(struct writer_thread *t, bool lost)

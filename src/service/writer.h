@@ -78,6 +78,10 @@ bool writer_is_healthy(const struct writer *w);
 /* What waits in the queue. Any thread. */
 void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes);
 
+/* What came to be stored so far: bytes of jobs that were submitted, a number that only grows. Any
+ * thread. */
+uint64_t writer_submitted(struct writer *w);
+
 /* Commits what is queued, then ends the threads; later jobs are refused. NULL is fine. */
 void writer_stop(struct writer *w);
 
