@@ -202,7 +202,7 @@ describe("habits", () => {
         const page = await open("/t/acme/settings?tab=keys", {});
         await rows(page).first().waitFor();
         await page.context().clearCookies();
-        await page.getByRole("link", { name: "People" }).click();
+        await page.goto(`${server.url}/#/t/acme/settings`); // if no news have shown it before
         await page.getByText("Your session has ended").waitFor();
         await page.route("**/api/v1/tenants/acme/**", () => {}); // never answered
         await page.evaluate(() => history.back());
