@@ -15,15 +15,16 @@
 #include "store/retention.h"
 
 enum {
-    PERIOD_S = 60,     /* between the beginnings of two passes */
-    OPEN_DAYS = 7,     /* without an event, before an open run may go */
-    WINDOW = 100,      /* runs looked at in one statement */
-    PORTION = 50,      /* rows deleted in one statement */
-    STEP_ROWS = 1000,  /* in one transaction */
-    STEP_US = 5000,    /* after which it ends */
-    SHARE_US = 500000, /* of a second of the writer */
-    SHARE_ROWS = 1000, /* in a second while reports come, … */
-    ROW_BYTES = 512,   /* … and one more for as many bytes of them */
+    PERIOD_S = 60,    /* between the beginnings of two passes */
+    OPEN_DAYS = 7,    /* without an event, before an open run may go */
+    WINDOW = 100,     /* runs looked at in one statement */
+    PORTION = 50,     /* rows deleted in one statement */
+    STEP_ROWS = 1000, /* in one transaction */
+    STEP_US = 5000,   /* after which it ends */
+    IDLE_US = 500000, /* of a second of the writer while no reports come, … */
+    BUSY_US = 100000, /* … and while they do; then also no more … */
+    BUSY_ROWS = 1000, /* … rows than these … */
+    ROW_BYTES = 512,  /* … and one for as many bytes that came */
 };
 
 #define DAY_US ((int64_t)86400 * USEC_PER_SEC)
@@ -274,8 +275,9 @@ static bool may_go_on(const struct sweep *s)
 {
     uint64_t came = writer_submitted(s->options.writer) - s->submitted;
 
-    return s->spent_us < SHARE_US &&
-           (came == 0 || s->second_rows < SHARE_ROWS + (int64_t)(came / ROW_BYTES));
+    if (came == 0)
+        return s->spent_us < IDLE_US;
+    return s->spent_us < BUSY_US && s->second_rows < BUSY_ROWS + (int64_t)(came / ROW_BYTES);
 }
 
 /* The next step at once, while this second's share lasts. A pass that failed is begun anew with the
