@@ -399,12 +399,12 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
         log_say(LOG_WARNING, "alerts", "one did not open or close: %s", failure.text);
     changed = life_take_changed(s->options.life) || now->registry_number != s->registry_number;
     if (!s->loaded || changed ||
-        now->raw_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) {
+        now->mono_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) {
         s->loaded = false; /* until it is */
         if (read_agents(s, err) != 0)
             return -1;
         s->loaded = true;
-        s->read_us = now->raw_us;
+        s->read_us = now->mono_us;
         s->registry_number = now->registry_number;
     }
     s->moment = (struct moment){ *now, s->epoch_us };

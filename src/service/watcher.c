@@ -13,7 +13,7 @@
 #include "service/people.h"
 #include "service/registry.h"
 
-enum { PERIOD_MS = 1000, TEST_PERIOD_MS = 50, PATIENCE_S = 5, NSEC_PER_SEC = 1000000000 };
+enum { PERIOD_MS = 1000, TEST_PERIOD_MS = 100, PATIENCE_S = 5, NSEC_PER_SEC = 1000000000 };
 
 struct watcher {
     struct watcher_options options;
