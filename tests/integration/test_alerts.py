@@ -75,7 +75,7 @@ def reopen(tenant, server):
 def test_an_alert_opens_once_and_closes_with_the_next_sign_of_life(world, clock):
     register(world)
     report(world)
-    register(world, "chatty", 60)
+    register(world, "chatty", DAY)
     report(world, "chatty")
     clock.advance(ALLOWED + 10)
     report(world, "chatty")

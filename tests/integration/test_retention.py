@@ -75,8 +75,8 @@ def pass_by(tenant, clock, seconds=MINUTE):
     witness = tell(tenant, clock, "completed", ago=100 * 365 * DAY, agent_name="witness")
     lines = len(SWEPT.findall(tenant.server.log()))
     clock.advance(seconds)
-    until(lambda: len(SWEPT.findall(tenant.server.log())) > lines, 30)
-    assert narrative(tenant, witness).status == 404
+    until(lambda: narrative(tenant, witness).status == 404)
+    until(lambda: len(SWEPT.findall(tenant.server.log())) > lines)
 
 
 def test_limits_are_shown_replaced_and_entered_in_the_log(world):
