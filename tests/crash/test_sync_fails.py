@@ -26,6 +26,7 @@ from test_kill import new_server
 SYNCS = int(os.environ.get("SYNCS", "12"))
 CLIENTS = 8
 END_S = 2  # from the failed sync to the end of the process
+UNREAD_S = 1  # what came later than that may not have been read: a busy machine
 EVENTS = 1000
 BATCHES_MAX = 100  # far more than gather in the log before it is moved
 
@@ -49,7 +50,7 @@ def check_answers(sent):
     told_at = min(s.answered_at for s in refused)
     late = [s for s in sent if s.acked and s.began_at > told_at]
     assert not late, "acknowledged after the failure"
-    waited = [s for s in sent if s.sent_at and s.sent_at < told_at]
+    waited = [s for s in sent if s.sent_at and s.sent_at < told_at - UNREAD_S]
     unanswered = [s for s in waited if not s.acked and not s.refused]
     assert not unanswered, f"{len(unanswered)} who waited got no answer"
     return told_at
