@@ -7,9 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Two numbers, that another process may write: see clock_follow(). */
+/* Two numbers, that another process may write: see clock_follow(). Each is one fact, so that nobody
+ * sees half of a change. */
 struct shifts {
-    _Atomic int64_t wall_us, mono_us;
+    _Atomic int64_t passed_us;  /* of both clocks */
+    _Atomic int64_t stepped_us; /* of the wall clock alone */
 };
 
 static struct shifts own_shifts;
@@ -23,14 +25,32 @@ static int64_t read_us(clockid_t id)
     return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
+static int64_t passed_us(void)
+{
+    return atomic_load_explicit(&shifts->passed_us, memory_order_relaxed);
+}
+
+static int64_t stepped_us(void)
+{
+    return atomic_load_explicit(&shifts->stepped_us, memory_order_relaxed);
+}
+
 int64_t clock_wall_us(void)
 {
-    return read_us(CLOCK_REALTIME) + atomic_load_explicit(&shifts->wall_us, memory_order_relaxed);
+    return read_us(CLOCK_REALTIME) + passed_us() + stepped_us();
 }
 
 int64_t clock_mono_us(void)
 {
-    return read_us(CLOCK_BOOTTIME) + atomic_load_explicit(&shifts->mono_us, memory_order_relaxed);
+    return read_us(CLOCK_BOOTTIME) + passed_us();
+}
+
+struct clock_times clock_times(void)
+{
+    int64_t passed = passed_us();
+
+    return (struct clock_times){ .wall_us = read_us(CLOCK_REALTIME) + passed + stepped_us(),
+                                 .mono_us = read_us(CLOCK_BOOTTIME) + passed };
 }
 
 int64_t clock_raw_us(void)
@@ -45,13 +65,12 @@ bool clock_is_followed(void)
 
 void clock_advance_us(int64_t us)
 {
-    atomic_fetch_add(&shifts->wall_us, us);
-    atomic_fetch_add(&shifts->mono_us, us);
+    atomic_fetch_add(&shifts->passed_us, us);
 }
 
 void clock_step_wall_us(int64_t us)
 {
-    atomic_fetch_add(&shifts->wall_us, us);
+    atomic_fetch_add(&shifts->stepped_us, us);
 }
 
 int clock_follow(const char *path, struct error *err)

@@ -17,7 +17,13 @@ int64_t clock_wall_us(void);
 /* Microseconds since some moment before the process began; never steps, goes on in suspend. */
 int64_t clock_mono_us(void);
 
-/* The same without what tests add: have we been stopped? */
+/* Both, of one moment: what passes between two calls would look as if one of them had stepped. */
+struct clock_times {
+    int64_t wall_us, mono_us;
+};
+struct clock_times clock_times(void);
+
+/* The monotonic one without what tests add: have we been stopped? */
 int64_t clock_raw_us(void);
 
 /* Adds to both clocks, for tests: time passes without waiting. */
@@ -26,8 +32,8 @@ void clock_advance_us(int64_t us);
 /* Adds to the wall clock alone, for tests: somebody set the clock. */
 void clock_step_wall_us(int64_t us);
 
-/* Takes both shifts, in microseconds, from a file of two 64-bit numbers (wall, monotonic) as it
- * changes, for tests of the whole program. Before there are threads. */
+/* Takes both shifts, in microseconds, from a file of two 64-bit numbers (of both clocks, of the
+ * wall clock alone) as it changes, for tests of the whole program. Before there are threads. */
 int clock_follow(const char *path, struct error *err) MUST_CHECK;
 
 /* Does a test move the clocks? What looks at them now and then should look more often. */

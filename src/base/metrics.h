@@ -32,6 +32,7 @@
     X(METRIC_DELETED_LLM,       "muster_deleted_total", "class=\"llm\"", "")                                                             \
     X(METRIC_FEED_MESSAGES,     "muster_feed_messages_total", "", "Messages of live updates, each counted once")                        \
     X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live updates that ended: their client had gone or was too slow")     \
+    X(METRIC_WATCH_LOOKS,       "muster_watch_looks_total", "", "Looks of the watch for silences, stuck runs and bounds: one a second") \
     X(METRIC_ALERTS_SILENT,     "muster_alerts_opened_total", "type=\"agent.silent\"", "Alerts that opened, by type")                  \
     X(METRIC_ALERTS_FAILED,     "muster_alerts_opened_total", "type=\"run.failed\"", "")                                              \
     X(METRIC_ALERTS_STUCK,      "muster_alerts_opened_total", "type=\"run.stuck\"", "")                                               \

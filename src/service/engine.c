@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "db/db.h"
 #include "service/bounds.h"
 #include "service/courier.h"
@@ -128,8 +129,10 @@ static void save_people(struct engine *e)
 
 static struct silence_now now_of(const struct engine *e, bool healthy)
 {
-    return (struct silence_now){ .wall_us = clock_wall_us(),
-                                 .mono_us = clock_mono_us(),
+    const struct clock_times times = clock_times();
+
+    return (struct silence_now){ .wall_us = times.wall_us,
+                                 .mono_us = times.mono_us,
                                  .raw_us = clock_raw_us(),
                                  .healthy = healthy && writer_is_healthy(e->writer),
                                  .registry_number = registry_number(e->registry) };
@@ -179,6 +182,7 @@ static void tick(void *ctx, bool healthy)
         save_people(e);
     if (e->silence != NULL)
         watch(e, healthy);
+    metric_add(METRIC_WATCH_LOOKS, 1);
     if (e->sweep != NULL && healthy && writer_is_healthy(e->writer))
         sweep_old(e);
 }

@@ -28,6 +28,8 @@ START_S, STOP_S, ANSWER_S = 30, 10, 30
 NO_LIMIT = 1_000_000_000  # a rate that no test reaches
 
 LISTENING = re.compile(r"^muster: listening on (\S+):(\d+)\s*$")
+LOOKS = re.compile(rb"^muster_watch_looks_total (\d+)$", re.M)
+WATCHES = "who-watches-the-watch"  # the token that opens the metrics of a server with a clock
 SANITIZER = re.compile(r"\w+Sanitizer|runtime error: |^==\d+==", re.M)
 
 
@@ -163,31 +165,31 @@ class Clock:
 
     def __init__(self, folder):
         self.path = Path(folder) / "clock"
-        self.wall_us = self.mono_us = 0
+        self.passed_us = self.stepped_us = 0
         self._write()
 
     def _write(self):
         mode = "r+b" if self.path.exists() else "wb"
         with self.path.open(mode) as file:  # in place: it is mapped
-            file.write(struct.pack("=qq", self.wall_us, self.mono_us))
+            file.write(struct.pack("=qq", self.passed_us, self.stepped_us))
 
     @property
     def environment(self):
-        return {"MUSTER_TEST_CLOCK": str(self.path)}
+        return {"MUSTER_TEST_CLOCK": str(self.path), "MUSTER_METRICS_TOKEN": WATCHES}
 
     def advance(self, seconds):
         """Time passes."""
-        self.mono_us += int(seconds * 1_000_000)
-        self.step(seconds)
+        self.passed_us += int(seconds * 1_000_000)
+        self._write()
 
     def step(self, seconds):
         """Somebody sets the wall clock."""
-        self.wall_us += int(seconds * 1_000_000)
+        self.stepped_us += int(seconds * 1_000_000)
         self._write()
 
     def now(self):
         """What the programs take for the time, in seconds since 1970."""
-        return time.time() + self.wall_us / 1_000_000
+        return time.time() + (self.passed_us + self.stepped_us) / 1_000_000
 
 
 class Server:
@@ -291,6 +293,13 @@ class Server:
     def client(self, token=None):
         connection = http.client.HTTPConnection(*self.address, timeout=ANSWER_S)
         return Client(connection, token, self.recorder)
+
+    def looks(self):
+        """How often its watch has looked; of a server with a test's clock."""
+        connection = http.client.HTTPConnection(*self.address, timeout=ANSWER_S)
+        with contextlib.closing(connection):
+            connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {WATCHES}"})
+            return int(LOOKS.search(connection.getresponse().read()).group(1))
 
     def operator(self):
         """The administrative routes, as the CLI reaches them; the embedded store's server only."""

@@ -475,7 +475,7 @@ def test_two_servers_open_one_alert_of_a_rule(world, clock, own_server, tmp_path
         business(world, clock, leads=1)
         set_rules(world, run_failed=True, kpis=[kpi(below=n) for n in range(2, 42)])
         client = other.client(world.token)
-        time_to_tick(world)  # both have the rules
+        time_to_tick(world, other)  # both have the rules
         run = str(uuid.uuid4())
         for each in (world.client, client):
             body = world.event(agent_name="worker", run_id=run, event="failed")

@@ -1,9 +1,9 @@
-"""Waiting for what a server does by itself: asked again and again, with a breath between."""
+"""Waiting for what servers do by themselves: asked again and again, with a breath between."""
 
 import time
 
 BREATH_S = 0.01  # so that those who wait leave the processor to those they wait for
-LOOKS_S = 0.5  # in which the watch of a server with a test's clock has surely looked, twice
+LOOKS = 4  # one under way as the test's clock moved, a whole one, and time for what it asked for
 
 
 def until(is_so, patience=30):
@@ -17,9 +17,14 @@ def until(is_so, patience=30):
         time.sleep(BREATH_S)
 
 
-def always(is_so, seconds=LOOKS_S):
-    """It is so, and stays so."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        assert is_so()
-        time.sleep(BREATH_S)
+def always(is_so, *servers):
+    """It is so, and stays so while the watch of each server looks at its clocks."""
+    for server in servers:
+        enough = server.looks() + LOOKS
+
+        def has_looked(server=server, enough=enough):
+            assert is_so()
+            return server.looks() >= enough
+
+        until(has_looked)
+    assert is_so()

@@ -51,9 +51,20 @@ TEST(stepping_the_wall_clock_leaves_the_monotonic_one_alone)
     CHECK(about(clock_wall_us(), wall));
 }
 
+TEST(both_clocks_of_one_moment_are_as_far_apart_as_ever)
+{
+    const struct clock_times before = clock_times();
+    struct clock_times now;
+
+    clock_advance_us(86400LL * USEC_PER_SEC);
+    now = clock_times();
+    CHECK(about(now.mono_us, before.mono_us + 86400LL * USEC_PER_SEC));
+    CHECK(about(now.wall_us - now.mono_us, before.wall_us - before.mono_us));
+}
+
 TEST(a_file_moves_the_clocks_and_what_is_none_is_refused)
 {
-    int64_t wall = (int64_t)time(NULL) * USEC_PER_SEC, shifts[] = { 7200000000, 3600000000 }, mono;
+    int64_t wall = (int64_t)time(NULL) * USEC_PER_SEC, shifts[] = { 3600000000, 7200000000 }, mono;
     char path[] = "/tmp/test_clock_XXXXXX";
     struct error err = { 0 };
     int fd = mkstemp(path);
@@ -62,7 +73,7 @@ TEST(a_file_moves_the_clocks_and_what_is_none_is_refused)
     CHECK_INT(err.code, ERR_INVALID);
     CHECK_INT(write(fd, shifts, sizeof(shifts)), sizeof(shifts));
     CHECK(clock_follow(path, &err) == 0);
-    CHECK(about(clock_wall_us(), wall + shifts[0]));
+    CHECK(about(clock_wall_us(), wall + shifts[0] + shifts[1]));
     mono = clock_mono_us();
     shifts[0] = shifts[1] = 0;
     CHECK_INT(pwrite(fd, shifts, sizeof(shifts), 0), sizeof(shifts));
