@@ -220,17 +220,19 @@ static void collect(struct silence *s)
     s->n_flips = 0;
     for (size_t i = 0; i < s->n && s->n_flips < FLIPS_MAX; i++) {
         const struct watched *w = &s->agents[i];
-        int64_t quiet_us;
+        struct quiet quiet;
 
         if (!str_is_null(w->row.alert_id)) {
             if (is_over(w, s->moment.now.wall_us))
                 add_flip(s, w, false);
             continue;
         }
-        quiet_us = quiet_of(s, w).us;
-        if (is_near(w, quiet_us))
+        quiet = quiet_of(s, w);
+        if (quiet.seen_at == TIME_NULL)
+            continue; /* who was never seen never falls silent */
+        if (is_near(w, quiet.us))
             life_await(w->sign);
-        if (is_due(s, w, quiet_us))
+        if (is_due(s, w, quiet.us))
             add_flip(s, w, true);
     }
 }

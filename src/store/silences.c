@@ -15,8 +15,8 @@
     " AND l.agent_id = a.agent_id AND l.subject = '' AND l.open = 1"
 
 static const struct db_query all_silences = {
-    .sql = FACTS FROM " WHERE (a.enabled = 1 AND a.deleted_at IS NULL AND a.interval_seconds > 0"
-           " AND s.last_seen_at IS NOT NULL) OR l.alert_id IS NOT NULL"
+    .sql = FACTS FROM " WHERE (a.enabled = 1 AND a.deleted_at IS NULL AND a.interval_seconds > 0)"
+           " OR l.alert_id IS NOT NULL"
            " ORDER BY a.tenant_id, a.agent_id",
 };
 static const struct db_query hold = {

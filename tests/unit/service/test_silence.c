@@ -277,6 +277,30 @@ TEST(a_clock_that_is_ahead_elsewhere_makes_nobody_silent)
     world_done(&w);
 }
 
+/* Between two looks at the store: its time is then ahead, and counts from when it was noticed. */
+TEST(the_first_sign_is_known_at_once_also_when_the_clock_is_set_back)
+{
+    struct world w;
+    struct agent_row agent;
+    struct sign sign = { .at = wall_start };
+
+    world_init(&w);
+    CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
+    CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
+                  NULL) == 0);
+    ticks(&w, 1);
+    sign.tenant_id = w.tenant_id;
+    sign.agent_id = agent.agent_id;
+    CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+    life_see(w.life, life_of(w.life, w.tenant_id, agent.agent_id), sign.at);
+    tick(&w, -86400, 1, 1, true);
+    ticks(&w, INTERVAL + GRACE - 1);
+    CHECK_INT(n_open(&w), 0);
+    ticks(&w, 1);
+    CHECK_INT(n_open(&w), 2);
+    world_done(&w);
+}
+
 /* Whatever is wrong with one agent, the others are told of. */
 TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
 {
