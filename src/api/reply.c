@@ -125,17 +125,16 @@ void call_reply_answer(struct api_call *call, const void *answer)
 /* A quoted digest of the body. */
 static struct str tag_of(struct api_call *call, struct str body)
 {
-    enum { TAG_BYTES = 16 };
     static const char hex[] = "0123456789abcdef";
-    const struct sha256 digest = digest_sha256(body);
-    char *tag = arena_alloc(call->arena, 2 + 2 * TAG_BYTES);
+    const struct mark mark = digest_mark(body);
+    char *tag = arena_alloc(call->arena, 2 + 2 * MARK_BYTES);
 
-    tag[0] = tag[1 + 2 * TAG_BYTES] = '"';
-    for (size_t i = 0; i < TAG_BYTES; i++) {
-        tag[1 + 2 * i] = hex[digest.bytes[i] >> 4];
-        tag[2 + 2 * i] = hex[digest.bytes[i] & 15];
+    tag[0] = tag[1 + 2 * MARK_BYTES] = '"';
+    for (size_t i = 0; i < MARK_BYTES; i++) {
+        tag[1 + 2 * i] = hex[mark.bytes[i] >> 4];
+        tag[2 + 2 * i] = hex[mark.bytes[i] & 15];
     }
-    return str_from(tag, 2 + 2 * TAG_BYTES);
+    return str_from(tag, 2 + 2 * MARK_BYTES);
 }
 
 bool call_knows_tag(const struct api_call *call, struct str tag)

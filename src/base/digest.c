@@ -27,6 +27,14 @@ struct sha256 digest_sha256(struct str s)
     return digest;
 }
 
+struct mark digest_mark(struct str s)
+{
+    struct mark mark;
+
+    (void)crypto_generichash(mark.bytes, MARK_BYTES, (const unsigned char *)s.data, s.len, NULL, 0);
+    return mark;
+}
+
 bool digest_equal(const struct sha256 *a, const struct sha256 *b)
 {
     return sodium_memcmp(a->bytes, b->bytes, SHA256_BYTES) == 0;

@@ -26,6 +26,26 @@ TEST(sha256_gives_the_published_digests)
     }
 }
 
+/* RFC 7693 gives none of this length: these are those of Python's hashlib. */
+TEST(a_mark_is_blake2b_of_sixteen_bytes)
+{
+    static const struct {
+        const char *text, *hex;
+    } rows[] = {
+        { "", "cae66941d9efbd404e4d88758ea67670" },
+        { "abc", "cf4ab791c62b8d2b2109c90275287816" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct mark mark = digest_mark(str_of(rows[i].text));
+        char hex[2 * MARK_BYTES + 1];
+
+        for (size_t k = 0; k < MARK_BYTES; k++)
+            (void)snprintf(hex + 2 * k, 3, "%02x", mark.bytes[k]);
+        CHECK_STR(str_of(hex), rows[i].hex);
+    }
+}
+
 TEST(digests_are_equal_only_when_every_bit_is)
 {
     struct sha256 a = digest_sha256(STR_LIT("a"));
