@@ -209,15 +209,38 @@ bool datetime_is_year_zero(struct str s)
     return str_starts(s, STR_LIT("0000"));
 }
 
+/* `n` digits, with zeros in front. Answers are full of times, and printf is slow. */
+static char *put(char *at, int value, size_t n)
+{
+    for (size_t i = n; i > 0; i--, value /= 10)
+        at[i - 1] = (char)('0' + value % 10);
+    return at + n;
+}
+
 struct str datetime_format(int64_t us, char text[DATETIME_TEXT_MAX])
 {
-    struct datetime_parts p = datetime_split(us);
-    int len = snprintf(text, DATETIME_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d", p.year, p.month,
-                       p.day, p.hour, p.minute, p.second);
+    const struct datetime_parts p = datetime_split(us);
+    const struct {
+        char mark;
+        int value;
+    } pairs[] = {
+        { '-', p.month }, { '-', p.day }, { 'T', p.hour }, { ':', p.minute }, { ':', p.second }
+    };
+    char *at = text;
 
-    if (p.microsecond != 0)
-        len += snprintf(text + len, DATETIME_TEXT_MAX - (size_t)len, ".%06d", p.microsecond);
-    text[len++] = 'Z';
-    text[len] = '\0';
-    return str_from(text, (size_t)len);
+    if (p.year >= 0 && p.year <= 9999)
+        at = put(at, p.year, 4);
+    else
+        at += snprintf(text, DATETIME_TEXT_MAX, "%04d", p.year);
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+        *at++ = pairs[i].mark;
+        at = put(at, pairs[i].value, 2);
+    }
+    if (p.microsecond != 0) {
+        *at++ = '.';
+        at = put(at, p.microsecond, 6);
+    }
+    *at++ = 'Z';
+    *at = '\0';
+    return str_from(text, (size_t)(at - text));
 }
