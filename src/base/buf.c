@@ -71,7 +71,12 @@ void buf_add_c(struct buf *b, const char *text)
 
 void buf_add_char(struct buf *b, char c)
 {
-    buf_add(b, str_from(&c, 1));
+    char *at = b->len < b->capacity && !b->overflown ? b->data + b->len : buf_reserve(b, 1);
+
+    if (at == NULL)
+        return;
+    *at = c;
+    b->len++;
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...)
@@ -109,6 +114,32 @@ void buf_add_int(struct buf *b, int64_t value)
     buf_add(b, str_from(digits + sizeof(digits) - n, n));
 }
 
+/* Does one of eight bytes have to be escaped: is it below 0x20, a quote or a backslash? A byte of
+ * `x` that is zero, or less than n, borrows from its highest bit, unless that was set already. */
+static bool has_escape(uint64_t x)
+{
+    const uint64_t ones = 0x0101010101010101, highs = ones << 7;
+    uint64_t quote = x ^ ones * '"', slash = x ^ ones * '\\';
+
+    return ((((x - ones * 0x20) & ~x) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) &
+            highs) != 0;
+}
+
+/* How many bytes from the beginning are surely as they are in JSON; nearly all are, nearly always.
+ */
+static size_t plain_bytes(struct str s)
+{
+    size_t n = 0;
+    uint64_t eight;
+
+    for (; n + sizeof(eight) <= s.len; n += sizeof(eight)) {
+        memcpy(&eight, s.data + n, sizeof(eight));
+        if (has_escape(eight))
+            break;
+    }
+    return n;
+}
+
 static void add_escape(struct buf *b, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
@@ -131,7 +162,7 @@ void buf_add_json(struct buf *b, struct str s)
     size_t from = 0;
 
     buf_add_char(b, '"');
-    for (size_t i = 0; i < s.len; i++) {
+    for (size_t i = plain_bytes(s); i < s.len; i++) {
         unsigned char c = (unsigned char)s.data[i];
 
         if (LIKELY(c >= 0x20 && c != '"' && c != '\\'))

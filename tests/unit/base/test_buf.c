@@ -97,6 +97,29 @@ TEST(a_json_string_escapes_quotes_backslash_and_controls_only)
     buf_done(&b);
 }
 
+/* Every byte at every place of a text that is looked at in eights, with a neighbour that might
+ * borrow from it. */
+TEST(no_place_hides_a_byte_that_is_escaped)
+{
+    struct buf b;
+
+    buf_init(&b, 100);
+    for (unsigned c = 0; c < 0x100; c++) {
+        bool escaped = c < 0x20 || c == '"' || c == '\\';
+
+        for (size_t at = 0; at < 20; at++) {
+            char text[] = "\xff!#[]\x80 \x7f\xff!#[]\x80 \x7f\xff!#[";
+
+            text[at] = (char)c;
+            buf_clear(&b);
+            buf_add_json(&b, str_from(text, 20));
+            CHECK((buf_str(&b).len > 22) == escaped);
+            CHECK((buf_str(&b).data[1 + at] == '\\') == escaped);
+        }
+    }
+    buf_done(&b);
+}
+
 TEST(reserved_room_becomes_text_when_it_is_filled)
 {
     struct buf b;
