@@ -369,6 +369,7 @@ void http_loop_run(void *ctx)
     /* Signals are for the main thread; SIGPIPE, which libuv's writes can raise, is for nobody. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
+    (void)pthread_setname_np(pthread_self(), "muster-loop");
     current = loop;
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
 }

@@ -264,7 +264,8 @@ static int release(void *ctx, struct db *db, struct error *err)
 /* At the start, and when the wall clock was set back. */
 static int release_planned(struct courier *c, struct error *err)
 {
-    int64_t apart_us = clock_wall_us() - clock_mono_us();
+    const struct clock_times now = clock_times();
+    int64_t apart_us = now.wall_us - now.mono_us;
 
     if (apart_us < c->apart_us - (int64_t)STEP_S * USEC_PER_SEC)
         c->released = false;
@@ -379,6 +380,7 @@ static void *run_thread(void *arg)
 {
     struct courier *c = arg;
 
+    (void)pthread_setname_np(pthread_self(), "muster-courier");
     while (!take_tests(c)) {
         look(c);
         if (flights_go_on(&c->flights, PERIOD_MS))
@@ -390,11 +392,12 @@ static void *run_thread(void *arg)
 
 int courier_new(const struct courier_options *options, struct courier **ret, struct error *err)
 {
+    const struct clock_times now = clock_times();
     struct courier *c = NEW(struct courier);
 
     c->options = *options;
-    c->forgot_us = clock_mono_us();
-    c->apart_us = clock_wall_us() - clock_mono_us();
+    c->forgot_us = now.mono_us;
+    c->apart_us = now.wall_us - now.mono_us;
     c->flights = (struct flights){ .options = { .rules = options->rules, .mail = options->mail },
                                    .ended = end_flight,
                                    .ctx = c };

@@ -58,6 +58,7 @@ static void *run_thread(void *arg)
     struct error err = { 0 };
     int r;
 
+    (void)pthread_setname_np(pthread_self(), "muster-export");
     (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* of this thread, on Linux */
     r = run(slot, &err);
     pthread_mutex_lock(&e->lock); /* before done(): whoever sees the end may ask for the next */

@@ -317,6 +317,7 @@ static void *run_thread(void *arg)
 {
     struct feed *f = arg;
 
+    (void)pthread_setname_np(pthread_self(), "muster-feed");
     pthread_mutex_lock(&f->lock);
     while (!f->stopping) {
         struct feed_listener *joining;

@@ -64,6 +64,7 @@ static void *run_thread(void *arg)
                                     .ai_flags = AI_NUMERICSERV };
     struct lookup *l = arg;
 
+    (void)pthread_setname_np(pthread_self(), "muster-lookup");
     l->status = getaddrinfo(l->host, l->port, &hints, &l->found);
     if (l->status != 0)
         l->found = NULL;

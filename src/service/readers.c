@@ -133,6 +133,7 @@ static void *run_thread(void *arg)
     struct thread_start start = *(struct thread_start *)arg;
     struct reader_job *job;
 
+    (void)pthread_setname_np(pthread_self(), "muster-reader");
     free(arg);
     while ((job = take(start.readers, start.place)) != NULL)
         run_job(job, start.db);

@@ -65,6 +65,7 @@ static void *run_thread(void *arg)
 {
     struct watcher *w = arg;
 
+    (void)pthread_setname_np(pthread_self(), "muster-watcher");
     while (!wait_period(w)) {
         look(w);
         w->options.tick(w->options.ctx, atomic_load(&w->healthy));

@@ -340,6 +340,7 @@ static void *run_thread(void *arg)
     struct writer_thread *t = arg;
     struct queue group;
 
+    (void)pthread_setname_np(pthread_self(), "muster-writer");
     for (;;) {
         take_group(t, &group);
         if (group.first == NULL)
