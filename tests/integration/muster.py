@@ -383,7 +383,8 @@ class Postgres:
     def create(self, template="template1"):
         """The URL of a new database: an empty one, or the copy of another."""
         name = f"muster_{uuid.uuid4().hex[:16]}"
-        self._sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+        # copies files, not pages through the log: a third of the time
+        self._sql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         return self._url_of(name)
 
     def create_migrated(self):
