@@ -3,6 +3,7 @@
 import json
 
 from stored import of_tenant, stored
+from waiting import until
 
 
 def report(client, tenant, **fields):
@@ -24,9 +25,7 @@ def test_a_removed_agent_leaves_its_reports_and_nothing_else(server):
     server.cli("model", "set", "own", "--tenant", tenant.slug, "--agent", "bü/ro")
     told = json.loads(server.cli("agent", "delete", "bü/ro", "--tenant", tenant.slug, "--json"))
     assert told == {"agent_name": "bü/ro", "keys_revoked": 1}
-    while (status := bound.get("/api/v1/limits").status) == 200:
-        pass  # PostgreSQL: within a second
-    assert status == 401
+    until(lambda: bound.get("/api/v1/limits").status == 401)
     assert stored(server, f"SELECT 1 AS n FROM kpis WHERE {of_tenant(tenant)}") == []
     (row,) = stored(server, f"SELECT description, interval_seconds, registered_at FROM agents"
                             f" WHERE {of_tenant(tenant)}")  # fmt: skip
@@ -53,14 +52,11 @@ def test_a_removed_agent_that_reports_again_counts_again(server):
     server.cli("agent", "delete", "a", "--tenant", tenant.slug)
     enable = server.run("agent", "enable", "a", "--tenant", tenant.slug)
     assert (enable.returncode, "no agent 'a'" in enable.stderr) == (1, True)
-    while report(client, tenant, agent_name="a").json()["status"] != "accepted":
-        pass  # PostgreSQL: within a second
+    until(lambda: report(client, tenant, agent_name="a").json()["status"] == "accepted")
     assert report(client, tenant, agent_name="b").status == 403
     server.cli("agent", "delete", "a", "--tenant", tenant.slug)
-    while report(client, tenant, agent_name="b").status == 403:
-        pass
-    while report(client, tenant, agent_name="a").status != 403:
-        pass  # PostgreSQL: within a second; now "b" has its place
+    until(lambda: report(client, tenant, agent_name="b").status != 403)
+    until(lambda: report(client, tenant, agent_name="a").status == 403)  # "b" has its place
     assert client.post("/api/v1/agents/register", {"agent_name": "a"}).status == 403
     server.cli("agent", "delete", "b", "--tenant", tenant.slug)
     again = client.post("/api/v1/agents/register", {"agent_name": "a"})

@@ -9,6 +9,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import until
 
 KINDS = ("events", "business", "llm")
 TYPES = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
@@ -237,8 +238,7 @@ def test_a_third_export_at_once_is_503_and_a_client_that_leaves_makes_room(own_s
     assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
     assert tenant.client.get(tenant.path("dashboard/runs?limit=1")).status == 200
     first.close()
-    while tenant.client.get(tenant.path("export/llm")).status == 503:
-        pass
+    until(lambda: tenant.client.get(tenant.path("export/llm")).status != 503)
     second.close()
 
 

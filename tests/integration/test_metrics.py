@@ -59,8 +59,8 @@ def test_what_happens_is_counted(scraped):
         assert value(seen, name) > 0, name
     assert value(seen, "muster_healthy") == 1
     assert value(seen, "muster_queue_events") == 0
-    while value(scrape(scraped), "muster_streams") != 0:
-        pass  # the client has the last chunk a moment before it is counted
+    # the client has the last chunk a moment before it is counted
+    until(lambda: value(scrape(scraped), "muster_streams") == 0)
 
 
 def test_alerts_are_counted(scraped):

@@ -3,13 +3,13 @@
 import json
 import shutil
 import threading
-import time
 from datetime import datetime
 
 import pytest
 from muster import Server
 from people import tenant_person
 from stored import of_tenant, stored
+from waiting import until
 
 GRACE_S = 300
 DAY_S = 86400
@@ -39,9 +39,7 @@ def works(server, token):
 
 def await_end(server, token):
     """Another process's change is seen within a second."""
-    until = time.monotonic() + 2
-    while works(server, token):
-        assert time.monotonic() < until
+    until(lambda: not works(server, token))
 
 
 def keys(tenant):
@@ -246,8 +244,7 @@ def test_a_crash_after_the_commit_locks_nobody_out(own_server):
     successors = f"SELECT key_id, revoked_at FROM keys WHERE predecessor IS NOT NULL AND {of_tenant(tenant)}"
     connection.request("POST", "/api/v1/agents/refresh-key",
                        headers={"Authorization": f"Bearer {tenant.token}"})  # fmt: skip
-    while not stored(own_server, successors):
-        pass
+    until(lambda: stored(own_server, successors))
     own_server.kill()
     connection.close()
     own_server.start()
