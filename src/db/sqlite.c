@@ -10,6 +10,7 @@
 #include "db/sqlite.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -294,13 +295,21 @@ static int create_file(const char *path, struct error *err)
     return err_set(err, code, "cannot create %s: %s", path, strerror(errno));
 }
 
+/* Nobody asks how much memory SQLite has; to count it, all threads would take one lock each time. */
+static void count_no_memory(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct error *err)
 {
     const int flags = mode == DB_WRITER ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct sqlite *s;
     char *file;
     int r = -1, code;
 
+    (void)pthread_once(&once, count_no_memory);
     if (path[0] == '\0')
         return err_set(err, ERR_INVALID, "sqlite: wants the path of a file after the colon");
     /* So that neither "file:x?vfs=y" nor ":memory:" has a meaning of its own. */
