@@ -114,8 +114,9 @@ void buf_add_int(struct buf *b, int64_t value)
     buf_add(b, str_from(digits + sizeof(digits) - n, n));
 }
 
-/* Does one of eight bytes have to be escaped: is it below 0x20, a quote or a backslash? A byte of
- * `x` that is zero, or less than n, borrows from its highest bit, unless that was set already. */
+/* Does one of eight bytes have to be escaped: is it below 0x20, a quote or a backslash? To take n
+ * from each sets the highest bit of a byte that is less than n; one that had it set before does not
+ * count. A borrow reaches the byte above only from one that is less, so that nothing is missed. */
 static bool has_escape(uint64_t x)
 {
     const uint64_t ones = 0x0101010101010101, highs = ones << 7;

@@ -17,7 +17,8 @@ int64_t clock_wall_us(void);
 /* Microseconds since some moment before the process began; never steps, goes on in suspend. */
 int64_t clock_mono_us(void);
 
-/* Both, of one moment: what passes between two calls would look as if one of them had stepped. */
+/* Both, one right after the other, and with what tests add as of one moment: else a test that lets
+ * time pass meanwhile would look like somebody who sets the clock. */
 struct clock_times {
     int64_t wall_us, mono_us;
 };

@@ -10,6 +10,7 @@ static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 
 static uint8_t sip_key[SIP_KEY_BYTES];
 
+_Static_assert(MARK_BYTES >= crypto_generichash_BYTES_MIN, "BLAKE2b gives no fewer bytes");
 _Static_assert(SIP_KEY_BYTES == crypto_shorthash_KEYBYTES, "SipHash has another key size");
 
 void digest_init(void)

@@ -295,7 +295,8 @@ static int create_file(const char *path, struct error *err)
     return err_set(err, code, "cannot create %s: %s", path, strerror(errno));
 }
 
-/* Nobody asks how much memory SQLite has; to count it, all threads would take one lock each time. */
+/* Nobody asks how much memory SQLite has; to count it, all threads would take one lock each time.
+ */
 static void count_no_memory(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);

@@ -154,13 +154,16 @@ static void watch(struct engine *e, bool healthy)
         r = -1;
     if (r != 0)
         log_say(LOG_WARNING, "alerts", "not looked at: %s", err.text);
+    else if (now.healthy)
+        metric_add(METRIC_WATCH_LOOKS, 1);
 }
 
 static void sweep_old(struct engine *e)
 {
+    const struct clock_times now = clock_times();
     struct error err = { 0 };
 
-    if (sweep_tick(e->sweep, clock_wall_us(), clock_mono_us(), &err) != 0)
+    if (sweep_tick(e->sweep, now.wall_us, now.mono_us, &err) != 0)
         log_say(LOG_WARNING, "retention", "not looked at: %s", err.text);
 }
 
@@ -182,7 +185,6 @@ static void tick(void *ctx, bool healthy)
         save_people(e);
     if (e->silence != NULL)
         watch(e, healthy);
-    metric_add(METRIC_WATCH_LOOKS, 1);
     if (e->sweep != NULL && healthy && writer_is_healthy(e->writer))
         sweep_old(e);
 }

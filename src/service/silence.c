@@ -228,8 +228,8 @@ static void collect(struct silence *s)
             continue;
         }
         quiet = quiet_of(s, w);
-        if (quiet.seen_at == TIME_NULL)
-            continue; /* who was never seen never falls silent */
+        if (w->row.last_seen_at == TIME_NULL)
+            continue; /* who was never seen never falls silent; the store knows of it soon */
         if (is_near(w, quiet.us))
             life_await(w->sign);
         if (is_due(s, w, quiet.us))

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import sys
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,8 @@ def problems_of(number):
 def test_every_answer_is_as_declared(contract, exchanges):
     # inherited by the processes, one for each core
     problems_of.contract, problems_of.exchanges = contract, exchanges
-    with multiprocessing.get_context("fork").Pool() as pool:
-        found = pool.imap_unordered(problems_of, range(len(exchanges)), CHUNK)
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("fork")) as pool:
+        found = pool.map(problems_of, range(len(exchanges)), chunksize=CHUNK)
         seen = Counter(problem for problems in found for problem in problems)
     assert not seen, "\n".join(f"{n} x {what}" for what, n in seen.most_common(SHOWN))
 

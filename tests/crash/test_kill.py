@@ -23,6 +23,7 @@ from load import BUSINESS, LLM, join, start_senders
 from muster import ROOT, Postgres, Server
 from stored import stored
 from strace import injected
+from waiting import until
 
 KILLS = int(os.environ.get("KILLS", "50"))
 CLIENTS = int(os.environ.get("CLIENTS", "32"))
@@ -53,9 +54,7 @@ def new_server(store, folder, binary=None):
 def await_quiet(server):
     """PostgreSQL ends what it was doing for a client that died; only then is the outcome known."""
     others = "datname = current_database() AND pid <> pg_backend_pid()"
-    deadline = time.monotonic() + 30
-    while stored(server, f"SELECT pid FROM pg_stat_activity WHERE {others}"):
-        assert time.monotonic() < deadline, "connections of a dead server stay open"
+    until(lambda: not stored(server, f"SELECT pid FROM pg_stat_activity WHERE {others}"))
 
 
 def one_kill(server, tenant, instant_s, verdict, hindered):

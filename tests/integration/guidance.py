@@ -17,7 +17,7 @@ def told(client, what, agent):
 
 
 def await_told(client, what, agent, **expected):
-    """Waits until all of `expected` is so; with the embedded store it must be so at once."""
+    """Waits until all of `expected` is so."""
 
     def as_expected():
         said = told(client, what, agent)

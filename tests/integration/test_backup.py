@@ -11,6 +11,7 @@ import uuid
 
 import pytest
 from muster import BINARY, Server
+from waiting import until
 
 ROUNDS = 3
 
@@ -73,8 +74,7 @@ def test_a_backup_under_load_has_all_that_was_acknowledged_before(embedded, tmp_
     copies = []
     with Load(tenant) as load:
         for i in range(ROUNDS):
-            while len(load.acknowledged) < (i + 1) * 20:
-                pass
+            until(lambda n=(i + 1) * 20: len(load.acknowledged) >= n)
             before = dict(load.acknowledged)
             copies.append((tmp_path / f"copy-{i}", before))
             embedded.cli("backup", str(copies[-1][0]))

@@ -99,13 +99,14 @@ def test_a_key_is_shown_once_and_good_at_once(server):
         assert secret not in json.dumps(rows)
 
 
-def test_a_revoked_key_is_refused_within_a_second(server):
+def test_a_revoked_key_is_refused_soon(server):
     tenant = server.add_tenant()
     token = tenant.add_key("collector")
     rows = json.loads(server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
     (key_id,) = [row["key_id"] for row in rows if row["agent_name"] == "collector"]
     assert limits(server, token).status == 200
     server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    assert server.database or limits(server, token).status == 401  # else within a second
     until(lambda: limits(server, token).status != 200)
     answer = limits(server, token)
     assert (answer.status, answer.json()) == (401, {"detail": "Invalid or expired token"})

@@ -117,7 +117,7 @@ def test_what_fails_is_tried_ten_times_and_then_by_hand(world, clock):
             if delay:
                 assert row["state"] == "waiting"
                 assert delay <= seconds(row["next_at"]) - seconds(row["last_at"]) < delay * 1.1 + 1
-                clock.advance(seconds(row["next_at"]) - clock.now() + 0.1)
+                clock.advance(max(seconds(row["next_at"]) - clock.now() + 0.1, 0))
         assert (row["state"], row["next_at"]) == ("dead", None)
         assert (hook.row()["waiting"], hook.row()["dead"]) == (0, 1)
         assert len(ids) == 1 and len(stamps) == 10  # one message, signed anew each time
@@ -156,7 +156,7 @@ def test_a_target_that_is_gone_is_switched_off(world, clock):
 
 
 def test_a_target_may_ask_for_time(world, clock):
-    asks = [(429, "7200", 7200), (503, "3600", 3600), (500, "999999999", DAY), (429, "soon", 5)]
+    asks = [(429, "soon", 5), (429, "7200", 7200), (503, "3600", 3600), (500, "999999999", DAY)]
     with receiving() as a, receiving() as b, receiving() as c, receiving() as d:
         pairs = []
         for receiver, (status, header, wait_s) in zip((a, b, c, d), asks, strict=True):
@@ -224,7 +224,7 @@ def test_a_target_that_hangs_holds_up_nobody(world, clock):
         stuck.next()  # it is in the air from here on
         assert well.next().json()["type"] == "agent.silent"
         during = report_times(world)[-3]  # the 99th percentile, nearly
-        assert during < max(10 * before, 0.25), (before, during)
+        assert during < max(10 * before, 2), (before, during)  # a flight may take fifteen
         report(world)
         assert well.next().json()["type"] == "agent.recovered"
         assert slow.deliveries()[-1]["last_at"] is None  # it still hangs
@@ -347,7 +347,7 @@ def test_the_log_tells_what_was_sent_page_by_page(world, clock):
         hook = Hook(world, receiver.url)
         fall_silent(world, clock, "a", "b", "c")
         sent = {receiver.next().id for _ in range(3)}
-        receiver.answer = 500
+        receiver.answer, receiver.headers = 500, {"Retry-After": "3600"}  # not while we look
         report(world, "a")
         receiver.next()
         hook.until_told(1)

@@ -13,7 +13,7 @@ from stored import of_tenant, stored
 from waiting import always, until
 
 AGENTS = 1000
-INTERVAL, GRACE, LEEWAY = 60, 60, 10
+INTERVAL, GRACE, LEEWAY = 60, 60, 30
 NAMES = [f"agent-{i:04}" for i in range(AGENTS)]
 
 

@@ -72,8 +72,8 @@ def swept(*servers):
 
 def pass_by(tenant, clock, seconds=MINUTE):
     """Time passes, and a run that has to go because of it says when a pass has been made."""
-    witness = tell(tenant, clock, "completed", ago=100 * 365 * DAY, agent_name="witness")
     lines = len(SWEPT.findall(tenant.server.log()))
+    witness = tell(tenant, clock, "completed", ago=100 * 365 * DAY, agent_name="witness")
     clock.advance(seconds)
     until(lambda: narrative(tenant, witness).status == 404)
     until(lambda: len(SWEPT.findall(tenant.server.log())) > lines)

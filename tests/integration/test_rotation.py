@@ -60,7 +60,7 @@ def test_a_rotated_key_is_of_the_same_kind_with_label_and_expiry(agent, own_serv
     assert made["token"].startswith(token[:7])
     assert made["token"] != token
     assert (made["kind"], made["agent_name"]) == ("agent" if agent else "workspace", agent)
-    assert abs(seconds(made["previous_key_valid_until"]) - clock.now() - GRACE_S) < 5
+    assert abs(seconds(made["previous_key_valid_until"]) - clock.now() - GRACE_S) < 60
     old, new = [row for row in keys(tenant) if row["label"] == "Büro"]
     assert new["key_id"] == made["key_id"]
     assert new["predecessor"] == old["key_id"]
@@ -73,13 +73,13 @@ def test_a_rotated_key_is_of_the_same_kind_with_label_and_expiry(agent, own_serv
 
 def test_the_old_key_works_five_minutes_from_the_first_rotation(own_server, clock):
     tenant = own_server.add_tenant()
-    until = rotate(own_server, tenant.token)["previous_key_valid_until"]
+    ends_at = rotate(own_server, tenant.token)["previous_key_valid_until"]
     clock.advance(GRACE_S - 60)
     again = rotate(own_server, tenant.token)
-    assert again["previous_key_valid_until"] == until  # they do not start again
-    clock.advance(58)
+    assert again["previous_key_valid_until"] == ends_at  # they do not start again
+    clock.advance(30)
     assert works(own_server, tenant.token)
-    clock.advance(2)
+    clock.advance(30)
     assert not works(own_server, tenant.token)
     assert refresh(own_server, tenant.token).status == 401
     assert works(own_server, again["token"])
@@ -108,9 +108,9 @@ def test_setting_the_wall_clock_neither_ends_nor_prolongs_the_grace(step, own_se
     assert works(own_server, tenant.token)
     tenant.add_key()  # everything is loaded anew
     assert works(own_server, tenant.token)
-    clock.advance(GRACE_S - 5)
+    clock.advance(GRACE_S - 60)
     assert works(own_server, tenant.token)
-    clock.advance(5)
+    clock.advance(60)
     assert not works(own_server, tenant.token)
     tenant.client.close()
 
@@ -172,7 +172,7 @@ def test_an_admin_rotates_a_key_as_the_key_does_itself(own_server, clock):
     made = answer.json()
     assert (lost.status, answer.status) == (200, 200)
     assert (made["kind"], made["agent_name"]) == ("agent", "collector")
-    assert abs(seconds(made["previous_key_valid_until"]) - clock.now() - GRACE_S) < 5
+    assert abs(seconds(made["previous_key_valid_until"]) - clock.now() - GRACE_S) < 60
     assert not works(own_server, lost.json()["token"])  # nobody had used it
     assert works(own_server, token) and works(own_server, made["token"])
     row = keys(tenant)[-1]
@@ -305,11 +305,10 @@ def test_the_last_use_is_told_at_once_and_stored_in_a_minute(own_server, clock):
     last = f"SELECT last_used_at FROM keys WHERE agent_name = 'collector' AND {of_tenant(tenant)}"
     if not own_server.database:  # with PostgreSQL the command is another process
         assert told[0] is None
-        assert abs(seconds(told[1]) - clock.now()) < 5
+        assert abs(seconds(told[1]) - clock.now()) < 60
     before = stored(own_server, "SELECT number FROM change_numbers WHERE topic = 'registry'")
     clock.advance(61)
-    while stored(own_server, last) == [{"last_used_at": None}]:
-        pass
+    until(lambda: stored(own_server, last) != [{"last_used_at": None}])
     assert stored(own_server, "SELECT number FROM change_numbers WHERE topic = 'registry'") == before
     assert works(own_server, token)
     own_server.stop()  # and at a clean stop
@@ -337,10 +336,10 @@ def test_what_one_server_rotates_holds_on_the_other(own_server, tmp_path, clock)
         assert works(server, last["token"])
         assert works(server, tenant.token)
         await_end(server, lost["token"])
-    clock.advance(GRACE_S - 2)
+    clock.advance(GRACE_S - 60)
     assert works(own_server, tenant.token)
     assert works(other, tenant.token)
-    clock.advance(3)
+    clock.advance(61)
     assert not works(own_server, tenant.token)
     assert not works(other, tenant.token)
     other.stop()

@@ -470,6 +470,8 @@ def test_two_servers_open_one_alert_of_a_rule(world, clock, own_server, tmp_path
     if not own_server.database:
         return  # only one process has the embedded store
     with second_server(own_server, tmp_path) as other:
+        time_to_tick(world, other)
+        clock.advance(REST)  # now it judges too
         listen(world)
         declare(world, leads="sum")
         business(world, clock, leads=1)
@@ -484,6 +486,6 @@ def test_two_servers_open_one_alert_of_a_rule(world, clock, own_server, tmp_path
         until(lambda: len(alerts(world, limit=100)) == 41, 30)
         for _ in range(3):
             clock.advance(MINUTE)
-            stays(world, [(a["alert_id"], a["state"]) for a in alerts(world)])
+            stays(world, [(a["alert_id"], a["state"]) for a in alerts(world)], other)
         assert len(messages(world)) == 41
         client.close()

@@ -2,9 +2,12 @@
 #include "service/silence.h"
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "service/life.h"
 #include "service/writer.h"
 #include "store/agents.h"
@@ -39,6 +42,7 @@ static const struct db_query add_signs = {
            " SELECT tenant_id, agent_id, $1 FROM agents WHERE agent_name LIKE 'agent-%'",
     .n_args = 1,
 };
+static const struct db_query forget_signs = { .sql = "UPDATE agent_signs SET last_seen_at = NULL" };
 static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1" };
 static const struct db_query count_all = { .sql = "SELECT COUNT(*) FROM alerts" };
 
@@ -298,6 +302,39 @@ TEST(the_first_sign_is_known_at_once_also_when_the_clock_is_set_back)
     CHECK_INT(n_open(&w), 0);
     ticks(&w, 1);
     CHECK_INT(n_open(&w), 2);
+    world_done(&w);
+}
+
+static double events_written(void)
+{
+    static const char name[] = "\nmuster_commit_events_sum ";
+    struct buf text;
+    const char *at;
+    double sum;
+
+    buf_init(&text, MIB(1));
+    metric_print(&text);
+    buf_add_char(&text, '\0');
+    at = strstr(text.data, name);
+    sum = at == NULL ? -1 : strtod(at + sizeof(name) - 1, NULL);
+    buf_done(&text);
+    return sum;
+}
+
+/* It was removed and has registered again: what is known here is from before. */
+TEST(who_is_not_heard_of_since_it_came_back_costs_no_writes)
+{
+    struct world w;
+    double before;
+
+    world_init(&w);
+    CHECK(db_exec(w.db, &forget_signs, NULL, NULL, NULL, NULL) == 0);
+    ticks(&w, 1);
+    before = events_written();
+    CHECK(before >= 0);
+    ticks(&w, 5 * (INTERVAL + GRACE));
+    CHECK(events_written() == before);
+    CHECK_INT(n_open(&w), 0);
     world_done(&w);
 }
 
