@@ -9,7 +9,16 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 
-import { BINARY, Clock, close, openBrowser, openPage, sessionOf, shot } from "./muster.mjs";
+import {
+    BINARY,
+    Clock,
+    close,
+    openBrowser,
+    openPage,
+    request,
+    sessionOf,
+    shot,
+} from "./muster.mjs";
 import { placesOf, visit } from "./places.mjs";
 import { ROOT } from "./root.mjs";
 
@@ -69,7 +78,7 @@ describe("every page, as the demo fills it", () => {
         session = await sessionOf(demo, demo.email, demo.password);
         const ask = async (path) => {
             const headers = { Cookie: `${session.cookies[0].name}=${session.cookies[0].value}` };
-            return (await fetch(`${demo.url}/api/v1/tenants/acme/${path}`, { headers })).json();
+            return (await request(`${demo.url}/api/v1/tenants/acme/${path}`, { headers })).json();
         };
         const { runs } = await ask("dashboard/runs?status=failed&limit=100");
         const failed = runs.reduce((a, b) => (b.event_count > a.event_count ? b : a));
@@ -129,7 +138,10 @@ describe("every page, as the demo fills it", () => {
 
     async function checkWidth(page, name) {
         await page.setViewportSize({ width: WIDTH, height: 800 });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        const width = () => document.documentElement.scrollWidth;
+        // charts follow a frame later
+        await page.waitForFunction(`(${width})() <= ${WIDTH}`, null, { timeout: 5000 }).catch(() => {});
+        const wide = await page.evaluate(width);
         assert.ok(wide <= WIDTH, `${name}: ${wide} pixels`);
         assert.deepEqual(await findings(page, NAMES), [], `${name}, narrow`);
         await shot(page, `${name}-narrow`);

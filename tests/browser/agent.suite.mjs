@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { runsOf, sendRuns } from "./fleet.mjs";
-import { Clock, close, openAs, openBrowser, Server, shot } from "./muster.mjs";
+import { Clock, close, openAs, openBrowser, request, Server, shot } from "./muster.mjs";
 
 let server, browser, tenant, clock;
 const MEMBER = "reader@acme.example";
@@ -179,7 +179,7 @@ describe("one agent", () => {
         await shot(page, "agent-values");
         assert.ok(!(await page.content()).includes("hunter2"));
         const token = server.cli(["key", "add", "--tenant", "acme", "--agent", "invoice-reader"]);
-        const reply = await fetch(`${server.url}/api/v1/agents/config?agent_name=invoice-reader`, {
+        const reply = await request(`${server.url}/api/v1/agents/config?agent_name=invoice-reader`, {
             headers: { Authorization: `Bearer ${token}` },
         });
         assert.match(await reply.text(), /hunter2 and more/);
@@ -194,7 +194,7 @@ describe("one agent", () => {
         const token = await page.locator(".once code").innerText();
         await shot(page, "agent-keys");
         const works = async (one) =>
-            (await fetch(`${server.url}/api/v1/limits`, { headers: { Authorization: `Bearer ${one}` } }))
+            (await request(`${server.url}/api/v1/limits`, { headers: { Authorization: `Bearer ${one}` } }))
                 .status === 200;
         assert.ok(await works(token));
         await button(page, "I have it").click();

@@ -40,6 +40,17 @@ const FLAGS = [
     "--no-first-run",
 ];
 
+/** fetch() on a connection that the server has closed meanwhile fails: then a new one is taken. A
+ *  clock that is moved ends connections that were idle. */
+export async function request(url, options) {
+    try {
+        return await fetch(url, options);
+    } catch (error) {
+        if (!["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(error.cause?.code)) throw error;
+        return fetch(url, options);
+    }
+}
+
 function environment() {
     const clean = Object.entries(process.env).filter(([name]) => !name.startsWith("MUSTER_"));
     return Object.fromEntries(clean);
@@ -130,7 +141,7 @@ export class Server {
 
     /** Sends JSON as an agent does; the answer must be good. */
     async send(tenant, path, body) {
-        const reply = await fetch(this.url + path, {
+        const reply = await request(this.url + path, {
             method: "POST",
             headers: {
                 Authorization: `Bearer ${tenant.token}`,
@@ -194,7 +205,7 @@ export class Person {
     }
 
     async exchange(method, path, body) {
-        const reply = await fetch(this.url + path, {
+        const reply = await request(this.url + path, {
             method,
             headers: this.headers,
             body: JSON.stringify(body),
