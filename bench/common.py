@@ -53,12 +53,18 @@ class Filled:
             if starts:
                 self.starts[part] = self.start_seconds()
         self.disk_bytes = Muster(self.data).bytes_on_disk()
+        self.idle_mib = self.memory_at_rest() if starts else None
 
     def fill(self, n):
         with Muster(self.data) as server:
             done = server.load(count=n - self.n, first=self.n, **BATCH)
         check_all_accepted(done)
         self.n, self.event_bytes = n, done["event_bytes"]
+
+    def memory_at_rest(self):
+        with Muster(self.data) as server:
+            server.wait_for_rest()
+            return server.memory_mib()
 
     def start_seconds(self):
         seconds = []
