@@ -5,6 +5,15 @@
 
 #include "test.h"
 
+static void check_hex(const uint8_t *bytes, size_t n, const char *expected)
+{
+    char hex[2 * SHA256_BYTES + 1];
+
+    for (size_t i = 0; i < n; i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    CHECK_STR(str_of(hex), expected);
+}
+
 TEST(sha256_gives_the_published_digests)
 {
     static const struct {
@@ -18,11 +27,8 @@ TEST(sha256_gives_the_published_digests)
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct sha256 digest = digest_sha256(str_of(rows[i].text));
-        char hex[2 * SHA256_BYTES + 1];
 
-        for (size_t k = 0; k < SHA256_BYTES; k++)
-            (void)snprintf(hex + 2 * k, 3, "%02x", digest.bytes[k]);
-        CHECK_STR(str_of(hex), rows[i].hex);
+        check_hex(digest.bytes, SHA256_BYTES, rows[i].hex);
     }
 }
 
@@ -38,11 +44,8 @@ TEST(a_mark_is_blake2b_of_sixteen_bytes)
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct mark mark = digest_mark(str_of(rows[i].text));
-        char hex[2 * MARK_BYTES + 1];
 
-        for (size_t k = 0; k < MARK_BYTES; k++)
-            (void)snprintf(hex + 2 * k, 3, "%02x", mark.bytes[k]);
-        CHECK_STR(str_of(hex), rows[i].hex);
+        check_hex(mark.bytes, MARK_BYTES, rows[i].hex);
     }
 }
 
