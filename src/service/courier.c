@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "contract/webhook.h"
 #include "db/db.h"
 #include "service/errand.h"
@@ -380,7 +381,7 @@ static void *run_thread(void *arg)
 {
     struct courier *c = arg;
 
-    (void)pthread_setname_np(pthread_self(), "muster-courier");
+    thread_begin("muster-courier", THREAD_PLAIN);
     while (!take_tests(c)) {
         look(c);
         if (flights_go_on(&c->flights, PERIOD_MS))

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "db/db.h"
 #include "service/export_lines.h"
 
@@ -58,7 +59,7 @@ static void *run_thread(void *arg)
     struct error err = { 0 };
     int r;
 
-    (void)pthread_setname_np(pthread_self(), "muster-export");
+    thread_begin("muster-export", THREAD_PLAIN);
     (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* of this thread, on Linux */
     r = run(slot, &err);
     pthread_mutex_lock(&e->lock); /* before done(): whoever sees the end may ask for the next */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "contract/event.h"
 #include "service/topic.h"
 #include "store/event_log.h"
@@ -317,7 +318,7 @@ static void *run_thread(void *arg)
 {
     struct feed *f = arg;
 
-    (void)pthread_setname_np(pthread_self(), "muster-feed");
+    thread_begin("muster-feed", THREAD_PLAIN);
     pthread_mutex_lock(&f->lock);
     while (!f->stopping) {
         struct feed_listener *joining;

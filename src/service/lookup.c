@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 enum {
     LOOKUPS_MAX = 256, /* threads at once, with those that nobody waits for any more */
@@ -64,7 +65,7 @@ static void *run_thread(void *arg)
                                     .ai_flags = AI_NUMERICSERV };
     struct lookup *l = arg;
 
-    (void)pthread_setname_np(pthread_self(), "muster-lookup");
+    thread_begin("muster-lookup", THREAD_PLAIN);
     l->status = getaddrinfo(l->host, l->port, &hints, &l->found);
     if (l->status != 0)
         l->found = NULL;

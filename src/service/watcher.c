@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "db/db.h"
 #include "service/people.h"
 #include "service/registry.h"
@@ -65,7 +66,7 @@ static void *run_thread(void *arg)
 {
     struct watcher *w = arg;
 
-    (void)pthread_setname_np(pthread_self(), "muster-watcher");
+    thread_begin("muster-watcher", THREAD_PLAIN);
     while (!wait_period(w)) {
         look(w);
         w->options.tick(w->options.ctx, atomic_load(&w->healthy));

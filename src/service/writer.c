@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "db/db.h"
 
 /* A build with this set answers before it commits. It exists so that the crash test can show that
@@ -340,7 +341,7 @@ static void *run_thread(void *arg)
     struct writer_thread *t = arg;
     struct queue group;
 
-    (void)pthread_setname_np(pthread_self(), "muster-writer");
+    thread_begin("muster-writer", THREAD_STEADY);
     for (;;) {
         take_group(t, &group);
         if (group.first == NULL)

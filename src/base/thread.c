@@ -1,0 +1,58 @@
+/* thread.c - names and scheduling of threads.
+ *
+ * Linux lets a woken thread run at once only when its slice is shorter than
+ * that of the thread which has the core; all have the same by default, and wait
+ * for the next tick, which may be 4 ms away. Slices say nothing about shares:
+ * nobody gets more of the processor by them. (Since Linux 6.12; before, they
+ * are ignored.)
+ */
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    PROMPT_SLICE_US = 100,
+    STEADY_SLICE_US = 4000,
+};
+
+/* As the kernel has it; libraries before 2024 do not. */
+struct attributes {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+static void set_slice(uint32_t policy, uint64_t slice_us)
+{
+    struct attributes a = { 0 };
+
+    if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) != 0 || a.policy != SCHED_OTHER)
+        return;
+    a.size = sizeof(a);
+    a.policy = policy;
+    a.runtime_ns = slice_us * 1000;
+    (void)syscall(SYS_sched_setattr, 0, &a, 0);
+}
+
+void thread_begin(const char *name, enum thread_kind kind)
+{
+    (void)pthread_setname_np(pthread_self(), name);
+    switch (kind) {
+    case THREAD_PLAIN: /* said too, for the slice of the thread that made this one came with it */
+        set_slice(SCHED_OTHER, 0);
+        break;
+    case THREAD_PROMPT:
+        set_slice(SCHED_OTHER, PROMPT_SLICE_US);
+        break;
+    case THREAD_STEADY:
+        set_slice(SCHED_BATCH, STEADY_SLICE_US);
+        break;
+    }
+}
