@@ -121,7 +121,9 @@ static void print_set_up_link(struct server *s, const char *host)
 static int listen_http(struct server *s, struct arena *arena, struct error *err)
 {
     const struct settings *settings = s->settings;
-    struct http_options options = { .loops = count_loops(settings), .limits = http_default_limits };
+    struct http_options options = { .loops = count_loops(settings),
+                                    .large_apart = true,
+                                    .limits = http_default_limits };
     struct http_app app;
 
     options.limits.connections = (unsigned)settings->max_connections;

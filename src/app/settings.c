@@ -31,7 +31,7 @@ const struct setting settings_table[] = {
     { TEXT(smtp_password_file), .initial = "",     .help = "file with the password for it" },
     { NUMBER(webhook_allow_http),    .initial = "0", .least = 0, .most = 1, .help = "1: webhooks may be http://, for local use" },
     { NUMBER(webhook_allow_private), .initial = "0", .least = 0, .most = 1, .help = "1: webhooks may lead to any address and port, for local use" },
-    { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections; 0: one a core" },
+    { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections, and as many again for large bodies; 0: one a core" },
     { NUMBER(readers), .initial = "4", .least = 1, .most = 64,  .help = "threads that read from the database" },
     { NUMBER(max_connections),             .initial = "10000", .least = 1, .most = 1000000, .help = "open connections in all" },
     { NUMBER(max_connections_per_address), .initial = "0",     .least = 0, .most = 1000000, .help = "open connections from one address; 0: no bound" },

@@ -2,19 +2,20 @@
  *
  *         first byte       head          complete             reply
  *   IDLE ------------> HEAD ----> BODY ------------> BUSY ----------> IDLE
+ *                        \ MOVING /
  *                        \          \                  \
  *                         \          +-- too large --+  +-- queued --> WRITE --+
  *                          +-- answered by on_head --+-- SKIP ---------------- IDLE
  *   any refusal, or an answer with too much unread: LINGER, then CLOSING.
  *
  * Invariants:
- * 1. `call` is set in HEAD, BODY, BUSY and WRITE, and NULL otherwise. In BUSY
+ * 1. `call` is set in HEAD, MOVING, BODY, BUSY and WRITE, and NULL otherwise. In BUSY
  *    (complete, or waiting before its body) the application owns it: a connection that ends lets go
  *    of it, and it is freed when it is answered. In WRITE libuv has it, until written(). A stream
  *    goes from BUSY (nothing to send) to WRITE (waiting for the client) and back, and is the
  *    application's in both.
- * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What comes in BUSY and
- *    WRITE is stashed and reading stops, so one read is the most we hold.
+ * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What comes in BUSY, WRITE
+ *    and MOVING is stashed and reading stops, so one read is the most we hold.
  * 3. The stash is empty whenever reading goes on.
  * 4. Only the outermost pump() moves through the input: a reply that is given
  *    inside it changes the state and returns.
@@ -148,6 +149,14 @@ static void say_continue(struct http_conn *c)
         http_conn_close(c);
 }
 
+/* The body is wanted; here, or on the other loop? */
+static void begin_body(struct http_conn *c)
+{
+    c->body_began_us = c->loop->now_us;
+    c->cut_short = false;
+    http_loop_enter(c->loop, c, http_conn_belongs_here(c) ? CONN_BODY : CONN_MOVING);
+}
+
 static void head_complete(struct http_conn *c)
 {
     const struct http_app *app = c->loop->app;
@@ -155,9 +164,12 @@ static void head_complete(struct http_conn *c)
     app->on_head(app->ctx, &c->call->x);
     if (c->state != CONN_HEAD) /* answered */
         return;
-    c->body_began_us = c->loop->now_us;
-    c->cut_short = c->call->x.waits; /* if it is answered now, its body was not read */
-    http_loop_enter(c->loop, c, c->cut_short ? CONN_BUSY : CONN_BODY);
+    if (!c->call->x.waits) {
+        begin_body(c);
+        return;
+    }
+    c->cut_short = true; /* if it is answered now, its body was not read */
+    http_loop_enter(c->loop, c, CONN_BUSY);
 }
 
 void http_conn_read_on(struct http_call *call)
@@ -168,9 +180,7 @@ void http_conn_read_on(struct http_call *call)
         http_loop_free_call(call);
         return;
     }
-    c->body_began_us = c->loop->now_us;
-    c->cut_short = false;
-    http_loop_enter(c->loop, c, CONN_BODY);
+    begin_body(c);
     http_conn_resume(c);
 }
 
@@ -288,6 +298,10 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 /* Whatever happened, what comes next can come. */
 static void settle(struct http_conn *c)
 {
+    if (c->state == CONN_MOVING) {
+        http_conn_move(c);
+        return;
+    }
     if (c->state == CONN_LINGER || takes_input(c)) {
         if (c->eof) {
             http_conn_close(c);
@@ -318,7 +332,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         return;
     }
     pump(c, &in);
-    if (in.len > 0 && (c->state == CONN_BUSY || c->state == CONN_WRITE))
+    if (in.len > 0 && (c->state == CONN_BUSY || c->state == CONN_WRITE || c->state == CONN_MOVING))
         stash(c, in);
     if (c->state == CONN_BODY) {
         if (body_is_slow(c))
@@ -339,7 +353,8 @@ void http_conn_resume(struct http_conn *c)
         pump(c, &in);
         c->stash_at = c->stash_len - in.len;
     }
-    if (c->stash != NULL && (c->stash_at >= c->stash_len || c->state >= CONN_LINGER))
+    if (c->stash != NULL &&
+        (c->stash_at >= c->stash_len || c->state == CONN_LINGER || c->state == CONN_CLOSING))
         http_conn_drop_stash(c);
     settle(c);
 }
@@ -404,6 +419,7 @@ void http_conn_expired(struct http_conn *c)
         break;
     case CONN_BUSY:
     case CONN_CLOSING:
+    case CONN_MOVING:
         break;
     }
 }

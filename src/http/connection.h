@@ -24,6 +24,7 @@ struct http_conn {
     int64_t body_began_us;
     size_t write_left;  /* when last looked at */
     size_t linger_left; /* bytes still to be drained at most */
+    int moving_fd;      /* its socket, between two loops */
     struct http_conn_peer peer;
     bool reading, eof;
     bool pumping;   /* its input is being worked on further up the stack */
@@ -41,6 +42,15 @@ void http_conn_start(struct http_conn *c);
 
 /* Beyond the limits: answers 503 and closes. */
 void http_conn_start_over(struct http_conn *c);
+
+/* move.c: is this the loop for its request, whose head is complete? */
+bool http_conn_belongs_here(const struct http_conn *c);
+
+/* move.c: in CONN_MOVING, with what came of the body stashed: sends it to the other loop. */
+void http_conn_move(struct http_conn *c);
+
+/* move.c: goes on with one that has left the other loop. */
+void http_conn_take_up(struct http_loop *loop, struct http_conn *c);
 
 /* Goes on with the body of a request that has waited after its head. */
 void http_conn_read_on(struct http_call *call);

@@ -8,6 +8,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "http/connection.h"
 #include "http/listener.h"
 
@@ -189,9 +190,8 @@ static void end(struct http_loop *loop)
 
     if (loop->ending)
         return;
-    loop->ending = true;
     (void)pthread_mutex_lock(&loop->mutex);
-    loop->closed = true;
+    loop->ending = loop->closed = loop->arriving == NULL;
     call = loop->posted;
     loop->posted = NULL;
     (void)pthread_mutex_unlock(&loop->mutex);
@@ -201,6 +201,8 @@ static void end(struct http_loop *loop)
         http_conn_posted(call);
         call = next;
     }
+    if (!loop->ending) /* it will when those who arrive have gone */
+        return;
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_close((uv_handle_t *)&loop->tick, NULL);
     uv_close((uv_handle_t *)&loop->deadline, NULL);
@@ -218,6 +220,7 @@ static void on_deadline(uv_timer_t *timer)
     struct http_loop *loop = timer->data;
 
     loop->now_us = clock_mono_us();
+    loop->overdue = true;
     for (int state = CONN_IDLE; state < CONN_CLOSING; state++) {
         struct http_conn *c;
 
@@ -297,6 +300,21 @@ void http_loop_post(struct http_call *call)
     http_loop_destroy_call(call);
 }
 
+bool http_loop_hand_over(struct http_loop *to, struct http_conn *c)
+{
+    bool closed;
+
+    (void)pthread_mutex_lock(&to->mutex);
+    closed = to->closed;
+    if (!closed) {
+        c->next = to->arriving;
+        to->arriving = c;
+        (void)uv_async_send(&to->wake);
+    }
+    (void)pthread_mutex_unlock(&to->mutex);
+    return !closed;
+}
+
 static struct http_call *oldest_first(struct http_call *call)
 {
     struct http_call *reversed = NULL;
@@ -315,6 +333,7 @@ static void on_wake(uv_async_t *async)
 {
     struct http_loop *loop = async->data;
     struct http_call *call;
+    struct http_conn *arriving;
     unsigned deadline_ms;
     bool stop;
 
@@ -322,6 +341,8 @@ static void on_wake(uv_async_t *async)
     (void)pthread_mutex_lock(&loop->mutex);
     call = loop->posted;
     loop->posted = NULL;
+    arriving = loop->arriving;
+    loop->arriving = NULL;
     stop = loop->stop_asked;
     deadline_ms = loop->stop_deadline_ms;
     (void)pthread_mutex_unlock(&loop->mutex);
@@ -330,6 +351,12 @@ static void on_wake(uv_async_t *async)
 
         http_conn_posted(call);
         call = next;
+    }
+    while (arriving != NULL) {
+        struct http_conn *next = arriving->next;
+
+        http_conn_take_up(loop, arriving);
+        arriving = next;
     }
     if (stop && !loop->draining)
         begin_drain(loop, deadline_ms);
@@ -369,7 +396,10 @@ void http_loop_run(void *ctx)
     /* Signals are for the main thread; SIGPIPE, which libuv's writes can raise, is for nobody. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
-    (void)pthread_setname_np(pthread_self(), "muster-loop");
+    if (loop->is_for_large)
+        thread_begin("muster-large", THREAD_STEADY);
+    else
+        thread_begin("muster-loop", THREAD_PROMPT);
     current = loop;
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
 }

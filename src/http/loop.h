@@ -1,9 +1,9 @@
 /* loop.h - one thread's event loop and what it owns: connections, requests, time.
  *
  * Everything in a loop is touched by its own thread alone, but for `mutex` and
- * what it guards: the replies that other threads hand in, and the order to
- * stop. A request that the application keeps outlives its connection; the loop
- * outlives both, until http_server_free().
+ * what it guards: the replies that other threads hand in, the connections that
+ * come from another loop, and the order to stop. A request that the application keeps outlives its
+ * connection; the loop outlives both, until http_server_free().
  *
  * Layer: http.
  */
@@ -30,8 +30,10 @@ enum http_conn_state {
     CONN_WRITE,  /* the reply is queued */
     CONN_LINGER, /* answered, our side is closed; reading on so that the client gets the answer */
     CONN_CLOSING,
+    CONN_MOVING, /* head complete, on its way to the other loop; after CLOSING, since nobody but
+                  * move.c may touch it */
 };
-enum { CONN_STATES = CONN_CLOSING + 1 };
+enum { CONN_STATES = CONN_MOVING + 1 };
 
 struct http_conn;
 
@@ -68,6 +70,8 @@ struct http_loop {
     struct http_admission *admission;
     const struct http_limits *limits;
     const struct http_app *app;
+    struct http_loop *other; /* for requests that this one is not for; NULL: it is for all */
+    bool is_for_large;       /* bodies; otherwise it is for all else */
     uv_thread_t thread;
     bool started;
     union http_handle tcp_listener, unix_listener;
@@ -84,11 +88,13 @@ struct http_loop {
     struct http_date date;
     char next_id[REQUEST_ID_LEN];
     bool draining, ending;
+    bool overdue;   /* the deadline of its stop is over */
     unsigned n_cut; /* connections that the deadline ended */
     char *read_buffer;
 
     pthread_mutex_t mutex; /* guards the rest */
     struct http_call *posted;
+    struct http_conn *arriving; /* from the other loop */
     bool closed;
     bool stop_asked;
     unsigned stop_deadline_ms;
@@ -113,6 +119,9 @@ void http_loop_post(struct http_call *call);
 
 /* The same; false when the loop has ended, and then the call is still the caller's. */
 bool http_loop_try_post(struct http_call *call);
+
+/* The connection goes on in `to`, and is no longer the caller's; false when that loop has ended. */
+bool http_loop_hand_over(struct http_loop *to, struct http_conn *c);
 
 /* Is the caller the thread of this loop? */
 bool http_loop_is_mine(const struct http_loop *loop);

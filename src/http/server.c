@@ -51,23 +51,33 @@ static int add_unix(struct http_server *server, const char *path, struct error *
     return http_listener_start(&server->loops[0], fd, true, err);
 }
 
+static void pair(struct http_loop *loop, struct http_loop *for_large)
+{
+    loop->other = for_large;
+    for_large->other = loop;
+    for_large->is_for_large = true;
+}
+
 static int start(struct http_server *server, const struct http_options *options, struct error *err)
 {
     unsigned n = options->loops == 0 ? 1 : options->loops;
+    unsigned all = options->large_apart ? 2 * n : n;
 
-    server->loops = mem_new(n * sizeof(*server->loops));
-    for (; server->n_loops < n; server->n_loops++) {
+    server->loops = mem_new(all * sizeof(*server->loops));
+    for (; server->n_loops < all; server->n_loops++) {
         if (http_loop_init(&server->loops[server->n_loops], &server->app, &server->admission,
                            err) != 0)
             return -1;
     }
+    for (unsigned i = n; i < all; i++)
+        pair(&server->loops[i - n], &server->loops[i]);
     for (unsigned i = 0; i < n; i++) {
         if (add_tcp(server, &server->loops[i], options->host, err) != 0)
             return -1;
     }
     if (options->unix_path != NULL && add_unix(server, options->unix_path, err) != 0)
         return -1;
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < all; i++) {
         struct http_loop *loop = &server->loops[i];
         int r = uv_thread_create(&loop->thread, http_loop_run, loop);
 

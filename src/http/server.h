@@ -2,7 +2,8 @@
  *
  * N loop threads, each with its own TCP listener (SO_REUSEPORT), its own
  * connections and nothing shared; loop 0 also listens on a unix socket when
- * asked to. Knows no route and no tenant: everything that is a complete,
+ * asked to. When asked to, each has a second one beside it, to which connections
+ * go that bring large bodies (move.c). Knows no route and no tenant: everything that is a complete,
  * well-framed request goes to the application (exchange.h).
  *
  * Layer: http. May use: base.
@@ -33,6 +34,7 @@ struct http_options {
     unsigned port;         /* 0: any free one; see http_server_port() */
     const char *unix_path; /* NULL: none. Made with mode 0600; a stale file is replaced */
     unsigned loops;        /* threads, at least 1 */
+    bool large_apart;      /* as many again, for large bodies alone */
     struct http_limits limits;
 };
 

@@ -3,7 +3,7 @@
  * The application answers 200 with "METHOD path?query [body]", but for paths
  * that begin with /held (kept until the test answers), /early (401 from
  * on_head), /wait (kept after its head until the test reads on), /large (a body of `large_len`
- * bytes) and /limit (body_max is what stands after it).
+ * bytes), /limit (body_max is what stands after it) and /who ("by thread length", of the body).
  */
 #pragma once
 #include <arpa/inet.h>
@@ -86,6 +86,14 @@ static inline void wire_on_head(void *ctx, struct http_exchange *x)
         x->body_max = (size_t)limit;
 }
 
+static inline void wire_tell_who(struct http_exchange *x, int status, const char *words)
+{
+    char name[16] = "";
+
+    (void)pthread_getname_np(pthread_self(), name, sizeof(name));
+    wire_answer(x, status, arena_printf(x->arena, "%s %s %zu", words, name, x->request.body.len));
+}
+
 static inline void wire_on_request(void *ctx, struct http_exchange *x)
 {
     struct wire *w = ctx;
@@ -100,6 +108,8 @@ static inline void wire_on_request(void *ctx, struct http_exchange *x)
                                             .content_type = "text/plain",
                                             .body = str_from(body, w->large_len),
                                             .body_take = body });
+    } else if (str_starts(x->request.path, STR_LIT("/who"))) {
+        wire_tell_who(x, 200, "by");
     } else {
         wire_echo(x);
     }
@@ -111,7 +121,7 @@ static inline void wire_on_too_large(void *ctx, struct http_exchange *x)
     if (x->no_room)
         wire_answer(x, 503, STR_LIT("no room"));
     else
-        wire_answer(x, 413, STR_LIT("too large"));
+        wire_tell_who(x, 413, "too large for");
 }
 
 static inline void wire_on_refused(void *ctx, struct http_exchange *x, int status,
@@ -134,8 +144,7 @@ static inline void wire_on_done(void *ctx, const struct http_exchange *x, int st
     pthread_mutex_unlock(&w->mutex);
 }
 
-static inline void wire_start(struct wire *w, const struct http_limits *limits, unsigned loops,
-                              const char *unix_path)
+static inline void wire_start_with(struct wire *w, const struct http_options *options)
 {
     struct http_app app = { .ctx = w,
                             .on_head = wire_on_head,
@@ -143,17 +152,24 @@ static inline void wire_start(struct wire *w, const struct http_limits *limits, 
                             .on_too_large = wire_on_too_large,
                             .on_refused = wire_on_refused,
                             .on_done = wire_on_done };
-    struct http_options options = { .host = "127.0.0.1",
-                                    .loops = loops,
-                                    .unix_path = unix_path,
-                                    .limits = limits == NULL ? http_default_limits : *limits };
     struct error err = { 0 };
 
     *w = (struct wire){ .large_len = 1000 };
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->changed, NULL);
-    if (http_server_new(&options, &app, &w->server, &err) != 0)
+    if (http_server_new(options, &app, &w->server, &err) != 0)
         fail_msg("%s", err.text);
+}
+
+static inline void wire_start(struct wire *w, const struct http_limits *limits, unsigned loops,
+                              const char *unix_path)
+{
+    struct http_options options = { .host = "127.0.0.1",
+                                    .loops = loops,
+                                    .unix_path = unix_path,
+                                    .limits = limits == NULL ? http_default_limits : *limits };
+
+    wire_start_with(w, &options);
 }
 
 static inline void wire_stop(struct wire *w)

@@ -1,0 +1,91 @@
+/* move.c - one client's connection: how it changes its loop.
+ *
+ * A loop that reads and checks a large body is busy for a millisecond, and uses
+ * so much of its core that the scheduler lets it wait for others; a small
+ * request on the same loop would wait with it. Large bodies therefore have
+ * loops of their own: once the head says how large a request is, its connection
+ * goes to the loop where it belongs, and stays there until another one comes
+ * that belongs elsewhere. Who sends only small ones never moves, who sends only
+ * large ones moves once.
+ *
+ *   HEAD --> MOVING --> let go of here, the socket kept --> taken up there --> BODY
+ *
+ * A loop that stops takes up who is on the way to it, and ends after them.
+ */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "http/connection.h"
+
+enum {
+    LARGE = 32 * 1024, /* bytes of body: some 0.1 ms of work */
+    GZIP_GAIN = 8,     /* about as many times larger is what comes out */
+};
+
+/* What goes beyond its limit is refused unread; what does not tell its length may be large. */
+static bool is_large(const struct http_conn *c)
+{
+    const struct http_request *request = &c->call->x.request;
+    uint64_t gain = request->coding == CODING_GZIP ? GZIP_GAIN : 1;
+
+    if (c->parser.chunked)
+        return true;
+    return request->length > LARGE / gain && request->length <= c->call->x.body_max;
+}
+
+bool http_conn_belongs_here(const struct http_conn *c)
+{
+    const struct http_loop *loop = c->loop;
+
+    return loop->other == NULL || c->h.handle.type != UV_TCP || is_large(c) == loop->is_for_large;
+}
+
+void http_conn_take_up(struct http_loop *loop, struct http_conn *c)
+{
+    int fd = c->moving_fd;
+
+    c->loop = c->call->loop = loop;
+    if (uv_tcp_init(&loop->uv, &c->h.tcp) != 0)
+        err_die("libuv: cannot make a handle");
+    c->h.handle.data = c;
+    loop->n_conns++;
+    http_loop_add(loop, c, CONN_BODY);
+    if (uv_tcp_open(&c->h.tcp, fd) != 0) {
+        (void)close(fd);
+        http_conn_close(c);
+    } else if (loop->overdue) {
+        loop->n_cut++;
+        http_conn_close(c);
+    } else {
+        http_conn_resume(c);
+    }
+}
+
+static void let_go_of(uv_handle_t *handle)
+{
+    struct http_conn *c = handle->data;
+    struct http_loop *loop = c->loop;
+
+    http_loop_leave(loop, c);
+    c->reading = false;
+    if (http_loop_hand_over(loop->other, c)) {
+        http_loop_conn_gone(loop);
+    } else { /* it has ended meanwhile */
+        loop->n_conns--;
+        http_conn_take_up(loop, c);
+    }
+}
+
+void http_conn_move(struct http_conn *c)
+{
+    uv_os_fd_t fd;
+
+    c->moving_fd = uv_fileno(&c->h.handle, &fd) == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (c->moving_fd >= 0) {
+        uv_close(&c->h.handle, let_go_of);
+    } else { /* out of descriptors: it is served as well here, only not as quickly */
+        http_loop_enter(c->loop, c, CONN_BODY);
+        http_conn_resume(c);
+    }
+}
