@@ -53,10 +53,11 @@ class World:
         self.server = server
         self.tenant = server.add_tenant()
         self.spent = server.add_tenant(rate_limit=1)
-        assert self.spent.client.get("/api/v1/limits").status == 200
 
     def send(self, method, path, body=None, headers=None, token=None):
         """A new connection each time, since some of these end it; no token but the one given."""
+        if token == self.spent.token:
+            self.spent.client.get("/api/v1/limits")  # once more: a minute may have passed
         client = self.server.client()
         try:
             answer = client.request(method, path, body, headers, token)
