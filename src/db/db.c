@@ -77,6 +77,11 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
         db->driver->watch(db, go_on, ctx);
 }
 
+bool db_hurry(struct db *db, int64_t until_us)
+{
+    return db->driver->hurry != NULL && db->driver->hurry(db, until_us);
+}
+
 const char *db_dialect(const struct db *db)
 {
     return db->driver->dialect;

@@ -18,6 +18,7 @@ struct db_driver {
     int (*ping)(struct db *db, struct error *err);
     int (*checkpoint)(struct db *db, struct error *err);
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
+    bool (*hurry)(struct db *db, int64_t until_us);                    /* likewise */
 };
 
 /* Columns of a row, one set a driver. */

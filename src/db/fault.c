@@ -89,6 +89,11 @@ static int fault_checkpoint(struct db *db, struct error *err)
     return count(f, "checkpoint", err) != 0 ? -1 : db_checkpoint(f->real, err);
 }
 
+static bool fault_hurry(struct db *db, int64_t until_us)
+{
+    return db_hurry(fault_of(db)->real, until_us);
+}
+
 struct db *db_fault_new(struct db *real, int nth, enum err_code code)
 {
     struct fault *f = NEW(struct fault);
@@ -104,6 +109,7 @@ struct db *db_fault_new(struct db *real, int nth, enum err_code code)
         .script = fault_script,
         .ping = fault_ping,
         .checkpoint = fault_checkpoint,
+        .hurry = fault_hurry,
     };
     f->base.driver = &f->driver;
     f->real = real;

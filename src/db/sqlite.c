@@ -18,8 +18,9 @@
 #include "base/mem.h"
 
 enum {
-    READ_MAX_US = 5000000,    /* for one statement of a reader */
-    READ_CHECK_STEPS = 20000, /* of SQLite's machine between two looks at the clock */
+    READ_MAX_US = 5000000,   /* for one statement of a reader */
+    READ_CHECK_STEPS = 1000, /* of SQLite's machine between two looks at the clock: some 20 us */
+    KEEP_CHECK_STEPS = 20000,
     BUSY_TIMEOUT_MS = 5000,
     CHECKPOINT_PAGES = 4000, /* about 16 MiB of log between checkpoints */
     WAL_TRIES = 200,         /* of WAL_RETRY_MS each */
@@ -79,15 +80,16 @@ static int sqlite_begin(struct db *db, struct error *err)
     static const struct db_query write = { .sql = "BEGIN IMMEDIATE" };
     static const struct db_query read = { .sql = "BEGIN" };
     static const struct db_query look = { .sql = "SELECT 1 FROM sqlite_schema LIMIT 1" };
+    const bool outside = sqlite3_get_autocommit(sqlite_of(db)->handle);
 
     if (sqlite_of(db)->mode == DB_WRITER)
         return db_sqlite_exec(db, &write, NULL, NULL, NULL, err);
-    if (db_sqlite_exec(db, &read, NULL, NULL, NULL, err) != 0)
-        return -1;
     /* The view is fixed by the first read, not by BEGIN. */
-    if (db_sqlite_exec(db, &look, NULL, NULL, NULL, err) == 0)
+    if (db_sqlite_exec(db, &read, NULL, NULL, NULL, err) == 0 &&
+        db_sqlite_exec(db, &look, NULL, NULL, NULL, err) == 0)
         return 0;
-    db_rollback(db);
+    if (outside) /* also after BEGIN: SQLite looks at the clock once more when it has begun */
+        db_rollback(db);
     return -1;
 }
 
@@ -118,6 +120,7 @@ static int run_script(struct sqlite *s, const char *sql, struct error *err)
 
     if (s->broken)
         return err_set(err, ERR_IO, "an earlier input/output error left the database in doubt");
+    s->began_us = clock_mono_us();
     code = sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
     if (code != SQLITE_OK)
         return db_sqlite_fail(s, code, err);
@@ -166,6 +169,17 @@ static void sqlite_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
     s->go_on_ctx = ctx;
 }
 
+static bool sqlite_hurry(struct db *db, int64_t until_us)
+{
+    struct sqlite *s = sqlite_of(db);
+
+    if (s->mode != DB_READER)
+        return false;
+    s->until_us = until_us;
+    (void)sqlite3_busy_timeout(s->handle, until_us == 0 ? BUSY_TIMEOUT_MS : 0);
+    return true;
+}
+
 static const struct db_driver driver = {
     .dialect = "sqlite",
     .close = sqlite_close,
@@ -178,6 +192,7 @@ static const struct db_driver driver = {
     .ping = sqlite_ping,
     .checkpoint = sqlite_checkpoint,
     .watch = sqlite_watch,
+    .hurry = sqlite_hurry,
 };
 
 /* Least surface: what our own SQL does not need is off, and sizes are bounded. */
@@ -248,8 +263,9 @@ static int enter_wal(struct sqlite *s, const char *path, struct error *err)
 static int is_over_time(void *ctx)
 {
     const struct sqlite *s = ctx;
+    const int64_t now_us = clock_mono_us();
 
-    return clock_mono_us() - s->began_us > READ_MAX_US;
+    return now_us - s->began_us > READ_MAX_US || db_sqlite_is_late(s, now_us);
 }
 
 static int configure(struct sqlite *s, const char *path, struct error *err)
@@ -276,10 +292,9 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
     if (s->mode == DB_READER)
         sqlite3_progress_handler(s->handle, READ_CHECK_STEPS, is_over_time, s);
     if (s->mode == DB_KEEPER)
-        sqlite3_progress_handler(s->handle, READ_CHECK_STEPS, is_unwanted, s);
+        sqlite3_progress_handler(s->handle, KEEP_CHECK_STEPS, is_unwanted, s);
     /* After the pragma, which takes the hook away. */
     (void)sqlite3_wal_hook(s->handle, on_commit, s);
-    s->began_us = clock_mono_us();
     return sqlite_ping(&s->base, err); /* reads the file: is it a database? */
 }
 

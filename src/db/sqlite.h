@@ -15,6 +15,7 @@ struct sqlite {
     struct db_cache statements;
     int64_t changes;
     int64_t began_us;         /* a reader's current statement, monotonic */
+    int64_t until_us;         /* when a reader in a hurry gives up, monotonic; 0: it is in none */
     bool (*go_on)(void *ctx); /* a keeper's; NULL: nobody wants to be asked */
     void *go_on_ctx;
     int log_pages;       /* length of the log after the last commit */
@@ -22,6 +23,12 @@ struct sqlite {
     bool log_grew;       /* a commit happened since anyone looked */
     bool broken;         /* an I/O error hit the writer: nothing may be tried again */
 };
+
+/* Is it in a hurry, and was that in vain? */
+static inline bool db_sqlite_is_late(const struct sqlite *s, int64_t now_us)
+{
+    return s->until_us != 0 && now_us > s->until_us;
+}
 
 /* Turns SQLite's `code` and its message into an error. Returns -1. */
 int db_sqlite_fail(struct sqlite *s, int code, struct error *err);

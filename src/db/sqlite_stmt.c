@@ -155,17 +155,28 @@ static int bind_all(struct sqlite *s, const struct statement *st, const struct d
     return 0;
 }
 
-/* Steps to the end, or until on_row has enough. A writing statement has done all its work before
- * it gives its first row, so stopping early loses nothing. */
-static int run(sqlite3_stmt *stmt, db_row_fn *on_row, void *ctx)
+/* Steps to the end, or until on_row has enough, or too late. A writing statement has done all its
+ * work before it gives its first row, so stopping early loses nothing. */
+static int run(const struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ctx)
 {
     const struct sqlite_row row = { { &row_methods }, stmt };
+    const bool hurries = s->until_us != 0;
+    bool late = false;
     int code;
 
-    do
+    do {
         code = sqlite3_step(stmt);
-    while (code == SQLITE_ROW && (on_row == NULL || on_row(ctx, &row.base)));
-    return sqlite3_reset(stmt);
+        if (code != SQLITE_ROW || (on_row != NULL && !on_row(ctx, &row.base)))
+            break;
+        late = hurries && db_sqlite_is_late(s, clock_mono_us());
+    } while (!late);
+    code = sqlite3_reset(stmt); /* which finds nothing wrong with a statement that we left */
+    return late ? SQLITE_INTERRUPT : code;
+}
+
+static int fail_late(struct error *err)
+{
+    return err_set(err, ERR_BUSY, "the time given to this read is over");
 }
 
 int db_sqlite_exec(struct db *db, const struct db_query *q, const struct db_value *args,
@@ -179,15 +190,18 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, const struct db_valu
     s->changes = 0;
     if (UNLIKELY(s->broken))
         return err_set(err, ERR_IO, "an earlier input/output error left the database in doubt");
+    if (s->mode == DB_READER)
+        s->began_us = clock_mono_us(); /* before it is prepared, which may read the schema */
+    if (UNLIKELY(db_sqlite_is_late(s, s->began_us)))
+        return fail_late(err);
     if (UNLIKELY(st == NULL) && prepare(s, q, &st, err) != 0)
         return -1;
     if (bind_all(s, st, args, err) != 0)
         return -1;
-    if (s->mode == DB_READER)
-        s->began_us = clock_mono_us();
-    code = run(st->stmt, on_row, ctx);
+    code = run(s, st->stmt, on_row, ctx);
     if (UNLIKELY(code != SQLITE_OK))
-        return db_sqlite_fail(s, code, err);
+        return code == SQLITE_INTERRUPT && s->until_us != 0 ? fail_late(err)
+                                                            : db_sqlite_fail(s, code, err);
     /* sqlite3_changes64() alone would repeat the last one's after a SELECT. */
     if (sqlite3_total_changes64(s->handle) != before)
         s->changes = sqlite3_changes64(s->handle);

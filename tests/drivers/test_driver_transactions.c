@@ -156,6 +156,23 @@ TEST(a_good_connection_answers_a_ping_and_can_be_checkpointed)
     db_close(db);
 }
 
+TEST(only_readers_of_the_embedded_store_can_hurry)
+{
+    const char *url;
+    struct db *writer = open_items(&url), *reader = suite_open(url, DB_READER);
+    struct db *keeper = suite_open(url, DB_KEEPER);
+    const bool embedded = strcmp(db_dialect(reader), "sqlite") == 0;
+
+    CHECK(db_hurry(reader, 1) == embedded);
+    CHECK((db_exec(reader, &count, NULL, NULL, NULL, NULL) != 0) == embedded);
+    CHECK(!db_hurry(writer, 1) && !db_hurry(keeper, 1));
+    CHECK_INT(suite_int(writer, &count), 0);
+    CHECK_INT(suite_int(keeper, &count), 0);
+    db_close(keeper);
+    db_close(reader);
+    db_close(writer);
+}
+
 TEST(a_url_of_neither_database_is_refused_without_being_quoted)
 {
     static const char *const urls[] = { "", "mysql://u:hunter2@h/x", "sqlite",
