@@ -26,6 +26,8 @@
     X(METRIC_BUSY_WRITER,       "muster_refused_total", "queue=\"writer\"", "Requests refused because a queue was full")                \
     X(METRIC_BUSY_READERS,      "muster_refused_total", "queue=\"readers\"", "")                                                        \
     X(METRIC_BUSY_EXPORTS,      "muster_refused_total", "queue=\"exports\"", "")                                                        \
+    X(METRIC_READS_HERE,        "muster_reads_here_total", "result=\"done\"", "Short reads begun at once, without a reader thread (SQLite)")\
+    X(METRIC_READS_PASSED_ON,   "muster_reads_here_total", "result=\"passed_on\"", "")                                                  \
     X(METRIC_DELETED_RUNS,      "muster_deleted_total", "class=\"runs\"", "What was deleted because it was older than its tenant wants it kept") \
     X(METRIC_DELETED_EVENTS,    "muster_deleted_total", "class=\"events\"", "")                                                          \
     X(METRIC_DELETED_BUSINESS,  "muster_deleted_total", "class=\"business\"", "")                                                        \

@@ -1,30 +1,45 @@
-/* readers.c - the queue of reads and the threads that take from it. */
+/* readers.c - the queue of reads, the connections, and the threads that bring both together.
+ *
+ * 1. There are as many threads as connections, and a thread holds one only while it works: one that
+ *    finds none free knows that a caller has it, and will bring it back.
+ * 2. A thread waits only while nothing in the queue may run. What changes that is a new job, a
+ *    connection that comes back (and with it the share of its tenant), and the end: each of them
+ *    wakes one thread, or all, and a thread that takes a job wakes the next if others wait.
+ */
 #include "service/readers.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "db/db.h"
 
+/* For a read on the thread that asks. A page or a look-up by key takes a tenth of it, so what is
+ * not done by then is not short; and it is less than the tick of a scheduler, which is what a way
+ * over another thread may cost. */
+enum { READ_HERE_US = 1000 };
+
+struct connection {
+    struct connection *next; /* in the stack of free ones */
+    struct db *db;
+    int64_t tenant_id; /* whom it works for; 0: nobody, or the service itself */
+};
+
 struct readers {
     pthread_t *threads;
     size_t n_threads;
+    struct connection *connections;
+    size_t n_connections;
 
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t filled;
+    pthread_mutex_t lock;   /* guards what follows, and who has which connection */
+    pthread_cond_t changed; /* see 2 */
     struct reader_job *first, **last;
     size_t n_queued, queue_max;
-    int64_t *running; /* the tenant that each thread works for; 0: none */
+    struct connection *free; /* the last used on top: the pages it has read are in its cache */
+    size_t n_lent;           /* to callers of readers_run_here() */
     bool stopping;
-};
-
-struct thread_start {
-    struct readers *readers;
-    struct db *db;
-    size_t place; /* among the threads */
 };
 
 /* With the lock. */
@@ -53,7 +68,7 @@ int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
         *r->last = job;
         r->last = &job->next;
         r->n_queued++;
-        pthread_cond_signal(&r->filled);
+        pthread_cond_signal(&r->changed);
         status = 0;
     }
     pthread_mutex_unlock(&r->lock);
@@ -72,16 +87,35 @@ size_t readers_waiting(struct readers *r)
     return n;
 }
 
-/* With the lock: may another thread work for it? One is left for others, if there are several. */
+/* With the lock: may another connection work for it? One is left for others, if there are
+ * several. */
 static bool may_run(const struct readers *r, int64_t tenant_id)
 {
     size_t n = 0;
 
-    if (tenant_id == 0 || r->n_threads == 1 || r->stopping)
+    if (tenant_id == 0 || r->n_connections == 1 || r->stopping)
         return true;
-    for (size_t i = 0; i < r->n_threads; i++)
-        n += r->running[i] == tenant_id;
-    return n < r->n_threads - 1;
+    for (size_t i = 0; i < r->n_connections; i++)
+        n += r->connections[i].tenant_id == tenant_id;
+    return n < r->n_connections - 1;
+}
+
+/* With the lock, when one is free. */
+static struct connection *pop(struct readers *r, int64_t tenant_id)
+{
+    struct connection *c = r->free;
+
+    r->free = c->next;
+    c->tenant_id = tenant_id;
+    return c;
+}
+
+/* With the lock. */
+static void push(struct readers *r, struct connection *c)
+{
+    c->tenant_id = 0;
+    c->next = r->free;
+    r->free = c;
 }
 
 /* With the lock: the first that may run; NULL when none may. */
@@ -89,6 +123,8 @@ static struct reader_job *unqueue(struct readers *r)
 {
     struct reader_job **at = &r->first, *job;
 
+    if (r->free == NULL)
+        return NULL;
     while (*at != NULL && !may_run(r, (*at)->tenant_id))
         at = &(*at)->next;
     job = *at;
@@ -101,19 +137,20 @@ static struct reader_job *unqueue(struct readers *r)
     return job;
 }
 
-/* NULL when stopping and nothing is left. */
-static struct reader_job *take(struct readers *r, size_t place)
+/* Brings back *c, if there is one, and takes a job with the connection for it. NULL when stopping
+ * and nothing is left. */
+static struct reader_job *take(struct readers *r, struct connection **c)
 {
     struct reader_job *job;
 
     pthread_mutex_lock(&r->lock);
-    r->running[place] = 0;
-    while ((job = unqueue(r)) == NULL && !r->stopping)
-        pthread_cond_wait(&r->filled, &r->lock);
-    if (job != NULL)
-        r->running[place] = job->tenant_id;
+    if (*c != NULL)
+        push(r, *c);
+    while ((job = unqueue(r)) == NULL && !(r->stopping && r->first == NULL))
+        pthread_cond_wait(&r->changed, &r->lock);
+    *c = job == NULL ? NULL : pop(r, job->tenant_id);
     if (r->first != NULL) /* what a thread that waits had to pass over may be free to run now */
-        pthread_cond_signal(&r->filled);
+        pthread_cond_signal(&r->changed);
     pthread_mutex_unlock(&r->lock);
     return job;
 }
@@ -130,14 +167,62 @@ static void run_job(struct reader_job *job, struct db *db)
 
 static void *run_thread(void *arg)
 {
-    struct thread_start start = *(struct thread_start *)arg;
+    struct readers *r = arg;
+    struct connection *c = NULL;
     struct reader_job *job;
 
     (void)pthread_setname_np(pthread_self(), "muster-reader");
-    free(arg);
-    while ((job = take(start.readers, start.place)) != NULL)
-        run_job(job, start.db);
+    while ((job = take(r, &c)) != NULL)
+        run_job(job, c->db);
     return NULL;
+}
+
+/* A connection for a caller; NULL when the readers should do it. */
+static struct connection *lend(struct readers *r, int64_t tenant_id)
+{
+    const int64_t until_us = clock_mono_us() + READ_HERE_US;
+    struct connection *c = NULL;
+
+    pthread_mutex_lock(&r->lock);
+    if (!r->stopping && r->first == NULL && r->free != NULL && may_run(r, tenant_id) &&
+        db_hurry(r->free->db, until_us)) {
+        c = pop(r, tenant_id);
+        r->n_lent++;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return c;
+}
+
+static void bring_back(struct readers *r, struct connection *c)
+{
+    (void)db_hurry(c->db, 0);
+    pthread_mutex_lock(&r->lock);
+    push(r, c);
+    r->n_lent--;
+    if (r->stopping) /* threads that wait for it, or for the end, and readers_free() */
+        pthread_cond_broadcast(&r->changed);
+    else if (r->first != NULL)
+        pthread_cond_signal(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool readers_run_here(struct readers *r, struct reader_job *job)
+{
+    struct connection *c = lend(r, job->tenant_id);
+    struct error err = { 0 };
+    int status;
+
+    if (c == NULL)
+        return false;
+    status = job->run(job, c->db, &err);
+    bring_back(r, c); /* before done(), which needs none and prints the answer */
+    if (status != 0 && (err.code == ERR_BUSY || err.code == ERR_UNAVAILABLE)) {
+        metric_add(METRIC_READS_PASSED_ON, 1);
+        return false;
+    }
+    metric_add(METRIC_READS_HERE, 1);
+    job->done(job, status == 0 ? NULL : &err);
+    return true;
 }
 
 int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct readers **ret,
@@ -148,20 +233,19 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
     r->queue_max = queue_max;
     r->last = &r->first;
     pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->filled, NULL);
+    pthread_cond_init(&r->changed, NULL);
     r->threads = mem_new(n * sizeof(*r->threads));
-    r->running = mem_new(n * sizeof(*r->running));
+    r->connections = mem_new(n * sizeof(*r->connections));
+    r->n_connections = n;
     for (size_t i = 0; i < n; i++) {
-        struct thread_start *start = NEW(struct thread_start);
-
-        *start = (struct thread_start){ r, dbs[i], i };
-        if (pthread_create(&r->threads[i], NULL, run_thread, start) != 0) {
-            free(start);
+        r->connections[i].db = dbs[i];
+        push(r, &r->connections[i]);
+    }
+    for (; r->n_threads < n; r->n_threads++)
+        if (pthread_create(&r->threads[r->n_threads], NULL, run_thread, r) != 0) {
             readers_free(r);
             return err_set(err, ERR_INTERNAL, "cannot start a reader thread");
         }
-        r->n_threads++;
-    }
     *ret = r;
     return 0;
 }
@@ -172,13 +256,17 @@ void readers_free(struct readers *r)
         return;
     pthread_mutex_lock(&r->lock);
     r->stopping = true;
-    pthread_cond_broadcast(&r->filled);
+    pthread_cond_broadcast(&r->changed);
     pthread_mutex_unlock(&r->lock);
     for (size_t i = 0; i < r->n_threads; i++)
         pthread_join(r->threads[i], NULL);
-    pthread_cond_destroy(&r->filled);
+    pthread_mutex_lock(&r->lock);
+    while (r->n_lent > 0)
+        pthread_cond_wait(&r->changed, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->lock);
     free(r->threads);
-    free(r->running);
+    free(r->connections);
     free(r);
 }

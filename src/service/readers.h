@@ -1,26 +1,29 @@
-/* readers.h - a few threads with read-only connections, for what loops must not do themselves.
+/* readers.h - a few read-only connections, and threads for what loops must not do themselves.
  *
- * First come, first served, but no tenant has all of the threads, or more than
- * half of a queue that is half full: slow questions of one do not keep the
- * others waiting.
+ * First come, first served, but no tenant has all of the connections, or more
+ * than half of a queue that is half full: slow questions of one do not keep the
+ * others waiting. What is short may be tried at once, on the thread that asks.
  *
  * Layer: service. May use: base, db. Must not use: http, api.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct db;
 struct readers;
 
-/* Owned by the submitter, which embeds it; alive until done() is called. */
+/* Owned by who asks, which embeds it; alive until done() is called. */
 struct reader_job {
     struct reader_job *next; /* the pool's own */
     int64_t tenant_id;       /* who asks; 0: the service itself, which is not held up */
 
-    /* Reader thread. Called a second time when the connection was lost and found again. */
+    /* Reader thread, or that of readers_run_here(). Called again when the connection was lost and
+     * found again, or when the time there ran out. */
     int (*run)(struct reader_job *job, struct db *db, struct error *err);
 
-    /* Reader thread, exactly once. `err` is NULL on success, and borrowed otherwise. */
+    /* The same thread, exactly once. `err` is NULL on success, and borrowed otherwise. */
     void (*done)(struct reader_job *job, const struct error *err);
 };
 
@@ -31,8 +34,13 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
 /* Any thread. ERR_BUSY when the queue is full or the pool is stopping. */
 int readers_submit(struct readers *r, struct reader_job *job, struct error *err) MUST_CHECK;
 
+/* Runs it now, on this thread, for a millisecond at most, if a connection is free that can hurry
+ * and nobody waits for it. True when done() was called. False when it was not, since there was no
+ * way or no time to run it: then it is still to be submitted. Any thread. */
+bool readers_run_here(struct readers *r, struct reader_job *job) MUST_CHECK;
+
 /* How many wait for a thread. Any thread. */
 size_t readers_waiting(struct readers *r);
 
-/* Runs what is queued, then ends the threads. NULL is fine. */
+/* Runs what is queued, ends the threads, and waits for who runs something here. NULL is fine. */
 void readers_free(struct readers *r);
