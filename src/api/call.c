@@ -10,6 +10,8 @@
 #include "service/people.h"
 #include "service/registry.h"
 
+enum { LOOK_FRESH_US = 2000 }; /* what came longer ago than this is read by a reader */
+
 static void resumed(struct http_exchange *x)
 {
     struct api_call *call = x->app;
@@ -61,16 +63,40 @@ static void read_done(struct reader_job *job, const struct error *err)
     call_finish(CONTAINER_OF(job, struct api_call, read), err);
 }
 
-void call_read(struct api_call *call, call_work_fn *work)
+static void prepare_read(struct api_call *call, call_work_fn *work)
 {
-    struct error err = { 0 };
-
     call->work = work;
     call->read = (struct reader_job){ .tenant_id = call->tenant == NULL ? 0 : call->tenant->id,
                                       .run = run_read,
                                       .done = read_done };
+}
+
+static void queue_read(struct api_call *call)
+{
+    struct error err = { 0 };
+
     if (engine_read(call->api->engine, &call->read, &err) != 0)
         call_reply_failure(call, &err);
+}
+
+void call_read(struct api_call *call, call_work_fn *work)
+{
+    prepare_read(call, work);
+    queue_read(call);
+}
+
+/* One connection may have brought hundreds of requests at once. The loop has handled them for a
+ * while when this one is old, and the next is to find it free. */
+static bool may_hold_loop(const struct api_call *call)
+{
+    return clock_mono_us() - call->exchange->request.began_us < LOOK_FRESH_US;
+}
+
+void call_look(struct api_call *call, call_work_fn *work)
+{
+    prepare_read(call, work);
+    if (!may_hold_loop(call) || !engine_read_here(call->api->engine, &call->read))
+        queue_read(call);
 }
 
 struct str call_actor(const struct api_call *call)

@@ -25,7 +25,8 @@ struct person;
 struct problems;
 struct tenant_entry;
 
-/* Work of a handler on another thread: fills *call->answer, or fails. */
+/* Work of a handler, mostly on another thread: fills *call->answer, or fails. Reads may be begun
+ * anew, so all of it is filled each time. */
 typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err);
 
 /* The end of a handler, back on the carrier's thread. */
@@ -136,6 +137,10 @@ void call_resume(struct api_call *call, const struct error *err, call_end_fn *en
  * have been set. */
 void call_read(struct api_call *call, call_work_fn *work);
 void call_change(struct api_call *call, call_work_fn *work);
+
+/* The same for what is short, a bounded page or a look-up by key: tries it at once, on this thread,
+ * and leaves it to a reader if it takes longer than a moment. The call may be over on return. */
+void call_look(struct api_call *call, call_work_fn *work);
 
 /* Who calls, as the audit log names them; in the arena. */
 struct str call_actor(const struct api_call *call);

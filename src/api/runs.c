@@ -11,6 +11,8 @@
 #include "service/registry.h"
 #include "store/runs.h"
 
+enum { SHORT_PAGE = 100 }; /* runs */
+
 static int read_narrative(struct api_call *call, struct db *db, struct error *err)
 {
     const struct run_path *path = call->params;
@@ -22,7 +24,7 @@ static int read_narrative(struct api_call *call, struct db *db, struct error *er
 void get_run_events(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct run_narrative);
-    call_read(call, read_narrative);
+    call_look(call, read_narrative);
 }
 
 static int read_list(struct api_call *call, struct db *db, struct error *err)
@@ -30,10 +32,22 @@ static int read_list(struct api_call *call, struct db *db, struct error *err)
     return run_list_read(db, call->tenant, call->query, call->arena, call->answer, err);
 }
 
+/* Not if it looks at more runs than it lists, or at what belongs to them. */
+static bool is_short(const struct runs_query *query)
+{
+    const bool filters = query->status >= 0 ||
+                         (!str_is_null(query->agent_name) && !str_is_null(query->workflow_run_id));
+
+    return !filters && !query->include_steps && query->limit <= SHORT_PAGE;
+}
+
 void get_runs(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct run_list);
-    call_read(call, read_list);
+    if (is_short(call->query))
+        call_look(call, read_list);
+    else
+        call_read(call, read_list);
 }
 
 enum { REBUILD_STEP = 500 }; /* runs in one transaction: others wait meanwhile */

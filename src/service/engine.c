@@ -415,6 +415,11 @@ int engine_read(struct engine *e, struct reader_job *job, struct error *err)
     return readers_submit(e->readers, job, err);
 }
 
+bool engine_read_here(struct engine *e, struct reader_job *job)
+{
+    return readers_run_here(e->readers, job);
+}
+
 int engine_hash(struct engine *e, struct reader_job *job, struct error *err)
 {
     return readers_submit(e->hashers == NULL ? e->readers : e->hashers, job, err);

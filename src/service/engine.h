@@ -67,8 +67,11 @@ struct vault *engine_vault(struct engine *e);
 /* Any thread; see readers_submit(). */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
-/* The same for what hashes a password: one at a time, since each takes 64 MiB and a while, and few
- * that wait. */
+/* Runs it at once on this thread, if that is quickly done; see readers_run_here(). */
+bool engine_read_here(struct engine *e, struct reader_job *job) MUST_CHECK;
+
+/* As engine_read(), for what hashes a password: one at a time, since each takes 64 MiB and a while,
+ * and few that wait. */
 int engine_hash(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
 /* The database answers. Any thread. */
