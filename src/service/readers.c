@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "db/db.h"
 
 /* For a read on the thread that asks. A page or a look-up by key takes a tenth of it, so what is
@@ -171,7 +172,7 @@ static void *run_thread(void *arg)
     struct connection *c = NULL;
     struct reader_job *job;
 
-    (void)pthread_setname_np(pthread_self(), "muster-reader");
+    thread_begin("muster-reader", THREAD_PLAIN);
     while ((job = take(r, &c)) != NULL)
         run_job(job, c->db);
     return NULL;
