@@ -63,12 +63,19 @@ static void read_done(struct reader_job *job, const struct error *err)
     call_finish(CONTAINER_OF(job, struct api_call, read), err);
 }
 
+/* Whose share of the readers it takes; 0: nobody's. */
+static int64_t tenant_of(const struct api_call *call)
+{
+    if (call->tenant != NULL)
+        return call->tenant->id;
+    return call->key == NULL ? 0 : call->key->tenant->id;
+}
+
 static void prepare_read(struct api_call *call, call_work_fn *work)
 {
     call->work = work;
-    call->read = (struct reader_job){ .tenant_id = call->tenant == NULL ? 0 : call->tenant->id,
-                                      .run = run_read,
-                                      .done = read_done };
+    call->read =
+        (struct reader_job){ .tenant_id = tenant_of(call), .run = run_read, .done = read_done };
 }
 
 static void queue_read(struct api_call *call)

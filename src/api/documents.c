@@ -24,7 +24,7 @@ void get_agent_document(struct api_call *call)
     if (!auth_may_report(call, STR_NULL, query->agent_name))
         return;
     call->answer = ARENA_NEW(call->arena, struct agent_document);
-    call_look(call, pull);
+    call_read(call, pull);
 }
 
 /* Of a path that begins as struct agent_path does. */

@@ -22,6 +22,7 @@ enum {
     STOP_MAX_S = 9,
     FATAL_STOP_MS = 1000,
     SPARE_FILES = 256,
+    FILES_A_LOOP = 16, /* two threads' own, and sockets on their way between them */
     METRICS_CONNECTIONS = 16,
     TOKEN_MIN = 16,
 };
@@ -87,10 +88,10 @@ static unsigned count_loops(const struct settings *settings)
 
 /* As many open files as connections need, if the system lets us; without it they are refused
  * earlier, which is no reason not to start. */
-static void raise_file_limit(int64_t connections)
+static void raise_file_limit(int64_t connections, unsigned loops)
 {
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)connections + SPARE_FILES;
+    rlim_t wanted = (rlim_t)connections + SPARE_FILES + (rlim_t)loops * FILES_A_LOOP;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
@@ -133,7 +134,7 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     if (read_address("listen", settings->listen, arena, &options, err) != 0)
         return -1;
     api_app(&s->assembly.api, &app);
-    raise_file_limit(settings->max_connections);
+    raise_file_limit(settings->max_connections, options.loops);
     if (http_server_new(&options, &app, &s->http, err) != 0)
         return -1;
     print_set_up_link(s, options.host);

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,11 +30,19 @@ struct attributes {
     uint64_t runtime_ns, deadline_ns, period_ns;
 };
 
+/* The main thread has no kind: it shows what the process was started with. */
+static bool is_left_to_us(void)
+{
+    struct attributes a = { 0 };
+
+    return syscall(SYS_sched_getattr, getpid(), &a, sizeof(a), 0) == 0 && a.policy == SCHED_OTHER;
+}
+
 static void set_slice(uint32_t policy, uint64_t slice_us)
 {
     struct attributes a = { 0 };
 
-    if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) != 0 || a.policy != SCHED_OTHER)
+    if (!is_left_to_us() || syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) != 0)
         return;
     a.size = sizeof(a);
     a.policy = policy;
@@ -45,7 +54,7 @@ void thread_begin(const char *name, enum thread_kind kind)
 {
     (void)pthread_setname_np(pthread_self(), name);
     switch (kind) {
-    case THREAD_PLAIN: /* said too, for the slice of the thread that made this one came with it */
+    case THREAD_PLAIN: /* set too, since a thread begins with what the one that made it has */
         set_slice(SCHED_OTHER, 0);
         break;
     case THREAD_PROMPT:

@@ -10,6 +10,6 @@ enum thread_kind {
     THREAD_STEADY, /* works on and on: does not push others aside as it is woken, runs longer */
 };
 
-/* For the thread that calls it. The name has 15 characters at most. Where the kernel does not let
- * us, or an administrator has chosen another policy, the kind has no effect. */
+/* For the thread that calls it, not the main one. The name has 15 characters at most. Where the
+ * kernel does not let us, or an administrator has chosen another policy, the kind has no effect. */
 void thread_begin(const char *name, enum thread_kind kind);

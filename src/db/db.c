@@ -79,7 +79,15 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
 
 bool db_hurry(struct db *db, int64_t until_us)
 {
-    return db->driver->hurry != NULL && db->driver->hurry(db, until_us);
+    if (db->driver->hurry == NULL || !db->driver->hurry(db, until_us))
+        return false;
+    db->hurries = until_us != 0;
+    return true;
+}
+
+bool db_hurries(const struct db *db)
+{
+    return db->hurries;
 }
 
 const char *db_dialect(const struct db *db)

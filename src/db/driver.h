@@ -31,6 +31,7 @@ struct db_row_methods {
 
 struct db {
     const struct db_driver *driver; /* first member of every driver's connection */
+    bool hurries;                   /* see db_hurry() */
 };
 
 struct db_row {

@@ -176,6 +176,7 @@ static bool sqlite_hurry(struct db *db, int64_t until_us)
     if (s->mode != DB_READER)
         return false;
     s->until_us = until_us;
+    s->given = 0;
     (void)sqlite3_busy_timeout(s->handle, until_us == 0 ? BUSY_TIMEOUT_MS : 0);
     return true;
 }

@@ -16,6 +16,7 @@ struct sqlite {
     int64_t changes;
     int64_t began_us;         /* a reader's current statement, monotonic */
     int64_t until_us;         /* when a reader in a hurry gives up, monotonic; 0: it is in none */
+    size_t given;             /* bytes that were asked of rows since it is */
     bool (*go_on)(void *ctx); /* a keeper's; NULL: nobody wants to be asked */
     void *go_on_ctx;
     int log_pages;       /* length of the log after the last commit */

@@ -15,7 +15,10 @@ struct statement {
 struct sqlite_row {
     struct db_row base;
     sqlite3_stmt *stmt;
+    size_t *given; /* of its connection */
 };
+
+enum { HURRY_BYTES = 32 * 1024 }; /* 0.2 ms of printing, with all that JSON may make of them */
 
 static sqlite3_stmt *stmt_of(const struct db_row *row)
 {
@@ -41,6 +44,7 @@ static struct str row_get_bytes(const struct db_row *row, unsigned column, enum 
 {
     sqlite3_stmt *stmt = stmt_of(row);
     const void *data;
+    size_t len;
 
     if (row_is_null(row, column))
         return STR_NULL;
@@ -49,7 +53,9 @@ static struct str row_get_bytes(const struct db_row *row, unsigned column, enum 
                            : sqlite3_column_text(stmt, (int)column);
     if (data == NULL) /* an empty blob */
         return STR_LIT("");
-    return str_from(data, (size_t)sqlite3_column_bytes(stmt, (int)column));
+    len = (size_t)sqlite3_column_bytes(stmt, (int)column);
+    *((const struct sqlite_row *)row)->given += len;
+    return str_from(data, len);
 }
 
 static const struct db_row_methods row_methods = {
@@ -155,28 +161,29 @@ static int bind_all(struct sqlite *s, const struct statement *st, const struct d
     return 0;
 }
 
-/* Steps to the end, or until on_row has enough, or too late. A writing statement has done all its
- * work before it gives its first row, so stopping early loses nothing. */
-static int run(const struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ctx)
+/* Steps to the end, or until on_row has enough, or a hurry was in vain. A writing statement has
+ * done all its work before it gives its first row, so stopping early loses nothing. */
+static int run(struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ctx)
 {
-    const struct sqlite_row row = { { &row_methods }, stmt };
-    const bool hurries = s->until_us != 0;
-    bool late = false;
+    const struct sqlite_row row = { { &row_methods }, stmt, &s->given };
+    bool more, in_vain = false;
     int code;
 
     do {
         code = sqlite3_step(stmt);
-        if (code != SQLITE_ROW || (on_row != NULL && !on_row(ctx, &row.base)))
+        if (code != SQLITE_ROW)
             break;
-        late = hurries && db_sqlite_is_late(s, clock_mono_us());
-    } while (!late);
+        more = on_row == NULL || on_row(ctx, &row.base);
+        if (s->until_us != 0)
+            in_vain = s->given > HURRY_BYTES || (more && db_sqlite_is_late(s, clock_mono_us()));
+    } while (more && !in_vain);
     code = sqlite3_reset(stmt); /* which finds nothing wrong with a statement that we left */
-    return late ? SQLITE_INTERRUPT : code;
+    return in_vain ? SQLITE_INTERRUPT : code;
 }
 
 static int fail_late(struct error *err)
 {
-    return err_set(err, ERR_BUSY, "the time given to this read is over");
+    return err_set(err, ERR_BUSY, "this read takes longer than the time given to it");
 }
 
 int db_sqlite_exec(struct db *db, const struct db_query *q, const struct db_value *args,

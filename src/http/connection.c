@@ -154,7 +154,7 @@ static void begin_body(struct http_conn *c)
 {
     c->body_began_us = c->loop->now_us;
     c->cut_short = false;
-    http_loop_enter(c->loop, c, http_conn_belongs_here(c) ? CONN_BODY : CONN_MOVING);
+    http_loop_enter(c->loop, c, http_conn_must_move(c) ? CONN_MOVING : CONN_BODY);
 }
 
 static void head_complete(struct http_conn *c)

@@ -25,6 +25,7 @@ struct http_conn {
     size_t write_left;  /* when last looked at */
     size_t linger_left; /* bytes still to be drained at most */
     int moving_fd;      /* its socket, between two loops */
+    unsigned n_small;   /* requests since the last large one */
     struct http_conn_peer peer;
     bool reading, eof;
     bool pumping;   /* its input is being worked on further up the stack */
@@ -43,8 +44,8 @@ void http_conn_start(struct http_conn *c);
 /* Beyond the limits: answers 503 and closes. */
 void http_conn_start_over(struct http_conn *c);
 
-/* move.c: is this the loop for its request, whose head is complete? */
-bool http_conn_belongs_here(const struct http_conn *c);
+/* move.c: is this not the loop for its request, whose head is complete? Once for each. */
+bool http_conn_must_move(struct http_conn *c);
 
 /* move.c: in CONN_MOVING, with what came of the body stashed: sends it to the other loop. */
 void http_conn_move(struct http_conn *c);

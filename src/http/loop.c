@@ -256,10 +256,10 @@ static void begin_drain(struct http_loop *loop, unsigned deadline_ms)
         next = c->next;
         http_conn_drain(c);
     }
+    /* Also when nobody is left: somebody may be on the way. */
+    (void)uv_timer_start(&loop->deadline, on_deadline, deadline_ms, 0);
     if (loop->n_conns == 0)
         end(loop);
-    else
-        (void)uv_timer_start(&loop->deadline, on_deadline, deadline_ms, 0);
 }
 
 void http_loop_stop(struct http_loop *loop, unsigned deadline_ms)

@@ -3,10 +3,9 @@
  * A loop that reads and checks a large body is busy for a millisecond, and uses
  * so much of its core that the scheduler lets it wait for others; a small
  * request on the same loop would wait with it. Large bodies therefore have
- * loops of their own: once the head says how large a request is, its connection
- * goes to the loop where it belongs, and stays there until another one comes
- * that belongs elsewhere. Who sends only small ones never moves, who sends only
- * large ones moves once.
+ * loops of their own: once a head announces one, its connection goes there, and
+ * comes back after a few small requests in a row. Who sends only small ones
+ * never moves, who sends only large ones moves once.
  *
  *   HEAD --> MOVING --> let go of here, the socket kept --> taken up there --> BODY
  *
@@ -21,6 +20,9 @@
 enum {
     LARGE = 32 * 1024, /* bytes of body: some 0.1 ms of work */
     GZIP_GAIN = 8,     /* about as many times larger is what comes out */
+    /* Before it goes back: a proxy sends requests of all kinds over one connection, and to move
+     * costs as much as three small ones. */
+    SMALL_IN_A_ROW = 4,
 };
 
 /* What goes beyond its limit is refused unread; what does not tell its length may be large. */
@@ -34,11 +36,15 @@ static bool is_large(const struct http_conn *c)
     return request->length > LARGE / gain && request->length <= c->call->x.body_max;
 }
 
-bool http_conn_belongs_here(const struct http_conn *c)
+bool http_conn_must_move(struct http_conn *c)
 {
     const struct http_loop *loop = c->loop;
+    bool large = is_large(c);
 
-    return loop->other == NULL || c->h.handle.type != UV_TCP || is_large(c) == loop->is_for_large;
+    c->n_small = large ? 0 : c->n_small + 1;
+    if (loop->other == NULL || c->h.handle.type != UV_TCP)
+        return false;
+    return loop->is_for_large ? c->n_small >= SMALL_IN_A_ROW : large;
 }
 
 void http_conn_take_up(struct http_loop *loop, struct http_conn *c)

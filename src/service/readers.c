@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -22,6 +23,10 @@
  * 3,000 were begun in vain under full ingest load, with 2 ms one. It is less than the tick of a
  * scheduler, which is what a way over another thread may cost. */
 enum { READ_HERE_US = 2000 };
+
+/* What no clock ends is a wait for the disk. A thread that asks should not meet it again and again,
+ * so after one of HELD_UP_US readers do everything for a while. */
+enum { HELD_UP_US = 5000, REST_US = USEC_PER_SEC };
 
 struct connection {
     struct connection *next; /* in the stack of free ones */
@@ -41,6 +46,7 @@ struct readers {
     size_t n_queued, queue_max;
     struct connection *free; /* the last used on top: the pages it has read are in its cache */
     size_t n_lent;           /* to callers of readers_run_here() */
+    int64_t lends_from_us;   /* monotonic; before it, nobody gets one */
     bool stopping;
 };
 
@@ -182,12 +188,12 @@ static void *run_thread(void *arg)
 /* A connection for a caller; NULL when the readers should do it. */
 static struct connection *lend(struct readers *r, int64_t tenant_id)
 {
-    const int64_t until_us = clock_mono_us() + READ_HERE_US;
+    const int64_t now_us = clock_mono_us();
     struct connection *c = NULL;
 
     pthread_mutex_lock(&r->lock);
-    if (!r->stopping && r->first == NULL && r->free != NULL && may_run(r, tenant_id) &&
-        db_hurry(r->free->db, until_us)) {
+    if (!r->stopping && now_us >= r->lends_from_us && r->first == NULL && r->free != NULL &&
+        may_run(r, tenant_id) && db_hurry(r->free->db, now_us + READ_HERE_US)) {
         c = pop(r, tenant_id);
         r->n_lent++;
     }
@@ -195,12 +201,14 @@ static struct connection *lend(struct readers *r, int64_t tenant_id)
     return c;
 }
 
-static void bring_back(struct readers *r, struct connection *c)
+static void bring_back(struct readers *r, struct connection *c, bool was_held_up)
 {
     (void)db_hurry(c->db, 0);
     pthread_mutex_lock(&r->lock);
     push(r, c);
     r->n_lent--;
+    if (was_held_up)
+        r->lends_from_us = clock_mono_us() + REST_US;
     if (r->stopping) /* threads that wait for it, or for the end, and readers_free() */
         pthread_cond_broadcast(&r->changed);
     else if (r->first != NULL)
@@ -208,16 +216,38 @@ static void bring_back(struct readers *r, struct connection *c)
     pthread_mutex_unlock(&r->lock);
 }
 
+/* How often this thread has gone to sleep by itself, not counting when others took the core. */
+static long sleeps(void)
+{
+    struct rusage usage = { 0 };
+
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+/* The run of a job; also tells whether something other than the processor kept it waiting. */
+static int run_and_watch(struct reader_job *job, struct db *db, bool *ret_held_up,
+                         struct error *err)
+{
+    const int64_t began_us = clock_mono_us();
+    const long slept = sleeps();
+    const int status = job->run(job, db, err);
+
+    *ret_held_up = clock_mono_us() - began_us > HELD_UP_US && sleeps() > slept;
+    return status;
+}
+
 bool readers_run_here(struct readers *r, struct reader_job *job)
 {
     struct connection *c = lend(r, job->tenant_id);
     struct error err = { 0 };
+    bool held_up;
     int status;
 
     if (c == NULL)
         return false;
-    status = job->run(job, c->db, &err);
-    bring_back(r, c); /* before done(), which needs none and prints the answer */
+    status = run_and_watch(job, c->db, &held_up, &err);
+    bring_back(r, c, held_up); /* before done(), which needs none and prints the answer */
     if (status != 0 && (err.code == ERR_BUSY || err.code == ERR_UNAVAILABLE)) {
         metric_add(METRIC_READS_PASSED_ON, 1);
         return false;

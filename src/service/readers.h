@@ -34,9 +34,10 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
 /* Any thread. ERR_BUSY when the queue is full or the pool is stopping. */
 int readers_submit(struct readers *r, struct reader_job *job, struct error *err) MUST_CHECK;
 
-/* Runs it now, on this thread, for 2 ms at most, if a connection is free that can hurry
+/* Runs it now, on this thread, in a hurry of 2 ms (db_hurry()), if a connection is free that can
  * and nobody waits for it. True when done() was called. False when it was not, since there was no
- * way or no time to run it: then it is still to be submitted. Any thread. */
+ * way or no time to run it: then it is still to be submitted. Only a wait for the disk may take
+ * longer; then it is false for a second. Any thread. */
 bool readers_run_here(struct readers *r, struct reader_job *job) MUST_CHECK;
 
 /* How many wait for a thread. Any thread. */

@@ -14,7 +14,11 @@
 #include "store/run_list.h"
 #include "store/runs.h"
 
-enum { SCAN_MAX = 10000, STEPS_BYTES_MAX = 16 << 20 };
+enum {
+    SCAN_MAX = 10000,
+    STEPS_BYTES_MAX = 16 << 20,
+    SHORT_STORY = 100, /* events; a reader in a hurry need not begin with a longer one */
+};
 
 static const int64_t skew_us = 3600LL * USEC_PER_SEC; /* further ahead of us than this is marked */
 
@@ -70,8 +74,11 @@ static int load(struct db *db, const struct run_key *key, int64_t run_no, struct
 {
     struct run_row run;
 
-    if (store_run(db, key->tenant->id, run_no, arena, &run, err) != 0 ||
-        store_run_events(db, key->tenant->id, run_no, arena, &ret->events, err) != 0)
+    if (store_run(db, key->tenant->id, run_no, arena, &run, err) != 0)
+        return -1;
+    if (run.state.event_count > SHORT_STORY && db_hurries(db))
+        return err_set(err, ERR_BUSY, "so many events take their time");
+    if (store_run_events(db, key->tenant->id, run_no, arena, &ret->events, err) != 0)
         return -1;
     if (run.state.event_count == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no run '%.*s' in tenant '%.*s'",

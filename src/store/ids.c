@@ -260,7 +260,13 @@ int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int6
     int r;
 
     *ret = 0;
-    pthread_rwlock_rdlock(&ids->lock);
+    if (db_hurries(db)) {
+        /* The writer may have it, and wait in turn for somebody who reads in his own time. */
+        if (pthread_rwlock_tryrdlock(&ids->lock) != 0)
+            return err_set(err, ERR_BUSY, "the index of ids is being changed");
+    } else {
+        pthread_rwlock_rdlock(&ids->lock);
+    }
     r = find_locked(ids, db, query, ret, err);
     pthread_rwlock_unlock(&ids->lock);
     return r;

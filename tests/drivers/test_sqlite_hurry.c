@@ -107,6 +107,40 @@ TEST(who_has_enough_in_time_has_it_all)
     end();
 }
 
+static bool take_text(void *ctx, const struct db_row *row)
+{
+    *(size_t *)ctx += db_get_text(row, 0).len;
+    return false; /* one is enough; it is too much all the same */
+}
+
+TEST(what_gives_too_much_is_in_vain_too)
+{
+    static const struct db_query long_text = { .sql = "SELECT hex(zeroblob($1))", .n_args = 1 };
+    static const struct {
+        int64_t bytes;
+        bool fits;
+    } rows[] = { { 10000, true }, { 10000, false }, { 20000, false } };
+    struct error err = { 0 };
+    size_t got = 0;
+
+    begin();
+    hurry();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) { /* the second one counts with the first */
+        const struct db_value args[] = { db_int(rows[i].bytes) };
+
+        CHECK(db_hurries(reader));
+        CHECK_INT(db_exec(reader, &long_text, args, take_text, &got, &err) == 0, rows[i].fits);
+        CHECK_INT(err.code, rows[i].fits ? ERR_NONE : ERR_BUSY);
+        if (i > 0)
+            hurry();
+    }
+    CHECK(db_hurry(reader, 0));
+    CHECK(!db_hurries(reader));
+    CHECK(db_exec(reader, &long_text, (const struct db_value[]){ db_int(20000) }, take_text, &got,
+                  NULL) == 0);
+    end();
+}
+
 TEST(a_statement_without_rows_ends_too)
 {
     struct error err = { 0 };

@@ -52,14 +52,6 @@ def test_a_bounded_page_and_what_has_a_key_are_short(tenant, store, path, status
         assert not is_begun(tenant, tenant.path(path), status)
 
 
-def test_an_agents_document_is_short(tenant, store):
-    path = "/api/v1/agents/document?agent_name=a"
-    if store == "sqlite":
-        until(lambda: is_begun(tenant, path, 404))
-    else:
-        assert not is_begun(tenant, path, 404)
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -73,6 +65,38 @@ def test_an_agents_document_is_short(tenant, store):
 )
 def test_what_may_take_long_is_not(tenant, path):
     assert not any(is_begun(tenant, tenant.path(path)) for _ in range(TRIES))
+
+
+def test_documents_are_not_either(tenant):
+    path = "/api/v1/agents/document?agent_name=a"
+    assert not any(is_begun(tenant, path, 404) for _ in range(TRIES))
+
+
+def results(tenant):
+    seen = read(tenant.server.client(TOKEN).get("/metrics").body.decode())
+    return [value(seen, "muster_reads_here_total", result=r) for r in ("done", "passed_on")]
+
+
+@pytest.mark.parametrize(("events", "length"), [(4, 16000), (101, 10)])
+def test_a_long_story_is_left_to_a_reader(tenant, store, events, length):
+    if store != "sqlite":
+        return  # all are
+    told = [
+        tenant.event(agent_name="a", run_id=WORKFLOW, seq=i, message=f"{i}".ljust(length, "x"))
+        for i in range(events)
+    ]
+    assert tenant.client.post("/api/v1/telemetry/batch", {"events": told}).status == 202
+    messages = [event["message"] for event in told]
+
+    def is_passed_on():
+        done, passed_on = results(tenant)
+        answer = tenant.client.get(tenant.path(f"runs/{WORKFLOW}/events"))
+        assert [event["message"] for event in answer.json()["events"]] == messages
+        now_done, now_passed_on = results(tenant)
+        assert now_done == done
+        return now_passed_on == passed_on + 1
+
+    until(is_passed_on)
 
 
 def test_many_requests_at_once_do_not_hold_a_loop(tenant):

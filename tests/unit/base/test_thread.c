@@ -4,12 +4,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test.h"
 
 struct look {
     enum thread_kind outer, inner; /* of a thread, and of one that it makes */
-    int chosen;                    /* a policy that an administrator chose before; -1: none */
     int policy;
     int nice;
     char name[16];
@@ -29,16 +30,32 @@ static void *begin_inner(void *arg)
 static void *begin_outer(void *arg)
 {
     struct look *look = arg;
-    const struct sched_param none = { 0 };
     pthread_t thread;
 
     (void)setpriority(PRIO_PROCESS, 0, 3);
-    if (look->chosen >= 0)
-        (void)sched_setscheduler(0, look->chosen, &none);
     thread_begin("outer", look->outer);
     if (pthread_create(&thread, NULL, begin_inner, look) == 0)
         pthread_join(thread, NULL);
     return NULL;
+}
+
+/* A process of its own, in which the administrator may have chosen a policy; -1: none. */
+static int look_there(struct look *look, int chosen)
+{
+    const struct sched_param none = { 0 };
+    pid_t child = fork();
+    pthread_t thread;
+    int status = -1;
+
+    if (child != 0) {
+        CHECK(child > 0 && waitpid(child, &status, 0) == child);
+        return status;
+    }
+    if ((chosen >= 0 && sched_setscheduler(0, chosen, &none) != 0) ||
+        pthread_create(&thread, NULL, begin_outer, look) != 0)
+        _exit(100);
+    pthread_join(thread, NULL);
+    _exit(strcmp(look->name, "inner") != 0 || look->nice != 3 ? 101 : look->policy);
 }
 
 TEST(a_thread_has_its_name_and_kind_whoever_made_it)
@@ -50,20 +67,17 @@ TEST(a_thread_has_its_name_and_kind_whoever_made_it)
         { THREAD_PROMPT, THREAD_PLAIN, -1, SCHED_OTHER },
         { THREAD_PROMPT, THREAD_STEADY, -1, SCHED_BATCH },
         { THREAD_PLAIN, THREAD_PROMPT, -1, SCHED_OTHER },
+        { THREAD_STEADY, THREAD_PLAIN, -1, SCHED_OTHER },
+        { THREAD_STEADY, THREAD_PROMPT, -1, SCHED_OTHER },
         { THREAD_PLAIN, THREAD_STEADY, SCHED_IDLE, SCHED_IDLE },
         { THREAD_PLAIN, THREAD_PROMPT, SCHED_BATCH, SCHED_BATCH },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct look look = { .outer = rows[i].outer,
-                             .inner = rows[i].inner,
-                             .chosen = rows[i].chosen };
-        pthread_t thread;
+        struct look look = { .outer = rows[i].outer, .inner = rows[i].inner };
+        int status = look_there(&look, rows[i].chosen);
 
-        CHECK_INT(pthread_create(&thread, NULL, begin_outer, &look), 0);
-        pthread_join(thread, NULL);
-        CHECK_STR(str_of(look.name), "inner");
-        CHECK_INT(look.policy, rows[i].policy);
-        CHECK_INT(look.nice, 3);
+        CHECK(WIFEXITED(status));
+        CHECK_INT(WEXITSTATUS(status), rows[i].policy);
     }
 }

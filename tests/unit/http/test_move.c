@@ -44,17 +44,32 @@ static void check_reply(int fd, int status, const char *text)
     buf_done(&reply);
 }
 
-static void check_who(int fd, size_t len)
+static void check_by(int fd, const char *who, size_t len)
 {
     char text[64];
 
-    (void)snprintf(text, sizeof(text), "by muster-%s %zu", len == LARGE ? "large" : "loop", len);
+    (void)snprintf(text, sizeof(text), "by muster-%s %zu", who, len);
     check_reply(fd, 200, text);
 }
 
+static void check_who(int fd, size_t len)
+{
+    check_by(fd, len == LARGE ? "large" : "loop", len);
+}
+
+/* It goes to the loop for large ones at once, and back with the fourth small one in a row. */
 TEST(a_request_is_served_by_the_loop_for_its_size)
 {
-    static const size_t lengths[] = { 0, LARGE, SMALL, LARGE, LARGE, 0, SMALL, LARGE };
+    static const struct {
+        size_t len;
+        const char *who;
+    } rows[] = {
+        { 0, "loop" },      { SMALL, "loop" },  { LARGE, "large" }, { SMALL, "large" },
+        { 0, "large" },     { SMALL, "large" }, { LARGE, "large" }, { SMALL, "large" },
+        { 0, "large" },     { 0, "large" },     { SMALL, "loop" },  { SMALL, "loop" },
+        { LARGE, "large" }, { LARGE, "large" }, { 0, "large" },     { 0, "large" },
+        { 0, "large" },     { 0, "loop" },
+    };
     struct buf body, out;
     struct wire w;
     int fd;
@@ -63,18 +78,18 @@ TEST(a_request_is_served_by_the_loop_for_its_size)
     fd = wire_connect(&w);
     buf_init(&body, MIB(1));
     buf_init(&out, MIB(1));
-    for (size_t i = 0; i < COUNT_OF(lengths); i++) { /* one after the other */
+    for (size_t i = 0; i < COUNT_OF(rows); i++) { /* one after the other */
         buf_clear(&out);
-        add_request(&out, "/who", "", body_of(&body, lengths[i]));
+        add_request(&out, "/who", "", body_of(&body, rows[i].len));
         CHECK(wire_send(fd, buf_str(&out)));
-        check_who(fd, lengths[i]);
+        check_by(fd, rows[i].who, rows[i].len);
     }
     buf_clear(&out);
-    for (size_t i = 0; i < COUNT_OF(lengths); i++) /* and all at once */
-        add_request(&out, "/who", "", body_of(&body, lengths[i]));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) /* and all at once */
+        add_request(&out, "/who", "", body_of(&body, rows[i].len));
     CHECK(wire_send(fd, buf_str(&out)));
-    for (size_t i = 0; i < COUNT_OF(lengths); i++)
-        check_who(fd, lengths[i]);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        check_by(fd, rows[i].who, rows[i].len);
     close(fd);
     buf_done(&body);
     buf_done(&out);
@@ -223,7 +238,7 @@ TEST(a_large_request_that_waited_after_its_head_moves_too)
     buf_printf(&text, "POST /wait [%.*s]", LARGE, body.data);
     buf_add_char(&text, '\0');
     check_reply(fd, 200, text.data);
-    check_who(fd, 0);
+    check_by(fd, "large", 0);
     close(fd);
     buf_done(&body);
     buf_done(&out);
@@ -305,7 +320,7 @@ struct asker {
     unsigned whole; /* replies */
 };
 
-/* Large and small in turn, until the server closes. */
+/* To and fro, until the server closes. */
 static void *ask_on(void *arg)
 {
     struct asker *asker = arg;
@@ -317,7 +332,7 @@ static void *ask_on(void *arg)
     buf_init(&reply, MIB(1));
     for (;;) {
         buf_clear(&out);
-        add_request(&out, "/who", "", body_of(&body, asker->whole % 2 == 0 ? LARGE : SMALL));
+        add_request(&out, "/who", "", body_of(&body, asker->whole % 5 == 0 ? LARGE : SMALL));
         if (!wire_send(fd, buf_str(&out)) || wire_read_reply(fd, &reply, false) != 200)
             break;
         asker->whole++;

@@ -12,6 +12,7 @@
 #include "service/readers.h"
 
 enum { CONNECTIONS_MAX = 3, QUEUE = 8, PATIENCE_S = 20 };
+enum { HELD_UP_US = 6000, REST_US = 1000000 };
 
 static const struct db_query one = { .sql = "SELECT 1" };
 
@@ -172,6 +173,7 @@ static void end_call(struct asked *a, pthread_t thread)
     sem_post(&a->let_go);
     CHECK_INT(pthread_join(thread, &ran), 0);
     CHECK(ran == a && a->dones == 1);
+    clock_advance_us(REST_US); /* it may have waited long enough to count as held up */
 }
 
 TEST(a_read_runs_on_the_thread_that_asks)
@@ -232,6 +234,42 @@ TEST(a_read_that_runs_out_of_time_is_left_to_the_readers)
     CHECK_INT(a.runs, 2);
     CHECK_INT(a.dones, 1);
     CHECK_INT(a.told, ERR_NONE); /* the connection is in a hurry no more */
+    end();
+}
+
+static int lose_the_core(struct asked *a, struct db *db, struct error *err)
+{
+    (void)a;
+    (void)db;
+    (void)err;
+    clock_advance_us(HELD_UP_US);
+    return 0;
+}
+
+/* As a disk would let it. */
+static int sleep_long(struct asked *a, struct db *db, struct error *err)
+{
+    (void)nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
+    return lose_the_core(a, db, err);
+}
+
+/* Not for a read that only had to wait for its core: that is no reason to go over another thread.
+ */
+TEST(after_a_read_that_slept_readers_do_all_for_a_while)
+{
+    struct asked a;
+
+    begin(2);
+    ask(&a, 1, lose_the_core);
+    CHECK(run_here(&a));
+    CHECK(runs_here(1));
+    ask(&a, 1, sleep_long);
+    CHECK(run_here(&a)); /* it has come to its end all the same */
+    CHECK(!runs_here(1));
+    clock_advance_us(REST_US / 2);
+    CHECK(!runs_here(1));
+    clock_advance_us(REST_US);
+    CHECK(runs_here(1));
     end();
 }
 
