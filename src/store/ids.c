@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/digest.h"
 #include "base/mem.h"
@@ -20,6 +21,8 @@ enum {
     MERGE_PACE = 8,            /* … and this many for each chunk that it adds, … */
     MERGE_HASTE = 4,           /* … and one more of them for as many live segments */
     ID_BYTES_MAX = 1024,       /* 256 code points */
+    HURRY_NS = 1000000,        /* who is in a hurry waits for the writer this long */
+    NSEC_PER_SEC = 1000000000,
 };
 
 /* clang-format off */
@@ -254,19 +257,33 @@ static int find_locked(const struct ids *ids, struct db *db, const struct ids_qu
     return 0;
 }
 
+/* The writer has it for a tenth of a millisecond after each transaction, but may itself wait for
+ * somebody who reads in his own time. */
+static bool lock_soon(pthread_rwlock_t *lock)
+{
+    struct timespec until;
+
+    if (pthread_rwlock_tryrdlock(lock) == 0)
+        return true;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += HURRY_NS;
+    if (until.tv_nsec >= NSEC_PER_SEC) {
+        until.tv_sec++;
+        until.tv_nsec -= NSEC_PER_SEC;
+    }
+    return pthread_rwlock_timedrdlock(lock, &until) == 0;
+}
+
 int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int64_t *ret,
              struct error *err)
 {
     int r;
 
     *ret = 0;
-    if (db_hurries(db)) {
-        /* The writer may have it, and wait in turn for somebody who reads in his own time. */
-        if (pthread_rwlock_tryrdlock(&ids->lock) != 0)
-            return err_set(err, ERR_BUSY, "the index of ids is being changed");
-    } else {
+    if (!db_hurries(db))
         pthread_rwlock_rdlock(&ids->lock);
-    }
+    else if (!lock_soon(&ids->lock))
+        return err_set(err, ERR_BUSY, "the index of ids is being changed");
     r = find_locked(ids, db, query, ret, err);
     pthread_rwlock_unlock(&ids->lock);
     return r;
