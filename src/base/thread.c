@@ -53,6 +53,11 @@ static void set_slice(uint32_t policy, uint64_t slice_us)
 void thread_begin(const char *name, enum thread_kind kind)
 {
     (void)pthread_setname_np(pthread_self(), name);
+    thread_become(kind);
+}
+
+void thread_become(enum thread_kind kind)
+{
     switch (kind) {
     case THREAD_PLAIN: /* set too, since a thread begins with what the one that made it has */
         set_slice(SCHED_OTHER, 0);

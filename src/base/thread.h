@@ -13,3 +13,6 @@ enum thread_kind {
 /* For the thread that calls it, not the main one. The name has 15 characters at most. Where the
  * kernel does not let us, or an administrator has chosen another policy, the kind has no effect. */
 void thread_begin(const char *name, enum thread_kind kind);
+
+/* Another kind from now on. A few system calls. */
+void thread_become(enum thread_kind kind);

@@ -22,6 +22,7 @@ enum {
     LOST_PERIOD_S = 1,     /* between two looks for a lost connection */
     PACE_EVENTS_MIN = 200, /* in a commit whose time says what an event takes */
     GROUP_BYTES = 8 << 20, /* of requests in one transaction, but for the last */
+    STEADY_EVENTS = 200,   /* in a group that is large */
 };
 
 struct queue {
@@ -34,7 +35,8 @@ struct writer_thread {
     struct db *db;
     void *group;
     pthread_t id;
-    bool lost; /* its connection: ask before using it again */
+    bool lost;   /* its connection: ask before using it again */
+    bool steady; /* its kind of thread is */
 };
 
 struct writer {
@@ -336,16 +338,28 @@ static void run_group(struct writer_thread *t, struct queue *group)
         become_fatal(t->writer, &err);
 }
 
+/* Who sends few at a time waits for them, and the writer should run as soon as it is woken; who
+ * sends many may wait a moment longer than those who read meanwhile. */
+static void suit(struct writer_thread *t, size_t events)
+{
+    bool steady = events >= STEADY_EVENTS;
+
+    if (steady != t->steady)
+        thread_become(steady ? THREAD_STEADY : THREAD_PLAIN);
+    t->steady = steady;
+}
+
 static void *run_thread(void *arg)
 {
     struct writer_thread *t = arg;
     struct queue group;
 
-    thread_begin("muster-writer", THREAD_STEADY);
+    thread_begin("muster-writer", THREAD_PLAIN);
     for (;;) {
         take_group(t, &group);
         if (group.first == NULL)
             return NULL;
+        suit(t, group.events);
         run_group(t, &group);
     }
 }

@@ -1,5 +1,7 @@
 """Short reads are answered by the loop that has the request, and do not keep it from others."""
 
+import uuid
+
 import pytest
 from conftest import running
 from exposition import read, value
@@ -12,10 +14,11 @@ TRIES = 5
 MANY = 400  # of them fit into what a loop reads at once
 
 
-@pytest.fixture
-def tenant(store, tmp_path):
+@pytest.fixture(scope="module")
+def tenant(store, tmp_path_factory):
     """Of a server with one run, whose metrics a token gives."""
-    with running(store, tmp_path, environment={"MUSTER_METRICS_TOKEN": TOKEN}) as server:
+    folder = tmp_path_factory.mktemp("short")
+    with running(store, folder, environment={"MUSTER_METRICS_TOKEN": TOKEN}) as server:
         tenant = server.add_tenant()
         event = tenant.event(agent_name="a", run_id=RUN, workflow_run_id=WORKFLOW)
         assert tenant.client.post("/api/v1/telemetry", event).status == 202
@@ -81,8 +84,9 @@ def results(tenant):
 def test_a_long_story_is_left_to_a_reader(tenant, store, events, length):
     if store != "sqlite":
         return  # all are
+    run_id = str(uuid.uuid4())
     told = [
-        tenant.event(agent_name="a", run_id=WORKFLOW, seq=i, message=f"{i}".ljust(length, "x"))
+        tenant.event(agent_name="a", run_id=run_id, seq=i, message=f"{i}".ljust(length, "x"))
         for i in range(events)
     ]
     assert tenant.client.post("/api/v1/telemetry/batch", {"events": told}).status == 202
@@ -90,7 +94,7 @@ def test_a_long_story_is_left_to_a_reader(tenant, store, events, length):
 
     def is_passed_on():
         done, passed_on = results(tenant)
-        answer = tenant.client.get(tenant.path(f"runs/{WORKFLOW}/events"))
+        answer = tenant.client.get(tenant.path(f"runs/{run_id}/events"))
         assert [event["message"] for event in answer.json()["events"]] == messages
         now_done, now_passed_on = results(tenant)
         assert now_done == done

@@ -51,7 +51,7 @@ static int look_there(struct look *look, int chosen)
         CHECK(child > 0 && waitpid(child, &status, 0) == child);
         return status;
     }
-    if ((chosen >= 0 && sched_setscheduler(0, chosen, &none) != 0) ||
+    if (sched_setscheduler(0, chosen < 0 ? SCHED_OTHER : chosen, &none) != 0 ||
         pthread_create(&thread, NULL, begin_outer, look) != 0)
         _exit(100);
     pthread_join(thread, NULL);
