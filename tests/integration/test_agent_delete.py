@@ -46,13 +46,14 @@ def test_a_removed_agent_leaves_its_reports_and_nothing_else(server):
 
 def test_a_removed_agent_that_reports_again_counts_again(server):
     tenant = server.add_tenant("--max-agents", "1")
-    client = tenant.client
+    client, bound = tenant.client, server.client(tenant.add_key("a"))
     assert report(client, tenant, agent_name="a").status == 202
     server.cli("agent", "disable", "a", "--tenant", tenant.slug)
     server.cli("agent", "delete", "a", "--tenant", tenant.slug)
+    until(lambda: bound.get("/api/v1/limits").status == 401)  # so the server has heard of it
     enable = server.run("agent", "enable", "a", "--tenant", tenant.slug)
     assert (enable.returncode, "no agent 'a'" in enable.stderr) == (1, True)
-    until(lambda: report(client, tenant, agent_name="a").json()["status"] == "accepted")
+    assert report(client, tenant, agent_name="a").json()["status"] == "accepted"
     assert report(client, tenant, agent_name="b").status == 403
     server.cli("agent", "delete", "a", "--tenant", tenant.slug)
     until(lambda: report(client, tenant, agent_name="b").status != 403)
@@ -61,6 +62,7 @@ def test_a_removed_agent_that_reports_again_counts_again(server):
     server.cli("agent", "delete", "b", "--tenant", tenant.slug)
     again = client.post("/api/v1/agents/register", {"agent_name": "a"})
     assert (again.status, again.json()["status"]) == (200, "registered")
+    bound.close()
     tenant.client.close()
 
 
