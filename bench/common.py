@@ -81,10 +81,10 @@ def check_all_accepted(done):
         raise RuntimeError(f"not everything was accepted: {done}")
 
 
-def alternate(plan, ours, theirs):
-    """Medians of the rounds of both, and the rounds."""
+def alternate(plan, ours, theirs, times=1):
+    """Medians of the rounds of both, and the rounds; `times` as many of them, for short ones."""
     rounds = {"ours": [], "theirs": []}
-    for i in range(plan.rounds):
+    for i in range(times * plan.rounds):
         rounds["theirs"].append(theirs(i))
         rounds["ours"].append(ours(i))
     return median(rounds["ours"]), median(rounds["theirs"]), rounds
