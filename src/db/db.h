@@ -127,11 +127,11 @@ int db_checkpoint(struct db *db, struct error *err) MUST_CHECK;
 void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
 
 /* From now on a statement of this reader ends with ERR_BUSY once clock_mono_us() has passed
- * `until_us`: it looks between rows, and now and then where there are none. It also does once it
- * has given 32 KiB of text and blobs, since somebody has to do something with them. Some rows may
- * have been given by then. Locks are not waited for either. 0: as usual again. False, and nothing
- * has changed, where that cannot be promised: PostgreSQL waits for another process, and only
- * readers hurry. */
+ * `until_us`: it looks between rows, and now and then where there are none. It ends likewise once
+ * it has given 32 KiB of text and blobs, since somebody has to do something with them. Some rows
+ * may have been given by then. Locks are not waited for either. 0: as usual again. False, and
+ * nothing has changed, where that cannot be promised: PostgreSQL waits for another process, and
+ * only readers hurry. */
 bool db_hurry(struct db *db, int64_t until_us);
 
 /* For whoever knows beforehand that it is in vain, or would wait for something else. */

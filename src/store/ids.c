@@ -263,8 +263,6 @@ static bool lock_soon(pthread_rwlock_t *lock)
 {
     struct timespec until;
 
-    if (pthread_rwlock_tryrdlock(lock) == 0)
-        return true;
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += HURRY_NS;
     if (until.tv_nsec >= NSEC_PER_SEC) {

@@ -1,28 +1,17 @@
 /* test_readers.c - slow questions of one tenant do not keep others waiting. */
-#include <semaphore.h>
-#include <time.h>
-
 #include "base/base.h"
 #include "db/db.h"
 #include "service/readers.h"
 #include "test.h"
+#include "unit/patience.h"
 
-enum { THREADS = 4, QUEUE = 8, PATIENCE_S = 20 };
+enum { THREADS = 4, QUEUE = 8 };
 
 /* Runs until it is let go. */
 struct slow_job {
     struct reader_job job;
     sem_t *begun, *let_go, *ended;
 };
-
-static bool wait_for(sem_t *sem)
-{
-    struct timespec until;
-
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
-    return sem_timedwait(sem, &until) == 0;
-}
 
 static int run(struct reader_job *job, struct db *db, struct error *err)
 {

@@ -1,17 +1,17 @@
 /* test_readers_here.c - a short read needs no other thread, and takes nothing from anybody. */
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <time.h>
 
-#include "../temp_db.h"
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "db/fault.h"
 #include "service/readers.h"
+#include "unit/patience.h"
+#include "unit/temp_db.h"
 
-enum { CONNECTIONS_MAX = 3, QUEUE = 8, PATIENCE_S = 20 };
+enum { CONNECTIONS_MAX = 3, QUEUE = 8 };
 enum { HELD_UP_US = 6000, REST_US = 1000000 };
 
 static const struct db_query one = { .sql = "SELECT 1" };
@@ -30,15 +30,6 @@ struct asked {
 static struct db *writer, *dbs[CONNECTIONS_MAX];
 static size_t n_dbs;
 static struct readers *readers;
-
-static bool wait_for(sem_t *sem)
-{
-    struct timespec until;
-
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
-    return sem_timedwait(sem, &until) == 0;
-}
 
 static int run(struct reader_job *job, struct db *db, struct error *err)
 {

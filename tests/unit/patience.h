@@ -1,0 +1,17 @@
+/* patience.h - waiting for another thread, but not for ever. */
+#pragma once
+#include <semaphore.h>
+#include <stdbool.h>
+#include <time.h>
+
+enum { PATIENCE_S = 20 };
+
+/* False when nobody posted it for so long that nobody will. */
+static inline bool wait_for(sem_t *sem)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    return sem_timedwait(sem, &until) == 0;
+}
