@@ -29,7 +29,7 @@ foreach(file IN LISTS FILES)
 endforeach()
 file(WRITE ${OUTPUT}
 "/* Made from migrations/ by cmake/embed_migrations.cmake. */
-#include \"store/migrate.h\"
+#include \"db/migrate.h\"
 
 const struct migration migrations[] = {
 ${rows}};

@@ -3,12 +3,12 @@
 
 #include "api/api.h"
 #include "base/clock.h"
-#include "contract/rule.h"
+#include "engine/engine.h"
+#include "features/access/registry.h"
+#include "features/access/users/sessions.h"
+#include "features/audit/audit.h"
 #include "http/exchange.h"
-#include "service/audit.h"
-#include "service/engine.h"
-#include "service/people.h"
-#include "service/registry.h"
+#include "shape/rule.h"
 
 enum { LOOK_FRESH_US = 2000 }; /* what came longer ago than this is read by a reader */
 

@@ -11,10 +11,10 @@
 #include "api/route.h"
 #include "base/digest.h"
 #include "base/err.h"
-#include "service/change.h"
-#include "service/key_use.h"
-#include "service/rate.h"
-#include "service/readers.h"
+#include "engine/change.h"
+#include "engine/readers.h"
+#include "features/access/key_use.h"
+#include "features/access/rate.h"
 
 struct api;
 struct api_call;

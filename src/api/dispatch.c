@@ -4,19 +4,19 @@
  * JSON and shape, authority over names; then the handler (saturation, work).
  */
 #include "api/api.h"
-#include "api/auth.h"
 #include "api/call.h"
-#include "api/key_check.h"
-#include "api/metrics.h"
-#include "api/session.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "contract/document.h"
-#include "contract/problems.h"
+#include "engine/engine.h"
+#include "features/access/auth.h"
+#include "features/access/key_check.h"
+#include "features/access/registry.h"
+#include "features/access/users/cookies.h"
+#include "features/access/users/sessions.h"
+#include "features/agents/documents/shapes.h"
+#include "features/status/metrics_routes.h"
 #include "http/exchange.h"
-#include "service/engine.h"
-#include "service/people.h"
-#include "service/registry.h"
+#include "shape/problems.h"
 
 /* A document as JSON: every byte of it may take six. */
 enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };

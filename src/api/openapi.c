@@ -1,13 +1,13 @@
 /* openapi.c - the OpenAPI document, made from the routes and their shapes. */
 #include "api/openapi.h"
 
+#include "api/answers.h"
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/route.h"
-#include "contract/answers.h"
-#include "contract/people.h"
-#include "contract/schema.h"
+#include "features/access/users/shapes.h"
+#include "shape/schema.h"
 
 #define TITLE   "Agent Telemetry and Registration API"
 #define VERSION "0.2.0"

@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/answers.h"
 #include "api/api.h"
 #include "api/call.h"
 #include "base/buf.h"
 #include "base/log.h"
-#include "contract/answers.h"
-#include "contract/problems.h"
 #include "http/stream.h"
+#include "shape/problems.h"
 
 enum { REPLY_MAX = 64 << 20, HEADERS_MAX = 12, RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 #include "base/str.h"
-#include "contract/shape.h"
 #include "http/exchange.h"
+#include "shape/shape.h"
 
 struct api_call;
 

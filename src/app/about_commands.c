@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "api/openapi.h"
-#include "app/command.h"
+#include "cli/command.h"
 
 /* Prints what `write` makes. */
 static int print_page(void (*write)(struct buf *out))

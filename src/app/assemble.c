@@ -2,9 +2,9 @@
 #include "app/assemble.h"
 
 #include "api/openapi.h"
-#include "app/settings.h"
 #include "base/clock.h"
-#include "service/engine.h"
+#include "cli/settings.h"
+#include "engine/engine.h"
 
 enum { GROUP_MAX_EVENTS = 4000 };
 

@@ -5,11 +5,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "app/command.h"
-#include "app/help.h"
 #include "base/clock.h"
 #include "base/digest.h"
-#include "service/keyring.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "features/vault/keyring.h"
 
 static bool is_command(const struct command *c, int argc, char **argv)
 {

@@ -7,15 +7,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "api/metrics.h"
 #include "app/assemble.h"
-#include "app/command.h"
-#include "app/datadir.h"
 #include "base/log.h"
+#include "cli/command.h"
+#include "cli/datadir.h"
+#include "engine/engine.h"
+#include "features/access/users/sessions.h"
+#include "features/status/metrics_routes.h"
+#include "features/vault/keyring.h"
 #include "http/server.h"
-#include "service/engine.h"
-#include "service/keyring.h"
-#include "service/people.h"
 
 enum {
     STOP_MS = 7000,

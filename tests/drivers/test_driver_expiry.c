@@ -1,6 +1,6 @@
 /* test_driver_expiry.c - what is deleted is what a plain list says, on every database. */
-#include "contract/run_cursor.h"
-#include "store/expiry.h"
+#include "features/events/run_cursor.h"
+#include "features/retention/expiry_store.h"
 #include "story.h"
 #include "suite.h"
 

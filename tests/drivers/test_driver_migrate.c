@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "store/migrate.h"
+#include "db/migrate.h"
 #include "suite.h"
 
 static const struct db_query newest = { .sql = "SELECT COUNT(*) FROM schema_version" };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "db/postgres.h"
+#include "db/postgres/postgres.h"
 #include "suite.h"
 
 static const struct db_query insert = { .sql = "INSERT INTO item (id) VALUES ($1)", .n_args = 1 };

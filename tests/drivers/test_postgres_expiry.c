@@ -3,8 +3,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "store/expiry.h"
-#include "store/migrate.h"
+#include "db/migrate.h"
+#include "features/retention/expiry_store.h"
 #include "suite.h"
 
 static const char fill[] =

@@ -1,8 +1,8 @@
 /* test_postgres_run_list.c - PostgreSQL reads pages of runs from their index, whatever it knows. */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "store/migrate.h"
-#include "store/run_list.h"
+#include "db/migrate.h"
+#include "features/events/run_list_store.h"
 #include "suite.h"
 
 static const char fill[] =

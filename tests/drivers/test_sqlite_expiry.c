@@ -1,8 +1,8 @@
 /* test_sqlite_expiry.c - what is old is found by its index, and no statement looks at the rest. */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "store/expiry.h"
-#include "store/migrate.h"
+#include "db/migrate.h"
+#include "features/retention/expiry_store.h"
 #include "suite.h"
 
 static bool add_detail(void *ctx, const struct db_row *row)

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "db/sqlite.h"
+#include "db/sqlite/sqlite.h"
 #include "suite.h"
 
 static const struct db_query insert = { .sql = "INSERT INTO item (id, body) VALUES ($1, $2)",

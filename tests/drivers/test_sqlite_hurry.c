@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "db/sqlite.h"
+#include "db/sqlite/sqlite.h"
 #include "suite.h"
 
 /* Both are less than what any statement may take. */

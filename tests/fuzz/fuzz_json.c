@@ -1,9 +1,9 @@
 /* fuzz_json.c - any bytes as a request body: refused with a reason, or stable when written. */
 #include <yyjson.h>
 
-#include "contract/problems.h"
-#include "contract/shapes.h"
+#include "app/shapes.h"
 #include "fuzz.h"
+#include "shape/problems.h"
 
 static size_t count_shapes(void)
 {

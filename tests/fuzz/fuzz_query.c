@@ -1,10 +1,10 @@
 /* fuzz_query.c - any bytes as a query string, or as the parameters of a path. */
 #include <yyjson.h>
 
-#include "contract/problems.h"
-#include "contract/shapes.h"
-#include "contract/timerange.h"
+#include "app/shapes.h"
 #include "fuzz.h"
+#include "shape/problems.h"
+#include "shape/timerange.h"
 
 static size_t count_shapes(const struct shape *const *shapes)
 {

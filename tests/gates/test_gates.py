@@ -76,7 +76,7 @@ PLANTED = [
     ("format", "tests/unit/base/test_chatter.c", "int  x ;\n", "clang-format"),
     ("layers", "src/base/chatter.c", '#include "http/server.h"\n', "base is below http"),
     ("layers", "src/store/chatter.h", '#  include "api/routes.h"\n', "store is below api"),
-    ("layers", "src/db/chatter.c", '#include "contract/shape.h"\n', "siblings"),
+    ("layers", "src/db/chatter.c", '#include "shape/shape.h"\n', "siblings"),
     ("layers", "src/http/chatter.c", '#include "db/db.h"\n', "siblings"),
     ("layers", "src/api/chatter.c", '#include "routes.h"\n', "names no layer"),
     ("layers", "src/chatter/chatter.c", "\n", "is no layer"),
@@ -133,7 +133,7 @@ HARMLESS = [
     ("banned", "src/base/chatter.c", BODY.format("malloc(4)")),
     ("banned", "src/api/chatter.c", BODY.format("memcmp(a, b, 4)")),
     ("layers", "src/api/chatter.c", '#include "api/chatter.h"\n#include <stdio.h>\n'),
-    ("layers", "src/store/chatter.c", '#include "db/db.h"\n#include "contract/shape.h"\n'),
+    ("layers", "src/store/chatter.c", '#include "db/db.h"\n#include "shape/shape.h"\n'),
     ("lengths", "src/base/chatter.c", "\n" * 500),
 ]
 

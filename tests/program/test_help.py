@@ -35,7 +35,7 @@ def test_every_command_has_help_with_an_example_that_names_it():
         assert (done.returncode, done.stderr) == (0, ""), words
         assert done.stdout.startswith(f"muster {usage}\n")
         examples = done.stdout.split("Examples:\n")[1].split("\n\n")[0].splitlines()
-        assert 1 <= len(examples) <= 2, f"a row for {words} is missing in src/app/examples.c"
+        assert 1 <= len(examples) <= 2, f"a row for {words} is missing in src/cli/examples.c"
         for example in examples:
             assert "muster " + " ".join(words) in example
             known = set(re.findall(r"--[a-z-]+", done.stdout.split("Examples:")[0])) | set(

@@ -111,7 +111,7 @@ function asC(files) {
     });
     return (
         "/* Made from web/ by web/scripts/build.mjs. */\n" +
-        '#include "api/portal.h"\n\n' +
+        '#include "features/portal/portal.h"\n\n' +
         `${arrays.join("\n")}\n` +
         `const struct portal_file portal_files[] = {\n${rows.join("\n")}\n};\n\n` +
         "const size_t n_portal_files = sizeof(portal_files) / sizeof(portal_files[0]);\n"

@@ -1,7 +1,7 @@
 /* test_route.c - which route a path and a method lead to. */
-#include "api/metrics.h"
 #include "api/route.h"
 #include "base/metrics.h"
+#include "features/status/metrics_routes.h"
 #include "test.h"
 
 TEST(a_path_leads_to_the_route_that_fits_all_of_it)

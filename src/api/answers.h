@@ -1,0 +1,27 @@
+/* answers.h - answers that belong to no noun: health, limits, errors.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+struct health_answer {
+    struct str status; /* ok, unavailable */
+};
+
+struct limits_answer {
+    int64_t batch_max_events, batch_max_bytes, body_max_bytes, business_max_bytes;
+    int64_t rate_limit, rate_window_seconds;
+    int64_t max_agents;
+};
+
+/* Every error but the 422; limit and unit are for the 413 alone. */
+struct error_answer {
+    struct str detail;
+    struct opt_int limit; /* null (left out) but in a 413 */
+    struct str unit;      /* events, bytes; left out likewise */
+};
+
+extern const struct shape health_answer_shape; /* "Health" */
+extern const struct shape limits_answer_shape; /* "Limits" */
+extern const struct shape error_answer_shape;  /* "Error" */

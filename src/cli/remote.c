@@ -1,0 +1,82 @@
+/* remote.c - one HTTP request over a unix socket, by libcurl. */
+#include <curl/curl.h>
+
+#include "api/route.h"
+#include "base/buf.h"
+#include "cli/client.h"
+
+enum { TIMEOUT_S = 60 };
+
+struct answer {
+    CURL *curl;
+    const struct client_sink *sink; /* NULL: none */
+    struct buf body;                /* of what the sink does not take */
+};
+
+static size_t take_bytes(char *bytes, size_t size, size_t n, void *ctx)
+{
+    struct answer *answer = ctx;
+    struct str taken = str_from(bytes, size * n);
+    long status = 0;
+
+    curl_easy_getinfo(answer->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (answer->sink != NULL && status >= 200 && status < 300)
+        return answer->sink->take(answer->sink->ctx, taken) ? taken.len : 0;
+    buf_add(&answer->body, taken);
+    return answer->body.overflown ? 0 : taken.len;
+}
+
+/* What comes in parts may take as long as it likes, if only something comes. */
+static void set_patience(CURL *curl, bool in_parts)
+{
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, in_parts ? 0L : (long)TIMEOUT_S);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)TIMEOUT_S);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+}
+
+static void set_request(CURL *curl, const char *socket, const char *url,
+                        const struct client_request *request)
+{
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L); /* names of agents are no folders */
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, route_method_name(request->method));
+    if (request->body.len > 0) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body.data);
+    }
+}
+
+int remote_call(const char *socket, const struct client_request *request,
+                const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
+                struct error *err)
+{
+    struct str url = arena_printf(arena, "http://localhost%.*s", STR_ARG(request->path));
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    CURL *curl = curl_easy_init();
+    struct answer answer = { .curl = curl, .sink = sink };
+    long status = 0;
+    CURLcode code;
+
+    buf_init(&answer.body, MIB(256));
+    if (curl == NULL || headers == NULL)
+        err_die("out of memory (libcurl)");
+    set_request(curl, socket, url.data, request);
+    set_patience(curl, sink != NULL);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
+    code = curl_easy_perform(curl);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(curl);
+    ret->status = (int)status;
+    ret->body = arena_copy(arena, buf_str(&answer.body));
+    buf_done(&answer.body);
+    if (code == CURLE_OK)
+        return 0;
+    return err_set(err, code == CURLE_COULDNT_CONNECT ? ERR_UNAVAILABLE : ERR_INTERNAL,
+                   "the server at '%s' did not answer: %s", socket, curl_easy_strerror(code));
+}

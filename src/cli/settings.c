@@ -1,0 +1,284 @@
+/* settings.c - the table of settings and where their values come from. */
+#include "cli/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SETTING_AT(m, ctype, tag)                                                                  \
+    .name = #m, .type = (tag),                                                                     \
+    .offset = _Generic(((struct settings *)0)->m, ctype: offsetof(struct settings, m))
+#define TEXT(m)   SETTING_AT(m, const char *, SETTING_TEXT)
+#define NUMBER(m) SETTING_AT(m, int64_t, SETTING_NUMBER)
+
+/* clang-format off */
+const struct setting settings_table[] = {
+    { TEXT(data),     .initial = "./data",         .help = "directory of the embedded database, its lock and its socket" },
+    { TEXT(listen),   .initial = "127.0.0.1:8080", .help = "address and port to serve on; port 0: any free one" },
+    { TEXT(database), .initial = "",               .help = "postgresql://... to use PostgreSQL; empty: SQLite in the data directory" },
+    { TEXT(config),   .initial = "",               .help = "file of settings, one 'name = value' a line" },
+    { TEXT(master_key_file), .initial = "",        .help = "file of the master key that secrets are sealed with; empty: master.key in the data directory" },
+    { TEXT(public_url), .initial = "",             .help = "where people reach it, as https://muster.example.com; with https, cookies are for TLS only" },
+    { TEXT(trusted_proxies), .initial = "",        .help = "addresses of proxies whose X-Forwarded-For tells the client's, separated by commas" },
+    { TEXT(log_level), .initial = "info",          .help = "debug, info, warning, error or off; info has a line for each request" },
+    { TEXT(metrics_token),  .initial = "",         .help = "who sends it as bearer token may read /metrics; 16 characters at least; set it in the environment or the file, since flags are seen by others" },
+    { TEXT(metrics_listen), .initial = "",         .help = "address and port that answer /metrics alone, to anybody: keep it to loopback or an inner network" },
+    { TEXT(smtp_url),  .initial = "",              .help = "smtp://HOST:PORT or smtps://HOST:PORT, where alerts by mail go out; empty: nowhere" },
+    { TEXT(smtp_from), .initial = "",              .help = "the address that mail comes from" },
+    { TEXT(smtp_user), .initial = "",              .help = "to log in to the mail server with, over TLS; empty: without" },
+    { TEXT(smtp_password_file), .initial = "",     .help = "file with the password for it" },
+    { NUMBER(webhook_allow_http),    .initial = "0", .least = 0, .most = 1, .help = "1: webhooks may be http://, for local use" },
+    { NUMBER(webhook_allow_private), .initial = "0", .least = 0, .most = 1, .help = "1: webhooks may lead to any address and port, for local use" },
+    { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections, and as many again for large bodies; 0: one a core" },
+    { NUMBER(readers), .initial = "4", .least = 1, .most = 64,  .help = "threads that read from the database" },
+    { NUMBER(max_connections),             .initial = "10000", .least = 1, .most = 1000000, .help = "open connections in all" },
+    { NUMBER(max_connections_per_address), .initial = "0",     .least = 0, .most = 1000000, .help = "open connections from one address; 0: no bound" },
+    { NUMBER(max_live_streams),            .initial = "4000",  .least = 0, .most = 1000000, .help = "open live updates (server-sent events) in all; beyond it 503" },
+    { NUMBER(max_live_streams_per_tenant), .initial = "1000",  .least = 0, .most = 1000000, .help = "open live updates of one tenant; beyond it 503" },
+    { NUMBER(queue_max_events), .initial = "100000",    .least = 1,       .most = 100000000,       .help = "events waiting to be stored; beyond it 503" },
+    { NUMBER(queue_max_bytes),  .initial = "67108864",  .least = 1048576, .most = 1LL << 40,       .help = "bytes waiting to be stored; beyond it 503" },
+    { NUMBER(queue_max_wait_ms), .initial = "5000",     .least = 0,       .most = 600000,          .help = "time an event is expected to wait to be stored; beyond it 503; 0: any" },
+    { NUMBER(inflight_max_bytes), .initial = "8388608",  .least = 1048576, .most = 1LL << 40,      .help = "bytes of all bodies not yet answered; beyond it 503" },
+    { NUMBER(queue_max_reads),  .initial = "1024",      .least = 1,       .most = 1000000,         .help = "reads waiting for a thread; beyond it 503" },
+    { NUMBER(batch_max_events), .initial = "1000",      .least = 1,       .most = 1000000,         .help = "events in one batch" },
+    { NUMBER(batch_max_bytes),  .initial = "5242880",   .least = 1024,    .most = 32 << 20,         .help = "bytes of one batch" },
+    { NUMBER(body_max_bytes),   .initial = "1048576",   .least = 1024,    .most = 32 << 20,         .help = "bytes of any other body" },
+    { NUMBER(business_max_bytes), .initial = "10485760", .least = 1024,   .most = 32 << 20,         .help = "bytes of a business report" },
+};
+/* clang-format on */
+
+const size_t n_settings = COUNT_OF(settings_table);
+
+enum { FLAG_MAX = 64, FILE_MAX = 1 << 20 };
+
+/* "max_connections" as "--max-connections" without the dashes, or as "MUSTER_MAX_CONNECTIONS". */
+static void spell(const struct setting *s, bool as_variable, char ret[FLAG_MAX])
+{
+    size_t n = (size_t)snprintf(ret, FLAG_MAX, "%s%s", as_variable ? "MUSTER_" : "", s->name);
+
+    for (size_t i = 0; i < n; i++) {
+        if (as_variable && ret[i] >= 'a' && ret[i] <= 'z')
+            ret[i] = (char)(ret[i] - 'a' + 'A');
+        else if (!as_variable && ret[i] == '_')
+            ret[i] = '-';
+    }
+}
+
+const struct setting *settings_find_flag(const char *flag)
+{
+    char name[FLAG_MAX];
+
+    for (size_t i = 0; i < n_settings; i++) {
+        spell(&settings_table[i], false, name);
+        if (strcmp(name, flag) == 0)
+            return &settings_table[i];
+    }
+    return NULL;
+}
+
+static int assign(const struct setting *s, const char *value, const char *source,
+                  struct arena *arena, struct settings *ret, struct error *err)
+{
+    char *place = (char *)ret + s->offset;
+    int64_t number;
+
+    if (s->type == SETTING_TEXT) {
+        const char *text = arena_cstr(arena, str_of(value));
+
+        memcpy(place, (const void *)&text, sizeof(text));
+        return 0;
+    }
+    if (!str_to_int(str_of(value), &number) || number < s->least || number > s->most)
+        return err_set(err, ERR_INVALID,
+                       "%s: '%s' is not a value for %s: it takes a whole number from %lld to %lld",
+                       source, value, s->name, (long long)s->least, (long long)s->most);
+    memcpy(place, &number, sizeof(number));
+    return 0;
+}
+
+static const struct setting *find_name(struct str name)
+{
+    for (size_t i = 0; i < n_settings; i++)
+        if (str_eq_c(name, settings_table[i].name))
+            return &settings_table[i];
+    return NULL;
+}
+
+static int read_line(struct str line, const char *source, struct arena *arena, struct settings *ret,
+                     struct error *err)
+{
+    const struct setting *s;
+    struct str name;
+
+    line = str_trim(line);
+    if (line.len == 0 || line.data[0] == '#')
+        return 0;
+    name = str_trim(str_split(&line, '='));
+    if (str_is_null(line))
+        return err_set(err, ERR_INVALID, "%s: expected 'name = value'", source);
+    s = find_name(name);
+    if (s == NULL || str_eq_c(name, "config"))
+        return err_set(err, ERR_INVALID, "%s: there is no setting '%.*s'", source, STR_ARG(name));
+    return assign(s, arena_cstr(arena, str_trim(line)), source, arena, ret, err);
+}
+
+static int read_file(const char *path, struct arena *arena, struct settings *ret, struct error *err)
+{
+    FILE *file = fopen(path, "re");
+    char *bytes;
+    struct str rest;
+    bool readable;
+    unsigned number = 0;
+
+    if (file == NULL)
+        return err_set(err, ERR_INVALID, "cannot read the settings file '%s': %s", path,
+                       strerror(errno));
+    bytes = arena_alloc(arena, FILE_MAX);
+    rest = str_from(bytes, fread(bytes, 1, FILE_MAX, file));
+    readable = ferror(file) == 0 && rest.len < FILE_MAX;
+    (void)fclose(file);
+    if (!readable)
+        return err_set(err, ERR_INVALID,
+                       "'%s' is no settings file: it cannot be read or is too large", path);
+    while (!str_is_null(rest)) {
+        struct str source = arena_printf(arena, "%s:%u", path, ++number);
+        struct str line = str_split(&rest, '\n');
+
+        if (read_line(line, source.data, arena, ret, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A variable that looks like a setting and is none is a slip; those of tests are their own. */
+static int check_environment(struct error *err)
+{
+    static const struct str prefix = STR_INIT("MUSTER_"), tests = STR_INIT("MUSTER_TEST_");
+    char name[FLAG_MAX];
+
+    for (char **variable = environ; *variable != NULL; variable++) {
+        struct str rest = str_of(*variable), given = str_split(&rest, '=');
+        bool known = !str_starts(given, prefix) || str_starts(given, tests);
+
+        for (size_t i = 0; i < n_settings && !known; i++) {
+            spell(&settings_table[i], true, name);
+            known = str_eq_c(given, name);
+        }
+        if (!known)
+            return err_set(err, ERR_INVALID, "%.*s: there is no such setting", STR_ARG(given));
+    }
+    return 0;
+}
+
+static int read_environment(struct arena *arena, struct settings *ret, struct error *err)
+{
+    char name[FLAG_MAX];
+
+    for (size_t i = 0; i < n_settings; i++) {
+        const char *value;
+
+        spell(&settings_table[i], true, name);
+        value = getenv(name);
+        if (value != NULL && assign(&settings_table[i], value, name, arena, ret, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_flags(const struct setting_flag *flags, size_t n, struct arena *arena,
+                      struct settings *ret, struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct setting *s = settings_find_flag(flags[i].name);
+        struct str source = arena_printf(arena, "--%s", flags[i].name);
+
+        if (s == NULL)
+            return err_set(err, ERR_INVALID, "there is no setting '%s'", source.data);
+        if (assign(s, flags[i].value, source.data, arena, ret, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena *arena,
+                  struct settings *ret, struct error *err)
+{
+    struct settings s = { 0 };
+
+    for (size_t i = 0; i < n_settings; i++)
+        if (assign(&settings_table[i], settings_table[i].initial, "default", arena, &s, err) != 0)
+            return -1;
+    if (check_environment(err) != 0)
+        return -1;
+    /* once for the name of the file, once more over what the file says */
+    if (read_environment(arena, &s, err) != 0 || read_flags(flags, n_flags, arena, &s, err) != 0)
+        return -1;
+    if (s.config[0] != '\0' &&
+        (read_file(s.config, arena, &s, err) != 0 || read_environment(arena, &s, err) != 0 ||
+         read_flags(flags, n_flags, arena, &s, err) != 0))
+        return -1;
+    *ret = s;
+    return 0;
+}
+
+void settings_print(struct buf *out)
+{
+    char flag[FLAG_MAX], variable[FLAG_MAX];
+
+    for (size_t i = 0; i < n_settings; i++) {
+        const struct setting *s = &settings_table[i];
+
+        spell(s, false, flag);
+        spell(s, true, variable);
+        buf_printf(out, "  --%-28s %s (%s; default: %s)\n", flag, s->help, variable,
+                   s->initial[0] == '\0' ? "none" : s->initial);
+    }
+}
+
+void settings_print_page(struct buf *out)
+{
+    char flag[FLAG_MAX], variable[FLAG_MAX];
+
+    buf_add_c(
+        out,
+        "# Settings\n\n"
+        "Printed by `muster settings`. A setting comes from its flag, else from its variable,\n"
+        "else from the settings file (`name = value`), else from its default.\n\n"
+        "| Setting | Flag | Variable | Default | Takes | What it is |\n"
+        "|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < n_settings; i++) {
+        const struct setting *s = &settings_table[i];
+
+        spell(s, false, flag);
+        spell(s, true, variable);
+        buf_printf(out, "| `%s` | `--%s` | `%s` | %s%s%s | ", s->name, flag, variable,
+                   s->initial[0] == '\0' ? "" : "`", s->initial[0] == '\0' ? "none" : s->initial,
+                   s->initial[0] == '\0' ? "" : "`");
+        if (s->type == SETTING_TEXT)
+            buf_add_c(out, "text");
+        else
+            buf_printf(out, "%lld to %lld", (long long)s->least, (long long)s->most);
+        buf_printf(out, " | %s |\n", s->help);
+    }
+}
+
+/* Names and defaults are ours and need no escapes; what is said of them does not hold a quote. */
+void settings_print_json(struct buf *out)
+{
+    char flag[FLAG_MAX], variable[FLAG_MAX];
+
+    buf_add_c(out, "{\"settings\":[");
+    for (size_t i = 0; i < n_settings; i++) {
+        const struct setting *s = &settings_table[i];
+
+        spell(s, false, flag);
+        spell(s, true, variable);
+        buf_printf(out,
+                   "%s{\"name\":\"%s\",\"flag\":\"--%s\",\"variable\":\"%s\",\"default\":\"%s\","
+                   "\"help\":\"%s\"}",
+                   i > 0 ? "," : "", s->name, flag, variable, s->initial, s->help);
+    }
+    buf_add_c(out, "]}\n");
+}

@@ -1,0 +1,125 @@
+/* postgres_connect.c - making a connection, and refusing a server that could lose what it took. */
+#include <stdio.h>
+
+#include "db/postgres/postgres.h"
+
+/* libpq's complaint would quote the URL, so ours does not pass it on. */
+int db_postgres_check_url(const char *url, struct error *err)
+{
+    const char *body = strstr(url, "://") + 3;
+    size_t first = strcspn(body, "@/?");
+    const char *late_at = strchr(body + first + (body[first] == '@'), '@');
+    PQconninfoOption *options;
+
+    /* libpq would take a part of the password for a host and quote it. */
+    if (late_at != NULL)
+        return err_set(err, ERR_INVALID,
+                       "the PostgreSQL URL has an '@', '/' or '?' inside the user, password or "
+                       "options: write %%40, %%2F, %%3F");
+    options = PQconninfoParse(url, NULL);
+    if (options == NULL)
+        return err_set(err, ERR_INVALID,
+                       "the PostgreSQL URL cannot be read; it should look like "
+                       "postgresql://USER:PASSWORD@HOST:PORT/DATABASE");
+    PQconninfoFree(options);
+    return 0;
+}
+
+/* Notices would go to standard error; a warning may take a success back (see postgres_commit). */
+static void on_notice(void *ctx, const PGresult *result)
+{
+    struct postgres *pg = ctx;
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    if (severity != NULL && strcmp(severity, "WARNING") == 0)
+        pg->warned = true;
+}
+
+static int set_up(struct postgres *pg, struct error *err)
+{
+    /* An operator may ask for more than `on` (remote_apply), never for less. */
+    static const char *const common =
+        "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+        " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false);"
+        "SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET bytea_output = 'hex';"
+        "SET extra_float_digits = 1; SET standard_conforming_strings = on;"
+        "SET lock_timeout = '10s'; " DB_POSTGRES_SET_TIMEOUT ";"
+        "SET idle_in_transaction_session_timeout = '60s'";
+
+    if (db_postgres_run(pg, common, NULL, NULL, err) != 0)
+        return -1;
+    if (pg->mode == DB_WRITER)
+        return 0;
+    return db_postgres_run(pg, "SET default_transaction_read_only = on", NULL, NULL, err);
+}
+
+struct settings {
+    char fsync[8], full_page_writes[8], encoding[32];
+};
+
+static bool read_settings(void *ctx, const struct db_row *row)
+{
+    struct settings *s = ctx;
+
+    (void)snprintf(s->fsync, sizeof(s->fsync), "%.*s", STR_ARG(db_get_text(row, 0)));
+    (void)snprintf(s->full_page_writes, sizeof(s->full_page_writes), "%.*s",
+                   STR_ARG(db_get_text(row, 1)));
+    (void)snprintf(s->encoding, sizeof(s->encoding), "%.*s", STR_ARG(db_get_text(row, 2)));
+    return false;
+}
+
+static int check_server(struct postgres *pg, struct error *err)
+{
+    struct settings s = { 0 };
+
+    if (db_postgres_run(pg,
+                        "SELECT current_setting('fsync'), current_setting('full_page_writes'),"
+                        " current_setting('server_encoding')",
+                        read_settings, &s, err) != 0)
+        return -1;
+    if (strcmp(s.fsync, "on") != 0)
+        return err_set(err, ERR_SCHEMA,
+                       "this PostgreSQL runs with fsync=off and would lose what it has confirmed "
+                       "in a power cut: set fsync=on");
+    if (strcmp(s.full_page_writes, "on") != 0)
+        return err_set(err, ERR_SCHEMA,
+                       "this PostgreSQL runs with full_page_writes=off and could be corrupted by "
+                       "a power cut: set full_page_writes=on");
+    if (strcmp(s.encoding, "UTF8") != 0)
+        return err_set(
+            err, ERR_SCHEMA,
+            "the PostgreSQL database has the encoding %s: create it with ENCODING 'UTF8'",
+            s.encoding);
+    return 0;
+}
+
+int db_postgres_connect(struct postgres *pg, struct error *err)
+{
+    /* What stands before dbname the URL may override; what stands after it, not. */
+    const char *const keys[] = { "fallback_application_name",
+                                 "connect_timeout",
+                                 "tcp_user_timeout",
+                                 "keepalives_idle",
+                                 "keepalives_interval",
+                                 "target_session_attrs",
+                                 "dbname",
+                                 "client_encoding",
+                                 NULL };
+    const char *const values[] = { "muster", "5",    "20000",
+                                   "10",     "5",    pg->mode == DB_WRITER ? "read-write" : "any",
+                                   pg->url,  "UTF8", NULL };
+
+    db_postgres_drop(pg);
+    pg->session++;
+    pg->conn = PQconnectdbParams(keys, values, 1);
+    if (pg->conn == NULL)
+        err_die("out of memory");
+    if (PQstatus(pg->conn) != CONNECTION_OK)
+        return db_postgres_fail(pg, NULL, err);
+    (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
+    (void)PQsetnonblocking(pg->conn, 1);
+    if (set_up(pg, err) == 0 && check_server(pg, err) == 0)
+        return 0;
+    db_postgres_drop(pg);
+    return -1;
+}

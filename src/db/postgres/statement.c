@@ -1,0 +1,182 @@
+/* postgres_stmt.c - statements of PostgreSQL: prepared by name, parameters sent as text.
+ *
+ * The server infers each parameter's type from the statement, never from the
+ * first value that happens to be sent: a NULL has none. Numbers and texts go
+ * in text form, which every type can read; blobs go raw, in binary form, which
+ * for bytea and text is the bytes themselves.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "db/postgres/postgres.h"
+
+enum { NUMBER_MAX = 32, TEXT_BYTES_KEPT = 1 << 20 };
+
+/* What libpq wants of one parameter, and room for a number. */
+struct statement {
+    unsigned session; /* of the connection that knows it */
+    char name[16];
+    unsigned n_args;
+    const char **values;
+    int *lengths, *formats;
+    char (*numbers)[NUMBER_MAX];
+};
+
+static void statement_free(void *memory)
+{
+    struct statement *st = memory;
+
+    free((void *)st->values);
+    free(st->lengths);
+    free(st->formats);
+    free(st->numbers);
+    free(st);
+}
+
+void db_postgres_forget_statements(struct postgres *pg)
+{
+    db_cache_done(&pg->statements, statement_free);
+}
+
+static struct statement *statement_new(unsigned n_args)
+{
+    struct statement *st = NEW(struct statement);
+    size_t room = n_args == 0 ? 1 : n_args;
+
+    st->n_args = n_args;
+    st->values = (const char **)mem_new(room * sizeof(*st->values));
+    st->lengths = mem_new(room * sizeof(*st->lengths));
+    st->formats = mem_new(room * sizeof(*st->formats));
+    st->numbers = mem_new(room * sizeof(*st->numbers));
+    return st;
+}
+
+static int prepare(struct postgres *pg, const struct db_query *q, struct statement *st,
+                   struct error *err)
+{
+    const char *sql = q->postgres != NULL ? q->postgres : q->sql;
+
+    (void)snprintf(st->name, sizeof(st->name), "m%u", ++pg->n_names);
+    if (PQsendPrepare(pg->conn, st->name, sql, 0, NULL) == 0)
+        return db_postgres_fail(pg, NULL, err);
+    if (db_postgres_finish(pg, NULL, NULL, err) != 0)
+        return -1;
+    st->session = pg->session;
+    return 0;
+}
+
+/* Prepared on this connection: for the first time, or anew after it was lost. */
+static int find(struct postgres *pg, const struct db_query *q, struct statement **ret,
+                struct error *err)
+{
+    struct statement *st = db_cache_get(&pg->statements, q);
+
+    if (st == NULL) {
+        st = statement_new(q->n_args);
+        db_cache_put(&pg->statements, q, st);
+    }
+    *ret = st;
+    return st->session == pg->session ? 0 : prepare(pg, q, st, err);
+}
+
+/* Room for all texts at once: were it to grow in between, the earlier ones would move. */
+static int reserve_texts(struct postgres *pg, const struct db_value *args, unsigned n,
+                         struct error *err)
+{
+    size_t total = 1;
+
+    for (unsigned i = 0; i < n; i++)
+        if (args[i].type == DB_TEXT)
+            total += args[i].bytes.len + 1;
+    buf_clear(&pg->text);
+    if (buf_reserve(&pg->text, total) == NULL)
+        return err_set(err, ERR_INVALID, "the texts of one statement are longer than %d bytes",
+                       DB_POSTGRES_BYTES_MAX);
+    return 0;
+}
+
+static int encode_text(struct postgres *pg, struct str text, const char **ret, struct error *err)
+{
+    char *copy = pg->text.data + pg->text.len;
+
+    if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) /* would be cut there */
+        return err_set(err, ERR_INVALID, "a text holds a NUL character");
+    if (text.len != 0)
+        memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    buf_added(&pg->text, text.len + 1);
+    *ret = copy;
+    return 0;
+}
+
+static int encode(struct postgres *pg, struct statement *st, unsigned i,
+                  const struct db_value *value, struct error *err)
+{
+    st->values[i] = NULL;
+    st->lengths[i] = 0;
+    st->formats[i] = 0;
+    switch (value->type) {
+    case DB_INT:
+        (void)snprintf(st->numbers[i], NUMBER_MAX, "%lld", (long long)value->integer);
+        st->values[i] = st->numbers[i];
+        return 0;
+    case DB_REAL:
+        /* SQLite has no NaN and stores NULL; so do we. */
+        if (isnan(value->real))
+            return 0;
+        (void)snprintf(st->numbers[i], NUMBER_MAX, "%.17g", value->real);
+        st->values[i] = st->numbers[i];
+        return 0;
+    case DB_TEXT:
+        return encode_text(pg, value->bytes, &st->values[i], err);
+    case DB_BLOB:
+        if (value->bytes.len > DB_POSTGRES_BYTES_MAX)
+            return err_set(err, ERR_INVALID, "a blob is longer than %d bytes",
+                           DB_POSTGRES_BYTES_MAX);
+        st->values[i] = value->bytes.data;
+        st->lengths[i] = (int)value->bytes.len;
+        st->formats[i] = 1;
+        return 0;
+    case DB_NULL:
+        break;
+    }
+    return 0;
+}
+
+/* Rows come one by one when somebody looks at them, so that a large result is never in memory. */
+static int send(struct postgres *pg, const struct statement *st, bool row_by_row, struct error *err)
+{
+    if (PQsendQueryPrepared(pg->conn, st->name, (int)st->n_args, st->values, st->lengths,
+                            st->formats, 0) == 0)
+        return db_postgres_fail(pg, NULL, err);
+    if (row_by_row)
+        (void)PQsetSingleRowMode(pg->conn);
+    return 0;
+}
+
+int db_postgres_exec(struct db *db, const struct db_query *q, const struct db_value *args,
+                     db_row_fn *on_row, void *ctx, struct error *err)
+{
+    struct postgres *pg = (struct postgres *)db;
+    struct statement *st;
+    int r;
+
+    pg->changes = 0;
+    if (pg->conn == NULL)
+        return db_postgres_fail(pg, NULL, err);
+    if (find(pg, q, &st, err) != 0 || reserve_texts(pg, args, st->n_args, err) != 0)
+        return -1;
+    for (unsigned i = 0; i < st->n_args; i++)
+        if (encode(pg, st, i, &args[i], err) != 0)
+            return -1;
+    if (send(pg, st, on_row != NULL, err) != 0)
+        return -1;
+    r = db_postgres_finish(pg, on_row, ctx, err);
+    if (pg->text.capacity > TEXT_BYTES_KEPT) {
+        buf_done(&pg->text);
+        buf_init(&pg->text, DB_POSTGRES_BYTES_MAX);
+    }
+    return r;
+}

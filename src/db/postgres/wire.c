@@ -1,0 +1,184 @@
+/* postgres_wire.c - sending, waiting with a limit, and what an answer or its absence means.
+ *
+ * libpq would wait for ever on a server that is stopped but not dead, so the
+ * socket is polled here: a server silent for longer than it may be is lost.
+ */
+#include <errno.h>
+#include <poll.h>
+
+#include "db/postgres/postgres.h"
+
+void db_postgres_drop(struct postgres *pg)
+{
+    PQfinish(pg->conn); /* NULL is fine */
+    pg->conn = NULL;
+}
+
+static enum err_code classify(const char *state, enum db_mode mode)
+{
+    /* The first prefix that fits, so the longer ones stand first. */
+    static const struct {
+        struct str prefix;
+        enum err_code code;
+    } map[] = {
+        { STR_INIT("53100"), ERR_FULL },     /* disk full */
+        { STR_INIT("53"), ERR_UNAVAILABLE }, /* out of connections, of memory */
+        { STR_INIT("57014"), ERR_BUSY },     /* statement_timeout */
+        { STR_INIT("57"), ERR_UNAVAILABLE }, /* shutting down, starting up */
+        { STR_INIT("08P01"), ERR_INTERNAL }, /* wrong number of parameters */
+        { STR_INIT("08"), ERR_UNAVAILABLE },
+        { STR_INIT("25P03"), ERR_UNAVAILABLE }, /* idle for too long in a transaction */
+        { STR_INIT("28"), ERR_UNAVAILABLE },    /* log-in refused */
+        { STR_INIT("3D"), ERR_UNAVAILABLE },    /* no such database */
+        { STR_INIT("23"), ERR_CONSTRAINT },
+        { STR_INIT("40"), ERR_BUSY },    /* deadlock, serialization */
+        { STR_INIT("55P03"), ERR_BUSY }, /* lock_timeout */
+        { STR_INIT("58"), ERR_IO },
+        { STR_INIT("XX001"), ERR_IO },      /* corrupted data */
+        { STR_INIT("XX002"), ERR_IO },      /* corrupted index */
+        { STR_INIT("22021"), ERR_INVALID }, /* not UTF-8 */
+        { STR_INIT("54000"), ERR_INVALID }, /* too large */
+    };
+
+    /* A reader that writes is our bug; a writer that may not has met a standby after a failover. */
+    if (strcmp(state, "25006") == 0 && mode == DB_WRITER)
+        return ERR_UNAVAILABLE;
+    for (size_t i = 0; i < COUNT_OF(map); i++)
+        if (str_starts(str_of(state), map[i].prefix))
+            return map[i].code;
+    return ERR_INTERNAL;
+}
+
+/* The connection is of no more use; libpq's message, in one line, says why. */
+static void say_lost(struct postgres *pg, const char *message, struct error *err)
+{
+    err_set(err, ERR_UNAVAILABLE, "PostgreSQL: %s", message);
+    for (char *at = err == NULL ? NULL : strchr(err->text, '\n'); at != NULL; at = strchr(at, '\n'))
+        *at = at[1] == '\0' ? '\0' : ' ';
+    db_postgres_drop(pg);
+}
+
+int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err)
+{
+    const char *state = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    enum err_code code;
+
+    if (pg->conn == NULL)
+        return err_set(err, ERR_UNAVAILABLE, "PostgreSQL: the connection was lost earlier");
+    if (state == NULL) { /* libpq's own: the server said nothing */
+        say_lost(pg, PQerrorMessage(pg->conn), err);
+        return -1;
+    }
+    code = classify(state, pg->mode);
+    err_set(err, code, "PostgreSQL: %s (%s)", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
+            state);
+    if (code == ERR_UNAVAILABLE || PQstatus(pg->conn) != CONNECTION_OK)
+        db_postgres_drop(pg);
+    return -1;
+}
+
+/* Waits until the socket is ready and reads what has come. */
+static int wait_for(struct postgres *pg, short events, struct error *err)
+{
+    struct pollfd fd = { .fd = PQsocket(pg->conn), .events = events };
+    int n;
+
+    do
+        n = poll(&fd, 1, pg->wait_ms);
+    while (n < 0 && errno == EINTR);
+    if (n == 0) {
+        say_lost(pg, "no answer in time", err);
+        return -1;
+    }
+    if (n < 0 || ((fd.revents & ~POLLOUT) != 0 && PQconsumeInput(pg->conn) == 0))
+        return db_postgres_fail(pg, NULL, err);
+    return 0;
+}
+
+int db_postgres_flush(struct postgres *pg, struct error *err)
+{
+    int unsent;
+
+    while ((unsent = PQflush(pg->conn)) == 1)
+        if (wait_for(pg, POLLIN | POLLOUT, err) != 0)
+            return -1;
+    return unsent == 0 ? 0 : db_postgres_fail(pg, NULL, err);
+}
+
+int db_postgres_next(struct postgres *pg, PGresult **ret, struct error *err)
+{
+    while (PQisBusy(pg->conn))
+        if (wait_for(pg, POLLIN, err) != 0)
+            return -1;
+    *ret = PQgetResult(pg->conn);
+    return 0;
+}
+
+/* SELECT has a count in its tag too, of rows that it did not change. */
+static int64_t count_changes(PGresult *result)
+{
+    struct str tag = str_of(PQcmdStatus(result));
+    int64_t n = 0;
+
+    if (!str_starts(tag, STR_LIT("SELECT")))
+        (void)str_to_int(str_of(PQcmdTuples(result)), &n);
+    return n;
+}
+
+/* One result; false in *ret_more when on_row wants no more. */
+static int take(struct postgres *pg, PGresult *result, db_row_fn *on_row, void *ctx, bool *ret_more,
+                struct error *err)
+{
+    switch (PQresultStatus(result)) {
+    case PGRES_SINGLE_TUPLE:
+    case PGRES_TUPLES_OK:
+        if (on_row != NULL && *ret_more)
+            *ret_more = db_postgres_rows(result, on_row, ctx);
+        pg->changes = count_changes(result);
+        return 0;
+    case PGRES_COMMAND_OK:
+    case PGRES_EMPTY_QUERY:
+        pg->changes = count_changes(result);
+        return 0;
+    case PGRES_COPY_IN:
+    case PGRES_COPY_OUT:
+    case PGRES_COPY_BOTH: /* would come again and again */
+        db_postgres_drop(pg);
+        return err_set(err, ERR_INTERNAL, "PostgreSQL: COPY is not used here");
+    default:
+        return db_postgres_fail(pg, result, err);
+    }
+}
+
+/* When on_row has enough, the rest is read and dropped: cancelling would undo what the statement
+ * has written and spoil the transaction around it. */
+int db_postgres_finish(struct postgres *pg, db_row_fn *on_row, void *ctx, struct error *err)
+{
+    bool more = true, failed = false;
+    PGresult *result;
+
+    pg->changes = 0;
+    if (db_postgres_flush(pg, err) != 0)
+        return -1;
+    while (pg->conn != NULL) {
+        /* Of several errors the first is the cause. */
+        struct error *why = failed ? NULL : err;
+
+        if (db_postgres_next(pg, &result, why) != 0)
+            return -1;
+        if (result == NULL)
+            break;
+        if (take(pg, result, on_row, ctx, &more, why) != 0)
+            failed = true;
+        PQclear(result);
+    }
+    return failed ? -1 : 0;
+}
+
+int db_postgres_run(struct postgres *pg, const char *sql, db_row_fn *on_row, void *ctx,
+                    struct error *err)
+{
+    if (pg->conn == NULL || PQsendQuery(pg->conn, sql) == 0)
+        return db_postgres_fail(pg, NULL, err);
+    return db_postgres_finish(pg, on_row, ctx, err);
+}

@@ -1,0 +1,357 @@
+/* sqlite.c - the embedded store: one file, one writer, readers beside it.
+ *
+ * 1. One connection writes and checkpoints. SQLite before 3.51.3 can corrupt a
+ *    file when two do so at once, so readers are read-only, nobody checkpoints
+ *    on close, and nothing checkpoints by itself.
+ * 2. A commit is synced (WAL, synchronous=FULL) before it returns.
+ * 3. After an I/O error the writer refuses everything: Linux forgets that pages
+ *    were not written, so a second try would succeed without being durable.
+ */
+#include "db/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum {
+    READ_MAX_US = 5000000,   /* for one statement of a reader */
+    READ_CHECK_STEPS = 1000, /* of SQLite's machine between two looks at the clock: some 20 us */
+    KEEP_CHECK_STEPS = 20000,
+    BUSY_TIMEOUT_MS = 5000,
+    CHECKPOINT_PAGES = 4000, /* about 16 MiB of log between checkpoints */
+    WAL_TRIES = 200,         /* of WAL_RETRY_MS each */
+    WAL_RETRY_MS = 10,
+};
+
+static struct sqlite *sqlite_of(struct db *db)
+{
+    return (struct sqlite *)db;
+}
+
+static int on_commit(void *ctx, sqlite3 *handle, const char *schema, int log_pages)
+{
+    struct sqlite *s = ctx;
+
+    (void)handle;
+    (void)schema;
+    s->log_pages = log_pages;
+    s->log_grew = true;
+    return SQLITE_OK;
+}
+
+int db_sqlite_after_commit(struct sqlite *s, struct error *err)
+{
+    int code;
+
+    s->log_grew = false;
+    if (s->log_pages < s->checkpointed_at) /* the log began anew */
+        s->checkpointed_at = 0;
+    /* Counted from the last one: while a long reader pins the log, each commit would sync twice. */
+    if (s->log_pages - s->checkpointed_at < CHECKPOINT_PAGES)
+        return 0;
+    code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (code != SQLITE_OK) {
+        struct error why;
+
+        db_sqlite_fail(s, code, &why);
+        if (why.code == ERR_IO)
+            return err_set(err, ERR_IO, "in moving the log into the database file: %s", why.text);
+        /* Busy or full: the commit is durable in the log all the same, and we come back. */
+    }
+    s->checkpointed_at = s->log_pages;
+    return 0;
+}
+
+static void sqlite_close(struct db *db)
+{
+    struct sqlite *s = sqlite_of(db);
+
+    db_sqlite_forget_statements(s);
+    (void)sqlite3_close(s->handle);
+    free(s);
+}
+
+static int sqlite_begin(struct db *db, struct error *err)
+{
+    static const struct db_query write = { .sql = "BEGIN IMMEDIATE" };
+    static const struct db_query read = { .sql = "BEGIN" };
+    static const struct db_query look = { .sql = "SELECT 1 FROM sqlite_schema LIMIT 1" };
+    const bool outside = sqlite3_get_autocommit(sqlite_of(db)->handle);
+
+    if (sqlite_of(db)->mode == DB_WRITER)
+        return db_sqlite_exec(db, &write, NULL, NULL, NULL, err);
+    /* The view is fixed by the first read, not by BEGIN. */
+    if (db_sqlite_exec(db, &read, NULL, NULL, NULL, err) == 0 &&
+        db_sqlite_exec(db, &look, NULL, NULL, NULL, err) == 0)
+        return 0;
+    if (outside) /* also after BEGIN: SQLite looks at the clock once more when it has begun */
+        db_rollback(db);
+    return -1;
+}
+
+static int sqlite_commit(struct db *db, struct error *err)
+{
+    static const struct db_query commit = { .sql = "COMMIT" };
+
+    return db_sqlite_exec(db, &commit, NULL, NULL, NULL, err);
+}
+
+static void sqlite_rollback(struct db *db)
+{
+    struct sqlite *s = sqlite_of(db);
+
+    /* Some errors roll back by themselves. */
+    if (!sqlite3_get_autocommit(s->handle))
+        (void)sqlite3_exec(s->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static int64_t sqlite_changes(const struct db *db)
+{
+    return ((const struct sqlite *)db)->changes;
+}
+
+static int run_script(struct sqlite *s, const char *sql, struct error *err)
+{
+    int code;
+
+    if (s->broken)
+        return err_set(err, ERR_IO, "an earlier input/output error left the database in doubt");
+    s->began_us = clock_mono_us();
+    code = sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
+    if (code != SQLITE_OK)
+        return db_sqlite_fail(s, code, err);
+    return s->log_grew ? db_sqlite_after_commit(s, err) : 0;
+}
+
+static int sqlite_script(struct db *db, const char *sql, struct error *err)
+{
+    return run_script(sqlite_of(db), sql, err);
+}
+
+static int sqlite_ping(struct db *db, struct error *err)
+{
+    return run_script(sqlite_of(db), "SELECT 1 FROM sqlite_schema LIMIT 1", err);
+}
+
+static int sqlite_checkpoint(struct db *db, struct error *err)
+{
+    struct sqlite *s = sqlite_of(db);
+    int code;
+
+    if (s->broken)
+        return err_set(err, ERR_IO, "an earlier input/output error left the database in doubt");
+    if (s->mode != DB_WRITER)
+        return err_set(err, ERR_INTERNAL, "only the writer checkpoints");
+    code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (code != SQLITE_OK)
+        return db_sqlite_fail(s, code, err);
+    s->checkpointed_at = 0;
+    return 0;
+}
+
+/* Ends what a keeper does when it is no more wanted. */
+static int is_unwanted(void *ctx)
+{
+    const struct sqlite *s = ctx;
+
+    return s->go_on != NULL && !s->go_on(s->go_on_ctx);
+}
+
+static void sqlite_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
+{
+    struct sqlite *s = sqlite_of(db);
+
+    s->go_on = go_on;
+    s->go_on_ctx = ctx;
+}
+
+static bool sqlite_hurry(struct db *db, int64_t until_us)
+{
+    struct sqlite *s = sqlite_of(db);
+
+    if (s->mode != DB_READER)
+        return false;
+    s->until_us = until_us;
+    s->given = 0;
+    (void)sqlite3_busy_timeout(s->handle, until_us == 0 ? BUSY_TIMEOUT_MS : 0);
+    return true;
+}
+
+static const struct db_driver driver = {
+    .dialect = "sqlite",
+    .close = sqlite_close,
+    .begin = sqlite_begin,
+    .commit = sqlite_commit,
+    .rollback = sqlite_rollback,
+    .exec = db_sqlite_exec,
+    .changes = sqlite_changes,
+    .script = sqlite_script,
+    .ping = sqlite_ping,
+    .checkpoint = sqlite_checkpoint,
+    .watch = sqlite_watch,
+    .hurry = sqlite_hurry,
+};
+
+/* Least surface: what our own SQL does not need is off, and sizes are bounded. */
+static void harden(sqlite3 *handle)
+{
+    static const struct {
+        int option, value;
+    } options[] = {
+        { SQLITE_DBCONFIG_DEFENSIVE, 1 },
+        { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+        { SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
+        { SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0 },
+        { SQLITE_DBCONFIG_DQS_DML, 0 },
+        { SQLITE_DBCONFIG_DQS_DDL, 0 },
+        { SQLITE_DBCONFIG_ENABLE_FKEY, 1 },
+        { SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1 },
+    };
+    static const struct {
+        int limit, value;
+    } limits[] = {
+        { SQLITE_LIMIT_LENGTH, (int)MIB(64) },
+        { SQLITE_LIMIT_SQL_LENGTH, (int)MIB(1) },
+        { SQLITE_LIMIT_COLUMN, 200 },
+        { SQLITE_LIMIT_EXPR_DEPTH, 100 },
+        { SQLITE_LIMIT_COMPOUND_SELECT, 50 },
+        { SQLITE_LIMIT_FUNCTION_ARG, 100 },
+        { SQLITE_LIMIT_ATTACHED, 1 }, /* VACUUM INTO needs one */
+        { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 4096 },
+        { SQLITE_LIMIT_VARIABLE_NUMBER, 4096 },
+        { SQLITE_LIMIT_TRIGGER_DEPTH, 10 },
+        { SQLITE_LIMIT_WORKER_THREADS, 0 },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(options); i++)
+        (void)sqlite3_db_config(handle, options[i].option, options[i].value, NULL);
+    for (size_t i = 0; i < COUNT_OF(limits); i++)
+        (void)sqlite3_limit(handle, limits[i].limit, limits[i].value);
+}
+
+static int read_text(void *ctx, int n, char **values, char **names)
+{
+    (void)names;
+    if (n == 1 && values[0] != NULL)
+        (void)sqlite3_snprintf(16, ctx, "%s", values[0]);
+    return 0;
+}
+
+/* Changing the journal mode does not wait for locks by itself; another may be starting too. */
+static int enter_wal(struct sqlite *s, const char *path, struct error *err)
+{
+    char mode[16] = "";
+    int code;
+
+    for (int i = 0;; i++) {
+        code = sqlite3_exec(s->handle, "PRAGMA journal_mode = WAL", read_text, mode, NULL);
+        if ((code & 0xff) != SQLITE_BUSY || i == WAL_TRIES)
+            break;
+        (void)sqlite3_sleep(WAL_RETRY_MS);
+    }
+    if (code != SQLITE_OK)
+        return db_sqlite_fail(s, code, err);
+    if (strcmp(mode, "wal") != 0)
+        return err_set(err, ERR_SCHEMA, "%s cannot have a write-ahead log, only '%s'", path, mode);
+    return 0;
+}
+
+/* Ends a read that takes too long: others wait for its thread. */
+static int is_over_time(void *ctx)
+{
+    const struct sqlite *s = ctx;
+    const int64_t now_us = clock_mono_us();
+
+    return now_us - s->began_us > READ_MAX_US || db_sqlite_is_late(s, now_us);
+}
+
+static int configure(struct sqlite *s, const char *path, struct error *err)
+{
+    static const char *const common =
+        "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 0";
+    static const char *const modes[] = {
+        [DB_WRITER] = ("PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
+                       "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 67108864"),
+        [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
+        [DB_KEEPER] =
+            "PRAGMA cache_size = -16384", /* opened read-only; VACUUM INTO writes a file */
+    };
+
+    (void)sqlite3_extended_result_codes(s->handle, 1);
+    (void)sqlite3_busy_timeout(s->handle, BUSY_TIMEOUT_MS);
+    harden(s->handle);
+    if (run_script(s, common, err) != 0)
+        return -1;
+    if (s->mode == DB_WRITER && enter_wal(s, path, err) != 0)
+        return -1;
+    if (run_script(s, modes[s->mode], err) != 0)
+        return -1;
+    if (s->mode == DB_READER)
+        sqlite3_progress_handler(s->handle, READ_CHECK_STEPS, is_over_time, s);
+    if (s->mode == DB_KEEPER)
+        sqlite3_progress_handler(s->handle, KEEP_CHECK_STEPS, is_unwanted, s);
+    /* After the pragma, which takes the hook away. */
+    (void)sqlite3_wal_hook(s->handle, on_commit, s);
+    return sqlite_ping(&s->base, err); /* reads the file: is it a database? */
+}
+
+/* For us alone; the log beside it gets the same mode. By mknod, since closing a descriptor of the
+ * file would drop the locks that this process holds on it. */
+static int create_file(const char *path, struct error *err)
+{
+    enum err_code code;
+
+    if (mknod(path, S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST)
+        return 0;
+    code = errno == ENOSPC || errno == EDQUOT ? ERR_FULL : ERR_UNAVAILABLE;
+    return err_set(err, code, "cannot create %s: %s", path, strerror(errno));
+}
+
+/* Nobody asks how much memory SQLite has; to count it, all threads would take one lock each time.
+ */
+static void count_no_memory(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct error *err)
+{
+    const int flags = mode == DB_WRITER ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct sqlite *s;
+    char *file;
+    int r = -1, code;
+
+    (void)pthread_once(&once, count_no_memory);
+    if (path[0] == '\0')
+        return err_set(err, ERR_INVALID, "sqlite: wants the path of a file after the colon");
+    /* So that neither "file:x?vfs=y" nor ":memory:" has a meaning of its own. */
+    file = sqlite3_mprintf("%s%s", path[0] == '/' ? "" : "./", path);
+    if (file == NULL)
+        err_die("out of memory");
+    s = NEW(struct sqlite);
+    s->base.driver = &driver;
+    s->mode = mode;
+    if (mode == DB_WRITER && create_file(file, err) != 0)
+        goto out;
+    code = sqlite3_open_v2(file, &s->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK) {
+        err_set(err, ERR_UNAVAILABLE, "cannot open %s: %s (%s)", path, sqlite3_errmsg(s->handle),
+                strerror(sqlite3_system_errno(s->handle)));
+        goto out;
+    }
+    r = configure(s, path, err);
+    if (r == 0)
+        *ret = &s->base;
+    else
+        err_wrap(err, "cannot use %s", path);
+out:
+    sqlite3_free(file);
+    if (r != 0)
+        sqlite_close(&s->base);
+    return r;
+}

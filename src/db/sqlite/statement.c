@@ -1,0 +1,216 @@
+/* sqlite_stmt.c - statements of SQLite: prepared once, bound without a copy, stepped row by row. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "db/sqlite/sqlite.h"
+
+/* SQLite numbers $1, $2, … by first appearance, so each has its index looked up once. */
+struct statement {
+    sqlite3_stmt *stmt;
+    unsigned n_args;
+    int index[];
+};
+
+struct sqlite_row {
+    struct db_row base;
+    sqlite3_stmt *stmt;
+    size_t *given; /* of its connection */
+};
+
+enum { HURRY_BYTES = 32 * 1024 }; /* 0.2 ms of printing, with all that JSON may make of them */
+
+static sqlite3_stmt *stmt_of(const struct db_row *row)
+{
+    return ((const struct sqlite_row *)row)->stmt;
+}
+
+static bool row_is_null(const struct db_row *row, unsigned column)
+{
+    return sqlite3_column_type(stmt_of(row), (int)column) == SQLITE_NULL;
+}
+
+static int64_t row_get_int(const struct db_row *row, unsigned column)
+{
+    return sqlite3_column_int64(stmt_of(row), (int)column);
+}
+
+static double row_get_real(const struct db_row *row, unsigned column)
+{
+    return sqlite3_column_double(stmt_of(row), (int)column);
+}
+
+static struct str row_get_bytes(const struct db_row *row, unsigned column, enum db_type type)
+{
+    sqlite3_stmt *stmt = stmt_of(row);
+    const void *data;
+    size_t len;
+
+    if (row_is_null(row, column))
+        return STR_NULL;
+    /* The length is that of the form asked for last, so it is asked for after. */
+    data = type == DB_BLOB ? sqlite3_column_blob(stmt, (int)column)
+                           : sqlite3_column_text(stmt, (int)column);
+    if (data == NULL) /* an empty blob */
+        return STR_LIT("");
+    len = (size_t)sqlite3_column_bytes(stmt, (int)column);
+    *((const struct sqlite_row *)row)->given += len;
+    return str_from(data, len);
+}
+
+static const struct db_row_methods row_methods = {
+    .is_null = row_is_null,
+    .get_int = row_get_int,
+    .get_real = row_get_real,
+    .get_bytes = row_get_bytes,
+};
+
+static void statement_free(void *memory)
+{
+    struct statement *st = memory;
+
+    sqlite3_finalize(st->stmt);
+    free(st);
+}
+
+void db_sqlite_forget_statements(struct sqlite *s)
+{
+    db_cache_done(&s->statements, statement_free);
+}
+
+/* `st` has its stmt; finds where each $n is bound. PostgreSQL refuses a mismatch, so we do too. */
+static int find_indexes(struct statement *st, const char *sql, struct error *err)
+{
+    char name[16];
+
+    if ((unsigned)sqlite3_bind_parameter_count(st->stmt) != st->n_args)
+        return err_set(err, ERR_INTERNAL, "n_args is %u but the query has %d parameters: %s",
+                       st->n_args, sqlite3_bind_parameter_count(st->stmt), sql);
+    for (unsigned i = 0; i < st->n_args; i++) {
+        (void)sqlite3_snprintf(sizeof(name), name, "$%u", i + 1);
+        st->index[i] = sqlite3_bind_parameter_index(st->stmt, name);
+        if (st->index[i] == 0)
+            return err_set(err, ERR_INTERNAL, "the query does not use %s: %s", name, sql);
+    }
+    return 0;
+}
+
+static int prepare(struct sqlite *s, const struct db_query *q, struct statement **ret,
+                   struct error *err)
+{
+    const char *sql = q->sqlite != NULL ? q->sqlite : q->sql;
+    struct statement *st = mem_new(sizeof(*st) + q->n_args * sizeof(st->index[0]));
+    const char *tail = "";
+    int code;
+
+    st->n_args = q->n_args;
+    code = sqlite3_prepare_v3(s->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &st->stmt, &tail);
+    if (code != SQLITE_OK) {
+        db_sqlite_fail(s, code, err);
+        goto fail;
+    }
+    if (st->stmt == NULL || tail[strspn(tail, "; \t\n")] != '\0') {
+        err_set(err, ERR_INTERNAL, "a query is exactly one statement: %s", sql);
+        goto fail;
+    }
+    if (find_indexes(st, sql, err) != 0)
+        goto fail;
+    db_cache_put(&s->statements, q, st);
+    *ret = st;
+    return 0;
+fail:
+    statement_free(st);
+    return -1;
+}
+
+/* Bytes are not copied: they live until exec returns, and are bound anew before the next step. */
+static int bind_one(sqlite3_stmt *stmt, int index, const struct db_value *value)
+{
+    struct str bytes;
+
+    switch (value->type) {
+    case DB_INT:
+        return sqlite3_bind_int64(stmt, index, value->integer);
+    case DB_REAL:
+        return sqlite3_bind_double(stmt, index, value->real);
+    case DB_TEXT:
+        bytes = value->bytes;
+        return sqlite3_bind_text64(stmt, index, bytes.data, bytes.len, SQLITE_STATIC, SQLITE_UTF8);
+    case DB_BLOB:
+        bytes = value->bytes;
+        return sqlite3_bind_blob64(stmt, index, bytes.data, bytes.len, SQLITE_STATIC);
+    case DB_NULL:
+        break;
+    }
+    return sqlite3_bind_null(stmt, index);
+}
+
+static int bind_all(struct sqlite *s, const struct statement *st, const struct db_value *args,
+                    struct error *err)
+{
+    for (unsigned i = 0; i < st->n_args; i++) {
+        int code;
+
+        if (args[i].type == DB_TEXT && args[i].bytes.len != 0 &&
+            memchr(args[i].bytes.data, '\0', args[i].bytes.len) != NULL)
+            return err_set(err, ERR_INVALID, "a text holds a NUL character");
+        code = bind_one(st->stmt, st->index[i], &args[i]);
+        if (UNLIKELY(code != SQLITE_OK))
+            return db_sqlite_fail(s, code, err);
+    }
+    return 0;
+}
+
+/* Steps to the end, or until on_row has enough, or a hurry was in vain. A writing statement has
+ * done all its work before it gives its first row, so stopping early loses nothing. */
+static int run(struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ctx)
+{
+    const struct sqlite_row row = { { &row_methods }, stmt, &s->given };
+    bool more, in_vain = false;
+    int code;
+
+    do {
+        code = sqlite3_step(stmt);
+        if (code != SQLITE_ROW)
+            break;
+        more = on_row == NULL || on_row(ctx, &row.base);
+        if (s->until_us != 0)
+            in_vain = s->given > HURRY_BYTES || (more && db_sqlite_is_late(s, clock_mono_us()));
+    } while (more && !in_vain);
+    code = sqlite3_reset(stmt); /* which finds nothing wrong with a statement that we left */
+    return in_vain ? SQLITE_INTERRUPT : code;
+}
+
+static int fail_late(struct error *err)
+{
+    return err_set(err, ERR_BUSY, "this read takes longer than the time given to it");
+}
+
+int db_sqlite_exec(struct db *db, const struct db_query *q, const struct db_value *args,
+                   db_row_fn *on_row, void *ctx, struct error *err)
+{
+    struct sqlite *s = (struct sqlite *)db;
+    struct statement *st = db_cache_get(&s->statements, q);
+    int64_t before = sqlite3_total_changes64(s->handle);
+    int code;
+
+    s->changes = 0;
+    if (UNLIKELY(s->broken))
+        return err_set(err, ERR_IO, "an earlier input/output error left the database in doubt");
+    if (s->mode == DB_READER)
+        s->began_us = clock_mono_us(); /* before it is prepared, which may read the schema */
+    if (UNLIKELY(db_sqlite_is_late(s, s->began_us)))
+        return fail_late(err);
+    if (UNLIKELY(st == NULL) && prepare(s, q, &st, err) != 0)
+        return -1;
+    if (bind_all(s, st, args, err) != 0)
+        return -1;
+    code = run(s, st->stmt, on_row, ctx);
+    if (UNLIKELY(code != SQLITE_OK))
+        return code == SQLITE_INTERRUPT && s->until_us != 0 ? fail_late(err)
+                                                            : db_sqlite_fail(s, code, err);
+    /* sqlite3_changes64() alone would repeat the last one's after a SELECT. */
+    if (sqlite3_total_changes64(s->handle) != before)
+        s->changes = sqlite3_changes64(s->handle);
+    return s->log_grew ? db_sqlite_after_commit(s, err) : 0;
+}

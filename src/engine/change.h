@@ -1,0 +1,39 @@
+/* change.h - an administrative change: committed, then known here, then answered.
+ *
+ * The change runs on the writer in a transaction of its own together with the
+ * change number of its topic; before it is reported as done, this process's own
+ * memory has it, so that a key or session just made is good at once.
+ *
+ * Layer: service. May use: base, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "base/err.h"
+#include "engine/readers.h"
+#include "engine/writer.h"
+
+struct db;
+struct engine;
+
+/* What is changed, and so what other processes and our own memory must load anew. */
+enum change_topic {
+    CHANGE_REGISTRY, /* tenants, keys, what agents are told */
+    CHANGE_PEOPLE,   /* users, roles, sessions; one such change at a time, in all processes */
+    CHANGE_NOTHING,  /* of what is kept in memory */
+};
+
+/* Filled in by the caller, in memory that lives until done(). */
+struct change {
+    struct writer_job write; /* the change's own, as is `read` */
+    struct reader_job read;
+    struct engine *engine;
+    enum change_topic topic;
+
+    /* Writer thread, in the transaction; may be called again after a roll-back. */
+    int (*apply)(struct change *change, struct db *db, struct error *err);
+
+    /* Some thread, exactly once. `err` is NULL when durable, and borrowed otherwise. */
+    void (*done)(struct change *change, const struct error *err);
+};
+
+/* Any thread. ERR_BUSY when too much is waiting; done() is then not called. */
+int change_submit(struct engine *engine, struct change *change, struct error *err) MUST_CHECK;

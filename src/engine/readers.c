@@ -1,0 +1,304 @@
+/* readers.c - the queue of reads, the connections, and the threads that bring both together.
+ *
+ * 1. There are as many threads as connections, and a thread holds one only while it works: one that
+ *    finds none free knows that a caller has it, and will bring it back.
+ * 2. A thread waits only while nothing in the queue may run. What changes that is a new job, a
+ *    connection that comes back (and with it the share of its tenant), and the end: each of them
+ *    wakes one thread, or all, and a thread that takes a job wakes the next if others wait.
+ */
+#include "engine/readers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "base/thread.h"
+#include "db/db.h"
+
+/* For a read on the thread that asks. A page or a look-up by key takes a tenth of it, so what is
+ * not done by then is not short, or has lost the core for a while: with 1 ms, 24 short reads of
+ * 3,000 were begun in vain under full ingest load, with 2 ms one. It is less than the tick of a
+ * scheduler, which is what a way over another thread may cost. */
+enum { READ_HERE_US = 2000 };
+
+/* What no clock ends is a wait for the disk. A thread that asks should not meet it again and again,
+ * so after one of HELD_UP_US readers do everything for a while. */
+enum { HELD_UP_US = 5000, REST_US = USEC_PER_SEC };
+
+struct connection {
+    struct connection *next; /* in the stack of free ones */
+    struct db *db;
+    int64_t tenant_id; /* whom it works for; 0: nobody, or the service itself */
+};
+
+struct readers {
+    pthread_t *threads;
+    size_t n_threads;
+    struct connection *connections;
+    size_t n_connections;
+
+    pthread_mutex_t lock;   /* guards what follows, and who has which connection */
+    pthread_cond_t changed; /* see 2 */
+    struct reader_job *first, **last;
+    size_t n_queued, queue_max;
+    struct connection *free; /* the last used on top: the pages it has read are in its cache */
+    size_t n_lent;           /* to callers of readers_run_here() */
+    int64_t lends_from_us;   /* monotonic; before it, nobody gets one */
+    bool stopping;
+};
+
+/* With the lock. */
+static bool has_its_share(const struct readers *r, int64_t tenant_id)
+{
+    size_t n = 0;
+
+    if (tenant_id == 0 || r->n_queued < r->queue_max / 2)
+        return false;
+    for (const struct reader_job *job = r->first; job != NULL; job = job->next)
+        n += job->tenant_id == tenant_id;
+    return n >= r->queue_max / 2;
+}
+
+int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
+{
+    int status = -1;
+
+    pthread_mutex_lock(&r->lock);
+    if (r->stopping) {
+        err_set(err, ERR_BUSY, "the service is stopping");
+    } else if (r->n_queued >= r->queue_max || has_its_share(r, job->tenant_id)) {
+        err_set(err, ERR_BUSY, "too many reads are waiting");
+    } else {
+        job->next = NULL;
+        *r->last = job;
+        r->last = &job->next;
+        r->n_queued++;
+        pthread_cond_signal(&r->changed);
+        status = 0;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (status != 0)
+        metric_add(METRIC_BUSY_READERS, 1);
+    return status;
+}
+
+size_t readers_waiting(struct readers *r)
+{
+    size_t n;
+
+    pthread_mutex_lock(&r->lock);
+    n = r->n_queued;
+    pthread_mutex_unlock(&r->lock);
+    return n;
+}
+
+/* With the lock: may another connection work for it? One is left for others, if there are
+ * several. */
+static bool may_run(const struct readers *r, int64_t tenant_id)
+{
+    size_t n = 0;
+
+    if (tenant_id == 0 || r->n_connections == 1 || r->stopping)
+        return true;
+    for (size_t i = 0; i < r->n_connections; i++)
+        n += r->connections[i].tenant_id == tenant_id;
+    return n < r->n_connections - 1;
+}
+
+/* With the lock, when one is free. */
+static struct connection *pop(struct readers *r, int64_t tenant_id)
+{
+    struct connection *c = r->free;
+
+    r->free = c->next;
+    c->tenant_id = tenant_id;
+    return c;
+}
+
+/* With the lock. */
+static void push(struct readers *r, struct connection *c)
+{
+    c->tenant_id = 0;
+    c->next = r->free;
+    r->free = c;
+}
+
+/* With the lock: the first that may run; NULL when none may. */
+static struct reader_job *unqueue(struct readers *r)
+{
+    struct reader_job **at = &r->first, *job;
+
+    if (r->free == NULL)
+        return NULL;
+    while (*at != NULL && !may_run(r, (*at)->tenant_id))
+        at = &(*at)->next;
+    job = *at;
+    if (job == NULL)
+        return NULL;
+    *at = job->next;
+    if (*at == NULL)
+        r->last = at;
+    r->n_queued--;
+    return job;
+}
+
+/* Brings back *c, if there is one, and takes a job with the connection for it. NULL when stopping
+ * and nothing is left. */
+static struct reader_job *take(struct readers *r, struct connection **c)
+{
+    struct reader_job *job;
+
+    pthread_mutex_lock(&r->lock);
+    if (*c != NULL)
+        push(r, *c);
+    while ((job = unqueue(r)) == NULL && !(r->stopping && r->first == NULL))
+        pthread_cond_wait(&r->changed, &r->lock);
+    *c = job == NULL ? NULL : pop(r, job->tenant_id);
+    if (r->first != NULL) /* what a thread that waits had to pass over may be free to run now */
+        pthread_cond_signal(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+    return job;
+}
+
+static void run_job(struct reader_job *job, struct db *db)
+{
+    struct error err = { 0 };
+    int status = job->run(job, db, &err);
+
+    if (status != 0 && err.code == ERR_UNAVAILABLE && db_ping(db, &err) == 0)
+        status = job->run(job, db, &err);
+    job->done(job, status == 0 ? NULL : &err);
+}
+
+static void *run_thread(void *arg)
+{
+    struct readers *r = arg;
+    struct connection *c = NULL;
+    struct reader_job *job;
+
+    thread_begin("muster-reader", THREAD_PLAIN);
+    while ((job = take(r, &c)) != NULL)
+        run_job(job, c->db);
+    return NULL;
+}
+
+/* A connection for a caller; NULL when the readers should do it. */
+static struct connection *lend(struct readers *r, int64_t tenant_id)
+{
+    const int64_t now_us = clock_mono_us();
+    struct connection *c = NULL;
+
+    pthread_mutex_lock(&r->lock);
+    if (!r->stopping && now_us >= r->lends_from_us && r->first == NULL && r->free != NULL &&
+        may_run(r, tenant_id) && db_hurry(r->free->db, now_us + READ_HERE_US)) {
+        c = pop(r, tenant_id);
+        r->n_lent++;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return c;
+}
+
+static void bring_back(struct readers *r, struct connection *c, bool was_held_up)
+{
+    (void)db_hurry(c->db, 0);
+    pthread_mutex_lock(&r->lock);
+    push(r, c);
+    r->n_lent--;
+    if (was_held_up)
+        r->lends_from_us = clock_mono_us() + REST_US;
+    if (r->stopping) /* threads that wait for it, or for the end, and readers_free() */
+        pthread_cond_broadcast(&r->changed);
+    else if (r->first != NULL)
+        pthread_cond_signal(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* How often this thread has gone to sleep by itself, not counting when others took the core. */
+static long sleeps(void)
+{
+    struct rusage usage = { 0 };
+
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+/* The run of a job; also tells whether something other than the processor kept it waiting. */
+static int run_and_watch(struct reader_job *job, struct db *db, bool *ret_held_up,
+                         struct error *err)
+{
+    const int64_t began_us = clock_mono_us();
+    const long slept = sleeps();
+    const int status = job->run(job, db, err);
+
+    *ret_held_up = clock_mono_us() - began_us > HELD_UP_US && sleeps() > slept;
+    return status;
+}
+
+bool readers_run_here(struct readers *r, struct reader_job *job)
+{
+    struct connection *c = lend(r, job->tenant_id);
+    struct error err = { 0 };
+    bool held_up;
+    int status;
+
+    if (c == NULL)
+        return false;
+    status = run_and_watch(job, c->db, &held_up, &err);
+    bring_back(r, c, held_up); /* before done(), which needs none and prints the answer */
+    if (status != 0 && (err.code == ERR_BUSY || err.code == ERR_UNAVAILABLE)) {
+        metric_add(METRIC_READS_PASSED_ON, 1);
+        return false;
+    }
+    metric_add(METRIC_READS_HERE, 1);
+    job->done(job, status == 0 ? NULL : &err);
+    return true;
+}
+
+int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct readers **ret,
+                struct error *err)
+{
+    struct readers *r = NEW(struct readers);
+
+    r->queue_max = queue_max;
+    r->last = &r->first;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->changed, NULL);
+    r->threads = mem_new(n * sizeof(*r->threads));
+    r->connections = mem_new(n * sizeof(*r->connections));
+    r->n_connections = n;
+    for (size_t i = 0; i < n; i++) {
+        r->connections[i].db = dbs[i];
+        push(r, &r->connections[i]);
+    }
+    for (; r->n_threads < n; r->n_threads++)
+        if (pthread_create(&r->threads[r->n_threads], NULL, run_thread, r) != 0) {
+            readers_free(r);
+            return err_set(err, ERR_INTERNAL, "cannot start a reader thread");
+        }
+    *ret = r;
+    return 0;
+}
+
+void readers_free(struct readers *r)
+{
+    if (r == NULL)
+        return;
+    pthread_mutex_lock(&r->lock);
+    r->stopping = true;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+    for (size_t i = 0; i < r->n_threads; i++)
+        pthread_join(r->threads[i], NULL);
+    pthread_mutex_lock(&r->lock);
+    while (r->n_lent > 0)
+        pthread_cond_wait(&r->changed, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    pthread_cond_destroy(&r->changed);
+    pthread_mutex_destroy(&r->lock);
+    free(r->threads);
+    free(r->connections);
+    free(r);
+}

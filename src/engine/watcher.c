@@ -1,0 +1,118 @@
+/* watcher.c - the thread that looks after things once a second. */
+#include "engine/watcher.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "db/db.h"
+#include "features/access/registry.h"
+#include "features/access/users/sessions.h"
+
+enum { PERIOD_MS = 1000, TEST_PERIOD_MS = 100, PATIENCE_S = 5, NSEC_PER_SEC = 1000000000 };
+
+struct watcher {
+    struct watcher_options options;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards stopping */
+    pthread_cond_t wake;
+    bool stopping;
+    atomic_bool healthy;
+    _Atomic int64_t answered_us; /* monotonic: when the database last answered */
+};
+
+static void look(struct watcher *w)
+{
+    bool was_healthy = atomic_load(&w->healthy);
+    struct error err = { 0 };
+    bool ok = (was_healthy || db_ping(w->options.db, &err) == 0) &&
+              registry_refresh(w->options.registry, w->options.db, &err) == 0 &&
+              people_refresh(w->options.people, w->options.db, &err) == 0;
+
+    atomic_store(&w->healthy, ok);
+    if (ok)
+        atomic_store(&w->answered_us, clock_mono_us());
+    if (was_healthy && !ok)
+        log_say(LOG_ERROR, "database", "does not answer: %s", err.text);
+    else if (!was_healthy && ok)
+        log_say(LOG_INFO, "database", "answers again");
+}
+
+/* True when it is time to end. */
+static bool wait_period(struct watcher *w)
+{
+    const int64_t period_ns =
+        (int64_t)(clock_is_followed() ? TEST_PERIOD_MS : PERIOD_MS) * 1000 * 1000;
+    struct timespec until;
+    bool stopping;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (until.tv_nsec + period_ns) / NSEC_PER_SEC;
+    until.tv_nsec = (until.tv_nsec + period_ns) % NSEC_PER_SEC;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stopping && pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0)
+        continue;
+    stopping = w->stopping;
+    pthread_mutex_unlock(&w->lock);
+    return stopping;
+}
+
+static void *run_thread(void *arg)
+{
+    struct watcher *w = arg;
+
+    thread_begin("muster-watcher", THREAD_PLAIN);
+    while (!wait_period(w)) {
+        look(w);
+        w->options.tick(w->options.ctx, atomic_load(&w->healthy));
+    }
+    return NULL;
+}
+
+int watcher_new(const struct watcher_options *options, struct watcher **ret, struct error *err)
+{
+    struct watcher *w = NEW(struct watcher);
+    pthread_condattr_t attributes;
+
+    w->options = *options;
+    atomic_init(&w->healthy, true);
+    atomic_init(&w->answered_us, clock_mono_us());
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (pthread_create(&w->thread, NULL, run_thread, w) != 0) {
+        free(w);
+        return err_set(err, ERR_INTERNAL, "cannot start the watcher thread");
+    }
+    *ret = w;
+    return 0;
+}
+
+bool watcher_is_healthy(const struct watcher *w)
+{
+    int64_t age_us = clock_mono_us() - atomic_load(&w->answered_us);
+
+    /* a database that hangs gives no answer to be judged by */
+    return atomic_load(&w->healthy) && age_us < (int64_t)PATIENCE_S * USEC_PER_SEC;
+}
+
+void watcher_free(struct watcher *w)
+{
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}

@@ -1,0 +1,424 @@
+/* writer.c - the queue, the writer threads and their transactions. */
+#include "engine/writer.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "base/thread.h"
+#include "db/db.h"
+
+/* A build with this set answers before it commits. It exists so that the crash test can show that
+ * it would notice. */
+#ifndef MUSTER_ACK_EARLY
+#define MUSTER_ACK_EARLY 0
+#endif
+
+enum {
+    LOST_PERIOD_S = 1,     /* between two looks for a lost connection */
+    PACE_EVENTS_MIN = 200, /* in a commit whose time says what an event takes */
+    GROUP_BYTES = 8 << 20, /* of requests in one transaction, but for the last */
+    STEADY_EVENTS = 200,   /* in a group that is large */
+};
+
+struct queue {
+    struct writer_job *first, **last;
+    size_t events, bytes;
+};
+
+struct writer_thread {
+    struct writer *writer;
+    struct db *db;
+    void *group;
+    pthread_t id;
+    bool lost;   /* its connection: ask before using it again */
+    bool steady; /* its kind of thread is */
+};
+
+struct writer {
+    struct writer_options options;
+    struct writer_thread *threads;
+    size_t n_threads;
+
+    pthread_mutex_t lock; /* guards the queue, stopping and fatal */
+    pthread_cond_t filled;
+    struct queue queue;
+    uint64_t submitted; /* bytes, ever */
+    double event_us;    /* what an event took of late; 0: not known yet */
+    bool stopping;
+    bool fatal;
+    atomic_uint n_lost; /* threads without a connection */
+};
+
+static void queue_init(struct queue *q)
+{
+    *q = (struct queue){ .last = &q->first };
+}
+
+static void queue_add(struct queue *q, struct writer_job *job)
+{
+    job->next = NULL;
+    *q->last = job;
+    q->last = &job->next;
+    q->events += job->events;
+    q->bytes += job->bytes;
+}
+
+static struct writer_job *queue_take(struct queue *q)
+{
+    struct writer_job *job = q->first;
+
+    q->first = job->next;
+    if (q->first == NULL)
+        q->last = &q->first;
+    q->events -= job->events;
+    q->bytes -= job->bytes;
+    return job;
+}
+
+/* Is the queue too long, by what it holds or by the time that it will take? */
+static bool is_full(const struct writer *w, const struct writer_job *job)
+{
+    const struct writer_limits *limits = &w->options.limits;
+    double wait_us = (double)w->queue.events * w->event_us;
+
+    if (w->queue.first == NULL)
+        return false; /* whatever its size: it is alone */
+    return w->queue.events + job->events > limits->events_max ||
+           w->queue.bytes + job->bytes > limits->bytes_max ||
+           (limits->wait_max_ms > 0 && wait_us > limits->wait_max_ms * 1000.0);
+}
+
+int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
+{
+    int r = -1;
+
+    pthread_mutex_lock(&w->lock);
+    if (w->fatal)
+        err_set(err, ERR_IO, "storage failed: the service is ending");
+    else if (w->stopping)
+        err_set(err, ERR_BUSY, "the service is stopping");
+    else if (!job->always && is_full(w, job))
+        err_set(err, ERR_BUSY, "too many events are waiting to be stored");
+    else
+        r = 0;
+    if (r == 0) {
+        queue_add(&w->queue, job);
+        w->submitted += job->bytes;
+        pthread_cond_signal(&w->filled);
+    }
+    pthread_mutex_unlock(&w->lock);
+    if (r != 0)
+        metric_add(METRIC_BUSY_WRITER, 1);
+    return r;
+}
+
+void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes)
+{
+    pthread_mutex_lock(&w->lock);
+    *ret_events = w->queue.events;
+    *ret_bytes = w->queue.bytes;
+    pthread_mutex_unlock(&w->lock);
+}
+
+uint64_t writer_submitted(struct writer *w)
+{
+    uint64_t submitted;
+
+    pthread_mutex_lock(&w->lock);
+    submitted = w->submitted;
+    pthread_mutex_unlock(&w->lock);
+    return submitted;
+}
+
+static void set_lost(struct writer_thread *t, bool lost)
+{
+    if (lost != t->lost)
+        atomic_fetch_add(&t->writer->n_lost, lost ? 1U : -1U);
+    t->lost = lost;
+}
+
+/* Waits until there is something to do, under the lock. Without a connection it looks for one
+ * meanwhile, so that the service is healthy again although nobody asks for anything. */
+static void wait_for_work(struct writer_thread *t)
+{
+    struct writer *w = t->writer;
+    struct timespec until;
+
+    while (w->queue.first == NULL && !w->stopping) {
+        if (!t->lost) {
+            pthread_cond_wait(&w->filled, &w->lock);
+            continue;
+        }
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += LOST_PERIOD_S;
+        if (pthread_cond_timedwait(&w->filled, &w->lock, &until) == 0)
+            continue;
+        pthread_mutex_unlock(&w->lock);
+        set_lost(t, db_ping(t->db, NULL) != 0);
+        pthread_mutex_lock(&w->lock);
+    }
+}
+
+/* A group is what has gathered, up to group_max events; a job that wants to be alone is one by
+ * itself. Empty only when stopping. */
+static void take_group(struct writer_thread *t, struct queue *ret_group)
+{
+    struct writer *w = t->writer;
+
+    queue_init(ret_group);
+    pthread_mutex_lock(&w->lock);
+    wait_for_work(t);
+    while (w->queue.first != NULL && ret_group->events < w->options.limits.group_max &&
+           ret_group->bytes < GROUP_BYTES) {
+        bool alone = w->queue.first->alone;
+
+        if (alone && ret_group->first != NULL)
+            break;
+        queue_add(ret_group, queue_take(&w->queue));
+        if (alone)
+            break;
+    }
+    if (w->queue.first != NULL)
+        pthread_cond_signal(&w->filled); /* for the next writer thread */
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void finish(struct queue *group, const struct error *err)
+{
+    while (group->first != NULL) {
+        struct writer_job *job = queue_take(group);
+
+        job->done(job, err);
+    }
+}
+
+/* A connection that was lost while nothing was under way is no reason to fail anybody. */
+static int begin(struct writer_thread *t, struct error *err)
+{
+    if (!t->lost && db_begin(t->db, err) == 0)
+        return 0;
+    if (!t->lost && err->code != ERR_UNAVAILABLE)
+        return -1;
+    if (db_ping(t->db, err) != 0)
+        return -1;
+    set_lost(t, false);
+    return db_begin(t->db, err);
+}
+
+static int apply_all(struct writer_thread *t, const struct queue *group, struct error *err)
+{
+    const struct writer_group_methods *methods = t->writer->options.group_methods;
+
+    for (struct writer_job *job = group->first; job != NULL; job = job->next) {
+        job->group = t->group;
+        if (job->apply(job, t->db, err) != 0)
+            return -1;
+    }
+    return methods == NULL ? 0 : methods->prepare(t->group, t->db, err);
+}
+
+static int roll_back(struct writer_thread *t)
+{
+    const struct writer_group_methods *methods = t->writer->options.group_methods;
+
+    db_rollback(t->db);
+    if (methods != NULL)
+        methods->rolled_back(t->group);
+    return -1;
+}
+
+/* Applies and commits the jobs of `group`. */
+static int commit_group(struct writer_thread *t, struct queue *group, struct error *err)
+{
+    const struct writer_group_methods *methods = t->writer->options.group_methods;
+
+    bool changes = group->first->alone && !group->first->modest;
+
+    if (begin(t, err) != 0)
+        return -1;
+    if (apply_all(t, group, err) != 0)
+        return roll_back(t);
+    if (MUSTER_ACK_EARLY)
+        finish(group, NULL);
+    if (db_commit(t->db, err) != 0)
+        return roll_back(t);
+    if (methods != NULL)
+        methods->committed(t->group);
+    if (methods != NULL && changes)
+        methods->changed(t->group);
+    return 0;
+}
+
+/* The failure is the database's, not one job's. */
+static bool is_general(enum err_code code)
+{
+    return code == ERR_IO || code == ERR_FULL || code == ERR_UNAVAILABLE;
+}
+
+static void become_fatal(struct writer *w, const struct error *err)
+{
+    struct queue rest;
+    bool first;
+
+    pthread_mutex_lock(&w->lock);
+    first = !w->fatal;
+    w->fatal = true;
+    queue_init(&rest);
+    while (w->queue.first != NULL)
+        queue_add(&rest, queue_take(&w->queue));
+    pthread_mutex_unlock(&w->lock);
+    finish(&rest, err);
+    if (first)
+        w->options.on_fatal(w->options.ctx, err);
+}
+
+/* Keeps the pace: a moving average over commits, the last ones weighing most. Of a small one most
+ * is the sync, which many events would share: it can only tell that things go faster. */
+static void note_pace(struct writer *w, size_t events, int64_t us)
+{
+    double event_us = events == 0 ? 0 : (double)us / (double)events;
+
+    pthread_mutex_lock(&w->lock);
+    if (events >= PACE_EVENTS_MIN || (events > 0 && event_us < w->event_us))
+        w->event_us = w->event_us == 0 ? event_us : w->event_us * 0.9 + event_us * 0.1;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void count_commit(size_t events, int64_t us)
+{
+    metric_add(METRIC_COMMITS, 1);
+    metric_observe(HISTOGRAM_COMMIT, (uint64_t)us);
+    metric_observe(HISTOGRAM_GROUP, events);
+}
+
+static bool is_fatal(struct writer *w)
+{
+    bool fatal;
+
+    pthread_mutex_lock(&w->lock);
+    fatal = w->fatal;
+    pthread_mutex_unlock(&w->lock);
+    return fatal;
+}
+
+static void run_group(struct writer_thread *t, struct queue *group)
+{
+    int64_t began = clock_mono_us();
+    size_t events = group->events;
+    struct error err = { 0 };
+
+    if (commit_group(t, group, &err) == 0) {
+        int64_t us = clock_mono_us() - began;
+
+        note_pace(t->writer, events, us);
+        count_commit(events, us);
+        finish(group, NULL);
+        return;
+    }
+    metric_add(METRIC_COMMITS_FAILED, 1);
+    if (!is_general(err.code) && group->first != NULL && group->first->next != NULL) {
+        while (group->first != NULL && !is_fatal(t->writer)) { /* one is bad: spare the others */
+            struct queue single;
+
+            queue_init(&single);
+            queue_add(&single, queue_take(group));
+            run_group(t, &single);
+        }
+        finish(group, &err);
+        return;
+    }
+    set_lost(t, err.code == ERR_UNAVAILABLE);
+    finish(group, &err);
+    if (err.code == ERR_IO)
+        become_fatal(t->writer, &err);
+}
+
+/* Who sends few at a time waits for them, and the writer should run as soon as it is woken; who
+ * sends many may wait a moment longer than those who read meanwhile. */
+static void suit(struct writer_thread *t, size_t events)
+{
+    bool steady = events >= STEADY_EVENTS;
+
+    if (steady != t->steady)
+        thread_become(steady ? THREAD_STEADY : THREAD_PLAIN);
+    t->steady = steady;
+}
+
+static void *run_thread(void *arg)
+{
+    struct writer_thread *t = arg;
+    struct queue group;
+
+    thread_begin("muster-writer", THREAD_PLAIN);
+    for (;;) {
+        take_group(t, &group);
+        if (group.first == NULL)
+            return NULL;
+        suit(t, group.events);
+        run_group(t, &group);
+    }
+}
+
+int writer_new(const struct writer_options *options, struct writer **ret, struct error *err)
+{
+    struct writer *w = NEW(struct writer);
+    pthread_condattr_t attributes;
+
+    w->options = *options;
+    queue_init(&w->queue);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->filled, &attributes);
+    pthread_condattr_destroy(&attributes);
+    atomic_init(&w->n_lost, 0);
+    w->threads = mem_new(options->n_dbs * sizeof(*w->threads));
+    for (size_t i = 0; i < options->n_dbs; i++) {
+        struct writer_thread *t = &w->threads[i];
+
+        *t = (struct writer_thread){ .writer = w,
+                                     .db = options->dbs[i],
+                                     .group = options->groups ? options->groups[i] : NULL };
+        if (pthread_create(&t->id, NULL, run_thread, t) != 0) {
+            writer_free(w);
+            return err_set(err, ERR_INTERNAL, "cannot start a writer thread");
+        }
+        w->n_threads++;
+    }
+    *ret = w;
+    return 0;
+}
+
+bool writer_is_healthy(const struct writer *w)
+{
+    return atomic_load_explicit(&w->n_lost, memory_order_relaxed) == 0;
+}
+
+void writer_stop(struct writer *w)
+{
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    pthread_cond_broadcast(&w->filled);
+    pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; i < w->n_threads; i++)
+        pthread_join(w->threads[i].id, NULL);
+    w->n_threads = 0;
+}
+
+void writer_free(struct writer *w)
+{
+    if (w == NULL)
+        return;
+    writer_stop(w);
+    pthread_cond_destroy(&w->filled);
+    pthread_mutex_destroy(&w->lock);
+    free(w->threads);
+    free(w);
+}

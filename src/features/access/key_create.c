@@ -1,0 +1,32 @@
+/* key_make.c - randomness for a token and its id, and the row that keeps its digest. */
+#include "features/access/key_create.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "features/access/keys_store.h"
+#include "features/access/token.h"
+
+enum { KEY_ID_DIGITS = 16 };
+
+int key_make(struct db *db, struct key_row *row, struct arena *arena, struct str *ret_token,
+             struct error *err)
+{
+    bool bound = !str_is_null(row->agent_name);
+    char token[TOKEN_LEN + 1], id_digits[KEY_ID_DIGITS];
+
+    token_make(bound ? TOKEN_AGENT : TOKEN_WORKSPACE, token);
+    digest_random_base62(id_digits, KEY_ID_DIGITS);
+    row->key_id = arena_printf(arena, "key_%.*s", KEY_ID_DIGITS, id_digits);
+    row->digest = digest_sha256(str_from(token, TOKEN_LEN));
+    row->created_at = clock_wall_us();
+    row->last_used_at = row->revoked_at = row->rotated_at = row->first_used_at = TIME_NULL;
+    if (store_key_add(db, row, err) != 0)
+        return -1;
+    *ret_token = arena_copy(arena, str_from(token, TOKEN_LEN));
+    return 0;
+}
+
+struct str key_kind_name(struct str agent_name)
+{
+    return str_is_null(agent_name) ? STR_LIT("workspace") : STR_LIT("agent");
+}

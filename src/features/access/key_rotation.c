@@ -1,0 +1,70 @@
+/* rotation.c - making a successor. */
+#include "features/access/key_rotation.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "features/access/key_create.h"
+#include "features/access/keys_store.h"
+#include "features/access/registry.h"
+#include "features/agents/shapes.h"
+
+/* {"successor":"key_…","replaced":["key_…"]}; ids need no escapes. */
+static struct str detail_of(struct str successor, const struct list *replaced, struct arena *arena)
+{
+    const struct str *ids = replaced->items;
+    struct str detail;
+    struct buf text;
+
+    buf_init(&text, SIZE_MAX); /* each rotation leaves one successor to be replaced at most */
+    buf_printf(&text, "{\"successor\":\"%.*s\",\"replaced\":[", STR_ARG(successor));
+    for (size_t i = 0; i < replaced->n; i++)
+        buf_printf(&text, "%s\"%.*s\"", i > 0 ? "," : "", STR_ARG(ids[i]));
+    buf_add(&text, STR_LIT("]}"));
+    detail = arena_copy(arena, buf_str(&text));
+    buf_done(&text);
+    return detail;
+}
+
+static bool is_over(const struct key_row *key, int64_t now_us)
+{
+    return key->revoked_at != TIME_NULL ||
+           (key->expires_at != TIME_NULL && key->expires_at <= now_us) ||
+           (key->rotated_at != TIME_NULL && key->rotated_at + KEY_GRACE_US <= now_us);
+}
+
+static int64_t valid_until(const struct key_row *old, int64_t now_us)
+{
+    int64_t until = (old->rotated_at == TIME_NULL ? now_us : old->rotated_at) + KEY_GRACE_US;
+
+    return old->expires_at == TIME_NULL || until < old->expires_at ? until : old->expires_at;
+}
+
+int rotation_apply(struct db *db, const struct key_name *key, struct arena *arena,
+                   struct key_refreshed *ret, struct str *ret_detail, struct error *err)
+{
+    int64_t now_us = clock_wall_us();
+    struct key_row old, fresh;
+    struct list replaced;
+    struct str token;
+
+    if (store_key_lock(db, key->tenant_id, key->key_id, arena, &old, err) != 0)
+        return -1;
+    if (is_over(&old, now_us))
+        return err_set(err, ERR_UNAUTHORIZED, "the key is over");
+    if (store_key_rotated(db, &old, now_us, arena, &replaced, err) != 0)
+        return -1;
+    fresh = (struct key_row){ .tenant_id = old.tenant_id,
+                              .agent_name = old.agent_name,
+                              .label = old.label,
+                              .expires_at = old.expires_at,
+                              .predecessor = old.key_id };
+    if (key_make(db, &fresh, arena, &token, err) != 0)
+        return -1;
+    *ret = (struct key_refreshed){ .token = token,
+                                   .key_id = fresh.key_id,
+                                   .kind = key_kind_name(fresh.agent_name),
+                                   .agent_name = fresh.agent_name,
+                                   .previous_key_valid_until = valid_until(&old, now_us) };
+    *ret_detail = detail_of(fresh.key_id, &replaced, arena);
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* key_use.c - storing the uses of keys. */
+#include "features/access/key_use.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "features/access/keys_store.h"
+#include "shape/shape.h"
+
+enum {
+    STEP = 256,      /* keys in one transaction: ingest waits meanwhile */
+    STEPS_MAX = 40,  /* in one flush; the others come with the next */
+    FINE_US = 100000 /* a use this soon after the last is not remembered: loops share the line */
+};
+
+void key_use_remember(struct key_use *use, int64_t now_us)
+{
+    int64_t last = atomic_load_explicit(&use->last_at, memory_order_relaxed);
+
+    if (now_us - last >= FINE_US || now_us < last)
+        atomic_store_explicit(&use->last_at, now_us, memory_order_relaxed);
+}
+
+/* Some last uses, as they were when they were collected. */
+struct flush {
+    struct writer_job job;
+    const struct key_entry *keys[STEP];
+    size_t n;
+};
+
+static int store_uses(struct writer_job *job, struct db *db, struct error *err)
+{
+    const struct flush *flush = CONTAINER_OF(job, struct flush, job);
+
+    for (size_t i = 0; i < flush->n; i++) {
+        const struct key_entry *key = flush->keys[i];
+
+        if (store_key_used(db, key->tenant->id, key->key_id,
+                           atomic_load_explicit(&key->use->last_at, memory_order_relaxed),
+                           err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A failure loses what people would have seen of a minute, unless the key is used again. */
+static void uses_stored(struct writer_job *job, const struct error *err)
+{
+    (void)err;
+    free(CONTAINER_OF(job, struct flush, job));
+}
+
+void key_use_flush(struct registry *registry, struct writer *writer)
+{
+    for (int i = 0; i < STEPS_MAX; i++) {
+        struct flush *flush = NEW(struct flush);
+
+        flush->n = registry_take_used(registry, flush->keys, STEP);
+        flush->job = (struct writer_job){ .apply = store_uses, .done = uses_stored, .events = 1 };
+        if (flush->n == 0 || writer_submit(writer, &flush->job, NULL) != 0) {
+            free(flush);
+            return;
+        }
+    }
+}
+
+int64_t key_use_last(struct registry *registry, struct str key_id, int64_t stored_at)
+{
+    const struct key_entry *key = registry_key_by_id(registry, key_id);
+    int64_t here = key == NULL ? 0 : atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
+
+    if (here == 0)
+        return stored_at;
+    return stored_at == TIME_NULL || stored_at < here ? here : stored_at;
+}
+
+bool key_use_is_noted(const struct key_use *use)
+{
+    return atomic_load_explicit(&use->noted, memory_order_acquire);
+}
+
+static int store_first(struct writer_job *job, struct db *db, struct error *err)
+{
+    struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
+
+    return store_key_first_used(db, use->key->tenant->id, use->key->key_id, clock_wall_us(),
+                                &use->good, err);
+}
+
+static void first_stored(struct writer_job *job, const struct error *err)
+{
+    struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
+
+    if (err == NULL && use->good)
+        atomic_store_explicit(&use->key->use->noted, true, memory_order_release);
+    use->done(use, err);
+}
+
+int key_use_note(struct writer *writer, struct key_first_use *use, struct error *err)
+{
+    use->job = (struct writer_job){ .apply = store_first, .done = first_stored, .events = 1 };
+    return writer_submit(writer, &use->job, err);
+}

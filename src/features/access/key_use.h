@@ -1,0 +1,37 @@
+/* key_use.h - when keys were used: remembered at each use, stored now and then.
+ *
+ * The last use is a hint for people: it is stored at most once a minute and at
+ * a clean stop. The first use of a successor decides whether it may still be
+ * replaced, and is stored at once.
+ *
+ * Layer: service. May use: base, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "engine/writer.h"
+#include "features/access/registry.h"
+
+/* Any thread; costs next to nothing. */
+void key_use_remember(struct key_use *use, int64_t now_us);
+
+/* Stores the last uses that are not stored yet, in bounded steps; returns without waiting for them.
+ * What cannot be queued is left for the next time. One thread at a time. */
+void key_use_flush(struct registry *registry, struct writer *writer);
+
+/* The newest that is known, of memory and database; TIME_NULL when it was never used. */
+int64_t key_use_last(struct registry *registry, struct str key_id, int64_t stored_at);
+
+/* Filled in by the caller, in memory that lives until done(). */
+struct key_first_use {
+    struct writer_job job; /* its own */
+    const struct key_entry *key;
+    bool good; /* set before done(): the key was not revoked */
+
+    /* Writer thread, exactly once. `err` is NULL when durable, and borrowed otherwise. */
+    void (*done)(struct key_first_use *use, const struct error *err);
+};
+
+/* Was the first use of this key noted, or need it not be? Any thread. */
+bool key_use_is_noted(const struct key_use *use);
+
+/* Notes the first use. Any thread. ERR_BUSY: done() is then not called. */
+int key_use_note(struct writer *writer, struct key_first_use *use, struct error *err) MUST_CHECK;

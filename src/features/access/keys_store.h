@@ -1,0 +1,60 @@
+/* keys.h - agents' and workspaces' keys as rows; a token itself is stored nowhere.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "shape/shape.h"
+
+struct db;
+
+struct key_row {
+    int64_t tenant_id;
+    struct str key_id;
+    struct sha256 digest;
+    struct str agent_name; /* STR_NULL: a workspace key */
+    struct str label;
+    int64_t created_at;
+    int64_t last_used_at, expires_at, revoked_at; /* TIME_NULL */
+
+    struct str predecessor;            /* the key_id it was made from; STR_NULL: none */
+    int64_t rotated_at, first_used_at; /* TIME_NULL; the second is noted of successors only */
+};
+
+int store_key_add(struct db *db, const struct key_row *row, struct error *err) MUST_CHECK;
+
+/* Marks the key as revoked at `now_us`, once. ERR_NOT_FOUND. */
+int store_key_revoke(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
+                     struct error *err) MUST_CHECK;
+
+/* All keys of a tenant, oldest first; in the arena. */
+int store_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct key_row **ret,
+               size_t *ret_n, struct error *err) MUST_CHECK;
+
+/* The keys of all tenants but those that were revoked, or that expired or were rotated before
+ * `since`; in the arena. */
+int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct key_row **ret,
+                    size_t *ret_n, struct error *err) MUST_CHECK;
+
+/* Within a transaction: the key, which nobody else can change until it ends. ERR_NOT_FOUND. */
+int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
+                   struct key_row *ret, struct error *err) MUST_CHECK;
+
+/* Notes that the key was rotated at `now_us`, unless it was before; and revokes the successors that
+ * nobody used, whose key_ids are given in the arena. */
+int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, struct arena *arena,
+                      struct list *ret_replaced, struct error *err) MUST_CHECK;
+
+/* Notes that a successor is in use; *ret is false when it was revoked. Whoever comes first, this or
+ * store_key_rotated(), decides. */
+int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
+                         bool *ret, struct error *err) MUST_CHECK;
+
+/* Moves the key's last use forward to `at`, never back. */
+int store_key_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t at,
+                   struct error *err) MUST_CHECK;

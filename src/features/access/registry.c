@@ -1,0 +1,334 @@
+/* registry.c - loading tenants, keys and what agents are told, and looking them up. */
+#include "features/access/registry.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "db/db.h"
+#include "features/access/keys_store.h"
+#include "features/access/rate.h"
+#include "features/access/tenants_store.h"
+#include "features/agents/directives/directives.h"
+
+/* A key that ended longer ago is not loaded. Generous: a wall clock that was set wrongly for a
+ * while must not end a key for good. */
+static const int64_t dead_us = 30LL * 24 * 3600 * USEC_PER_SEC;
+
+struct registry {
+    pthread_mutex_t refresh; /* one refresh at a time; taken before `lock` */
+    pthread_rwlock_t lock;   /* guards all below */
+    struct arena arena;      /* of names: they live as long as the registry */
+    struct map tenants;      /* slug -> struct tenant_entry */
+    struct map tenants_by_id;
+    struct map keys;           /* digest -> struct key_entry */
+    struct map keys_by_id;     /* key_id -> the same */
+    int64_t refreshed_us;      /* monotonic: when the database was last asked; under `refresh` */
+    struct guidance *guidance; /* replaced as a whole; NULL at first */
+    _Atomic int64_t number;    /* of the change that was loaded */
+};
+
+struct registry *registry_new(void)
+{
+    struct registry *r = NEW(struct registry);
+
+    pthread_mutex_init(&r->refresh, NULL);
+    pthread_rwlock_init(&r->lock, NULL);
+    arena_init(&r->arena);
+    map_init(&r->tenants);
+    map_init(&r->tenants_by_id);
+    map_init(&r->keys);
+    map_init(&r->keys_by_id);
+    return r;
+}
+
+void registry_free(struct registry *r)
+{
+    struct key_entry *key;
+    size_t at = 0;
+
+    if (r == NULL)
+        return;
+    while ((key = map_next(&r->keys, &at)) != NULL)
+        rate_window_free(key->owns_rate ? key->rate : NULL);
+    guidance_free(r->guidance);
+    map_done(&r->keys_by_id);
+    map_done(&r->keys);
+    map_done(&r->tenants_by_id);
+    map_done(&r->tenants);
+    arena_done(&r->arena);
+    pthread_rwlock_destroy(&r->lock);
+    pthread_mutex_destroy(&r->refresh);
+    free(r);
+}
+
+static struct str id_str(const int64_t *id)
+{
+    return str_from((const char *)id, sizeof(*id));
+}
+
+static void put_tenant(struct registry *r, const struct tenant_row *row)
+{
+    struct tenant_entry *tenant = map_get(&r->tenants, row->slug);
+
+    if (tenant == NULL) {
+        tenant = ARENA_NEW(&r->arena, struct tenant_entry);
+        tenant->id = row->tenant_id;
+        tenant->slug = arena_copy(&r->arena, row->slug);
+        map_put(&r->tenants, tenant->slug, tenant);
+        map_put(&r->tenants_by_id, id_str(&tenant->id), tenant);
+    }
+    atomic_store(&tenant->max_agents, row->max_agents);
+    atomic_store(&tenant->rate_limit, row->rate_limit);
+    atomic_store(&tenant->run_failed, row->run_failed);
+}
+
+static struct str digest_str(const struct sha256 *digest)
+{
+    return str_from((const char *)digest->bytes, SHA256_BYTES);
+}
+
+static struct key_entry *add_key(struct registry *r, const struct key_row *row)
+{
+    struct key_entry *key = ARENA_NEW(&r->arena, struct key_entry);
+
+    key->tenant = map_get(&r->tenants_by_id, id_str(&row->tenant_id));
+    key->key_id = arena_copy(&r->arena, row->key_id);
+    key->kind = str_is_null(row->agent_name) ? TOKEN_WORKSPACE : TOKEN_AGENT;
+    key->agent_name = arena_copy(&r->arena, row->agent_name);
+    key->digest = row->digest;
+    key->use = ARENA_NEW(&r->arena, struct key_use);
+    key->predecessor = arena_copy(&r->arena, row->predecessor);
+    atomic_store(&key->grace_until, INT64_MAX);
+    map_put(&r->keys, digest_str(&key->digest), key);
+    map_put(&r->keys_by_id, key->key_id, key);
+    return key;
+}
+
+/* Not later than the wall clock says, nor earlier than is possible: a key that was known as not
+ * rotated when we last asked has most of its grace before it, whatever became of the wall clock. */
+static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was_known)
+{
+    int64_t left = rotated_at + KEY_GRACE_US - clock_wall_us();
+    int64_t least = KEY_GRACE_US - (clock_mono_us() - r->refreshed_us);
+
+    if (was_known && left < least)
+        left = least;
+    return left < KEY_GRACE_US ? left : KEY_GRACE_US;
+}
+
+static void put_key(struct registry *r, const struct key_row *row, int64_t number)
+{
+    struct key_entry *key = map_get(&r->keys, digest_str(&row->digest));
+    bool was_known = key != NULL;
+
+    if (key == NULL)
+        key = add_key(r, row);
+    key->loaded = number;
+    atomic_store(&key->revoked, false); /* since only the others are loaded */
+    atomic_store(&key->expires_at, row->expires_at == TIME_NULL ? INT64_MAX : row->expires_at);
+    if (row->rotated_at != TIME_NULL && atomic_load(&key->grace_until) == INT64_MAX)
+        atomic_store(&key->grace_until,
+                     clock_mono_us() + grace_left(r, row->rotated_at, was_known));
+    if (str_is_null(row->predecessor) || row->first_used_at != TIME_NULL)
+        atomic_store(&key->use->noted, true);
+}
+
+/* A successor counts in the window of the key it was made from, and so on; who made whom first does
+ * not depend on the order of loading. */
+static void give_window(struct registry *r, struct key_entry *key)
+{
+    struct key_entry *first = key, *before = key;
+
+    if (key->rate != NULL)
+        return;
+    for (size_t hops = r->keys.n; hops > 0 && first->rate == NULL; hops--) {
+        if (!str_is_null(first->predecessor))
+            before = map_get(&r->keys_by_id, first->predecessor);
+        if (before == NULL || before == first || before->tenant != key->tenant)
+            break;
+        first = before;
+    }
+    if (first->rate == NULL) {
+        first->rate = rate_window_new();
+        first->owns_rate = true;
+    }
+    key->rate = first->rate;
+}
+
+/* What is no more among the live ones was revoked, or ended long ago. */
+static void end_absent_keys(struct registry *r, int64_t number)
+{
+    struct key_entry *key;
+    size_t at = 0;
+
+    while ((key = map_next(&r->keys, &at)) != NULL)
+        if (key->loaded != number)
+            atomic_store(&key->revoked, true);
+}
+
+struct loaded {
+    int64_t number;
+    struct tenant_row *tenants;
+    struct key_row *keys;
+    size_t n_tenants, n_keys;
+    struct guidance *guidance;
+};
+
+/* One unchanging view of it all. */
+static int load(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
+{
+    int r = -1;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    if (store_registry_number(db, &ret->number, err) == 0 &&
+        store_tenants(db, arena, &ret->tenants, &ret->n_tenants, err) == 0 &&
+        store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, &ret->n_keys, err) == 0 &&
+        guidance_load(db, &ret->guidance, err) == 0)
+        r = 0;
+    db_rollback(db);
+    return r;
+}
+
+static void take_over(struct registry *r, const struct loaded *l)
+{
+    struct guidance *old;
+
+    pthread_rwlock_wrlock(&r->lock);
+    for (size_t i = 0; i < l->n_tenants; i++)
+        put_tenant(r, &l->tenants[i]);
+    for (size_t i = 0; i < l->n_keys; i++)
+        put_key(r, &l->keys[i], l->number);
+    for (size_t i = 0; i < l->n_keys; i++)
+        give_window(r, map_get(&r->keys, digest_str(&l->keys[i].digest)));
+    end_absent_keys(r, l->number);
+    old = r->guidance;
+    r->guidance = l->guidance;
+    atomic_store(&r->number, l->number);
+    pthread_rwlock_unlock(&r->lock);
+    guidance_free(old);
+}
+
+int64_t registry_number(const struct registry *r)
+{
+    return atomic_load_explicit(&r->number, memory_order_acquire);
+}
+
+int registry_refresh(struct registry *r, struct db *db, struct error *err)
+{
+    struct loaded loaded = { 0 };
+    struct arena arena;
+    int64_t number = 0, began_us;
+    int status = -1;
+
+    arena_init(&arena);
+    pthread_mutex_lock(&r->refresh);
+    began_us = clock_mono_us();
+    if (store_registry_number(db, &number, err) != 0)
+        goto out;
+    if (number == registry_number(r)) {
+        status = 0;
+        goto out;
+    }
+    if (load(db, &arena, &loaded, err) != 0)
+        goto out;
+    take_over(r, &loaded);
+    status = 0;
+out:
+    if (status == 0)
+        r->refreshed_us = began_us;
+    pthread_mutex_unlock(&r->refresh);
+    arena_done(&arena);
+    return status;
+}
+
+static const struct key_entry *find_key(struct registry *r, const struct sha256 *digest)
+{
+    const struct key_entry *key;
+
+    pthread_rwlock_rdlock(&r->lock);
+    key = map_get(&r->keys, digest_str(digest));
+    pthread_rwlock_unlock(&r->lock);
+    return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
+}
+
+bool key_is_good(const struct key_entry *key, int64_t now_us)
+{
+    int64_t grace_until;
+
+    if (atomic_load(&key->revoked) || atomic_load(&key->expires_at) <= now_us)
+        return false;
+    grace_until = atomic_load(&key->grace_until);
+    return grace_until == INT64_MAX || clock_mono_us() < grace_until;
+}
+
+const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
+                                     int64_t now_us)
+{
+    const struct key_entry *key = find_key(r, digest);
+
+    return key != NULL && key_is_good(key, now_us) ? key : NULL;
+}
+
+bool registry_knew_key(struct registry *r, const struct sha256 *digest)
+{
+    return find_key(r, digest) != NULL;
+}
+
+const struct key_entry *registry_key_by_id(struct registry *r, struct str key_id)
+{
+    const struct key_entry *key;
+
+    pthread_rwlock_rdlock(&r->lock);
+    key = map_get(&r->keys_by_id, key_id);
+    pthread_rwlock_unlock(&r->lock);
+    return key;
+}
+
+size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max)
+{
+    struct key_entry *key;
+    size_t at = 0, n = 0;
+
+    pthread_rwlock_rdlock(&r->lock);
+    while (n < max && (key = map_next(&r->keys, &at)) != NULL) {
+        int64_t last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
+
+        if (last_at == key->use->stored_at)
+            continue;
+        key->use->stored_at = last_at;
+        ret[n++] = key;
+    }
+    pthread_rwlock_unlock(&r->lock);
+    return n;
+}
+
+const struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
+{
+    const struct tenant_entry *tenant;
+
+    pthread_rwlock_rdlock(&r->lock);
+    tenant = map_get(&r->tenants, slug);
+    pthread_rwlock_unlock(&r->lock);
+    return tenant;
+}
+
+void registry_model(struct registry *r, int64_t tenant_id, struct str agent_name,
+                    struct arena *arena, struct agent_model *ret)
+{
+    pthread_rwlock_rdlock(&r->lock);
+    guidance_model(r->guidance, tenant_id, agent_name, arena, ret);
+    pthread_rwlock_unlock(&r->lock);
+}
+
+void registry_policy(struct registry *r, int64_t tenant_id, struct str agent_name,
+                     struct arena *arena, struct command_policy *ret)
+{
+    pthread_rwlock_rdlock(&r->lock);
+    guidance_policy(r->guidance, tenant_id, agent_name, arena, ret);
+    pthread_rwlock_unlock(&r->lock);
+}

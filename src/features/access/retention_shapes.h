@@ -1,0 +1,15 @@
+/* retention.h - how long a tenant's data is kept, as people set and see it.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum { RETENTION_DAYS_MAX = 36500, RETENTION_FAILED_MAX = 100 };
+
+struct retention_limits {
+    struct opt_int events_days, business_days, llm_days; /* null: for ever */
+    int64_t keep_failed_runs;                            /* of each agent, whatever their age */
+};
+
+extern const struct shape retention_shape; /* "Retention" */

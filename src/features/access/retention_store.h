@@ -1,0 +1,45 @@
+/* retention.h - how long each tenant's data is kept, and up to when it may be gone.
+ *
+ * Totals of KPIs and sums of LLM usage stay when the reports that they were
+ * made of are deleted. A mark says up to when reports may be missing: before
+ * it totals are never made anew, and no range is cut finer than into hours.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "features/access/retention_shapes.h"
+
+struct db;
+
+/* TIME_NULL: nothing was deleted. */
+struct retention_marks {
+    int64_t business_until, llm_until;
+};
+
+/* What holds; of a tenant that never set any, no limits. */
+int store_retention(struct db *db, int64_t tenant_id, struct retention_limits *ret,
+                    struct error *err) MUST_CHECK;
+
+int store_retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,
+                        int64_t now_us, struct error *err) MUST_CHECK;
+
+int store_retention_marks(struct db *db, int64_t tenant_id, struct retention_marks *ret,
+                          struct error *err) MUST_CHECK;
+
+/* The next tenant after this one that something is to be done for; 0: none. */
+int store_retention_next(struct db *db, int64_t after, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* What holds, and will until the transaction ends; in PostgreSQL nobody else deletes for the tenant
+ * meanwhile. False in *ret_there: another process is at it. */
+int store_retention_take(struct db *db, int64_t tenant_id, struct retention_limits *ret,
+                         bool *ret_there, struct error *err) MUST_CHECK;
+
+/* Reports before `until` may be gone from now on; a mark never goes back. In the transaction that
+ * deletes them. */
+int store_retention_mark_business(struct db *db, int64_t tenant_id, int64_t until,
+                                  struct error *err) MUST_CHECK;
+int store_retention_mark_llm(struct db *db, int64_t tenant_id, int64_t until,
+                             struct error *err) MUST_CHECK;

@@ -1,0 +1,109 @@
+/* admin.h - tenants and keys, as operators make and see them.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum { SLUG_MAX = 63 };
+
+/* Lower-case words of letters and digits joined by single hyphens, at most SLUG_MAX characters. */
+bool admin_is_slug(struct str s);
+
+struct tenant_create {
+    struct str slug, name;
+    int64_t max_agents, rate_limit;
+};
+
+struct tenant {
+    struct str slug, name;
+    int64_t max_agents, rate_limit;
+    int64_t created_at;
+};
+
+/* A tenant, and what it uses of its plan. */
+struct tenant_plan {
+    struct str slug, name;
+    int64_t max_agents, rate_limit;
+    int64_t created_at;
+    int64_t agents;
+};
+
+/* What is left out stays as it is. */
+struct tenant_patch {
+    struct str name; /* null */
+    struct opt_int max_agents, rate_limit;
+};
+
+struct tenant_list {
+    struct list tenants; /* of struct tenant */
+};
+
+struct key_create {
+    struct str agent_name; /* null: a workspace key */
+    struct str label;
+    int64_t expires_at; /* TIME_NULL: never */
+};
+
+struct key_created {
+    struct str key_id, token;
+    struct str kind;       /* workspace, agent */
+    struct str agent_name; /* null */
+    struct str label;
+    int64_t created_at;
+    int64_t expires_at; /* TIME_NULL */
+};
+
+struct key {
+    struct str key_id;
+    struct str kind;       /* workspace, agent */
+    struct str agent_name; /* null */
+    struct str label;
+    int64_t created_at;
+    int64_t last_used_at, expires_at, revoked_at; /* TIME_NULL */
+    struct str predecessor;                       /* null */
+    int64_t rotated_at;                           /* TIME_NULL */
+};
+
+struct key_list {
+    struct list keys; /* of struct key */
+};
+
+struct agent_patch {
+    bool enabled;
+};
+
+struct rebuild_query {
+    int64_t after;
+};
+
+/* One step of rebuilding; `next` is the `after` of the next, null when all is done. */
+struct runs_rebuild {
+    int64_t runs, changed;
+    struct opt_int next;
+};
+
+struct agent_state {
+    struct str agent_name;
+    bool enabled;
+};
+
+struct agent_deleted {
+    struct str agent_name;
+    int64_t keys_revoked;
+};
+
+extern const struct shape tenant_create_shape; /* "TenantCreate" */
+extern const struct shape tenant_shape;        /* "Tenant" */
+extern const struct shape tenant_plan_shape;   /* "TenantPlan" */
+extern const struct shape tenant_list_shape;   /* "TenantList" */
+extern const struct shape key_create_shape;    /* "KeyCreate" */
+extern const struct shape key_created_shape;   /* "KeyCreated" */
+extern const struct shape key_shape;           /* "Key" */
+extern const struct shape key_list_shape;      /* "KeyList" */
+extern const struct shape tenant_patch_shape;  /* "TenantPatch" */
+extern const struct shape agent_patch_shape;   /* "AgentPatch" */
+extern const struct shape agent_state_shape;   /* "AgentState" */
+extern const struct shape agent_deleted_shape; /* "AgentDeleted" */
+extern const struct shape rebuild_query_shape; /* "RebuildQuery" */
+extern const struct shape runs_rebuild_shape;  /* "RunsRebuild" */

@@ -1,0 +1,157 @@
+/* admin.c - tenants and keys, from the shapes of the API to rows and back. */
+#include "features/access/tenants.h"
+
+#include "base/clock.h"
+#include "features/access/key_create.h"
+#include "features/access/key_use.h"
+#include "features/access/keys_store.h"
+#include "features/access/shapes.h"
+#include "features/access/tenants_store.h"
+#include "features/agents/directives/store.h"
+#include "features/agents/store.h"
+
+static struct tenant tenant_answer(const struct tenant_row *row)
+{
+    return (struct tenant){ .slug = row->slug,
+                            .name = row->name,
+                            .max_agents = row->max_agents,
+                            .rate_limit = row->rate_limit,
+                            .created_at = row->created_at };
+}
+
+int admin_add_tenant(struct db *db, const struct tenant_create *create, struct tenant *ret,
+                     struct error *err)
+{
+    struct tenant_row row = { .slug = create->slug,
+                              .name = create->name,
+                              .max_agents = create->max_agents,
+                              .rate_limit = create->rate_limit,
+                              .created_at = clock_wall_us() };
+
+    if (store_tenant_add(db, &row, err) != 0)
+        return -1;
+    *ret = tenant_answer(&row);
+    return 0;
+}
+
+int admin_set_tenant(struct db *db, struct str slug, const struct tenant_patch *patch,
+                     struct arena *arena, struct tenant *ret, struct error *err)
+{
+    struct tenant_row row;
+
+    if (store_tenant(db, slug, arena, &row, err) != 0)
+        return -1;
+    if (!str_is_null(patch->name))
+        row.name = patch->name;
+    if (patch->max_agents.has)
+        row.max_agents = patch->max_agents.value;
+    if (patch->rate_limit.has)
+        row.rate_limit = patch->rate_limit.value;
+    if (store_tenant_set(db, &row, err) != 0)
+        return -1;
+    *ret = tenant_answer(&row);
+    return 0;
+}
+
+int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
+                 struct error *err)
+{
+    struct tenant_row row;
+
+    if (store_tenant(db, slug, arena, &row, err) != 0 ||
+        store_agent_count(db, row.tenant_id, &ret->agents, err) != 0)
+        return -1;
+    ret->slug = row.slug;
+    ret->name = row.name;
+    ret->max_agents = row.max_agents;
+    ret->rate_limit = row.rate_limit;
+    ret->created_at = row.created_at;
+    return 0;
+}
+
+int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
+                       struct error *err)
+{
+    struct tenant_row *rows;
+    struct tenant *tenants;
+    size_t n;
+
+    if (store_tenants(db, arena, &rows, &n, err) != 0)
+        return -1;
+    tenants = ARENA_ARRAY(arena, struct tenant, n);
+    for (size_t i = 0; i < n; i++)
+        tenants[i] = tenant_answer(&rows[i]);
+    ret->tenants = (struct list){ tenants, n };
+    return 0;
+}
+
+int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
+                  struct arena *arena, struct key_created *ret, struct error *err)
+{
+    struct key_row row = { .tenant_id = tenant_id,
+                           .agent_name = create->agent_name,
+                           .label = create->label,
+                           .expires_at = create->expires_at };
+    struct str token;
+
+    if (key_make(db, &row, arena, &token, err) != 0)
+        return -1;
+    *ret = (struct key_created){ .key_id = row.key_id,
+                                 .token = token,
+                                 .kind = key_kind_name(row.agent_name),
+                                 .agent_name = row.agent_name,
+                                 .label = row.label,
+                                 .created_at = row.created_at,
+                                 .expires_at = row.expires_at };
+    return 0;
+}
+
+int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
+                    struct arena *arena, struct key_list *ret, struct error *err)
+{
+    struct key_row *rows;
+    struct key *keys;
+    size_t n;
+
+    if (store_keys(db, tenant_id, arena, &rows, &n, err) != 0)
+        return -1;
+    keys = ARENA_ARRAY(arena, struct key, n);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct key){ .key_id = rows[i].key_id,
+                                .kind = key_kind_name(rows[i].agent_name),
+                                .agent_name = rows[i].agent_name,
+                                .label = rows[i].label,
+                                .created_at = rows[i].created_at,
+                                .last_used_at =
+                                    key_use_last(registry, rows[i].key_id, rows[i].last_used_at),
+                                .expires_at = rows[i].expires_at,
+                                .revoked_at = rows[i].revoked_at,
+                                .predecessor = rows[i].predecessor,
+                                .rotated_at = rows[i].rotated_at };
+    ret->keys = (struct list){ keys, n };
+    return 0;
+}
+
+int admin_revoke_key(struct db *db, int64_t tenant_id, struct str key_id, struct error *err)
+{
+    return store_key_revoke(db, tenant_id, key_id, clock_wall_us(), err);
+}
+
+int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
+                       struct error *err)
+{
+    return store_agent_enable(db, tenant_id, agent_name, enabled, err);
+}
+
+int admin_delete_agent(struct db *db, int64_t tenant_id, struct str agent_name,
+                       struct agent_deleted *ret, struct error *err)
+{
+    const struct guidance_place place = { SCOPE_AGENT, tenant_id, agent_name };
+
+    ret->agent_name = agent_name;
+    if (store_agent_delete(db, tenant_id, agent_name, clock_wall_us(), &ret->keys_revoked, err) !=
+            0 ||
+        store_model_unset(db, &place, err) != 0)
+        return -1;
+    return store_policy_unset(db, &place, err);
+}

@@ -1,0 +1,40 @@
+/* token.c - making tokens and telling malformed ones. */
+#include "features/access/token.h"
+
+#include "base/digest.h"
+
+enum { PREFIX_LEN = 7, RANDOM_LEN = 30, CHECK_LEN = 6 };
+
+static const struct str prefixes[] = {
+    [TOKEN_WORKSPACE] = STR_INIT("mst_ws_"),
+    [TOKEN_AGENT] = STR_INIT("mst_ag_"),
+};
+
+void token_make(enum token_kind kind, char ret[TOKEN_LEN + 1])
+{
+    memcpy(ret, prefixes[kind].data, PREFIX_LEN);
+    digest_random_base62(ret + PREFIX_LEN, RANDOM_LEN);
+    digest_base62(digest_crc32(str_from(ret, PREFIX_LEN + RANDOM_LEN)),
+                  ret + PREFIX_LEN + RANDOM_LEN, CHECK_LEN);
+    ret[TOKEN_LEN] = '\0';
+}
+
+static bool is_base62(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+bool token_is_well_formed(struct str token)
+{
+    char check[CHECK_LEN];
+
+    if (token.len != TOKEN_LEN || (!str_starts(token, prefixes[TOKEN_WORKSPACE]) &&
+                                   !str_starts(token, prefixes[TOKEN_AGENT])))
+        return false;
+    for (size_t i = PREFIX_LEN; i < TOKEN_LEN; i++)
+        if (!is_base62(token.data[i]))
+            return false;
+    digest_base62(digest_crc32(str_from(token.data, TOKEN_LEN - CHECK_LEN)), check, CHECK_LEN);
+    return str_eq(str_from(check, CHECK_LEN),
+                  str_from(token.data + TOKEN_LEN - CHECK_LEN, CHECK_LEN));
+}

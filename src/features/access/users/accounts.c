@@ -1,0 +1,79 @@
+/* people.c - passwords, attempts, and whose log an entry belongs in. */
+#include "features/access/users/accounts.h"
+
+#include "api/api.h"
+#include "api/call.h"
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "features/access/registry.h"
+#include "features/access/users/cookies.h"
+#include "features/access/users/password_rules.h"
+#include "features/access/users/sessions.h"
+#include "features/access/users/shapes.h"
+#include "features/access/users/throttle.h"
+#include "features/access/users/users.h"
+#include "shape/problems.h"
+
+bool people_check_password(struct api_call *call, const char *name, struct str password,
+                           struct str email)
+{
+    const char *sentence = password_problem(password, email);
+    const struct problem_step step = { .name = str_of(name) };
+    struct problems *problems;
+
+    if (sentence == NULL)
+        return true;
+    problems = problems_new(call->arena, "body");
+    problems_add_rule(problems, &step, 1, STR_NULL, sentence);
+    call_reply_problems(call, problems);
+    return false;
+}
+
+bool people_begin_attempt(struct api_call *call, struct str email)
+{
+    int64_t wait_s = throttle_begin(engine_throttle(call->api->engine), email, call_origin(call),
+                                    clock_mono_us());
+
+    if (wait_s == 0)
+        return true;
+    call->rate.reset_s = wait_s;
+    call_reply_error(call, 429, "Too many failed log-ins; please wait before the next try");
+    return false;
+}
+
+void people_end_attempt(struct api_call *call, struct str email, bool decided, bool good)
+{
+    enum throttle_outcome outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED;
+
+    throttle_end(engine_throttle(call->api->engine), email, call_origin(call), clock_mono_us(),
+                 decided ? outcome : ATTEMPT_UNDECIDED);
+}
+
+int people_audit(struct api_call *call, struct db *db, const struct person *person,
+                 const char *action, struct error *err)
+{
+    struct list tenants = { 0 };
+
+    if (person != NULL && !person->is_platform_admin &&
+        users_memberships(db, person->user_id, call->arena, &tenants, err) != 0)
+        return -1;
+    if (tenants.n == 1)
+        call->tenant = registry_tenant(engine_registry(call->api->engine),
+                                       ((const struct tenant_membership *)tenants.items)->slug);
+    return call_audit(call, db, action, err);
+}
+
+int people_answer_me(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct person *person = call->person;
+    struct session_answer *answer = call->answer;
+
+    *answer = (struct session_answer){
+        .user_id = person->user_id,
+        .email = person->email,
+        .role = users_role_name(person->is_platform_admin ? PLATFORM_ADMIN : PLATFORM_NONE),
+        .csrf_token = session_csrf_token(call),
+        .expires_at = person->ends_at,
+    };
+    return users_memberships(db, person->user_id, call->arena, &answer->tenants, err);
+}

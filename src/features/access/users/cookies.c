@@ -1,0 +1,111 @@
+/* session.c - cookies, and the checks against requests that other sites cause. */
+#include "features/access/users/cookies.h"
+
+#include "api/api.h"
+#include "api/call.h"
+#include "http/exchange.h"
+
+/* A browser takes a cookie of the first name only over TLS, for this host and all its paths. */
+static const struct str secure_name = STR_INIT("__Host-muster_session");
+static const struct str plain_name = STR_INIT("muster_session");
+
+static struct str cookie_name(const struct api_call *call)
+{
+    return call->api->secure ? secure_name : plain_name;
+}
+
+struct str session_cookie(const struct api_call *call)
+{
+    struct str rest = http_header_get(&call->exchange->request, "cookie");
+    const struct str name = cookie_name(call);
+
+    while (!str_is_null(rest)) {
+        struct str value = str_trim(str_split(&rest, ';'));
+
+        if (str_eq(str_split(&value, '='), name) && !str_is_null(value))
+            return value;
+    }
+    return STR_NULL;
+}
+
+static void set_cookie(struct api_call *call, struct str value, const char *more)
+{
+    call->set_cookie = arena_printf(call->arena, "%.*s=%.*s; Path=/; HttpOnly; SameSite=Strict%s%s",
+                                    STR_ARG(cookie_name(call)), STR_ARG(value),
+                                    call->api->secure ? "; Secure" : "", more);
+}
+
+struct sha256 session_begin(struct api_call *call)
+{
+    uint8_t bytes[SHA256_BYTES];
+    char text[BASE64URL_LEN + 1];
+
+    digest_random(bytes, sizeof(bytes));
+    digest_base64url(bytes, text);
+    call->cookie = arena_copy(call->arena, str_from(text, BASE64URL_LEN));
+    set_cookie(call, call->cookie, "");
+    return digest_sha256(call->cookie);
+}
+
+void session_forget(struct api_call *call)
+{
+    set_cookie(call, STR_LIT(""), "; Max-Age=0");
+}
+
+struct str session_csrf_token(struct api_call *call)
+{
+    const struct str text = arena_printf(call->arena, "csrf:%.*s", STR_ARG(call->cookie));
+    const struct sha256 digest = digest_sha256(text);
+    char token[BASE64URL_LEN + 1];
+
+    digest_base64url(digest.bytes, token);
+    return arena_copy(call->arena, str_from(token, BASE64URL_LEN));
+}
+
+/* "https://host:port" names this service. An opaque origin ("null") names nobody. */
+static bool is_own_origin(const struct api_call *call, struct str origin)
+{
+    struct str rest = origin, host;
+
+    (void)str_split(&rest, ':');
+    if (!str_starts(rest, STR_LIT("//")))
+        return false;
+    host = str_from(rest.data + 2, rest.len - 2);
+    return str_eq_nocase(host, http_header_get(&call->exchange->request, "host")) ||
+           (!str_is_null(call->api->public_host) && str_eq_nocase(host, call->api->public_host));
+}
+
+static bool is_same_origin(const struct api_call *call)
+{
+    struct str site = http_header_get(&call->exchange->request, "sec-fetch-site");
+    struct str origin = http_header_get(&call->exchange->request, "origin");
+
+    if (!str_is_null(site))
+        return str_eq(site, STR_LIT("same-origin")) || str_eq(site, STR_LIT("none"));
+    return str_is_null(origin) || is_own_origin(call, origin);
+}
+
+bool session_check_origin(struct api_call *call)
+{
+    if (is_same_origin(call))
+        return true;
+    call_reply_error(call, 403, "This request was made by another site");
+    return false;
+}
+
+bool session_check(struct api_call *call)
+{
+    const struct http_request *request = &call->exchange->request;
+    struct str given;
+
+    if (call->person == NULL || request->method == METHOD_GET || request->method == METHOD_HEAD)
+        return true;
+    if (!session_check_origin(call))
+        return false;
+    given = http_header_get(request, "x-csrf-token");
+    if (!str_is_null(given) && digest_equal_text(given, session_csrf_token(call)))
+        return true;
+    call_reply_error(call, 403,
+                     "A change needs the header X-CSRF-Token with the csrf_token of the session");
+    return false;
+}

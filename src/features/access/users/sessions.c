@@ -1,0 +1,437 @@
+/* people.c - loading users and sessions, and finding who has one. */
+#include "features/access/users/sessions.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "db/db.h"
+#include "engine/writer.h"
+#include "features/access/users/sessions_store.h"
+#include "features/access/users/users_store.h"
+
+enum { IDLE_S = 12 * 3600, LIFE_S = 7 * 24 * 3600, PRUNE_LATE_S = 3600 };
+
+struct user_entry {
+    struct str user_id, email;
+    bool is_platform_admin;
+    struct person_role *roles;
+    size_t n_roles;
+};
+
+struct session_entry {
+    struct sha256 digest;
+    const struct user_entry *user;
+    int64_t created_at;
+    _Atomic int64_t last_used_at;
+    _Atomic int64_t stored_at; /* the last use that was handed to the writer */
+    struct rate_window *rate;
+    bool there; /* while reloading: it still has a row */
+};
+
+/* All users as they were at one moment. */
+struct users {
+    struct arena arena;
+    struct map by_id; /* user_id -> struct user_entry */
+};
+
+struct people {
+    pthread_mutex_t refresh; /* one refresh at a time; taken before `lock` */
+    pthread_rwlock_t lock;   /* guards all below but the atomics */
+    struct users *users;     /* replaced as a whole; NULL at first */
+    struct map sessions;     /* digest -> struct session_entry */
+    bool has_code;
+    struct sha256 code;
+    _Atomic int64_t n_users;
+    _Atomic int64_t number; /* of the change that was loaded */
+};
+
+static struct users *users_new(void)
+{
+    struct users *u = NEW(struct users);
+
+    arena_init(&u->arena);
+    map_init(&u->by_id);
+    return u;
+}
+
+static void users_free(struct users *u)
+{
+    if (u == NULL)
+        return;
+    map_done(&u->by_id);
+    arena_done(&u->arena);
+    free(u);
+}
+
+static void session_free(struct session_entry *session)
+{
+    rate_window_free(session->rate);
+    free(session);
+}
+
+struct people *people_new(void)
+{
+    struct people *p = NEW(struct people);
+
+    pthread_mutex_init(&p->refresh, NULL);
+    pthread_rwlock_init(&p->lock, NULL);
+    map_init(&p->sessions);
+    return p;
+}
+
+void people_free(struct people *p)
+{
+    struct session_entry *session;
+    size_t at = 0;
+
+    if (p == NULL)
+        return;
+    while ((session = map_next(&p->sessions, &at)) != NULL)
+        session_free(session);
+    map_done(&p->sessions);
+    users_free(p->users);
+    pthread_rwlock_destroy(&p->lock);
+    pthread_mutex_destroy(&p->refresh);
+    free(p);
+}
+
+static struct str digest_str(const struct sha256 *digest)
+{
+    return str_from((const char *)digest->bytes, SHA256_BYTES);
+}
+
+struct loaded {
+    int64_t number;
+    struct user_row *users;
+    struct role_row *roles;
+    struct session_row *sessions;
+    size_t n_users, n_roles, n_sessions;
+};
+
+/* One unchanging view of it all. */
+static int load(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
+{
+    int r = -1;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    if (store_people_number(db, &ret->number, err) == 0 &&
+        store_users(db, 0, arena, &ret->users, &ret->n_users, err) == 0 &&
+        store_roles(db, STR_NULL, arena, &ret->roles, &ret->n_roles, err) == 0 &&
+        store_sessions(db, arena, &ret->sessions, &ret->n_sessions, err) == 0)
+        r = 0;
+    db_rollback(db);
+    return r;
+}
+
+static void add_user(struct users *users, const struct user_row *row)
+{
+    struct user_entry *user = ARENA_NEW(&users->arena, struct user_entry);
+
+    user->user_id = arena_copy(&users->arena, row->user_id);
+    user->email = arena_copy(&users->arena, row->email);
+    user->is_platform_admin = row->role == PLATFORM_ADMIN;
+    map_put(&users->by_id, user->user_id, user);
+}
+
+/* The rows from `first` on that are of one user; returns how many. */
+static size_t add_roles(struct users *users, const struct role_row *first, size_t n)
+{
+    struct user_entry *user = map_get(&users->by_id, first->user_id);
+    size_t count = 1;
+
+    while (count < n && str_eq(first[count].user_id, first->user_id))
+        count++;
+    if (user == NULL)
+        return count;
+    user->roles = ARENA_ARRAY(&users->arena, struct person_role, count);
+    user->n_roles = count;
+    for (size_t i = 0; i < count; i++)
+        user->roles[i] = (struct person_role){ first[i].tenant_id, first[i].role };
+    return count;
+}
+
+static struct users *users_of(const struct loaded *l)
+{
+    struct users *users = users_new();
+
+    for (size_t i = 0; i < l->n_users; i++)
+        add_user(users, &l->users[i]);
+    for (size_t i = 0; i < l->n_roles;)
+        i += add_roles(users, &l->roles[i], l->n_roles - i);
+    return users;
+}
+
+static void raise_to(_Atomic int64_t *moment, int64_t at)
+{
+    int64_t now = atomic_load(moment);
+
+    while (now < at && !atomic_compare_exchange_weak(moment, &now, at))
+        continue;
+}
+
+static void put_session(struct people *p, const struct session_row *row)
+{
+    const struct user_entry *user = map_get(&p->users->by_id, row->user_id);
+    struct session_entry *session = map_get(&p->sessions, digest_str(&row->digest));
+
+    if (user == NULL)
+        return;
+    if (session == NULL) {
+        session = NEW(struct session_entry);
+        session->digest = row->digest;
+        session->created_at = row->created_at;
+        session->rate = rate_window_new();
+        map_put(&p->sessions, digest_str(&session->digest), session);
+    }
+    session->user = user;
+    session->there = true;
+    raise_to(&session->last_used_at, row->last_used_at);
+    raise_to(&session->stored_at, row->last_used_at);
+}
+
+/* Those without a row are over. */
+static void drop_ended(struct people *p, struct arena *arena)
+{
+    struct session_entry **ended, *session;
+    size_t at = 0, n = 0;
+
+    ended = (struct session_entry **)arena_alloc(arena, (p->sessions.n + 1) * sizeof(*ended));
+    while ((session = map_next(&p->sessions, &at)) != NULL) {
+        if (!session->there)
+            ended[n++] = session;
+        session->there = false; /* for the next time */
+    }
+    for (size_t i = 0; i < n; i++) {
+        (void)map_remove(&p->sessions, digest_str(&ended[i]->digest));
+        session_free(ended[i]);
+    }
+}
+
+static void take_over(struct people *p, const struct loaded *l, struct arena *arena)
+{
+    struct users *users = users_of(l), *old;
+
+    pthread_rwlock_wrlock(&p->lock);
+    old = p->users;
+    p->users = users;
+    for (size_t i = 0; i < l->n_sessions; i++)
+        put_session(p, &l->sessions[i]);
+    drop_ended(p, arena);
+    atomic_store(&p->n_users, (int64_t)l->n_users);
+    atomic_store(&p->number, l->number);
+    pthread_rwlock_unlock(&p->lock);
+    users_free(old);
+}
+
+int people_refresh(struct people *p, struct db *db, struct error *err)
+{
+    struct loaded loaded = { 0 };
+    struct arena arena;
+    int64_t number = 0;
+    int status = -1;
+
+    arena_init(&arena);
+    pthread_mutex_lock(&p->refresh);
+    if (store_people_number(db, &number, err) != 0)
+        goto out;
+    if (number == atomic_load(&p->number)) {
+        status = 0;
+        goto out;
+    }
+    if (load(db, &arena, &loaded, err) != 0)
+        goto out;
+    take_over(p, &loaded, &arena);
+    status = 0;
+out:
+    pthread_mutex_unlock(&p->refresh);
+    arena_done(&arena);
+    return status;
+}
+
+int64_t people_session_end(int64_t began_at, int64_t last_used_at)
+{
+    int64_t idle = last_used_at + (int64_t)IDLE_S * USEC_PER_SEC;
+    int64_t life = began_at + (int64_t)LIFE_S * USEC_PER_SEC;
+
+    return idle < life ? idle : life;
+}
+
+static struct person *copy_person(const struct session_entry *session, struct arena *arena)
+{
+    const struct user_entry *user = session->user;
+    struct person *person = ARENA_NEW(arena, struct person);
+
+    person->user_id = arena_copy(arena, user->user_id);
+    person->email = arena_copy(arena, user->email);
+    person->is_platform_admin = user->is_platform_admin;
+    person->n_roles = user->n_roles;
+    person->roles = ARENA_ARRAY(arena, struct person_role, user->n_roles);
+    if (user->n_roles > 0)
+        memcpy(person->roles, user->roles, user->n_roles * sizeof(*user->roles));
+    person->session = session->digest;
+    person->began_at = session->created_at;
+    person->ends_at = people_session_end(session->created_at, atomic_load(&session->last_used_at));
+    return person;
+}
+
+struct person *people_find(struct people *p, const struct sha256 *digest, int64_t now_us,
+                           struct arena *arena)
+{
+    struct session_entry *session;
+    struct person *person = NULL;
+
+    pthread_rwlock_rdlock(&p->lock);
+    session = map_get(&p->sessions, digest_str(digest));
+    if (session != NULL && digest_equal(&session->digest, digest) &&
+        now_us < people_session_end(session->created_at, atomic_load(&session->last_used_at))) {
+        raise_to(&session->last_used_at, now_us);
+        person = copy_person(session, arena);
+    }
+    pthread_rwlock_unlock(&p->lock);
+    return person;
+}
+
+bool people_may_look(struct people *p, const struct sha256 *digest, int64_t tenant_id,
+                     int64_t now_us)
+{
+    struct session_entry *session;
+    struct arena arena;
+    bool may = false;
+
+    arena_init(&arena);
+    pthread_rwlock_rdlock(&p->lock);
+    session = map_get(&p->sessions, digest_str(digest));
+    if (session != NULL && digest_equal(&session->digest, digest) &&
+        now_us < people_session_end(session->created_at, atomic_load(&session->last_used_at))) {
+        const struct person *person = copy_person(session, &arena);
+
+        may = person->is_platform_admin || people_role(person, tenant_id) != ROLE_NONE;
+    }
+    pthread_rwlock_unlock(&p->lock);
+    arena_done(&arena);
+    return may;
+}
+
+struct rate_verdict people_rate(struct people *p, const struct sha256 *digest, int64_t now_us)
+{
+    struct rate_verdict verdict = { true, PERSON_RATE_LIMIT, PERSON_RATE_LIMIT, 0 };
+    struct session_entry *session;
+
+    pthread_rwlock_rdlock(&p->lock);
+    session = map_get(&p->sessions, digest_str(digest));
+    if (session != NULL) /* else it has just ended: this request is its last */
+        verdict = rate_take(session->rate, PERSON_RATE_LIMIT, now_us);
+    pthread_rwlock_unlock(&p->lock);
+    return verdict;
+}
+
+enum tenant_role people_role(const struct person *person, int64_t tenant_id)
+{
+    for (size_t i = 0; i < person->n_roles; i++)
+        if (person->roles[i].tenant_id == tenant_id)
+            return person->roles[i].role;
+    return ROLE_NONE;
+}
+
+bool people_is_empty(const struct people *p)
+{
+    return atomic_load(&p->n_users) == 0;
+}
+
+void people_set_up_code(struct people *p, char ret[BASE64URL_LEN + 1])
+{
+    uint8_t bytes[SHA256_BYTES];
+
+    digest_random(bytes, sizeof(bytes));
+    digest_base64url(bytes, ret);
+    pthread_rwlock_wrlock(&p->lock);
+    p->code = digest_sha256(str_from(ret, BASE64URL_LEN));
+    p->has_code = true;
+    pthread_rwlock_unlock(&p->lock);
+}
+
+bool people_is_set_up_code(struct people *p, struct str code)
+{
+    const struct sha256 digest = digest_sha256(code);
+    bool good;
+
+    pthread_rwlock_rdlock(&p->lock);
+    good = p->has_code && digest_equal(&p->code, &digest) && people_is_empty(p);
+    pthread_rwlock_unlock(&p->lock);
+    return good;
+}
+
+/* The last uses on their way to the database; frees itself. */
+struct flush {
+    struct writer_job job;
+    struct session_row *used;
+    size_t n;
+    bool tells; /* others, or ourselves, are to load anew */
+    int64_t now_us;
+};
+
+static int apply_flush(struct writer_job *job, struct db *db, struct error *err)
+{
+    const struct flush *flush = CONTAINER_OF(job, struct flush, job);
+    const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
+
+    if (flush->tells && store_people_changed(db, err) != 0)
+        return -1;
+    for (size_t i = 0; i < flush->n; i++)
+        if (store_session_used(db, &flush->used[i].digest, flush->used[i].last_used_at, err) != 0)
+            return -1;
+    /* late, since another process may know of a use that is not written yet */
+    return store_sessions_prune(db, flush->now_us - (int64_t)LIFE_S * USEC_PER_SEC - late,
+                                flush->now_us - (int64_t)IDLE_S * USEC_PER_SEC - late, err);
+}
+
+/* What was not written is written with a later use, if there is one. */
+static void flushed(struct writer_job *job, const struct error *err)
+{
+    struct flush *flush = CONTAINER_OF(job, struct flush, job);
+
+    (void)err;
+    free(flush->used);
+    free(flush);
+}
+
+/* Takes note of the last use if it is not stored yet. */
+static void gather_use(struct flush *flush, struct session_entry *session)
+{
+    int64_t used_at = atomic_load(&session->last_used_at);
+
+    if (used_at <= atomic_load(&session->stored_at))
+        return;
+    raise_to(&session->stored_at, used_at);
+    flush->used[flush->n++] =
+        (struct session_row){ .digest = session->digest, .last_used_at = used_at };
+}
+
+void people_flush(struct people *p, struct writer *writer, bool shared, int64_t now_us)
+{
+    const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
+    struct flush *flush = NEW(struct flush);
+    struct session_entry *session;
+    bool over = false;
+    size_t at = 0;
+
+    flush->job = (struct writer_job){ .apply = apply_flush, .done = flushed, .alone = true };
+    flush->now_us = now_us;
+    pthread_rwlock_rdlock(&p->lock);
+    flush->used = mem_new((p->sessions.n + 1) * sizeof(*flush->used));
+    while ((session = map_next(&p->sessions, &at)) != NULL) {
+        int64_t used_at = atomic_load(&session->last_used_at);
+
+        over |= people_session_end(session->created_at, used_at) + late < now_us;
+        gather_use(flush, session);
+    }
+    pthread_rwlock_unlock(&p->lock);
+    flush->tells = over || (shared && flush->n > 0);
+    if ((flush->n == 0 && !over) || writer_submit(writer, &flush->job, NULL) != 0)
+        flushed(&flush->job, NULL);
+}

@@ -1,0 +1,135 @@
+/* people.h - users, their roles, and logging in.
+ *
+ * An e-mail is trimmed and its ASCII letters made small wherever it is read:
+ * so it identifies a user. Passwords are only ever read, never written.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum { EMAIL_MAX = 254, PASSWORD_MAX = 1024 };
+
+/* What a person may do in a tenant. */
+enum tenant_role { ROLE_NONE = -1, ROLE_ADMIN, ROLE_MEMBER };
+
+/* What a person may do on the platform; what is no admin there is nothing there. */
+enum platform_role { PLATFORM_ADMIN, PLATFORM_NONE };
+
+extern const char *const tenant_role_names[];   /* of enum tenant_role */
+extern const char *const platform_role_names[]; /* of enum platform_role */
+
+/* Trimmed, in small letters; in the arena. */
+struct str people_email(struct str text, struct arena *arena);
+
+/* Has the shape of an address: something@somewhere, nothing in it that cannot be in one. */
+bool people_is_email(struct str email);
+
+struct log_in {
+    struct str email, password;
+};
+
+struct set_up {
+    struct str code, email, password;
+};
+
+struct set_up_state {
+    bool needed;
+};
+
+struct password_change {
+    struct str current_password, new_password;
+};
+
+struct tenant_membership {
+    struct str slug, name;
+    struct str role; /* admin, member */
+};
+
+/* Who is logged in, and what a browser needs to go on. */
+struct session_answer {
+    struct str user_id, email;
+    struct str role;     /* platform_admin; null: none on the platform */
+    struct list tenants; /* of struct tenant_membership */
+    struct str csrf_token;
+    int64_t expires_at;
+};
+
+struct logged_out {
+    struct str status;
+};
+
+struct user_create {
+    struct str email, password;
+    int role; /* enum platform_role */
+};
+
+struct user_patch {
+    int role;            /* enum platform_role; -1: as it is */
+    struct str password; /* null: as it is */
+};
+
+struct user {
+    struct str user_id, email;
+    struct str role;     /* platform_admin; null */
+    struct list tenants; /* of struct tenant_membership */
+    int64_t created_at;
+    int64_t last_login_at; /* TIME_NULL: never */
+};
+
+struct user_list {
+    struct list users; /* of struct user */
+};
+
+struct tenant_user_create {
+    struct str email;
+    int role;            /* enum tenant_role */
+    struct str password; /* null; ignored when there is such a user */
+};
+
+struct tenant_user_patch {
+    int role; /* enum tenant_role */
+};
+
+struct tenant_user {
+    struct str user_id, email;
+    struct str role;       /* admin, member */
+    int64_t last_login_at; /* TIME_NULL: never */
+};
+
+struct tenant_user_added {
+    struct str user_id, email;
+    struct str role;
+    bool created; /* false: there was such a user, whose password stays as it was */
+};
+
+struct tenant_user_list {
+    struct list users; /* of struct tenant_user */
+};
+
+struct user_path {
+    struct str email;
+};
+
+struct tenant_user_path {
+    struct str slug, email;
+};
+
+extern const struct shape log_in_shape;             /* "LogIn" */
+extern const struct shape set_up_shape;             /* "SetUp" */
+extern const struct shape set_up_state_shape;       /* "SetUpState" */
+extern const struct shape password_change_shape;    /* "PasswordChange" */
+extern const struct shape tenant_membership_shape;  /* "TenantMembership" */
+extern const struct shape session_answer_shape;     /* "Session" */
+extern const struct shape logged_out_shape;         /* "LoggedOut" */
+extern const struct shape user_create_shape;        /* "UserCreate" */
+extern const struct shape user_patch_shape;         /* "UserPatch" */
+extern const struct shape user_shape;               /* "User" */
+extern const struct shape user_list_shape;          /* "UserList" */
+extern const struct shape tenant_user_create_shape; /* "TenantUserCreate" */
+extern const struct shape tenant_user_patch_shape;  /* "TenantUserPatch" */
+extern const struct shape tenant_user_shape;        /* "TenantUser" */
+extern const struct shape tenant_user_added_shape;  /* "TenantUserAdded" */
+extern const struct shape tenant_user_list_shape;   /* "TenantUserList" */
+extern const struct shape user_path_shape;          /* "UserPath" */
+extern const struct shape tenant_user_path_shape;   /* "TenantUserPath" */

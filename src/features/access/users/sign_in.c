@@ -1,0 +1,128 @@
+/* log_in.c - from a password to a session. */
+#include "features/access/users/sign_in.h"
+
+#include "base/clock.h"
+#include "base/password.h"
+#include "features/access/users/sessions.h"
+#include "features/access/users/sessions_store.h"
+#include "features/access/users/users.h"
+
+enum { SESSIONS_MAX = 50 }; /* of one user; the oldest end first */
+
+int log_in_hash(struct str password, struct arena *arena, struct str *ret, struct error *err)
+{
+    char hash[PASSWORD_HASH_MAX];
+
+    if (password_hash(password, hash, err) != 0)
+        return -1;
+    *ret = arena_copy(arena, str_of(hash));
+    return 0;
+}
+
+int log_in_check(struct db *db, const struct log_in *log_in, struct arena *arena,
+                 struct log_in_check *ret, struct error *err)
+{
+    *ret = (struct log_in_check){ 0 };
+    if (store_user_find(db, log_in->email, arena, &ret->user, err) != 0)
+        return -1;
+    ret->good = password_verify(ret->user.password, log_in->password);
+    if (!ret->good || !password_is_stale(ret->user.password))
+        return 0;
+    return log_in_hash(log_in->password, arena, &ret->new_hash, err);
+}
+
+/* The row as it is now, which must be the one that was checked. */
+static int find_again(struct db *db, const struct user_row *checked, struct arena *arena,
+                      struct user_row *ret, struct error *err)
+{
+    if (store_user_find(db, checked->email, arena, ret, err) != 0)
+        return -1;
+    if (!str_eq(ret->user_id, checked->user_id) ||
+        !digest_equal_text(ret->password, checked->password))
+        return err_set(err, ERR_CONFLICT, "The user has just been changed; please try again");
+    return 0;
+}
+
+static int add_session(struct db *db, const struct user_row *user,
+                       const struct log_in_session *session, struct arena *arena,
+                       struct session_answer *ret, struct error *err)
+{
+    const struct session_row row = { .digest = session->digest,
+                                     .user_id = user->user_id,
+                                     .created_at = user->last_login_at,
+                                     .last_used_at = user->last_login_at };
+
+    if (session->instead_of != NULL && store_session_end(db, session->instead_of, err) != 0)
+        return -1;
+    if (store_session_add(db, &row, err) != 0 ||
+        store_sessions_keep_newest(db, user->user_id, SESSIONS_MAX, err) != 0)
+        return -1;
+    *ret = (struct session_answer){
+        .user_id = user->user_id,
+        .email = user->email,
+        .role = users_role_name(user->role),
+        .expires_at = people_session_end(row.created_at, row.last_used_at),
+    };
+    return users_memberships(db, user->user_id, arena, &ret->tenants, err);
+}
+
+int log_in_open(struct db *db, const struct log_in_check *check,
+                const struct log_in_session *session, struct arena *arena,
+                struct session_answer *ret, struct error *err)
+{
+    struct user_row user;
+
+    if (find_again(db, &check->user, arena, &user, err) != 0)
+        return -1;
+    if (!str_is_null(check->new_hash))
+        user.password = check->new_hash;
+    user.last_login_at = clock_wall_us();
+    if (store_user_set(db, &user, err) != 0)
+        return -1;
+    return add_session(db, &user, session, arena, ret, err);
+}
+
+int log_in_set_up(struct db *db, const struct log_in *first, const struct log_in_session *session,
+                  struct arena *arena, struct session_answer *ret, struct error *err)
+{
+    const int64_t now = clock_wall_us();
+    const struct user_row user = { .user_id = users_new_id(arena),
+                                   .email = first->email,
+                                   .password = first->password,
+                                   .role = PLATFORM_ADMIN,
+                                   .created_at = now,
+                                   .last_login_at = now };
+    int64_t n, admins;
+
+    if (store_users_count(db, &n, &admins, err) != 0)
+        return -1;
+    if (n > 0)
+        return err_set(err, ERR_CONFLICT, "The first user has been made already; please log in");
+    if (store_user_add(db, &user, err) != 0)
+        return -1;
+    return add_session(db, &user, session, arena, ret, err);
+}
+
+int log_in_end(struct db *db, const struct sha256 *session, struct error *err)
+{
+    return store_session_end(db, session, err);
+}
+
+int log_in_set_password(struct db *db, const struct log_in_check *check, const struct sha256 *keep,
+                        struct error *err)
+{
+    struct user_row user;
+    struct arena arena;
+    int r = -1;
+
+    arena_init(&arena);
+    if (find_again(db, &check->user, &arena, &user, err) != 0)
+        goto out;
+    user.password = check->new_hash;
+    if (store_user_set(db, &user, err) != 0)
+        goto out;
+    r = store_sessions_end(db, user.user_id, keep, err);
+out:
+    arena_done(&arena);
+    return r;
+}

@@ -1,0 +1,215 @@
+/* log_in.c - logging in and out, and the first user of all.
+ *
+ * A log-in goes from the loop to the hashing thread, which checks the password,
+ * to the writer, which opens the session and enters it in the audit log. One
+ * that fails goes the same way, known user or not, so that the time it takes
+ * tells nothing.
+ */
+#include "features/access/users/sign_in.h"
+
+#include "api/api.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "engine/engine.h"
+#include "features/access/users/accounts.h"
+#include "features/access/users/cookies.h"
+#include "features/access/users/sessions.h"
+
+/* What a log-in or set-up carries from step to step. */
+struct opening {
+    struct log_in_check check;
+    struct log_in_session session;
+    struct sha256 before; /* of a session that the browser had */
+    struct str hash;      /* of the first user's password */
+};
+
+/* The session that this one takes the place of, if the browser has one. */
+static struct opening *opening_of(struct api_call *call)
+{
+    struct opening *o = ARENA_NEW(call->arena, struct opening);
+    struct str cookie = session_cookie(call);
+
+    if (!str_is_null(cookie)) {
+        o->before = digest_sha256(cookie);
+        o->session.instead_of = &o->before;
+    }
+    call->own = o;
+    call->answer = ARENA_NEW(call->arena, struct session_answer);
+    return o;
+}
+
+/* From here on the caller is this person. */
+static int welcome(struct api_call *call, struct db *db, const char *action, struct error *err)
+{
+    struct session_answer *answer = call->answer;
+    struct person *person = ARENA_NEW(call->arena, struct person);
+
+    answer->csrf_token = session_csrf_token(call);
+    person->user_id = answer->user_id;
+    person->email = answer->email;
+    call->person = person;
+    call->audit_target = answer->email;
+    person->is_platform_admin = !str_is_null(answer->role);
+    return people_audit(call, db, person, action, err);
+}
+
+static int check_password(struct api_call *call, struct db *db, struct error *err)
+{
+    struct opening *o = call->own;
+
+    return log_in_check(db, call->body, call->arena, &o->check, err);
+}
+
+static int enter_refusal(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct opening *o = call->own;
+    const struct user_row *user = &o->check.user;
+    const struct person claimed = { .user_id = user->user_id,
+                                    .is_platform_admin = user->role == PLATFORM_ADMIN };
+    bool known = !str_is_null(user->user_id);
+
+    call->audit_target = known ? user->email : STR_LIT("unknown user");
+    return people_audit(call, db, known ? &claimed : NULL, "session.refuse", err);
+}
+
+static void refused(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply_failure(call, err);
+    else
+        call_reply_error(call, 401, "Wrong e-mail or password");
+}
+
+static int open_session(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct opening *o = call->own;
+
+    if (log_in_open(db, &o->check, &o->session, call->arena, call->answer, err) != 0)
+        return -1;
+    return welcome(call, db, "session.open", err);
+}
+
+/* A cookie goes out only with the session it is of. */
+static void opened(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call->set_cookie = STR_NULL;
+    call_finish(call, err);
+}
+
+static void checked(struct api_call *call, const struct error *err)
+{
+    const struct log_in *log_in = call->body;
+    struct opening *o = call->own;
+
+    people_end_attempt(call, log_in->email, err == NULL, o->check.good);
+    if (err != NULL) {
+        call_reply_failure(call, err);
+    } else if (!o->check.good) {
+        call_change_then(call, CHANGE_NOTHING, enter_refusal, refused);
+    } else {
+        o->session.digest = session_begin(call);
+        call_change_then(call, CHANGE_PEOPLE, open_session, opened);
+    }
+}
+
+void post_log_in(struct api_call *call)
+{
+    const struct log_in *log_in = call->body;
+
+    if (!session_check_origin(call) || !people_begin_attempt(call, log_in->email))
+        return;
+    (void)opening_of(call);
+    call_hash(call, check_password, checked);
+}
+
+void get_set_up(struct api_call *call)
+{
+    const struct set_up_state state = { people_is_empty(engine_people(call->api->engine)) };
+
+    call_reply_answer(call, &state);
+}
+
+static int hash_first(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct set_up *set_up = call->body;
+    struct opening *o = call->own;
+
+    (void)db;
+    return log_in_hash(set_up->password, call->arena, &o->hash, err);
+}
+
+static int make_first(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct set_up *set_up = call->body;
+    const struct opening *o = call->own;
+    const struct log_in first = { set_up->email, o->hash };
+
+    if (log_in_set_up(db, &first, &o->session, call->arena, call->answer, err) != 0)
+        return -1;
+    return welcome(call, db, "user.setup", err);
+}
+
+static void hashed_first(struct api_call *call, const struct error *err)
+{
+    struct opening *o = call->own;
+
+    if (err != NULL) {
+        call_reply_failure(call, err);
+        return;
+    }
+    o->session.digest = session_begin(call);
+    call_change_then(call, CHANGE_PEOPLE, make_first, opened);
+}
+
+void post_set_up(struct api_call *call)
+{
+    const struct set_up *set_up = call->body;
+    struct people *people = engine_people(call->api->engine);
+
+    if (!session_check_origin(call))
+        return;
+    if (!people_is_empty(people)) {
+        call_reply_error(call, 409, "The first user has been made already; please log in");
+        return;
+    }
+    if (!people_is_set_up_code(people, set_up->code)) {
+        call_reply_error(call, 403,
+                         "This set-up link is not valid; the service prints one when it starts");
+        return;
+    }
+    if (!people_check_password(call, "password", set_up->password, set_up->email))
+        return;
+    (void)opening_of(call);
+    call_hash(call, hash_first, hashed_first);
+}
+
+static int end_session(struct api_call *call, struct db *db, struct error *err)
+{
+    if (log_in_end(db, &call->person->session, err) != 0)
+        return -1;
+    call->audit_target = call->person->email;
+    return people_audit(call, db, call->person, "session.close", err);
+}
+
+static void ended(struct api_call *call, const struct error *err)
+{
+    if (err == NULL)
+        session_forget(call);
+    call_finish(call, err);
+}
+
+void post_log_out(struct api_call *call)
+{
+    struct logged_out *answer = ARENA_NEW(call->arena, struct logged_out);
+
+    answer->status = STR_LIT("ok");
+    call->answer = answer;
+    call_change_then(call, CHANGE_PEOPLE, end_session, ended);
+}
+
+void get_me(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct session_answer);
+    call_read(call, people_answer_me);
+}

@@ -1,0 +1,98 @@
+/* tenant_users.c - who has a role in a tenant, for its admins. */
+#include "api/call.h"
+#include "api/handlers.h"
+#include "features/access/registry.h"
+#include "features/access/users/accounts.h"
+#include "features/access/users/sign_in.h"
+#include "features/access/users/users.h"
+
+static int list_users(struct api_call *call, struct db *db, struct error *err)
+{
+    return users_list_tenant(db, call->tenant->id, call->arena, call->answer, err);
+}
+
+void get_tenant_users(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct tenant_user_list);
+    call_read(call, list_users);
+}
+
+static void name_role(struct api_call *call, struct str email, int role)
+{
+    call->audit_target = email;
+    call->audit_detail = arena_printf(call->arena, "{\"role\":\"%s\"}", tenant_role_names[role]);
+}
+
+/* The password of a user who is there already is nothing that we want to know. */
+static int hash_if_new(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct tenant_user_create *create = call->body;
+    bool is_new;
+
+    if (users_is_new(db, create->email, &is_new, err) != 0)
+        return -1;
+    return is_new ? log_in_hash(create->password, call->arena, call->own, err) : 0;
+}
+
+static int add_role(struct api_call *call, struct db *db, struct error *err)
+{
+    struct tenant_user_create create = *(const struct tenant_user_create *)call->body;
+
+    name_role(call, create.email, create.role);
+    create.password = *(const struct str *)call->own;
+    return users_add_role(db, call->tenant->id, &create, call->arena, call->answer, err);
+}
+
+static void hashed(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply_failure(call, err);
+    else
+        call_change_then(call, CHANGE_PEOPLE, add_role, call_finish);
+}
+
+void post_tenant_user(struct api_call *call)
+{
+    const struct tenant_user_create *create = call->body;
+
+    call->own = ARENA_NEW(call->arena, struct str);
+    call->answer = ARENA_NEW(call->arena, struct tenant_user_added);
+    if (str_is_null(create->password))
+        call_change_then(call, CHANGE_PEOPLE, add_role, call_finish);
+    else if (people_check_password(call, "password", create->password, create->email))
+        call_hash(call, hash_if_new, hashed);
+}
+
+static int set_role(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct tenant_user_path *path = call->params;
+    const struct tenant_user_patch *patch = call->body;
+
+    const struct role_change change = { call->tenant->id, path->email,
+                                        (enum tenant_role)patch->role };
+
+    name_role(call, path->email, patch->role);
+    return users_set_role(db, &change, call->arena, call->answer, err);
+}
+
+void patch_tenant_user(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct tenant_user);
+    call_change_then(call, CHANGE_PEOPLE, set_role, call_finish);
+}
+
+static int remove_role(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct tenant_user_path *path = call->params;
+
+    call->audit_target = path->email;
+    if (users_remove_role(db, call->tenant->id, path->email, err) != 0)
+        return -1;
+    return list_users(call, db, err);
+}
+
+void delete_tenant_user(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct tenant_user_list);
+    call_change_then(call, CHANGE_PEOPLE, remove_role, call_finish);
+}

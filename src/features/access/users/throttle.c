@@ -1,0 +1,205 @@
+/* throttle.c - the moments of failures, by account and by address. */
+#include "features/access/users/throttle.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+enum { ENTRIES_MAX = 16384, SOON_S = 2 };
+
+static const int64_t window_us = (int64_t)THROTTLE_WINDOW_S * USEC_PER_SEC;
+
+/* An account or an address. Its key is a digest: of one size, however long the name. */
+struct entry {
+    struct sha256 key;
+    struct entry *older, *newer; /* by when something last happened */
+    int64_t failures[THROTTLE_FAILURES];
+    unsigned n; /* failures, oldest first */
+    unsigned under_way;
+};
+
+struct throttle {
+    pthread_mutex_t lock; /* guards all */
+    struct map entries;
+    struct entry *oldest, *newest;
+};
+
+struct throttle *throttle_new(void)
+{
+    struct throttle *t = NEW(struct throttle);
+
+    pthread_mutex_init(&t->lock, NULL);
+    map_init(&t->entries);
+    return t;
+}
+
+void throttle_free(struct throttle *t)
+{
+    if (t == NULL)
+        return;
+    for (struct entry *e = t->oldest, *newer; e != NULL; e = newer) {
+        newer = e->newer;
+        free(e);
+    }
+    map_done(&t->entries);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static struct str key_str(const struct entry *e)
+{
+    return str_from((const char *)e->key.bytes, SHA256_BYTES);
+}
+
+static void unlink_entry(struct throttle *t, struct entry *e)
+{
+    *(e->older == NULL ? &t->oldest : &e->older->newer) = e->newer;
+    *(e->newer == NULL ? &t->newest : &e->newer->older) = e->older;
+}
+
+static void link_newest(struct throttle *t, struct entry *e)
+{
+    e->older = t->newest;
+    e->newer = NULL;
+    *(t->newest == NULL ? &t->oldest : &t->newest->newer) = e;
+    t->newest = e;
+}
+
+static void forget(struct throttle *t, struct entry *e)
+{
+    unlink_entry(t, e);
+    (void)map_remove(&t->entries, key_str(e));
+    free(e);
+}
+
+/* Of IPv6 the first 64 bits: one party has all of the rest. */
+static struct str network_of(struct str address, struct in6_addr *room)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    if (address.len >= sizeof(text))
+        return address;
+    memcpy(text, address.data, address.len);
+    text[address.len] = '\0';
+    if (inet_pton(AF_INET6, text, room) != 1)
+        return address;
+    return str_from((const char *)room->s6_addr, sizeof(room->s6_addr) / 2);
+}
+
+/* An account and an address of the same name are two. */
+static struct sha256 key_of(char kind, struct str name)
+{
+    struct sha256 both[2] = { digest_sha256(str_from(&kind, 1)), digest_sha256(name) };
+
+    return digest_sha256(str_from((const char *)both, sizeof(both)));
+}
+
+/* Room for two more. Those of attempts under way stay: they are fewer than hashes can wait. */
+static void make_room(struct throttle *t)
+{
+    while (t->entries.n + 2 > ENTRIES_MAX && t->oldest->under_way == 0)
+        forget(t, t->oldest);
+}
+
+/* The entry, as the newest; made when it is not there. */
+static struct entry *entry_of(struct throttle *t, char kind, struct str name)
+{
+    const struct sha256 key = key_of(kind, name);
+    struct entry *e = map_get(&t->entries, str_from((const char *)key.bytes, SHA256_BYTES));
+
+    if (e != NULL) {
+        unlink_entry(t, e);
+    } else {
+        e = NEW(struct entry);
+        e->key = key;
+        map_put(&t->entries, key_str(e), e);
+    }
+    link_newest(t, e);
+    return e;
+}
+
+static void drop_left(struct entry *e, int64_t now_us)
+{
+    unsigned left = 0;
+
+    while (left < e->n && e->failures[left] <= now_us - window_us)
+        left++;
+    for (unsigned i = left; i < e->n; i++)
+        e->failures[i - left] = e->failures[i];
+    e->n -= left;
+}
+
+/* Seconds to wait; 0: none. */
+static int64_t wait_of(struct entry *e, int64_t now_us)
+{
+    drop_left(e, now_us);
+    if (e->n >= THROTTLE_FAILURES)
+        return (e->failures[0] + window_us - now_us + USEC_PER_SEC - 1) / USEC_PER_SEC;
+    return e->n + e->under_way >= THROTTLE_FAILURES ? SOON_S : 0;
+}
+
+/* Nothing to remember: somebody who is refused must not push out what others did. */
+static void forget_if_idle(struct throttle *t, struct entry *a, struct entry *b)
+{
+    if (b != a && b->n == 0 && b->under_way == 0)
+        forget(t, b);
+    if (a->n == 0 && a->under_way == 0)
+        forget(t, a);
+}
+
+int64_t throttle_begin(struct throttle *t, struct str account, struct str address, int64_t now_us)
+{
+    struct in6_addr room;
+    struct entry *who, *where;
+    int64_t wait, other;
+
+    pthread_mutex_lock(&t->lock);
+    make_room(t);
+    who = entry_of(t, 'a', account);
+    where = entry_of(t, 'o', network_of(address, &room));
+    wait = wait_of(who, now_us);
+    other = wait_of(where, now_us);
+    if (other > wait)
+        wait = other;
+    if (wait == 0) {
+        who->under_way++;
+        where->under_way++;
+    } else {
+        forget_if_idle(t, who, where);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return wait;
+}
+
+static void end_one(struct entry *e, int64_t now_us, bool failed)
+{
+    e->under_way--;
+    if (!failed)
+        return;
+    drop_left(e, now_us);
+    if (e->n < THROTTLE_FAILURES)
+        e->failures[e->n++] = now_us;
+}
+
+void throttle_end(struct throttle *t, struct str account, struct str address, int64_t now_us,
+                  enum throttle_outcome outcome)
+{
+    struct in6_addr room;
+    struct entry *who, *where;
+
+    pthread_mutex_lock(&t->lock);
+    who = entry_of(t, 'a', account);
+    where = entry_of(t, 'o', network_of(address, &room));
+    end_one(who, now_us, outcome == ATTEMPT_FAILED);
+    end_one(where, now_us, outcome == ATTEMPT_FAILED);
+    if (outcome == ATTEMPT_SUCCEEDED)
+        who->n = 0;
+    forget_if_idle(t, who, where);
+    pthread_mutex_unlock(&t->lock);
+}

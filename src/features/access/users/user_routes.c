@@ -1,0 +1,120 @@
+/* users.c - users of the platform, for its admins. */
+#include "features/access/users/users.h"
+
+#include "api/call.h"
+#include "api/handlers.h"
+#include "features/access/users/accounts.h"
+#include "features/access/users/sign_in.h"
+
+static int list_users(struct api_call *call, struct db *db, struct error *err)
+{
+    return users_list(db, call->arena, call->answer, err);
+}
+
+void get_users(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct user_list);
+    call_read(call, list_users);
+}
+
+/* call->own is the hash, a struct str, of what stands in the body as password. */
+static int hash(struct api_call *call, struct str password, struct error *err)
+{
+    return log_in_hash(password, call->arena, call->own, err);
+}
+
+static int hash_new(struct api_call *call, struct db *db, struct error *err)
+{
+    (void)db;
+    return hash(call, ((const struct user_create *)call->body)->password, err);
+}
+
+static int add_user(struct api_call *call, struct db *db, struct error *err)
+{
+    struct user_create create = *(const struct user_create *)call->body;
+
+    call->audit_target = create.email;
+    call->audit_detail =
+        arena_printf(call->arena, "{\"role\":\"%s\"}", platform_role_names[create.role]);
+    create.password = *(const struct str *)call->own;
+    return users_add(db, &create, call->arena, call->answer, err);
+}
+
+static void hashed_new(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply_failure(call, err);
+    else
+        call_change_then(call, CHANGE_PEOPLE, add_user, call_finish);
+}
+
+void post_user(struct api_call *call)
+{
+    const struct user_create *create = call->body;
+
+    if (!people_check_password(call, "password", create->password, create->email))
+        return;
+    call->own = ARENA_NEW(call->arena, struct str);
+    call->answer = ARENA_NEW(call->arena, struct user);
+    call_hash(call, hash_new, hashed_new);
+}
+
+static int set_user(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct user_path *path = call->params;
+    struct user_patch patch = *(const struct user_patch *)call->body;
+    const char *role = patch.role < 0 ? NULL : platform_role_names[patch.role];
+    const char *also = str_is_null(patch.password) ? "" : "\"password\":\"set\"";
+
+    call->audit_target = path->email;
+    if (role == NULL)
+        call->audit_detail = arena_printf(call->arena, "{%s}", also);
+    else
+        call->audit_detail = arena_printf(call->arena, "{\"role\":\"%s\"%s%s}", role,
+                                          also[0] == '\0' ? "" : ",", also);
+    patch.password = *(const struct str *)call->own;
+    return users_set(db, path->email, &patch, call->arena, call->answer, err);
+}
+
+static int hash_set(struct api_call *call, struct db *db, struct error *err)
+{
+    (void)db;
+    return hash(call, ((const struct user_patch *)call->body)->password, err);
+}
+
+static void hashed_set(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply_failure(call, err);
+    else
+        call_change_then(call, CHANGE_PEOPLE, set_user, call_finish);
+}
+
+void patch_user(struct api_call *call)
+{
+    const struct user_path *path = call->params;
+    const struct user_patch *patch = call->body;
+
+    call->own = ARENA_NEW(call->arena, struct str);
+    call->answer = ARENA_NEW(call->arena, struct user);
+    if (str_is_null(patch->password))
+        call_change_then(call, CHANGE_PEOPLE, set_user, call_finish);
+    else if (people_check_password(call, "password", patch->password, path->email))
+        call_hash(call, hash_set, hashed_set);
+}
+
+static int remove_user(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct user_path *path = call->params;
+
+    call->audit_target = path->email;
+    if (users_remove(db, path->email, err) != 0)
+        return -1;
+    return list_users(call, db, err);
+}
+
+void delete_user(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct user_list);
+    call_change_then(call, CHANGE_PEOPLE, remove_user, call_finish);
+}

@@ -1,0 +1,323 @@
+/* users.c - users and roles, from the shapes of the API to rows and back. */
+#include "features/access/users/users.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "features/access/users/sessions_store.h"
+#include "features/access/users/users_store.h"
+
+enum { USER_ID_DIGITS = 16 };
+
+struct str users_new_id(struct arena *arena)
+{
+    char digits[USER_ID_DIGITS];
+
+    digest_random_base62(digits, USER_ID_DIGITS);
+    return arena_printf(arena, "user_%.*s", USER_ID_DIGITS, digits);
+}
+
+struct str users_role_name(enum platform_role role)
+{
+    return role == PLATFORM_ADMIN ? str_of(platform_role_names[role]) : STR_NULL;
+}
+
+static struct str tenant_role_name(enum tenant_role role)
+{
+    return str_of(tenant_role_names[role == ROLE_ADMIN ? ROLE_ADMIN : ROLE_MEMBER]);
+}
+
+/* The rows from `first` on, `n` of them, as memberships. */
+static struct list memberships_of(const struct role_row *first, size_t n, struct arena *arena)
+{
+    struct tenant_membership *items = ARENA_ARRAY(arena, struct tenant_membership, n);
+
+    for (size_t i = 0; i < n; i++)
+        items[i] = (struct tenant_membership){ .slug = first[i].slug,
+                                               .name = first[i].name,
+                                               .role = tenant_role_name(first[i].role) };
+    return (struct list){ items, n };
+}
+
+int users_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                      struct error *err)
+{
+    struct role_row *rows;
+    size_t n;
+
+    if (store_roles(db, user_id, arena, &rows, &n, err) != 0)
+        return -1;
+    *ret = memberships_of(rows, n, arena);
+    return 0;
+}
+
+static struct user user_answer(const struct user_row *row, struct list tenants)
+{
+    return (struct user){ .user_id = row->user_id,
+                          .email = row->email,
+                          .role = users_role_name(row->role),
+                          .tenants = tenants,
+                          .created_at = row->created_at,
+                          .last_login_at = row->last_login_at };
+}
+
+int users_add(struct db *db, const struct user_create *create, struct arena *arena,
+              struct user *ret, struct error *err)
+{
+    const struct user_row row = { .user_id = users_new_id(arena),
+                                  .email = create->email,
+                                  .password = create->password,
+                                  .role = (enum platform_role)create->role,
+                                  .created_at = clock_wall_us(),
+                                  .last_login_at = TIME_NULL };
+
+    if (store_user_add(db, &row, err) != 0)
+        return -1;
+    *ret = user_answer(&row, (struct list){ 0 });
+    return 0;
+}
+
+static int find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
+                struct error *err)
+{
+    if (store_user_find(db, email, arena, ret, err) != 0)
+        return -1;
+    if (str_is_null(ret->user_id))
+        return err_set(err, ERR_NOT_FOUND, "There is no user '%.*s'", STR_ARG(email));
+    return 0;
+}
+
+/* Nobody could make another one. */
+static int check_not_last_admin(struct db *db, const struct user_row *user, struct error *err)
+{
+    int64_t n, admins;
+
+    if (user->role != PLATFORM_ADMIN)
+        return 0;
+    if (store_users_count(db, &n, &admins, err) != 0)
+        return -1;
+    if (admins <= 1)
+        return err_set(err, ERR_CONFLICT, "'%.*s' is the last platform admin; make another first",
+                       STR_ARG(user->email));
+    return 0;
+}
+
+int users_set(struct db *db, struct str email, const struct user_patch *patch, struct arena *arena,
+              struct user *ret, struct error *err)
+{
+    struct user_row row;
+    struct list tenants;
+
+    if (find(db, email, arena, &row, err) != 0)
+        return -1;
+    if (patch->role == PLATFORM_NONE && check_not_last_admin(db, &row, err) != 0)
+        return -1;
+    if (patch->role >= 0)
+        row.role = (enum platform_role)patch->role;
+    if (!str_is_null(patch->password))
+        row.password = patch->password;
+    if (store_user_set(db, &row, err) != 0 || store_sessions_end(db, row.user_id, NULL, err) != 0 ||
+        users_memberships(db, row.user_id, arena, &tenants, err) != 0)
+        return -1;
+    *ret = user_answer(&row, tenants);
+    return 0;
+}
+
+int users_remove(struct db *db, struct str email, struct error *err)
+{
+    struct user_row row;
+    struct arena arena;
+    int r = -1;
+
+    arena_init(&arena);
+    if (find(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
+        store_sessions_end(db, row.user_id, NULL, err) == 0)
+        r = store_user_remove(db, row.user_id, err);
+    arena_done(&arena);
+    return r;
+}
+
+/* Of the rows of all users, of which each one's lie together. */
+static struct list roles_of(const struct role_row *roles, size_t n, struct str user_id,
+                            struct arena *arena)
+{
+    size_t first = 0, count = 0;
+
+    while (first < n && !str_eq(roles[first].user_id, user_id))
+        first++;
+    while (first + count < n && str_eq(roles[first + count].user_id, user_id))
+        count++;
+    return memberships_of(count == 0 ? NULL : roles + first, count, arena);
+}
+
+int users_list(struct db *db, struct arena *arena, struct user_list *ret, struct error *err)
+{
+    struct user_row *rows;
+    struct role_row *roles;
+    struct user *users;
+    size_t n, n_roles;
+
+    if (store_users(db, 0, arena, &rows, &n, err) != 0 ||
+        store_roles(db, STR_NULL, arena, &roles, &n_roles, err) != 0)
+        return -1;
+    users = ARENA_ARRAY(arena, struct user, n);
+    for (size_t i = 0; i < n; i++)
+        users[i] = user_answer(&rows[i], roles_of(roles, n_roles, rows[i].user_id, arena));
+    ret->users = (struct list){ users, n };
+    return 0;
+}
+
+int users_is_new(struct db *db, struct str email, bool *ret, struct error *err)
+{
+    struct user_row row;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = store_user_find(db, email, &arena, &row, err);
+    *ret = r == 0 && str_is_null(row.user_id);
+    arena_done(&arena);
+    return r;
+}
+
+static int role_of(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
+                   struct error *err)
+{
+    struct role_row *rows;
+    struct arena arena;
+    size_t n;
+    int r;
+
+    *ret = ROLE_NONE;
+    arena_init(&arena);
+    r = store_roles(db, user_id, &arena, &rows, &n, err);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        if (rows[i].tenant_id == tenant_id)
+            *ret = rows[i].role;
+    arena_done(&arena);
+    return r;
+}
+
+/* Who is to have a role: found, or made. */
+static int find_or_make(struct db *db, const struct tenant_user_create *create, struct arena *arena,
+                        struct user_row *ret, struct error *err)
+{
+    if (store_user_find(db, create->email, arena, ret, err) != 0)
+        return -1;
+    if (!str_is_null(ret->user_id))
+        return 0;
+    if (str_is_null(create->password))
+        return err_set(err, ERR_CONFLICT, "There is no user '%.*s': a new one needs a password",
+                       STR_ARG(create->email));
+    *ret = (struct user_row){ .user_id = users_new_id(arena),
+                              .email = create->email,
+                              .password = create->password,
+                              .role = PLATFORM_NONE,
+                              .created_at = clock_wall_us(),
+                              .last_login_at = TIME_NULL };
+    return store_user_add(db, ret, err);
+}
+
+int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
+                   struct arena *arena, struct tenant_user_added *ret, struct error *err)
+{
+    enum tenant_role role, wanted = (enum tenant_role)create->role;
+    struct user_row row;
+    bool is_new;
+
+    if (users_is_new(db, create->email, &is_new, err) != 0 ||
+        find_or_make(db, create, arena, &row, err) != 0 ||
+        role_of(db, tenant_id, row.user_id, &role, err) != 0)
+        return -1;
+    if (role != ROLE_NONE)
+        return err_set(err, ERR_CONFLICT, "'%.*s' has a role in this tenant already",
+                       STR_ARG(create->email));
+    if (store_role_set(db, tenant_id, row.user_id, wanted, err) != 0)
+        return -1;
+    *ret = (struct tenant_user_added){ .user_id = row.user_id,
+                                       .email = row.email,
+                                       .role = tenant_role_name(wanted),
+                                       .created = is_new };
+    return 0;
+}
+
+/* The user, who must have a role in the tenant. */
+static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, struct arena *arena,
+                          struct user_row *ret, struct error *err)
+{
+    enum tenant_role role = ROLE_NONE;
+
+    if (store_user_find(db, email, arena, ret, err) != 0 ||
+        (!str_is_null(ret->user_id) && role_of(db, tenant_id, ret->user_id, &role, err) != 0))
+        return -1;
+    if (role == ROLE_NONE)
+        return err_set(err, ERR_NOT_FOUND, "'%.*s' has no role in this tenant", STR_ARG(email));
+    return 0;
+}
+
+/* Whose only place this tenant is: others' sessions are not this tenant's to end. The role holds
+ * at once anyway. */
+static int end_sessions(struct db *db, const struct user_row *user, size_t n_roles,
+                        struct error *err)
+{
+    if (user->role == PLATFORM_ADMIN || n_roles > 1)
+        return 0;
+    return store_sessions_end(db, user->user_id, NULL, err);
+}
+
+int users_set_role(struct db *db, const struct role_change *change, struct arena *arena,
+                   struct tenant_user *ret, struct error *err)
+{
+    struct list tenants;
+    struct user_row row;
+
+    if (find_in_tenant(db, change->tenant_id, change->email, arena, &row, err) != 0 ||
+        users_memberships(db, row.user_id, arena, &tenants, err) != 0 ||
+        store_role_set(db, change->tenant_id, row.user_id, change->role, err) != 0 ||
+        end_sessions(db, &row, tenants.n, err) != 0)
+        return -1;
+    *ret = (struct tenant_user){ .user_id = row.user_id,
+                                 .email = row.email,
+                                 .role = tenant_role_name(change->role),
+                                 .last_login_at = row.last_login_at };
+    return 0;
+}
+
+int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct error *err)
+{
+    struct list tenants;
+    struct user_row row;
+    struct arena arena;
+    int r = -1;
+
+    arena_init(&arena);
+    if (find_in_tenant(db, tenant_id, email, &arena, &row, err) == 0 &&
+        users_memberships(db, row.user_id, &arena, &tenants, err) == 0 &&
+        store_role_remove(db, tenant_id, row.user_id, err) == 0)
+        r = end_sessions(db, &row, tenants.n, err);
+    arena_done(&arena);
+    return r;
+}
+
+int users_list_tenant(struct db *db, int64_t tenant_id, struct arena *arena,
+                      struct tenant_user_list *ret, struct error *err)
+{
+    struct tenant_user *users;
+    struct user_row *rows;
+    size_t n;
+
+    if (store_users(db, tenant_id, arena, &rows, &n, err) != 0)
+        return -1;
+    users = ARENA_ARRAY(arena, struct tenant_user, n);
+    for (size_t i = 0; i < n; i++) {
+        enum tenant_role role;
+
+        if (role_of(db, tenant_id, rows[i].user_id, &role, err) != 0)
+            return -1;
+        users[i] = (struct tenant_user){ .user_id = rows[i].user_id,
+                                         .email = rows[i].email,
+                                         .role = tenant_role_name(role),
+                                         .last_login_at = rows[i].last_login_at };
+    }
+    ret->users = (struct list){ users, n };
+    return 0;
+}

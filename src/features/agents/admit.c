@@ -1,0 +1,152 @@
+/* admit.c - finding, registering and remembering agents. */
+#include "features/agents/admit.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "features/access/registry.h"
+#include "features/agents/last_seen.h"
+#include "features/agents/last_seen_store.h"
+#include "features/agents/store.h"
+#include "features/alerts/alerts.h"
+#include "shape/shape.h"
+
+enum { AGENTS_MAX = 100000 }; /* remembered at most */
+
+/* Its key in the map stands behind it. */
+struct known_agent {
+    struct agent_row row;
+    struct life_sign *sign;
+    char key[];
+};
+
+struct admit {
+    const struct registry *registry;
+    struct life *life;
+    struct alert_notes *notes;
+    int64_t registry_number; /* that `agents` is good for */
+    struct map agents;
+    struct buf key; /* of the agent being looked up */
+};
+
+struct admit *admit_new(const struct registry *registry, struct life *life,
+                        struct alert_notes *notes)
+{
+    struct admit *a = NEW(struct admit);
+
+    a->registry = registry;
+    a->life = life;
+    a->notes = notes;
+    map_init(&a->agents);
+    buf_init(&a->key, MIB(1));
+    return a;
+}
+
+void admit_forget(struct admit *a)
+{
+    struct known_agent *agent;
+    size_t at = 0;
+
+    while ((agent = map_next(&a->agents, &at)) != NULL)
+        free(agent);
+    map_done(&a->agents);
+}
+
+void admit_changed(struct admit *a)
+{
+    life_set_changed(a->life);
+}
+
+void admit_free(struct admit *a)
+{
+    if (a == NULL)
+        return;
+    admit_forget(a);
+    buf_done(&a->key);
+    free(a);
+}
+
+static struct known_agent *remember(struct admit *a, int64_t tenant_id, const struct agent_row *row)
+{
+    struct str key = buf_str(&a->key);
+    struct known_agent *agent = mem_new(sizeof(*agent) + key.len);
+
+    agent->row = *row;
+    agent->sign = life_of(a->life, tenant_id, row->agent_id);
+    memcpy(agent->key, key.data, key.len);
+    free(map_put(&a->agents, str_from(agent->key, key.len), agent));
+    return agent;
+}
+
+/* Finds the agent, or makes it when `may_add`; *ret is NULL when there is none. */
+static int find(struct admit *a, struct db *db, const struct applicant *agent, bool may_add,
+                struct known_agent **ret, struct error *err)
+{
+    int64_t number = registry_number(a->registry);
+    struct agent_row row;
+
+    if (number != a->registry_number || a->agents.n > AGENTS_MAX)
+        admit_forget(a);
+    a->registry_number = number;
+    buf_clear(&a->key);
+    buf_add(&a->key, str_from((const char *)&agent->tenant_id, sizeof(agent->tenant_id)));
+    buf_add(&a->key, agent->agent_name);
+    *ret = map_get(&a->agents, buf_str(&a->key));
+    if (*ret != NULL)
+        return 0;
+    if (store_agent_find(db, agent->tenant_id, agent->agent_name, &row, err) != 0)
+        return -1;
+    if (row.agent_id == 0 && may_add &&
+        store_agent_add(db, agent->tenant_id, agent->agent_name, agent->at, &row, err) != 0)
+        return -1;
+    if (row.agent_id != 0)
+        *ret = remember(a, agent->tenant_id, &row);
+    return 0;
+}
+
+/* The first sign of an agent is stored at once: who was never seen never falls silent. So is the
+ * one that ends a silence, with what is told of it: were it lost, the alert would stay open. When
+ * that is rolled back, or another process has the row, it is stored a little later with all others.
+ */
+static int hear(struct admit *a, struct db *db, struct known_agent *known,
+                const struct applicant *agent, struct error *err)
+{
+    struct sign sign = { .tenant_id = agent->tenant_id,
+                         .agent_id = known->row.agent_id,
+                         .at = agent->at };
+
+    if ((known->row.last_seen_at == TIME_NULL || life_take_awaited(known->sign)) &&
+        (store_signs_put(db, &sign, 1, clock_wall_us(), err) != 0 ||
+         alerts_heard(db, &sign, 1, a->notes, err) != 0))
+        return -1;
+    known->row.last_seen_at = agent->at;
+    life_see(a->life, known->sign, agent->at);
+    return 0;
+}
+
+int admit_agent(struct admit *a, struct db *db, const struct applicant *agent,
+                struct admission *ret, struct error *err)
+{
+    struct known_agent *known;
+
+    if (find(a, db, agent, true, &known, err) != 0)
+        return -1;
+    *ret = (struct admission){ .verdict = VERDICT_AGENT_CAP };
+    if (known == NULL)
+        return 0;
+    ret->agent_id = known->row.agent_id;
+    ret->verdict = known->row.enabled ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
+    return hear(a, db, known, agent, err);
+}
+
+int admit_hear(struct admit *a, struct db *db, const struct applicant *agent, struct error *err)
+{
+    struct known_agent *known;
+
+    if (find(a, db, agent, false, &known, err) != 0)
+        return -1;
+    return known == NULL ? 0 : hear(a, db, known, agent, err);
+}

@@ -1,0 +1,295 @@
+/* config.c - putting an agent's configuration together. */
+#include "features/agents/config/config.h"
+
+#include "base/digest.h"
+#include "base/map.h"
+#include "features/agents/config/config_type.h"
+#include "features/agents/config/params.h"
+#include "features/agents/config/values_store.h"
+#include "features/vault/reference.h"
+#include "features/vault/vault.h"
+
+enum { TAG_BYTES = 16, MISSING_MAX = 4096, REFERENCES_MAX = 1000, ANSWER_MAX = 64 << 20 };
+
+/* A parameter and the value that was set for it; without one, its default. */
+struct config_part {
+    const struct config_param_decl *param;
+    const struct value_row *row; /* NULL: none is set */
+};
+
+/* Whose values are looked into. */
+struct resolver {
+    struct db *db;
+    const struct secrets *secrets;
+    struct arena *arena;
+};
+
+static int refuse(const struct config_part *part, struct str name, const char *why,
+                  struct error *err)
+{
+    return err_set(err, ERR_CONFLICT, "parameter '%.*s' refers to secret '%.*s', which %s",
+                   STR_ARG(part->param->key), STR_ARG(name), why);
+}
+
+/* The secret of this name, for this value; in the resolver's arena. */
+static int find_secret(const struct resolver *r, const struct config_part *part, struct str name,
+                       struct secret_row *ret, struct error *err)
+{
+    if (store_secret(r->db, r->secrets->tenant_id, name, r->arena, ret, err) != 0)
+        return -1;
+    if (ret->version == 0)
+        return refuse(part, name, "does not exist", err);
+    if (!ret->shared && part->row->scope != SCOPE_AGENT)
+        return refuse(part, name, "is not shared: a value of the workspace may not have it", err);
+    return 0;
+}
+
+/* What is being found out about a configuration. */
+struct survey {
+    struct config *config;
+    struct buf text;     /* what its tag is made of */
+    struct arena *arena; /* of the names */
+    struct map seen;     /* names of secrets */
+    size_t n_references;
+};
+
+static void add_text(struct buf *out, struct str s)
+{
+    buf_printf(out, "%zu:", s.len);
+    buf_add(out, s);
+}
+
+static void note_name(struct survey *s, struct str name)
+{
+    struct str *names = s->config->names.items;
+
+    if (map_get(&s->seen, name) != NULL)
+        return;
+    names[s->config->names.n] = arena_copy(s->arena, name);
+    (void)map_put(&s->seen, names[s->config->names.n], &names[s->config->names.n]);
+    s->config->names.n++;
+}
+
+/* One reference: the secret must be there. Its nonce stands for it: each sealing has another. */
+static int survey_secret(struct survey *s, struct db *db, const struct config_part *part,
+                         struct str name, struct error *err)
+{
+    struct secret_row row;
+    struct arena arena;
+    int r;
+
+    if (++s->n_references > REFERENCES_MAX)
+        return err_set(err, ERR_CONFLICT, "parameter '%.*s': there are more than %d references",
+                       STR_ARG(part->param->key), REFERENCES_MAX);
+    arena_init(&arena);
+    r = find_secret(&(struct resolver){ db, s->config->secrets, &arena }, part, name, &row, err);
+    if (r == 0) {
+        add_text(&s->text,
+                 str_from(row.sealed.data,
+                          row.sealed.len < VAULT_OVERHEAD ? row.sealed.len : VAULT_OVERHEAD));
+        note_name(s, name);
+    }
+    arena_done(&arena);
+    return r;
+}
+
+static int survey_part(struct survey *s, struct db *db, const struct config_part *part,
+                       struct error *err)
+{
+    struct reference_part piece;
+    size_t at = 0;
+
+    add_text(&s->text, part->param->key);
+    add_text(&s->text, part->param->value_type);
+    buf_add_c(&s->text, part->param->required ? "required" : "");
+    for (size_t i = 0; i < part->param->opciones.n; i++)
+        add_text(&s->text, ((const struct str *)part->param->opciones.items)[i]);
+    if (part->row == NULL) {
+        add_text(&s->text, part->param->default_value);
+        return 0;
+    }
+    buf_add_c(&s->text, "set");
+    add_text(&s->text, part->row->value);
+    while (reference_next(part->row->value, &at, &piece))
+        if (piece.is_secret && survey_secret(s, db, part, piece.text, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Is there a value for it? A default that does not fit is none. */
+static bool has_value(const struct config_part *part, struct arena *arena)
+{
+    return part->row != NULL ||
+           (part->param->default_value.len > 0 &&
+            config_type_fits(part->param->value_type, part->param->default_value, arena));
+}
+
+static void add_escaped(struct buf *out, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.data[i], lower = (char)(c | 0x20);
+
+        if ((lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+            c == '.' || c == '~')
+            buf_add_char(out, c);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)c);
+    }
+}
+
+/* As many keys as fit into a header. */
+static struct str list_missing(const struct config *c, struct arena *arena)
+{
+    struct str text = STR_NULL;
+    size_t whole = 0;
+    struct buf out;
+
+    buf_init(&out, MISSING_MAX);
+    for (size_t i = 0; i < c->n_parts && !out.overflown; i++) {
+        if (!c->parts[i].param->required || has_value(&c->parts[i], arena))
+            continue;
+        if (out.len > 0)
+            buf_add_char(&out, ',');
+        add_escaped(&out, c->parts[i].param->key);
+        if (!out.overflown)
+            whole = out.len;
+    }
+    if (whole > 0)
+        text = arena_copy(arena, str_from(out.data, whole));
+    buf_done(&out);
+    return text;
+}
+
+static int make_tag(struct db *db, struct survey *s, struct error *err)
+{
+    struct sha256 digest;
+    struct buf tag;
+
+    if (vault_digest(s->config->secrets->vault, db, buf_str(&s->text), &digest, err) != 0)
+        return -1;
+    buf_init(&tag, 2 + 2 * TAG_BYTES + 1);
+    buf_add_char(&tag, '"');
+    for (size_t i = 0; i < TAG_BYTES; i++)
+        buf_printf(&tag, "%02x", digest.bytes[i]);
+    buf_add_char(&tag, '"');
+    s->config->tag = arena_copy(s->arena, buf_str(&tag));
+    buf_done(&tag);
+    return 0;
+}
+
+static int survey(struct db *db, struct config *c, struct arena *arena, struct error *err)
+{
+    struct survey s = { .config = c, .arena = arena };
+    int r = 0;
+
+    map_init(&s.seen);
+    buf_init(&s.text, SIZE_MAX); /* in proportion to what was set and declared */
+    c->names = (struct list){ ARENA_ARRAY(arena, struct str, REFERENCES_MAX), 0 };
+    add_text(&s.text, c->agent_name);
+    for (size_t i = 0; i < c->n_parts && r == 0; i++)
+        r = survey_part(&s, db, &c->parts[i], err);
+    if (r == 0)
+        r = make_tag(db, &s, err);
+    buf_done(&s.text);
+    map_done(&s.seen);
+    return r;
+}
+
+int config_prepare(struct db *db, const struct secrets *secrets, struct str agent_name,
+                   struct arena *arena, struct config *ret, struct error *err)
+{
+    const struct guidance_place place = { SCOPE_AGENT, secrets->tenant_id, agent_name };
+    const struct config_param_decl *params;
+    struct config_schema_decl decl;
+    struct value_row *rows;
+    struct map by_key;
+    size_t n;
+
+    *ret = (struct config){ .secrets = secrets, .agent_name = agent_name };
+    if (params_of_agent(db, secrets->tenant_id, agent_name, arena, &decl, err) != 0 ||
+        store_values(db, &place, arena, &rows, &n, err) != 0)
+        return -1;
+    map_init(&by_key);
+    for (size_t i = n; i-- > 0;) /* an agent's comes before the workspace's: it stays */
+        (void)map_put(&by_key, rows[i].key, &rows[i]);
+    params = decl.params.items;
+    ret->n_parts = decl.params.n;
+    ret->parts = ARENA_ARRAY(arena, struct config_part, decl.params.n);
+    for (size_t i = 0; i < decl.params.n; i++)
+        ret->parts[i] = (struct config_part){ &params[i], map_get(&by_key, params[i].key) };
+    map_done(&by_key);
+    ret->missing = list_missing(ret, arena);
+    return survey(db, ret, arena, err);
+}
+
+/* The value with its secrets, to `out`. */
+static int resolve(const struct resolver *r, const struct config_part *part, struct buf *out,
+                   struct error *err)
+{
+    struct reference_part piece;
+    struct secret_row row;
+    size_t at = 0;
+
+    while (reference_next(part->row->value, &at, &piece)) {
+        if (!piece.is_secret) {
+            buf_add(out, piece.text);
+            continue;
+        }
+        if (find_secret(r, part, piece.text, &row, err) != 0 ||
+            secrets_open(r->secrets, r->db, &row, out, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_set(const struct resolver *r, const struct config_part *part, struct buf *out,
+                     struct error *err)
+{
+    bool fits = false;
+    struct buf text;
+    int status;
+
+    buf_init(&text, ANSWER_MAX);
+    status = resolve(r, part, &text, err);
+    if (status == 0)
+        fits = !text.overflown && params_fits(part->param, buf_str(&text), r->arena) &&
+               config_type_write(part->param->value_type, buf_str(&text), r->arena, out);
+    vault_wipe(&text);
+    if (status == 0 && !fits)
+        return err_set(err, ERR_CONFLICT,
+                       "the value of parameter '%.*s' does not fit its type %.*s, or is none of "
+                       "its choices",
+                       STR_ARG(part->param->key), STR_ARG(part->param->value_type));
+    return status;
+}
+
+static int write_part(const struct resolver *r, const struct config_part *part, struct buf *out,
+                      struct error *err)
+{
+    buf_add_json(out, part->param->key);
+    buf_add_char(out, ':');
+    if (part->row != NULL)
+        return write_set(r, part, out, err);
+    if (part->param->default_value.len == 0 ||
+        !config_type_write(part->param->value_type, part->param->default_value, r->arena, out))
+        buf_add_c(out, "null");
+    return 0;
+}
+
+int config_write(struct db *db, const struct config *config, struct arena *arena, struct buf *out,
+                 struct error *err)
+{
+    const struct resolver resolver = { db, config->secrets, arena };
+
+    buf_add_char(out, '{');
+    for (size_t i = 0; i < config->n_parts; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        if (write_part(&resolver, &config->parts[i], out, err) != 0)
+            return -1;
+    }
+    buf_add_char(out, '}');
+    if (out->overflown)
+        return err_set(err, ERR_CONFLICT, "the configuration is too large to be given at once");
+    return 0;
+}

@@ -1,0 +1,56 @@
+/* security.c - which keys are secrets by their name. */
+#include "features/agents/config/secret_key_names.h"
+
+#include "base/base.h"
+
+static const struct str secret_words[] = {
+    STR_INIT("password"), STR_INIT("secret"),     STR_INIT("token"),
+    STR_INIT("apikey"),   STR_INIT("credential"),
+};
+
+/* The letter or digit in lower case; 0 for what only separates words. */
+static char plain(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c | 0x20);
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80)
+        return c;
+    return 0;
+}
+
+/* Does `key` go on with `word` at `at`, whatever separates its letters? */
+static bool goes_on(struct str key, size_t at, struct str word)
+{
+    size_t n = 0;
+
+    for (; at < key.len && n < word.len; at++) {
+        char c = plain(key.data[at]);
+
+        if (c == 0)
+            continue;
+        if (c != word.data[n++])
+            return false;
+    }
+    return n == word.len;
+}
+
+static bool is_secret(struct str key)
+{
+    for (size_t at = 0; at < key.len; at++)
+        for (size_t i = 0; i < COUNT_OF(secret_words); i++)
+            if (plain(key.data[at]) != 0 && goes_on(key, at, secret_words[i]))
+                return true;
+    return false;
+}
+
+struct catalog_entry security_first_entry(struct str key)
+{
+    bool secret = is_secret(key);
+
+    return (struct catalog_entry){
+        .key = key,
+        .secret = secret,
+        .edit = "admin",
+        .see = secret ? "nobody" : "member",
+    };
+}

@@ -1,0 +1,11 @@
+/* security.h - what a configuration parameter is taken for when its key first appears.
+ *
+ * Layer: service. May use: base, store. Thread-safe: pure functions.
+ */
+#pragma once
+#include "features/agents/config/catalog_store.h"
+
+/* A key that speaks of a password, secret, token, API key or credential, in whichever spelling
+ * (apiKey, API-KEY), is secret: admins set it and nobody sees it. Others: admins edit, members
+ * see. Borrows the key. */
+struct catalog_entry security_first_entry(struct str key);

@@ -1,0 +1,78 @@
+/* config.h - configuration values and the security catalog, as people set and see them.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum { VALUE_MAX_BYTES = 64 << 10 };
+
+/* In the order of their names. */
+enum catalog_edit { EDIT_ADMIN, EDIT_MEMBER };
+enum catalog_see { SEE_ADMIN, SEE_MEMBER, SEE_NOBODY };
+extern const char *const catalog_edit_names[];
+extern const char *const catalog_see_names[];
+
+struct value_set {
+    struct str value;
+};
+
+/* What holds for a parameter at one place. */
+struct config_value {
+    struct str key;
+    struct str value;      /* null: none, or hidden */
+    bool hidden;           /* there is a value, which this caller may not see */
+    struct str source;     /* agent, workspace, default; null: there is none */
+    bool declared;         /* by the agent; of a workspace: false */
+    struct str value_type; /* null unless declared */
+    bool required;
+    bool secret;
+    struct str edit;    /* admin, member */
+    int64_t updated_at; /* TIME_NULL */
+    struct str author;  /* null */
+};
+
+struct config_values {
+    struct list values; /* of struct config_value */
+};
+
+struct catalog_patch {
+    struct opt_bool secret;
+    int edit, see; /* -1: as it is */
+};
+
+struct catalog_parameter {
+    struct str key;
+    bool secret;
+    struct str edit; /* admin, member */
+    struct str see;  /* admin, member, nobody */
+    int64_t created_at;
+};
+
+struct catalog_list {
+    struct list parameters; /* of struct catalog_parameter */
+    struct str next;        /* null: that was all */
+};
+
+struct catalog_query {
+    int64_t limit;
+    struct str after; /* null */
+};
+
+struct parameter_path {
+    struct str slug, key;
+};
+
+struct agent_value_path {
+    struct str slug, agent_name, key;
+};
+
+extern const struct shape value_set_shape;         /* "ValueSet" */
+extern const struct shape config_value_shape;      /* "ConfigValue" */
+extern const struct shape config_values_shape;     /* "ConfigValues" */
+extern const struct shape catalog_patch_shape;     /* "CatalogPatch" */
+extern const struct shape catalog_parameter_shape; /* "CatalogParameter" */
+extern const struct shape catalog_list_shape;      /* "CatalogList" */
+extern const struct shape catalog_query_shape;     /* "CatalogQuery" */
+extern const struct shape parameter_path_shape;    /* "ParameterPath" */
+extern const struct shape agent_value_path_shape;  /* "AgentValuePath" */

@@ -1,0 +1,308 @@
+/* values.c - who may set and see which values, and what holds where. */
+#include "features/agents/config/values.h"
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "features/agents/config/catalog_store.h"
+#include "features/agents/config/params.h"
+#include "features/agents/config/secret_key_names.h"
+#include "features/agents/config/values_store.h"
+#include "features/vault/reference.h"
+
+/* The key's entry, or the one that it would get. */
+static int entry_of(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
+                    struct catalog_entry *ret, struct error *err)
+{
+    if (store_catalog_entry(db, tenant_id, key, arena, ret, err) != 0)
+        return -1;
+    if (str_is_null(ret->key))
+        *ret = security_first_entry(key);
+    return 0;
+}
+
+/* A reference gives nothing away to those who may list the secrets. */
+static bool may_see(const struct values_view *view, const struct catalog_entry *entry,
+                    struct str value)
+{
+    if (strcmp(entry->see, "member") == 0)
+        return true;
+    if (!view->is_admin)
+        return false;
+    return strcmp(entry->see, "admin") == 0 || str_starts(value, STR_LIT("vault:"));
+}
+
+/* What there is for a key: a value that is set, and what the agent declared; either may be NULL. */
+struct found {
+    struct str key;
+    const struct value_row *row;
+    const struct config_param_decl *param;
+};
+
+/* What holds: the value that is set, else the default. */
+static int describe(struct db *db, const struct values_view *view, const struct found *found,
+                    struct arena *arena, struct config_value *ret, struct error *err)
+{
+    const struct config_param_decl *param = found->param;
+    const struct value_row *row = found->row;
+    bool has_default = param != NULL && param->default_value.len > 0;
+    struct catalog_entry entry;
+
+    if (entry_of(db, view->place.tenant_id, found->key, arena, &entry, err) != 0)
+        return -1;
+    *ret = (struct config_value){ .key = found->key,
+                                  .declared = param != NULL,
+                                  .value_type = param == NULL ? STR_NULL : param->value_type,
+                                  .required = param != NULL && param->required,
+                                  .secret = entry.secret,
+                                  .edit = str_of(entry.edit),
+                                  .updated_at = TIME_NULL };
+    if (row != NULL) {
+        ret->source = row->scope == SCOPE_AGENT ? STR_LIT("agent") : STR_LIT("workspace");
+        ret->value = row->value;
+        ret->updated_at = row->updated_at;
+        ret->author = row->author;
+    } else if (has_default) {
+        ret->source = STR_LIT("default");
+        ret->value = param->default_value;
+    }
+    ret->hidden = !str_is_null(ret->value) && !may_see(view, &entry, ret->value);
+    if (ret->hidden)
+        ret->value = STR_NULL;
+    return 0;
+}
+
+/* All there is at a place. */
+struct world {
+    struct value_row *rows;
+    size_t n_rows;
+    struct config_schema_decl decl; /* of an agent */
+    struct map by_key;              /* of the rows that hold */
+};
+
+static int load(struct db *db, const struct values_view *view, struct arena *arena,
+                struct world *ret, struct error *err)
+{
+    const struct guidance_place *place = &view->place;
+
+    *ret = (struct world){ 0 };
+    map_init(&ret->by_key);
+    if (store_values(db, place, arena, &ret->rows, &ret->n_rows, err) != 0)
+        return -1;
+    for (size_t i = ret->n_rows; i-- > 0;) /* an agent's comes before the workspace's: it stays */
+        (void)map_put(&ret->by_key, ret->rows[i].key, &ret->rows[i]);
+    if (place->scope != SCOPE_AGENT)
+        return 0;
+    return params_of_agent(db, place->tenant_id, place->agent_name, arena, &ret->decl, err);
+}
+
+/* Is the row to be listed although nobody has declared it? */
+static bool stands_alone(const struct world *w, const struct values_view *view,
+                         const struct value_row *row)
+{
+    return row->scope == view->place.scope && params_find(&w->decl, row->key) == NULL;
+}
+
+static int list(struct db *db, const struct values_view *view, const struct world *w,
+                struct arena *arena, struct config_values *ret, struct error *err)
+{
+    const struct config_param_decl *params = w->decl.params.items;
+    struct config_value *values =
+        ARENA_ARRAY(arena, struct config_value, w->decl.params.n + w->n_rows);
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->decl.params.n; i++) {
+        struct found found = { params[i].key, map_get(&w->by_key, params[i].key), &params[i] };
+
+        if (describe(db, view, &found, arena, &values[n++], err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < w->n_rows; i++) {
+        struct found found = { .key = w->rows[i].key, .row = &w->rows[i] };
+
+        if (stands_alone(w, view, &w->rows[i]) &&
+            describe(db, view, &found, arena, &values[n++], err) != 0)
+            return -1;
+    }
+    ret->values = (struct list){ values, n };
+    return 0;
+}
+
+int values_list(struct db *db, const struct values_view *view, struct arena *arena,
+                struct config_values *ret, struct error *err)
+{
+    struct world world;
+    int r = load(db, view, arena, &world, err);
+
+    if (r == 0)
+        r = list(db, view, &world, arena, ret, err);
+    map_done(&world.by_key);
+    return r;
+}
+
+/* What holds for view->key. */
+static int show(struct db *db, const struct values_view *view, struct arena *arena,
+                struct config_value *ret, struct error *err)
+{
+    struct world world;
+    int r = load(db, view, arena, &world, err);
+
+    if (r == 0) {
+        struct found found = { view->key, map_get(&world.by_key, view->key),
+                               params_find(&world.decl, view->key) };
+
+        r = describe(db, view, &found, arena, ret, err);
+    }
+    map_done(&world.by_key);
+    return r;
+}
+
+/* Against what the agent, or every agent of the workspace, has declared. */
+static int check_type(struct db *db, const struct values_view *view, struct str value,
+                      struct arena *arena, struct error *err)
+{
+    const struct guidance_place *place = &view->place;
+    const struct config_param_decl *param;
+    struct config_schema_decl decl;
+
+    if (place->scope != SCOPE_AGENT)
+        return params_check_workspace(db, place->tenant_id, view->key, value, err);
+    if (params_of_agent(db, place->tenant_id, place->agent_name, arena, &decl, err) != 0)
+        return -1;
+    param = params_find(&decl, view->key);
+    if (param == NULL || params_fits(param, value, arena))
+        return 0;
+    return params_refuse(param, place->agent_name, err);
+}
+
+static int check_value(struct db *db, const struct values_view *view,
+                       const struct catalog_entry *entry, struct str value, struct arena *arena,
+                       struct error *err)
+{
+    const char *problem = reference_problem(value);
+
+    if (problem != NULL)
+        return err_set(err, ERR_INVALID, "%s", problem);
+    if (reference_is_in(value)) /* of what type it is shows when it is resolved */
+        return view->is_admin ? 0
+                              : err_set(err, ERR_FORBIDDEN,
+                                        "only an admin may set a value that refers to a secret");
+    if (entry->secret)
+        return err_set(err, ERR_INVALID,
+                       "This parameter is secret: set its value with `muster secret set NAME` and "
+                       "refer to it here as vault:NAME. If it is none, an admin can say so with "
+                       "`muster catalog set KEY --secret no`");
+    return check_type(db, view, value, arena, err);
+}
+
+/* The key's entry, made when this is its first appearance. */
+static int enter(struct db *db, const struct values_view *view, struct arena *arena,
+                 struct catalog_entry *ret, struct error *err)
+{
+    const struct catalog_entry first = security_first_entry(view->key);
+    int64_t tenant_id = view->place.tenant_id;
+
+    if (store_catalog_enter(db, tenant_id, store_catalog_prepare(&first, 1, arena), clock_wall_us(),
+                            err) != 0)
+        return -1;
+    return entry_of(db, tenant_id, view->key, arena, ret, err);
+}
+
+int values_set(struct db *db, const struct values_view *view, const struct value_set *set,
+               struct arena *arena, struct config_value *ret, struct error *err)
+{
+    struct value_row row = { .key = view->key, .author = view->author };
+    struct catalog_entry entry;
+    int r;
+
+    if (enter(db, view, arena, &entry, err) != 0)
+        return -1;
+    if (!view->is_admin && strcmp(entry.edit, "member") != 0)
+        return err_set(err, ERR_FORBIDDEN, "only an admin may set parameter '%.*s'",
+                       STR_ARG(view->key));
+    if (set == NULL) {
+        r = store_value_unset(db, &view->place, view->key, err);
+    } else {
+        row.value = set->value;
+        row.updated_at = clock_wall_us();
+        r = check_value(db, view, &entry, set->value, arena, err);
+        if (r == 0)
+            r = store_value_set(db, &view->place, &row, err);
+    }
+    return r != 0 ? -1 : show(db, view, arena, ret, err);
+}
+
+static struct catalog_parameter parameter(const struct catalog_entry *entry)
+{
+    return (struct catalog_parameter){ .key = entry->key,
+                                       .secret = entry->secret,
+                                       .edit = str_of(entry->edit),
+                                       .see = str_of(entry->see),
+                                       .created_at = entry->created_at };
+}
+
+int values_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *query,
+                   struct arena *arena, struct catalog_list *ret, struct error *err)
+{
+    struct catalog_parameter *parameters;
+    const struct catalog_entry *entries;
+    struct list found;
+
+    if (store_catalog(db, tenant_id, query, arena, &found, err) != 0)
+        return -1;
+    entries = found.items;
+    parameters = ARENA_ARRAY(arena, struct catalog_parameter, found.n);
+    for (size_t i = 0; i < found.n; i++)
+        parameters[i] = parameter(&entries[i]);
+    *ret = (struct catalog_list){ .parameters = { parameters, found.n } };
+    if (found.n == (size_t)query->limit)
+        ret->next = entries[found.n - 1].key;
+    return 0;
+}
+
+/* Nothing may be set in the clear for what is secret. */
+static int check_clear(struct db *db, const struct values_view *view, struct arena *arena,
+                       struct error *err)
+{
+    const struct value_row *rows;
+    struct list found;
+
+    if (store_values_of_key(db, view->place.tenant_id, view->key, arena, &found, err) != 0)
+        return -1;
+    rows = found.items;
+    for (size_t i = 0; i < found.n; i++)
+        if (!reference_is_in(rows[i].value))
+            return err_set(err, ERR_CONFLICT,
+                           "it is set in the clear for %s '%.*s': set it to a reference, or unset "
+                           "it, first",
+                           rows[i].scope == SCOPE_AGENT ? "agent" : "the workspace",
+                           STR_ARG(rows[i].agent_name));
+    return 0;
+}
+
+int values_classify(struct db *db, const struct values_view *view,
+                    const struct catalog_patch *patch, struct arena *arena,
+                    struct catalog_parameter *ret, struct error *err)
+{
+    struct catalog_entry entry;
+
+    if (store_catalog_entry(db, view->place.tenant_id, view->key, arena, &entry, err) != 0)
+        return -1;
+    if (str_is_null(entry.key))
+        return err_set(err, ERR_NOT_FOUND,
+                       "the catalog has no parameter '%.*s': it is entered when an agent declares "
+                       "it or a value is set for it",
+                       STR_ARG(view->key));
+    if (patch->secret.has && patch->secret.value && !entry.secret &&
+        check_clear(db, view, arena, err) != 0)
+        return -1;
+    if (patch->secret.has)
+        entry.secret = patch->secret.value;
+    if (patch->edit >= 0)
+        entry.edit = catalog_edit_names[patch->edit];
+    if (patch->see >= 0)
+        entry.see = catalog_see_names[patch->see];
+    if (store_catalog_set(db, view->place.tenant_id, &entry, err) != 0)
+        return -1;
+    *ret = parameter(&entry);
+    return 0;
+}

@@ -1,0 +1,130 @@
+/* guidance.c - finding what an agent is told. */
+#include "features/agents/directives/directives.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "features/agents/shapes.h"
+
+struct guidance {
+    struct arena arena;          /* of all rows and their keys */
+    struct map models, policies; /* place -> struct model_row, struct policy_row */
+};
+
+struct str guidance_source(enum guidance_scope scope)
+{
+    switch (scope) {
+    case SCOPE_AGENT:
+        return STR_LIT("agent");
+    case SCOPE_WORKSPACE:
+        return STR_LIT("workspace");
+    case SCOPE_PLATFORM:
+        break;
+    }
+    return STR_LIT("platform");
+}
+
+/* Tenant, scope and name as one key, in the arena. */
+static struct str key_of(const struct guidance_place *place, struct arena *arena)
+{
+    size_t fixed = sizeof(place->tenant_id) + 1;
+    char *key = arena_alloc(arena, fixed + place->agent_name.len);
+
+    memcpy(key, &place->tenant_id, sizeof(place->tenant_id));
+    key[sizeof(place->tenant_id)] = (char)('0' + (int)place->scope);
+    if (place->agent_name.len > 0)
+        memcpy(key + fixed, place->agent_name.data, place->agent_name.len);
+    return str_from(key, fixed + place->agent_name.len);
+}
+
+int guidance_load(struct db *db, struct guidance **ret, struct error *err)
+{
+    struct guidance *g = NEW(struct guidance);
+    struct policy_row *policies;
+    struct model_row *models;
+    size_t n_models, n_policies;
+
+    arena_init(&g->arena);
+    map_init(&g->models);
+    map_init(&g->policies);
+    if (store_models(db, &g->arena, &models, &n_models, err) != 0 ||
+        store_policies(db, &g->arena, &policies, &n_policies, err) != 0) {
+        guidance_free(g);
+        return -1;
+    }
+    for (size_t i = 0; i < n_models; i++)
+        (void)map_put(&g->models, key_of(&models[i].place, &g->arena), &models[i]);
+    for (size_t i = 0; i < n_policies; i++)
+        (void)map_put(&g->policies, key_of(&policies[i].place, &g->arena), &policies[i]);
+    *ret = g;
+    return 0;
+}
+
+void guidance_free(struct guidance *g)
+{
+    if (g == NULL)
+        return;
+    map_done(&g->models);
+    map_done(&g->policies);
+    arena_done(&g->arena);
+    free(g);
+}
+
+/* The row of the most special place that has one, or NULL. The arena is for the work. */
+static const void *find(const struct map *map, int64_t tenant_id, struct str agent_name,
+                        struct arena *arena)
+{
+    const struct guidance_place places[] = {
+        { SCOPE_AGENT, tenant_id, agent_name },
+        { SCOPE_WORKSPACE, tenant_id, STR_LIT("") },
+        { SCOPE_PLATFORM, 0, STR_LIT("") },
+    };
+    const void *row = NULL;
+
+    for (size_t i = 0; row == NULL && i < COUNT_OF(places); i++)
+        row = map_get(map, key_of(&places[i], arena));
+    return row;
+}
+
+void guidance_model(const struct guidance *g, int64_t tenant_id, struct str agent_name,
+                    struct arena *arena, struct agent_model *ret)
+{
+    const struct model_row *row = g == NULL ? NULL : find(&g->models, tenant_id, agent_name, arena);
+
+    *ret = (struct agent_model){ .agent_name = agent_name };
+    if (row == NULL)
+        return;
+    ret->model = arena_copy(arena, row->model);
+    ret->source = guidance_source(row->place.scope);
+}
+
+static struct list copy_strings(const struct list *list, struct arena *arena)
+{
+    const struct str *from = list->items;
+    struct str *to = ARENA_ARRAY(arena, struct str, list->n);
+
+    for (size_t i = 0; i < list->n; i++)
+        to[i] = arena_copy(arena, from[i]);
+    return (struct list){ to, list->n };
+}
+
+void guidance_policy(const struct guidance *g, int64_t tenant_id, struct str agent_name,
+                     struct arena *arena, struct command_policy *ret)
+{
+    const struct policy_row *row =
+        g == NULL ? NULL : find(&g->policies, tenant_id, agent_name, arena);
+
+    *ret = (struct command_policy){ .agent_name = agent_name,
+                                    .mode = str_of(policy_mode_names[POLICY_DENY_ALL]),
+                                    .source = guidance_source(SCOPE_PLATFORM),
+                                    .updated_at = TIME_NULL };
+    if (row == NULL)
+        return;
+    ret->mode = str_of(policy_mode_names[row->policy.mode]);
+    ret->allow = copy_strings(&row->policy.allow, arena);
+    ret->deny = copy_strings(&row->policy.deny, arena);
+    ret->source = guidance_source(row->place.scope);
+    ret->version = row->version;
+    ret->updated_at = row->updated_at;
+}

@@ -1,0 +1,41 @@
+/* guidance.h - what agents are told, as operators set and see it.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+struct model_set {
+    struct str model;
+};
+
+/* What holds for an agent, a workspace or the platform, and which of them it was set for. */
+struct model_setting {
+    struct str tenant, agent_name; /* null: the platform, the workspace */
+    struct str model;              /* null: none is set */
+    struct str source;             /* agent, workspace, platform; null */
+    int64_t updated_at;            /* TIME_NULL */
+};
+
+/* In the order in which the store numbers them. */
+enum policy_mode { POLICY_ALLOWLIST, POLICY_DENYLIST, POLICY_DENY_ALL, POLICY_ALLOW_ALL };
+extern const char *const policy_mode_names[];
+
+struct policy_set {
+    int mode;                /* enum policy_mode */
+    struct list allow, deny; /* of struct str */
+};
+
+struct policy_setting {
+    struct str tenant, agent_name; /* null: the platform, the workspace */
+    struct str mode;
+    struct list allow, deny; /* of struct str */
+    struct str source;       /* agent, workspace, platform */
+    int64_t version;
+    int64_t updated_at; /* TIME_NULL when nobody ever set one */
+};
+
+extern const struct shape model_set_shape;      /* "ModelSet" */
+extern const struct shape model_setting_shape;  /* "ModelSetting" */
+extern const struct shape policy_set_shape;     /* "CommandPolicySet" */
+extern const struct shape policy_setting_shape; /* "CommandPolicySetting" */

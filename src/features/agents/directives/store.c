@@ -1,0 +1,224 @@
+/* guidance.c - SQL of models and command policies. */
+#include "features/agents/directives/store.h"
+
+#include "base/buf.h"
+#include "db/db.h"
+#include "db/name_key.h"
+#include "shape/problems.h"
+#include "shape/rows.h"
+
+#define PLACE_COLUMNS "tenant_id, scope, COALESCE(full_name, agent_name)"
+#define AT_PLACE      " WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
+
+/* Of the scopes that hold at a place, the most special one. */
+#define HOLDS_AT_PLACE                                                                             \
+    " WHERE (scope = 0 AND tenant_id = 0)"                                                         \
+    " OR ($2 >= 1 AND scope = 1 AND tenant_id = $1)"                                               \
+    " OR ($2 >= 2 AND scope = 2 AND tenant_id = $1 AND agent_name = $3)"                           \
+    " ORDER BY scope DESC LIMIT 1"
+
+#define SELECT_MODELS "SELECT " PLACE_COLUMNS ", model, updated_at FROM agent_models"
+#define SELECT_POLICIES                                                                            \
+    "SELECT " PLACE_COLUMNS ", mode, allow, deny, version, updated_at FROM command_policies"
+
+/* clang-format off */
+static const struct db_query set_model = {
+    .sql = "INSERT INTO agent_models (tenant_id, scope, agent_name, full_name, model, updated_at)"
+           " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, scope, agent_name)"
+           " DO UPDATE SET model = excluded.model, updated_at = excluded.updated_at",
+    .n_args = 6,
+};
+static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_PLACE, .n_args = 3 };
+static const struct db_query model_at = { .sql = SELECT_MODELS HOLDS_AT_PLACE, .n_args = 3 };
+static const struct db_query all_models = { .sql = SELECT_MODELS };
+
+static const struct db_query set_policy = {
+    .sql = "INSERT INTO command_policies (tenant_id, scope, agent_name, full_name, mode, allow, deny,"
+           " version, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8)"
+           " ON CONFLICT (tenant_id, scope, agent_name) DO UPDATE SET mode = excluded.mode,"
+           " allow = excluded.allow, deny = excluded.deny,"
+           " version = command_policies.version + 1, updated_at = excluded.updated_at",
+    .n_args = 8,
+};
+static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_PLACE, .n_args = 3 };
+static const struct db_query policy_at = { .sql = SELECT_POLICIES HOLDS_AT_PLACE, .n_args = 3 };
+static const struct db_query all_policies = { .sql = SELECT_POLICIES };
+/* clang-format on */
+
+/* A statement with a place as its three parameters. */
+static int exec_at(struct db *db, const struct db_query *q, const struct guidance_place *place,
+                   db_row_fn *on_row, void *ctx, struct error *err)
+{
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = db_exec(db, q,
+                (const struct db_value[]){ db_int(place->tenant_id), db_int(place->scope),
+                                           db_text(store_name_key(place->agent_name, &arena).key) },
+                on_row, ctx, err);
+    arena_done(&arena);
+    return r;
+}
+
+static struct guidance_place read_place(struct arena *arena, const struct db_row *row)
+{
+    return (struct guidance_place){ .tenant_id = db_get_int(row, 0),
+                                    .scope = (enum guidance_scope)db_get_int(row, 1),
+                                    .agent_name = rows_text(arena, row, 2) };
+}
+
+int store_model_set(struct db *db, const struct model_row *row, struct error *err)
+{
+    struct name_key name;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    name = store_name_key(row->place.agent_name, &arena);
+    r = db_exec(db, &set_model,
+                (const struct db_value[]){ db_int(row->place.tenant_id), db_int(row->place.scope),
+                                           db_text(name.key), db_text(name.full),
+                                           db_text(row->model), db_int(row->updated_at) },
+                NULL, NULL, err);
+    arena_done(&arena);
+    return r;
+}
+
+int store_model_unset(struct db *db, const struct guidance_place *place, struct error *err)
+{
+    return exec_at(db, &unset_model, place, NULL, NULL, err);
+}
+
+static bool add_model(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct model_row *m = rows_add(rows);
+
+    m->place = read_place(rows->arena, row);
+    m->model = rows_text(rows->arena, row, 3);
+    m->updated_at = db_get_int(row, 4);
+    return true;
+}
+
+int store_model_at(struct db *db, const struct guidance_place *place, struct arena *arena,
+                   struct model_row *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct model_row) };
+
+    if (exec_at(db, &model_at, place, add_model, &rows, err) != 0)
+        return -1;
+    *ret = rows.n == 0 ? (struct model_row){ .updated_at = TIME_NULL }
+                       : *(struct model_row *)rows.items;
+    return 0;
+}
+
+int store_models(struct db *db, struct arena *arena, struct model_row **ret, size_t *ret_n,
+                 struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct model_row) };
+
+    if (db_exec(db, &all_models, NULL, add_model, &rows, err) != 0)
+        return -1;
+    *ret = rows.items;
+    *ret_n = rows.n;
+    return 0;
+}
+
+/* A JSON array, in the arena. */
+static struct str strings_text(const struct list *list, struct arena *arena)
+{
+    const struct str *strings = list->items;
+    struct str text;
+    struct buf out;
+
+    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
+    buf_add_char(&out, '[');
+    for (size_t i = 0; i < list->n; i++) {
+        if (i > 0)
+            buf_add_char(&out, ',');
+        buf_add_json(&out, strings[i]);
+    }
+    buf_add_char(&out, ']');
+    text = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+int store_policy_set(struct db *db, const struct policy_row *row, struct error *err)
+{
+    struct name_key name;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    name = store_name_key(row->place.agent_name, &arena);
+    r = db_exec(db, &set_policy,
+                (const struct db_value[]){
+                    db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
+                    db_text(name.full), db_int(row->policy.mode),
+                    db_text(strings_text(&row->policy.allow, &arena)),
+                    db_text(strings_text(&row->policy.deny, &arena)), db_int(row->updated_at) },
+                NULL, NULL, err);
+    arena_done(&arena);
+    return r;
+}
+
+int store_policy_unset(struct db *db, const struct guidance_place *place, struct error *err)
+{
+    return exec_at(db, &unset_policy, place, NULL, NULL, err);
+}
+
+/* What cannot be read denies everything: nobody but us writes it. */
+static struct policy_set read_policy(struct arena *arena, const struct db_row *row)
+{
+    int64_t mode = db_get_int(row, 3);
+    struct policy_set policy = { .mode = POLICY_DENY_ALL };
+    struct str text;
+
+    if (mode < POLICY_ALLOWLIST || mode > POLICY_ALLOW_ALL)
+        return policy;
+    text = arena_printf(arena, "{\"mode\":\"%s\",\"allow\":%.*s,\"deny\":%.*s}",
+                        policy_mode_names[mode], STR_ARG(db_get_text(row, 4)),
+                        STR_ARG(db_get_text(row, 5)));
+    if (shape_read_json(&policy_set_shape, text, arena, &policy, problems_new(arena, "body")) != 0)
+        return (struct policy_set){ .mode = POLICY_DENY_ALL };
+    return policy;
+}
+
+static bool add_policy(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct policy_row *p = rows_add(rows);
+
+    p->place = read_place(rows->arena, row);
+    p->policy = read_policy(rows->arena, row);
+    p->version = db_get_int(row, 6);
+    p->updated_at = db_get_int(row, 7);
+    return true;
+}
+
+int store_policy_at(struct db *db, const struct guidance_place *place, struct arena *arena,
+                    struct policy_row *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };
+
+    if (exec_at(db, &policy_at, place, add_policy, &rows, err) != 0)
+        return -1;
+    *ret = rows.n == 0 ? (struct policy_row){ .policy = { .mode = POLICY_DENY_ALL },
+                                              .updated_at = TIME_NULL }
+                       : *(struct policy_row *)rows.items;
+    return 0;
+}
+
+int store_policies(struct db *db, struct arena *arena, struct policy_row **ret, size_t *ret_n,
+                   struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };
+
+    if (db_exec(db, &all_policies, NULL, add_policy, &rows, err) != 0)
+        return -1;
+    *ret = rows.items;
+    *ret_n = rows.n;
+    return 0;
+}

@@ -1,0 +1,72 @@
+/* document.h - an agent's free-form configuration document and its versions.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum { DOCUMENT_MAX_BYTES = 1 << 20 };
+
+/* In the order in which the store numbers them. */
+enum document_format { DOCUMENT_TEXT, DOCUMENT_MARKDOWN, DOCUMENT_JSON, DOCUMENT_YAML };
+extern const char *const document_format_names[];
+
+struct document_set {
+    struct str document;
+    int format;                  /* enum document_format */
+    struct opt_int base_version; /* the version it was edited from; none: whichever there is */
+};
+
+/* One version with what it says, as people edit it. */
+struct document {
+    struct str agent_name;
+    struct str format; /* text, markdown, json, yaml */
+    struct str document;
+    int64_t version;
+    int64_t updated_at;
+    struct str author;
+};
+
+/* One version without what it says. */
+struct document_version {
+    int64_t version;
+    struct str format;
+    int64_t bytes;
+    int64_t updated_at;
+    struct str author;
+};
+
+struct document_history {
+    struct str agent_name;
+    struct list versions; /* of struct document_version, newest first */
+    struct opt_int next;  /* the `before` of the next page */
+};
+
+struct document_diff {
+    struct str agent_name;
+    int64_t from, to;
+    struct str diff;
+};
+
+struct history_query {
+    int64_t limit;
+    struct opt_int before;
+};
+
+struct diff_query {
+    int64_t from, to;
+};
+
+struct document_version_path {
+    struct str slug, agent_name;
+    int64_t version;
+};
+
+extern const struct shape document_set_shape;          /* "DocumentSet" */
+extern const struct shape document_shape;              /* "Document" */
+extern const struct shape document_version_shape;      /* "DocumentVersion" */
+extern const struct shape document_history_shape;      /* "DocumentHistory" */
+extern const struct shape document_diff_shape;         /* "DocumentDiff" */
+extern const struct shape history_query_shape;         /* "DocumentHistoryQuery" */
+extern const struct shape diff_query_shape;            /* "DocumentDiffQuery" */
+extern const struct shape document_version_path_shape; /* "DocumentVersionPath" */

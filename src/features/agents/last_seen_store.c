@@ -1,0 +1,79 @@
+/* signs.c - SQL of signs of life. */
+#include "features/agents/last_seen_store.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "db/db.h"
+
+/* clang-format off */
+/* $1 is a JSON array of rows, so that one statement does for all agents. In PostgreSQL nobody waits
+ * for a row that another process writes: what it writes is as good. */
+static const struct db_query put_signs = {
+    .sqlite = "UPDATE agent_signs SET last_seen_at = CASE WHEN last_seen_at"
+              " BETWEEN json_extract(j.value, '$[2]') AND $2"
+              " THEN last_seen_at ELSE json_extract(j.value, '$[2]') END FROM json_each($1) j"
+              " WHERE tenant_id = json_extract(j.value, '$[0]')"
+              " AND agent_id = json_extract(j.value, '$[1]') RETURNING tenant_id, agent_id",
+    .postgres = "UPDATE agent_signs s SET last_seen_at = CASE WHEN s.last_seen_at"
+                " BETWEEN x.at AND CAST($2 AS BIGINT) THEN s.last_seen_at ELSE x.at END"
+                " FROM (SELECT l.tenant_id, l.agent_id, u.at FROM (SELECT"
+                " CAST(j ->> 0 AS BIGINT) AS tenant_id, CAST(j ->> 1 AS BIGINT) AS agent_id,"
+                " CAST(j ->> 2 AS BIGINT) AS at FROM json_array_elements(CAST($1 AS json)) AS j) u"
+                " JOIN agent_signs l ON l.tenant_id = u.tenant_id AND l.agent_id = u.agent_id"
+                " FOR UPDATE OF l SKIP LOCKED) x"
+                " WHERE s.tenant_id = x.tenant_id AND s.agent_id = x.agent_id"
+                " RETURNING s.tenant_id, s.agent_id",
+    .n_args = 2,
+};
+/* clang-format on */
+
+struct sorted_signs {
+    struct sign *items;
+    size_t n;
+};
+
+static int by_agent(const void *a, const void *b)
+{
+    const struct sign *x = a, *y = b;
+
+    if (x->tenant_id != y->tenant_id)
+        return x->tenant_id < y->tenant_id ? -1 : 1;
+    if (x->agent_id != y->agent_id)
+        return x->agent_id < y->agent_id ? -1 : 1;
+    return 0;
+}
+
+static bool mark_stored(void *ctx, const struct db_row *row)
+{
+    const struct sorted_signs *signs = ctx;
+    const struct sign wanted = { .tenant_id = db_get_int(row, 0), .agent_id = db_get_int(row, 1) };
+    struct sign *sign = bsearch(&wanted, signs->items, signs->n, sizeof(wanted), by_agent);
+
+    if (sign != NULL)
+        sign->stored = true;
+    return true;
+}
+
+int store_signs_put(struct db *db, struct sign *signs, size_t n, int64_t now, struct error *err)
+{
+    struct sorted_signs sorted = { signs, n };
+    struct buf rows;
+    int r;
+
+    if (n == 0)
+        return 0;
+    qsort(signs, n, sizeof(*signs), by_agent);
+    buf_init(&rows, SIZE_MAX); /* in proportion to what the caller has */
+    for (size_t i = 0; i < n; i++) {
+        signs[i].stored = false;
+        buf_printf(&rows, "%c[%lld,%lld,%lld]", i == 0 ? '[' : ',', (long long)signs[i].tenant_id,
+                   (long long)signs[i].agent_id, (long long)signs[i].at);
+    }
+    buf_add_char(&rows, ']');
+    r = db_exec(db, &put_signs,
+                (const struct db_value[]){ db_text(buf_str(&rows)), db_int(now + SIGNS_AHEAD_US) },
+                mark_stored, &sorted, err);
+    buf_done(&rows);
+    return r;
+}

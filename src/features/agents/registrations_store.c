@@ -1,0 +1,189 @@
+/* registrations.c - SQL of registrations. */
+#include "features/agents/registrations_store.h"
+
+#include "base/buf.h"
+#include "db/db.h"
+#include "db/name_key.h"
+#include "features/agents/shapes.h"
+#include "shape/rows.h"
+
+/* clang-format off */
+static const struct db_query update_agent = {
+    .sql = "UPDATE agents SET registered_version = $3, description = $4, telemetry_doc = $5,"
+           " interval_seconds = $6, inputs = $7, outputs = $8, config_schema = $9,"
+           " registered_at = $10 WHERE tenant_id = $1 AND agent_id = $2",
+    .n_args = 10,
+};
+static const struct db_query delete_kpis = {
+    .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
+    .n_args = 2,
+};
+/* $3 is a JSON array of rows, so that one statement does for all of them. */
+static const struct db_query insert_kpis = {
+    .sqlite = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
+              " SELECT $1, $2, json_extract(j.value, '$[0]'), json_extract(j.value, '$[1]'),"
+              " json_extract(j.value, '$[2]'), json_extract(j.value, '$[3]'),"
+              " json_extract(j.value, '$[4]') FROM json_each($3) j",
+    .postgres = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
+                " SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), j ->> 0, j ->> 1, j ->> 2,"
+                " j ->> 3, j ->> 4 FROM json_array_elements(CAST($3 AS json)) AS j",
+    .n_args = 3,
+};
+static const struct db_query select_schema = {
+    .sql = "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2",
+    .n_args = 2,
+};
+static const struct db_query select_schemas = {
+    .sqlite = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
+              " WHERE tenant_id = $1 AND instr(config_schema, $2) > 0 LIMIT 1000",
+    .postgres = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
+                " WHERE tenant_id = $1 AND strpos(config_schema, $2) > 0 LIMIT 1000",
+    .n_args = 2,
+};
+/* clang-format on */
+
+static void add_kpi(struct buf *out, const struct business_kpi_decl *kpi, struct arena *arena)
+{
+    struct name_key name = store_name_key(kpi->key, arena);
+
+    buf_add_char(out, '[');
+    buf_add_json(out, name.key);
+    buf_add_char(out, ',');
+    if (str_is_null(name.full))
+        buf_add_c(out, "null");
+    else
+        buf_add_json(out, name.full);
+    buf_add_char(out, ',');
+    buf_add_json(out, kpi->label);
+    buf_add_char(out, ',');
+    buf_add_json(out, kpi->unit);
+    buf_add_char(out, ',');
+    buf_add_json(out, kpi->agg);
+    buf_add_char(out, ']');
+}
+
+/* `out` is only lent, for its memory; likewise below. */
+static struct str kpis_text(const struct list *list, struct arena *arena, struct buf *out)
+{
+    const struct business_kpi_decl *kpis = list->items;
+
+    buf_clear(out);
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < list->n; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        add_kpi(out, &kpis[i], arena);
+    }
+    buf_add_char(out, ']');
+    return arena_copy(arena, buf_str(out));
+}
+
+static struct str fields_text(const struct list *list, struct arena *arena, struct buf *out)
+{
+    const struct io_field *fields = list->items;
+
+    if (list->n == 0)
+        return STR_NULL;
+    buf_clear(out);
+    for (size_t i = 0; i < list->n; i++) {
+        buf_add_char(out, i == 0 ? '[' : ',');
+        shape_write_json(&io_field_shape, &fields[i], out);
+    }
+    buf_add_char(out, ']');
+    return arena_copy(arena, buf_str(out));
+}
+
+static struct str config_text(const struct config_schema_decl *config, struct arena *arena,
+                              struct buf *out)
+{
+    if (config == NULL)
+        return STR_NULL;
+    buf_clear(out);
+    shape_write_json(&config_schema_decl_shape, config, out);
+    return arena_copy(arena, buf_str(out));
+}
+
+void store_registration_prepare(const struct agent_register *body, struct arena *arena,
+                                struct registration_rows *ret)
+{
+    struct buf out;
+
+    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
+    *ret = (struct registration_rows){
+        .body = body,
+        .kpis = kpis_text(&body->business_kpis, arena, &out),
+        .inputs = fields_text(&body->inputs, arena, &out),
+        .outputs = fields_text(&body->outputs, arena, &out),
+        .config_schema = config_text(body->config_schema, arena, &out),
+    };
+    buf_done(&out);
+}
+
+int store_registration_put(struct db *db, const struct report_place *place,
+                           const struct registration_rows *rows, struct error *err)
+{
+    const struct agent_register *body = rows->body;
+    const struct db_value agent[] = {
+        db_int(place->tenant_id),     db_int(place->agent_id),
+        db_text(body->agent_version), db_text(body->description),
+        db_text(body->telemetry_doc), rows_opt_int_value(body->interval_seconds),
+        db_text(rows->inputs),        db_text(rows->outputs),
+        db_text(rows->config_schema), db_int(place->received_at),
+    };
+    const struct db_value kpis[] = { db_int(place->tenant_id), db_int(place->agent_id),
+                                     db_text(rows->kpis) };
+
+    if (db_exec(db, &update_agent, agent, NULL, NULL, err) != 0 ||
+        db_exec(db, &delete_kpis, kpis, NULL, NULL, err) != 0)
+        return -1;
+    if (body->business_kpis.n == 0)
+        return 0;
+    return db_exec(db, &insert_kpis, kpis, NULL, NULL, err);
+}
+
+struct one_text {
+    struct arena *arena;
+    struct str text;
+};
+
+static bool read_text(void *ctx, const struct db_row *row)
+{
+    struct one_text *one = ctx;
+
+    one->text = rows_text(one->arena, row, 0);
+    return false;
+}
+
+int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
+                        struct arena *arena, struct str *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id),
+                                     db_text(store_name_key(agent_name, arena).key) };
+    struct one_text one = { arena, STR_NULL };
+
+    if (db_exec(db, &select_schema, args, read_text, &one, err) != 0)
+        return -1;
+    *ret = one.text;
+    return 0;
+}
+
+struct each_schema {
+    config_schema_fn *fn;
+    void *ctx;
+};
+
+static bool tell_schema(void *ctx, const struct db_row *row)
+{
+    const struct each_schema *each = ctx;
+
+    return each->fn(each->ctx, db_get_text(row, 0), db_get_text(row, 1));
+}
+
+int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word,
+                              config_schema_fn *fn, void *ctx, struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_text(word) };
+    struct each_schema each = { fn, ctx };
+
+    return db_exec(db, &select_schemas, args, tell_schema, &each, err);
+}

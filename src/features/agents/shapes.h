@@ -1,0 +1,93 @@
+/* agent.h - what agents declare about themselves, and what they pull.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+struct business_kpi_decl {
+    struct str key, label, unit, agg;
+};
+
+struct io_field {
+    struct str key, type;
+    bool required;
+};
+
+struct config_param_decl {
+    struct str key, label, value_type;
+    bool required;
+    struct str help;
+    struct str default_value; /* "default" in JSON; empty: none */
+    struct list opciones;     /* of struct str */
+    bool restart_required;
+};
+
+struct config_schema_decl {
+    int64_t version;
+    struct list params; /* of struct config_param_decl, keys unique */
+};
+
+struct agent_register {
+    struct str agent_name, agent_version, description, telemetry_doc;
+    struct list business_kpis; /* of struct business_kpi_decl, keys unique */
+    struct opt_int interval_seconds;
+    struct list inputs, outputs;              /* of struct io_field */
+    struct config_schema_decl *config_schema; /* NULL */
+};
+
+extern const struct shape business_kpi_decl_shape;  /* "BusinessKPIDecl" */
+extern const struct shape io_field_shape;           /* "IOField" */
+extern const struct shape config_param_decl_shape;  /* "ConfigParamDecl" */
+extern const struct shape config_schema_decl_shape; /* "ConfigSchemaDecl" */
+extern const struct shape agent_register_shape;     /* "AgentRegister" */
+
+struct agent_registered {
+    struct str status; /* registered, updated */
+    struct str agent_name, agent_version;
+    int64_t kpis, params;
+    struct list warnings; /* of struct str */
+};
+
+struct agent_model {
+    struct str agent_name;
+    struct str model;  /* null */
+    struct str source; /* agent, workspace, platform; null */
+};
+
+struct command_policy {
+    struct str agent_name;
+    struct str mode;         /* allowlist, denylist, deny_all, allow_all */
+    struct list allow, deny; /* of struct str */
+    struct str source;       /* agent, workspace, platform */
+    int64_t version;
+    int64_t updated_at; /* TIME_NULL when nobody ever set one */
+};
+
+struct agent_document {
+    struct str agent_name;
+    struct str format; /* text, markdown, json, yaml */
+    struct str document;
+    int64_t version;
+    int64_t updated_at;
+};
+
+struct key_refreshed {
+    struct str token, key_id;
+    struct str kind;       /* workspace, agent */
+    struct str agent_name; /* null for a workspace key */
+    int64_t previous_key_valid_until;
+};
+
+struct heartbeat_answer {
+    struct str status; /* ok */
+    struct str client_id;
+    int64_t received_at;
+};
+
+extern const struct shape agent_registered_shape; /* "AgentRegistered" */
+extern const struct shape agent_model_shape;      /* "AgentModel" */
+extern const struct shape command_policy_shape;   /* "CommandPolicy" */
+extern const struct shape agent_document_shape;   /* "AgentDocument" */
+extern const struct shape key_refreshed_shape;    /* "KeyRefreshed" */
+extern const struct shape heartbeat_answer_shape; /* "Heartbeat" */

@@ -1,0 +1,129 @@
+/* vocabulary.c - the vocabularies of registrations. */
+#include "features/agents/vocabulary.h"
+
+#include "features/agents/config/config_type.h"
+#include "features/agents/shapes.h"
+
+enum { QUOTE_MAX = 64 }; /* bytes of a name in a warning: it may be as long as a body */
+
+struct warnings {
+    struct arena *arena;
+    struct str *items;
+    size_t n, dropped;
+};
+
+static const char *const units[] = { "count", "percent", "duration" };
+static const char *const aggregations[] = { "sum", "last", "avg", "max" };
+
+/* Room for one more, or NULL when there are too many. */
+static struct str *add(struct warnings *w)
+{
+    if (w->n == WARNINGS_MAX) {
+        w->dropped++;
+        return NULL;
+    }
+    if (w->items == NULL)
+        w->items = ARENA_ARRAY(w->arena, struct str, WARNINGS_MAX + 1);
+    return &w->items[w->n++];
+}
+
+/* The text, or its beginning. */
+static struct str quote(struct str text, struct arena *arena)
+{
+    size_t len = QUOTE_MAX;
+
+    if (text.len <= QUOTE_MAX)
+        return text;
+    while (((unsigned char)text.data[len] & 0xc0) == 0x80)
+        len--; /* no character is split */
+    return arena_printf(arena, "%.*s…", (int)len, text.data);
+}
+
+static bool is_one_of(struct str word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq_c(word, words[i]))
+            return true;
+    return false;
+}
+
+/* money:EUR and the like. */
+static bool is_money(struct str unit)
+{
+    static const struct str prefix = STR_INIT("money:");
+    enum { CODE_LEN = 3 };
+
+    if (!str_starts(unit, prefix) || unit.len != prefix.len + CODE_LEN)
+        return false;
+    for (size_t i = prefix.len; i < unit.len; i++)
+        if (unit.data[i] < 'A' || unit.data[i] > 'Z')
+            return false;
+    return true;
+}
+
+/* About the element with this key, whose member says something that is none of `words`. */
+static void warn_of_word(struct warnings *w, const char *about, struct str key, struct str said,
+                         const char *words)
+{
+    struct str *warning = add(w);
+
+    if (warning != NULL)
+        *warning =
+            arena_printf(w->arena, "%s '%.*s': '%.*s' is none of %s", about,
+                         STR_ARG(quote(key, w->arena)), STR_ARG(quote(said, w->arena)), words);
+}
+
+static void check_kpi(struct warnings *w, const struct business_kpi_decl *kpi)
+{
+    if (!is_one_of(kpi->unit, units, COUNT_OF(units)) && !is_money(kpi->unit))
+        warn_of_word(w, "unit of KPI", kpi->key, kpi->unit,
+                     "count, money:<ISO currency code>, percent, duration");
+    if (!is_one_of(kpi->agg, aggregations, COUNT_OF(aggregations)))
+        warn_of_word(w, "agg of KPI", kpi->key, kpi->agg,
+                     "sum, last, avg, max: it is totalled as last");
+}
+
+static void check_param(struct warnings *w, const struct config_param_decl *param,
+                        struct arena *work)
+{
+    struct str *warning;
+
+    if (!config_type_is_known(param->value_type))
+        warn_of_word(w, "value_type of parameter", param->key, param->value_type,
+                     "string, integer, number, boolean, json, list: it is a string");
+    if (param->default_value.len == 0 ||
+        config_type_fits(param->value_type, param->default_value, work))
+        return;
+    warning = add(w);
+    if (warning != NULL)
+        *warning =
+            arena_printf(w->arena, "default of parameter '%.*s': it is no %.*s, and counts as null",
+                         STR_ARG(quote(param->key, w->arena)), STR_ARG(param->value_type));
+}
+
+static void check_params(struct warnings *w, const struct list *list)
+{
+    const struct config_param_decl *params = list->items;
+    struct arena work;
+
+    arena_init(&work);
+    for (size_t i = 0; i < list->n; i++) {
+        check_param(w, &params[i], &work);
+        arena_reset(&work);
+    }
+    arena_done(&work);
+}
+
+struct list vocabulary_warnings(const struct agent_register *body, struct arena *arena)
+{
+    const struct business_kpi_decl *kpis = body->business_kpis.items;
+    struct warnings w = { .arena = arena };
+
+    for (size_t i = 0; i < body->business_kpis.n; i++)
+        check_kpi(&w, &kpis[i]);
+    if (body->config_schema != NULL)
+        check_params(&w, &body->config_schema->params);
+    if (w.dropped > 0)
+        w.items[w.n++] = arena_printf(arena, "and %zu more", w.dropped);
+    return (struct list){ w.items, w.n };
+}

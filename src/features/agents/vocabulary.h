@@ -1,0 +1,15 @@
+/* vocabulary.h - words of a registration that nobody will understand: stored, but warned of.
+ *
+ * Layer: service. May use: base, contract. Thread-safe: pure functions.
+ */
+#pragma once
+#include "base/arena.h"
+#include "shape/shape.h"
+
+struct agent_register;
+
+enum { WARNINGS_MAX = 100 }; /* told one by one; a last one counts the others */
+
+/* Units, aggregations and types outside their vocabularies, and defaults that do not fit their
+ * type: a list of struct str, in the arena, in the order of the body. */
+struct list vocabulary_warnings(const struct agent_register *body, struct arena *arena);

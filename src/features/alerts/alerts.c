@@ -1,0 +1,299 @@
+/* alerts.c - opening, closing and reading alerts. */
+#include "features/alerts/alerts.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/digest.h"
+#include "features/access/registry.h"
+#include "features/agents/last_seen_store.h"
+#include "features/agents/store.h"
+#include "features/alerts/alert_notes.h"
+#include "features/alerts/shapes.h"
+#include "features/webhooks/outbox.h"
+#include "shape/utf8.h"
+
+enum {
+    TIME_DIGITS = 11,
+    RANDOM_DIGITS = 10,
+    NAME_MAX_BYTES = 1024, /* of an agent's name in a message */
+    SCAN_MAX = 10000,      /* alerts looked at for a page */
+    SCAN_STEP = 200        /* read at once */
+};
+
+/* Grows with time, so that the newest are found by it. */
+static struct str make_id(struct arena *arena, int64_t at)
+{
+    char digits[TIME_DIGITS + RANDOM_DIGITS];
+
+    digest_base62((uint64_t)at, digits, TIME_DIGITS);
+    digest_random_base62(digits + TIME_DIGITS, RANDOM_DIGITS);
+    return arena_printf(arena, "alt_%.*s", (int)sizeof(digits), digits);
+}
+
+static void add_member(struct buf *out, const char *name, struct str value)
+{
+    if (str_is_null(value))
+        return;
+    buf_printf(out, ",\"%s\":", name);
+    buf_add_json(out, value);
+}
+
+static void add_time(struct buf *out, const char *name, int64_t at)
+{
+    char text[DATETIME_TEXT_MAX];
+
+    if (at != TIME_NULL)
+        add_member(out, name, datetime_format(at, text));
+}
+
+static void add_data(struct buf *out, const struct alert_news *news, struct str detail)
+{
+    const struct alert_row *row = news->row;
+
+    buf_clear(out);
+    buf_add_c(out, "{\"summary\":");
+    buf_add_json(out, news->summary);
+    add_member(out, "alert_id", row->alert_id);
+    if (!str_is_null(row->agent_name))
+        add_member(out, "agent_name", utf8_cut(row->agent_name, NAME_MAX_BYTES));
+    if (row->run_no.has)
+        add_member(out, "run_id", row->subject);
+    add_time(out, "since_at", row->since_at);
+    add_time(out, "opened_at", row->opened_at);
+    add_time(out, "closed_at", row->closed_at);
+    add_member(out, "closed_by", row->closed_by);
+    if (row->away_seconds.has)
+        buf_printf(out, ",\"away_seconds\":%lld", (long long)row->away_seconds.value);
+    buf_printf(out, ",\"detail\":%.*s}", STR_ARG(detail));
+}
+
+/* A detail that would make it too long is left to the list of alerts: nobody's report may fail for
+ * it, nor any alert. */
+static int tell(struct db *db, const struct alert_news *news, int64_t at, struct error *err)
+{
+    struct outbox_message message = { .tenant_id = news->row->tenant_id,
+                                      .type = news->message,
+                                      .at = at };
+    struct buf data;
+    int r;
+
+    buf_init(&data, OUTBOX_DATA_MAX);
+    add_data(&data, news, news->row->detail);
+    if (data.overflown)
+        add_data(&data, news, STR_LIT("{}"));
+    message.data = buf_str(&data);
+    r = data.overflown ? err_set(err, ERR_INTERNAL, "a message is too long")
+                       : outbox_add(db, &message, err);
+    buf_done(&data);
+    return r;
+}
+
+int alerts_open(struct db *db, const struct alert_news *news, bool *ret_opened, struct error *err)
+{
+    struct alert_row *row = news->row;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    row->alert_id = make_id(&arena, row->opened_at);
+    row->closed_at = row->acknowledged_at = TIME_NULL;
+    row->open = true;
+    r = store_alert_open(db, row, ret_opened, err);
+    if (r == 0 && *ret_opened && row->told)
+        r = tell(db, news, row->opened_at, err);
+    if (r == 0 && *ret_opened)
+        alert_notes_add(news->notes, row);
+    row->alert_id = STR_NULL;
+    arena_done(&arena);
+    return r;
+}
+
+int alerts_close(struct db *db, const struct alert_news *news, struct error *err)
+{
+    bool closed;
+
+    if (store_alert_close(db, news->row, &closed, err) != 0)
+        return -1;
+    if (!closed)
+        return 0;
+    news->row->open = false;
+    alert_notes_add(news->notes, news->row);
+    return news->row->told ? tell(db, news, news->row->closed_at, err) : 0;
+}
+
+int alerts_failed(struct db *db, const struct alert_news *news, bool *ret_first, struct error *err)
+{
+    struct alert_row stored;
+    struct arena arena;
+    int r = -1;
+
+    arena_init(&arena);
+    news->row->alert_id = make_id(&arena, news->row->opened_at);
+    if (store_alert_failed(db, news->row, ret_first, err) != 0)
+        goto out;
+    r = 0;
+    if (!*ret_first)
+        goto out;
+    r = store_alert(db, news->row->tenant_id, news->row->alert_id, &arena, &stored, err);
+    if (r != 0)
+        goto out;
+    alert_notes_add(news->notes, &stored);
+    if (stored.told)
+        r = tell(db, &(struct alert_news){ &stored, news->message, news->summary, NULL },
+                 stored.opened_at, err);
+out:
+    news->row->alert_id = STR_NULL;
+    arena_done(&arena);
+    return r;
+}
+
+/* When the agent was heard of again; the signs are sorted, but few alerts are open. */
+static int64_t find_heard(const struct sign *signs, size_t n, const struct alert_row *row)
+{
+    for (size_t i = 0; i < n; i++)
+        if (signs[i].tenant_id == row->tenant_id && signs[i].agent_id == row->agent_id)
+            return signs[i].stored ? signs[i].at : TIME_NULL;
+    return TIME_NULL;
+}
+
+int alerts_tell_again(struct db *db, const struct alert_news *news, int64_t at, struct error *err)
+{
+    bool first;
+
+    if (store_alert_told(db, news->row, &first, err) != 0)
+        return -1;
+    return first ? tell(db, news, at, err) : 0;
+}
+
+struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at)
+{
+    int64_t seconds = (heard_at - row->since_at) / USEC_PER_SEC;
+
+    return (struct opt_int){ true, seconds < 0 ? 0 : seconds };
+}
+
+/* The agent of the news was heard of at this time. */
+static int close_heard(struct db *db, struct alert_news *news, int64_t at, struct arena *arena,
+                       struct error *err)
+{
+    struct alert_row *row = news->row;
+
+    row->closed_at = clock_wall_us();
+    row->closed_by = STR_LIT("seen");
+    row->away_seconds = alerts_away(row, at);
+    news->summary = arena_printf(arena, "Agent '%.*s' is back after %lld s",
+                                 STR_ARG(utf8_cut(row->agent_name, NAME_MAX_BYTES)),
+                                 (long long)row->away_seconds.value);
+    return alerts_close(db, news, err);
+}
+
+int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct alert_notes *notes,
+                 struct error *err)
+{
+    int64_t now = clock_wall_us();
+    struct arena arena;
+    struct list alerts;
+    int r;
+
+    arena_init(&arena);
+    r = store_alerts_of_signs(db, signs, n, &arena, &alerts, err);
+    for (size_t i = 0; r == 0 && i < alerts.n; i++) {
+        struct alert_row *row = &((struct alert_row *)alerts.items)[i];
+        struct alert_news news = { .row = row,
+                                   .message = STR_LIT("agent.recovered"),
+                                   .notes = notes };
+        int64_t at = find_heard(signs, n, row);
+
+        if (at != TIME_NULL && sign_is_later(at, row->since_at, now))
+            r = close_heard(db, &news, at, &arena, err);
+    }
+    arena_done(&arena);
+    return r;
+}
+
+struct alert alerts_answer(const struct alert_row *row)
+{
+    return (struct alert){ .alert_id = row->alert_id,
+                           .type = row->type,
+                           .state =
+                               str_of(alert_state_names[row->open ? ALERT_OPEN : ALERT_CLOSED]),
+                           .agent_name = row->agent_name,
+                           .run_id = row->run_no.has ? row->subject : STR_NULL,
+                           .since_at = row->since_at,
+                           .opened_at = row->opened_at,
+                           .closed_at = row->closed_at,
+                           .closed_by = row->closed_by,
+                           .away_seconds = row->away_seconds,
+                           .acknowledged_at = row->acknowledged_at,
+                           .acknowledged_by = row->acknowledged_by,
+                           .muted = !row->told,
+                           .detail = row->detail };
+}
+
+static bool fits(const struct alerts_query *query, const struct alert_row *row)
+{
+    if (query->state >= 0 && row->open != (query->state == ALERT_OPEN))
+        return false;
+    return str_is_null(query->type) || str_eq(query->type, row->type);
+}
+
+/* Takes from the rows what fits, as long as there is room; false when there is none. */
+static bool add_fitting(const struct alerts_query *query, const struct list *rows,
+                        struct alert_filter *filter, struct alert_list *ret)
+{
+    struct alert *alerts = ret->alerts.items;
+
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct alert_row *row = &((const struct alert_row *)rows->items)[i];
+
+        if (ret->alerts.n == (size_t)query->limit)
+            return false;
+        filter->before = row->alert_id;
+        if (fits(query, row))
+            alerts[ret->alerts.n++] = alerts_answer(row);
+    }
+    return true;
+}
+
+int alerts_list(struct db *db, const struct tenant_entry *tenant, const struct alerts_query *query,
+                struct arena *arena, struct alert_list *ret, struct error *err)
+{
+    struct alert_filter filter = { .before = query->cursor,
+                                   .open = query->state < 0 ? -1 : query->state == ALERT_OPEN,
+                                   .limit = SCAN_STEP };
+    struct list rows = { NULL, SCAN_STEP };
+    bool room = true;
+
+    ret->alerts.items = ARENA_ARRAY(arena, struct alert, (size_t)query->limit);
+    if (!str_is_null(query->agent_name)) {
+        if (store_agent_id(db, tenant->id, query->agent_name, &filter.agent_id, err) != 0)
+            return -1;
+        if (filter.agent_id == 0)
+            return 0;
+    }
+    for (size_t n = 0; room && rows.n == SCAN_STEP && n < SCAN_MAX; n += SCAN_STEP) {
+        if (store_alerts(db, tenant->id, &filter, arena, &rows, err) != 0)
+            return -1;
+        room = add_fitting(query, &rows, &filter, ret);
+    }
+    ret->next = room && rows.n < SCAN_STEP ? STR_NULL : filter.before;
+    return 0;
+}
+
+int alerts_acknowledge(struct db *db, const struct alert_row *row, struct arena *arena,
+                       struct alert *ret, struct error *err)
+{
+    struct alert_row now;
+
+    if (store_alert_acknowledge(db, row, err) != 0 ||
+        store_alert(db, row->tenant_id, row->alert_id, arena, &now, err) != 0)
+        return -1;
+    *ret = alerts_answer(&now);
+    return 0;
+}
+
+int alerts_mute(struct db *db, int64_t tenant_id, struct mute_state *mute, struct error *err)
+{
+    return store_agent_mute(db, tenant_id, mute->agent_name, mute->muted_until, err);
+}

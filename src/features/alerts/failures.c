@@ -1,0 +1,77 @@
+/* failures.c - an alert for each failed run, stored with the event that says so. */
+#include "features/alerts/failures.h"
+
+#include "base/buf.h"
+#include "features/alerts/alerts.h"
+#include "features/events/event_log.h"
+#include "features/events/shapes.h"
+#include "shape/utf8.h"
+
+enum { TEXT_BYTES = 1000, NAME_BYTES = 200 }; /* of an error or a name that are told */
+
+/* What the event says of its error, each part cut. */
+static struct str detail_of(const struct telemetry_event *event, struct arena *arena)
+{
+    const struct {
+        const char *name;
+        struct str text;
+    } parts[] = { { "error_type", event->error_type },
+                  { "error_message", event->error_message },
+                  { "message", event->message } };
+    struct str detail;
+    struct buf out;
+
+    buf_init(&out, SIZE_MAX); /* bounded by what is cut */
+    buf_add_char(&out, '{');
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (str_is_null(parts[i].text) || parts[i].text.len == 0)
+            continue;
+        buf_printf(&out, "%s\"%s\":", out.len == 1 ? "" : ",", parts[i].name);
+        buf_add_json(&out, utf8_cut(parts[i].text, TEXT_BYTES));
+    }
+    buf_add_char(&out, '}');
+    detail = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return detail;
+}
+
+static int alert_of(struct db *db, const struct event_item *item, struct alert_notes *notes,
+                    struct arena *arena, struct error *err)
+{
+    const struct telemetry_event *event = item->event;
+    struct str name = utf8_cut(event->agent_name, NAME_BYTES);
+    struct str why = utf8_cut(event->error_type, NAME_BYTES);
+    struct alert_row row = { .tenant_id = item->tenant_id,
+                             .run_no = { true, item->run_no },
+                             .since_at = event->timestamp,
+                             .opened_at = item->received_at,
+                             .detail = detail_of(event, arena) };
+    const struct alert_news news = {
+        .row = &row,
+        .message = STR_LIT("run.failed"),
+        .summary =
+            arena_printf(arena, "Run %.*s of agent '%.*s' failed%s%.*s", STR_ARG(event->run_id),
+                         STR_ARG(name), why.len == 0 ? "" : ": ", STR_ARG(why)),
+        .notes = notes,
+    };
+    bool first;
+
+    return alerts_failed(db, &news, &first, err);
+}
+
+int failures_alert(struct db *db, const struct event_item *items, size_t n,
+                   struct alert_notes *notes, struct error *err)
+{
+    struct arena arena;
+    int r = 0;
+
+    arena_init(&arena);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        if (!items[i].watched || items[i].duplicate || items[i].run_status != RUN_FAILED)
+            continue;
+        r = alert_of(db, &items[i], notes, &arena, err);
+        arena_reset(&arena);
+    }
+    arena_done(&arena);
+    return r;
+}

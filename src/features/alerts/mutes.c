@@ -1,0 +1,134 @@
+/* mutes.c - open alerts that nobody was told of, and the job that tells of them. */
+#include "features/alerts/mutes.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/mem.h"
+#include "engine/writer.h"
+#include "features/alerts/alerts.h"
+#include "shape/utf8.h"
+
+enum {
+    PERIOD_S = 5,
+    TELL_MAX = 100,  /* in one transaction */
+    NAME_BYTES = 200 /* of a name in a sentence */
+};
+
+struct mutes {
+    struct mutes_options options;
+    int64_t looked_us; /* raw */
+
+    struct writer_job job; /* the writer's while `busy`, as is the next */
+    int64_t now_us;
+    pthread_mutex_t lock; /* guards busy */
+    bool busy;
+};
+
+struct mutes *mutes_new(const struct mutes_options *options)
+{
+    struct mutes *m = NEW(struct mutes);
+
+    m->options = *options;
+    pthread_mutex_init(&m->lock, NULL);
+    return m;
+}
+
+void mutes_free(struct mutes *m)
+{
+    if (m == NULL)
+        return;
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static bool swap_busy(struct mutes *m, bool busy)
+{
+    bool before;
+
+    pthread_mutex_lock(&m->lock);
+    before = m->busy;
+    m->busy = busy;
+    pthread_mutex_unlock(&m->lock);
+    return before;
+}
+
+static struct str summary_of(const struct alert_row *row, struct arena *arena)
+{
+    struct str name = utf8_cut(row->agent_name, NAME_BYTES);
+    char since[DATETIME_TEXT_MAX];
+
+    (void)datetime_format(row->since_at, since);
+    if (str_eq_c(row->type, "agent.silent"))
+        return arena_printf(arena, "Agent '%.*s' is still silent: nothing was heard of it since %s",
+                            STR_ARG(name), since);
+    if (str_eq_c(row->type, "run.stuck"))
+        return arena_printf(arena, "Run %.*s of agent '%.*s' is still open, since %s",
+                            STR_ARG(row->subject), STR_ARG(name), since);
+    return arena_printf(arena, "A KPI of agent '%.*s' is still out of its bounds, since %s",
+                        STR_ARG(name), since);
+}
+
+/* By the alerts as they are now. */
+static int apply(struct writer_job *job, struct db *db, struct error *err)
+{
+    struct mutes *m = CONTAINER_OF(job, struct mutes, job);
+    struct arena arena;
+    struct list list;
+    int r;
+
+    arena_init(&arena);
+    r = store_alerts_untold(db, m->now_us, TELL_MAX, &arena, &list, err);
+    for (size_t i = 0; r == 0 && i < list.n; i++) {
+        struct alert_row *row = &((struct alert_row *)list.items)[i];
+        const struct alert_news news = { .row = row,
+                                         .message = row->type,
+                                         .summary = summary_of(row, &arena) };
+
+        r = alerts_tell_again(db, &news, m->now_us, err);
+    }
+    arena_done(&arena);
+    return r;
+}
+
+/* What failed is found again with the next look. */
+static void done(struct writer_job *job, const struct error *err)
+{
+    (void)err;
+    (void)swap_busy(CONTAINER_OF(job, struct mutes, job), false);
+}
+
+static int is_any(const struct mutes *m, bool *ret, struct error *err)
+{
+    struct arena arena;
+    struct list list;
+    int r;
+
+    arena_init(&arena);
+    r = store_alerts_untold(m->options.db, m->now_us, 1, &arena, &list, err);
+    *ret = r == 0 && list.n > 0;
+    arena_done(&arena);
+    return r;
+}
+
+int mutes_tick(struct mutes *m, int64_t wall_us, int64_t raw_us, struct error *err)
+{
+    bool any;
+    int r;
+
+    if (raw_us - m->looked_us < (int64_t)PERIOD_S * USEC_PER_SEC || swap_busy(m, true))
+        return 0;
+    m->looked_us = raw_us;
+    m->now_us = wall_us;
+    r = is_any(m, &any, err);
+    if (r == 0 && any) {
+        m->job = (struct writer_job){ .apply = apply, .done = done, .events = 1, .always = true };
+        r = writer_submit(m->options.writer, &m->job, err);
+        if (r == 0)
+            return 0;
+    }
+    (void)swap_busy(m, false);
+    return r;
+}

@@ -1,0 +1,200 @@
+/* judgement.c - the two kinds of rules that are judged by a number. */
+#include "features/alerts/rule_eval.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "features/access/registry.h"
+#include "features/agents/store.h"
+#include "features/alerts/rules.h"
+#include "features/alerts/rules_store.h"
+#include "features/cost/money.h"
+#include "features/cost/usage.h"
+#include "features/cost/usage_shapes.h"
+#include "features/kpis/kpis.h"
+#include "shape/json_write.h"
+#include "shape/utf8.h"
+
+enum { NAME_BYTES = 200 }; /* of a name in a sentence */
+
+/* The rule's own members, and one more; both are JSON. */
+static struct str detail_of(const struct shape *shape, const void *rule, const char *name,
+                            struct str value, struct arena *arena)
+{
+    struct str detail;
+    struct buf out;
+
+    buf_init(&out, SIZE_MAX); /* a rule that was checked */
+    shape_write_json(shape, rule, &out);
+    detail = arena_printf(arena, "%.*s,\"%s\":%.*s}", (int)(out.len - 1), out.data, name,
+                          STR_ARG(value)); /* without the brace that closed it */
+    buf_done(&out);
+    return detail;
+}
+
+static struct str number_text(double value, struct arena *arena)
+{
+    struct str text;
+    struct buf out;
+
+    buf_init(&out, KIB(1));
+    if (value == floor(value) && fabs(value) < 1e15)
+        buf_add_int(&out, (int64_t)value);
+    else
+        json_add_real(&out, value);
+    text = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+static int has_completed(const struct judgement_reader *reader, const struct kpi_question *question,
+                         int64_t agent_id, bool *ret, struct error *err)
+{
+    const struct completed_runs runs = { reader->tenant_id, agent_id, question->range.since,
+                                         question->range.until };
+
+    return store_completed_runs(reader->db, &runs, ret, err);
+}
+
+/* There is nobody of that name, or no more, or it is not to work. */
+static int is_off(const struct judgement_reader *reader, int64_t agent_id, bool *ret,
+                  struct error *err)
+{
+    *ret = agent_id < 0;
+    if (agent_id <= 0)
+        return 0;
+    return store_agent_is_off(reader->db, reader->tenant_id, agent_id, ret, err);
+}
+
+/* The number to judge by: *ret_known is false when there is none. */
+static int find_value(const struct judgement_reader *reader, const struct kpi_rule *rule,
+                      const struct kpi_question *question, struct kpi_figure *figure,
+                      bool *ret_known, struct error *err)
+{
+    if (kpis_figure(
+            &(struct kpi_reader){ reader->db, reader->tenant_id, reader->now, reader->arena },
+            question, figure, err) != 0)
+        return -1;
+    *ret_known = figure->has;
+    if (figure->has || !figure->is_sum)
+        return 0;
+    figure->value = 0;
+    *ret_known = isnan(rule->below);
+    return *ret_known ? 0 : has_completed(reader, question, figure->agent_id, ret_known, err);
+}
+
+/* How the total stands to the bounds. */
+static struct str kpi_standing(const struct kpi_rule *rule, double value, struct arena *arena)
+{
+    if (value < rule->below)
+        return arena_printf(arena, "below %.*s", STR_ARG(number_text(rule->below, arena)));
+    if (value > rule->above)
+        return arena_printf(arena, "above %.*s", STR_ARG(number_text(rule->above, arena)));
+    return STR_LIT("within its bounds again");
+}
+
+static struct str kpi_summary(const struct kpi_rule *rule, double value, struct arena *arena)
+{
+    struct str key = utf8_cut(rule->key, NAME_BYTES), whose = STR_LIT("");
+
+    if (!str_is_null(rule->agent_name))
+        whose = arena_printf(arena, " of agent '%.*s'",
+                             STR_ARG(utf8_cut(rule->agent_name, NAME_BYTES)));
+    return arena_printf(arena, "KPI '%.*s'%.*s over the last %.*s is %.*s, %.*s", STR_ARG(key),
+                        STR_ARG(whose), STR_ARG(rule->range), STR_ARG(number_text(value, arena)),
+                        STR_ARG(kpi_standing(rule, value, arena)));
+}
+
+int judgement_of_kpi(const struct judgement_reader *reader, const struct kpi_rule *rule,
+                     struct judgement *ret, struct error *err)
+{
+    struct kpi_question question = { .key = rule->key,
+                                     .agent_name = rule->agent_name,
+                                     .range = { .until = reader->now } };
+    const char *problem = timerange_parse_moment(rule->range, reader->now, &question.range.since);
+    struct kpi_figure figure;
+    bool off;
+
+    *ret = (struct judgement){ .type = STR_LIT("kpi.crossed"),
+                               .recovered = STR_LIT("kpi.recovered"),
+                               .subject = alert_rules_kpi_subject(rule, reader->arena),
+                               .since_at = reader->now,
+                               .until_at = TIME_NULL };
+    if (problem != NULL)
+        return err_set(err, ERR_INTERNAL, "a rule's range cannot be read: %s", problem);
+    if (find_value(reader, rule, &question, &figure, &ret->known, err) != 0 ||
+        is_off(reader, figure.agent_id, &off, err) != 0)
+        return -1;
+    if (off) {
+        ret->known = true;
+        ret->summary = arena_printf(reader->arena, "Agent '%.*s' is switched off",
+                                    STR_ARG(utf8_cut(rule->agent_name, NAME_BYTES)));
+        ret->detail = STR_LIT("{}");
+        return 0;
+    }
+    /* neither is so without that bound: NaN */
+    ret->crossed = figure.value < rule->below || figure.value > rule->above;
+    ret->agent_id = figure.agent_id;
+    ret->summary = kpi_summary(rule, figure.value, reader->arena);
+    ret->detail = detail_of(&kpi_rule_shape, rule, "value",
+                            number_text(figure.value, reader->arena), reader->arena);
+    return 0;
+}
+
+/* What was spent in the period so far, as it is shown; what has no price does not count. */
+static int find_cost(const struct judgement_reader *reader, int64_t since, struct str *ret,
+                     struct error *err)
+{
+    const struct tenant_entry tenant = { .id = reader->tenant_id };
+    const struct usage_request request = { .tenant = &tenant,
+                                           .prices = reader->prices,
+                                           .range = { since, reader->now },
+                                           .groups = GROUP_MODEL,
+                                           .agent_name = STR_NULL,
+                                           .run_id = STR_NULL,
+                                           .kpi = STR_NULL };
+    struct usage_answer usage;
+
+    if (usage_read(reader->db, &request, reader->arena, &usage, err) != 0)
+        return -1;
+    *ret = str_is_null(usage.total->cost) ? STR_LIT("0.00") : usage.total->cost;
+    return 0;
+}
+
+/* More than can be counted is more than any budget. */
+static int64_t micro_of(struct str text)
+{
+    int64_t value;
+
+    return money_parse_rounded(text, BUDGET_DECIMALS, &value) == NULL ? value : INT64_MAX;
+}
+
+int judgement_of_budget(const struct judgement_reader *reader, const struct budget_rule *rule,
+                        struct judgement *ret, struct error *err)
+{
+    enum bucket bucket = rule->per == BUDGET_DAY ? BUCKET_DAY : BUCKET_MONTH;
+    int64_t since = timerange_bucket_start(bucket, reader->now);
+    struct str cost;
+    struct buf quoted;
+
+    if (find_cost(reader, since, &cost, err) != 0)
+        return -1;
+    *ret = (struct judgement){ .known = true,
+                               .crossed = micro_of(cost) > micro_of(rule->amount),
+                               .type = STR_LIT("budget.exceeded"),
+                               .recovered = STR_LIT("budget.recovered"),
+                               .subject = alert_rules_budget_subject(rule, reader->arena),
+                               .since_at = since,
+                               .until_at = timerange_bucket_next(bucket, reader->now) };
+    ret->summary = arena_printf(reader->arena, "LLMs cost %.*s USD this %s, %s %.*s USD%s",
+                                STR_ARG(cost), budget_period_names[rule->per],
+                                ret->crossed ? "over the budget of" : "within the budget of",
+                                STR_ARG(rule->amount), ret->crossed ? "" : " again");
+    ret->ended = arena_printf(reader->arena, "The %s in which LLMs cost over %.*s USD has ended",
+                              budget_period_names[rule->per], STR_ARG(rule->amount));
+    buf_init(&quoted, KIB(1));
+    buf_add_json(&quoted, cost);
+    ret->detail = detail_of(&budget_rule_shape, rule, "cost", buf_str(&quoted), reader->arena);
+    buf_done(&quoted);
+    return 0;
+}

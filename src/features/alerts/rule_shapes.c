@@ -1,0 +1,97 @@
+/* alert_rules.c - the tables of what a tenant wants to be alerted of. */
+#include "features/alerts/rule_shapes.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "features/cost/money.h"
+#include "shape/rule.h"
+#include "shape/table.h"
+#include "shape/timerange.h"
+
+/* Totals of days are read once a minute for each rule. */
+#define RANGE_MAX_US ((int64_t)92 * 86400 * USEC_PER_SEC)
+
+const char *const budget_period_names[] = { "day", "month", NULL };
+
+/* A span ends in the letter of its unit, and no date-time that is accepted here does: Z is none. */
+static bool is_range(struct str s)
+{
+    int64_t back;
+
+    if (s.len == 0 || s.data[s.len - 1] < 'a' || s.data[s.len - 1] == 'z' ||
+        timerange_parse_moment(s, 0, &back) != NULL)
+        return false;
+    return back < 0 && back >= -RANGE_MAX_US;
+}
+
+static void check_kpi(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct kpi_rule *rule = value;
+
+    if (!is_range(rule->range))
+        rule_refuse_text(problems, arena, "range", rule->range,
+                         "Should be a span of at most 92 days such as 90m, 24h, 7d or 4w");
+    if (isnan(rule->below) && isnan(rule->above))
+        rule_refuse_text(problems, arena, "below", STR_NULL,
+                         "A bound is missing: below, above or both");
+}
+
+static void check_budget(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct budget_rule *rule = value;
+    int64_t amount;
+
+    if (money_parse(rule->amount, BUDGET_DECIMALS, &amount) != NULL)
+        rule_refuse_text(problems, arena, "amount", rule->amount,
+                         "Should be dollars as a decimal without sign, such as 10.00, with at "
+                         "most six decimals");
+}
+
+/* clang-format off */
+#define MEMBER(m) m
+
+#define OWNER struct kpi_rule
+static const struct field kpi_rule_fields[] = {
+    { STR(key),        .max = 256, .flags = F_REQUIRED },
+    { STR(agent_name), .max = 256, .flags = F_NULL, .doc = "Null: over all agents." },
+    { STR(range),      .max = 16,  .absent = "\"24h\"", .doc = "The span back from now that is totalled." },
+    { NUMBER(below),   .flags = F_NULL, .doc = "An alert is open while the total is less than this." },
+    { NUMBER(above),   .flags = F_NULL, .doc = "An alert is open while the total is more than this." },
+};
+#undef OWNER
+
+#define OWNER struct budget_rule
+static const struct field budget_rule_fields[] = {
+    { STR(amount), .max = 32, .flags = F_REQUIRED, .doc = "USD, as a decimal." },
+    { ENUM(per),   .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Of the calendar, UTC." },
+};
+#undef OWNER
+
+#define OWNER struct alert_rules
+static const struct field alert_rules_fields[] = {
+    { BOOL(run_failed),                 .absent = "false", .doc = "Alert once for each failed run." },
+    { BOOL(run_stuck),                  .absent = "true", .doc = "Alert of runs that stay open for too long." },
+    { LIST(kpis, kpi_rule_shape),       .max = KPI_RULES_MAX, .absent = "[]" },
+    { LIST(budgets, budget_rule_shape), .max = BUDGET_RULES_MAX, .absent = "[]" },
+};
+#undef OWNER
+#undef MEMBER
+/* clang-format on */
+
+const struct shape kpi_rule_shape = {
+    SHAPE_OF("KpiRule", struct kpi_rule, kpi_rule_fields),
+    .doc = "Bounds of a KPI's total; one of them at least.",
+    .rules = check_kpi,
+};
+
+const struct shape budget_rule_shape = {
+    SHAPE_OF("BudgetRule", struct budget_rule, budget_rule_fields),
+    .doc = "What LLMs may cost in a day or month.",
+    .rules = check_budget,
+};
+
+const struct shape alert_rules_shape = {
+    SHAPE_OF("AlertRules", struct alert_rules, alert_rules_fields),
+    .doc = "What a tenant is alerted of, beside agents that fall silent.",
+};

@@ -1,0 +1,49 @@
+/* alert_rules.h - what tenants want to be alerted of, as rows.
+ *
+ * Layer: store. May use: base, contract, db. Everything returned is in the arena.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "shape/shape.h"
+
+struct db;
+
+struct alert_rules_row {
+    int64_t tenant_id;
+    bool run_failed, run_stuck;
+    int64_t bounds;  /* how many KPIs and budgets are watched */
+    int64_t version; /* grows each time; 0: never set */
+    int64_t updated_at;
+    struct str rules; /* a JSON object; STR_NULL: never set */
+};
+
+/* Makes or replaces the tenant's row; the version is not looked at. In PostgreSQL nobody else
+ * holds it until the commit. */
+int store_alert_rules_set(struct db *db, const struct alert_rules_row *row,
+                          struct error *err) MUST_CHECK;
+
+/* The tenant's row; without one, no version. */
+int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,
+                      struct alert_rules_row *ret, struct error *err) MUST_CHECK;
+
+/* Its version, which nobody changes before the transaction ends; 0: there is none. */
+int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret,
+                           struct error *err) MUST_CHECK;
+
+/* Those that have bounds, of tenants after this one, by tenant: a list of struct
+ * alert_rules_row. */
+int store_alert_rules_bounds(struct db *db, int64_t after, int64_t limit, struct arena *arena,
+                             struct list *ret, struct error *err) MUST_CHECK;
+
+/* Did a run of the tenant (of this agent; 0: of any) that began within the time complete? */
+struct completed_runs {
+    int64_t tenant_id, agent_id;
+    int64_t since, until; /* until is exclusive */
+};
+
+int store_completed_runs(struct db *db, const struct completed_runs *which, bool *ret,
+                         struct error *err) MUST_CHECK;

@@ -1,0 +1,58 @@
+/* alert.h - alerts, as people read them.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum alert_state { ALERT_OPEN, ALERT_CLOSED };
+
+extern const char *const alert_state_names[]; /* in that order, ends in NULL */
+
+struct alerts_query {
+    int64_t limit;
+    struct str cursor;     /* null: from the newest on */
+    int state;             /* enum alert_state; -1: any */
+    struct str type;       /* null: any */
+    struct str agent_name; /* null: any */
+};
+
+struct alert {
+    struct str alert_id, type;
+    struct str state;      /* one of alert_state_names */
+    struct str agent_name; /* null: of no agent */
+    struct str run_id;     /* null: of no run */
+    int64_t since_at, opened_at;
+    int64_t closed_at;    /* TIME_NULL */
+    struct str closed_by; /* null */
+    struct opt_int away_seconds;
+    int64_t acknowledged_at;    /* TIME_NULL */
+    struct str acknowledged_by; /* null */
+    bool muted;
+    struct str detail; /* JSON object */
+};
+
+struct alert_list {
+    struct list alerts; /* of struct alert, newest first */
+    struct str next;    /* cursor, null on the last page */
+};
+
+struct alert_path {
+    struct str slug, alert_id;
+};
+
+struct mute_set {
+    int64_t until;
+};
+
+struct mute_state {
+    struct str agent_name;
+    int64_t muted_until; /* TIME_NULL: it is not muted */
+};
+
+extern const struct shape alerts_query_shape; /* "AlertsQuery" */
+extern const struct shape alert_shape;        /* "Alert" */
+extern const struct shape alert_list_shape;   /* "AlertList" */
+extern const struct shape alert_path_shape;   /* "AlertPath" */
+extern const struct shape mute_set_shape;     /* "MuteSet" */
+extern const struct shape mute_state_shape;   /* "MuteState" */

@@ -1,0 +1,89 @@
+/* alerts.h - alerts as rows.
+ *
+ * Layer: store. May use: base, contract, db. Everything returned is in the arena.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "shape/shape.h"
+
+struct db;
+struct sign;
+
+struct alert_row {
+    int64_t tenant_id;
+    struct str alert_id, type;
+    int64_t agent_id;      /* 0: of no agent */
+    struct str agent_name; /* read only; STR_NULL likewise */
+    struct str subject;    /* empty: nothing but the agent */
+    struct opt_int run_no; /* of a run, whose run_id is the subject */
+    bool open, told;
+    int64_t since_at, opened_at;
+    int64_t closed_at; /* TIME_NULL, as below where it is not said otherwise */
+    struct str closed_by;
+    struct opt_int away_seconds;
+    struct opt_int limit_seconds; /* that was passed */
+    int64_t acknowledged_at;
+    struct str acknowledged_by;
+    struct str detail; /* a JSON object */
+};
+
+/* Opens it, unless one of the same type, agent and subject is open; *ret_opened tells. Closed_… and
+ * acknowledged_… are not looked at. */
+int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opened,
+                     struct error *err) MUST_CHECK;
+
+/* Of the type run.failed, closed at once; by the row's tenant, run_no, alert_id, since_at,
+ * opened_at and detail. *ret_first is false when the run had one before. */
+int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
+                       struct error *err) MUST_CHECK;
+
+/* Nobody was told of it, and now they are; *ret_first is false when they were, or it is closed. */
+int store_alert_told(struct db *db, const struct alert_row *row, bool *ret_first,
+                     struct error *err) MUST_CHECK;
+
+/* Open ones that nobody was told of though their agent is enabled and not muted any more, of all
+ * tenants: a list of struct alert_row. */
+int store_alerts_untold(struct db *db, int64_t now, int64_t limit, struct arena *arena,
+                        struct list *ret, struct error *err) MUST_CHECK;
+
+/* closed_at, closed_by and away_seconds; *ret_closed is false when somebody else closed it. */
+int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,
+                      struct error *err) MUST_CHECK;
+
+/* The first acknowledgement stands. ERR_NOT_FOUND. */
+int store_alert_acknowledge(struct db *db, const struct alert_row *row,
+                            struct error *err) MUST_CHECK;
+
+struct alert_filter {
+    struct str before; /* an alert_id, exclusive; STR_NULL: from the newest on */
+    int open;          /* 0, 1; -1: any */
+    int64_t agent_id;  /* 0: any */
+    int64_t limit;
+};
+
+/* Newest first: a list of struct alert_row. */
+int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *filter,
+                 struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* How many are open, of all tenants. */
+int store_alerts_open(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* The open ones of KPIs and budgets: a list of struct alert_row. */
+int store_alerts_of_bounds(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                           struct error *err) MUST_CHECK;
+
+/* Was one of this type, agent, subject and since_at closed at that time or later? */
+int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
+                        struct error *err) MUST_CHECK;
+
+/* The one with this id, or no alert_id. */
+int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
+                struct alert_row *ret, struct error *err) MUST_CHECK;
+
+/* The open silence alert of each agent among the signs: a list of struct alert_row. */
+int store_alerts_of_signs(struct db *db, const struct sign *signs, size_t n, struct arena *arena,
+                          struct list *ret, struct error *err) MUST_CHECK;

@@ -1,0 +1,15 @@
+/* audit.h - the audit log: every administrative change and every secret given out.
+ *
+ * Each entry's hash covers the entry and the hash of the one before it in its
+ * tenant's chain, so that nothing can be changed, removed or moved unnoticed.
+ *
+ * Layer: service. May use: base, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "features/audit/store.h"
+
+/* Within the transaction of what it speaks of: both are stored, or neither. */
+int audit_add(struct db *db, const struct audit_entry *entry, struct error *err) MUST_CHECK;
+
+/* What an entry at this place of a chain must have as its hash. */
+struct sha256 audit_hash(const struct sha256 *before, int64_t seq, const struct audit_entry *entry);

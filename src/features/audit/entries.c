@@ -1,0 +1,137 @@
+/* audit_read.c - reading the audit log, and following its hashes. */
+#include "features/audit/entries.h"
+
+#include "db/db.h"
+#include "features/audit/audit.h"
+#include "features/audit/shapes.h"
+
+enum { SCAN_MAX = 10000 };
+
+static struct str hex(const struct sha256 *hash, struct arena *arena)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *text = arena_alloc(arena, (size_t)SHA256_BYTES * 2);
+
+    for (size_t i = 0; i < SHA256_BYTES; i++) {
+        text[2 * i] = digits[hash->bytes[i] >> 4];
+        text[2 * i + 1] = digits[hash->bytes[i] & 15];
+    }
+    return str_from(text, (size_t)SHA256_BYTES * 2);
+}
+
+int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query,
+               struct arena *arena, struct audit_page *ret, struct error *err)
+{
+    const struct audit_filter filter = { .action = query->action,
+                                         .actor = query->actor,
+                                         .since = query->range.since,
+                                         .until = query->range.until,
+                                         .before = query->before,
+                                         .limit = query->limit,
+                                         .scan_max = SCAN_MAX };
+    struct audit_rows page;
+    struct audit_item *items;
+
+    if (store_audit_page(db, tenant_id, &filter, arena, &page, err) != 0)
+        return -1;
+    items = ARENA_ARRAY(arena, struct audit_item, page.n);
+    for (size_t i = 0; i < page.n; i++) {
+        const struct audit_row *row = &page.rows[i];
+
+        items[i] = (struct audit_item){ row->seq,          row->entry.at,         row->entry.actor,
+                                        row->entry.action, row->entry.target,     row->entry.origin,
+                                        row->entry.detail, hex(&row->hash, arena) };
+    }
+    ret->entries = (struct list){ items, page.n };
+    ret->next = page.more ? arena_printf(arena, "%lld", (long long)page.next) : STR_NULL;
+    return 0;
+}
+
+/* How far a chain has been followed. */
+struct walk {
+    struct audit_head at; /* the last entry that is good */
+    bool begun;
+    bool ended;
+    const char *problem;
+    int64_t seq; /* that it is about */
+};
+
+static void complain(struct walk *w, const char *problem, int64_t seq)
+{
+    w->problem = problem;
+    w->seq = seq;
+}
+
+static void follow(struct walk *w, const struct audit_row *row)
+{
+    struct sha256 hash;
+
+    w->begun = true;
+    if (row->seq <= w->at.seq) {
+        complain(w, "an entry was put in that does not belong there", row->seq);
+        return;
+    }
+    if (row->seq != w->at.seq + 1) {
+        complain(w, "an entry is missing", w->at.seq + 1);
+        return;
+    }
+    hash = audit_hash(&w->at.hash, row->seq, &row->entry);
+    if (digest_equal(&hash, &row->hash))
+        w->at = (struct audit_head){ row->seq, hash };
+    else
+        complain(w, "an entry was changed, or stands in another's place", row->seq);
+}
+
+/* The last entry must be the one that was noted as the end. */
+static void check_end(struct walk *w, const struct audit_head *end)
+{
+    w->ended = true;
+    if (end->seq > w->at.seq)
+        complain(w, "entries are missing at the end", w->at.seq + 1);
+    else if (end->seq < w->at.seq)
+        complain(w, "an entry was put in after the end", end->seq + 1);
+    else if (!digest_equal(&end->hash, &w->at.hash))
+        complain(w, "the chain does not end with the entry that was written last", end->seq);
+}
+
+/* In one unchanging view, so that entries and the end fit each other; many steps have many views,
+ * which is no matter for what never changes. */
+static int step(struct db *db, int64_t tenant_id, struct walk *w, struct error *err)
+{
+    struct audit_rows rows;
+    struct audit_head end;
+    struct arena arena;
+    int r = -1;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    arena_init(&arena);
+    if (store_audit_walk(db, tenant_id, w->begun ? w->at.seq : INT64_MIN, &arena, &rows, err) !=
+            0 ||
+        store_audit_head(db, tenant_id, &end, err) != 0)
+        goto out;
+    for (size_t i = 0; i < rows.n && w->problem == NULL; i++)
+        follow(w, &rows.rows[i]);
+    if (w->problem == NULL && !rows.more)
+        check_end(w, &end);
+    r = 0;
+out:
+    db_rollback(db);
+    arena_done(&arena);
+    return r;
+}
+
+int audit_verify(struct db *db, int64_t tenant_id, struct audit_verdict *ret, struct error *err)
+{
+    struct walk w = { 0 };
+
+    while (!w.ended && w.problem == NULL)
+        if (step(db, tenant_id, &w, err) != 0)
+            return -1;
+    *ret = (struct audit_verdict){ .ok = w.problem == NULL, .entries = w.at.seq };
+    if (w.problem != NULL) {
+        ret->problem = str_of(w.problem);
+        ret->seq = (struct opt_int){ true, w.seq };
+    }
+    return 0;
+}

@@ -1,0 +1,21 @@
+/* audit_read.h - the audit log as pages, and whether its chains are whole.
+ *
+ * Layer: service. May use: base, contract, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+
+struct audit_page;
+struct audit_query;
+struct audit_verdict;
+struct db;
+
+/* `tenant_id` as in features/audit/store.h: AUDIT_PLATFORM is the platform. In the arena. */
+int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query,
+               struct arena *arena, struct audit_page *ret, struct error *err) MUST_CHECK;
+
+/* Walks the chain from its first entry to its end, a few entries at a time, and stops at the first
+ * that is not as it was written. On a reader, outside a transaction. */
+int audit_verify(struct db *db, int64_t tenant_id, struct audit_verdict *ret,
+                 struct error *err) MUST_CHECK;

@@ -1,0 +1,67 @@
+/* cost.c - tokens times prices. */
+#include "features/cost/cost.h"
+
+#include "features/cost/llm_totals.h"
+#include "features/cost/prices_store.h"
+#include "features/cost/usage_shapes.h"
+
+struct cost_tokens cost_tokens_of(const struct llm_counts *counts)
+{
+    wide_int cached = (wide_int)counts->cache_read + counts->cache_write;
+
+    return (struct cost_tokens){
+        .input = counts->input,
+        .output = counts->output,
+        .cache_read = counts->cache_read,
+        .cache_write = counts->cache_write,
+        .calls = counts->calls,
+        .fresh = counts->input < cached ? counts->input : counts->input - cached,
+    };
+}
+
+wide_int cost_of(const struct price_row *price, const struct cost_tokens *tokens)
+{
+    const struct price_amounts *a = &price->amounts;
+    wide_int input = price->input_includes_cache ? tokens->fresh : tokens->input;
+    int64_t cache_read = a->cache_read.has ? a->cache_read.value : a->input;
+    int64_t cache_write = a->cache_write.has ? a->cache_write.value : a->input;
+    wide_int cost = money_multiply(input, a->input);
+
+    cost = money_add(cost, money_multiply(tokens->output, a->output));
+    cost = money_add(cost, money_multiply(tokens->cache_read, cache_read));
+    return money_add(cost, money_multiply(tokens->cache_write, cache_write));
+}
+
+void cost_add(struct cost_sum *sum, const struct cost_tokens *tokens, const struct price_row *price)
+{
+    struct cost_tokens *t = &sum->tokens;
+
+    t->input = money_add(t->input, tokens->input);
+    t->output = money_add(t->output, tokens->output);
+    t->cache_read = money_add(t->cache_read, tokens->cache_read);
+    t->cache_write = money_add(t->cache_write, tokens->cache_write);
+    t->calls = money_add(t->calls, tokens->calls);
+    if (price == NULL) {
+        sum->unpriced = true;
+        return;
+    }
+    sum->priced = true;
+    sum->cost = money_add(sum->cost, cost_of(price, tokens));
+}
+
+void cost_tell(const struct cost_sum *sum, struct arena *arena, struct usage_sums *ret)
+{
+    char text[MONEY_TEXT_MAX];
+
+    *ret = (struct usage_sums){
+        .input_tokens = money_to_int(sum->tokens.input),
+        .output_tokens = money_to_int(sum->tokens.output),
+        .cache_read_tokens = money_to_int(sum->tokens.cache_read),
+        .cache_write_tokens = money_to_int(sum->tokens.cache_write),
+        .calls = money_to_int(sum->tokens.calls),
+        .partial = sum->priced && sum->unpriced,
+    };
+    if (sum->priced || !sum->unpriced) /* nothing at all costs nothing */
+        ret->cost =
+            arena_copy(arena, money_format(money_divide(sum->cost, MONEY_ATTO_A_PICO), text));
+}

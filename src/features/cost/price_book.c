@@ -1,0 +1,188 @@
+/* price_book.c - prices sorted by model and moment, and the ways a model's name is looked up. */
+#include "features/cost/price_book.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "db/db.h"
+
+struct price_book {
+    atomic_uint holders;
+    int64_t number;
+    struct arena arena;
+    struct price_row *rows;
+    size_t n;
+    struct map models;  /* name -> struct price_history */
+    struct map aliases; /* alias -> the same */
+};
+
+static int by_model(const void *a, const void *b)
+{
+    const struct price_row *x = a, *y = b;
+    int order = str_cmp(x->model, y->model);
+
+    if (order != 0)
+        return order;
+    return x->valid_from < y->valid_from ? -1 : x->valid_from > y->valid_from;
+}
+
+/* Of two models that claim an alias, which the service does not let happen, the first counts. */
+static void add_aliases(struct price_book *book, const struct price_row *row,
+                        struct price_history *history)
+{
+    const struct str *names = row->aliases.items;
+
+    for (size_t i = 0; i < row->aliases.n; i++)
+        if (map_get(&book->aliases, names[i]) == NULL)
+            (void)map_put(&book->aliases, names[i], history);
+}
+
+static void index_rows(struct price_book *book)
+{
+    struct price_history *history = NULL;
+
+    if (book->n > 0)
+        qsort(book->rows, book->n, sizeof(*book->rows), by_model);
+    for (size_t i = 0; i < book->n; i++) {
+        const struct price_row *row = &book->rows[i];
+
+        if (history == NULL || !str_eq(history->rows->model, row->model)) {
+            history = ARENA_NEW(&book->arena, struct price_history);
+            history->rows = row;
+            (void)map_put(&book->models, row->model, history);
+        }
+        history->n++;
+        add_aliases(book, row, history);
+    }
+}
+
+int price_book_load(struct db *db, struct price_book **ret, struct error *err)
+{
+    struct price_book *book = NEW(struct price_book);
+
+    atomic_init(&book->holders, 1);
+    arena_init(&book->arena);
+    map_init(&book->models);
+    map_init(&book->aliases);
+    if (store_prices_number(db, &book->number, err) != 0 ||
+        store_prices(db, &book->arena, &book->rows, &book->n, err) != 0) {
+        price_book_release(book);
+        return -1;
+    }
+    index_rows(book);
+    *ret = book;
+    return 0;
+}
+
+void price_book_hold(struct price_book *book)
+{
+    atomic_fetch_add(&book->holders, 1);
+}
+
+void price_book_release(struct price_book *book)
+{
+    if (book == NULL || atomic_fetch_sub(&book->holders, 1) != 1)
+        return;
+    map_done(&book->models);
+    map_done(&book->aliases);
+    arena_done(&book->arena);
+    free(book);
+}
+
+int64_t price_book_number(const struct price_book *book)
+{
+    return book->number;
+}
+
+struct price_history price_book_all(const struct price_book *book)
+{
+    return (struct price_history){ book->rows, book->n };
+}
+
+static struct price_history in_map(const struct map *map, struct str name)
+{
+    const struct price_history *found = map_get(map, name);
+
+    return found == NULL ? (struct price_history){ 0 } : *found;
+}
+
+struct price_history price_book_exact(const struct price_book *book, struct str model)
+{
+    return in_map(&book->models, model);
+}
+
+struct price_history price_book_alias(const struct price_book *book, struct str alias)
+{
+    return in_map(&book->aliases, alias);
+}
+
+/* The name itself, then without one provider prefix after the other. */
+static struct price_history find_from(const struct price_book *book, struct str name)
+{
+    struct price_history found = { 0 };
+
+    while (found.n == 0 && name.len > 0) {
+        found = price_book_exact(book, name);
+        if (found.n == 0)
+            found = price_book_alias(book, name);
+        (void)str_split(&name, '/');
+    }
+    return found;
+}
+
+static int digits(const char *at, int n)
+{
+    int value = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (at[i] < '0' || at[i] > '9')
+            return -1;
+        value = value * 10 + at[i] - '0';
+    }
+    return value;
+}
+
+static bool is_date(int year, int month, int day)
+{
+    return year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+/* Without "-2024-08-06" or "-20240806" at its end; STR_NULL when it has no date there. */
+static struct str without_date(struct str name)
+{
+    enum { PLAIN = sizeof("-20240806") - 1, HYPHENS = sizeof("-2024-08-06") - 1 };
+    const char *end = name.data + name.len;
+
+    if (name.len > PLAIN && (end[-PLAIN] == '-' || end[-PLAIN] == '@') &&
+        is_date(digits(end - 8, 4), digits(end - 4, 2), digits(end - 2, 2)))
+        return str_from(name.data, name.len - PLAIN);
+    if (name.len > HYPHENS && (end[-HYPHENS] == '-' || end[-HYPHENS] == '@') && end[-6] == '-' &&
+        end[-3] == '-' && is_date(digits(end - 10, 4), digits(end - 5, 2), digits(end - 2, 2)))
+        return str_from(name.data, name.len - HYPHENS);
+    return STR_NULL;
+}
+
+struct price_history price_book_find(const struct price_book *book, struct str name)
+{
+    struct price_history found = find_from(book, name);
+
+    return found.n == 0 ? find_from(book, without_date(name)) : found;
+}
+
+const struct price_row *price_in_force(const struct price_history *history, int64_t at)
+{
+    size_t low = 0, high = history->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (history->rows[middle].valid_from <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == 0 ? NULL : &history->rows[low - 1];
+}

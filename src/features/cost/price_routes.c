@@ -1,0 +1,80 @@
+/* prices.c - the platform's price list: read by all, changed by operators. */
+#include "features/cost/prices.h"
+
+#include "api/api.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "base/buf.h"
+#include "engine/engine.h"
+
+static int list(struct api_call *call, struct db *db, struct error *err)
+{
+    return prices_list(engine_prices(call->api->engine), db, call->query, call->arena, call->answer,
+                       err);
+}
+
+void get_prices(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct price_list);
+    call_read(call, list);
+}
+
+/* What was done, for the audit log: the answer itself. */
+static void note(struct api_call *call, struct str target)
+{
+    struct buf text;
+
+    buf_init(&text, KIB(64));
+    shape_write_json(call->route->answer, call->answer, &text);
+    call->audit_target = target;
+    if (!text.overflown)
+        call->audit_detail = arena_copy(call->arena, buf_str(&text));
+    buf_done(&text);
+}
+
+static int set(struct api_call *call, struct db *db, struct error *err)
+{
+    struct price *answer = call->answer;
+
+    if (prices_set(db, call->body, call->arena, answer, err) != 0)
+        return -1;
+    note(call, answer->model);
+    return 0;
+}
+
+void post_price(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct price);
+    call_change(call, set);
+}
+
+static int take_away(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct price_path *path = call->params;
+    struct price *answer = call->answer;
+
+    if (prices_remove(db, path->price_id, call->arena, answer, err) != 0)
+        return -1;
+    note(call, answer->model);
+    return 0;
+}
+
+void delete_price(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct price);
+    call_change(call, take_away);
+}
+
+static int take_over(struct api_call *call, struct db *db, struct error *err)
+{
+    if (prices_import(db, call->body, call->arena, call->answer, err) != 0)
+        return -1;
+    note(call, STR_LIT("prices"));
+    return 0;
+}
+
+void import_prices(struct api_call *call)
+{
+    call->answer = ARENA_NEW(call->arena, struct price_imported);
+    call_change(call, take_over);
+}

@@ -1,0 +1,346 @@
+/* prices.c - the book that readers share, and changes of the list. */
+#include "features/cost/prices.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "db/db.h"
+#include "features/cost/money.h"
+#include "features/cost/price_book.h"
+
+struct prices {
+    pthread_mutex_t lock;    /* guards the pointer */
+    struct price_book *book; /* NULL at first */
+};
+
+struct prices *prices_new(void)
+{
+    struct prices *p = NEW(struct prices);
+
+    pthread_mutex_init(&p->lock, NULL);
+    return p;
+}
+
+void prices_free(struct prices *p)
+{
+    if (p == NULL)
+        return;
+    price_book_release(p->book);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+/* The book in memory if it has this number, held for the caller; else NULL. */
+static struct price_book *take_current(struct prices *p, int64_t number)
+{
+    struct price_book *book = NULL;
+
+    pthread_mutex_lock(&p->lock);
+    if (p->book != NULL && price_book_number(p->book) == number) {
+        book = p->book;
+        price_book_hold(book);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return book;
+}
+
+static void keep(struct prices *p, struct price_book *book)
+{
+    struct price_book *old;
+
+    price_book_hold(book);
+    pthread_mutex_lock(&p->lock);
+    old = p->book;
+    p->book = book;
+    pthread_mutex_unlock(&p->lock);
+    price_book_release(old);
+}
+
+int prices_book(struct prices *p, struct db *db, struct price_book **ret, struct error *err)
+{
+    int64_t number;
+
+    if (store_prices_number(db, &number, err) != 0)
+        return -1;
+    *ret = take_current(p, number);
+    if (*ret != NULL)
+        return 0;
+    if (price_book_load(db, ret, err) != 0)
+        return -1;
+    keep(p, *ret);
+    return 0;
+}
+
+static struct str amount_text(int64_t amount, struct arena *arena)
+{
+    char text[MONEY_TEXT_MAX];
+
+    return arena_copy(arena, money_format(amount, text));
+}
+
+static struct str optional_text(struct opt_int amount, struct arena *arena)
+{
+    return amount.has ? amount_text(amount.value, arena) : STR_NULL;
+}
+
+/* Copies: the row may be of a book that is let go. */
+static void tell(const struct price_row *row, struct arena *arena, struct price *ret)
+{
+    const struct str *names = row->aliases.items;
+    struct str *copies = ARENA_ARRAY(arena, struct str, row->aliases.n);
+
+    for (size_t i = 0; i < row->aliases.n; i++)
+        copies[i] = arena_copy(arena, names[i]);
+    *ret = (struct price){
+        .price_id = row->price_id,
+        .model = arena_copy(arena, row->model),
+        .provider = arena_copy(arena, row->provider),
+        .input = amount_text(row->amounts.input, arena),
+        .output = amount_text(row->amounts.output, arena),
+        .cache_read = optional_text(row->amounts.cache_read, arena),
+        .cache_write = optional_text(row->amounts.cache_write, arena),
+        .input_includes_cache = row->input_includes_cache,
+        .valid_from = row->valid_from,
+        .aliases = { copies, row->aliases.n },
+        .updated_at = row->updated_at,
+    };
+}
+
+int prices_list(struct prices *p, struct db *db, const struct prices_query *query,
+                struct arena *arena, struct price_list *ret, struct error *err)
+{
+    struct price_history rows;
+    struct price_book *book;
+    struct price *told;
+
+    if (prices_book(p, db, &book, err) != 0)
+        return -1;
+    rows = str_is_null(query->model) ? price_book_all(book) : price_book_find(book, query->model);
+    told = ARENA_ARRAY(arena, struct price, rows.n);
+    for (size_t i = 0; i < rows.n; i++)
+        tell(&rows.rows[i], arena, &told[i]);
+    ret->prices = (struct list){ told, rows.n };
+    price_book_release(book);
+    return 0;
+}
+
+/* A change of the list under way. */
+struct edit {
+    struct db *db;
+    struct price_book *book; /* as it was before */
+    struct map aliases;      /* given by this change -> struct str, the model */
+    size_t n;                /* rows there are */
+    int64_t now;
+    struct arena *arena;
+
+    /* of an import */
+    const struct price_row *before; /* what the entry before of the same model ended in; NULL */
+    struct price_imported counts;
+};
+
+static int edit_init(struct edit *edit, struct db *db, struct arena *arena, struct error *err)
+{
+    *edit = (struct edit){ .db = db, .now = clock_wall_us(), .arena = arena };
+    map_init(&edit->aliases);
+    if (price_book_load(db, &edit->book, err) != 0)
+        return -1;
+    edit->n = price_book_all(edit->book).n;
+    return 0;
+}
+
+static void edit_done(struct edit *edit)
+{
+    map_done(&edit->aliases);
+    price_book_release(edit->book);
+}
+
+/* An alias leads to one model. */
+static int check_aliases(struct edit *edit, const struct price_create *entry, struct error *err)
+{
+    const struct str *names = entry->aliases.items;
+    struct str *given = ARENA_NEW(edit->arena, struct str);
+
+    *given = entry->model;
+    for (size_t i = 0; i < entry->aliases.n; i++) {
+        struct price_history other = price_book_alias(edit->book, names[i]);
+        const struct str *before = map_get(&edit->aliases, names[i]);
+        struct str model = other.n > 0 ? other.rows->model : entry->model;
+
+        if (before != NULL)
+            model = *before;
+        if (!str_eq(model, entry->model))
+            return err_set(err, ERR_CONFLICT, "The alias '%.*s' names model '%.*s' already",
+                           STR_ARG(names[i]), STR_ARG(model));
+        (void)map_put(&edit->aliases, names[i], given);
+    }
+    return 0;
+}
+
+static int put(struct edit *edit, const struct price_create *entry, int64_t valid_from,
+               struct price_row *ret, struct error *err)
+{
+    *ret = (struct price_row){ .model = entry->model,
+                               .provider = entry->provider,
+                               .amounts = entry->amounts,
+                               .input_includes_cache = entry->input_includes_cache,
+                               .valid_from = valid_from,
+                               .aliases = entry->aliases,
+                               .updated_at = edit->now };
+    return store_price_put(edit->db, ret, err);
+}
+
+static bool is_at(const struct price_row *row, int64_t valid_from)
+{
+    return row != NULL && row->valid_from == valid_from;
+}
+
+static int check_room(const struct edit *edit, struct error *err)
+{
+    if (edit->n <= PRICES_MAX)
+        return 0;
+    return err_set(err, ERR_CONFLICT, "The price list is full: it has %d prices at most",
+                   PRICES_MAX);
+}
+
+int prices_set(struct db *db, const struct price_create *create, struct arena *arena,
+               struct price *ret, struct error *err)
+{
+    struct price_history history;
+    struct price_row row;
+    struct edit edit;
+    int r = -1;
+
+    if (edit_init(&edit, db, arena, err) != 0 || check_aliases(&edit, create, err) != 0)
+        goto out;
+    history = price_book_exact(edit.book, create->model);
+    edit.n += !is_at(price_in_force(&history, create->valid_from), create->valid_from);
+    if (check_room(&edit, err) != 0 || put(&edit, create, create->valid_from, &row, err) != 0)
+        goto out;
+    tell(&row, arena, ret);
+    r = 0;
+out:
+    edit_done(&edit);
+    return r;
+}
+
+int prices_remove(struct db *db, int64_t price_id, struct arena *arena, struct price *ret,
+                  struct error *err)
+{
+    struct price_row row;
+
+    if (store_price_delete(db, price_id, arena, &row, err) != 0)
+        return -1;
+    tell(&row, arena, ret);
+    return 0;
+}
+
+static bool same_optional(struct opt_int a, struct opt_int b)
+{
+    return a.has == b.has && (!a.has || a.value == b.value);
+}
+
+static bool costs_the_same(const struct price_row *row, const struct price_create *entry)
+{
+    const struct price_amounts *a = &row->amounts, *b = &entry->amounts;
+
+    return a->input == b->input && a->output == b->output &&
+           same_optional(a->cache_read, b->cache_read) &&
+           same_optional(a->cache_write, b->cache_write) &&
+           row->input_includes_cache == entry->input_includes_cache;
+}
+
+static bool is_named_the_same(const struct price_row *row, const struct price_create *entry)
+{
+    const struct str *a = row->aliases.items, *b = entry->aliases.items;
+
+    if (!str_eq(row->provider, entry->provider) || row->aliases.n != entry->aliases.n)
+        return false;
+    for (size_t i = 0; i < entry->aliases.n; i++)
+        if (!str_eq(a[i], b[i]))
+            return false;
+    return true;
+}
+
+/* The moment that an entry holds from. `beside`: others of its model are in the file. */
+static int64_t moment_of(const struct edit *edit, const struct price_import *import,
+                         const struct price_create *entry, bool beside)
+{
+    if (entry->valid_from != TIME_NULL)
+        return entry->valid_from;
+    if (import->valid_from != TIME_NULL)
+        return import->valid_from;
+    if (beside || price_book_exact(edit->book, entry->model).n == 0)
+        return TIME_NULL;
+    return edit->now;
+}
+
+/* The row that an entry is compared with: in force at its moment, after the entries before it. */
+static const struct price_row *row_at(const struct edit *edit, struct str model, int64_t at)
+{
+    struct price_history history = price_book_exact(edit->book, model);
+    const struct price_row *row = price_in_force(&history, at), *before = edit->before;
+
+    if (before != NULL && before->valid_from <= at &&
+        (row == NULL || before->valid_from >= row->valid_from))
+        return before;
+    return row;
+}
+
+static int import_entry(struct edit *edit, const struct price_create *entry, int64_t at,
+                        struct error *err)
+{
+    const struct price_row *row = row_at(edit, entry->model, at);
+    struct price_row *made;
+
+    if (row != NULL && costs_the_same(row, entry)) {
+        edit->before = row;
+        if (is_named_the_same(row, entry)) {
+            edit->counts.unchanged++;
+            return 0;
+        }
+        at = row->valid_from;
+    }
+    edit->counts.updated += is_at(row, at);
+    edit->counts.added += !is_at(row, at);
+    edit->n += !is_at(row, at);
+    made = ARENA_NEW(edit->arena, struct price_row);
+    edit->before = made;
+    return put(edit, entry, at, made, err);
+}
+
+static int import_all(struct edit *edit, const struct price_import *import, struct error *err)
+{
+    const struct price_create *entries = import->entries.items;
+    size_t n = import->entries.n;
+
+    edit->counts.skipped = import->skipped;
+    for (size_t i = 0; i < n; i++) {
+        bool follows = i > 0 && str_eq(entries[i].model, entries[i - 1].model);
+        bool leads = i + 1 < n && str_eq(entries[i].model, entries[i + 1].model);
+        int64_t at = moment_of(edit, import, &entries[i], follows || leads);
+
+        if (!follows)
+            edit->before = NULL;
+        if (check_aliases(edit, &entries[i], err) != 0 ||
+            import_entry(edit, &entries[i], at, err) != 0)
+            return -1;
+    }
+    return check_room(edit, err);
+}
+
+int prices_import(struct db *db, const struct price_import *import, struct arena *arena,
+                  struct price_imported *ret, struct error *err)
+{
+    struct edit edit;
+    int r = -1;
+
+    if (edit_init(&edit, db, arena, err) == 0) {
+        r = import_all(&edit, import, err);
+        *ret = edit.counts;
+    }
+    edit_done(&edit);
+    return r;
+}

@@ -1,0 +1,36 @@
+/* prices.h - prices of models as rows, for the whole platform.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "features/cost/price_shapes.h"
+
+struct db;
+
+struct price_row {
+    int64_t price_id;
+    struct str model, provider;
+    struct price_amounts amounts;
+    bool input_includes_cache;
+    int64_t valid_from;  /* TIME_NULL: since ever */
+    struct list aliases; /* of struct str */
+    int64_t updated_at;
+};
+
+/* Grows with every change. */
+int store_prices_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* All of them, in no order; in the arena. */
+int store_prices(struct db *db, struct arena *arena, struct price_row **ret, size_t *ret_n,
+                 struct error *err) MUST_CHECK;
+
+/* Adds the price, or replaces that of the same model and moment; sets its price_id. */
+int store_price_put(struct db *db, struct price_row *row, struct error *err) MUST_CHECK;
+
+/* Takes the price away and tells what it was. ERR_NOT_FOUND. */
+int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
+                       struct error *err) MUST_CHECK;

@@ -1,0 +1,23 @@
+/* llm.h - the tokens that a run used of a model.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+struct llm_usage {
+    struct str agent_name, agent_version, client_id, run_id;
+    int64_t timestamp;
+    struct str model;
+    int64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls;
+    struct str workflow_run_id; /* null */
+};
+
+struct llm_verdict {
+    struct str status; /* accepted, rejected */
+    struct str run_id, model;
+    struct str reason, detail; /* null (left out) unless rejected */
+};
+
+extern const struct shape llm_usage_shape;   /* "LLMUsage" */
+extern const struct shape llm_verdict_shape; /* "LLMVerdict" */

@@ -1,0 +1,181 @@
+/* llm.c - SQL of LLM usage. */
+#include "features/cost/report_store.h"
+
+#include "db/db.h"
+#include "features/cost/report_shapes.h"
+
+#define OF_IDENTITY                                                                                \
+    " WHERE tenant_id = $1 AND timestamp = $2 AND agent_id = $3 AND run_id = $4 AND model = $5"
+#define COUNTS "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls"
+#define SELECT_USAGE                                                                               \
+    "SELECT agent_id, model, " COUNTS ", timestamp, run_id FROM llm_usage"                         \
+    " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3 AND ($4 = 0 OR agent_id = $4)"   \
+    " AND (CAST($5 AS TEXT) IS NULL OR run_id = $5)"
+
+/* clang-format off */
+static const struct db_query insert_usage = {
+    .sql = "INSERT INTO llm_usage (tenant_id, timestamp, agent_id, run_id, model, received_at,"
+           " " COUNTS ", agent_version, workflow_run_id)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+           " ON CONFLICT (tenant_id, timestamp, agent_id, run_id, model) DO NOTHING",
+    .n_args = 13,
+};
+static const struct db_query select_old = {
+    .sqlite = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY,
+    .postgres = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
+    .n_args = 5,
+};
+static const struct db_query replace_usage = {
+    .sql = "UPDATE llm_usage SET received_at = $6, input_tokens = $7, output_tokens = $8,"
+           " cache_read_tokens = $9, cache_write_tokens = $10, calls = $11, agent_version = $12,"
+           " workflow_run_id = $13" OF_IDENTITY
+           " AND ((" COUNTS ", agent_version) <> ($7, $8, $9, $10, $11, $12)"
+           " OR workflow_run_id IS DISTINCT FROM $13)",
+    .n_args = 13,
+};
+static const struct db_query select_totals = {
+    .sql = "SELECT agent_id, model, " COUNTS ", start, first_at, last_at, n_large, fresh_tokens"
+           " FROM llm_totals WHERE tenant_id = $1 AND width = $5 AND start >= $2 AND start < $3"
+           " AND ($4 = 0 OR agent_id = $4)",
+    .n_args = 5,
+};
+static const struct db_query select_usage = { .sql = SELECT_USAGE, .n_args = 5 };
+static const struct db_query select_usage_by_run = {
+    .sql = SELECT_USAGE " ORDER BY run_id",
+    .n_args = 5,
+};
+/* clang-format on */
+
+static struct llm_counts read_counts(const struct db_row *row, unsigned column)
+{
+    return (struct llm_counts){ .input = db_get_int(row, column),
+                                .output = db_get_int(row, column + 1),
+                                .cache_read = db_get_int(row, column + 2),
+                                .cache_write = db_get_int(row, column + 3),
+                                .calls = db_get_int(row, column + 4) };
+}
+
+struct old_usage {
+    struct llm_counts counts;
+    bool there;
+};
+
+static bool read_old(void *ctx, const struct db_row *row)
+{
+    struct old_usage *old = ctx;
+
+    old->counts = read_counts(row, 0);
+    old->there = true;
+    return true;
+}
+
+int store_llm_put(struct db *db, const struct report_place *place, const struct llm_usage *u,
+                  struct llm_totals *totals, struct error *err)
+{
+    const struct db_value args[] = {
+        db_int(place->tenant_id),
+        db_int(u->timestamp),
+        db_int(place->agent_id),
+        db_text(u->run_id),
+        db_text(u->model),
+        db_int(place->received_at),
+        db_int(u->input_tokens),
+        db_int(u->output_tokens),
+        db_int(u->cache_read_tokens),
+        db_int(u->cache_write_tokens),
+        db_int(u->calls),
+        db_text(u->agent_version),
+        db_text(u->workflow_run_id),
+    };
+    const struct llm_place where = { place->tenant_id, place->agent_id, u->timestamp, u->model };
+    const struct llm_counts counts = { u->input_tokens, u->output_tokens, u->cache_read_tokens,
+                                       u->cache_write_tokens, u->calls };
+    struct old_usage old = { 0 };
+
+    if (db_exec(db, &insert_usage, args, NULL, NULL, err) != 0)
+        return -1;
+    if (db_changes(db) == 0) {
+        if (db_exec(db, &select_old, args, read_old, &old, err) != 0)
+            return -1;
+        if (!old.there) /* deleted between the two */
+            return err_set(err, ERR_BUSY, "a report went away while it was being replaced");
+        if (db_exec(db, &replace_usage, args, NULL, NULL, err) != 0)
+            return -1;
+        if (db_changes(db) == 0)
+            return 0;
+        llm_totals_subtract(totals, &where, &old.counts);
+    }
+    llm_totals_add(totals, &where, &counts);
+    return 0;
+}
+
+struct reading {
+    llm_row_fn *on_row;
+    void *ctx;
+};
+
+static bool read_total(void *ctx, const struct db_row *row)
+{
+    const struct reading *reading = ctx;
+
+    reading->on_row(reading->ctx, &(struct llm_row){ .agent_id = db_get_int(row, 0),
+                                                     .model = db_get_text(row, 1),
+                                                     .counts = read_counts(row, 2),
+                                                     .start = db_get_int(row, 7),
+                                                     .first_at = db_get_int(row, 8),
+                                                     .last_at = db_get_int(row, 9),
+                                                     .n_large = db_get_int(row, 10),
+                                                     .fresh = db_get_int(row, 11) });
+    return true;
+}
+
+static bool read_usage(void *ctx, const struct db_row *row)
+{
+    const struct reading *reading = ctx;
+    int64_t at = db_get_int(row, 7);
+
+    reading->on_row(reading->ctx, &(struct llm_row){ .agent_id = db_get_int(row, 0),
+                                                     .model = db_get_text(row, 1),
+                                                     .counts = read_counts(row, 2),
+                                                     .start = at,
+                                                     .first_at = at,
+                                                     .last_at = at,
+                                                     .run_id = db_get_text(row, 8) });
+    return true;
+}
+
+static int read_rows(struct db *db, const struct db_query *q, const struct llm_filter *filter,
+                     llm_row_fn *on_row, void *ctx, struct error *err)
+{
+    struct reading reading = { on_row, ctx };
+
+    return db_exec(db, q,
+                   (const struct db_value[]){ db_int(filter->tenant_id), db_int(filter->since),
+                                              db_int(filter->until), db_int(filter->agent_id),
+                                              db_text(filter->run_id) },
+                   read_usage, &reading, err);
+}
+
+int store_llm_usage(struct db *db, const struct llm_filter *filter, llm_row_fn *on_row, void *ctx,
+                    struct error *err)
+{
+    return read_rows(db, &select_usage, filter, on_row, ctx, err);
+}
+
+int store_llm_usage_by_run(struct db *db, const struct llm_filter *filter, llm_row_fn *on_row,
+                           void *ctx, struct error *err)
+{
+    return read_rows(db, &select_usage_by_run, filter, on_row, ctx, err);
+}
+
+int store_llm_totals(struct db *db, const struct llm_filter *filter, enum llm_width width,
+                     llm_row_fn *on_row, void *ctx, struct error *err)
+{
+    struct reading reading = { on_row, ctx };
+
+    return db_exec(db, &select_totals,
+                   (const struct db_value[]){ db_int(filter->tenant_id), db_int(filter->since),
+                                              db_int(filter->until), db_int(filter->agent_id),
+                                              db_int(width) },
+                   read_total, &reading, err);
+}

@@ -1,0 +1,445 @@
+/* usage.c - from sums and reports to groups with their cost. */
+#include "features/cost/usage.h"
+
+#include <stdlib.h>
+
+#include "base/datetime.h"
+#include "db/db.h"
+#include "features/access/registry.h"
+#include "features/access/retention_store.h"
+#include "features/cost/price_book.h"
+#include "features/cost/prices.h"
+#include "features/cost/report_store.h"
+#include "features/cost/usage_groups.h"
+#include "features/cost/usage_kpi.h"
+#include "features/cost/usage_shapes.h"
+
+enum { SPLITS_MAX = 100000 };
+
+/* Sums that are not taken as they are: what is in them is read in smaller parts. */
+struct splits {
+    struct arena *arena;
+    struct map keys; /* start, agent and model -> anything */
+    int64_t *starts; /* of them, each once */
+    size_t n, capacity;
+    bool too_many;
+};
+
+struct reading {
+    const struct usage_request *request;
+    struct arena *arena;
+    struct price_book *book;
+    struct llm_filter filter;
+    struct usage_groups groups;
+    struct cost_sum total;
+    struct usage_kpi kpi;
+    int64_t deleted_until; /* reports before this may be gone; TIME_NULL: none */
+    struct map unpriced;   /* models -> struct str */
+    bool unpriced_truncated;
+
+    struct buf model; /* the last one looked up, and its prices */
+    bool looked_up;
+    struct price_history history;
+
+    const struct splits *within; /* only what is in these counts; NULL: everything */
+    enum llm_width within_width;
+    struct splits *splits; /* where to note what is to be split */
+    struct buf run_id;     /* whose reports are being read */
+};
+
+static struct str split_key(struct buf *buf, int64_t start, const struct llm_row *row)
+{
+    buf_clear(buf);
+    buf_add(buf, str_from((const char *)&start, sizeof(start)));
+    buf_add(buf, str_from((const char *)&row->agent_id, sizeof(row->agent_id)));
+    buf_add(buf, row->model);
+    return buf_str(buf);
+}
+
+static void note_split(struct reading *r, const struct llm_row *row)
+{
+    struct splits *s = r->splits;
+    struct str key;
+
+    if (s->keys.n == SPLITS_MAX) {
+        s->too_many = true;
+        return;
+    }
+    key = arena_copy(s->arena, split_key(&r->groups.key, row->start, row));
+    (void)map_put(&s->keys, key, r);
+    if (s->n > 0 && s->starts[s->n - 1] == row->start)
+        return;
+    if (s->n == s->capacity) {
+        size_t capacity = s->capacity == 0 ? 64 : s->capacity * 2;
+
+        s->starts = arena_resize(s->arena, s->starts, s->capacity * sizeof(*s->starts),
+                                 capacity * sizeof(*s->starts));
+        s->capacity = capacity;
+    }
+    s->starts[s->n++] = row->start;
+}
+
+static bool is_within(struct reading *r, const struct llm_row *row)
+{
+    int64_t start;
+
+    if (r->within == NULL)
+        return true;
+    start = llm_totals_start(r->within_width, row->start);
+    return map_get(&r->within->keys, split_key(&r->groups.key, start, row)) != NULL;
+}
+
+static const struct price_history *history_of(struct reading *r, struct str model)
+{
+    if (!r->looked_up || !str_eq(buf_str(&r->model), model)) {
+        buf_clear(&r->model);
+        buf_add(&r->model, model);
+        r->looked_up = true;
+        r->history = price_book_find(r->book, model);
+    }
+    return &r->history;
+}
+
+static void note_unpriced(struct reading *r, struct str model)
+{
+    struct str *copy;
+
+    if (map_get(&r->unpriced, model) != NULL)
+        return;
+    if (r->unpriced.n == USAGE_UNPRICED_MAX) {
+        r->unpriced_truncated = true;
+        return;
+    }
+    copy = ARENA_NEW(r->arena, struct str);
+    *copy = arena_copy(r->arena, model);
+    (void)map_put(&r->unpriced, *copy, copy);
+}
+
+static void add(struct reading *r, const struct llm_row *row, const struct cost_tokens *tokens,
+                const struct price_row *price)
+{
+    unsigned groups = r->request->groups;
+    struct usage_key key = { 0 };
+    struct cost_sum *sum;
+
+    if ((groups & GROUP_MODEL) != 0)
+        key.model = row->model;
+    if ((groups & GROUP_AGENT) != 0)
+        key.agent_id = row->agent_id;
+    if ((groups & GROUP_RUN) != 0)
+        key.run_id = row->run_id;
+    if ((groups & GROUP_DAY) != 0)
+        key.day = llm_totals_start(LLM_DAY, row->start);
+    sum = usage_groups_at(&r->groups, &key);
+    if (sum != NULL)
+        cost_add(sum, tokens, price);
+    cost_add(&r->total, tokens, price);
+    if (price == NULL)
+        note_unpriced(r, row->model);
+}
+
+static void on_report(void *ctx, const struct llm_row *row)
+{
+    struct reading *r = ctx;
+    struct cost_tokens tokens;
+
+    if (!is_within(r, row))
+        return;
+    tokens = cost_tokens_of(&row->counts);
+    add(r, row, &tokens, price_in_force(history_of(r, row->model), row->start));
+}
+
+/* The reports of a run follow each other: with the next one, its groups are done. */
+static void on_report_of_run(void *ctx, const struct llm_row *row)
+{
+    struct reading *r = ctx;
+
+    if (!str_eq(buf_str(&r->run_id), row->run_id)) {
+        usage_groups_settle(&r->groups);
+        buf_clear(&r->run_id);
+        buf_add(&r->run_id, row->run_id);
+    }
+    on_report(r, row);
+}
+
+/* An hour that cannot be split, since its reports may be deleted: it counts as a whole, where its
+ * first report lies, and at the price of that. */
+static bool is_whole(const struct reading *r, const struct llm_row *row)
+{
+    return r->within != NULL && row->start < r->deleted_until;
+}
+
+static void on_sum(void *ctx, const struct llm_row *row)
+{
+    struct reading *r = ctx;
+    const struct time_range *range = &r->request->range;
+    const struct price_history *history;
+    const struct price_row *price;
+    struct cost_tokens tokens;
+
+    if (row->last_at < range->since || row->first_at >= range->until || !is_within(r, row))
+        return;
+    history = history_of(r, row->model);
+    price = price_in_force(history, row->first_at);
+    if (row->n_large > 0 || row->first_at < range->since || row->last_at >= range->until ||
+        price != price_in_force(history, row->last_at)) {
+        if (!is_whole(r, row)) {
+            note_split(r, row);
+            return;
+        }
+        if (row->first_at < range->since)
+            return;
+    }
+    tokens = cost_tokens_of(&row->counts);
+    tokens.fresh = row->fresh;
+    add(r, row, &tokens, price);
+}
+
+static void splits_init(struct splits *s, struct arena *arena)
+{
+    *s = (struct splits){ .arena = arena };
+    map_init(&s->keys);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Each start once, in order. */
+static void splits_sort(struct splits *s)
+{
+    size_t n = 0;
+
+    if (s->n > 0)
+        qsort(s->starts, s->n, sizeof(*s->starts), by_value);
+    for (size_t i = 0; i < s->n; i++)
+        if (i == 0 || s->starts[i] != s->starts[i - 1])
+            s->starts[n++] = s->starts[i];
+    s->n = n;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The hours of the days that were split; notes those that must be split again. */
+static int read_hours(struct reading *r, struct db *db, struct splits *days, struct splits *hours,
+                      struct error *err)
+{
+    splits_sort(days);
+    r->within = days;
+    r->within_width = LLM_DAY;
+    r->splits = hours;
+    for (size_t i = 0; i < days->n; i++) {
+        struct llm_filter filter = r->filter;
+
+        filter.since = days->starts[i];
+        filter.until = days->starts[i] + LLM_DAY_US;
+        if (store_llm_totals(db, &filter, LLM_HOUR, on_sum, r, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_reports(struct reading *r, struct db *db, struct splits *hours, struct error *err)
+{
+    splits_sort(hours);
+    r->within = hours;
+    r->within_width = LLM_HOUR;
+    for (size_t i = 0; i < hours->n; i++) {
+        struct llm_filter filter = r->filter;
+
+        filter.since = later(hours->starts[i], r->request->range.since);
+        filter.until = earlier(hours->starts[i] + LLM_HOUR_US, r->request->range.until);
+        if (store_llm_usage(db, &filter, on_report, r, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_sums(struct reading *r, struct db *db, struct error *err)
+{
+    const struct time_range *range = &r->request->range;
+    struct llm_filter filter = r->filter;
+    struct splits days, hours;
+    int status = -1;
+
+    splits_init(&days, r->arena);
+    splits_init(&hours, r->arena);
+    if (range->since != TIME_NULL)
+        filter.since = llm_totals_start(LLM_DAY, range->since);
+    r->splits = &days;
+    if (store_llm_totals(db, &filter, LLM_DAY, on_sum, r, err) == 0 &&
+        read_hours(r, db, &days, &hours, err) == 0 && read_reports(r, db, &hours, err) == 0)
+        status = 0;
+    r->groups.too_many |= days.too_many || hours.too_many;
+    r->splits = NULL;
+    r->within = NULL;
+    map_done(&days.keys);
+    map_done(&hours.keys);
+    return status;
+}
+
+/* What is asked of runs has no sums: all of them one after the other, or the reports of one. */
+static int read_groups(struct reading *r, struct db *db, struct error *err)
+{
+    if (!str_is_null(r->request->run_id))
+        return store_llm_usage(db, &r->filter, on_report, r, err);
+    if ((r->request->groups & GROUP_RUN) != 0)
+        return store_llm_usage_by_run(db, &r->filter, on_report_of_run, r, err);
+    return read_sums(r, db, err);
+}
+
+static int read_all(struct reading *r, struct db *db, struct error *err)
+{
+    int status = read_groups(r, db, err);
+
+    if (status == 0 && r->groups.too_many)
+        return err_set(err, ERR_CONFLICT,
+                       "There are more than %d groups at once: take a shorter time_range",
+                       USAGE_OPEN_MAX);
+    return status;
+}
+
+static struct str day_text(int64_t day, struct arena *arena)
+{
+    char text[DATETIME_TEXT_MAX];
+    struct str date = datetime_format(day, text);
+
+    return arena_copy(arena, str_split(&date, 'T'));
+}
+
+static void tell_groups(struct reading *r, struct list *ret)
+{
+    struct usage_groups *g = &r->groups;
+    unsigned by = r->request->groups;
+    struct usage_part *told;
+
+    usage_groups_finish(g);
+    told = ARENA_ARRAY(r->arena, struct usage_part, g->n_kept);
+    for (size_t i = 0; i < g->n_kept; i++) {
+        const struct usage_entry *entry = &g->kept[i];
+
+        if ((by & GROUP_MODEL) != 0)
+            told[i].model = arena_copy(r->arena, entry->key.model);
+        if ((by & GROUP_AGENT) != 0)
+            told[i].agent_name = entry->agent_name;
+        if ((by & GROUP_RUN) != 0)
+            told[i].run_id = arena_copy(r->arena, entry->key.run_id);
+        if ((by & GROUP_DAY) != 0)
+            told[i].day = day_text(entry->key.day, r->arena);
+        cost_tell(&entry->sum, r->arena, &told[i].sums);
+        usage_kpi_tell_part(&r->kpi, entry->key.agent_id, entry->key.day, &entry->sum,
+                            &told[i].sums);
+    }
+    *ret = (struct list){ told, g->n_kept };
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static void tell_unpriced(struct reading *r, struct list *ret)
+{
+    struct str *names = ARENA_ARRAY(r->arena, struct str, r->unpriced.n);
+    const struct str *name;
+    size_t at = 0, n = 0;
+
+    while ((name = map_next(&r->unpriced, &at)) != NULL)
+        names[n++] = *name;
+    if (n > 0)
+        qsort(names, n, sizeof(*names), by_bytes);
+    *ret = (struct list){ names, n };
+}
+
+static void tell(struct reading *r, struct usage_answer *ret)
+{
+    *ret = (struct usage_answer){ .since = r->request->range.since,
+                                  .until = r->request->range.until,
+                                  .currency = STR_LIT("USD"),
+                                  .total = ARENA_NEW(r->arena, struct usage_sums) };
+    tell_groups(r, &ret->groups);
+    cost_tell(&r->total, r->arena, ret->total);
+    usage_kpi_tell_total(&r->kpi, &r->total, ret->total);
+    tell_unpriced(r, &ret->unpriced);
+    ret->truncated = r->groups.truncated || r->unpriced_truncated;
+}
+
+/* Whose usage is asked for, and what agents are called. False in *ret_there: of an agent that
+ * nobody has heard of. */
+static int find_agents(struct reading *r, struct db *db, bool *ret_there, struct error *err)
+{
+    int64_t tenant_id = r->request->tenant->id;
+
+    *ret_there = true;
+    if (!str_is_null(r->request->agent_name)) {
+        if (store_agent_id(db, tenant_id, r->request->agent_name, &r->filter.agent_id, err) != 0)
+            return -1;
+        *ret_there = r->filter.agent_id != 0;
+    }
+    if ((r->request->groups & GROUP_AGENT) != 0) {
+        struct agent_name *agents;
+
+        if (store_agent_names(db, tenant_id, r->arena, &agents, &r->groups.n_agents, err) != 0)
+            return -1;
+        r->groups.agents = agents;
+    }
+    return 0;
+}
+
+static int load(struct reading *r, struct db *db, struct usage_answer *ret, struct error *err)
+{
+    struct retention_marks marks;
+    bool there;
+
+    if (store_retention_marks(db, r->request->tenant->id, &marks, err) != 0)
+        return -1;
+    r->deleted_until = marks.llm_until;
+    if (prices_book(r->request->prices, db, &r->book, err) != 0 ||
+        find_agents(r, db, &there, err) != 0 || (there && read_all(r, db, err) != 0))
+        return -1;
+    if (there && !str_is_null(r->request->kpi) &&
+        usage_kpi_read(&r->kpi, db, r->request, r->filter.agent_id, r->arena, err) != 0)
+        return -1;
+    tell(r, ret);
+    return 0;
+}
+
+int usage_read(struct db *db, const struct usage_request *request, struct arena *arena,
+               struct usage_answer *ret, struct error *err)
+{
+    struct reading r = {
+        .request = request,
+        .arena = arena,
+        .filter = { request->tenant->id, request->range.since, request->range.until, 0,
+                    request->run_id },
+    };
+    int status;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    usage_groups_init(&r.groups, NULL, 0, (request->groups & GROUP_DAY) != 0);
+    map_init(&r.unpriced);
+    map_init(&r.kpi.parts);
+    buf_init(&r.run_id, KIB(1));
+    buf_init(&r.model, KIB(2));
+    status = load(&r, db, ret, err);
+    db_rollback(db);
+    buf_done(&r.run_id);
+    buf_done(&r.model);
+    map_done(&r.unpriced);
+    usage_kpi_done(&r.kpi);
+    price_book_release(r.book);
+    usage_groups_done(&r.groups);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* usage.h - LLM usage of a tenant and what it cost, by model, agent, run or day.
+ *
+ * Days are read as sums. A day that a range cuts in two, in which a price of
+ * its model changes, or that has a number too large to sum up, is read as
+ * hours, and such an hour as reports. So what an answer takes depends on the
+ * days and models in it, not on the number of reports; only runs have no sums.
+ *
+ * Layer: service. May use: base, contract, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "shape/timerange.h"
+
+struct db;
+struct prices;
+struct tenant_entry;
+struct usage_answer;
+
+struct usage_request {
+    const struct tenant_entry *tenant;
+    struct prices *prices;
+    struct time_range range;
+    unsigned groups;       /* set of enum usage_group */
+    struct str agent_name; /* null: of all agents */
+    struct str run_id;     /* null: of all runs */
+    struct str kpi;        /* null: none */
+};
+
+/* From one view of the database; in the arena. ERR_CONFLICT: too many groups. */
+int usage_read(struct db *db, const struct usage_request *request, struct arena *arena,
+               struct usage_answer *ret, struct error *err) MUST_CHECK;

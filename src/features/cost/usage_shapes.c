@@ -1,0 +1,66 @@
+/* usage.c - the tables of usage and cost. */
+#include "features/cost/usage_shapes.h"
+
+#include "shape/table.h"
+
+/* clang-format off */
+/* Of a group, and of all. */
+#define SUM_ROWS                                                                                                        \
+    { INT(input_tokens),       .flags = F_REQUIRED },                                                                   \
+    { INT(output_tokens),      .flags = F_REQUIRED },                                                                   \
+    { INT(cache_read_tokens),  .flags = F_REQUIRED },                                                                   \
+    { INT(cache_write_tokens), .flags = F_REQUIRED },                                                                   \
+    { INT(calls),              .flags = F_REQUIRED },                                                                   \
+    { STR(cost),               .flags = F_REQUIRED | F_NULL, .doc = "USD, a decimal, of what has a price; null: nothing has." }, \
+    { BOOL(partial),           .flags = F_REQUIRED, .doc = "Some of it has a price and some has none." },               \
+    { JSON(kpi_value),         .flags = F_OMIT, .doc = "A number: the sum of the KPI that was asked for." },          \
+    { STR(cost_per_unit),      .flags = F_OMIT, .doc = "The cost divided by that sum." }
+
+#define OWNER     struct usage_sums
+#define MEMBER(m) m
+static const struct field usage_sums_fields[] = { SUM_ROWS };
+#undef OWNER
+
+#define OWNER struct usage_part
+static const struct field usage_part_fields[] = {
+    { STR(model),      .flags = F_OMIT, .doc = "This and the next three: what is grouped by." },
+    { STR(agent_name), .flags = F_OMIT },
+    { UUID(run_id),    .flags = F_OMIT },
+    { STR(day),        .flags = F_OMIT, .doc = "Such as 2025-01-31, UTC." },
+#undef MEMBER
+#define MEMBER(m) sums.m
+    SUM_ROWS,
+};
+#undef MEMBER
+#define MEMBER(m) m
+#undef OWNER
+
+#define OWNER struct usage_answer
+static const struct field usage_answer_fields[] = {
+    { TIME(since),                                     .flags = F_REQUIRED | F_NULL, .doc = "Null: the beginning." },
+    { TIME(until),                                     .flags = F_REQUIRED },
+    { STR(currency),                                   .flags = F_REQUIRED },
+    { LIST(groups, usage_part_shape),                 .flags = F_REQUIRED, .doc = "By day where that is asked for, then the dearest first." },
+    { SHAPE(total, struct usage_sums, usage_sums_shape), .flags = F_REQUIRED },
+    { LIST_STR(unpriced),                              .flags = F_REQUIRED, .doc = "Models that were used without a price." },
+    { BOOL(truncated),                                 .flags = F_REQUIRED, .doc = "There are more groups (these are the dearest), or more models without a price." },
+};
+#undef OWNER
+
+#undef MEMBER
+/* clang-format on */
+
+const struct shape usage_sums_shape = {
+    SHAPE_OF("UsageSums", struct usage_sums, usage_sums_fields),
+    .doc = "Tokens, and what they cost.",
+};
+
+const struct shape usage_part_shape = {
+    SHAPE_OF("UsageGroup", struct usage_part, usage_part_fields),
+    .doc = "Tokens of one group, and what they cost.",
+};
+
+const struct shape usage_answer_shape = {
+    SHAPE_OF("Usage", struct usage_answer, usage_answer_fields),
+    .doc = "LLM usage of a range, and what it cost.",
+};

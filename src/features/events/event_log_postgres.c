@@ -1,0 +1,329 @@
+/* event_log_postgres.c - events in bulk: a few statements for all of a transaction's events.
+ *
+ * Unique indexes decide what is a duplicate and which run is which, so that
+ * several writers and several processes agree. Runs are taken in one order by
+ * everybody, so that they do not wait for each other in a circle.
+ */
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "db/db.h"
+#include "db/postgres/array.h"
+#include "features/events/event_log.h"
+#include "features/events/event_rows.h"
+#include "features/events/run_rows.h"
+#include "features/events/shapes.h"
+#include "shape/rows.h"
+
+/* A run that has events among the items. */
+struct run_slot {
+    int64_t tenant_id, agent_id, run_no;
+    struct str run_id;
+    struct run_state state;
+    int64_t stored; /* events of this addition */
+};
+
+/* One call of add(). */
+struct addition {
+    struct db *db;
+    struct arena *arena;
+    struct event_item *items;
+    size_t n;
+    struct run_slot **slot_of; /* of each item */
+    struct run_slot *slots;
+    size_t n_slots;
+    struct map runs;   /* tenant and run_id -> struct run_slot */
+    struct map events; /* tenant and event_id -> struct event_item, the first with that id */
+};
+
+/* clang-format off */
+static const struct db_query insert_runs = {
+    .postgres = "INSERT INTO runs (tenant_id, run_id, agent_id)"
+                " SELECT t, r, a FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS x(t, r, a)"
+                " ORDER BY t, r ON CONFLICT (tenant_id, run_id) DO NOTHING",
+    .n_args = 3,
+};
+static const struct db_query select_runs = {
+    .postgres = "SELECT tenant_id, run_id, run_no, agent_id, " RUN_STATE_COLUMNS " FROM runs"
+                " WHERE (tenant_id, run_id) IN (SELECT t, r"
+                " FROM unnest($1::bigint[], $2::text[]) AS x(t, r))"
+                " ORDER BY tenant_id, run_id FOR UPDATE",
+    .n_args = 2,
+};
+static const struct db_query insert_events = {
+    .postgres = "INSERT INTO events (" EVENT_COLUMNS ")"
+                " SELECT " EVENT_COLUMNS " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[],"
+                " $4::text[], $5::smallint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[],"
+                " $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[],"
+                " $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[],"
+                " $22::text[]) WITH ORDINALITY AS x(" EVENT_COLUMNS ", arrival) ORDER BY arrival"
+                " ON CONFLICT (tenant_id, event_id) WHERE event_id <> '' DO NOTHING"
+                " RETURNING tenant_id, event_id",
+    .n_args = EVENT_COLUMNS_N,
+};
+static const struct db_query update_runs = {
+    .postgres = "UPDATE runs SET (" RUN_STATE_COLUMNS ") = (x.event_count, x.start_at, x.first_at,"
+                " x.last_at, x.started_at, x.workflow_run_id, x.closing_at, x.closing_seq,"
+                " x.closing_event, x.duration_ms, x.records_processed, x.error_type,"
+                " x.error_message, x.closing_message, x.step_at, x.step_seq, x.step_message,"
+                " x.version_at, x.version_seq, x.agent_version), agent_id = x.agent"
+                " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],"
+                " $6::bigint[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[],"
+                " $11::smallint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[],"
+                " $16::text[], $17::bigint[], $18::bigint[], $19::text[], $20::bigint[],"
+                " $21::bigint[], $22::text[], $23::bigint[])"
+                " AS x(tenant, no, " RUN_STATE_COLUMNS ", agent)"
+                " WHERE tenant_id = x.tenant AND run_no = x.no",
+    .n_args = 3 + RUN_STATE_N,
+};
+static const struct db_query delete_runs = {
+    .postgres = "DELETE FROM runs WHERE (tenant_id, run_no) IN (SELECT t, r"
+                " FROM unnest($1::bigint[], $2::bigint[]) AS x(t, r)) AND event_count = 0",
+    .n_args = 2,
+};
+static const struct db_query select_run_no = {
+    .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_id = $2 AND event_count > 0",
+    .n_args = 2,
+};
+/* clang-format on */
+
+/* Tenant and id as one key, in the arena. */
+static struct str key_of(struct arena *arena, int64_t tenant_id, struct str id)
+{
+    char *key = arena_alloc(arena, sizeof(tenant_id) + id.len);
+
+    memcpy(key, &tenant_id, sizeof(tenant_id));
+    memcpy(key + sizeof(tenant_id), id.data, id.len);
+    return str_from(key, sizeof(tenant_id) + id.len);
+}
+
+/* Everything is a duplicate until the database has taken it. */
+static void sort_out(struct addition *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        struct event_item *item = &a->items[i];
+        struct str event_key = key_of(a->arena, item->tenant_id, item->event->event_id);
+        struct str run_key = key_of(a->arena, item->tenant_id, item->event->run_id);
+        struct run_slot *slot = map_get(&a->runs, run_key);
+
+        item->duplicate = true;
+        if (item->event->event_id.len > 0) {
+            if (map_get(&a->events, event_key) != NULL)
+                continue;
+            map_put(&a->events, event_key, item);
+        }
+        if (slot == NULL) {
+            slot = &a->slots[a->n_slots++];
+            *slot = (struct run_slot){ .tenant_id = item->tenant_id,
+                                       .agent_id = item->agent_id,
+                                       .run_id = item->event->run_id };
+            map_put(&a->runs, run_key, slot);
+        }
+        a->slot_of[i] = slot;
+    }
+}
+
+static bool read_run(void *ctx, const struct db_row *row)
+{
+    struct addition *a = ctx;
+    struct str key = key_of(a->arena, db_get_int(row, 0), db_get_text(row, 1));
+    struct run_slot *slot = map_get(&a->runs, key);
+
+    if (slot == NULL)
+        return true;
+    slot->run_no = db_get_int(row, 2);
+    if (db_get_int(row, 4) == 0) {
+        run_state_init(&slot->state);
+    } else {
+        slot->agent_id = db_get_int(row, 3);
+        run_row_read(row, 4, a->arena, &slot->state);
+    }
+    return true;
+}
+
+/* Makes the runs that are new, and takes hold of all of them. */
+static int take_runs(struct addition *a, struct error *err)
+{
+    struct db_value args[3];
+    struct pg_arrays arrays;
+    int r = -1;
+
+    pg_arrays_init(&arrays, 3, a->arena);
+    for (size_t i = 0; i < a->n_slots; i++) {
+        const struct db_value row[] = { db_int(a->slots[i].tenant_id), db_text(a->slots[i].run_id),
+                                        db_int(a->slots[i].agent_id) };
+
+        pg_arrays_add(&arrays, row);
+    }
+    pg_arrays_args(&arrays, args);
+    if (db_exec(a->db, &insert_runs, args, NULL, NULL, err) == 0 &&
+        db_exec(a->db, &select_runs, args, read_run, a, err) == 0)
+        r = 0;
+    pg_arrays_done(&arrays);
+    for (size_t i = 0; i < a->n_slots && r == 0; i++)
+        if (a->slots[i].run_no == 0) /* deleted between the two: it would get events no one finds */
+            r = err_set(err, ERR_BUSY, "a run went away while its events were being stored");
+    return r;
+}
+
+static bool mark_stored(void *ctx, const struct db_row *row)
+{
+    struct addition *a = ctx;
+    struct str id = db_get_text(row, 1);
+    struct event_item *item;
+
+    if (id.len == 0)
+        return true; /* always stored */
+    item = map_get(&a->events, key_of(a->arena, db_get_int(row, 0), id));
+    if (item != NULL)
+        item->duplicate = false;
+    return true;
+}
+
+static int insert_all(struct addition *a, struct error *err)
+{
+    struct db_value values[EVENT_COLUMNS_N];
+    struct pg_arrays arrays;
+    int r;
+
+    pg_arrays_init(&arrays, EVENT_COLUMNS_N, a->arena);
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->slot_of[i] == NULL)
+            continue;
+        event_row_values(a->slot_of[i]->run_no, &a->items[i], values);
+        pg_arrays_add(&arrays, values);
+        a->items[i].duplicate = a->items[i].event->event_id.len > 0;
+    }
+    pg_arrays_args(&arrays, values);
+    r = db_exec(a->db, &insert_events, values, mark_stored, a, err);
+    pg_arrays_done(&arrays);
+    return r;
+}
+
+/* Writes the new states; a run that was made for nothing but a duplicate goes away again. */
+static int save_runs(struct addition *a, struct error *err)
+{
+    struct db_value values[3 + RUN_STATE_N], args[2];
+    struct pg_arrays saved, empty;
+    int r = -1;
+
+    pg_arrays_init(&saved, 3 + RUN_STATE_N, a->arena);
+    pg_arrays_init(&empty, 2, a->arena);
+    for (size_t i = 0; i < a->n_slots; i++) {
+        const struct run_slot *slot = &a->slots[i];
+
+        values[0] = db_int(slot->tenant_id);
+        values[1] = db_int(slot->run_no);
+        run_row_values(&slot->state, values + 2);
+        values[2 + RUN_STATE_N] = db_int(slot->agent_id);
+        if (slot->stored > 0)
+            pg_arrays_add(&saved, values);
+        else if (slot->state.event_count == 0)
+            pg_arrays_add(&empty, values);
+    }
+    pg_arrays_args(&saved, values);
+    pg_arrays_args(&empty, args);
+    if ((saved.n_rows == 0 || db_exec(a->db, &update_runs, values, NULL, NULL, err) == 0) &&
+        (empty.n_rows == 0 || db_exec(a->db, &delete_runs, args, NULL, NULL, err) == 0))
+        r = 0;
+    pg_arrays_done(&saved);
+    pg_arrays_done(&empty);
+    return r;
+}
+
+static int add_all(struct addition *a, struct error *err)
+{
+    sort_out(a);
+    if (a->n_slots == 0)
+        return 0;
+    if (take_runs(a, err) != 0 || insert_all(a, err) != 0)
+        return -1;
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->slot_of[i] == NULL || a->items[i].duplicate)
+            continue;
+        if (a->slot_of[i]->state.event_count == 0) /* a run is its first stored event's agent's */
+            a->slot_of[i]->agent_id = a->items[i].agent_id;
+        run_state_add(&a->slot_of[i]->state, a->items[i].event);
+        a->items[i].run_status = run_state_status(&a->slot_of[i]->state);
+        a->items[i].run_no = a->slot_of[i]->run_no;
+        a->slot_of[i]->stored++;
+    }
+    return save_runs(a, err);
+}
+
+static int postgres_add(struct event_log *log, struct db *db, struct event_item *items, size_t n,
+                        struct arena *arena, struct error *err)
+{
+    struct addition a = { .db = db,
+                          .arena = arena,
+                          .items = items,
+                          .n = n,
+                          .slot_of = ARENA_ARRAY(arena, struct run_slot *, n),
+                          .slots = ARENA_ARRAY(arena, struct run_slot, n) };
+    int r;
+
+    (void)log;
+    map_init(&a.runs);
+    map_init(&a.events);
+    r = add_all(&a, err);
+    map_done(&a.runs);
+    map_done(&a.events);
+    return r;
+}
+
+static int postgres_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
+                             struct str run_id, int64_t *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_text(run_id) };
+
+    (void)log;
+    *ret = 0;
+    return db_exec(db, &select_run_no, args, rows_read_int, ret, err);
+}
+
+/* Nothing is kept in memory between transactions. */
+static int postgres_prepare(struct event_log *log, struct db *db, struct error *err)
+{
+    (void)log;
+    (void)db;
+    (void)err;
+    return 0;
+}
+
+static void postgres_settled(struct event_log *log)
+{
+    (void)log;
+}
+
+static void postgres_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
+{
+    (void)log;
+    (void)tenant_id;
+    (void)run_id;
+}
+
+static void postgres_free(struct event_log *log)
+{
+    free(log);
+}
+
+static const struct event_log_methods postgres_methods = {
+    .free = postgres_free,
+    .add = postgres_add,
+    .prepare = postgres_prepare,
+    .committed = postgres_settled,
+    .rolled_back = postgres_settled,
+    .forget = postgres_settled,
+    .run_gone = postgres_run_gone,
+    .find_run = postgres_find_run,
+};
+
+int event_log_postgres_new(struct event_log **ret)
+{
+    struct event_log *log = NEW(struct event_log);
+
+    log->methods = &postgres_methods;
+    *ret = log;
+    return 0;
+}

@@ -1,0 +1,429 @@
+/* event_log_sqlite.c - events appended in order of arrival, found by extents and an index of ids.
+ *
+ * Nothing here writes at a random place: events and runs get growing numbers,
+ * an extent says which consecutive events are of one run, and random ids go
+ * through ids.h. Within one transaction the events of a run stand together, so
+ * that a batch makes one extent for each of its runs.
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "db/db.h"
+#include "features/events/event_log.h"
+#include "features/events/event_rows.h"
+#include "features/events/ids/id_table.h"
+#include "features/events/ids/ids.h"
+#include "features/events/run_cache.h"
+#include "features/events/run_rows.h"
+#include "features/events/shapes.h"
+#include "shape/rows.h"
+
+struct sqlite_log {
+    struct event_log base;
+    struct ids *ids;
+    struct run_cache *runs;
+    int64_t next_event_no, next_run_no;           /* of the transaction under way */
+    int64_t committed_event_no, committed_run_no; /* of the last that was committed */
+};
+
+/* A run that has events among the items. */
+struct run_slot {
+    uint64_t hash;
+    int64_t tenant_id, agent_id, run_no;
+    struct str run_id;
+    bool is_new;
+    struct run_state state;
+    size_t first_item, last_item; /* a chain through `next` */
+};
+
+/* One call of add(). */
+struct addition {
+    struct sqlite_log *log;
+    struct db *db;
+    struct arena *arena;
+    struct event_item *items;
+    size_t n;
+    uint64_t *hashes; /* of event ids */
+    size_t *next;     /* the next item of the same run; n: none */
+    struct run_slot *slots;
+    size_t n_slots;
+    struct id_table events, runs; /* hash -> index + 1 of items and slots */
+};
+
+/* clang-format off */
+static const struct db_query select_next_event_no = {
+    .sql = "SELECT 1 + MAX(number, (SELECT COALESCE(MAX(event_no), 0) FROM events))"
+           " FROM change_numbers WHERE topic = 'event_no'",
+};
+static const struct db_query select_next_run_no = {
+    .sql = "SELECT 1 + MAX(number, (SELECT COALESCE(MAX(run_no), 0) FROM runs))"
+           " FROM change_numbers WHERE topic = 'run_no'",
+};
+static const struct db_query select_event_id = {
+    .sql = "SELECT tenant_id, event_id FROM events WHERE event_no = $1",
+    .n_args = 1,
+};
+static const struct db_query select_run_id = {
+    .sql = "SELECT tenant_id, run_id FROM runs WHERE run_no = $1",
+    .n_args = 1,
+};
+static const struct db_query select_state = {
+    .sql = "SELECT " RUN_STATE_COLUMNS " FROM runs WHERE run_no = $1",
+    .n_args = 1,
+};
+static const struct db_query insert_run = {
+    .sql = "INSERT INTO runs (run_no, tenant_id, run_id, agent_id, " RUN_STATE_COLUMNS ")"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+           " $18, $19, $20, $21, $22, $23, $24)",
+    .n_args = 24,
+};
+static const struct db_query update_run = {
+    .sql = "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
+           " ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
+           " $20, $21) WHERE run_no = $1",
+    .n_args = 21,
+};
+/* The same of a run that stays where the indexes have it, as nearly all do: SQLite enters a row anew
+ * in every index of a column that is set, whatever its value. */
+static const struct db_query update_run_in_place = {
+    .sql = "UPDATE runs SET (event_count, first_at, last_at, started_at, closing_at, closing_seq,"
+           " closing_event, duration_ms, records_processed, error_type, error_message,"
+           " closing_message, step_at, step_seq, step_message, version_at, version_seq,"
+           " agent_version) = ($2, $4, $5, $6, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"
+           " $19, $20, $21) WHERE run_no = $1 AND start_at = $3 AND workflow_run_id IS $7",
+    .n_args = 21,
+};
+static const struct db_query insert_extent = {
+    .sql = "INSERT INTO run_extents (run_no, first_event_no, n) VALUES ($1, $2, $3)",
+    .n_args = 3,
+};
+/* clang-format on */
+
+/* What a candidate of the index is compared with. */
+struct wanted {
+    const struct db_query *query;
+    int64_t tenant_id;
+    struct str id;
+    bool same;
+};
+
+static bool compare_row(void *ctx, const struct db_row *row)
+{
+    struct wanted *w = ctx;
+
+    w->same = db_get_int(row, 0) == w->tenant_id && str_eq(db_get_text(row, 1), w->id);
+    return false;
+}
+
+static int is_same(void *ctx, struct db *db, int64_t number, bool *ret_same, struct error *err)
+{
+    struct wanted *w = ctx;
+    const struct db_value args[] = { db_int(number) };
+
+    w->same = false;
+    if (db_exec(db, w->query, args, compare_row, w, err) != 0)
+        return -1;
+    *ret_same = w->same;
+    return 0;
+}
+
+/* The number of what is wanted, among what this transaction or an earlier one stored; or 0. */
+static int find(struct addition *a, uint64_t hash, struct wanted *w, int64_t *ret,
+                struct error *err)
+{
+    const struct ids_query query = { hash, is_same, w };
+    size_t at = 0;
+
+    while ((*ret = ids_pending(a->log->ids, hash, &at)) != 0) {
+        bool same;
+
+        if (is_same(w, a->db, *ret, &same, err) != 0)
+            return -1;
+        if (same)
+            return 0;
+    }
+    return ids_find(a->log->ids, a->db, &query, ret, err);
+}
+
+/* Has an earlier item of this addition the same event_id? */
+static bool is_repeated(const struct addition *a, size_t i)
+{
+    const struct event_item *item = &a->items[i];
+    size_t at = 0;
+    int64_t other;
+
+    while ((other = id_table_next(&a->events, a->hashes[i], &at)) != 0) {
+        const struct event_item *earlier = &a->items[other - 1];
+
+        if (earlier->tenant_id == item->tenant_id &&
+            str_eq(earlier->event->event_id, item->event->event_id))
+            return true;
+    }
+    return false;
+}
+
+static int mark_duplicate(struct addition *a, size_t i, struct error *err)
+{
+    struct event_item *item = &a->items[i];
+    struct wanted w = { &select_event_id, item->tenant_id, item->event->event_id, false };
+    int64_t number;
+
+    item->duplicate = false;
+    if (item->event->event_id.len == 0)
+        return 0;
+    a->hashes[i] = ids_hash(a->log->ids, ID_EVENT, item->tenant_id, item->event->event_id);
+    if (is_repeated(a, i)) {
+        item->duplicate = true;
+        return 0;
+    }
+    if (find(a, a->hashes[i], &w, &number, err) != 0)
+        return -1;
+    item->duplicate = number != 0;
+    if (!item->duplicate)
+        id_table_add(&a->events, a->hashes[i], (int64_t)i + 1);
+    return 0;
+}
+
+struct state_reader {
+    struct arena *arena;
+    struct run_state *state;
+};
+
+static bool read_state(void *ctx, const struct db_row *row)
+{
+    struct state_reader *reader = ctx;
+
+    run_row_read(row, 0, reader->arena, reader->state);
+    return false;
+}
+
+/* Fills in number and state of a run that this addition sees for the first time. */
+static int open_slot(struct addition *a, struct run_slot *slot, struct error *err)
+{
+    const struct run_cache_key key = { slot->hash, slot->tenant_id, slot->run_id };
+    struct wanted w = { &select_run_id, slot->tenant_id, slot->run_id, false };
+    struct state_reader reader = { a->arena, &slot->state };
+
+    slot->run_no = run_cache_get(a->log->runs, &key, a->arena, &slot->state);
+    metric_add(slot->run_no != 0 ? METRIC_RUN_CACHE_HITS : METRIC_RUN_CACHE_MISSES, 1);
+    if (slot->run_no != 0)
+        return 0;
+    run_state_init(&slot->state);
+    if (find(a, slot->hash, &w, &slot->run_no, err) != 0)
+        return -1;
+    slot->is_new = slot->run_no == 0;
+    if (slot->is_new) {
+        slot->run_no = a->log->next_run_no++;
+        ids_add(a->log->ids, slot->hash, slot->run_no);
+        return 0;
+    }
+    return db_exec(a->db, &select_state, (const struct db_value[]){ db_int(slot->run_no) },
+                   read_state, &reader, err);
+}
+
+static struct run_slot *known_slot(const struct addition *a, uint64_t hash,
+                                   const struct event_item *item)
+{
+    size_t at = 0;
+    int64_t index;
+
+    while ((index = id_table_next(&a->runs, hash, &at)) != 0) {
+        struct run_slot *slot = &a->slots[index - 1];
+
+        if (slot->tenant_id == item->tenant_id && str_eq(slot->run_id, item->event->run_id))
+            return slot;
+    }
+    return NULL;
+}
+
+/* Puts item `i` at the end of its run's chain. */
+static int join_run(struct addition *a, size_t i, struct error *err)
+{
+    const struct event_item *item = &a->items[i];
+    uint64_t hash = ids_hash(a->log->ids, ID_RUN, item->tenant_id, item->event->run_id);
+    struct run_slot *slot = known_slot(a, hash, item);
+
+    a->next[i] = a->n;
+    if (slot != NULL) {
+        a->next[slot->last_item] = i;
+        slot->last_item = i;
+        return 0;
+    }
+    slot = &a->slots[a->n_slots];
+    *slot = (struct run_slot){ .hash = hash,
+                               .tenant_id = item->tenant_id,
+                               .agent_id = item->agent_id,
+                               .run_id = item->event->run_id,
+                               .first_item = i,
+                               .last_item = i };
+    if (open_slot(a, slot, err) != 0)
+        return -1;
+    id_table_add(&a->runs, hash, (int64_t)++a->n_slots);
+    return 0;
+}
+
+static int write_run(struct addition *a, const struct run_slot *slot, struct error *err)
+{
+    struct db_value args[4 + RUN_STATE_N] = { db_int(slot->run_no), db_int(slot->tenant_id),
+                                              db_text(slot->run_id), db_int(slot->agent_id) };
+
+    run_row_values(&slot->state, args + (slot->is_new ? 4 : 1));
+    if (slot->is_new)
+        return db_exec(a->db, &insert_run, args, NULL, NULL, err);
+    if (db_exec(a->db, &update_run_in_place, args, NULL, NULL, err) != 0)
+        return -1;
+    return db_changes(a->db) > 0 ? 0 : db_exec(a->db, &update_run, args, NULL, NULL, err);
+}
+
+static int save_run(struct addition *a, const struct run_slot *slot, struct error *err)
+{
+    if (write_run(a, slot, err) != 0)
+        return -1;
+    run_cache_put(a->log->runs,
+                  &(struct run_cache_key){ slot->hash, slot->tenant_id, slot->run_id },
+                  slot->run_no, &slot->state);
+    return 0;
+}
+
+/* The run's events, one after another, then their extent and the run's new state. */
+static int store_run(struct addition *a, struct run_slot *slot, struct error *err)
+{
+    int64_t first = a->log->next_event_no;
+
+    for (size_t i = slot->first_item; i < a->n; i = a->next[i]) {
+        const struct event_item *item = &a->items[i];
+        int64_t event_no = a->log->next_event_no++;
+
+        if (event_row_insert(a->db, event_no, slot->run_no, item, err) != 0)
+            return -1;
+        if (item->event->event_id.len > 0)
+            ids_add(a->log->ids, a->hashes[i], event_no);
+        run_state_add(&slot->state, item->event);
+        a->items[i].run_status = run_state_status(&slot->state);
+        a->items[i].run_no = slot->run_no;
+    }
+    if (db_exec(a->db, &insert_extent,
+                (const struct db_value[]){ db_int(slot->run_no), db_int(first),
+                                           db_int(a->log->next_event_no - first) },
+                NULL, NULL, err) != 0)
+        return -1;
+    return save_run(a, slot, err);
+}
+
+static int add_all(struct addition *a, struct error *err)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        if (mark_duplicate(a, i, err) != 0)
+            return -1;
+        if (!a->items[i].duplicate && join_run(a, i, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < a->n_slots; i++)
+        if (store_run(a, &a->slots[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+static int sqlite_add(struct event_log *log, struct db *db, struct event_item *items, size_t n,
+                      struct arena *arena, struct error *err)
+{
+    struct addition a = { .log = CONTAINER_OF(log, struct sqlite_log, base),
+                          .db = db,
+                          .arena = arena,
+                          .items = items,
+                          .n = n,
+                          .hashes = ARENA_ARRAY(arena, uint64_t, n),
+                          .next = ARENA_ARRAY(arena, size_t, n),
+                          .slots = ARENA_ARRAY(arena, struct run_slot, n) };
+    int r = add_all(&a, err);
+
+    id_table_done(&a.events);
+    id_table_done(&a.runs);
+    return r;
+}
+
+static int sqlite_prepare(struct event_log *log, struct db *db, struct error *err)
+{
+    return ids_save(CONTAINER_OF(log, struct sqlite_log, base)->ids, db, err);
+}
+
+static void sqlite_committed(struct event_log *log)
+{
+    struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
+
+    ids_committed(l->ids);
+    l->committed_event_no = l->next_event_no;
+    l->committed_run_no = l->next_run_no;
+}
+
+static void sqlite_rolled_back(struct event_log *log)
+{
+    struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
+
+    ids_rolled_back(l->ids);
+    run_cache_clear(l->runs);
+    l->next_event_no = l->committed_event_no;
+    l->next_run_no = l->committed_run_no;
+}
+
+static void sqlite_forget(struct event_log *log)
+{
+    run_cache_clear(CONTAINER_OF(log, struct sqlite_log, base)->runs);
+}
+
+static void sqlite_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
+{
+    struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
+
+    run_cache_remove(l->runs, &(struct run_cache_key){ ids_hash(l->ids, ID_RUN, tenant_id, run_id),
+                                                       tenant_id, run_id });
+}
+
+static int sqlite_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
+                           struct str run_id, int64_t *ret, struct error *err)
+{
+    struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
+    struct wanted w = { &select_run_id, tenant_id, run_id, false };
+    const struct ids_query query = { ids_hash(l->ids, ID_RUN, tenant_id, run_id), is_same, &w };
+
+    return ids_find(l->ids, db, &query, ret, err);
+}
+
+static void sqlite_free(struct event_log *log)
+{
+    struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
+
+    ids_free(l->ids);
+    run_cache_free(l->runs);
+    free(l);
+}
+
+static const struct event_log_methods sqlite_methods = {
+    .free = sqlite_free,
+    .add = sqlite_add,
+    .prepare = sqlite_prepare,
+    .committed = sqlite_committed,
+    .rolled_back = sqlite_rolled_back,
+    .forget = sqlite_forget,
+    .run_gone = sqlite_run_gone,
+    .find_run = sqlite_find_run,
+};
+
+int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *err)
+{
+    struct sqlite_log *l = NEW(struct sqlite_log);
+
+    l->base.methods = &sqlite_methods;
+    l->runs = run_cache_new();
+    if (ids_new(db, IDS_FLUSH_AT, &l->ids, err) != 0 ||
+        db_exec(db, &select_next_event_no, NULL, rows_read_int, &l->next_event_no, err) != 0 ||
+        db_exec(db, &select_next_run_no, NULL, rows_read_int, &l->next_run_no, err) != 0) {
+        sqlite_free(&l->base);
+        return -1;
+    }
+    l->committed_event_no = l->next_event_no;
+    l->committed_run_no = l->next_run_no;
+    *ret = &l->base;
+    return 0;
+}

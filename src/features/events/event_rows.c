@@ -1,0 +1,177 @@
+/* event_rows.c - writing and reading the rows of events. */
+#include "features/events/event_rows.h"
+
+#include "db/db.h"
+#include "features/events/event_log.h"
+#include "features/events/shapes.h"
+#include "features/export/store.h"
+#include "shape/rows.h"
+
+#define READ_COLUMNS                                                                               \
+    "a.agent_name, e.event_id, e.event, e.timestamp, e.received_at, e.seq, e.agent_version,"       \
+    " e.duration_ms, e.records_processed, e.error_type, e.error_message, e.workflow_run_id,"       \
+    " e.message, e.level, e.category, e.source, e.metadata, e.metrics, e.links, e.output"
+
+/* clang-format off */
+static const struct db_query insert_event = {
+    .sql = "INSERT INTO events (event_no, " EVENT_COLUMNS ")"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+           " $18, $19, $20, $21, $22, $23)",
+    .n_args = 23,
+};
+/* CROSS, and in the order of extents, which do not overlap: else SQLite goes through all events,
+ * since those come sorted. */
+static const struct db_query select_events = {
+    .sqlite = "SELECT " READ_COLUMNS " FROM run_extents x"
+              " CROSS JOIN events e ON e.event_no >= x.first_event_no"
+              " AND e.event_no < x.first_event_no + x.n"
+              " JOIN agents a ON a.agent_id = e.agent_id"
+              " WHERE x.run_no = $2 AND e.tenant_id = $1 ORDER BY x.first_event_no, e.event_no",
+    .postgres = "SELECT " READ_COLUMNS " FROM events e"
+                " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"
+                " WHERE e.tenant_id = $1 AND e.run_no = $2 ORDER BY e.event_no",
+    .n_args = 2,
+};
+/* CROSS: the events first, one after the other. */
+#define STEP_OF(join)                                                                              \
+    "SELECT " READ_COLUMNS ", e.event_no, r.run_id FROM events e"                                  \
+    " " join " runs r ON r.tenant_id = e.tenant_id AND r.run_no = e.run_no"                        \
+    " " join " agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"                  \
+    " WHERE e.tenant_id = $1 AND e.event_no > $2 AND e.event_no <= $3"                             \
+    " AND e.timestamp >= $4 AND e.timestamp < $5 ORDER BY e.event_no"
+static const struct db_query select_step = {
+    .sqlite = STEP_OF("CROSS JOIN"),
+    .postgres = STEP_OF("JOIN"),
+    .n_args = 5,
+};
+/* clang-format on */
+
+/* An empty container is stored as NULL: most events have none. */
+static struct db_value json_value(struct str text)
+{
+    return text.len <= 2 ? db_null() : db_text(text);
+}
+
+void event_row_values(int64_t run_no, const struct event_item *item, struct db_value *ret)
+{
+    const struct telemetry_event *e = item->event;
+    const struct db_value values[EVENT_COLUMNS_N] = {
+        db_int(item->tenant_id),
+        db_int(run_no),
+        db_int(item->agent_id),
+        db_text(e->event_id),
+        db_int(e->event),
+        db_int(e->timestamp),
+        db_int(item->received_at),
+        db_int(e->seq),
+        db_text(e->agent_version),
+        rows_opt_int_value(e->duration_ms),
+        rows_opt_int_value(e->records_processed),
+        db_text(e->error_type),
+        db_text(e->error_message),
+        db_text(e->workflow_run_id),
+        db_text(e->message),
+        db_text(e->level),
+        db_text(e->category),
+        db_text(e->source),
+        json_value(e->metadata),
+        json_value(e->metrics),
+        json_value(e->links),
+        db_text(e->output), /* {} and null differ here */
+    };
+
+    memcpy(ret, values, sizeof(values));
+}
+
+int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const struct event_item *item,
+                     struct error *err)
+{
+    struct db_value args[1 + EVENT_COLUMNS_N] = { db_int(event_no) };
+
+    event_row_values(run_no, item, args + 1);
+    return db_exec(db, &insert_event, args, NULL, NULL, err);
+}
+
+/* In the arena, or borrowed without one. */
+static struct str read_text(struct arena *arena, const struct db_row *row, unsigned column)
+{
+    return arena == NULL ? db_get_text(row, column) : rows_text(arena, row, column);
+}
+
+static struct str read_json(struct arena *arena, const struct db_row *row, unsigned column,
+                            struct str empty)
+{
+    return db_is_null(row, column) ? empty : read_text(arena, row, column);
+}
+
+static void read_event(struct arena *arena, const struct db_row *row, struct stored_event *ret)
+{
+    ret->received_at = db_get_int(row, 4);
+    ret->event = (struct telemetry_event){
+        .agent_name = read_text(arena, row, 0),
+        .event_id = read_text(arena, row, 1),
+        .event = (int)db_get_int(row, 2),
+        .timestamp = db_get_int(row, 3),
+        .seq = db_get_int(row, 5),
+        .agent_version = read_text(arena, row, 6),
+        .duration_ms = rows_opt_int(row, 7),
+        .records_processed = rows_opt_int(row, 8),
+        .error_type = read_text(arena, row, 9),
+        .error_message = read_text(arena, row, 10),
+        .workflow_run_id = read_text(arena, row, 11),
+        .message = read_text(arena, row, 12),
+        .level = read_text(arena, row, 13),
+        .category = read_text(arena, row, 14),
+        .source = read_text(arena, row, 15),
+        .metadata = read_json(arena, row, 16, STR_LIT("{}")),
+        .metrics = read_json(arena, row, 17, STR_LIT("{}")),
+        .links = read_json(arena, row, 18, STR_LIT("[]")),
+        .output = read_text(arena, row, 19),
+    };
+}
+
+static bool add_event_row(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+
+    read_event(rows->arena, row, rows_add(rows));
+    return true;
+}
+
+int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
+                     struct list *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct stored_event) };
+    const struct db_value args[] = { db_int(tenant_id), db_int(run_no) };
+
+    if (db_exec(db, &select_events, args, add_event_row, &rows, err) != 0)
+        return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+struct step_reader {
+    event_row_fn *fn;
+    void *ctx;
+};
+
+static bool pass_event(void *ctx, const struct db_row *row)
+{
+    const struct step_reader *reader = ctx;
+    struct stored_event event = { 0 };
+
+    read_event(NULL, row, &event);
+    event.event.run_id = db_get_text(row, 21);
+    return reader->fn(reader->ctx, db_get_int(row, 20), &event);
+}
+
+int store_events_step(struct db *db, const struct store_step *step, event_row_fn *fn, void *ctx,
+                      struct error *err)
+{
+    struct step_reader reader = { fn, ctx };
+    const struct db_value args[] = { db_int(step->tenant_id), db_int(step->after),
+                                     db_int(step->until), db_int(step->range.since),
+                                     db_int(step->range.until) };
+
+    return db_exec(db, &select_step, args, pass_event, &reader, err);
+}

@@ -1,0 +1,44 @@
+/* event_rows.h - events as rows.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct db;
+struct event_item;
+struct list;
+struct stored_event;
+struct store_step;
+
+/* The columns of an event that come from its body, in the order of event_row_values(). */
+#define EVENT_COLUMNS                                                                              \
+    "tenant_id, run_no, agent_id, event_id, event, timestamp, received_at, seq, agent_version,"    \
+    " duration_ms, records_processed, error_type, error_message, workflow_run_id, message, level," \
+    " category, source, metadata, metrics, links, output"
+
+enum { EVENT_COLUMNS_N = 22 };
+
+struct db_value;
+
+/* EVENT_COLUMNS_N parameters; strings are borrowed. */
+void event_row_values(int64_t run_no, const struct event_item *item, struct db_value *ret);
+
+/* SQLite: one row with this number. */
+int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const struct event_item *item,
+                     struct error *err) MUST_CHECK;
+
+/* All events of a run in order of arrival, as struct stored_event with client_id and run_id left
+ * empty; in the arena. */
+int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
+                     struct list *ret, struct error *err) MUST_CHECK;
+
+/* Its strings are borrowed until it returns; client_id is empty. False: no more are wanted. */
+typedef bool event_row_fn(void *ctx, int64_t event_no, const struct stored_event *event);
+
+/* The events of a step (features/export/store.h), in order of arrival. */
+int store_events_step(struct db *db, const struct store_step *step, event_row_fn *fn, void *ctx,
+                      struct error *err) MUST_CHECK;

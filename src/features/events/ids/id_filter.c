@@ -1,0 +1,82 @@
+/* id_filter.c - all bits of a hash lie in one block of 64 bytes. */
+#include "features/events/ids/id_filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { BLOCK_BYTES = 64, BLOCK_BITS = 512, BLOCK_WORDS = 8, BITS_AN_ID = 12, PROBES = 6 };
+
+static void allocate(struct id_filter *f, size_t n_blocks)
+{
+    f->n_blocks = n_blocks;
+    f->words = mem_new(n_blocks * BLOCK_BYTES);
+}
+
+void id_filter_init(struct id_filter *f, size_t n)
+{
+    allocate(f, n * BITS_AN_ID / BLOCK_BITS + 1);
+}
+
+bool id_filter_load(struct id_filter *f, const void *bytes, size_t size)
+{
+    if (size == 0 || size % BLOCK_BYTES != 0)
+        return false;
+    allocate(f, size / BLOCK_BYTES);
+    memcpy(f->words, bytes, size);
+    return true;
+}
+
+void id_filter_done(struct id_filter *f)
+{
+    free(f->words);
+    *f = (struct id_filter){ 0 };
+}
+
+size_t id_filter_size(const struct id_filter *f)
+{
+    return f->n_blocks * BLOCK_BYTES;
+}
+
+/* The high half of the hash picks the block, the low half the bits in it. */
+static uint64_t *block_of(const struct id_filter *f, uint64_t hash)
+{
+    return f->words + ((hash >> 32) * f->n_blocks >> 32) * BLOCK_WORDS;
+}
+
+static unsigned bit_of(uint64_t hash, unsigned probe)
+{
+    uint32_t start = (uint32_t)hash, step = (start >> 17 | start << 15) | 1;
+
+    return (start + probe * step) >> 7 & (BLOCK_BITS - 1);
+}
+
+void id_filter_add(struct id_filter *f, uint64_t hash)
+{
+    uint64_t *block = block_of(f, hash);
+
+    for (unsigned i = 0; i < PROBES; i++) {
+        unsigned bit = bit_of(hash, i);
+
+        block[bit / 64] |= 1ULL << bit % 64;
+    }
+}
+
+bool id_filter_maybe(const struct id_filter *f, uint64_t hash)
+{
+    const uint64_t *block = block_of(f, hash);
+
+    for (unsigned i = 0; i < PROBES; i++) {
+        unsigned bit = bit_of(hash, i);
+
+        if ((block[bit / 64] & 1ULL << bit % 64) == 0)
+            return false;
+    }
+    return true;
+}
+
+void id_filter_fetch(const struct id_filter *f, uint64_t hash)
+{
+    __builtin_prefetch(block_of(f, hash));
+}

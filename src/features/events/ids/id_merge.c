@@ -1,0 +1,125 @@
+/* id_merge.c - a merge of sorted inputs that can stop after any chunk. */
+#include "features/events/ids/id_merge.h"
+
+#include "db/db.h"
+
+/* An input's current chunk, while a step runs. */
+struct window {
+    struct id_entry entries[ID_CHUNK_ENTRIES];
+    size_t n;
+};
+
+int id_merge_begin(struct db *db, struct id_segment *const *inputs, size_t n, int64_t segment_no,
+                   struct id_merge *ret, struct error *err)
+{
+    struct id_merge m = { .n_inputs = n };
+    size_t total = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        m.inputs[i] = (struct id_cursor){ .segment = inputs[i] };
+        total += inputs[i]->n;
+    }
+    m.output = id_segment_new(segment_no, inputs[0]->tier + 1, total);
+    if (id_segment_save(db, m.output, SEGMENT_BUILDING, err) != 0) {
+        id_segment_free(m.output);
+        return -1;
+    }
+    *ret = m;
+    return 0;
+}
+
+/* Makes sure that the cursor's entry is in the window, if the input has one left. */
+static int load(struct db *db, const struct id_cursor *c, struct window *w, struct error *err)
+{
+    w->n = 0;
+    if (c->chunk >= c->segment->n_chunks)
+        return 0;
+    if (id_segment_chunk(db, c->segment, c->chunk, w->entries, &w->n, err) != 0)
+        return -1;
+    if (w->n <= c->at)
+        return id_segment_damaged(c->segment, c->chunk, err);
+    return 0;
+}
+
+/* The input with the smallest next hash, or n_inputs when all are at their end. */
+static size_t smallest(const struct id_merge *m, const struct window *windows)
+{
+    size_t best = m->n_inputs;
+
+    for (size_t i = 0; i < m->n_inputs; i++) {
+        const struct id_cursor *c = &m->inputs[i];
+
+        if (windows[i].n == 0)
+            continue;
+        if (best == m->n_inputs ||
+            windows[i].entries[c->at].hash < windows[best].entries[m->inputs[best].at].hash)
+            best = i;
+    }
+    return best;
+}
+
+/* Fills one chunk from the inputs; fewer than a full one only at the end. */
+static int gather(struct db *db, struct id_merge *m, struct window *windows,
+                  struct id_entry ret[ID_CHUNK_ENTRIES], size_t *ret_n, struct error *err)
+{
+    for (*ret_n = 0; *ret_n < ID_CHUNK_ENTRIES; ++*ret_n) {
+        size_t i = smallest(m, windows);
+        struct id_cursor *c = &m->inputs[i];
+
+        if (i == m->n_inputs)
+            return 0;
+        ret[*ret_n] = windows[i].entries[c->at++];
+        if (c->at < windows[i].n)
+            continue;
+        c->chunk++;
+        c->at = 0;
+        if (load(db, c, &windows[i], err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int finish(struct db *db, const struct id_merge *m, struct error *err)
+{
+    for (size_t i = 0; i < m->n_inputs; i++)
+        if (id_segment_mark(db, m->inputs[i].segment, SEGMENT_GARBAGE, err) != 0)
+            return -1;
+    return id_segment_save(db, m->output, SEGMENT_LIVE, err);
+}
+
+int id_merge_step(struct db *db, struct id_merge *m, size_t chunks, bool *ret_done,
+                  struct error *err)
+{
+    struct window windows[ID_MERGE_INPUTS];
+    struct id_entry entries[ID_CHUNK_ENTRIES];
+    size_t n;
+
+    *ret_done = false;
+    for (size_t i = 0; i < m->n_inputs; i++)
+        if (load(db, &m->inputs[i], &windows[i], err) != 0)
+            return -1;
+    for (; chunks > 0; chunks--) {
+        if (gather(db, m, windows, entries, &n, err) != 0)
+            return -1;
+        if (n > 0 && id_segment_append(db, m->output, entries, n, err) != 0)
+            return -1;
+        if (n < ID_CHUNK_ENTRIES) {
+            *ret_done = true;
+            break;
+        }
+    }
+    m->n = m->output->n;
+    m->n_chunks = m->output->n_chunks;
+    return *ret_done ? finish(db, m, err) : 0;
+}
+
+void id_merge_undo(struct id_merge *m, const struct id_merge *before)
+{
+    if (m->output != before->output)
+        id_segment_free(m->output); /* it was begun in the transaction that is undone */
+    *m = *before;
+    if (m->output != NULL) {
+        m->output->n = m->n;
+        m->output->n_chunks = m->n_chunks;
+    }
+}

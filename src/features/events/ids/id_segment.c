@@ -1,0 +1,235 @@
+/* id_segment.c - SQL of segments and their chunks. */
+#include "features/events/ids/id_segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "db/db.h"
+
+enum { CHUNK_BITS = 32 }; /* chunk_no = segment_no << 32 | index */
+
+/* clang-format off */
+static const struct db_query select_segments = {
+    .sql = "SELECT segment_no, tier, state, n, fences, filter FROM id_segments ORDER BY segment_no",
+};
+static const struct db_query replace_segment = {
+    .sql = "INSERT INTO id_segments (segment_no, tier, state, n, fences, filter)"
+           " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (segment_no) DO UPDATE SET"
+           " state = excluded.state, n = excluded.n, fences = excluded.fences,"
+           " filter = excluded.filter",
+    .n_args = 6,
+};
+static const struct db_query update_segment_state = {
+    .sql = "UPDATE id_segments SET state = $2 WHERE segment_no = $1",
+    .n_args = 2,
+};
+static const struct db_query delete_segment = {
+    .sql = "DELETE FROM id_segments WHERE segment_no = $1",
+    .n_args = 1,
+};
+static const struct db_query insert_chunk = {
+    .sql = "INSERT INTO id_chunks (chunk_no, entries) VALUES ($1, $2)",
+    .n_args = 2,
+};
+static const struct db_query select_chunk = {
+    .sql = "SELECT entries FROM id_chunks WHERE chunk_no = $1",
+    .n_args = 1,
+};
+static const struct db_query select_last_chunk = {
+    .sql = "SELECT MAX(chunk_no) FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2",
+    .n_args = 2,
+};
+static const struct db_query delete_chunks = {
+    .sql = "DELETE FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2",
+    .n_args = 2,
+};
+/* clang-format on */
+
+static int64_t chunk_no(const struct id_segment *s, size_t chunk)
+{
+    return s->segment_no << CHUNK_BITS | (int64_t)chunk;
+}
+
+struct id_segment *id_segment_new(int64_t segment_no, int tier, size_t n)
+{
+    struct id_segment *s = NEW(struct id_segment);
+
+    s->segment_no = segment_no;
+    s->tier = tier;
+    s->fences = mem_new((n / ID_CHUNK_ENTRIES + 1) * sizeof(*s->fences));
+    id_filter_init(&s->filter, n);
+    return s;
+}
+
+void id_segment_free(struct id_segment *s)
+{
+    if (s == NULL)
+        return;
+    free(s->fences);
+    id_filter_done(&s->filter);
+    free(s);
+}
+
+struct segment_reader {
+    id_segment_fn *on_segment;
+    void *ctx;
+    bool bad;
+};
+
+static bool read_segment(void *ctx, const struct db_row *row)
+{
+    struct segment_reader *reader = ctx;
+    struct str fences = db_get_blob(row, 4), filter = db_get_blob(row, 5);
+    struct id_segment *s = NEW(struct id_segment);
+
+    s->segment_no = db_get_int(row, 0);
+    s->tier = (int)db_get_int(row, 1);
+    s->n = (size_t)db_get_int(row, 3);
+    s->n_chunks = fences.len / sizeof(*s->fences);
+    s->fences = mem_new(fences.len + sizeof(*s->fences));
+    if (fences.len > 0)
+        memcpy(s->fences, fences.data, fences.len);
+    if (fences.len % sizeof(*s->fences) != 0 ||
+        !id_filter_load(&s->filter, filter.data, filter.len)) {
+        reader->bad = true;
+        id_segment_free(s);
+        return false;
+    }
+    reader->on_segment(reader->ctx, s, (enum id_segment_state)db_get_int(row, 2));
+    return true;
+}
+
+int id_segments_load(struct db *db, id_segment_fn *on_segment, void *ctx, struct error *err)
+{
+    struct segment_reader reader = { .on_segment = on_segment, .ctx = ctx };
+
+    if (db_exec(db, &select_segments, NULL, read_segment, &reader, err) != 0)
+        return -1;
+    if (reader.bad)
+        return err_set(err, ERR_IO, "the index of ids is damaged");
+    return 0;
+}
+
+int id_segment_save(struct db *db, const struct id_segment *s, enum id_segment_state state,
+                    struct error *err)
+{
+    const struct db_value args[] = {
+        db_int(s->segment_no),
+        db_int(s->tier),
+        db_int(state),
+        db_int((int64_t)s->n),
+        db_blob(str_from((const char *)s->fences, s->n_chunks * sizeof(*s->fences))),
+        db_blob(str_from((const char *)s->filter.words, id_filter_size(&s->filter))),
+    };
+
+    return db_exec(db, &replace_segment, args, NULL, NULL, err);
+}
+
+int id_segment_mark(struct db *db, const struct id_segment *s, enum id_segment_state state,
+                    struct error *err)
+{
+    const struct db_value args[] = { db_int(s->segment_no), db_int(state) };
+
+    return db_exec(db, &update_segment_state, args, NULL, NULL, err);
+}
+
+int id_segment_append(struct db *db, struct id_segment *s, const struct id_entry *entries, size_t n,
+                      struct error *err)
+{
+    const struct db_value args[] = {
+        db_int(chunk_no(s, s->n_chunks)),
+        db_blob(str_from((const char *)entries, n * sizeof(*entries))),
+    };
+
+    if (db_exec(db, &insert_chunk, args, NULL, NULL, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        id_filter_add(&s->filter, entries[i].hash);
+    s->fences[s->n_chunks++] = entries[0].hash;
+    s->n += n;
+    return 0;
+}
+
+struct chunk_reader {
+    struct id_entry *entries;
+    size_t n;
+};
+
+static bool read_chunk(void *ctx, const struct db_row *row)
+{
+    struct chunk_reader *reader = ctx;
+    struct str bytes = db_get_blob(row, 0);
+
+    reader->n = bytes.len / sizeof(struct id_entry);
+    if (reader->n > ID_CHUNK_ENTRIES)
+        reader->n = ID_CHUNK_ENTRIES;
+    memcpy(reader->entries, bytes.data, reader->n * sizeof(struct id_entry));
+    return false;
+}
+
+int id_segment_chunk(struct db *db, const struct id_segment *s, size_t chunk,
+                     struct id_entry ret[ID_CHUNK_ENTRIES], size_t *ret_n, struct error *err)
+{
+    const struct db_value args[] = { db_int(chunk_no(s, chunk)) };
+    struct chunk_reader reader = { .entries = ret };
+
+    if (db_exec(db, &select_chunk, args, read_chunk, &reader, err) != 0)
+        return -1;
+    *ret_n = reader.n;
+    return 0;
+}
+
+int id_segment_damaged(const struct id_segment *s, size_t chunk, struct error *err)
+{
+    return err_set(err, ERR_IO, "the index of ids is damaged: chunk %zu of segment %lld", chunk,
+                   (long long)s->segment_no);
+}
+
+static bool read_last_chunk(void *ctx, const struct db_row *row)
+{
+    size_t *n = ctx;
+
+    if (!db_is_null(row, 0))
+        *n = (size_t)(db_get_int(row, 0) & ((1LL << CHUNK_BITS) - 1)) + 1;
+    return false;
+}
+
+int id_segment_measure(struct db *db, struct id_segment *s, struct error *err)
+{
+    const struct db_value range[] = { db_int(chunk_no(s, 0)),
+                                      db_int((s->segment_no + 1) << CHUNK_BITS) };
+    size_t n = 0;
+
+    if (db_exec(db, &select_last_chunk, range, read_last_chunk, &n, err) != 0)
+        return -1;
+    s->n_chunks = n;
+    return 0;
+}
+
+size_t id_segment_find(const struct id_segment *s, uint64_t hash)
+{
+    size_t low = 0, high = s->n_chunks;
+
+    /* the last chunk whose first hash is smaller, since equal ones may begin before it */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (s->fences[middle] < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? low - 1 : 0;
+}
+
+int id_segment_delete(struct db *db, const struct id_segment *s, size_t from, struct error *err)
+{
+    const struct db_value range[] = { db_int(chunk_no(s, from)),
+                                      db_int((s->segment_no + 1) << CHUNK_BITS) };
+    const struct db_value row[] = { db_int(s->segment_no) };
+
+    if (db_exec(db, &delete_chunks, range, NULL, NULL, err) != 0)
+        return -1;
+    return from == 0 ? db_exec(db, &delete_segment, row, NULL, NULL, err) : 0;
+}

@@ -1,0 +1,68 @@
+/* id_segment.h - sorted, immutable runs of (hash, number) in the database; private to this folder.
+ *
+ * A segment's entries lie in chunks that fill a page each; in memory are only
+ * its filter and the first hash of each chunk.
+ *
+ * Layer: store.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "features/events/ids/id_filter.h"
+#include "features/events/ids/id_table.h"
+
+struct db;
+
+enum { ID_CHUNK_ENTRIES = 250 }; /* 4,000 bytes: a page of 4 KiB with its header */
+
+enum id_segment_state { SEGMENT_BUILDING, SEGMENT_LIVE, SEGMENT_GARBAGE };
+
+struct id_segment {
+    int64_t segment_no;
+    int tier; /* 0: flushed from memory; n + 1: merged from tier n */
+    size_t n, n_chunks;
+    uint64_t *fences; /* first hash of each chunk */
+    struct id_filter filter;
+};
+
+/* Memory for a segment of up to `n` entries. */
+struct id_segment *id_segment_new(int64_t segment_no, int tier, size_t n);
+
+/* NULL is fine. */
+void id_segment_free(struct id_segment *s);
+
+/* All rows, each as (segment, state); the caller owns the segments. */
+typedef void id_segment_fn(void *ctx, struct id_segment *s, enum id_segment_state state);
+int id_segments_load(struct db *db, id_segment_fn *on_segment, void *ctx,
+                     struct error *err) MUST_CHECK;
+
+/* The state alone; the row is there. */
+int id_segment_mark(struct db *db, const struct id_segment *s, enum id_segment_state state,
+                    struct error *err) MUST_CHECK;
+
+/* The segment's row, replacing what is there. */
+int id_segment_save(struct db *db, const struct id_segment *s, enum id_segment_state state,
+                    struct error *err) MUST_CHECK;
+
+/* Appends one chunk of up to ID_CHUNK_ENTRIES sorted entries, to memory and database. */
+int id_segment_append(struct db *db, struct id_segment *s, const struct id_entry *entries, size_t n,
+                      struct error *err) MUST_CHECK;
+
+/* Reads a chunk; *ret_n is 0 when it is not there. */
+int id_segment_chunk(struct db *db, const struct id_segment *s, size_t chunk,
+                     struct id_entry ret[ID_CHUNK_ENTRIES], size_t *ret_n,
+                     struct error *err) MUST_CHECK;
+
+/* Says that chunk `chunk` is not as it should be. Returns -1. */
+int id_segment_damaged(const struct id_segment *s, size_t chunk, struct error *err);
+
+/* Sets n_chunks to what the database has of it. */
+int id_segment_measure(struct db *db, struct id_segment *s, struct error *err) MUST_CHECK;
+
+/* The chunk in which entries of `hash` would begin; they may go on in the next one. */
+size_t id_segment_find(const struct id_segment *s, uint64_t hash);
+
+/* Deletes the chunks from index `from` on, and with from == 0 also the segment's row. */
+int id_segment_delete(struct db *db, const struct id_segment *s, size_t from,
+                      struct error *err) MUST_CHECK;

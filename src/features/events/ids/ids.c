@@ -1,0 +1,487 @@
+/* ids.c - what is in memory, what is in the database, and how the one becomes the other. */
+#include "features/events/ids/ids.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "db/db.h"
+#include "features/events/ids/id_merge.h"
+#include "features/events/ids/id_segment.h"
+#include "features/events/ids/id_table.h"
+#include "shape/rows.h"
+
+enum {
+    SEGMENT_IDS_MAX = 1 << 24, /* of one segment: its filter is then 24 MB, in one row */
+    MERGE_CHUNKS = 24,         /* written in one transaction, at least … */
+    MERGE_PACE = 8,            /* … and this many for each chunk that it adds, … */
+    MERGE_HASTE = 4,           /* … and one more of them for as many live segments */
+    ID_BYTES_MAX = 1024,       /* 256 code points */
+    HURRY_NS = 1000000,        /* who is in a hurry waits for the writer this long */
+    NSEC_PER_SEC = 1000000000,
+};
+
+/* clang-format off */
+static const struct db_query select_secret = { .sql = "SELECT secret FROM id_secret" };
+static const struct db_query insert_secret = {
+    .sql = "INSERT INTO id_secret (secret) VALUES ($1)",
+    .n_args = 1,
+};
+static const struct db_query select_log = { .sql = "SELECT entries FROM id_log ORDER BY group_no" };
+static const struct db_query insert_log = {
+    .sql = "INSERT INTO id_log (entries) VALUES ($1)",
+    .n_args = 1,
+};
+static const struct db_query delete_log = { .sql = "DELETE FROM id_log" };
+/* clang-format on */
+
+/* Grows as it must: a segment is never given up for want of room. */
+struct segments {
+    struct id_segment **items;
+    size_t n, capacity;
+};
+
+/* What the current transaction has done, to be published or undone. */
+struct ids_transaction {
+    struct id_segment *flushed; /* made from all of recent and pending */
+    bool merged;                /* the merge came to its end */
+    struct id_merge merge_before;
+    bool deleted; /* chunks of the last garbage segment, but for garbage_left */
+    size_t garbage_left;
+};
+
+struct ids {
+    uint8_t secret[SIP_KEY_BYTES];
+    bool has_secret, damaged;
+    size_t flush_at;
+
+    pthread_rwlock_t lock; /* guards recent and live; only the writer changes them */
+    struct id_table recent;
+    struct segments live;
+
+    /* the writer's own */
+    struct id_table pending;
+    int64_t next_segment_no;
+    struct id_merge merge;
+    struct segments garbage;
+    struct ids_transaction now;
+};
+
+uint64_t ids_hash(const struct ids *ids, enum id_kind kind, int64_t tenant_id, struct str id)
+{
+    char bytes[1 + sizeof(tenant_id) + ID_BYTES_MAX];
+    size_t len = id.len < ID_BYTES_MAX ? id.len : ID_BYTES_MAX;
+
+    bytes[0] = (char)kind;
+    memcpy(bytes + 1, &tenant_id, sizeof(tenant_id));
+    memcpy(bytes + 1 + sizeof(tenant_id), id.data, len);
+    return digest_sip_keyed(ids->secret, str_from(bytes, 1 + sizeof(tenant_id) + len));
+}
+
+static void keep(struct segments *list, struct id_segment *s)
+{
+    if (list->n == list->capacity) {
+        list->capacity = list->capacity == 0 ? 32 : list->capacity * 2;
+        list->items = (struct id_segment **)mem_resize(
+            (void *)list->items, list->capacity * sizeof(struct id_segment *));
+    }
+    list->items[list->n++] = s;
+}
+
+static void segments_done(struct segments *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        id_segment_free(list->items[i]);
+    free((void *)list->items);
+}
+
+/* --- loading --- */
+
+static bool read_secret(void *ctx, const struct db_row *row)
+{
+    struct ids *ids = ctx;
+    struct str secret = db_get_blob(row, 0);
+
+    ids->has_secret = true;
+    ids->damaged = secret.len != SIP_KEY_BYTES;
+    if (!ids->damaged)
+        memcpy(ids->secret, secret.data, SIP_KEY_BYTES);
+    return false;
+}
+
+static int load_secret(struct ids *ids, struct db *db, struct error *err)
+{
+    const struct db_value args[] = { db_blob(str_from((const char *)ids->secret, SIP_KEY_BYTES)) };
+
+    if (db_exec(db, &select_secret, NULL, read_secret, ids, err) != 0)
+        return -1;
+    if (ids->has_secret)
+        return 0;
+    digest_random(ids->secret, SIP_KEY_BYTES);
+    return db_exec(db, &insert_secret, args, NULL, NULL, err);
+}
+
+static bool read_log(void *ctx, const struct db_row *row)
+{
+    struct ids *ids = ctx;
+    struct str bytes = db_get_blob(row, 0);
+    struct id_entry entry;
+
+    ids->damaged = ids->damaged || bytes.len % sizeof(entry) != 0;
+    for (size_t at = 0; at + sizeof(entry) <= bytes.len; at += sizeof(entry)) {
+        memcpy(&entry, bytes.data + at, sizeof(entry));
+        id_table_add(&ids->recent, entry.hash, entry.number);
+    }
+    return true;
+}
+
+static void take_segment(void *ctx, struct id_segment *s, enum id_segment_state state)
+{
+    struct ids *ids = ctx;
+
+    if (s->segment_no >= ids->next_segment_no)
+        ids->next_segment_no = s->segment_no + 1;
+    keep(state == SEGMENT_LIVE ? &ids->live : &ids->garbage, s);
+}
+
+static int load(struct ids *ids, struct db *db, struct error *err)
+{
+    if (load_secret(ids, db, err) != 0 || id_segments_load(db, take_segment, ids, err) != 0 ||
+        db_exec(db, &select_log, NULL, read_log, ids, err) != 0)
+        return -1;
+    /* One that was being built when the process ended does not know its size. */
+    for (size_t i = 0; i < ids->garbage.n; i++)
+        if (id_segment_measure(db, ids->garbage.items[i], err) != 0)
+            return -1;
+    return ids->damaged ? err_set(err, ERR_IO, "the index of ids is damaged") : 0;
+}
+
+/* The writer goes first: it would never come to publish under a steady stream of readers. */
+static void init_lock(pthread_rwlock_t *lock)
+{
+    pthread_rwlockattr_t attr;
+
+    pthread_rwlockattr_init(&attr);
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &attr);
+    pthread_rwlockattr_destroy(&attr);
+}
+
+int ids_new(struct db *db, size_t flush_at, struct ids **ret, struct error *err)
+{
+    struct ids *ids = NEW(struct ids);
+
+    init_lock(&ids->lock);
+    ids->next_segment_no = 1;
+    ids->flush_at = flush_at;
+    if (load(ids, db, err) != 0) {
+        ids_free(ids);
+        return -1;
+    }
+    *ret = ids;
+    return 0;
+}
+
+void ids_free(struct ids *ids)
+{
+    if (ids == NULL)
+        return;
+    segments_done(&ids->live);
+    segments_done(&ids->garbage);
+    id_segment_free(ids->merge.output);
+    id_segment_free(ids->now.flushed);
+    id_table_done(&ids->recent);
+    id_table_done(&ids->pending);
+    pthread_rwlock_destroy(&ids->lock);
+    free(ids);
+}
+
+/* --- finding --- */
+
+/* Asks about the candidates of one segment. */
+static int find_in_segment(const struct id_segment *s, struct db *db, const struct ids_query *query,
+                           int64_t *ret, struct error *err)
+{
+    struct id_entry entries[ID_CHUNK_ENTRIES];
+    bool same = false;
+    size_t n;
+
+    for (size_t chunk = id_segment_find(s, query->hash);
+         chunk < s->n_chunks && s->fences[chunk] <= query->hash; chunk++) {
+        if (id_segment_chunk(db, s, chunk, entries, &n, err) != 0)
+            return -1;
+        if (n == 0)
+            return id_segment_damaged(s, chunk, err);
+        for (size_t i = 0; i < n; i++) {
+            if (entries[i].hash != query->hash)
+                continue;
+            if (query->same(query->ctx, db, entries[i].number, &same, err) != 0)
+                return -1;
+            if (same) {
+                *ret = entries[i].number;
+                return 0;
+            }
+        }
+    }
+    return 0;
+}
+
+static int find_locked(const struct ids *ids, struct db *db, const struct ids_query *query,
+                       int64_t *ret, struct error *err)
+{
+    bool same = false;
+    int64_t number;
+    size_t at = 0;
+
+    while ((number = id_table_next(&ids->recent, query->hash, &at)) != 0) {
+        if (query->same(query->ctx, db, number, &same, err) != 0)
+            return -1;
+        if (same) {
+            *ret = number;
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < ids->live.n; i++) /* each is a miss of the cache: wait for all at once */
+        id_filter_fetch(&ids->live.items[i]->filter, query->hash);
+    for (size_t i = 0; i < ids->live.n && *ret == 0; i++) {
+        bool maybe = id_filter_maybe(&ids->live.items[i]->filter, query->hash);
+
+        metric_add(maybe ? METRIC_ID_FILTER_PASSES : METRIC_ID_FILTER_STOPS, 1);
+        if (maybe && find_in_segment(ids->live.items[i], db, query, ret, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The writer has it for a tenth of a millisecond after each transaction, but may itself wait for
+ * somebody who reads in his own time. */
+static bool lock_soon(pthread_rwlock_t *lock)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += HURRY_NS;
+    if (until.tv_nsec >= NSEC_PER_SEC) {
+        until.tv_sec++;
+        until.tv_nsec -= NSEC_PER_SEC;
+    }
+    return pthread_rwlock_timedrdlock(lock, &until) == 0;
+}
+
+int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int64_t *ret,
+             struct error *err)
+{
+    int r;
+
+    *ret = 0;
+    if (!db_hurries(db))
+        pthread_rwlock_rdlock(&ids->lock);
+    else if (!lock_soon(&ids->lock))
+        return err_set(err, ERR_BUSY, "the index of ids is being changed");
+    r = find_locked(ids, db, query, ret, err);
+    pthread_rwlock_unlock(&ids->lock);
+    return r;
+}
+
+int64_t ids_pending(const struct ids *ids, uint64_t hash, size_t *at)
+{
+    return id_table_next(&ids->pending, hash, at);
+}
+
+/* --- adding --- */
+
+void ids_add(struct ids *ids, uint64_t hash, int64_t number)
+{
+    id_table_add(&ids->pending, hash, number);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct id_entry *x = a, *y = b;
+
+    return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+/* All that is in memory becomes a segment, and the log empty. */
+static int flush(struct ids *ids, struct db *db, struct error *err)
+{
+    size_t n = ids->recent.n + ids->pending.n;
+    struct id_entry *entries = mem_new(n * sizeof(*entries));
+    struct id_segment *s = id_segment_new(ids->next_segment_no, 0, n);
+    int r = -1;
+
+    id_table_copy(&ids->recent, entries);
+    id_table_copy(&ids->pending, entries + ids->recent.n);
+    qsort(entries, n, sizeof(*entries), by_hash);
+    for (size_t at = 0; at < n; at += ID_CHUNK_ENTRIES) {
+        size_t size = n - at < ID_CHUNK_ENTRIES ? n - at : ID_CHUNK_ENTRIES;
+
+        if (id_segment_append(db, s, entries + at, size, err) != 0)
+            goto out;
+    }
+    if (id_segment_save(db, s, SEGMENT_LIVE, err) != 0 ||
+        db_exec(db, &delete_log, NULL, NULL, NULL, err) != 0)
+        goto out;
+    r = 0;
+out:
+    free(entries);
+    ids->now.flushed = r == 0 ? s : NULL;
+    if (r != 0)
+        id_segment_free(s);
+    ids->next_segment_no++; /* never used twice, even when rolled back */
+    return r;
+}
+
+static int append_log(struct ids *ids, struct db *db, struct error *err)
+{
+    size_t size = ids->pending.n * sizeof(struct id_entry);
+    struct id_entry *entries = mem_new(size);
+    const struct db_value args[] = { db_blob(str_from((const char *)entries, size)) };
+    int r;
+
+    id_table_copy(&ids->pending, entries);
+    r = db_exec(db, &insert_log, args, NULL, NULL, err);
+    free(entries);
+    return r;
+}
+
+/* Eight live segments of one tier, oldest first; 0 when no tier has so many. Those that would
+ * make too large a segment stay as they are: its filter must fit into a row. */
+static size_t find_mergeable(const struct ids *ids, struct id_segment *ret[ID_MERGE_INPUTS])
+{
+    for (int tier = 0; tier < 16; tier++) {
+        size_t n = 0, total = 0;
+
+        for (size_t i = 0; i < ids->live.n && n < ID_MERGE_INPUTS; i++) {
+            if (ids->live.items[i]->tier != tier)
+                continue;
+            total += ids->live.items[i]->n;
+            ret[n++] = ids->live.items[i];
+        }
+        if (n == ID_MERGE_INPUTS && total <= SEGMENT_IDS_MAX)
+            return n;
+    }
+    return 0;
+}
+
+/* An id is merged once a tier, so merging must write several times what is added to keep up; and
+ * more while a large merge lets small segments pile up. */
+static size_t merge_chunks(const struct ids *ids)
+{
+    size_t pace = MERGE_PACE + ids->live.n / MERGE_HASTE;
+
+    return MERGE_CHUNKS + ids->pending.n * pace / ID_CHUNK_ENTRIES;
+}
+
+static int merge_some(struct ids *ids, struct db *db, struct error *err)
+{
+    struct id_segment *inputs[ID_MERGE_INPUTS];
+    size_t n;
+
+    if (ids->merge.output == NULL) {
+        n = find_mergeable(ids, inputs);
+        if (n == 0)
+            return 0;
+        if (id_merge_begin(db, inputs, n, ids->next_segment_no++, &ids->merge, err) != 0)
+            return -1;
+    }
+    return id_merge_step(db, &ids->merge, merge_chunks(ids), &ids->now.merged, err);
+}
+
+static int delete_some(struct ids *ids, struct db *db, struct error *err)
+{
+    size_t most = 2 * merge_chunks(ids); /* faster than they come */
+    const struct id_segment *s;
+
+    if (ids->garbage.n == 0)
+        return 0;
+    s = ids->garbage.items[ids->garbage.n - 1];
+    ids->now.deleted = true;
+    ids->now.garbage_left = s->n_chunks > most ? s->n_chunks - most : 0;
+    return id_segment_delete(db, s, ids->now.garbage_left, err);
+}
+
+int ids_save(struct ids *ids, struct db *db, struct error *err)
+{
+    if (ids->pending.n > 0) {
+        bool full = ids->recent.n + ids->pending.n >= ids->flush_at;
+
+        if ((full ? flush(ids, db, err) : append_log(ids, db, err)) != 0)
+            return -1;
+    }
+    if (merge_some(ids, db, err) != 0)
+        return -1;
+    return delete_some(ids, db, err);
+}
+
+/* --- after the transaction --- */
+
+static void take_out(struct ids *ids, const struct id_segment *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < ids->live.n; i++) {
+        if (ids->live.items[i] == s)
+            keep(&ids->garbage, ids->live.items[i]);
+        else
+            ids->live.items[kept++] = ids->live.items[i];
+    }
+    ids->live.n = kept;
+}
+
+static void settle_garbage(struct ids *ids)
+{
+    struct id_segment *s;
+
+    if (!ids->now.deleted)
+        return;
+    s = ids->garbage.items[ids->garbage.n - 1];
+    s->n_chunks = ids->now.garbage_left;
+    if (s->n_chunks == 0) {
+        id_segment_free(s);
+        ids->garbage.n--;
+    }
+}
+
+static void publish(struct ids *ids)
+{
+    if (ids->now.flushed != NULL) {
+        keep(&ids->live, ids->now.flushed);
+        id_table_clear(&ids->recent);
+    } else {
+        struct id_entry *entries = mem_new((ids->pending.n + 1) * sizeof(*entries));
+
+        id_table_copy(&ids->pending, entries);
+        for (size_t i = 0; i < ids->pending.n; i++)
+            id_table_add(&ids->recent, entries[i].hash, entries[i].number);
+        free(entries);
+    }
+    if (ids->now.merged) {
+        for (size_t i = 0; i < ids->merge.n_inputs; i++)
+            take_out(ids, ids->merge.inputs[i].segment);
+        keep(&ids->live, ids->merge.output);
+        ids->merge = (struct id_merge){ 0 };
+    }
+}
+
+void ids_committed(struct ids *ids)
+{
+    settle_garbage(ids);
+    pthread_rwlock_wrlock(&ids->lock);
+    publish(ids);
+    pthread_rwlock_unlock(&ids->lock);
+    id_table_clear(&ids->pending);
+    ids->now = (struct ids_transaction){ .merge_before = ids->merge };
+}
+
+void ids_rolled_back(struct ids *ids)
+{
+    id_merge_undo(&ids->merge, &ids->now.merge_before);
+    id_segment_free(ids->now.flushed);
+    id_table_clear(&ids->pending);
+    ids->now = (struct ids_transaction){ .merge_before = ids->merge };
+}

@@ -1,0 +1,143 @@
+/* run_cache.c - a table in which each run has one place, and the newest stays. */
+#include "features/events/run_cache.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/uuid.h"
+
+enum {
+    PLACES = 8192,
+    TEXT_MAX = 2048, /* bytes of all strings of a run; one with more is not remembered */
+    STRINGS = 7,
+};
+
+struct place {
+    uint64_t hash;
+    int64_t tenant_id, run_no; /* run_no 0: free */
+    char run_id[UUID_TEXT_LEN];
+    struct run_state state; /* its strings are in `text` */
+    char *text;
+    size_t text_room;
+};
+
+struct run_cache {
+    struct place *places; /* made when the first run comes */
+};
+
+struct run_cache *run_cache_new(void)
+{
+    return NEW(struct run_cache);
+}
+
+void run_cache_free(struct run_cache *c)
+{
+    if (c == NULL)
+        return;
+    for (size_t i = 0; c->places != NULL && i < PLACES; i++)
+        free(c->places[i].text);
+    free(c->places);
+    free(c);
+}
+
+void run_cache_clear(struct run_cache *c)
+{
+    for (size_t i = 0; c->places != NULL && i < PLACES; i++)
+        c->places[i].run_no = 0;
+}
+
+static void list_strings(struct run_state *s, struct str *ret[STRINGS])
+{
+    ret[0] = &s->workflow_run_id;
+    ret[1] = &s->error_type;
+    ret[2] = &s->error_message;
+    ret[3] = &s->closing_message;
+    ret[4] = &s->step_message;
+    ret[5] = &s->agent_version;
+    ret[6] = NULL;
+}
+
+/* Copies the strings of `s` to `text`, one after another, and makes it borrow them there. */
+static void move_strings(struct run_state *s, char *text)
+{
+    struct str *strings[STRINGS];
+
+    list_strings(s, strings);
+    for (size_t i = 0; strings[i] != NULL; i++) {
+        if (str_is_null(*strings[i]))
+            continue;
+        memcpy(text, strings[i]->data, strings[i]->len);
+        strings[i]->data = text;
+        text += strings[i]->len;
+    }
+}
+
+static size_t text_size(struct run_state s)
+{
+    struct str *strings[STRINGS];
+    size_t size = 0;
+
+    list_strings(&s, strings);
+    for (size_t i = 0; strings[i] != NULL; i++)
+        size += strings[i]->len;
+    return size;
+}
+
+/* Where the run is; NULL: it is not remembered. */
+static struct place *find(const struct run_cache *c, const struct run_cache_key *key)
+{
+    struct place *p;
+
+    if (c->places == NULL)
+        return NULL;
+    p = &c->places[key->hash % PLACES];
+    if (p->run_no == 0 || p->hash != key->hash || p->tenant_id != key->tenant_id ||
+        !str_eq(str_from(p->run_id, UUID_TEXT_LEN), key->run_id))
+        return NULL;
+    return p;
+}
+
+void run_cache_remove(struct run_cache *c, const struct run_cache_key *key)
+{
+    struct place *p = find(c, key);
+
+    if (p != NULL)
+        p->run_no = 0;
+}
+
+int64_t run_cache_get(const struct run_cache *c, const struct run_cache_key *key,
+                      struct arena *arena, struct run_state *ret)
+{
+    const struct place *p = find(c, key);
+
+    if (p == NULL)
+        return 0;
+    *ret = p->state;
+    move_strings(ret, arena_alloc(arena, text_size(*ret)));
+    return p->run_no;
+}
+
+void run_cache_put(struct run_cache *c, const struct run_cache_key *key, int64_t run_no,
+                   const struct run_state *state)
+{
+    size_t size = text_size(*state);
+    struct place *p;
+
+    if (c->places == NULL)
+        c->places = mem_new(PLACES * sizeof(*c->places));
+    p = &c->places[key->hash % PLACES];
+    p->run_no = 0;
+    if (size > TEXT_MAX || key->run_id.len != UUID_TEXT_LEN)
+        return;
+    if (size >= p->text_room) { /* one more, so that empty strings have a place too */
+        free(p->text);
+        p->text_room = size + 1;
+        p->text = mem_new(p->text_room);
+    }
+    p->hash = key->hash;
+    p->tenant_id = key->tenant_id;
+    memcpy(p->run_id, key->run_id.data, UUID_TEXT_LEN);
+    p->state = *state;
+    move_strings(&p->state, p->text);
+    p->run_no = run_no;
+}

@@ -1,0 +1,45 @@
+/* run_cursor.c - a place in the list of runs, as text. */
+#include "features/events/run_cursor.h"
+
+#include "base/digest.h"
+
+enum { START_LEN = 11, ID_LEN = 36, CHECK_AT = START_LEN + ID_LEN };
+
+struct str run_cursor_format(const struct run_cursor *cursor, char text[RUN_CURSOR_LEN])
+{
+    size_t id_len = cursor->run_id.len < ID_LEN ? cursor->run_id.len : ID_LEN;
+
+    digest_base62((uint64_t)cursor->start_at, text, START_LEN);
+    memset(text + START_LEN, '-', ID_LEN);
+    memcpy(text + START_LEN, cursor->run_id.data, id_len);
+    digest_base62(digest_crc32(str_from(text, CHECK_AT)), text + CHECK_AT,
+                  RUN_CURSOR_LEN - CHECK_AT);
+    return str_from(text, RUN_CURSOR_LEN);
+}
+
+static unsigned digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    if (c >= 'A' && c <= 'Z')
+        return (unsigned)(c - 'A') + 10;
+    return (unsigned)(c - 'a') + 36;
+}
+
+/* Read without a look at what is read: only what is written again as it was sent is good. */
+bool run_cursor_parse(struct str s, struct run_cursor *ret)
+{
+    char text[RUN_CURSOR_LEN];
+    struct run_cursor cursor;
+    uint64_t start = 0;
+
+    if (s.len != RUN_CURSOR_LEN)
+        return false;
+    for (size_t i = 0; i < START_LEN; i++)
+        start = start * 62 + digit_value(s.data[i]);
+    cursor = (struct run_cursor){ (int64_t)start, str_from(s.data + START_LEN, ID_LEN) };
+    if (!str_eq(run_cursor_format(&cursor, text), s))
+        return false;
+    *ret = cursor;
+    return true;
+}

@@ -1,0 +1,212 @@
+/* run_list.c - SQL of pages of runs.
+ *
+ * Each statement walks an index backwards from one place to another: that of all runs by their
+ * start (runs_start), of an agent's (runs_agent) or of a workflow's (runs_workflow). PostgreSQL's
+ * runs without events have no start and are in none of them.
+ */
+#include "features/events/run_list_store.h"
+
+#include "db/db.h"
+#include "features/events/run_rows.h"
+#include "features/events/shapes.h"
+#include "shape/rows.h"
+
+/* clang-format off */
+#define BETWEEN                                                                                    \
+    " WHERE r.tenant_id = $1 AND (r.start_at, r.run_id) < ($2, $3)"                                \
+    " AND (r.start_at, r.run_id) >= ($4, $5)"
+#define PAGE                                                                                       \
+    "SELECT r.run_no, r.run_id, a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"                   \
+    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id" BETWEEN
+#define FLOOR "SELECT r.start_at, r.run_id FROM runs r" BETWEEN
+#define NEWEST_FIRST " ORDER BY r.start_at DESC, r.run_id DESC"
+#define OF_AGENT    " AND r.agent_id = $7 AND r.start_at IS NOT NULL"
+#define OF_WORKFLOW " AND r.workflow_run_id = $7 AND r.start_at IS NOT NULL"
+
+#define STATUS      "CASE WHEN r.closing_at IS NULL THEN -1 ELSE r.closing_event END"
+#define IF_STATUS   " AND (CAST($8 AS BIGINT) IS NULL OR " STATUS " = $8)"
+
+/* Apart from the filtered one: PostgreSQL, which expects little of filters, would sort all runs. */
+const struct db_query run_list_page = { .sql = PAGE NEWEST_FIRST " LIMIT $6", .n_args = 6 };
+const struct db_query run_list_agent_page = {
+    .sql = PAGE OF_AGENT NEWEST_FIRST " LIMIT $6",
+    .n_args = 7,
+};
+const struct db_query run_list_workflow_page = {
+    .sql = PAGE OF_WORKFLOW NEWEST_FIRST " LIMIT $6",
+    .n_args = 7,
+};
+
+/* $8 is the status; what is of a workflow may have to be of an agent ($9, 0: any) too. Of all runs
+ * $7 says nothing: it is 0. */
+static const struct db_query filtered_page = {
+    .sql = PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS NEWEST_FIRST " LIMIT $6",
+    .n_args = 8,
+};
+static const struct db_query filtered_agent_page = {
+    .sql = PAGE OF_AGENT IF_STATUS NEWEST_FIRST " LIMIT $6",
+    .n_args = 8,
+};
+static const struct db_query filtered_workflow_page = {
+    .sql = PAGE OF_WORKFLOW IF_STATUS " AND (CAST($9 AS BIGINT) = 0 OR r.agent_id = $9)"
+           NEWEST_FIRST " LIMIT $6",
+    .n_args = 9,
+};
+
+/* The last of the runs that a page may look at. */
+const struct db_query run_list_floor = {
+    .sql = FLOOR NEWEST_FIRST " LIMIT 1 OFFSET $6",
+    .n_args = 6,
+};
+const struct db_query run_list_agent_floor = {
+    .sql = FLOOR OF_AGENT NEWEST_FIRST " LIMIT 1 OFFSET $6",
+    .n_args = 7,
+};
+const struct db_query run_list_workflow_floor = {
+    .sql = FLOOR OF_WORKFLOW NEWEST_FIRST " LIMIT 1 OFFSET $6",
+    .n_args = 7,
+};
+/* clang-format on */
+
+/* An index to walk. */
+struct lane {
+    const struct db_query *page, *filtered, *floor;
+};
+
+static const struct lane all_runs = { &run_list_page, &filtered_page, &run_list_floor };
+static const struct lane of_agent = { &run_list_agent_page, &filtered_agent_page,
+                                      &run_list_agent_floor };
+static const struct lane of_workflow = { &run_list_workflow_page, &filtered_workflow_page,
+                                         &run_list_workflow_floor };
+
+/* What the page lies between: below `from`, and not below `to`. */
+struct span {
+    struct run_cursor from, to;
+    bool cut; /* there are runs below `to` */
+    struct arena *arena;
+};
+
+static struct span span_of(const struct run_filter *f, struct arena *arena)
+{
+    const struct run_cursor until = { f->until, STR_LIT("") }, since = { f->since, STR_LIT("") };
+
+    return (struct span){ .from = f->after.start_at < f->until ? f->after : until,
+                          .to = since,
+                          .arena = arena };
+}
+
+static const struct lane *lane_of(const struct run_filter *f)
+{
+    if (!str_is_null(f->workflow_run_id))
+        return &of_workflow;
+    return f->agent_id != 0 ? &of_agent : &all_runs;
+}
+
+/* What the lane's runs share: $7. */
+static struct db_value lane_value(const struct run_filter *f)
+{
+    return str_is_null(f->workflow_run_id) ? db_int(f->agent_id) : db_text(f->workflow_run_id);
+}
+
+/* Is every run of its lane one that is asked for? */
+static bool fits_all(const struct run_filter *f)
+{
+    return f->status < 0 && (f->agent_id == 0 || str_is_null(f->workflow_run_id));
+}
+
+static bool read_floor(void *ctx, const struct db_row *row)
+{
+    struct span *span = ctx;
+
+    span->to = (struct run_cursor){ db_get_int(row, 0), rows_text(span->arena, row, 1) };
+    span->cut = true;
+    return false;
+}
+
+/* Shortens the span to scan_max runs of the lane. */
+static int cut(struct db *db, int64_t tenant_id, const struct run_filter *f, struct span *span,
+               struct error *err)
+{
+    const struct db_value args[] = {
+        db_int(tenant_id),
+        db_int(span->from.start_at),
+        db_text(span->from.run_id),
+        db_int(span->to.start_at),
+        db_text(span->to.run_id),
+        db_int(f->scan_max - 1),
+        lane_value(f),
+    };
+
+    return db_exec(db, lane_of(f)->floor, args, read_floor, span, err);
+}
+
+static bool add_run(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct run_found *found = rows_add(rows);
+
+    found->run_no = db_get_int(row, 0);
+    found->run_id = rows_text(rows->arena, row, 1);
+    found->run.agent_name = rows_text(rows->arena, row, 2);
+    run_row_read(row, 3, rows->arena, &found->run.state);
+    return true;
+}
+
+/* One run more than the page holds tells whether there are more. */
+static void end_page(struct rows *rows, const struct span *span, int64_t limit,
+                     struct run_page *ret)
+{
+    const struct run_found *runs = rows->items;
+
+    *ret = (struct run_page){ .more = span->cut, .end = span->to };
+    if (rows->n > (size_t)limit) {
+        const struct run_found *last = &runs[--rows->n - 1];
+
+        ret->more = true;
+        ret->end = (struct run_cursor){ run_state_start(&last->run.state), last->run_id };
+    }
+    ret->runs = (struct list){ rows->items, rows->n };
+}
+
+/* The closing event that makes a run have this status; none of them is -1. */
+static struct db_value status_value(int status)
+{
+    static const int closing_events[] = {
+        [RUN_IN_PROGRESS] = -1, [RUN_COMPLETED] = EVENT_COMPLETED, [RUN_FAILED] = EVENT_FAILED
+    };
+
+    return status < 0 ? db_null() : db_int(closing_events[status]);
+}
+
+static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
+                const struct span *span, struct rows *rows, struct error *err)
+{
+    const struct db_value args[] = {
+        db_int(tenant_id),
+        db_int(span->from.start_at),
+        db_text(span->from.run_id),
+        db_int(span->to.start_at),
+        db_text(span->to.run_id),
+        db_int(f->limit + 1),
+        lane_value(f),
+        status_value(f->status),
+        db_int(f->agent_id),
+    };
+    const struct lane *lane = lane_of(f);
+
+    return db_exec(db, fits_all(f) ? lane->page : lane->filtered, args, add_run, rows, err);
+}
+
+int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *filter,
+                   struct arena *arena, struct run_page *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct run_found) };
+    struct span span = span_of(filter, arena);
+
+    if (!fits_all(filter) && cut(db, tenant_id, filter, &span, err) != 0)
+        return -1;
+    if (find(db, tenant_id, filter, &span, &rows, err) != 0)
+        return -1;
+    end_page(&rows, &span, filter->limit, ret);
+    return 0;
+}

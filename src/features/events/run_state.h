@@ -1,0 +1,51 @@
+/* run_state.h - what the events of a run add up to, in whatever order they come.
+ *
+ * A run has no state of its own: this is derived from its events, kept beside
+ * them so that lists need not read them, and can be made anew from them.
+ *
+ * Layer: store. May use: base, contract. Strings are borrowed.
+ */
+#pragma once
+#include "shape/shape.h"
+
+struct run_summary;
+struct telemetry_event;
+
+/* Which of two events counts as later: by timestamp, then seq, then arrival. */
+struct run_moment {
+    int64_t at; /* TIME_NULL: there is no such event */
+    int64_t seq;
+};
+
+struct run_state {
+    int64_t event_count;
+    int64_t first_at, last_at;
+    int64_t started_at; /* earliest `started`; TIME_NULL */
+    struct str workflow_run_id;
+
+    struct run_moment closing; /* the latest closing event, and what it says */
+    int64_t closing_event;
+    struct opt_int duration_ms, records_processed;
+    struct str error_type, error_message;
+    struct str closing_message;
+
+    struct run_moment step; /* the latest in_progress */
+    struct str step_message;
+
+    struct run_moment version; /* the latest event with an agent_version */
+    struct str agent_version;
+};
+
+void run_state_init(struct run_state *s);
+
+/* Events are added in order of arrival. */
+void run_state_add(struct run_state *s, const struct telemetry_event *e);
+
+/* enum run_status */
+int run_state_status(const struct run_state *s);
+
+/* Fills all but run_id and agent_name. */
+void run_state_summary(const struct run_state *s, struct run_summary *ret);
+
+/* What runs are listed by: the start, or the first event where none said it started. */
+int64_t run_state_start(const struct run_state *s);

@@ -1,0 +1,32 @@
+/* runs.h - runs as they are read.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "features/events/run_state.h"
+
+struct db;
+
+struct run_row {
+    struct str agent_name; /* of its first event */
+    struct run_state state;
+};
+
+/* The tenant's run with this number; no event_count means that there is none. In the arena. */
+int store_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
+              struct run_row *ret, struct error *err) MUST_CHECK;
+
+struct runs_rebuilt {
+    int64_t runs, changed; /* looked at, and found to be otherwise than their events say */
+    int64_t last_run_no;   /* 0: there are no more */
+};
+
+/* Makes the states of up to `limit` runs after number `after` anew from their events, in order of
+ * number. In a transaction of the writer. */
+int store_runs_rebuild(struct db *db, int64_t tenant_id, int64_t after, int64_t limit,
+                       struct runs_rebuilt *ret, struct error *err) MUST_CHECK;

@@ -1,0 +1,186 @@
+/* event.c - the tables of run events, of runs, and of the answers about them. */
+#include "features/events/shapes.h"
+
+#include "shape/table.h"
+
+const char *const run_event_names[] = { "started", "completed", "failed", "in_progress", NULL };
+const char *const run_status_names[] = { "in_progress", "completed", "failed", NULL };
+
+static const char *const verdicts[] = { "accepted", "duplicate", "rejected", NULL };
+static const char *const reasons[] = { "agent_disabled", "agent_cap_reached", NULL };
+
+/* clang-format off */
+
+/* Serves the event as sent and the event as answered, where every member is there (`always`). */
+#define EVENT_ROWS(always)                                                                                                          \
+    { STR(event_id),              .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Makes retries idempotent." },          \
+    { STR(agent_name),            .max = 256,   .flags = F_REQUIRED },                                                              \
+    { STR(agent_version),         .max = 256,   .flags = (always), .absent = "\"\"" },                                              \
+    { STR(client_id),             .max = 256,   .flags = F_REQUIRED, .doc = "Tenant slug." },                                       \
+    { UUID(run_id),                             .flags = F_REQUIRED, .doc = "Identical for every event of a run." },                \
+    { ENUM(event),                              .flags = F_REQUIRED, .choices = run_event_names },                                  \
+    { TIME(timestamp),                          .flags = F_REQUIRED },                                                              \
+    { OPT_INT(duration_ms),                     .flags = F_NULL | (always), .doc = "Normally sent on the closing event." },         \
+    { OPT_INT(records_processed),               .flags = F_NULL | (always), .doc = "Normally sent on the closing event." },         \
+    { STR(error_type),            .max = 256,   .flags = F_NULL | (always), .doc = "For failed." },                                 \
+    { STR(error_message),         .max = 16384, .flags = F_NULL | (always), .doc = "For failed." },                                 \
+    { DICT_STR(metadata),         .max = 100,   .flags = (always), .absent = "{}", .doc = "Free flat attributes." },                \
+    { OBJECT(output),                           .flags = F_NULL | (always), .doc = "Nested payload." },                             \
+    { STR(workflow_run_id),       .max = 256,   .flags = F_NULL | (always), .doc = "Set when the run is part of a workflow." },     \
+    { STR(message),               .max = 16384, .flags = (always), .absent = "\"\"", .doc = "Human description." },                 \
+    { STR(level),                 .max = 32,    .flags = (always), .absent = "\"info\"",                                            \
+      .doc = "debug, info, warning, error or success." },                                                                           \
+    { STR(category),              .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Phase or grouping of steps." },        \
+    { STR(source),                .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Code location, file:line." },          \
+    { INT(seq),                                 .flags = (always), .absent = "0", .doc = "Order of the event within its run." },    \
+    { DICT_NUM(metrics),          .max = 100,   .flags = (always), .absent = "{}", .doc = "Numeric measurements for charts." },     \
+    { LIST_TEXT(links),           .max = 50,    .flags = (always), .absent = "[]", .doc = "External URLs or references." }
+
+#define OWNER     struct telemetry_event
+#define MEMBER(m) m
+static const struct field telemetry_event_fields[] = { EVENT_ROWS(0) };
+#undef OWNER
+#undef MEMBER
+
+#define OWNER     struct stored_event
+#define MEMBER(m) event.m
+static const struct field stored_event_fields[] = {
+    EVENT_ROWS(F_REQUIRED),
+#undef MEMBER
+#define MEMBER(m) m
+    { TIME(received_at),  .flags = F_REQUIRED, .doc = "When the service got it." },
+    { BOOL(clock_skewed), .flags = F_REQUIRED, .doc = "Its timestamp was over an hour ahead of the service's clock." },
+};
+#undef OWNER
+
+#define OWNER struct telemetry_batch
+static const struct field telemetry_batch_fields[] = {
+    { LIST(events, telemetry_event_shape), .absent = "[]" },
+};
+#undef OWNER
+
+#define OWNER struct event_verdict
+static const struct field event_verdict_fields[] = {
+    { STR(status),   .flags = F_REQUIRED, .choices = verdicts },
+    { STR(event_id), .flags = F_REQUIRED },
+    { UUID(run_id),  .flags = F_REQUIRED },
+    { STR(reason),   .flags = F_OMIT, .choices = reasons, .doc = "Why it was rejected." },
+    { STR(detail),   .flags = F_OMIT, .doc = "The same for people." },
+};
+#undef OWNER
+
+#define OWNER struct batch_result
+static const struct field batch_result_fields[] = {
+    { INT(index),    .flags = F_REQUIRED, .doc = "Place of the event in the request, from 0." },
+    { STR(status),   .flags = F_REQUIRED, .choices = verdicts },
+    { STR(event_id), .flags = F_REQUIRED },
+    { STR(reason),   .flags = F_OMIT, .choices = reasons, .doc = "Why it was rejected." },
+};
+#undef OWNER
+
+#define OWNER struct batch_verdict
+static const struct field batch_verdict_fields[] = {
+    { INT(accepted),   .flags = F_REQUIRED },
+    { INT(duplicates), .flags = F_REQUIRED },
+    { INT(rejected),   .flags = F_REQUIRED },
+    { LIST(results, batch_result_shape), .flags = F_REQUIRED, .doc = "One an event, in request order." },
+};
+#undef OWNER
+
+/* A run alone, and a run in a list. */
+#define RUN_ROWS                                                                                                        \
+    { UUID(run_id),               .flags = F_REQUIRED },                                                                \
+    { STR(agent_name),            .flags = F_REQUIRED, .doc = "Of the run's first stored event." },                     \
+    { STR(agent_version),         .flags = F_REQUIRED, .doc = "The latest that is not empty." },                        \
+    { STR(workflow_run_id),       .flags = F_REQUIRED | F_NULL },                                                       \
+    { STR(status),                .flags = F_REQUIRED, .choices = run_status_names },                                   \
+    { TIME(started_at),           .flags = F_REQUIRED },                                                                \
+    { TIME(ended_at),             .flags = F_REQUIRED | F_NULL },                                                       \
+    { OPT_INT(duration_ms),       .flags = F_REQUIRED | F_NULL },                                                       \
+    { OPT_INT(records_processed), .flags = F_REQUIRED | F_NULL },                                                       \
+    { STR(error_type),            .flags = F_REQUIRED | F_NULL },                                                       \
+    { STR(error_message),         .flags = F_REQUIRED | F_NULL },                                                       \
+    { STR(message),               .flags = F_REQUIRED, .doc = "Of the closing event, else of the latest step." },       \
+    { INT(event_count),           .flags = F_REQUIRED },                                                                \
+    { TIME(last_event_at),        .flags = F_REQUIRED }
+
+#define OWNER struct run_summary
+static const struct field run_summary_fields[] = { RUN_ROWS };
+#undef OWNER
+#undef MEMBER
+
+#define OWNER     struct run_listed
+#define MEMBER(m) run.m
+static const struct field run_listed_fields[] = {
+    RUN_ROWS,
+#undef MEMBER
+#define MEMBER(m) m
+    { LIST(steps, stored_event_shape), .flags = F_OMIT, .doc = "With include_steps: its in_progress events." },
+};
+#undef OWNER
+
+#define OWNER struct run_list
+static const struct field run_list_fields[] = {
+    { LIST(runs, run_listed_shape), .flags = F_REQUIRED, .doc = "Newest start first." },
+    { STR(next), .flags = F_REQUIRED | F_NULL, .doc = "The cursor of the next page, which a short page may have too; null: there are no more." },
+};
+#undef OWNER
+
+#define OWNER struct run_narrative
+static const struct field run_narrative_fields[] = {
+    { SHAPE(run, struct run_summary, run_summary_shape), .flags = F_REQUIRED },
+    { LIST(events, stored_event_shape), .flags = F_REQUIRED, .doc = "By seq, timestamp and arrival." },
+};
+#undef OWNER
+#undef MEMBER
+/* clang-format on */
+
+const struct shape telemetry_event_shape = {
+    SHAPE_OF("TelemetryEvent", struct telemetry_event, telemetry_event_fields),
+    .doc = "One event of a run.",
+};
+
+const struct shape telemetry_batch_shape = {
+    SHAPE_OF("TelemetryBatch", struct telemetry_batch, telemetry_batch_fields),
+    .doc = "Any number of events, committed together.",
+};
+
+const struct shape event_verdict_shape = {
+    SHAPE_OF("EventVerdict", struct event_verdict, event_verdict_fields),
+    .doc = "What became of an event.",
+};
+
+const struct shape batch_result_shape = {
+    SHAPE_OF("BatchResult", struct batch_result, batch_result_fields),
+    .doc = "What became of one event of a batch.",
+};
+
+const struct shape batch_verdict_shape = {
+    SHAPE_OF("BatchVerdict", struct batch_verdict, batch_verdict_fields),
+    .doc = "What became of the events of a batch.",
+};
+
+const struct shape run_summary_shape = {
+    SHAPE_OF("Run", struct run_summary, run_summary_fields),
+    .doc = "A run as its events tell it.",
+};
+
+const struct shape stored_event_shape = {
+    SHAPE_OF("StoredEvent", struct stored_event, stored_event_fields),
+    .doc = "An event as stored.",
+};
+
+const struct shape run_listed_shape = {
+    SHAPE_OF("RunListItem", struct run_listed, run_listed_fields),
+    .doc = "A run, with its steps when they were asked for.",
+};
+
+const struct shape run_list_shape = {
+    SHAPE_OF("RunList", struct run_list, run_list_fields),
+    .doc = "A page of runs.",
+};
+
+const struct shape run_narrative_shape = {
+    SHAPE_OF("RunNarrative", struct run_narrative, run_narrative_fields),
+    .doc = "A run and all its events.",
+};

@@ -1,0 +1,105 @@
+/* event.h - run events as agents send them, and as they are read back.
+ *
+ * Layer: contract. May use: base.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum run_event { EVENT_STARTED, EVENT_COMPLETED, EVENT_FAILED, EVENT_IN_PROGRESS };
+
+extern const char *const run_event_names[]; /* in that order, ends in NULL */
+
+struct telemetry_event {
+    struct str event_id, agent_name, agent_version, client_id, run_id;
+    int event; /* enum run_event */
+    int64_t timestamp;
+    struct opt_int duration_ms, records_processed;
+    struct str error_type, error_message; /* null */
+    struct str metadata;                  /* T_DICT_STR */
+    struct str output;                    /* T_OBJECT, null */
+    struct str workflow_run_id;           /* null */
+    struct str message, level, category, source;
+    int64_t seq;
+    struct str metrics; /* T_DICT_NUM */
+    struct str links;   /* T_LIST_TEXT */
+};
+
+struct telemetry_batch {
+    struct list events; /* of struct telemetry_event */
+};
+
+extern const struct shape telemetry_event_shape; /* "TelemetryEvent" */
+extern const struct shape telemetry_batch_shape; /* "TelemetryBatch" */
+
+/* The answer to one event. */
+struct event_verdict {
+    struct str status; /* accepted, duplicate, rejected */
+    struct str event_id, run_id;
+    struct str reason, detail; /* null (left out) unless rejected */
+};
+
+extern const struct shape event_verdict_shape; /* "EventVerdict" */
+
+/* An event as stored: every field sent, and when it came. */
+struct stored_event {
+    struct telemetry_event event;
+    int64_t received_at;
+    bool clock_skewed; /* its timestamp was over an hour ahead of ours */
+};
+
+enum run_status { RUN_IN_PROGRESS, RUN_COMPLETED, RUN_FAILED };
+
+extern const char *const run_status_names[]; /* in that order, ends in NULL */
+
+/* A run as derived from its events. */
+struct run_summary {
+    struct str run_id, agent_name, agent_version;
+    struct str workflow_run_id; /* null */
+    struct str status;          /* one of run_status_names */
+    int64_t started_at;
+    int64_t ended_at; /* TIME_NULL */
+    struct opt_int duration_ms, records_processed;
+    struct str error_type, error_message; /* null */
+    struct str message;
+    int64_t event_count;
+    int64_t last_event_at;
+};
+
+struct run_narrative {
+    struct run_summary *run;
+    struct list events; /* of struct stored_event */
+};
+
+extern const struct shape run_summary_shape;   /* "Run" */
+extern const struct shape stored_event_shape;  /* "StoredEvent" */
+extern const struct shape run_narrative_shape; /* "RunNarrative" */
+
+/* The answer to a batch. */
+struct batch_result {
+    int64_t index;     /* place in the request, from 0 */
+    struct str status; /* accepted, duplicate, rejected */
+    struct str event_id;
+    struct str reason; /* null (left out) unless rejected */
+};
+
+struct batch_verdict {
+    int64_t accepted, duplicates, rejected;
+    struct list results; /* of struct batch_result, in request order */
+};
+
+extern const struct shape batch_result_shape;  /* "BatchResult" */
+extern const struct shape batch_verdict_shape; /* "BatchVerdict" */
+
+/* A page of runs. */
+struct run_listed {
+    struct run_summary run;
+    struct list steps; /* of struct stored_event; left out when items is NULL */
+};
+
+struct run_list {
+    struct list runs; /* of struct run_listed, newest start first */
+    struct str next;  /* cursor, null on the last page */
+};
+
+extern const struct shape run_listed_shape; /* "RunListItem" */
+extern const struct shape run_list_shape;   /* "RunList" */

@@ -1,0 +1,54 @@
+/* export.c - the tables of an export's lines. */
+#include "features/export/shapes.h"
+
+#include "shape/table.h"
+
+static const char *const kinds[] = { "value", "breakdown", NULL };
+
+/* clang-format off */
+#define MEMBER(m) m
+
+#define OWNER struct business_line
+static const struct field business_line_fields[] = {
+    { ENUM(kind),           .flags = F_REQUIRED, .choices = kinds, .doc = "The KPI's value in a run, or one cell of a breakdown of it." },
+    { STR(agent_name),      .flags = F_REQUIRED },
+    { STR(agent_version),   .flags = F_REQUIRED },
+    { UUID(run_id),         .flags = F_REQUIRED },
+    { STR(workflow_run_id), .flags = F_REQUIRED | F_NULL },
+    { TIME(timestamp),      .flags = F_REQUIRED, .doc = "Of the report that gave it." },
+    { TIME(received_at),    .flags = F_REQUIRED },
+    { STR(key),             .flags = F_REQUIRED, .doc = "Of the KPI." },
+    { OBJECT(dimensions),   .flags = F_REQUIRED | F_NULL, .doc = "The cell's; null of a value." },
+    { JSON(value),          .flags = F_REQUIRED, .doc = "A number or a string." },
+};
+#undef OWNER
+
+#define OWNER struct llm_line
+static const struct field llm_line_fields[] = {
+    { STR(agent_name),         .flags = F_REQUIRED },
+    { STR(agent_version),      .flags = F_REQUIRED },
+    { UUID(run_id),            .flags = F_REQUIRED },
+    { STR(workflow_run_id),    .flags = F_REQUIRED | F_NULL },
+    { TIME(timestamp),         .flags = F_REQUIRED },
+    { TIME(received_at),       .flags = F_REQUIRED },
+    { STR(model),              .flags = F_REQUIRED },
+    { INT(input_tokens),       .flags = F_REQUIRED },
+    { INT(output_tokens),      .flags = F_REQUIRED },
+    { INT(cache_read_tokens),  .flags = F_REQUIRED },
+    { INT(cache_write_tokens), .flags = F_REQUIRED },
+    { INT(calls),              .flags = F_REQUIRED },
+};
+#undef OWNER
+
+#undef MEMBER
+/* clang-format on */
+
+const struct shape business_line_shape = {
+    SHAPE_OF("BusinessLine", struct business_line, business_line_fields),
+    .doc = "A line of the export of business KPIs.",
+};
+
+const struct shape llm_line_shape = {
+    SHAPE_OF("LLMLine", struct llm_line, llm_line_fields),
+    .doc = "A line of the export of LLM usage.",
+};

@@ -1,0 +1,30 @@
+/* export.h - the lines of an export that are not events (those are stored_event_shape's).
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum business_kind { BUSINESS_VALUE, BUSINESS_BREAKDOWN };
+
+/* A KPI's value in one run, or one cell of a breakdown of it. */
+struct business_line {
+    int kind; /* enum business_kind */
+    struct str agent_name, agent_version, run_id;
+    struct str workflow_run_id; /* null */
+    int64_t timestamp, received_at;
+    struct str key;
+    struct str dimensions; /* T_OBJECT; null of a value */
+    struct str value;      /* JSON text of a number or string */
+};
+
+struct llm_line {
+    struct str agent_name, agent_version, run_id;
+    struct str workflow_run_id; /* null */
+    int64_t timestamp, received_at;
+    struct str model;
+    int64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls;
+};
+
+extern const struct shape business_line_shape; /* "BusinessLine" */
+extern const struct shape llm_line_shape;      /* "LLMLine" */

@@ -1,0 +1,78 @@
+/* exports.h - reading everything of a time range, in steps.
+ *
+ * Rows are numbered as they arrive. A step is all rows of a tenant in a range
+ * of numbers: short enough to be one read, so that no transaction stays open
+ * while somebody waits for a slow client.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "shape/timerange.h"
+
+struct business_line;
+struct db;
+struct llm_line;
+
+enum store_numbers { NUMBERS_OF_EVENTS, NUMBERS_OF_BUSINESS };
+
+struct store_step {
+    int64_t tenant_id;
+    int64_t after, until;    /* numbers: exclusive, inclusive */
+    struct time_range range; /* of timestamps */
+};
+
+/* The greatest number of the tenant; 0: none. */
+int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, int64_t *ret,
+                       struct error *err) MUST_CHECK;
+
+/* Where a step of about `n` rows from `after` on ends, at most at `last`. Fewer rows than that may
+ * be the tenant's. */
+int store_numbers_step(struct db *db, enum store_numbers of, const struct store_step *all,
+                       int64_t n, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* Strings are borrowed until it returns; JSON `value` is made by the reader. False: no more are
+ * wanted. */
+typedef bool business_value_fn(void *ctx, int64_t run_no, const struct business_line *line);
+
+/* The values of the runs of a step, by run and key. */
+int store_business_values_step(struct db *db, const struct store_step *step, business_value_fn *fn,
+                               void *ctx, struct error *err) MUST_CHECK;
+
+/* A breakdown as stored; `line` lacks dimensions and value. */
+struct stored_breakdown {
+    int64_t run_no;
+    const struct business_line *line;
+    struct str dimensions; /* JSON array of their names */
+    struct str cells;      /* JSON array of [value of each dimension…, number] */
+};
+
+typedef bool breakdown_row_fn(void *ctx, const struct stored_breakdown *breakdown);
+
+/* The breakdowns of the runs of a step, by run, metric and dimensions. */
+int store_breakdowns_step(struct db *db, const struct store_step *step, breakdown_row_fn *fn,
+                          void *ctx, struct error *err) MUST_CHECK;
+
+/* Where the last page of usage ended. */
+struct llm_place {
+    int64_t timestamp, agent_id;
+    struct str run_id, model;
+};
+
+/* `place` is borrowed like the line. */
+typedef bool llm_row_fn(void *ctx, const struct llm_place *place, const struct llm_line *line);
+
+struct llm_page {
+    int64_t tenant_id;
+    struct time_range range;
+    struct llm_place after; /* at first: the range's beginning, and nothing */
+    int64_t limit;
+};
+
+/* Up to `limit` usages, by time, agent, run and model. */
+int store_llm_page(struct db *db, const struct llm_page *page, llm_row_fn *fn, void *ctx,
+                   struct error *err) MUST_CHECK;

@@ -1,0 +1,335 @@
+/* fleet.c - agents from rows, memory and the clock. */
+#include "features/fleet/fleet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "db/db.h"
+#include "features/access/registry.h"
+#include "features/agents/config/catalog_store.h"
+#include "features/agents/last_seen.h"
+#include "features/agents/liveness.h"
+#include "features/agents/shapes.h"
+#include "features/events/shapes.h"
+#include "features/fleet/shapes.h"
+#include "features/fleet/store.h"
+
+enum {
+    RECENT_RUNS = 20,
+    COUNTED_RUNS = 1000,
+    SCAN_MAX = 10000,         /* agents looked at for a page */
+    SCAN_STEP = 64,           /* read at once: names may be long */
+    PAGE_BYTES_MAX = 16 << 20 /* of names and descriptions */
+};
+
+/* A page in the making. */
+struct page {
+    const struct fleet_view *view;
+    const struct agents_query *query;
+    struct db *db;
+    struct arena *arena; /* of the answer */
+    struct agent_listed *agents;
+    size_t n, bytes;
+};
+
+static struct agent_run run_answer(const struct fleet_run *run)
+{
+    return (struct agent_run){ .run_id = run->run_id,
+                               .status = str_of(run_status_names[run->status]),
+                               .started_at = run->started_at,
+                               .ended_at = run->ended_at,
+                               .duration_ms = run->duration_ms };
+}
+
+/* The version that it said last: by a run, or by a registration since. */
+static struct str version_of(const struct fleet_agent *agent, const struct fleet_run *newest)
+{
+    bool registered_since = newest == NULL || (agent->registered_at != TIME_NULL &&
+                                               agent->registered_at > newest->started_at);
+
+    if (newest != NULL && newest->agent_version.len > 0 &&
+        (!registered_since || agent->registered_version.len == 0))
+        return newest->agent_version;
+    return agent->registered_version;
+}
+
+/* All but its runs. */
+static void judge(const struct fleet_view *view, const struct fleet_agent *agent,
+                  struct agent_listed *ret)
+{
+    const struct liveness facts = { agent->enabled, agent->interval_seconds,
+                                    life_seen_at(view->life, view->tenant->id, agent->agent_id,
+                                                 agent->last_seen_at, view->now_us) };
+    const struct liveness_verdict verdict = liveness_judge(&facts, view->now_us);
+    bool muted = agent->muted_until > view->now_us;
+
+    *ret = (struct agent_listed){ .agent_name = agent->agent_name,
+                                  .agent_version = agent->registered_version,
+                                  .description = agent->description,
+                                  .enabled = agent->enabled,
+                                  .state = str_of(agent_life_names[verdict.state]),
+                                  .interval_seconds = agent->interval_seconds,
+                                  .first_seen_at = agent->first_seen_at,
+                                  .last_seen_at = facts.last_seen_at,
+                                  .next_expected_at = verdict.next_expected_at,
+                                  .silent_at = verdict.silent_at,
+                                  .registered_at = agent->registered_at,
+                                  .muted_until = muted ? agent->muted_until : TIME_NULL };
+}
+
+/* What the newest runs say; `runs` is of struct fleet_run. */
+static void add_runs(struct agent_listed *agent, const struct fleet_agent *row,
+                     const struct list *runs, struct arena *arena)
+{
+    size_t n = runs->n < RECENT_RUNS ? runs->n : RECENT_RUNS;
+    struct agent_run *recent = ARENA_ARRAY(arena, struct agent_run, n);
+    const struct fleet_run *rows = runs->items;
+
+    for (size_t i = 0; i < n; i++) {
+        recent[i] = run_answer(&rows[i]);
+        agent->open_runs += rows[i].status == RUN_IN_PROGRESS;
+    }
+    agent->agent_version = version_of(row, n == 0 ? NULL : &rows[0]);
+    agent->last_run = n == 0 ? NULL : recent;
+    agent->recent_runs = (struct list){ recent, n };
+}
+
+static char lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+static bool is_part(struct str part, struct str of)
+{
+    for (size_t at = 0; at + part.len <= of.len; at++) {
+        size_t n = 0;
+
+        while (n < part.len && lower(of.data[at + n]) == lower(part.data[n]))
+            n++;
+        if (n == part.len)
+            return true;
+    }
+    return false;
+}
+
+static bool fits(const struct agents_query *query, const struct agent_listed *agent)
+{
+    if (!str_is_null(query->q) && !is_part(query->q, agent->agent_name))
+        return false;
+    return query->state < 0 || str_eq_c(agent->state, agent_life_names[query->state]);
+}
+
+static bool is_full(const struct page *p)
+{
+    return p->n == (size_t)p->query->limit || p->bytes > PAGE_BYTES_MAX;
+}
+
+static int add_agent(struct page *p, const struct fleet_agent *row, struct agent_listed *agent,
+                     struct error *err)
+{
+    const struct fleet_place place = { p->view->tenant->id, row->agent_id };
+    struct list runs;
+
+    if (store_fleet_runs(p->db, &place, RECENT_RUNS, p->arena, &runs, err) != 0)
+        return -1;
+    add_runs(agent, row, &runs, p->arena);
+    if (!p->query->include_runs)
+        agent->recent_runs = (struct list){ 0 };
+    agent->agent_name = arena_copy(p->arena, agent->agent_name); /* until now of the step */
+    agent->agent_version = arena_copy(p->arena, agent->agent_version);
+    agent->description = arena_copy(p->arena, agent->description);
+    p->bytes += agent->agent_name.len + agent->agent_version.len + agent->description.len;
+    p->agents[p->n++] = *agent;
+    return 0;
+}
+
+/* Takes from `rows` what fits, and leaves in *at how many were looked at. */
+static int add_fitting(struct page *p, const struct list *rows, size_t *at, struct error *err)
+{
+    const struct fleet_agent *agents = rows->items;
+
+    for (*at = 0; *at < rows->n && !is_full(p); (*at)++) {
+        struct agent_listed agent;
+
+        judge(p->view, &agents[*at], &agent);
+        if (fits(p->query, &agent) && add_agent(p, &agents[*at], &agent, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* One step from *after on, which moves on. False in *ret_more at the end of all agents. */
+static int load_step(struct page *p, struct str *after, bool *ret_more, struct error *err)
+{
+    const struct fleet_span span = { *after, SCAN_STEP };
+    struct arena arena;
+    struct list rows;
+    size_t at = 0;
+    int r;
+
+    arena_init(&arena);
+    r = store_fleet_page(p->db, p->view->tenant->id, &span, &arena, &rows, err);
+    if (r == 0)
+        r = add_fitting(p, &rows, &at, err);
+    if (r == 0 && at > 0)
+        *after = arena_copy(p->arena, ((const struct fleet_agent *)rows.items)[at - 1].key);
+    *ret_more = r == 0 && (at < rows.n || rows.n == SCAN_STEP);
+    arena_done(&arena);
+    return r;
+}
+
+static int load_page(struct page *p, struct str *ret_next, struct error *err)
+{
+    struct str after = p->query->cursor;
+    bool more = true;
+
+    for (size_t n = 0; more && !is_full(p) && n < SCAN_MAX; n += SCAN_STEP)
+        if (load_step(p, &after, &more, err) != 0)
+            return -1;
+    *ret_next = more ? after : STR_NULL;
+    return 0;
+}
+
+int fleet_list(struct db *db, const struct fleet_view *view, const struct agents_query *query,
+               struct arena *arena, struct agent_list *ret, struct error *err)
+{
+    struct page p = { .view = view,
+                      .query = query,
+                      .db = db,
+                      .arena = arena,
+                      .agents = ARENA_ARRAY(arena, struct agent_listed, (size_t)query->limit) };
+    int r;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    r = load_page(&p, &ret->next, err);
+    db_rollback(db);
+    ret->agents = (struct list){ p.agents, p.n };
+    return r;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static struct run_counts *count_runs(const struct list *list, struct arena *arena)
+{
+    struct run_counts *counts = ARENA_NEW(arena, struct run_counts);
+    int64_t *durations = ARENA_ARRAY(arena, int64_t, list->n);
+    const struct fleet_run *runs = list->items;
+    size_t ended = 0;
+
+    counts->runs = (int64_t)list->n;
+    for (size_t i = 0; i < list->n; i++) {
+        counts->in_progress += runs[i].status == RUN_IN_PROGRESS;
+        counts->completed += runs[i].status == RUN_COMPLETED;
+        counts->failed += runs[i].status == RUN_FAILED;
+        if (runs[i].duration_ms.has)
+            durations[ended++] = runs[i].duration_ms.value;
+    }
+    if (ended == 0)
+        return counts;
+    qsort(durations, ended, sizeof(*durations), by_value);
+    counts->median_duration_ms = (struct opt_int){ true, durations[(ended - 1) / 2] };
+    return counts;
+}
+
+/* The versions of these runs, which stand newest first. */
+static struct list find_versions(const struct list *list, struct arena *arena)
+{
+    struct agent_version *versions = ARENA_ARRAY(arena, struct agent_version, list->n);
+    const struct fleet_run *runs = list->items;
+    struct map seen;
+    size_t n = 0;
+
+    map_init(&seen);
+    for (size_t i = 0; i < list->n; i++) {
+        struct agent_version *version = map_get(&seen, runs[i].agent_version);
+
+        if (runs[i].agent_version.len == 0)
+            continue;
+        if (version == NULL) {
+            version = &versions[n++];
+            version->agent_version = runs[i].agent_version;
+            version->last_run_at = runs[i].started_at;
+            (void)map_put(&seen, version->agent_version, version);
+        }
+        version->runs++;
+        version->first_run_at = runs[i].started_at;
+    }
+    map_done(&seen);
+    return (struct list){ versions, n };
+}
+
+/* What only some may see is shown by the values' routes to those; this is for all who read. */
+static int hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_decl *decl,
+                         struct arena *arena, struct error *err)
+{
+    struct config_param_decl *params = decl->params.items;
+    struct catalog_entry entry;
+
+    for (size_t i = 0; i < decl->params.n; i++) {
+        if (params[i].default_value.len == 0)
+            continue;
+        if (store_catalog_entry(db, tenant_id, params[i].key, arena, &entry, err) != 0)
+            return -1;
+        if (str_is_null(entry.key) || strcmp(entry.see, "member") != 0)
+            params[i].default_value = STR_LIT("");
+    }
+    return 0;
+}
+
+/* From one view of the database. */
+static int load_agent(struct db *db, const struct fleet_view *view, struct str agent_name,
+                      struct arena *arena, struct agent_detail *ret, struct error *err)
+{
+    struct agent_register declared;
+    struct fleet_agent row;
+    struct list runs;
+
+    if (store_fleet_agent(db, view->tenant->id, agent_name, arena, &row, err) != 0)
+        return -1;
+    if (row.agent_id == 0)
+        return err_set(err, ERR_NOT_FOUND, "There is no agent '%.*s' in tenant '%.*s'",
+                       STR_ARG(agent_name), STR_ARG(view->tenant->slug));
+    if (store_fleet_declared(db, view->tenant->id, row.agent_id, arena, &declared, err) != 0 ||
+        store_fleet_runs(db, &(struct fleet_place){ view->tenant->id, row.agent_id }, COUNTED_RUNS,
+                         arena, &runs, err) != 0)
+        return -1;
+    if (declared.config_schema != NULL &&
+        hide_defaults(db, view->tenant->id, declared.config_schema, arena, err) != 0)
+        return -1;
+    judge(view, &row, &ret->agent);
+    add_runs(&ret->agent, &row, &runs, arena);
+    ret->agent.description = declared.description;
+    ret->telemetry_doc = declared.telemetry_doc;
+    ret->business_kpis = declared.business_kpis;
+    ret->inputs = declared.inputs;
+    ret->outputs = declared.outputs;
+    ret->config_schema = declared.config_schema;
+    ret->versions = find_versions(&runs, arena);
+    ret->counts = count_runs(&runs, arena);
+    return 0;
+}
+
+int fleet_agent(struct db *db, const struct fleet_view *view, struct str agent_name,
+                struct arena *arena, struct agent_detail *ret, struct error *err)
+{
+    int r;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    r = load_agent(db, view, agent_name, arena, ret, err);
+    db_rollback(db);
+    if (r != 0)
+        return -1;
+    ret->model = ARENA_NEW(arena, struct agent_model);
+    ret->command_policy = ARENA_NEW(arena, struct command_policy);
+    registry_model(view->registry, view->tenant->id, agent_name, arena, ret->model);
+    registry_policy(view->registry, view->tenant->id, agent_name, arena, ret->command_policy);
+    return 0;
+}

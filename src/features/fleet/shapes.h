@@ -1,0 +1,111 @@
+/* fleet.h - agents and workflows, as front ends read them.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+struct agent_model;
+struct command_policy;
+struct config_schema_decl;
+
+/* From the best to the worst, then those of whom nothing is expected. */
+enum agent_life { LIFE_UP, LIFE_LATE, LIFE_SILENT, LIFE_UNKNOWN, LIFE_DISABLED };
+
+extern const char *const agent_life_names[]; /* in that order, ends in NULL */
+
+struct agents_query {
+    int64_t limit;
+    struct str cursor; /* null: from the first name on */
+    int state;         /* enum agent_life; -1: any */
+    struct str q;      /* null: any name */
+    bool include_runs;
+};
+
+/* A run in short. */
+struct agent_run {
+    struct str run_id;
+    struct str status; /* one of run_status_names */
+    int64_t started_at;
+    int64_t ended_at; /* TIME_NULL */
+    struct opt_int duration_ms;
+};
+
+struct agent_listed {
+    struct str agent_name, agent_version, description;
+    bool enabled;
+    struct str state; /* one of agent_life_names */
+    struct opt_int interval_seconds;
+    int64_t first_seen_at;
+    int64_t last_seen_at, next_expected_at, silent_at, registered_at, muted_until; /* TIME_NULL */
+    int64_t open_runs;
+    struct agent_run *last_run; /* NULL */
+    struct list recent_runs;    /* of struct agent_run; left out when items is NULL */
+};
+
+struct agent_list {
+    struct list agents; /* of struct agent_listed, by name */
+    struct str next;    /* cursor, null on the last page */
+};
+
+struct agent_version {
+    struct str agent_version;
+    int64_t runs, first_run_at, last_run_at;
+};
+
+struct run_counts {
+    int64_t runs, in_progress, completed, failed;
+    struct opt_int median_duration_ms;
+};
+
+struct agent_detail {
+    struct agent_listed agent;
+    struct str telemetry_doc;
+    struct list business_kpis;                /* of struct business_kpi_decl */
+    struct list inputs, outputs;              /* of struct io_field */
+    struct config_schema_decl *config_schema; /* NULL */
+    struct list versions;                     /* of struct agent_version, newest first */
+    struct run_counts *counts;
+    struct agent_model *model;
+    struct command_policy *command_policy;
+};
+
+extern const struct shape agents_query_shape;  /* "AgentsQuery" */
+extern const struct shape agent_run_shape;     /* "AgentRun" */
+extern const struct shape agent_listed_shape;  /* "AgentListItem" */
+extern const struct shape agent_list_shape;    /* "AgentList" */
+extern const struct shape agent_version_shape; /* "AgentVersion" */
+extern const struct shape run_counts_shape;    /* "RunCounts" */
+extern const struct shape agent_detail_shape;  /* "Agent" */
+
+/* An output and an input of one key whose types do not fit. */
+struct type_mismatch {
+    struct str key, output_type, input_type;
+};
+
+struct workflow_step {
+    struct str run_id, agent_name;
+};
+
+/* From one step of a workflow to the next. */
+struct workflow_link {
+    struct workflow_step *from, *to;
+    struct opt_bool compatible; /* null when one side declared nothing */
+    struct list missing;        /* of struct str: required inputs that no earlier step puts out */
+    struct list mismatched;     /* of struct type_mismatch */
+};
+
+struct workflow {
+    struct str workflow_run_id;
+    struct str status; /* one of run_status_names */
+    int64_t started_at;
+    int64_t ended_at;  /* TIME_NULL */
+    struct list runs;  /* of struct run_summary, by start */
+    struct list links; /* of struct workflow_link */
+    bool truncated;
+};
+
+extern const struct shape type_mismatch_shape; /* "TypeMismatch" */
+extern const struct shape workflow_step_shape; /* "WorkflowStep" */
+extern const struct shape workflow_link_shape; /* "WorkflowLink" */
+extern const struct shape workflow_shape;      /* "Workflow" */

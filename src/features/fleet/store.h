@@ -1,0 +1,61 @@
+/* fleet.h - agents as front ends read them, and what each of them ran last.
+ *
+ * Layer: store. May use: base, contract, db. Everything returned is in the arena.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "shape/shape.h"
+
+struct agent_register;
+struct db;
+
+/* The characters of a description that a list shows. */
+enum { FLEET_DESCRIPTION_MAX = 1024 };
+
+struct fleet_agent {
+    int64_t agent_id; /* 0: there is none */
+    struct str key;   /* what agents are listed by: the name, or its beginning and digest */
+    struct str agent_name, registered_version;
+    struct str description; /* its beginning */
+    bool enabled;
+    struct opt_int interval_seconds;
+    int64_t first_seen_at;
+    int64_t last_seen_at, registered_at, muted_until; /* TIME_NULL */
+};
+
+struct fleet_span {
+    struct str after_key; /* STR_NULL: from the first one on */
+    int64_t limit;
+};
+
+/* Agents by the bytes of their keys: a list of struct fleet_agent. */
+int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,
+                     struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
+                      struct fleet_agent *ret, struct error *err) MUST_CHECK;
+
+/* What the agent declared about itself; agent_name is left empty. */
+int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
+                         struct agent_register *ret, struct error *err) MUST_CHECK;
+
+struct fleet_place {
+    int64_t tenant_id, agent_id;
+};
+
+/* A run in short. */
+struct fleet_run {
+    struct str run_id, agent_version;
+    int status; /* enum run_status */
+    int64_t started_at;
+    int64_t ended_at; /* TIME_NULL */
+    struct opt_int duration_ms;
+};
+
+/* The newest `limit` runs of an agent, newest start first: a list of struct fleet_run. */
+int store_fleet_runs(struct db *db, const struct fleet_place *place, int64_t limit,
+                     struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;

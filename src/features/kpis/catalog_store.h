@@ -1,0 +1,18 @@
+/* kpis.h - the KPIs that agents declared at registration.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "features/agents/report_place.h"
+
+struct business_rows;
+struct db;
+struct list;
+
+/* Those keys among the report's values which its agent did not declare, in the order of the
+ * report: a list of struct str, in the arena. */
+int store_kpis_undeclared(struct db *db, const struct report_place *place,
+                          const struct business_rows *rows, struct arena *arena, struct list *ret,
+                          struct error *err) MUST_CHECK;

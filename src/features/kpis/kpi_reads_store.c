@@ -1,0 +1,372 @@
+/* kpi_reads.c - SQL of KPIs as they are read.
+ *
+ * From the few series to the piece of each that lies together, never through
+ * all of a tenant's totals: CROSS JOIN keeps SQLite to the order written, and
+ * PostgreSQL does not look into a LATERAL with an OFFSET. (Left alone it reads
+ * the whole table, as soon as it has looked at its size.)
+ */
+#include "features/kpis/kpi_reads_store.h"
+
+#include "db/db.h"
+#include "features/access/retention_store.h"
+#include "features/kpis/rollups.h"
+#include "shape/rows.h"
+
+/* clang-format off */
+#define SERIES                                                                                     \
+    "SELECT s.series_no, s.agent_id, COALESCE(a.full_name, a.agent_name), s.key,"                  \
+    " COALESCE(s.full_key, s.key) FROM business_series s"                                          \
+    " JOIN agents a ON a.tenant_id = s.tenant_id AND a.agent_id = s.agent_id"                      \
+    " WHERE s.tenant_id = $1"
+#define DECLARED                                                                                   \
+    "SELECT k.agent_id, COALESCE(a.full_name, a.agent_name), k.key, COALESCE(k.full_key, k.key),"  \
+    " k.label, k.unit, k.agg FROM agents a CROSS JOIN kpis k"                                      \
+    " WHERE a.tenant_id = $1 AND k.tenant_id = $1 AND k.agent_id = a.agent_id"
+#define OF_KEY(t) " AND " t ".key = $2 AND (CAST($3 AS BIGINT) = 0 OR " t ".agent_id = $3)"
+
+static const struct db_query series_all = {
+    .sql = SERIES " ORDER BY s.series_no LIMIT $2",
+    .n_args = 2,
+};
+static const struct db_query series_of_key = {
+    .sql = SERIES OF_KEY("s") " ORDER BY s.series_no LIMIT $4",
+    .n_args = 4,
+};
+#define BY_BYTES(bytes) " ORDER BY a.agent_name" bytes ", k.key" bytes
+static const struct db_query declared_all = {
+    .sqlite = DECLARED BY_BYTES("") " LIMIT $2",
+    .postgres = DECLARED BY_BYTES(" COLLATE \"C\"") " LIMIT $2",
+    .n_args = 2,
+};
+static const struct db_query declared_of_key = {
+    .sqlite = DECLARED OF_KEY("k") BY_BYTES("") " LIMIT $4",
+    .postgres = DECLARED OF_KEY("k") BY_BYTES(" COLLATE \"C\"") " LIMIT $4",
+    .n_args = 4,
+};
+
+/* `of` says which series, `piece` what is read of each. */
+#define SQLITE_ROLLUPS(of, piece)                                                                  \
+    "SELECT s.series_no, x.start, x.state FROM business_series s CROSS JOIN business_rollups x"    \
+    " WHERE s.tenant_id = $1" of " AND x.tenant_id = $1 AND x.series_no = s.series_no" piece
+#define POSTGRES_ROLLUPS(of, piece)                                                                \
+    "SELECT s.series_no, r.start, r.state FROM business_series s CROSS JOIN LATERAL"               \
+    " (SELECT x.start, x.state FROM business_rollups x WHERE x.tenant_id = $1"                     \
+    " AND x.series_no = s.series_no" piece " OFFSET 0) r WHERE s.tenant_id = $1" of
+#define VALUE_COLUMNS "x.timestamp, x.received_at, x.run_no, x.integer_value, x.real_value"
+#define SQLITE_VALUES(of, piece)                                                                   \
+    "SELECT s.series_no, " VALUE_COLUMNS " FROM business_series s CROSS JOIN business_values x"    \
+    " WHERE s.tenant_id = $1" of " AND x.tenant_id = $1 AND x.key = s.key"                         \
+    " AND x.agent_id = s.agent_id" piece
+#define POSTGRES_VALUES(of, piece)                                                                 \
+    "SELECT s.series_no, v.* FROM business_series s CROSS JOIN LATERAL"                            \
+    " (SELECT " VALUE_COLUMNS " FROM business_values x WHERE x.tenant_id = $1"                     \
+    " AND x.key = s.key AND x.agent_id = s.agent_id" piece " OFFSET 0) v"                          \
+    " WHERE s.tenant_id = $1" of
+#define BOTH(what, of, piece)                                                                      \
+    .sqlite = SQLITE_##what(of, piece), .postgres = POSTGRES_##what(of, piece)
+#define OF_ALL " AND s.series_no <= $2"
+
+static const struct db_query rollups_all = {
+    BOTH(ROLLUPS, OF_ALL, " AND x.start >= $3 AND x.start < $4 AND x.level = $5"),
+    .n_args = 5,
+};
+static const struct db_query rollups_of_key = {
+    BOTH(ROLLUPS, OF_KEY("s"), " AND x.start >= $4 AND x.start < $5 AND x.level = $6"),
+    .n_args = 6,
+};
+static const struct db_query values_all = {
+    BOTH(VALUES, OF_ALL, " AND x.timestamp >= $3 AND x.timestamp < $4"),
+    .n_args = 4,
+};
+static const struct db_query values_of_key = {
+    BOTH(VALUES, OF_KEY("s"), " AND x.timestamp >= $4 AND x.timestamp < $5"),
+    .n_args = 5,
+};
+static const struct db_query select_first = {
+    .sql = "SELECT MIN(timestamp) FROM business_values"
+           " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3",
+    .n_args = 3,
+};
+static const struct db_query select_first_hour = {
+    .sql = "SELECT MIN(start) FROM business_rollups"
+           " WHERE tenant_id = $1 AND series_no = $2 AND level = 0",
+    .n_args = 2,
+};
+/* By its times too: SQLite gives the number of a run that was deleted to another one. */
+static const struct db_query select_text = {
+    .sql = "SELECT text_value FROM business_values WHERE tenant_id = $1 AND run_no = $2"
+           " AND key = $3 AND timestamp = $4 AND received_at = $5",
+    .n_args = 5,
+};
+/* clang-format on */
+
+enum { BYTES_MAX = 16 << 20 };
+
+struct list_reader {
+    struct rows rows;
+    size_t max, before; /* before: what the arena held */
+    bool cut;
+};
+
+/* NULL when the list is full. */
+static void *next_row(struct list_reader *r)
+{
+    r->cut = r->rows.n == r->max || r->rows.arena->total - r->before > BYTES_MAX;
+    return r->cut ? NULL : rows_add(&r->rows);
+}
+
+static bool add_series(void *ctx, const struct db_row *row)
+{
+    struct list_reader *r = ctx;
+    struct kpi_series *s = next_row(r);
+
+    if (s == NULL)
+        return false;
+    s->series_no = db_get_int(row, 0);
+    s->agent_id = db_get_int(row, 1);
+    s->agent_name = rows_text(r->rows.arena, row, 2);
+    s->key = rows_text(r->rows.arena, row, 3);
+    s->name = rows_text(r->rows.arena, row, 4);
+    return true;
+}
+
+static bool add_declared(void *ctx, const struct db_row *row)
+{
+    struct list_reader *r = ctx;
+    struct kpi_declared *k = next_row(r);
+
+    if (k == NULL)
+        return false;
+    k->agent_id = db_get_int(row, 0);
+    k->agent_name = rows_text(r->rows.arena, row, 1);
+    k->key = rows_text(r->rows.arena, row, 2);
+    k->name = rows_text(r->rows.arena, row, 3);
+    k->label = rows_text(r->rows.arena, row, 4);
+    k->unit = rows_text(r->rows.arena, row, 5);
+    k->agg = rows_text(r->rows.arena, row, 6);
+    return true;
+}
+
+/* How one of the two kinds is read. */
+struct list_kind {
+    const struct db_query *all, *of_key;
+    db_row_fn *on_row;
+};
+
+/* One row more than is wanted tells whether there are more. */
+static int read_list(struct db *db, const struct kpi_source *source, const struct list_kind *kind,
+                     struct list_reader *r, struct kpi_rows *ret, struct error *err)
+{
+    const struct db_value limit = db_int((int64_t)r->max + 1);
+    const struct db_value all[] = { db_int(source->tenant_id), limit };
+    const struct db_value one[] = { db_int(source->tenant_id), db_text(source->key),
+                                    db_int(source->agent_id), limit };
+    bool any = str_is_null(source->key);
+
+    r->before = r->rows.arena->total;
+    if (db_exec(db, any ? kind->all : kind->of_key, any ? all : one, kind->on_row, r, err) != 0)
+        return -1;
+    *ret = (struct kpi_rows){ { r->rows.items, r->rows.n }, r->cut };
+    return 0;
+}
+
+int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max,
+                     struct arena *arena, struct kpi_rows *ret, struct error *err)
+{
+    static const struct list_kind kind = { &series_all, &series_of_key, add_series };
+    struct list_reader r = { .rows = { .arena = arena, .size = sizeof(struct kpi_series) },
+                             .max = (size_t)max };
+
+    return read_list(db, source, &kind, &r, ret, err);
+}
+
+int store_kpi_declared(struct db *db, const struct kpi_source *source, int64_t max,
+                       struct arena *arena, struct kpi_rows *ret, struct error *err)
+{
+    static const struct list_kind kind = { &declared_all, &declared_of_key, add_declared };
+    struct list_reader r = { .rows = { .arena = arena, .size = sizeof(struct kpi_declared) },
+                             .max = (size_t)max };
+
+    return read_list(db, source, &kind, &r, ret, err);
+}
+
+/* A part of a range that is read from one table. */
+struct piece {
+    int level; /* enum rollup_level; -1: from the values */
+    int64_t from, until;
+};
+
+enum { FROM_VALUES = -1, PIECES_MAX = 5 };
+
+/* The first beginning that is not before `us`. */
+static int64_t round_up(enum rollup_level level, int64_t us)
+{
+    if (us == TIME_NULL || rollup_start(level, us) == us)
+        return us;
+    return rollup_next(level, us);
+}
+
+static size_t split_hours(int64_t from, int64_t until, bool days, struct piece *ret)
+{
+    int64_t first = round_up(ROLLUP_DAY, from), last = rollup_start(ROLLUP_DAY, until);
+
+    if (!days || first >= last) {
+        ret[0] = (struct piece){ ROLLUP_HOUR, from, until };
+        return 1;
+    }
+    ret[0] = (struct piece){ ROLLUP_HOUR, from, first };
+    ret[1] = (struct piece){ ROLLUP_DAY, first, last };
+    ret[2] = (struct piece){ ROLLUP_HOUR, last, until };
+    return 3;
+}
+
+static size_t split(const struct time_range *range, enum bucket bucket, struct piece *ret)
+{
+    int64_t from = round_up(ROLLUP_HOUR, range->since);
+    int64_t until = rollup_start(ROLLUP_HOUR, range->until);
+
+    if (bucket == BUCKET_MINUTE || from > until) {
+        ret[0] = (struct piece){ FROM_VALUES, range->since, range->until };
+        return 1;
+    }
+    ret[0] = (struct piece){ FROM_VALUES, range->since, from };
+    ret[1] = (struct piece){ FROM_VALUES, until, range->until };
+    return 2 + split_hours(from, until, bucket != BUCKET_HOUR, ret + 2);
+}
+
+struct rows_read {
+    const struct kpi_reading *to;
+    int64_t deleted_until; /* values before this may be gone */
+    bool bad;
+};
+
+static bool read_rollup(void *ctx, const struct db_row *row)
+{
+    struct rows_read *r = ctx;
+    struct kpi_state state;
+
+    if (!kpi_state_read(db_get_blob(row, 2), &state))
+        r->bad = true;
+    else if (state.n > 0) /* else all of its values have moved away */
+        r->to->on_state(r->to->ctx, db_get_int(row, 0), db_get_int(row, 1), &state);
+    return !r->bad;
+}
+
+static bool read_value(void *ctx, const struct db_row *row)
+{
+    struct rows_read *r = ctx;
+    const struct kpi_place place = { db_get_int(row, 1), db_get_int(row, 2), db_get_int(row, 3) };
+    const struct kpi_value value = rows_kpi_value(row, 4);
+    struct kpi_state state = { 0 };
+
+    kpi_state_add(&state, &value, &place);
+    r->to->on_state(r->to->ctx, db_get_int(row, 0), place.timestamp, &state);
+    return true;
+}
+
+/* Part of an hour whose values may be gone: the hour counts as a whole, where it begins. */
+static struct piece whole_hours(const struct rows_read *r, struct piece piece)
+{
+    if (piece.level == FROM_VALUES && r->to->bucket != BUCKET_MINUTE &&
+        rollup_start(ROLLUP_HOUR, piece.from) < r->deleted_until)
+        piece.level = ROLLUP_HOUR;
+    return piece;
+}
+
+static int read_piece(struct db *db, const struct kpi_source *source, const struct piece *piece,
+                      struct rows_read *r, struct error *err)
+{
+    const struct db_value all[] = { db_int(source->tenant_id), db_int(source->series_max),
+                                    db_int(piece->from), db_int(piece->until),
+                                    db_int(piece->level) };
+    const struct db_value one[] = { db_int(source->tenant_id), db_text(source->key),
+                                    db_int(source->agent_id),  db_int(piece->from),
+                                    db_int(piece->until),      db_int(piece->level) };
+    bool any = str_is_null(source->key);
+
+    if (piece->level == FROM_VALUES)
+        return db_exec(db, any ? &values_all : &values_of_key, any ? all : one, read_value, r, err);
+    if (db_exec(db, any ? &rollups_all : &rollups_of_key, any ? all : one, read_rollup, r, err) !=
+        0)
+        return -1;
+    return r->bad ? err_set(err, ERR_SCHEMA, "a total of a KPI cannot be read") : 0;
+}
+
+int store_kpi_read(struct db *db, const struct kpi_source *source,
+                   const struct kpi_reading *reading, struct error *err)
+{
+    struct rows_read r = { .to = reading };
+    struct piece pieces[PIECES_MAX];
+    size_t n = split(&reading->range, reading->bucket, pieces);
+    struct retention_marks marks;
+
+    if (store_retention_marks(db, source->tenant_id, &marks, err) != 0)
+        return -1;
+    r.deleted_until = marks.business_until;
+    for (size_t i = 0; i < n; i++) {
+        struct piece piece;
+
+        if (pieces[i].from >= pieces[i].until)
+            continue;
+        piece = whole_hours(&r, pieces[i]);
+        if (read_piece(db, source, &piece, &r, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool read_time(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = rows_time(row, 0);
+    return false;
+}
+
+int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *series, int64_t *ret,
+                    struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_text(series->key),
+                                     db_int(series->agent_id) };
+
+    const struct db_value of_series[] = { db_int(tenant_id), db_int(series->series_no) };
+    struct retention_marks marks;
+    int64_t hour = TIME_NULL;
+
+    *ret = TIME_NULL;
+    if (store_retention_marks(db, tenant_id, &marks, err) != 0 ||
+        db_exec(db, &select_first, args, read_time, ret, err) != 0)
+        return -1;
+    if (marks.business_until == TIME_NULL)
+        return 0;
+    if (db_exec(db, &select_first_hour, of_series, read_time, &hour, err) != 0)
+        return -1;
+    if (hour != TIME_NULL && (*ret == TIME_NULL || hour < *ret))
+        *ret = hour;
+    return 0;
+}
+
+struct text {
+    struct arena *arena;
+    struct str value;
+};
+
+static bool read_text(void *ctx, const struct db_row *row)
+{
+    struct text *text = ctx;
+
+    text->value = rows_text(text->arena, row, 0);
+    return false;
+}
+
+int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_place *place,
+                   struct arena *arena, struct str *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(source->tenant_id), db_int(place->run_no),
+                                     db_text(source->key), db_int(place->timestamp),
+                                     db_int(place->received_at) };
+    struct text text = { .arena = arena, .value = STR_NULL };
+
+    if (db_exec(db, &select_text, args, read_text, &text, err) != 0)
+        return -1;
+    *ret = text.value;
+    return 0;
+}

@@ -1,0 +1,163 @@
+/* kpi_trend.c - one KPI over time, bucket by bucket. */
+#include <stdlib.h>
+
+#include "api/queries.h"
+#include "db/db.h"
+#include "db/name_key.h"
+#include "features/kpis/kpi_totals.h"
+#include "features/kpis/shapes.h"
+
+enum { AGENTS_MAX = KPI_ROWS_MAX };
+
+struct trend {
+    const struct kpi_reader *reader;
+    struct kpi_source source;
+    struct time_range range;
+    enum bucket bucket;
+    enum kpi_total total;
+    struct kpi_state *states; /* of each bucket */
+    int64_t *starts;
+    size_t n;
+};
+
+/* The last bucket that begins at `at` or before. */
+static size_t find_bucket(const struct trend *t, int64_t at)
+{
+    size_t low = 0, high = t->n;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (t->starts[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void add_state(void *ctx, int64_t series_no, int64_t at, const struct kpi_state *state)
+{
+    struct trend *t = ctx;
+
+    (void)series_no;
+    kpi_state_merge(&t->states[find_bucket(t, at)], state);
+}
+
+/* A range without a beginning begins with the first value. */
+static int begin_range(struct trend *t, const struct list *series, struct error *err)
+{
+    const struct kpi_series *each = series->items;
+    int64_t first = t->range.until;
+
+    if (t->range.since != TIME_NULL)
+        return 0;
+    for (size_t i = 0; i < series->n; i++) {
+        int64_t at;
+
+        if (store_kpi_first(t->reader->db, t->reader->tenant_id, &each[i], &at, err) != 0)
+            return -1;
+        if (at != TIME_NULL && at < first)
+            first = at;
+    }
+    t->range.since = first;
+    return 0;
+}
+
+static int choose_bucket(struct trend *t, const struct series_query *query,
+                         struct kpi_refusal *refusal, struct error *err)
+{
+    const char *problem = NULL;
+
+    if (str_is_null(query->bucket))
+        t->bucket = timerange_choose_bucket(&t->range);
+    else
+        problem = timerange_parse_bucket(query->bucket, &t->bucket);
+    if (problem == NULL)
+        problem = timerange_check_buckets(&t->range, t->bucket);
+    return problem == NULL ? 0 : kpi_refuse(refusal, "bucket", query->bucket, problem, err);
+}
+
+static int load_states(struct trend *t, struct error *err)
+{
+    int64_t at;
+
+    t->n = (size_t)timerange_count_buckets(&t->range, t->bucket);
+    if (t->n == 0)
+        return 0;
+    t->states = ARENA_ARRAY(t->reader->arena, struct kpi_state, t->n);
+    t->starts = ARENA_ARRAY(t->reader->arena, int64_t, t->n);
+    at = timerange_bucket_start(t->bucket, t->range.since);
+    for (size_t i = 0; i < t->n; i++) {
+        t->starts[i] = at;
+        at = timerange_bucket_next(t->bucket, at);
+    }
+    return store_kpi_read(t->reader->db, &t->source,
+                          &(struct kpi_reading){ t->range, t->bucket, add_state, t }, err);
+}
+
+static int tell(const struct trend *t, struct list *ret, struct error *err)
+{
+    struct kpi_point *points = ARENA_ARRAY(t->reader->arena, struct kpi_point, t->n + 1);
+
+    ret->items = points;
+    ret->n = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        struct kpi_point *point = &points[ret->n];
+
+        point->t = t->starts[i];
+        if (kpi_total_text(t->reader, &t->states[i], t->total, t->source.key, &point->value, err) !=
+            0)
+            return -1;
+        ret->n += !str_is_null(point->value);
+    }
+    return 0;
+}
+
+static int read_trend(struct trend *t, const struct series_query *query,
+                      struct kpi_series_answer *ret, struct kpi_refusal *refusal, struct error *err)
+{
+    struct kpi_rows series, declared;
+    struct kpi_together together;
+
+    if (kpi_find_agent(t->reader, query->agent_name, &t->source.agent_id, err) != 0 ||
+        store_kpi_series(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &series, err) !=
+            0 ||
+        store_kpi_declared(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &declared,
+                           err) != 0)
+        return -1;
+    if (series.cut || declared.cut)
+        return kpi_refuse(refusal, "agent_name", query->agent_name, kpi_too_many_agents, err);
+    together = kpi_total_together(&series.list, &declared.list, KPI_LAST);
+    if (together.differs)
+        return kpi_refuse(refusal, "agent_name", query->agent_name,
+                          "Agents total this key in different ways: name one of them", err);
+    t->total = together.total;
+    if (begin_range(t, &series.list, err) != 0 || choose_bucket(t, query, refusal, err) != 0 ||
+        load_states(t, err) != 0)
+        return -1;
+    *ret = (struct kpi_series_answer){ .agent_name = query->agent_name,
+                                       .key = query->key,
+                                       .unit = together.unit,
+                                       .agg = together.agg,
+                                       .bucket = str_of(bucket_names[t->bucket]) };
+    return tell(t, &ret->points, err);
+}
+
+int kpis_series(const struct kpi_reader *reader, const struct series_query *query,
+                struct kpi_series_answer *ret, struct kpi_refusal *refusal, struct error *err)
+{
+    struct trend t = { .reader = reader,
+                       .source = { .tenant_id = reader->tenant_id,
+                                   .key = store_name_key(query->key, reader->arena).key } };
+    const char *problem = timerange_parse(query->time_range, reader->now, &t.range);
+    int r;
+
+    if (problem != NULL)
+        return kpi_refuse(refusal, "time_range", query->time_range, problem, err);
+    if (db_begin(reader->db, err) != 0)
+        return -1;
+    r = read_trend(&t, query, ret, refusal, err);
+    db_rollback(reader->db);
+    return r;
+}

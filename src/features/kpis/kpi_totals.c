@@ -1,0 +1,121 @@
+/* kpi_totals.c - totals as text, and the total of several agents. */
+#include "features/kpis/kpi_totals.h"
+
+#include "base/buf.h"
+#include "features/agents/store.h"
+#include "shape/json_write.h"
+
+enum { TEXTS_MAX = 64 << 20 }; /* as much as an answer may have */
+
+const char kpi_too_many_agents[] =
+    "Too many agents have it, or in too many words: name one of them";
+
+struct str kpi_value_text(const struct kpi_value *value, struct str string, struct arena *arena)
+{
+    struct str text;
+    struct buf out;
+
+    buf_init(&out, SIZE_MAX); /* a value that is stored, once more */
+    if (value->kind == VALUE_INT)
+        buf_add_int(&out, value->integer);
+    else if (value->kind == VALUE_REAL)
+        json_add_real(&out, value->real);
+    else
+        buf_add_json(&out, string);
+    text = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+int kpi_total_text(const struct kpi_reader *reader, const struct kpi_state *state,
+                   enum kpi_total total, struct str key, struct str *ret, struct error *err)
+{
+    const struct kpi_source source = { .tenant_id = reader->tenant_id, .key = key };
+    struct str string = STR_NULL;
+    struct kpi_value value;
+
+    *ret = STR_NULL;
+    if (!kpi_state_total(state, total, &value))
+        return 0;
+    if (reader->arena->total > TEXTS_MAX)
+        return err_set(err, ERR_INTERNAL, "the texts of KPIs are too long to be told at once");
+    if (value.kind == VALUE_STR &&
+        store_kpi_text(reader->db, &source, &state->last_at, reader->arena, &string, err) != 0)
+        return -1;
+    if (value.kind == VALUE_STR && str_is_null(string))
+        return 0; /* deleted: a text is in no total */
+    *ret = kpi_value_text(&value, string, reader->arena);
+    return 0;
+}
+
+static const struct kpi_declared *declared_by(const struct list *declared, int64_t agent_id)
+{
+    const struct kpi_declared *kpis = declared->items;
+
+    for (size_t i = 0; i < declared->n; i++)
+        if (kpis[i].agent_id == agent_id)
+            return &kpis[i];
+    return NULL;
+}
+
+/* STR_NULL and STR_NULL are the same, too. */
+static bool same(struct str a, struct str b)
+{
+    return str_is_null(a) == str_is_null(b) && str_eq(a, b);
+}
+
+static void join(struct kpi_together *t, size_t n_before, const struct kpi_declared *kpi,
+                 enum kpi_total undeclared)
+{
+    static const char *const words[] = {
+        [KPI_SUM] = "sum", [KPI_LAST] = "last", [KPI_AVG] = "avg", [KPI_MAX] = "max"
+    };
+    static const struct kpi_declared none = { 0 };
+    enum kpi_total total = kpi == NULL ? undeclared : kpi_total_of(kpi->agg);
+
+    if (kpi == NULL)
+        kpi = &none;
+    if (n_before == 0) {
+        *t = (struct kpi_together){ .unit = kpi->unit, .agg = kpi->agg, .total = total };
+        return;
+    }
+    t->differs |= t->total != total;
+    if (!same(t->unit, kpi->unit))
+        t->unit = STR_NULL;
+    if (!same(t->agg, kpi->agg)) /* two words for the same, or a word and none */
+        t->agg = str_of(words[total]);
+}
+
+struct kpi_together kpi_total_together(const struct list *series, const struct list *declared,
+                                       enum kpi_total undeclared)
+{
+    const struct kpi_series *reported = series->items;
+    const struct kpi_declared *kpis = declared->items;
+    struct kpi_together t = { .total = undeclared };
+
+    for (size_t i = 0; i < series->n; i++)
+        join(&t, i, declared_by(declared, reported[i].agent_id), undeclared);
+    for (size_t i = 0; series->n == 0 && i < declared->n; i++)
+        join(&t, i, &kpis[i], undeclared);
+    return t;
+}
+
+int kpi_refuse(struct kpi_refusal *refusal, const char *name, struct str value,
+               const char *sentence, struct error *err)
+{
+    *refusal = (struct kpi_refusal){ name, value, sentence };
+    return err_set(err, ERR_INVALID, "%s", sentence);
+}
+
+int kpi_find_agent(const struct kpi_reader *reader, struct str agent_name, int64_t *ret,
+                   struct error *err)
+{
+    *ret = 0;
+    if (str_is_null(agent_name))
+        return 0;
+    if (store_agent_id(reader->db, reader->tenant_id, agent_name, ret, err) != 0)
+        return -1;
+    if (*ret == 0)
+        *ret = -1;
+    return 0;
+}

@@ -1,0 +1,240 @@
+/* kpis.c - the catalog of KPIs, and their totals over a range. */
+#include "features/kpis/kpis.h"
+
+#include <stdlib.h>
+
+#include "api/queries.h"
+#include "base/map.h"
+#include "db/db.h"
+#include "features/kpis/kpi_totals.h"
+#include "features/kpis/shapes.h"
+
+static int by_agent_and_key(struct str agent_a, struct str key_a, struct str agent_b,
+                            struct str key_b)
+{
+    int order = str_cmp(agent_a, agent_b);
+
+    return order != 0 ? order : str_cmp(key_a, key_b);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct kpi_entry *x = a, *y = b;
+
+    return by_agent_and_key(x->agent_name, x->key, y->agent_name, y->key);
+}
+
+int kpis_catalog(const struct kpi_reader *reader, struct kpi_catalog *ret, struct error *err)
+{
+    const struct kpi_source source = { .tenant_id = reader->tenant_id };
+    const struct kpi_declared *declared;
+    struct kpi_entry *entries;
+    struct kpi_rows rows;
+
+    if (store_kpi_declared(reader->db, &source, KPI_ROWS_MAX, reader->arena, &rows, err) != 0)
+        return -1;
+    declared = rows.list.items;
+    entries = ARENA_ARRAY(reader->arena, struct kpi_entry, rows.list.n + 1);
+    for (size_t i = 0; i < rows.list.n; i++)
+        entries[i] = (struct kpi_entry){ declared[i].agent_name, declared[i].name,
+                                         declared[i].label, declared[i].unit, declared[i].agg };
+    qsort(entries, rows.list.n, sizeof(*entries), compare_entries);
+    *ret = (struct kpi_catalog){ .kpis = { entries, rows.list.n },
+                                 .truncated = { rows.cut, rows.cut } };
+    return 0;
+}
+
+/* A series and its values in the range, and in the one before. */
+struct totals {
+    const struct kpi_series *series;
+    const struct kpi_declared *declared; /* NULL: it was not */
+    struct kpi_state now, before;
+};
+
+struct summary {
+    const struct kpi_reader *reader;
+    struct kpi_source source;
+    struct totals *totals; /* by series_no */
+    size_t n, at;          /* at: the one found last */
+    bool before;           /* which state is read */
+    bool cut;              /* there are more series than these */
+    struct kpi_rows declared;
+    struct map by_owner; /* agent and key to struct totals */
+};
+
+static int compare_number(const void *key, const void *item)
+{
+    int64_t series_no = *(const int64_t *)key;
+    const struct totals *totals = item;
+
+    if (series_no == totals->series->series_no)
+        return 0;
+    return series_no < totals->series->series_no ? -1 : 1;
+}
+
+/* States of one series come one after the other, mostly. */
+static void add_state(void *ctx, int64_t series_no, int64_t at, const struct kpi_state *state)
+{
+    struct summary *s = ctx;
+    struct totals *totals = &s->totals[s->at];
+
+    (void)at;
+    if (totals->series->series_no != series_no)
+        totals = bsearch(&series_no, s->totals, s->n, sizeof(*totals), compare_number);
+    if (totals == NULL)
+        return; /* beyond what is told */
+    s->at = (size_t)(totals - s->totals);
+    kpi_state_merge(s->before ? &totals->before : &totals->now, state);
+}
+
+static struct str owner_id(int64_t agent_id, struct str key, struct arena *arena)
+{
+    char *id = arena_alloc(arena, sizeof(agent_id) + key.len);
+
+    memcpy(id, &agent_id, sizeof(agent_id));
+    memcpy(id + sizeof(agent_id), key.data, key.len);
+    return str_from(id, sizeof(agent_id) + key.len);
+}
+
+static int load_series(struct summary *s, struct error *err)
+{
+    struct arena *arena = s->reader->arena;
+    const struct kpi_series *series;
+    struct kpi_rows rows;
+
+    if (store_kpi_series(s->reader->db, &s->source, KPI_ROWS_MAX, arena, &rows, err) != 0)
+        return -1;
+    s->cut = rows.cut;
+    s->n = rows.list.n;
+    series = rows.list.items;
+    s->totals = ARENA_ARRAY(arena, struct totals, s->n);
+    for (size_t i = 0; i < s->n; i++) {
+        s->totals[i].series = &series[i];
+        (void)map_put(&s->by_owner, owner_id(series[i].agent_id, series[i].key, arena),
+                      &s->totals[i]);
+    }
+    s->source.series_max = s->n == 0 ? 0 : series[s->n - 1].series_no;
+    return 0;
+}
+
+static int load_states(struct summary *s, const struct time_range *range, struct error *err)
+{
+    struct kpi_reading reading = { *range, BUCKET_DAY, add_state, s };
+
+    if (s->n == 0)
+        return 0;
+    if (store_kpi_read(s->reader->db, &s->source, &reading, err) != 0)
+        return -1;
+    if (!timerange_previous(range, &reading.range))
+        return 0;
+    s->before = true;
+    return store_kpi_read(s->reader->db, &s->source, &reading, err);
+}
+
+static int fill_row(const struct summary *s, const struct totals *totals,
+                    struct kpi_summary_row *row, struct error *err)
+{
+    enum kpi_total total = kpi_total_of(row->agg);
+
+    row->reports = totals->now.n;
+    if (kpi_total_text(s->reader, &totals->now, total, totals->series->key, &row->value, err) != 0)
+        return -1;
+    return kpi_total_text(s->reader, &totals->before, total, totals->series->key, &row->previous,
+                          err);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct kpi_summary_row *x = a, *y = b;
+
+    return by_agent_and_key(x->agent_name, x->key, y->agent_name, y->key);
+}
+
+/* The declared ones, with or without values; not those of which it is not known. */
+static int tell_declared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
+                         struct error *err)
+{
+    const struct kpi_declared *declared = s->declared.list.items;
+
+    for (size_t i = 0; i < s->declared.list.n; i++) {
+        const struct kpi_declared *k = &declared[i];
+        struct totals *totals =
+            map_get(&s->by_owner, owner_id(k->agent_id, k->key, s->reader->arena));
+
+        if (totals == NULL && s->cut)
+            continue;
+        rows[*n] = (struct kpi_summary_row){ .agent_name = k->agent_name,
+                                             .key = k->name,
+                                             .label = k->label,
+                                             .unit = k->unit,
+                                             .agg = k->agg,
+                                             .declared = true };
+        if (totals != NULL && fill_row(s, totals, &rows[*n], err) != 0)
+            return -1;
+        if (totals != NULL)
+            totals->declared = k;
+        (*n)++;
+    }
+    return 0;
+}
+
+/* None where any may have been declared. */
+static int tell_undeclared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
+                           struct error *err)
+{
+    for (size_t i = 0; i < s->n && !s->declared.cut; i++) {
+        const struct totals *totals = &s->totals[i];
+
+        if (totals->declared != NULL || totals->now.n == 0)
+            continue;
+        rows[*n] = (struct kpi_summary_row){ .agent_name = totals->series->agent_name,
+                                             .key = totals->series->name };
+        if (fill_row(s, totals, &rows[(*n)++], err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int tell(struct summary *s, struct kpi_summary *ret, struct error *err)
+{
+    struct kpi_summary_row *rows =
+        ARENA_ARRAY(s->reader->arena, struct kpi_summary_row, s->declared.list.n + s->n + 1);
+    size_t n = 0;
+
+    if (tell_declared(s, rows, &n, err) != 0 || tell_undeclared(s, rows, &n, err) != 0)
+        return -1;
+    qsort(rows, n, sizeof(*rows), compare_rows);
+    ret->truncated = n > KPI_ROWS_MAX || s->cut || s->declared.cut;
+    ret->kpis = (struct list){ rows, n > KPI_ROWS_MAX ? KPI_ROWS_MAX : n };
+    return 0;
+}
+
+static int summarise(struct summary *s, const struct time_range *range, struct kpi_summary *ret,
+                     struct error *err)
+{
+    if (store_kpi_declared(s->reader->db, &s->source, KPI_ROWS_MAX, s->reader->arena, &s->declared,
+                           err) != 0 ||
+        load_series(s, err) != 0 || load_states(s, range, err) != 0)
+        return -1;
+    return tell(s, ret, err);
+}
+
+int kpis_summary(const struct kpi_reader *reader, const struct summary_query *query,
+                 struct kpi_summary *ret, struct error *err)
+{
+    struct summary s = { .reader = reader, .source = { .tenant_id = reader->tenant_id } };
+    struct time_range range;
+    const char *problem = timerange_parse(query->time_range, reader->now, &range);
+    int r;
+
+    if (problem != NULL)
+        return err_set(err, ERR_INTERNAL, "a range that was accepted: %s", problem);
+    *ret = (struct kpi_summary){ .since = range.since, .until = range.until };
+    if (db_begin(reader->db, err) != 0)
+        return -1;
+    map_init(&s.by_owner);
+    r = summarise(&s, &range, ret, err);
+    map_done(&s.by_owner);
+    db_rollback(reader->db);
+    return r;
+}

@@ -1,0 +1,37 @@
+/* business.c - business KPIs from agents. */
+#include "features/kpis/report_shapes.h"
+
+#include "api/api.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "engine/engine.h"
+#include "features/agents/report.h"
+
+static void answer_business(struct api_call *call)
+{
+    const struct report_request *request = &((const struct report_call *)call->answer)->request;
+    const struct business_telemetry *report = request->business;
+    struct report_words words;
+
+    if (!report_words(call, request->verdict, report->agent_name, &words))
+        return;
+    call_reply_answer(call, &(struct business_verdict){ .status = words.status,
+                                                        .run_id = report->run_id,
+                                                        .undeclared = request->undeclared,
+                                                        .reason = words.reason,
+                                                        .detail = words.detail });
+}
+
+void post_business(struct api_call *call)
+{
+    const struct business_telemetry *body = call->body;
+    struct report_call *report =
+        report_begin(call, body->client_id, body->agent_name, answer_business);
+    struct error err = { 0 };
+
+    if (report == NULL)
+        return;
+    report->request.business = body;
+    if (reports_submit_business(engine_writer(call->api->engine), &report->request, &err) != 0)
+        call_reply_failure(call, &err);
+}

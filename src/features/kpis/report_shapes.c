@@ -1,0 +1,237 @@
+/* business.c - the tables of the business channel, and how breakdowns become rows.
+ *
+ * A body may hold very many dimensions, slices and points, so every step is linear in what was
+ * sent: names are found by a map, and repeated dimensions are dropped before rows are made.
+ */
+#include "features/kpis/report_shapes.h"
+
+#include <yyjson.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "shape/json_write.h"
+#include "shape/problems.h"
+#include "shape/table.h"
+
+static const char *const verdicts[] = { "accepted", "rejected", NULL };
+
+enum { NAME_SHOWN_MAX = 100 }; /* bytes of a name that a sentence quotes */
+
+/* The names in `by` without repeats, and the map that finds a name in them. */
+static void drop_repeated_names(struct list *by, struct map *names)
+{
+    struct str *items = by->items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < by->n; i++) {
+        if (map_get(names, items[i]) != NULL)
+            continue;
+        items[n] = items[i];
+        (void)map_put(names, items[n], &items[n]);
+        n++;
+    }
+    by->n = n;
+}
+
+/* Appends a row for each slice; there is one dimension, `name`. The text was accepted as an object
+ * of numbers before. */
+static void add_slices(struct business_breakdown *b, yyjson_val *slices, struct str name,
+                       struct arena *arena)
+{
+    struct breakdown_row *rows = b->rows.items;
+    yyjson_val *key, *value;
+    size_t i, n;
+
+    yyjson_obj_foreach(slices, i, n, key, value)
+    {
+        struct named_value *dimension = ARENA_NEW(arena, struct named_value);
+
+        dimension->name = name;
+        dimension->kind = VALUE_STR;
+        dimension->string = arena_copy(arena, str_from(yyjson_get_str(key), yyjson_get_len(key)));
+        rows[b->rows.n++] = (struct breakdown_row){ .dimensions = { dimension, 1 },
+                                                    .value = yyjson_get_num(value) };
+    }
+}
+
+static const char *missing_dimension(struct str name, size_t index, struct arena *arena)
+{
+    if (name.len > NAME_SHOWN_MAX)
+        return arena_printf(arena, "The point has no entry for dimension %zu of 'by'", index).data;
+    return arena_printf(arena, "The point has no entry for dimension '%.*s'", STR_ARG(name)).data;
+}
+
+/* Fills `row`, or says what the point lacks. */
+static const char *point_to_row(const struct list *point, const struct list *by,
+                                const struct map *names, struct arena *arena,
+                                struct breakdown_row *row)
+{
+    const struct named_value *entries = point->items;
+    const struct str *first = by->items;
+    struct named_value *dimensions;
+    bool has_value = false;
+
+    /* With fewer entries than dimensions one is missing; looking for it among the entries' number
+     * of names is enough, and keeps a point's memory in proportion to what was sent. */
+    size_t n = by->n <= point->n ? by->n : point->n + 1;
+
+    dimensions = ARENA_ARRAY(arena, struct named_value, n);
+    for (size_t i = 0; i < point->n; i++) {
+        const struct str *name = map_get(names, entries[i].name);
+
+        if (name != NULL && (size_t)(name - first) < n)
+            dimensions[name - first] = entries[i];
+        if (str_eq_c(entries[i].name, "value") && entries[i].kind != VALUE_STR) {
+            row->value = entries[i].real;
+            has_value = true;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        if (str_is_null(dimensions[i].name))
+            return missing_dimension(first[i], i, arena);
+    if (!has_value)
+        return "The point has no number named 'value'";
+    row->dimensions = (struct list){ dimensions, n };
+    return NULL;
+}
+
+/* The point as it was sent, for the problem's input; STR_NULL when it is too long for that. */
+static struct str point_text(const struct list *point, struct arena *arena)
+{
+    const struct named_value *entries = point->items;
+    struct str text = STR_NULL;
+    struct buf out;
+
+    buf_init(&out, PROBLEM_INPUT_MAX);
+    buf_add_char(&out, '{');
+    for (size_t i = 0; i < point->n && !out.overflown; i++) {
+        if (i > 0)
+            buf_add_char(&out, ',');
+        buf_add_json(&out, entries[i].name);
+        buf_add_char(&out, ':');
+        if (entries[i].kind == VALUE_INT)
+            buf_add_int(&out, entries[i].integer);
+        else if (entries[i].kind == VALUE_REAL)
+            json_add_real(&out, entries[i].real);
+        else
+            buf_add_json(&out, entries[i].string);
+    }
+    buf_add_char(&out, '}');
+    if (!out.overflown)
+        text = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+static void add_points(struct business_breakdown *b, const struct map *names, struct arena *arena,
+                       struct problems *problems)
+{
+    struct breakdown_row *rows = b->rows.items;
+    const struct list *points = b->points.items;
+
+    for (size_t i = 0; i < b->points.n; i++) {
+        struct breakdown_row row = { 0 };
+        const char *sentence = point_to_row(&points[i], &b->by, names, arena, &row);
+        struct problem_step path[] = { { .name = STR_LIT("points") },
+                                       { .index = i, .is_index = true } };
+
+        if (sentence == NULL) {
+            rows[b->rows.n++] = row;
+            continue;
+        }
+        problems_add_rule(problems, path, COUNT_OF(path), point_text(&points[i], arena), sentence);
+        if (problems_count(problems) >= PROBLEMS_MAX)
+            return; /* no more are shown */
+    }
+}
+
+static void normalise(void *value, struct arena *arena, struct problems *problems)
+{
+    static const struct problem_step at_slices = { .name = STR_INIT("slices") };
+    struct business_breakdown *b = value;
+    yyjson_doc *doc = yyjson_read(b->slices.data, b->slices.len, 0);
+    yyjson_val *slices = yyjson_doc_get_root(doc);
+    size_t n_slices = yyjson_obj_size(slices);
+    struct map names;
+
+    if (doc == NULL)
+        err_die("business: cannot read the slices that were accepted");
+    map_init(&names);
+    drop_repeated_names(&b->by, &names);
+    b->rows = (struct list){ ARENA_ARRAY(arena, struct breakdown_row, n_slices + b->points.n), 0 };
+    if (n_slices > 0 && b->by.n != 1)
+        problems_add_rule(problems, &at_slices, 1, b->slices,
+                          "Slices go with one dimension: give points, or one name in 'by'");
+    else if (n_slices > 0)
+        add_slices(b, slices, *(const struct str *)b->by.items, arena);
+    add_points(b, &names, arena, problems);
+    map_done(&names);
+    yyjson_doc_free(doc);
+}
+
+/* clang-format off */
+#define MEMBER(m) m
+
+#define OWNER struct breakdown_row
+static const struct field breakdown_row_fields[] = {
+    { VALUES(dimensions), .flags = F_REQUIRED },
+    { NUMBER(value),      .flags = F_REQUIRED },
+};
+#undef OWNER
+
+#define OWNER struct business_breakdown
+static const struct field business_breakdown_fields[] = {
+    { STR(metric),      .max = 256, .flags = F_REQUIRED, .doc = "Ties the breakdown to a KPI key in metrics." },
+    { BY(by),                       .flags = F_REQUIRED, .doc = "Dimension name or names." },
+    { DICT_NUM(slices), .max = 1000, .absent = "{}", .doc = "With one dimension: its value to the number." },
+    { POINTS(points),   .max = 1000, .absent = "[]", .doc = "With any dimensions: one entry each, and the number as value." },
+};
+#undef OWNER
+
+#define OWNER struct business_telemetry
+static const struct field business_telemetry_fields[] = {
+    { STR(agent_name),      .max = 256, .flags = F_REQUIRED },
+    { STR(agent_version),   .max = 256, .absent = "\"\"" },
+    { STR(client_id),       .max = 256, .absent = "\"\"", .doc = "Tenant slug; optional but recommended." },
+    { UUID(run_id),                     .flags = F_REQUIRED, .doc = "May equal the execution run's, to correlate them." },
+    { TIME(timestamp),                  .flags = F_REQUIRED },
+    { VALUES(metrics),      .max = 100, .absent = "{}", .doc = "Keys should match KPIs declared at registration." },
+    { LIST(breakdowns, business_breakdown_shape), .max = 100, .absent = "[]",
+      .doc = "Additive; the scalar totals still travel in metrics." },
+    { STR(workflow_run_id), .max = 256, .flags = F_NULL },
+};
+#undef OWNER
+
+#define OWNER struct business_verdict
+static const struct field business_verdict_fields[] = {
+    { STR(status),          .flags = F_REQUIRED, .choices = verdicts },
+    { UUID(run_id),         .flags = F_REQUIRED },
+    { LIST_STR(undeclared), .flags = F_REQUIRED, .doc = "Keys stored without label, unit and aggregation." },
+    { STR(reason),          .flags = F_OMIT, .doc = "Why it was rejected." },
+    { STR(detail),          .flags = F_OMIT, .doc = "The same for people." },
+};
+#undef OWNER
+
+#undef MEMBER
+/* clang-format on */
+
+const struct shape breakdown_row_shape = {
+    SHAPE_OF("BreakdownRow", struct breakdown_row, breakdown_row_fields),
+    .doc = "One cell of a breakdown.",
+};
+
+const struct shape business_breakdown_shape = {
+    SHAPE_OF("BusinessBreakdown", struct business_breakdown, business_breakdown_fields),
+    .doc = "One KPI of one run, split by dimensions.",
+    .rules = normalise,
+};
+
+const struct shape business_telemetry_shape = {
+    SHAPE_OF("BusinessTelemetry", struct business_telemetry, business_telemetry_fields),
+    .doc = "The business KPIs of one run.",
+};
+
+const struct shape business_verdict_shape = {
+    SHAPE_OF("BusinessVerdict", struct business_verdict, business_verdict_fields),
+    .doc = "What became of a business report.",
+};

@@ -1,0 +1,331 @@
+/* business.c - SQL of business KPIs, and the forms in which they are kept.
+ *
+ * The cells of a breakdown are one text, since a report may bring 100,000 of
+ * them: they come and go together, and who reads a breakdown adds up all cells
+ * of a time range by one or other of its dimensions, which wants every cell of
+ * a row and no index on any.
+ */
+#include "features/kpis/report_store.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "db/db.h"
+#include "features/kpis/report_shapes.h"
+#include "features/kpis/rollups.h"
+#include "shape/json_write.h"
+#include "shape/rows.h"
+
+/* clang-format off */
+/* Always updates, so that the row is locked and its number returned. */
+static const struct db_query ensure_run = {
+    .sql = "INSERT INTO business_runs (tenant_id, agent_id, run_id, timestamp, agent_version,"
+           " workflow_run_id) VALUES ($1, $2, $3, $4, $5, $6)"
+           " ON CONFLICT (tenant_id, run_id, agent_id) DO UPDATE SET"
+           " agent_version = CASE WHEN excluded.timestamp >= business_runs.timestamp"
+           " THEN excluded.agent_version ELSE business_runs.agent_version END,"
+           " workflow_run_id = CASE WHEN excluded.timestamp >= business_runs.timestamp"
+           " THEN excluded.workflow_run_id ELSE business_runs.workflow_run_id END,"
+           " timestamp = CASE WHEN excluded.timestamp >= business_runs.timestamp"
+           " THEN excluded.timestamp ELSE business_runs.timestamp END"
+           " RETURNING run_no",
+    .n_args = 6,
+};
+/* The same value again is not written: it keeps the time at which it first came. */
+static const struct db_query put_value = {
+    .sql = "INSERT INTO business_values (tenant_id, run_no, key, full_key, agent_id, timestamp,"
+           " received_at, integer_value, real_value, text_value)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+           " ON CONFLICT (tenant_id, run_no, key) DO UPDATE SET timestamp = excluded.timestamp,"
+           " received_at = excluded.received_at, integer_value = excluded.integer_value,"
+           " real_value = excluded.real_value, text_value = excluded.text_value"
+           " WHERE excluded.timestamp > business_values.timestamp"
+           " OR (excluded.timestamp = business_values.timestamp"
+           " AND (excluded.integer_value IS DISTINCT FROM business_values.integer_value"
+           " OR excluded.real_value IS DISTINCT FROM business_values.real_value"
+           " OR excluded.text_value IS DISTINCT FROM business_values.text_value))",
+    .n_args = 10,
+};
+/* What the run has of the keys in $3, a JSON array, by their places in it. */
+static const struct db_query select_old = {
+    .sqlite = "SELECT j.key, v.timestamp, v.received_at, v.integer_value, v.real_value"
+              " FROM json_each($3) j CROSS JOIN business_values v"
+              " WHERE v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.value",
+    .postgres = "SELECT j.place - 1, v.timestamp, v.received_at, v.integer_value, v.real_value"
+                " FROM json_array_elements_text(CAST($3 AS json)) WITH ORDINALITY AS j (key, place)"
+                " JOIN business_values v"
+                " ON v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.key",
+    .n_args = 3,
+};
+static const struct db_query put_breakdown = {
+    .sql = "INSERT INTO business_breakdowns (tenant_id, run_no, metric, dimensions,"
+           " full_dimensions, agent_id, timestamp, received_at, cells)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+           " ON CONFLICT (tenant_id, run_no, metric, dimensions) DO UPDATE SET"
+           " timestamp = excluded.timestamp, received_at = excluded.received_at,"
+           " cells = excluded.cells"
+           " WHERE excluded.timestamp > business_breakdowns.timestamp"
+           " OR (excluded.timestamp = business_breakdowns.timestamp"
+           " AND excluded.cells <> business_breakdowns.cells)",
+    .n_args = 9,
+};
+/* clang-format on */
+
+/* A value of the run that is about to be replaced, maybe. */
+struct old_value {
+    bool there;
+    struct kpi_value value;
+    struct kpi_place place;
+};
+
+/* A dimension and its place in `by`. */
+struct dimension {
+    struct str name;
+    size_t at;
+};
+
+static int compare_dimensions(const void *a, const void *b)
+{
+    return str_cmp(((const struct dimension *)a)->name, ((const struct dimension *)b)->name);
+}
+
+static struct dimension *sorted_dimensions(const struct list *by, struct arena *arena)
+{
+    const struct str *names = by->items;
+    struct dimension *sorted = ARENA_ARRAY(arena, struct dimension, by->n);
+
+    for (size_t i = 0; i < by->n; i++)
+        sorted[i] = (struct dimension){ names[i], i };
+    if (by->n > 1)
+        qsort(sorted, by->n, sizeof(*sorted), compare_dimensions);
+    return sorted;
+}
+
+static void add_names(struct buf *out, const struct dimension *sorted, size_t n)
+{
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        buf_add_json(out, sorted[i].name);
+    }
+    buf_add_char(out, ']');
+}
+
+static void add_value(struct buf *out, const struct named_value *value)
+{
+    switch (value->kind) {
+    case VALUE_INT:
+        buf_add_int(out, value->integer);
+        break;
+    case VALUE_REAL:
+        json_add_real(out, value->real);
+        break;
+    case VALUE_STR:
+        buf_add_json(out, value->string);
+        break;
+    }
+}
+
+static void add_cells(struct buf *out, const struct list *rows, const struct dimension *sorted,
+                      size_t n)
+{
+    const struct breakdown_row *cells = rows->items;
+
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct named_value *values = cells[i].dimensions.items;
+
+        buf_add_c(out, i > 0 ? ",[" : "[");
+        for (size_t j = 0; j < n; j++) {
+            add_value(out, &values[sorted[j].at]);
+            buf_add_char(out, ',');
+        }
+        json_add_real(out, cells[i].value);
+        buf_add_char(out, ']');
+    }
+    buf_add_char(out, ']');
+}
+
+/* `out` is only lent, for its memory. */
+static struct business_breakdown_row breakdown_row(const struct business_breakdown *b,
+                                                   struct arena *arena, struct buf *out)
+{
+    const struct dimension *sorted = sorted_dimensions(&b->by, arena);
+    struct business_breakdown_row row = { .metric = b->metric };
+
+    buf_clear(out);
+    add_names(out, sorted, b->by.n);
+    row.dimensions = store_name_key(arena_copy(arena, buf_str(out)), arena);
+    buf_clear(out);
+    add_cells(out, &b->rows, sorted, b->by.n);
+    row.cells = arena_copy(arena, buf_str(out));
+    return row;
+}
+
+/* Of two breakdowns of the same in one report the last stands, as of two reports. */
+static void add_breakdown(struct business_rows *rows, const struct business_breakdown_row *row)
+{
+    size_t i = 0;
+
+    while (i < rows->n_breakdowns &&
+           !(str_eq(rows->breakdowns[i].metric, row->metric) &&
+             str_eq(rows->breakdowns[i].dimensions.key, row->dimensions.key)))
+        i++;
+    rows->breakdowns[i] = *row;
+    if (i == rows->n_breakdowns)
+        rows->n_breakdowns++;
+}
+
+static void add_keys(struct buf *out, const struct business_rows *rows)
+{
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < rows->n_values; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        buf_add_json(out, rows->values[i].key.key);
+    }
+    buf_add_char(out, ']');
+}
+
+void store_business_prepare(const struct business_telemetry *report, struct arena *arena,
+                            struct business_rows *ret)
+{
+    const struct named_value *values = report->metrics.items;
+    const struct business_breakdown *breakdowns = report->breakdowns.items;
+    struct buf out;
+
+    *ret = (struct business_rows){ .report = report };
+    ret->values = ARENA_ARRAY(arena, struct business_value_row, report->metrics.n);
+    ret->old = ARENA_ARRAY(arena, struct old_value, report->metrics.n);
+    ret->breakdowns = ARENA_ARRAY(arena, struct business_breakdown_row, report->breakdowns.n);
+    for (; ret->n_values < report->metrics.n; ret->n_values++) {
+        const struct named_value *value = &values[ret->n_values];
+
+        ret->values[ret->n_values] =
+            (struct business_value_row){ store_name_key(value->name, arena), value };
+    }
+    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
+    add_keys(&out, ret);
+    ret->keys = arena_copy(arena, buf_str(&out));
+    for (size_t i = 0; i < report->breakdowns.n; i++) {
+        const struct business_breakdown_row row = breakdown_row(&breakdowns[i], arena, &out);
+
+        add_breakdown(ret, &row);
+    }
+    buf_done(&out);
+}
+
+/* SQLite keeps no sign of a zero, so nobody does. */
+static struct kpi_value kpi_value(const struct named_value *v)
+{
+    return (struct kpi_value){ .kind = v->kind,
+                               .integer = v->kind == VALUE_INT ? v->integer : 0,
+                               .real = v->kind != VALUE_REAL || v->real == 0.0 ? 0.0 : v->real };
+}
+
+struct putting {
+    const struct report_place *place;
+    const struct business_rows *rows;
+    int64_t run_no;
+    struct old_value *old; /* for each value of the report */
+};
+
+static bool read_old(void *ctx, const struct db_row *row)
+{
+    struct putting *p = ctx;
+
+    p->old[db_get_int(row, 0)] = (struct old_value){
+        .there = true,
+        .place = { db_get_int(row, 1), db_get_int(row, 2), p->run_no },
+        .value = rows_kpi_value(row, 3),
+    };
+    return true;
+}
+
+static int put_one(struct db *db, const struct putting *p, size_t i, struct rollups *rollups,
+                   struct error *err)
+{
+    const struct name_key *key = &p->rows->values[i].key;
+    const struct named_value *v = p->rows->values[i].value;
+    const struct kpi_value value = kpi_value(v);
+    const struct rollup_owner owner = { p->place->tenant_id, p->place->agent_id, *key };
+    const struct kpi_place at = { p->rows->report->timestamp, p->place->received_at, p->run_no };
+    const struct db_value args[] = {
+        db_int(p->place->tenant_id),
+        db_int(p->run_no),
+        db_text(key->key),
+        db_text(key->full),
+        db_int(p->place->agent_id),
+        db_int(at.timestamp),
+        db_int(at.received_at),
+        value.kind == VALUE_INT ? db_int(value.integer) : db_null(),
+        value.kind == VALUE_REAL ? db_real(value.real) : db_null(),
+        value.kind == VALUE_STR ? db_text(v->string) : db_null(),
+    };
+
+    if (db_exec(db, &put_value, args, NULL, NULL, err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return 0; /* what was there is newer, or the same */
+    if (p->old[i].there)
+        rollups_remove(rollups, &owner, &p->old[i].value, &p->old[i].place);
+    rollups_add(rollups, &owner, &value, &at);
+    return 0;
+}
+
+static int put_values(struct db *db, struct putting *p, struct rollups *rollups, struct error *err)
+{
+    const struct db_value args[] = { db_int(p->place->tenant_id), db_int(p->run_no),
+                                     db_text(p->rows->keys) };
+
+    if (p->rows->n_values == 0)
+        return 0;
+    memset(p->old, 0, p->rows->n_values * sizeof(*p->old));
+    if (db_exec(db, &select_old, args, read_old, p, err) != 0)
+        return -1;
+    for (size_t i = 0; i < p->rows->n_values; i++)
+        if (put_one(db, p, i, rollups, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int put_breakdowns(struct db *db, const struct report_place *place,
+                          const struct business_rows *rows, int64_t run_no, struct error *err)
+{
+    for (size_t i = 0; i < rows->n_breakdowns; i++) {
+        const struct business_breakdown_row *b = &rows->breakdowns[i];
+        const struct db_value args[] = {
+            db_int(place->tenant_id),
+            db_int(run_no),
+            db_text(b->metric),
+            db_text(b->dimensions.key),
+            db_text(b->dimensions.full),
+            db_int(place->agent_id),
+            db_int(rows->report->timestamp),
+            db_int(place->received_at),
+            db_text(b->cells),
+        };
+
+        if (db_exec(db, &put_breakdown, args, NULL, NULL, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int store_business_put(struct db *db, const struct report_place *place,
+                       const struct business_rows *rows, struct rollups *rollups, struct error *err)
+{
+    const struct business_telemetry *report = rows->report;
+    const struct db_value args[] = {
+        db_int(place->tenant_id),  db_int(place->agent_id),        db_text(report->run_id),
+        db_int(report->timestamp), db_text(report->agent_version), db_text(report->workflow_run_id)
+    };
+    struct putting p = { .place = place, .rows = rows, .old = rows->old };
+
+    if (db_exec(db, &ensure_run, args, rows_read_int, &p.run_no, err) != 0)
+        return -1;
+    if (put_values(db, &p, rollups, err) != 0)
+        return -1;
+    return put_breakdowns(db, place, rows, p.run_no, err);
+}

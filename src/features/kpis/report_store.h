@@ -1,0 +1,53 @@
+/* business.h - business KPIs as rows, merged by key for each (tenant, agent, run).
+ *
+ * Of two values for one key the newer stays: that of the report with the later
+ * timestamp, or of the same timestamp the one stored last. So reports may come
+ * in any order, and the same report again changes nothing.
+ *
+ * Layer: store. May use: base, contract, db.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "db/name_key.h"
+#include "features/agents/report_place.h"
+
+struct business_telemetry;
+struct db;
+struct named_value;
+struct old_value;
+struct rollups;
+
+struct business_value_row {
+    struct name_key key;
+    const struct named_value *value;
+};
+
+/* A breakdown by one set of dimensions, in whichever order they were named. */
+struct business_breakdown_row {
+    struct str metric;
+    struct name_key dimensions; /* JSON array of the names, sorted by bytes */
+    struct str cells;           /* JSON array of [value of each dimension…, number] */
+};
+
+/* A report in the form in which it is stored. */
+struct business_rows {
+    const struct business_telemetry *report;
+    struct business_value_row *values;
+    struct business_breakdown_row *breakdowns; /* no two with the same metric and dimensions */
+    size_t n_values, n_breakdowns;
+    struct str keys;       /* of the values, as a JSON array */
+    struct old_value *old; /* the store's own: room for what the values replace */
+};
+
+/* All of the work that needs no database, so that it can be done before the writer's turn comes.
+ * Borrows the report; the rest is in the arena. */
+void store_business_prepare(const struct business_telemetry *report, struct arena *arena,
+                            struct business_rows *ret);
+
+/* Merges the report into what is there of its run. In PostgreSQL it holds the run until the
+ * transaction ends, so that of two reports at the same time one comes after the other as a whole.
+ * What it does to values is gathered in `rollups`, to be settled before the commit. */
+int store_business_put(struct db *db, const struct report_place *place,
+                       const struct business_rows *rows, struct rollups *rollups,
+                       struct error *err) MUST_CHECK;

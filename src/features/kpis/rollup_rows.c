@@ -1,0 +1,329 @@
+/* rollup_rows.c - SQL of series and their totals.
+ *
+ * SQLite takes one small statement for each row; PostgreSQL, where every
+ * statement is a way there and back, takes all rows in one.
+ */
+#include <stdlib.h>
+
+#include "db/db.h"
+#include "db/postgres/array.h"
+#include "features/kpis/rollup_group.h"
+#include "shape/rows.h"
+
+/* clang-format off */
+static const struct db_query find_series = {
+    .sql = "SELECT series_no FROM business_series"
+           " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3",
+    .n_args = 3,
+};
+static const struct db_query insert_series = {
+    .sql = "INSERT INTO business_series (tenant_id, key, agent_id, full_key)"
+           " VALUES ($1, $2, $3, $4) RETURNING series_no",
+    .n_args = 4,
+};
+static const struct db_query select_state = {
+    .sql = "SELECT state FROM business_rollups"
+           " WHERE tenant_id = $1 AND series_no = $2 AND level = $3 AND start = $4",
+    .n_args = 4,
+};
+static const struct db_query put_state = {
+    .sql = "INSERT INTO business_rollups (tenant_id, series_no, level, start, state)"
+           " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id, series_no, level, start)"
+           " DO UPDATE SET state = excluded.state",
+    .n_args = 5,
+};
+
+/* The same for many rows. In an order, so that no two transactions wait for each other. */
+static const struct db_query lock_series = {
+    .postgres = "SELECT x.place - 1, s.series_no FROM business_series s"
+                " JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY"
+                " AS x(t, k, a, place)"
+                " ON s.tenant_id = x.t AND s.key = x.k AND s.agent_id = x.a"
+                " ORDER BY s.tenant_id, s.series_no FOR UPDATE OF s",
+    .n_args = 3,
+};
+static const struct db_query add_series = {
+    .postgres = "INSERT INTO business_series (tenant_id, key, agent_id, full_key)"
+                " SELECT t, k, a, f FROM unnest($1::bigint[], $2::text[], $3::bigint[],"
+                " $4::text[]) AS x(t, k, a, f) ON CONFLICT (tenant_id, key, agent_id) DO NOTHING",
+    .n_args = 4,
+};
+static const struct db_query select_states = {
+    .postgres = "SELECT x.place - 1, r.state FROM business_rollups r"
+                " JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])"
+                " WITH ORDINALITY AS x(t, s, l, b, place) ON r.tenant_id = x.t"
+                " AND r.series_no = x.s AND r.level = x.l AND r.start = x.b",
+    .n_args = 4,
+};
+static const struct db_query put_states = {
+    .postgres = "INSERT INTO business_rollups (tenant_id, series_no, level, start, state)"
+                " SELECT t, s, l, b, decode(h, 'hex') FROM unnest($1::bigint[], $2::bigint[],"
+                " $3::bigint[], $4::bigint[], $5::text[]) AS x(t, s, l, b, h)"
+                " ON CONFLICT (tenant_id, series_no, level, start)"
+                " DO UPDATE SET state = excluded.state",
+    .n_args = 5,
+};
+
+static const struct db_query select_values = {
+    .sql = "SELECT timestamp, received_at, run_no, integer_value, real_value FROM business_values"
+           " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3"
+           " AND timestamp >= $4 AND timestamp < $5",
+    .n_args = 5,
+};
+static const struct db_query select_hours = {
+    .sql = "SELECT state FROM business_rollups WHERE tenant_id = $1 AND series_no = $2"
+           " AND level = 0 AND start >= $3 AND start < $4",
+    .n_args = 4,
+};
+/* clang-format on */
+
+static bool is_postgres(const struct db *db)
+{
+    return strcmp(db_dialect(db), "postgres") == 0;
+}
+
+static int bad_state(struct error *err)
+{
+    return err_set(err, ERR_SCHEMA, "a total of a KPI cannot be read");
+}
+
+static int by_owner(const void *a, const void *b)
+{
+    const struct rollup_series *x = *(struct rollup_series *const *)a;
+    const struct rollup_series *y = *(struct rollup_series *const *)b;
+
+    if (x->tenant_id != y->tenant_id)
+        return x->tenant_id < y->tenant_id ? -1 : 1;
+    if (x->agent_id != y->agent_id)
+        return x->agent_id < y->agent_id ? -1 : 1;
+    return str_cmp(x->key.key, y->key.key);
+}
+
+static int resolve_each(struct db *db, struct rollups *r, struct error *err)
+{
+    for (size_t i = 0; i < r->n_series; i++) {
+        struct rollup_series *s = r->series[i];
+        const struct db_value args[] = { db_int(s->tenant_id), db_text(s->key.key),
+                                         db_int(s->agent_id), db_text(s->key.full) };
+
+        if (db_exec(db, &find_series, args, rows_read_int, &s->series_no, err) != 0)
+            return -1;
+        if (s->series_no == 0 &&
+            db_exec(db, &insert_series, args, rows_read_int, &s->series_no, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool read_series(void *ctx, const struct db_row *row)
+{
+    struct rollups *r = ctx;
+
+    r->series[db_get_int(row, 0)]->series_no = db_get_int(row, 1);
+    return true;
+}
+
+/* The owners of all series, or of those without a number yet. */
+static int exec_owners(struct db *db, struct rollups *r, const struct db_query *q, bool missing,
+                       struct error *err)
+{
+    struct db_value args[4];
+    struct pg_arrays arrays;
+    int res;
+
+    pg_arrays_init(&arrays, q->n_args, &r->arena);
+    for (size_t i = 0; i < r->n_series; i++) {
+        const struct rollup_series *s = r->series[i];
+        const struct db_value values[] = { db_int(s->tenant_id), db_text(s->key.key),
+                                           db_int(s->agent_id), db_text(s->key.full) };
+
+        if (!missing || s->series_no == 0)
+            pg_arrays_add(&arrays, values);
+    }
+    pg_arrays_args(&arrays, args);
+    res = db_exec(db, q, args, missing ? NULL : read_series, r, err);
+    pg_arrays_done(&arrays);
+    return res;
+}
+
+static bool are_known(const struct rollups *r)
+{
+    for (size_t i = 0; i < r->n_series; i++)
+        if (r->series[i]->series_no == 0)
+            return false;
+    return true;
+}
+
+/* Another process may add the same series at the same time: it is one then. */
+static int resolve_all(struct db *db, struct rollups *r, struct error *err)
+{
+    if (exec_owners(db, r, &lock_series, false, err) != 0)
+        return -1;
+    if (are_known(r))
+        return 0;
+    if (exec_owners(db, r, &add_series, true, err) != 0 ||
+        exec_owners(db, r, &lock_series, false, err) != 0)
+        return -1;
+    return are_known(r) ? 0 : err_set(err, ERR_INTERNAL, "a series of a KPI was not made");
+}
+
+int rollup_rows_resolve(struct db *db, struct rollups *r, struct error *err)
+{
+    qsort((void *)r->series, r->n_series, sizeof(*r->series), by_owner);
+    return is_postgres(db) ? resolve_all(db, r, err) : resolve_each(db, r, err);
+}
+
+struct loading {
+    const struct rollup_list *list;
+    size_t at; /* of the row, where each is asked for by itself */
+    unsigned state_column;
+    bool bad;
+};
+
+static bool read_state(void *ctx, const struct db_row *row)
+{
+    struct loading *l = ctx;
+    size_t at = l->state_column == 0 ? l->at : (size_t)db_get_int(row, 0);
+
+    l->bad |= !kpi_state_read(db_get_blob(row, l->state_column), &l->list->items[at]->stored);
+    return true;
+}
+
+static void bucket_args(const struct rollup_bucket *b, struct db_value ret[4])
+{
+    ret[0] = db_int(b->series->tenant_id);
+    ret[1] = db_int(b->series->series_no);
+    ret[2] = db_int(b->level);
+    ret[3] = db_int(b->start);
+}
+
+static int load_all(struct db *db, struct rollups *r, struct loading *l, struct error *err)
+{
+    struct db_value args[4];
+    struct pg_arrays arrays;
+    int res;
+
+    pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
+    for (size_t i = 0; i < l->list->n; i++) {
+        bucket_args(l->list->items[i], args);
+        pg_arrays_add(&arrays, args);
+    }
+    pg_arrays_args(&arrays, args);
+    res = db_exec(db, &select_states, args, read_state, l, err);
+    pg_arrays_done(&arrays);
+    return res;
+}
+
+int rollup_rows_load(struct db *db, struct rollups *r, const struct rollup_list *list,
+                     struct error *err)
+{
+    struct loading l = { .list = list, .state_column = is_postgres(db) ? 1 : 0 };
+    struct db_value args[4];
+
+    if (l.state_column == 1) {
+        if (load_all(db, r, &l, err) != 0)
+            return -1;
+        return l.bad ? bad_state(err) : 0;
+    }
+    for (; l.at < list->n; l.at++) {
+        bucket_args(list->items[l.at], args);
+        if (db_exec(db, &select_state, args, read_state, &l, err) != 0)
+            return -1;
+    }
+    return l.bad ? bad_state(err) : 0;
+}
+
+static struct str hex_of(struct str bytes, char *ret)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < bytes.len; i++) {
+        ret[2 * i] = digits[(unsigned char)bytes.data[i] >> 4];
+        ret[2 * i + 1] = digits[(unsigned char)bytes.data[i] & 15];
+    }
+    return str_from(ret, 2 * bytes.len);
+}
+
+static int save_all(struct db *db, struct rollups *r, const struct rollup_list *list,
+                    struct error *err)
+{
+    struct db_value args[5];
+    struct pg_arrays arrays;
+    int res;
+
+    pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
+    for (size_t i = 0; i < list->n; i++) {
+        uint8_t bytes[KPI_STATE_BYTES_MAX];
+        char hex[2 * KPI_STATE_BYTES_MAX];
+
+        bucket_args(list->items[i], args);
+        args[4] = db_text(hex_of(kpi_state_write(&list->items[i]->stored, bytes), hex));
+        pg_arrays_add(&arrays, args);
+    }
+    pg_arrays_args(&arrays, args);
+    res = db_exec(db, &put_states, args, NULL, NULL, err);
+    pg_arrays_done(&arrays);
+    return res;
+}
+
+int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list *list,
+                     struct error *err)
+{
+    if (is_postgres(db))
+        return save_all(db, r, list, err);
+    for (size_t i = 0; i < list->n; i++) {
+        uint8_t bytes[KPI_STATE_BYTES_MAX];
+        struct db_value args[5];
+
+        bucket_args(list->items[i], args);
+        args[4] = db_blob(kpi_state_write(&list->items[i]->stored, bytes));
+        if (db_exec(db, &put_state, args, NULL, NULL, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool add_value(void *ctx, const struct db_row *row)
+{
+    const struct kpi_value value = rows_kpi_value(row, 3);
+    const struct kpi_place place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+
+    kpi_state_add(ctx, &value, &place);
+    return true;
+}
+
+struct remaking {
+    struct kpi_state *state;
+    bool bad;
+};
+
+static bool add_hour(void *ctx, const struct db_row *row)
+{
+    struct remaking *m = ctx;
+    struct kpi_state hour;
+
+    if (kpi_state_read(db_get_blob(row, 0), &hour))
+        kpi_state_merge(m->state, &hour);
+    else
+        m->bad = true;
+    return true;
+}
+
+int rollup_rows_remake(struct db *db, const struct rollup_bucket *bucket, struct kpi_state *ret,
+                       struct error *err)
+{
+    const struct rollup_series *s = bucket->series;
+    const int64_t end = rollup_next(bucket->level, bucket->start);
+    const struct db_value values[] = { db_int(s->tenant_id), db_text(s->key.key),
+                                       db_int(s->agent_id), db_int(bucket->start), db_int(end) };
+    const struct db_value hours[] = { db_int(s->tenant_id), db_int(s->series_no),
+                                      db_int(bucket->start), db_int(end) };
+    struct remaking m = { .state = ret };
+
+    memset(ret, 0, sizeof(*ret));
+    if (bucket->level == ROLLUP_HOUR)
+        return db_exec(db, &select_values, values, add_value, ret, err);
+    if (db_exec(db, &select_hours, hours, add_hour, &m, err) != 0)
+        return -1;
+    return m.bad ? bad_state(err) : 0;
+}

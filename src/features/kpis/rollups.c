@@ -1,0 +1,201 @@
+/* rollups.c - gathering what a transaction does to values, and settling it in their totals. */
+#include "features/kpis/rollups.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "features/access/retention_store.h"
+#include "features/kpis/rollup_group.h"
+#include "shape/timerange.h"
+
+struct rollups *rollups_new(void)
+{
+    struct rollups *r = NEW(struct rollups);
+
+    arena_init(&r->arena);
+    map_init(&r->series_by_id);
+    map_init(&r->buckets_by_id);
+    return r;
+}
+
+void rollups_free(struct rollups *r)
+{
+    if (r == NULL)
+        return;
+    map_done(&r->series_by_id);
+    map_done(&r->buckets_by_id);
+    arena_done(&r->arena);
+    free((void *)r->series);
+    for (size_t i = 0; i < ROLLUP_LEVELS; i++)
+        free((void *)r->levels[i].items);
+    free(r);
+}
+
+void rollups_forget(struct rollups *r)
+{
+    if (r->n_series == 0)
+        return;
+    map_done(&r->series_by_id);
+    map_done(&r->buckets_by_id);
+    map_init(&r->series_by_id);
+    map_init(&r->buckets_by_id);
+    arena_reset(&r->arena);
+    r->n_series = 0;
+    for (size_t i = 0; i < ROLLUP_LEVELS; i++)
+        r->levels[i].n = 0;
+}
+
+static enum bucket bucket_of(enum rollup_level level)
+{
+    return level == ROLLUP_HOUR ? BUCKET_HOUR : BUCKET_DAY;
+}
+
+int64_t rollup_start(enum rollup_level level, int64_t us)
+{
+    return timerange_bucket_start(bucket_of(level), us);
+}
+
+int64_t rollup_next(enum rollup_level level, int64_t us)
+{
+    return timerange_bucket_next(bucket_of(level), us);
+}
+
+static struct rollup_series *add_series(struct rollups *r, const struct rollup_owner *owner,
+                                        struct str id)
+{
+    struct rollup_series *series = ARENA_NEW(&r->arena, struct rollup_series);
+
+    *series = (struct rollup_series){ .tenant_id = owner->tenant_id,
+                                      .agent_id = owner->agent_id,
+                                      .key = { arena_copy(&r->arena, owner->key.key),
+                                               arena_copy(&r->arena, owner->key.full) },
+                                      .id = arena_copy(&r->arena, id) };
+    (void)map_put(&r->series_by_id, series->id, series);
+    if (r->n_series == r->series_capacity) {
+        r->series_capacity = r->series_capacity == 0 ? 64 : r->series_capacity * 2;
+        r->series = (struct rollup_series **)mem_resize((void *)r->series,
+                                                        r->series_capacity * sizeof(*r->series));
+    }
+    r->series[r->n_series++] = series;
+    return series;
+}
+
+static struct rollup_series *find_series(struct rollups *r, const struct rollup_owner *owner)
+{
+    const int64_t numbers[] = { owner->tenant_id, owner->agent_id };
+    size_t len = sizeof(numbers) + owner->key.key.len;
+    char id[sizeof(numbers) + NAME_KEY_LEN_MAX];
+    struct rollup_series *series;
+
+    memcpy(id, numbers, sizeof(numbers));
+    memcpy(id + sizeof(numbers), owner->key.key.data, owner->key.key.len);
+    series = map_get(&r->series_by_id, str_from(id, len));
+    return series != NULL ? series : add_series(r, owner, str_from(id, len));
+}
+
+static void list_add(struct rollup_list *list, struct rollup_bucket *bucket)
+{
+    if (list->n == list->capacity) {
+        list->capacity = list->capacity == 0 ? 64 : list->capacity * 2;
+        list->items = (struct rollup_bucket **)mem_resize((void *)list->items,
+                                                          list->capacity * sizeof(*list->items));
+    }
+    list->items[list->n++] = bucket;
+}
+
+/* What a bucket is found by. */
+struct bucket_id {
+    const struct rollup_series *series;
+    int64_t level, start;
+};
+
+static struct rollup_bucket *find_bucket(struct rollups *r, struct rollup_series *series,
+                                         enum rollup_level level, int64_t timestamp)
+{
+    const struct bucket_id id = { series, (int64_t)level, rollup_start(level, timestamp) };
+    struct rollup_bucket *bucket =
+        map_get(&r->buckets_by_id, str_from((const char *)&id, sizeof(id)));
+
+    if (bucket != NULL)
+        return bucket;
+    bucket = ARENA_NEW(&r->arena, struct rollup_bucket);
+    bucket->series = series;
+    bucket->level = level;
+    bucket->start = id.start;
+    bucket->id = arena_copy(&r->arena, str_from((const char *)&id, sizeof(id)));
+    (void)map_put(&r->buckets_by_id, bucket->id, bucket);
+    list_add(&r->levels[level], bucket);
+    return bucket;
+}
+
+void rollups_add(struct rollups *r, const struct rollup_owner *owner, const struct kpi_value *value,
+                 const struct kpi_place *place)
+{
+    struct rollup_series *series = find_series(r, owner);
+
+    for (enum rollup_level level = ROLLUP_HOUR; level < ROLLUP_LEVELS; level++)
+        kpi_state_add(&find_bucket(r, series, level, place->timestamp)->added, value, place);
+}
+
+void rollups_remove(struct rollups *r, const struct rollup_owner *owner,
+                    const struct kpi_value *value, const struct kpi_place *place)
+{
+    struct rollup_series *series = find_series(r, owner);
+
+    for (enum rollup_level level = ROLLUP_HOUR; level < ROLLUP_LEVELS; level++) {
+        struct rollup_bucket *bucket = find_bucket(r, series, level, place->timestamp);
+
+        if (bucket->removed == NULL)
+            bucket->removed = ARENA_NEW(&r->arena, struct kpi_state);
+        kpi_state_add(bucket->removed, value, place);
+    }
+}
+
+/* The greatest or the last one went. Where values may have been deleted that the total was made of,
+ * it cannot be made anew: those two then stay what they were. The mark is read after the values:
+ * who does not see a value that was deleted sees the mark that was set with it. */
+static int remake(struct db *db, struct rollup_bucket *bucket, struct error *err)
+{
+    struct retention_marks marks;
+    struct kpi_state anew;
+
+    if (rollup_rows_remake(db, bucket, &anew, err) != 0)
+        return -1;
+    if (bucket->level == ROLLUP_HOUR &&
+        store_retention_marks(db, bucket->series->tenant_id, &marks, err) != 0)
+        return -1;
+    if (bucket->level != ROLLUP_HOUR || bucket->start >= marks.business_until)
+        bucket->stored = anew;
+    return 0;
+}
+
+static int settle_level(struct rollups *r, struct db *db, enum rollup_level level,
+                        struct error *err)
+{
+    const struct rollup_list *list = &r->levels[level];
+
+    if (rollup_rows_load(db, r, list, err) != 0)
+        return -1;
+    for (size_t i = 0; i < list->n; i++) {
+        struct rollup_bucket *bucket = list->items[i];
+
+        kpi_state_merge(&bucket->stored, &bucket->added);
+        if (bucket->removed == NULL || kpi_state_remove(&bucket->stored, bucket->removed))
+            continue;
+        if (remake(db, bucket, err) != 0)
+            return -1;
+    }
+    return rollup_rows_save(db, r, list, err);
+}
+
+/* Hours first: days are made anew of them. */
+int rollups_settle(struct rollups *r, struct db *db, struct error *err)
+{
+    if (r->n_series == 0)
+        return 0;
+    if (rollup_rows_resolve(db, r, err) != 0 || settle_level(r, db, ROLLUP_HOUR, err) != 0 ||
+        settle_level(r, db, ROLLUP_DAY, err) != 0)
+        return -1;
+    rollups_forget(r);
+    return 0;
+}

@@ -1,0 +1,62 @@
+/* kpis.h - business KPIs as front ends read them.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+struct kpi_entry {
+    struct str agent_name, key, label, unit, agg; /* as declared */
+};
+
+struct kpi_catalog {
+    struct list kpis; /* of struct kpi_entry */
+    struct opt_bool truncated;
+};
+
+/* A value is JSON text: an integer, a real or a string; STR_NULL: there is none. */
+struct kpi_summary_row {
+    struct str agent_name, key;
+    struct str label, unit, agg; /* null when not declared */
+    bool declared;
+    struct str value;
+    int64_t reports;
+    struct str previous;
+};
+
+struct kpi_summary {
+    int64_t since; /* TIME_NULL: from the beginning */
+    int64_t until;
+    struct list kpis; /* of struct kpi_summary_row */
+    bool truncated;
+};
+
+struct kpi_point {
+    int64_t t;
+    struct str value;
+};
+
+struct kpi_series_answer {
+    struct str agent_name; /* null: of all agents */
+    struct str key;
+    struct str unit, agg; /* null when not declared */
+    struct str bucket;
+    struct list points; /* of struct kpi_point */
+};
+
+struct kpi_breakdown {
+    struct str metric;
+    struct list by; /* of struct str */
+    struct str agg;
+    struct list dimensions; /* of struct str */
+    struct list rows;       /* of struct breakdown_row */
+    bool truncated;
+};
+
+extern const struct shape kpi_entry_shape;       /* "Kpi" */
+extern const struct shape kpi_catalog_shape;     /* "KpiCatalog" */
+extern const struct shape kpi_summary_row_shape; /* "KpiTotal" */
+extern const struct shape kpi_summary_shape;     /* "KpiSummary" */
+extern const struct shape kpi_point_shape;       /* "KpiPoint" */
+extern const struct shape kpi_series_shape;      /* "KpiSeries" */
+extern const struct shape kpi_breakdown_shape;   /* "KpiBreakdown" */

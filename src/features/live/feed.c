@@ -1,0 +1,431 @@
+/* feed.c - live updates: what changed, told to whoever listens. */
+#include "features/live/feed.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "base/thread.h"
+#include "features/events/event_log.h"
+#include "features/events/shapes.h"
+#include "features/live/topic.h"
+
+enum {
+    FLUSH_MS = 1000,    /* between two messages about one thing */
+    HEARTBEAT_S = 15,   /* a comment, so that nothing on the way takes the connection for dead */
+    TICK_S = 5,         /* when others store things too */
+    LINGER_S = 60,      /* that a tenant's messages are kept after the last listener left */
+    TOPICS_MAX = 10000, /* tenants with listeners, now or a minute ago */
+    KEY_MAX = 1100,     /* bytes of a run's or agent's name, and its letter */
+    PUSH_MAX = 4 << 20, /* bytes handed over at once */
+};
+
+struct feed {
+    struct feed_options options;
+    atomic_bool active; /* somebody listens, or did so just now */
+    pthread_t thread;
+    int64_t flushed_us; /* by the real clock; its thread's, as is the rest up to the lock */
+    int64_t beaten_us;  /* heartbeat, as the program's clock has it */
+    int64_t ticked_us;
+    struct buf out;
+
+    pthread_mutex_t lock; /* guards the rest, and of topics what they say */
+    pthread_cond_t wake;
+    bool started, stopping;
+    bool noted; /* something changed since the last flush */
+    unsigned n_listeners;
+    struct feed_listener *joining;
+    struct topic **topics;
+    size_t n_topics, capacity;
+    struct map by_tenant; /* the same */
+    uint64_t next_epoch;
+};
+
+struct feed *feed_new(const struct feed_options *options)
+{
+    struct feed *f = NEW(struct feed);
+    pthread_condattr_t attributes;
+
+    f->options = *options;
+    f->next_epoch = (uint64_t)clock_wall_us(); /* unlike those of processes before */
+    map_init(&f->by_tenant);
+    f->beaten_us = f->ticked_us = clock_mono_us();
+    atomic_init(&f->active, false);
+    buf_init(&f->out, PUSH_MAX);
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&f->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return f;
+}
+
+static struct str key_of(const int64_t *tenant_id)
+{
+    return str_from((const char *)tenant_id, sizeof(*tenant_id));
+}
+
+/* With the lock. */
+static struct topic *find_topic(struct feed *f, int64_t tenant_id)
+{
+    return map_get(&f->by_tenant, key_of(&tenant_id));
+}
+
+/* Noting */
+
+static void note(struct topic *t, enum change_kind kind, struct str name, struct str text,
+                 int status)
+{
+    static const char letters[] = {
+        [CHANGE_RUN] = 'r', [CHANGE_AGENT] = 'a', [CHANGE_ALERT] = 'l'
+    };
+    char key[KEY_MAX];
+
+    if (name.len >= sizeof(key))
+        return; /* a name that no report can have */
+    key[0] = letters[kind];
+    if (name.len > 0)
+        memcpy(key + 1, name.data, name.len);
+    topic_note(t, kind, str_from(key, 1 + name.len), text, status);
+}
+
+static bool is_active(const struct feed *f)
+{
+    return f != NULL && atomic_load_explicit(&f->active, memory_order_relaxed);
+}
+
+/* With the lock. */
+static void wake(struct feed *f)
+{
+    if (!f->noted)
+        pthread_cond_signal(&f->wake);
+    f->noted = true;
+}
+
+void feed_note_events(struct feed *f, const struct event_item *items, size_t n)
+{
+    struct topic *t = NULL;
+    int64_t tenant_id = -1;
+
+    if (!is_active(f))
+        return;
+    pthread_mutex_lock(&f->lock);
+    for (size_t i = 0; i < n; i++) {
+        const struct event_item *item = &items[i];
+
+        if (item->duplicate)
+            continue;
+        if (item->tenant_id != tenant_id) {
+            tenant_id = item->tenant_id;
+            t = find_topic(f, tenant_id);
+        }
+        if (t == NULL)
+            continue;
+        note(t, CHANGE_RUN, item->event->run_id, item->event->agent_name, item->run_status);
+        note(t, CHANGE_AGENT, item->event->agent_name, STR_LIT(""), 0);
+        wake(f);
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void note_one(struct feed *f, int64_t tenant_id, enum change_kind kind, struct str name,
+                     struct str text)
+{
+    struct topic *t;
+
+    if (!is_active(f))
+        return;
+    pthread_mutex_lock(&f->lock);
+    t = find_topic(f, tenant_id);
+    if (t != NULL) {
+        note(t, kind, name, text, 0);
+        wake(f);
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+void feed_note_agent(struct feed *f, int64_t tenant_id, struct str agent_name)
+{
+    note_one(f, tenant_id, CHANGE_AGENT, agent_name, STR_LIT(""));
+}
+
+void feed_note_alert(struct feed *f, int64_t tenant_id, struct str json)
+{
+    note_one(f, tenant_id, CHANGE_ALERT, STR_LIT(""), json);
+}
+
+/* Telling; the feed's thread */
+
+static void let_go(struct feed *f, struct topic *t, struct feed_listener *listener)
+{
+    pthread_mutex_lock(&f->lock);
+    f->n_listeners--;
+    if (--t->n_listeners == 0)
+        t->left_us = clock_mono_us();
+    pthread_mutex_unlock(&f->lock);
+    listener->gone(listener);
+}
+
+/* To all listeners of a tenant; those that take no more are let go. */
+static void push(struct feed *f, struct topic *t, struct str text)
+{
+    struct feed_listener **at = &t->listeners;
+
+    while (*at != NULL) {
+        struct feed_listener *listener = *at;
+
+        if (listener->push(listener, text)) {
+            at = &listener->next;
+            continue;
+        }
+        *at = listener->next;
+        metric_add(METRIC_FEED_DROPPED, 1);
+        let_go(f, t, listener);
+    }
+}
+
+static void flush(struct feed *f)
+{
+    size_t n;
+
+    pthread_mutex_lock(&f->lock);
+    f->noted = false;
+    n = f->n_topics;
+    pthread_mutex_unlock(&f->lock);
+    for (size_t i = 0; i < n; i++) { /* only this thread takes topics away */
+        struct topic_changes changes;
+        struct topic *t;
+
+        pthread_mutex_lock(&f->lock);
+        t = f->topics[i];
+        changes = topic_take(t);
+        pthread_mutex_unlock(&f->lock);
+        topic_tell(t, &changes, &f->out);
+        topic_drop(&changes);
+        if (f->out.len > 0)
+            push(f, t, buf_str(&f->out));
+    }
+}
+
+static void greet(struct feed *f, struct topic *t, struct feed_listener *listener)
+{
+    topic_greet(t, str_of(listener->last_id), &f->out);
+    if (listener->push(listener, buf_str(&f->out))) {
+        listener->next = t->listeners;
+        t->listeners = listener;
+    } else {
+        let_go(f, t, listener);
+    }
+}
+
+static void welcome(struct feed *f, struct feed_listener *joining)
+{
+    while (joining != NULL) {
+        struct feed_listener *next = joining->next;
+        struct topic *t;
+
+        pthread_mutex_lock(&f->lock);
+        t = find_topic(f, joining->tenant_id);
+        pthread_mutex_unlock(&f->lock);
+        greet(f, t, joining);
+        joining = next;
+    }
+}
+
+static void push_all(struct feed *f, struct str text)
+{
+    size_t n;
+
+    pthread_mutex_lock(&f->lock);
+    n = f->n_topics;
+    pthread_mutex_unlock(&f->lock);
+    for (size_t i = 0; i < n; i++) {
+        struct topic *t;
+
+        pthread_mutex_lock(&f->lock);
+        t = f->topics[i];
+        pthread_mutex_unlock(&f->lock);
+        push(f, t, text);
+    }
+}
+
+/* Tenants that nobody has listened to for a while cost nothing any more. */
+static void tidy(struct feed *f, int64_t now_us)
+{
+    pthread_mutex_lock(&f->lock);
+    for (size_t i = f->n_topics; i-- > 0;) {
+        struct topic *t = f->topics[i];
+
+        if (t->n_listeners > 0 || now_us - t->left_us < (int64_t)LINGER_S * USEC_PER_SEC)
+            continue;
+        (void)map_remove(&f->by_tenant, key_of(&t->tenant_id));
+        topic_free(t);
+        f->topics[i] = f->topics[--f->n_topics];
+    }
+    atomic_store_explicit(&f->active, f->n_topics > 0, memory_order_relaxed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* What comes round by itself. */
+static void keep_time(struct feed *f)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (now_us - f->beaten_us >= (int64_t)HEARTBEAT_S * USEC_PER_SEC) {
+        f->beaten_us = now_us;
+        push_all(f, STR_LIT(":\n\n"));
+    }
+    if (f->options.shared && now_us - f->ticked_us >= (int64_t)TICK_S * USEC_PER_SEC) {
+        f->ticked_us = now_us;
+        push_all(f, STR_LIT("event: tick\ndata: {}\n\n"));
+    }
+    tidy(f, now_us);
+}
+
+static int64_t real_us(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+/* With the lock: until something joins, a flush is due, or a second has passed. */
+static void wait_for_work(struct feed *f)
+{
+    int64_t until_us = real_us() + USEC_PER_SEC;
+    struct timespec until;
+
+    while (!f->stopping && f->joining == NULL) {
+        if (f->noted && f->flushed_us + (int64_t)FLUSH_MS * USEC_PER_MSEC < until_us)
+            until_us = f->flushed_us + (int64_t)FLUSH_MS * USEC_PER_MSEC;
+        if (real_us() >= until_us)
+            return;
+        until = (struct timespec){ .tv_sec = until_us / USEC_PER_SEC,
+                                   .tv_nsec = until_us % USEC_PER_SEC * 1000 };
+        if (f->n_topics == 0)
+            pthread_cond_wait(&f->wake, &f->lock);
+        else
+            (void)pthread_cond_timedwait(&f->wake, &f->lock, &until);
+    }
+}
+
+static void *run_thread(void *arg)
+{
+    struct feed *f = arg;
+
+    thread_begin("muster-feed", THREAD_PLAIN);
+    pthread_mutex_lock(&f->lock);
+    while (!f->stopping) {
+        struct feed_listener *joining;
+        bool due;
+
+        wait_for_work(f);
+        joining = f->joining;
+        f->joining = NULL;
+        due = f->noted && real_us() - f->flushed_us >= (int64_t)FLUSH_MS * USEC_PER_MSEC;
+        pthread_mutex_unlock(&f->lock);
+        welcome(f, joining);
+        if (due) {
+            f->flushed_us = real_us();
+            flush(f);
+        }
+        keep_time(f);
+        pthread_mutex_lock(&f->lock);
+    }
+    pthread_mutex_unlock(&f->lock);
+    return NULL;
+}
+
+/* Listening */
+
+/* With the lock; NULL when there is no room. */
+static struct topic *need_topic(struct feed *f, int64_t tenant_id)
+{
+    struct topic *t = find_topic(f, tenant_id);
+
+    if (t != NULL || f->n_topics == TOPICS_MAX)
+        return t;
+    if (f->n_topics == f->capacity) {
+        f->capacity = f->capacity == 0 ? 16 : f->capacity * 2;
+        f->topics =
+            (struct topic **)mem_resize((void *)f->topics, f->capacity * sizeof(struct topic *));
+    }
+    t = topic_new(tenant_id, f->next_epoch++);
+    f->topics[f->n_topics++] = t;
+    (void)map_put(&f->by_tenant, key_of(&t->tenant_id), t);
+    return t;
+}
+
+static int join(struct feed *f, struct feed_listener *listener, struct error *err)
+{
+    struct topic *t = NULL;
+
+    if (!f->stopping && f->n_listeners < f->options.listeners_max)
+        t = need_topic(f, listener->tenant_id);
+    if (t == NULL || t->n_listeners >= f->options.per_tenant_max)
+        return err_set(err, ERR_BUSY, "too many listen already");
+    if (!f->started && pthread_create(&f->thread, NULL, run_thread, f) != 0)
+        return err_set(err, ERR_BUSY, "cannot start a thread");
+    f->started = true;
+    f->n_listeners++;
+    t->n_listeners++;
+    listener->next = f->joining;
+    f->joining = listener;
+    atomic_store_explicit(&f->active, true, memory_order_relaxed);
+    pthread_cond_signal(&f->wake);
+    return 0;
+}
+
+int feed_listen(struct feed *f, struct feed_listener *listener, struct str last_id,
+                struct error *err)
+{
+    int r;
+
+    if (last_id.len >= sizeof(listener->last_id))
+        last_id = STR_LIT("none of ours");
+    memset(listener->last_id, 0, sizeof(listener->last_id));
+    if (last_id.len > 0)
+        memcpy(listener->last_id, last_id.data, last_id.len);
+    pthread_mutex_lock(&f->lock);
+    r = join(f, listener, err);
+    pthread_mutex_unlock(&f->lock);
+    return r;
+}
+
+static void end_all(struct feed_listener *listener)
+{
+    while (listener != NULL) {
+        struct feed_listener *next = listener->next;
+
+        listener->gone(listener);
+        listener = next;
+    }
+}
+
+void feed_free(struct feed *f)
+{
+    if (f == NULL)
+        return;
+    pthread_mutex_lock(&f->lock);
+    f->stopping = true;
+    pthread_cond_signal(&f->wake);
+    pthread_mutex_unlock(&f->lock);
+    if (f->started)
+        pthread_join(f->thread, NULL);
+    end_all(f->joining);
+    for (size_t i = 0; i < f->n_topics; i++) {
+        end_all(f->topics[i]->listeners);
+        topic_free(f->topics[i]);
+    }
+    free((void *)f->topics);
+    map_done(&f->by_tenant);
+    buf_done(&f->out);
+    pthread_cond_destroy(&f->wake);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}

@@ -1,0 +1,102 @@
+/* portal.c - hands out the portal's files from the binary. */
+#include "features/portal/portal.h"
+
+#include "api/call.h"
+#include "api/handlers.h"
+#include "http/body.h"
+
+static const struct portal_file *find(struct str path)
+{
+    for (size_t i = 0; i < n_portal_files; i++)
+        if (str_eq_c(path, portal_files[i].path))
+            return &portal_files[i];
+    return NULL;
+}
+
+/* "gzip;q=0" and the like: is the weight zero? */
+static bool is_refused(struct str parameters)
+{
+    while (!str_is_null(parameters)) {
+        struct str one = str_trim(str_split(&parameters, ';'));
+
+        if (!str_starts(one, STR_LIT("q=0")))
+            continue;
+        for (size_t i = 3; i < one.len; i++)
+            if (one.data[i] != '.' && one.data[i] != '0')
+                return false;
+        return true;
+    }
+    return false;
+}
+
+static bool takes_gzip(const struct http_request *request)
+{
+    struct str list = http_header_get(request, "accept-encoding");
+
+    while (!str_is_null(list)) {
+        struct str rest = str_split(&list, ',');
+        struct str name = str_trim(str_split(&rest, ';'));
+
+        if (str_eq_nocase(name, STR_LIT("gzip")) || str_eq(name, STR_LIT("*")))
+            return !is_refused(rest);
+    }
+    return false;
+}
+
+/* For the rare client that cannot inflate by itself. */
+static void reply_inflated(struct api_call *call, struct call_file *reply,
+                           const struct portal_file *file)
+{
+    /* a small file may be longer compressed than it is */
+    size_t max = file->len > file->gzip_len ? file->len : file->gzip_len;
+    struct http_body body;
+
+    http_body_init(&body);
+    http_body_begin(&body, CODING_GZIP);
+    (void)http_body_add(&body, reply->bytes, max);
+    reply->bytes = buf_str(&body.bytes);
+    reply->bytes_take = body.bytes.data;
+    body.bytes = (struct buf){ 0 };
+    http_body_done(&body);
+    call_reply_file(call, reply);
+}
+
+static void reply_with(struct api_call *call, const struct portal_file *file, bool hashed)
+{
+    struct call_file reply = { .type = file->type,
+                               .tag = str_of(file->tag),
+                               .bytes = str_from((const char *)file->gzip, file->gzip_len),
+                               .gzip = takes_gzip(&call->exchange->request),
+                               .keep = hashed };
+
+    if (reply.gzip)
+        call_reply_file(call, &reply);
+    else
+        reply_inflated(call, &reply, file);
+}
+
+void get_portal(struct api_call *call)
+{
+    static const struct call_file none = {
+        .type = "text/plain; charset=utf-8",
+        .bytes = STR_INIT("This is muster. The portal is not in this build, since Node.js was "
+                          "missing when it was made.\nThe API is at /api/v1, its description at "
+                          "/openapi.json.\n"),
+    };
+    const struct portal_file *page = find(STR_LIT("/"));
+
+    if (page == NULL)
+        call_reply_file(call, &none);
+    else
+        reply_with(call, page, false);
+}
+
+void get_portal_asset(struct api_call *call)
+{
+    const struct portal_file *file = find(call->exchange->request.path);
+
+    if (file == NULL)
+        call_reply_error(call, 404, "Not Found");
+    else
+        reply_with(call, file, true);
+}

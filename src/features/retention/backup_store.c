@@ -1,0 +1,62 @@
+/* keeping.c - SQL that looks at a database as a whole. */
+#include "features/retention/backup_store.h"
+
+#include <string.h>
+
+#include "db/db.h"
+#include "db/migrate.h"
+#include "shape/rows.h"
+
+static const struct db_query vacuum_into = { .sql = "VACUUM INTO $1", .n_args = 1 };
+static const struct db_query integrity_check = { .sql = "PRAGMA integrity_check(100)" };
+static const struct db_query foreign_key_check = { .sql = "PRAGMA foreign_key_check" };
+
+int store_copy(struct db *db, const char *path, struct error *err)
+{
+    /* So that no name has a meaning of its own, such as ":memory:". */
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = db_exec(db, &vacuum_into,
+                (const struct db_value[]){
+                    db_text(arena_printf(&arena, "%s%s", path[0] == '/' ? "" : "./", path)) },
+                NULL, NULL, err);
+    arena_done(&arena);
+    return r;
+}
+
+static bool add_problem(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct str text = db_get_text(row, 0);
+
+    if (str_eq_c(text, "ok"))
+        return true;
+    *(struct str *)rows_add(rows) = arena_copy(rows->arena, text);
+    return rows->n < STORE_PROBLEMS_MAX;
+}
+
+static bool add_orphan(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct str *text = rows_add(rows);
+
+    *text = arena_printf(rows->arena, "row %lld of %.*s refers to a row of %.*s that is not there",
+                         (long long)db_get_int(row, 1), STR_ARG(db_get_text(row, 0)),
+                         STR_ARG(db_get_text(row, 2)));
+    return rows->n < STORE_PROBLEMS_MAX;
+}
+
+int store_check(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct str) };
+
+    *ret = (struct list){ 0 };
+    if (strcmp(db_dialect(db), "sqlite") == 0 &&
+        (db_exec(db, &integrity_check, NULL, add_problem, &rows, err) != 0 ||
+         db_exec(db, &foreign_key_check, NULL, add_orphan, &rows, err) != 0))
+        return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return rows.n > 0 ? 0 : store_schema_check(db, err);
+}

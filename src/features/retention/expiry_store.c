@@ -1,0 +1,271 @@
+/* expiry.c - SQL of deleting what is old. */
+#include "features/retention/expiry_store.h"
+
+#include <string.h>
+
+#include "db/db.h"
+#include "features/events/shapes.h"
+#include "shape/rows.h"
+
+_Static_assert(EVENT_FAILED == 2, "stands in the statements below and in the index runs_failed");
+
+/* clang-format off */
+static const struct db_query find_window = {
+    .sql = "SELECT start_at, run_id FROM runs WHERE tenant_id = $1 AND start_at < $2"
+           " AND (start_at, run_id) > ($3, $4) ORDER BY start_at, run_id LIMIT 1 OFFSET $5",
+    .n_args = 5,
+};
+/* Of the window, those that go. A failed one stays while fewer than $8 of its agent are newer; they
+ * are sorted so that PostgreSQL goes by the index. */
+#define MARK_RUNS                                                                                  \
+    "INSERT INTO gone_runs (tenant_id, run_no) SELECT r.tenant_id, r.run_no FROM runs r"           \
+    " WHERE r.tenant_id = $1 AND r.last_at < $2 AND (r.start_at, r.run_id) > ($3, $4)"             \
+    " AND r.start_at <= $5 AND (r.start_at, r.run_id) <= ($5, $6)"                                 \
+    " AND (r.closing_at IS NOT NULL OR r.last_at < $7)"                                            \
+    " AND NOT (r.closing_at IS NOT NULL AND r.closing_event = 2 AND (SELECT COUNT(*) FROM"         \
+    " (SELECT 1 FROM runs f WHERE f.tenant_id = r.tenant_id AND f.agent_id = r.agent_id"           \
+    " AND f.closing_event = 2 AND (f.start_at, f.run_id) > (r.start_at, r.run_id)"                 \
+    " ORDER BY f.start_at, f.run_id LIMIT $8) AS newer) < $8)"
+const struct db_query expiry_mark_runs = {
+    .sqlite = MARK_RUNS,
+    .postgres = MARK_RUNS " FOR UPDATE OF r SKIP LOCKED",
+    .n_args = 8,
+};
+/* No number is given twice, although the greatest one may be among those that go. */
+static const struct db_query keep_run_no = {
+    .sqlite = "UPDATE change_numbers SET number = (SELECT MAX(run_no) FROM runs)"
+              " WHERE topic = 'run_no' AND number < (SELECT MAX(run_no) FROM runs)",
+};
+static const struct db_query keep_event_no = {
+    .sqlite = "UPDATE change_numbers SET number = (SELECT MAX(event_no) FROM events)"
+              " WHERE topic = 'event_no' AND number < (SELECT MAX(event_no) FROM events)",
+};
+/* +: by their numbers, never by an index of the tenant. ARRAY: likewise. */
+#define RETURN_RUN " RETURNING run_id, agent_id, CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END"
+const struct db_query expiry_delete_runs = {
+    .sqlite = "DELETE FROM runs WHERE run_no IN (SELECT run_no FROM gone_runs WHERE tenant_id = $1)"
+              " AND +tenant_id = $1" RETURN_RUN,
+    .postgres = "DELETE FROM runs WHERE tenant_id = $1 AND run_no = ANY"
+                " (ARRAY(SELECT run_no FROM gone_runs WHERE tenant_id = $1))" RETURN_RUN,
+    .n_args = 1,
+};
+static const struct db_query close_alert = {
+    .sql = "UPDATE alerts SET open = 0, closed_at = $4, closed_by = 'retention'"
+           " WHERE tenant_id = $1 AND type = 'run.stuck' AND agent_id = $2 AND subject = $3"
+           " AND open = 1",
+    .n_args = 4,
+};
+static const struct db_query forget_later = {
+    .sql = "DELETE FROM stuck_later WHERE tenant_id = $1 AND due_at < $2 AND NOT EXISTS"
+           " (SELECT 1 FROM runs r WHERE r.tenant_id = stuck_later.tenant_id"
+           " AND r.run_no = stuck_later.run_no)",
+    .n_args = 2,
+};
+
+/* CROSS, LATERAL: from the runs that are gone to their events, whatever is known of sizes. */
+const struct db_query expiry_delete_events = {
+    .sqlite = "DELETE FROM events WHERE event_no IN (SELECT e.event_no FROM gone_runs g"
+              " CROSS JOIN run_extents x ON x.run_no = g.run_no"
+              " CROSS JOIN events e ON e.event_no >= x.first_event_no"
+              " AND e.event_no < x.first_event_no + x.n WHERE g.tenant_id = $1 LIMIT $2)"
+              " AND +tenant_id = $1",
+    .postgres = "DELETE FROM events WHERE tenant_id = $1 AND event_no = ANY (ARRAY("
+                "SELECT n.event_no FROM gone_runs g CROSS JOIN LATERAL (SELECT e.event_no"
+                " FROM events e WHERE e.tenant_id = $1 AND e.run_no = g.run_no OFFSET 0) n"
+                " WHERE g.tenant_id = $1 LIMIT $2))",
+    .n_args = 2,
+};
+static const struct db_query delete_extents = {
+    .sqlite = "DELETE FROM run_extents"
+              " WHERE run_no IN (SELECT run_no FROM gone_runs WHERE tenant_id = $1)",
+    .n_args = 1,
+};
+static const struct db_query delete_gone = {
+    .sql = "DELETE FROM gone_runs WHERE tenant_id = $1",
+    .n_args = 1,
+};
+
+#define OLDEST_BUSINESS                                                                            \
+    "SELECT run_no FROM business_runs WHERE tenant_id = $1 AND timestamp < $2"                     \
+    " ORDER BY timestamp LIMIT $3"
+const struct db_query expiry_select_business = {
+    .sqlite = OLDEST_BUSINESS,
+    .postgres = OLDEST_BUSINESS " FOR UPDATE SKIP LOCKED",
+    .n_args = 3,
+};
+static const struct db_query delete_values = {
+    .sql = "DELETE FROM business_values WHERE tenant_id = $1 AND run_no = $2 AND key IN"
+           " (SELECT key FROM business_values WHERE tenant_id = $1 AND run_no = $2 LIMIT $3)",
+    .n_args = 3,
+};
+static const struct db_query delete_breakdowns = {
+    .sql = "DELETE FROM business_breakdowns WHERE tenant_id = $1 AND run_no = $2"
+           " AND (metric, dimensions) IN (SELECT metric, dimensions FROM business_breakdowns"
+           " WHERE tenant_id = $1 AND run_no = $2 LIMIT $3)",
+    .n_args = 3,
+};
+static const struct db_query delete_business_run = {
+    .sql = "DELETE FROM business_runs WHERE tenant_id = $1 AND run_no = $2",
+    .n_args = 2,
+};
+
+const struct db_query expiry_delete_llm = {
+    .sqlite = "DELETE FROM llm_usage WHERE tenant_id = $1"
+              " AND (timestamp, agent_id, run_id, model) IN"
+              " (SELECT timestamp, agent_id, run_id, model FROM llm_usage"
+              " WHERE tenant_id = $1 AND timestamp < $2 ORDER BY timestamp LIMIT $3)",
+    .postgres = "DELETE FROM llm_usage WHERE tenant_id = $1 AND ctid = ANY (ARRAY("
+                "SELECT ctid FROM llm_usage WHERE tenant_id = $1 AND timestamp < $2"
+                " ORDER BY timestamp LIMIT $3 FOR UPDATE SKIP LOCKED))",
+    .n_args = 3,
+};
+/* clang-format on */
+
+static bool is_sqlite(const struct db *db)
+{
+    return strcmp(db_dialect(db), "sqlite") == 0;
+}
+
+struct cursor_reader {
+    struct arena *arena;
+    struct run_cursor at;
+    bool there;
+};
+
+static bool read_cursor(void *ctx, const struct db_row *row)
+{
+    struct cursor_reader *reader = ctx;
+
+    reader->at = (struct run_cursor){ db_get_int(row, 0), rows_text(reader->arena, row, 1) };
+    reader->there = true;
+    return false;
+}
+
+static bool add_gone(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct gone_run *run = rows_add(rows);
+
+    run->run_id = rows_text(rows->arena, row, 0);
+    run->agent_id = db_get_int(row, 1);
+    run->open = db_get_int(row, 2) != 0;
+    return true;
+}
+
+/* The runs that were marked: they go, and what refers to them. */
+static int delete_marked(struct db *db, const struct expiry_runs *which, struct rows *rows,
+                         struct error *err)
+{
+    const struct db_value later[] = { db_int(which->tenant_id), db_int(which->now_us) };
+    const struct gone_run *runs;
+
+    if (is_sqlite(db) && (db_exec(db, &keep_run_no, NULL, NULL, NULL, err) != 0 ||
+                          db_exec(db, &keep_event_no, NULL, NULL, NULL, err) != 0))
+        return -1;
+    if (db_exec(db, &expiry_delete_runs, later, add_gone, rows, err) != 0)
+        return -1;
+    runs = rows->items;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct db_value alert[] = { db_int(which->tenant_id), db_int(runs[i].agent_id),
+                                          db_text(runs[i].run_id), db_int(which->now_us) };
+
+        if (runs[i].open && db_exec(db, &close_alert, alert, NULL, NULL, err) != 0)
+            return -1;
+    }
+    return db_exec(db, &forget_later, later, NULL, NULL, err);
+}
+
+int store_expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
+                      struct expired_runs *ret, struct error *err)
+{
+    const struct db_value window[] = { db_int(which->tenant_id), db_int(which->before),
+                                       db_int(which->at.start_at), db_text(which->at.run_id),
+                                       db_int(which->window - 1) };
+    struct cursor_reader end = { arena, { which->before, STR_LIT("") }, false };
+    struct rows rows = { .arena = arena, .size = sizeof(struct gone_run) };
+
+    if (db_exec(db, &find_window, window, read_cursor, &end, err) != 0)
+        return -1;
+    if (db_exec(db, &expiry_mark_runs,
+                (const struct db_value[]){ window[0], window[1], window[2], window[3],
+                                           db_int(end.at.start_at), db_text(end.at.run_id),
+                                           db_int(which->open_before), db_int(which->keep_failed) },
+                NULL, NULL, err) != 0)
+        return -1;
+    if (db_changes(db) > 0 && delete_marked(db, which, &rows, err) != 0)
+        return -1;
+    *ret = (struct expired_runs){ { rows.items, rows.n }, end.at, end.there };
+    return 0;
+}
+
+int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, int64_t *ret,
+                        struct error *err)
+{
+    const struct db_value args[] = { db_int(tenant_id), db_int(max) };
+
+    if (db_exec(db, &expiry_delete_events, args, NULL, NULL, err) != 0)
+        return -1;
+    *ret = db_changes(db);
+    if (*ret == max)
+        return 0;
+    if (is_sqlite(db) && db_exec(db, &delete_extents, args, NULL, NULL, err) != 0)
+        return -1;
+    return db_exec(db, &delete_gone, args, NULL, NULL, err);
+}
+
+/* A run's values and breakdowns, and with the last of them itself. */
+static int expire_report(struct db *db, const struct expiry_reports *which, int64_t run_no,
+                         struct expired_reports *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(which->tenant_id), db_int(run_no), db_int(which->max) };
+    int64_t values, breakdowns;
+
+    if (db_exec(db, &delete_values, args, NULL, NULL, err) != 0)
+        return -1;
+    values = db_changes(db);
+    if (db_exec(db, &delete_breakdowns, args, NULL, NULL, err) != 0)
+        return -1;
+    breakdowns = db_changes(db);
+    ret->rows += values + breakdowns;
+    if (values == which->max || breakdowns == which->max)
+        return 0;
+    ret->rows++;
+    ret->reports++;
+    return db_exec(db, &delete_business_run, args, NULL, NULL, err);
+}
+
+static bool add_number(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)rows_add(ctx) = db_get_int(row, 0);
+    return true;
+}
+
+int store_expire_business(struct db *db, const struct expiry_reports *which,
+                          struct expired_reports *ret, struct error *err)
+{
+    const struct db_value args[] = { db_int(which->tenant_id), db_int(which->before),
+                                     db_int(which->max) };
+    struct arena arena;
+    struct rows runs = { .arena = &arena, .size = sizeof(int64_t) };
+    int r;
+
+    *ret = (struct expired_reports){ 0 };
+    arena_init(&arena);
+    r = db_exec(db, &expiry_select_business, args, add_number, &runs, err);
+    for (size_t i = 0; r == 0 && i < runs.n && ret->rows < which->max; i++)
+        r = expire_report(db, which, ((const int64_t *)runs.items)[i], ret, err);
+    arena_done(&arena);
+    return r;
+}
+
+int store_expire_llm(struct db *db, const struct expiry_reports *which, struct expired_reports *ret,
+                     struct error *err)
+{
+    const struct db_value args[] = { db_int(which->tenant_id), db_int(which->before),
+                                     db_int(which->max) };
+
+    if (db_exec(db, &expiry_delete_llm, args, NULL, NULL, err) != 0)
+        return -1;
+    ret->rows = ret->reports = db_changes(db);
+    return 0;
+}

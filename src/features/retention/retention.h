@@ -1,0 +1,18 @@
+/* retention.h - how long a tenant's data is kept: shown and replaced.
+ *
+ * Layer: service. May use: base, contract, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "base/err.h"
+#include "features/access/retention_shapes.h"
+
+struct db;
+
+/* What holds; of a tenant that never set any, nothing is ever deleted. */
+int retention_show(struct db *db, int64_t tenant_id, struct retention_limits *ret,
+                   struct error *err) MUST_CHECK;
+
+/* Replaces it, within a transaction. Once that is committed nothing is deleted by what held
+ * before. */
+int retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,
+                  struct error *err) MUST_CHECK;

@@ -1,0 +1,349 @@
+/* sweep.c - passes and their steps. */
+#include "features/retention/sweep.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "base/uuid.h"
+#include "engine/writer.h"
+#include "features/access/retention_store.h"
+#include "features/events/event_log.h"
+#include "features/retention/expiry_store.h"
+
+enum {
+    PERIOD_S = 60,    /* between the beginnings of two passes */
+    OPEN_DAYS = 7,    /* without an event, before an open run may go */
+    WINDOW = 100,     /* runs looked at in one statement */
+    PORTION = 50,     /* rows deleted in one statement */
+    STEP_ROWS = 1000, /* in one transaction */
+    STEP_US = 5000,   /* after which it ends */
+    IDLE_US = 500000, /* of a second of the writer while no reports come, … */
+    BUSY_US = 100000, /* … and while they do; then also no more … */
+    BUSY_ROWS = 1000, /* … rows than these … */
+    ROW_BYTES = 512,  /* … and one for as many bytes that came */
+};
+
+#define DAY_US ((int64_t)86400 * USEC_PER_SEC)
+
+enum kind { KIND_EVENTS, KIND_BUSINESS, KIND_LLM, KINDS_N };
+
+/* How far a pass is, and what it did. A value: a step works on a copy. */
+struct pass {
+    bool under_way;
+    int64_t now_us;
+    int64_t tenant_id; /* whose turn it is; 0: before the first */
+    bool begun;        /* with that tenant; else its turn is over */
+    enum kind kind;
+    int64_t start_at; /* of the run that was looked at last, and its id */
+    char run_id[UUID_TEXT_LEN];
+    size_t run_id_len;
+    bool looked; /* at all runs that are old enough */
+    int64_t runs, events, business, llm;
+};
+
+struct sweep {
+    struct sweep_options options;
+    int64_t looked_us;         /* monotonic: when the last pass began */
+    int64_t wall_us, began_us; /* both clocks at the begin */
+
+    struct writer_job job; /* the writer's while `busy`, as is what follows */
+    struct pass pass, next;
+    int64_t step_began_us, step_rows;
+    int64_t spent_us, second_rows; /* of all steps in this second */
+    uint64_t submitted, ticked;    /* to the writer: by the tick before the last, by the last */
+    pthread_mutex_t lock;          /* guards busy */
+    bool busy;
+};
+
+struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, int64_t mono_us)
+{
+    struct sweep *s = NEW(struct sweep);
+
+    s->options = *options;
+    s->wall_us = wall_us;
+    s->began_us = s->looked_us = mono_us;
+    pthread_mutex_init(&s->lock, NULL);
+    return s;
+}
+
+void sweep_free(struct sweep *s)
+{
+    if (s == NULL)
+        return;
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+static bool swap_busy(struct sweep *s, bool busy)
+{
+    bool before;
+
+    pthread_mutex_lock(&s->lock);
+    before = s->busy;
+    s->busy = busy;
+    pthread_mutex_unlock(&s->lock);
+    return before;
+}
+
+/* What one statement or two did. */
+struct portion {
+    int64_t rows;
+    bool more; /* of the same kind */
+};
+
+static void note_place(struct pass *p, const struct run_cursor *at)
+{
+    p->start_at = at->start_at;
+    p->run_id_len = at->run_id.len < sizeof(p->run_id) ? at->run_id.len : sizeof(p->run_id);
+    memcpy(p->run_id, at->run_id.data, p->run_id_len);
+}
+
+static int look_at_runs(struct sweep *s, struct db *db, struct pass *p,
+                        const struct retention_limits *limits, struct portion *ret,
+                        struct error *err)
+{
+    const int64_t before = p->now_us - limits->events_days.value * DAY_US;
+    const int64_t open_before = p->now_us - OPEN_DAYS * DAY_US;
+    const struct expiry_runs which = { .tenant_id = p->tenant_id,
+                                       .before = before,
+                                       .open_before = before < open_before ? before : open_before,
+                                       .keep_failed = limits->keep_failed_runs,
+                                       .at = { p->start_at, str_from(p->run_id, p->run_id_len) },
+                                       .window = WINDOW,
+                                       .now_us = p->now_us };
+    const struct gone_run *runs;
+    struct expired_runs expired;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = store_expire_runs(db, &which, &arena, &expired, err);
+    if (r == 0) {
+        runs = expired.runs.items;
+        for (size_t i = 0; i < expired.runs.n; i++)
+            s->options.log->methods->run_gone(s->options.log, p->tenant_id, runs[i].run_id);
+        ret->rows = (int64_t)expired.runs.n;
+        p->runs += ret->rows;
+        p->looked = !expired.more;
+        note_place(p, &expired.at);
+    }
+    arena_done(&arena);
+    return r;
+}
+
+/* The events of what is gone first, so that little waits; then more runs. */
+static int sweep_events(struct sweep *s, struct db *db, struct pass *p,
+                        const struct retention_limits *limits, struct portion *ret,
+                        struct error *err)
+{
+    if (store_expire_events(db, p->tenant_id, PORTION, &ret->rows, err) != 0)
+        return -1;
+    p->events += ret->rows;
+    ret->more = ret->rows == PORTION;
+    if (ret->more || p->looked || !limits->events_days.has)
+        return 0;
+    ret->more = true;
+    return look_at_runs(s, db, p, limits, ret, err);
+}
+
+static int sweep_business(struct db *db, struct pass *p, const struct retention_limits *limits,
+                          struct portion *ret, struct error *err)
+{
+    const struct expiry_reports which = { p->tenant_id,
+                                          p->now_us - limits->business_days.value * DAY_US,
+                                          PORTION };
+    struct expired_reports expired;
+
+    if (!limits->business_days.has)
+        return 0;
+    if (store_expire_business(db, &which, &expired, err) != 0)
+        return -1;
+    p->business += expired.reports;
+    *ret = (struct portion){ expired.rows, expired.rows > 0 };
+    return expired.rows == 0 ? 0
+                             : store_retention_mark_business(db, p->tenant_id, which.before, err);
+}
+
+static int sweep_llm(struct db *db, struct pass *p, const struct retention_limits *limits,
+                     struct portion *ret, struct error *err)
+{
+    const struct expiry_reports which = { p->tenant_id, p->now_us - limits->llm_days.value * DAY_US,
+                                          PORTION };
+    struct expired_reports expired;
+
+    if (!limits->llm_days.has)
+        return 0;
+    if (store_expire_llm(db, &which, &expired, err) != 0)
+        return -1;
+    p->llm += expired.reports;
+    *ret = (struct portion){ expired.rows, expired.rows == PORTION };
+    return expired.rows == 0 ? 0 : store_retention_mark_llm(db, p->tenant_id, which.before, err);
+}
+
+static int sweep_kind(struct sweep *s, struct db *db, struct pass *p,
+                      const struct retention_limits *limits, struct portion *ret, struct error *err)
+{
+    *ret = (struct portion){ 0 };
+    if (p->kind == KIND_EVENTS)
+        return sweep_events(s, db, p, limits, ret, err);
+    if (p->kind == KIND_BUSINESS)
+        return sweep_business(db, p, limits, ret, err);
+    return sweep_llm(db, p, limits, ret, err);
+}
+
+/* The next tenant's turn begins, or the pass is over. */
+static int next_tenant(struct db *db, struct pass *p, struct error *err)
+{
+    if (store_retention_next(db, p->tenant_id, &p->tenant_id, err) != 0)
+        return -1;
+    p->under_way = p->begun = p->tenant_id != 0;
+    p->kind = KIND_EVENTS;
+    p->looked = false;
+    p->start_at = INT64_MIN;
+    p->run_id_len = 0;
+    return 0;
+}
+
+/* Has the step done enough? */
+static bool is_long(const struct sweep *s)
+{
+    return s->step_rows >= STEP_ROWS || clock_raw_us() - s->step_began_us >= STEP_US;
+}
+
+/* A tenant's rest, or as much of it as the step may do. */
+static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, struct error *err)
+{
+    struct retention_limits limits;
+    struct portion portion;
+    bool there;
+
+    if (store_retention_take(db, p->tenant_id, &limits, &there, err) != 0)
+        return -1;
+    p->begun = there;
+    while (p->begun && !is_long(s)) {
+        if (sweep_kind(s, db, p, &limits, &portion, err) != 0)
+            return -1;
+        s->step_rows += portion.rows;
+        if (!portion.more)
+            p->begun = ++p->kind < KINDS_N;
+    }
+    return 0;
+}
+
+/* Works on a copy of how far it is: a transaction that fails leaves that as it was. */
+static int apply(struct writer_job *job, struct db *db, struct error *err)
+{
+    struct sweep *s = CONTAINER_OF(job, struct sweep, job);
+    struct pass *p = &s->next;
+
+    s->next = s->pass;
+    s->step_rows = 0;
+    s->step_began_us = clock_raw_us();
+    while (p->under_way && !is_long(s)) {
+        if (!p->begun && next_tenant(db, p, err) != 0)
+            return -1;
+        if (p->under_way && sweep_tenant(s, db, p, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void count(const struct pass *before, const struct pass *after)
+{
+    metric_add(METRIC_DELETED_RUNS, (uint64_t)(after->runs - before->runs));
+    metric_add(METRIC_DELETED_EVENTS, (uint64_t)(after->events - before->events));
+    metric_add(METRIC_DELETED_BUSINESS, (uint64_t)(after->business - before->business));
+    metric_add(METRIC_DELETED_LLM, (uint64_t)(after->llm - before->llm));
+}
+
+static void say_what_went(const struct pass *p)
+{
+    if (p->runs + p->events + p->business + p->llm > 0)
+        log_say(LOG_INFO, "retention",
+                "deleted %lld runs, %lld events, %lld business reports, %lld LLM reports",
+                (long long)p->runs, (long long)p->events, (long long)p->business,
+                (long long)p->llm);
+}
+
+/* While reports come it deletes about as fast as they do. What is deleted must be written, too: in
+ * SQLite, most of it with the commits of others. */
+static bool may_go_on(const struct sweep *s)
+{
+    uint64_t came = writer_submitted(s->options.writer) - s->submitted;
+
+    if (came == 0)
+        return s->spent_us < IDLE_US;
+    return s->spent_us < BUSY_US && s->second_rows < BUSY_ROWS + (int64_t)(came / ROW_BYTES);
+}
+
+/* The next step at once, while this second's share lasts. A pass that failed is begun anew with the
+ * next minute. */
+static void done(struct writer_job *job, const struct error *err)
+{
+    struct sweep *s = CONTAINER_OF(job, struct sweep, job);
+
+    s->spent_us += clock_raw_us() - s->step_began_us;
+    s->second_rows += s->step_rows;
+    if (err == NULL) {
+        count(&s->pass, &s->next);
+        s->pass = s->next;
+    } else {
+        s->pass.under_way = false;
+        log_say(LOG_WARNING, "retention", "not all was deleted: %s", err->text);
+    }
+    if (!s->pass.under_way)
+        say_what_went(&s->pass);
+    else if (may_go_on(s) && writer_submit(s->options.writer, &s->job, NULL) == 0)
+        return;
+    (void)swap_busy(s, false);
+}
+
+/* Not later than the wall clock says, nor than it would say had nobody set it ahead. */
+static int64_t steady_wall(const struct sweep *s, int64_t wall_us, int64_t mono_us)
+{
+    int64_t steady = s->wall_us + (mono_us - s->began_us);
+
+    return wall_us < steady ? wall_us : steady;
+}
+
+/* Begins a pass, if it is time and anybody has limits. */
+static int begin(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *err)
+{
+    int64_t first;
+
+    if (mono_us - s->looked_us < (int64_t)PERIOD_S * USEC_PER_SEC)
+        return 0;
+    s->looked_us = mono_us;
+    if (store_retention_next(s->options.db, 0, &first, err) != 0)
+        return -1;
+    if (first != 0)
+        s->pass = (struct pass){ .under_way = true, .now_us = steady_wall(s, wall_us, mono_us) };
+    return 0;
+}
+
+int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *err)
+{
+    int r = 0;
+
+    if (swap_busy(s, true))
+        return 0;
+    s->submitted = s->ticked;
+    s->ticked = writer_submitted(s->options.writer);
+    if (!s->pass.under_way)
+        r = begin(s, wall_us, mono_us, err);
+    if (r == 0 && s->pass.under_way) {
+        s->spent_us = s->second_rows = 0;
+        s->job = (struct writer_job){
+            .apply = apply, .done = done, .always = true, .alone = true, .modest = true
+        };
+        r = writer_submit(s->options.writer, &s->job, err);
+        if (r == 0)
+            return 0;
+    }
+    (void)swap_busy(s, false);
+    return r;
+}

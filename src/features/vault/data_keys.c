@@ -1,0 +1,170 @@
+/* vault_keys.c - data keys, wrapped by the master key. */
+#include "features/vault/data_keys.h"
+
+#include <sodium.h>
+
+#include "base/clock.h"
+
+enum { WRAPPED_BYTES = ENVELOPE_OVERHEAD + ENVELOPE_KEY, FIRST_VERSION = 1 };
+
+int vault_reload(struct vault *v, struct error *err)
+{
+    struct keyring *fresh;
+
+    if (v->path == NULL)
+        return 0;
+    fresh = keyring_new();
+    if (keyring_read(fresh, v->path, err) != 0) {
+        keyring_free(fresh);
+        return -1;
+    }
+    keyring_retire(fresh, v->ring);
+    keyring_free(v->ring);
+    v->ring = fresh;
+    return 0;
+}
+
+static struct str key_label(const struct data_key_row *row, struct buf *out)
+{
+    const struct vault_label label = { .kind = "data-key",
+                                       .tenant_id = row->tenant_id,
+                                       .name = STR_LIT(""),
+                                       .version = row->version };
+
+    return envelope_label(&label, 0, out);
+}
+
+/* The place in the ring of the key that opens the row, or -1. The caller holds the lock. */
+static int unwrap(const struct vault *v, const struct data_key_row *row, uint8_t ret[ENVELOPE_KEY])
+{
+    struct buf label;
+    struct str bound = key_label(row, &label);
+    int found = -1;
+
+    for (size_t i = 0; i < v->ring->n && found < 0 && row->wrapped.len == WRAPPED_BYTES; i++)
+        if (envelope_open(v->ring->keys[i], bound, row->wrapped, ret))
+            found = (int)i;
+    buf_done(&label);
+    return found;
+}
+
+void vault_wrap(const struct vault *v, size_t place, const uint8_t key[ENVELOPE_KEY],
+                struct data_key_row *row, struct arena *arena)
+{
+    uint8_t *bytes = arena_alloc(arena, WRAPPED_BYTES);
+    struct buf label;
+
+    envelope_seal(v->ring->keys[place], key_label(row, &label),
+                  str_from((const char *)key, ENVELOPE_KEY), bytes);
+    buf_done(&label);
+    row->wrapped = str_from((const char *)bytes, WRAPPED_BYTES);
+}
+
+static int cannot_open(const struct data_key_row *row, struct error *err)
+{
+    return err_set(err, ERR_SCHEMA,
+                   "the data key of %s %lld in the database cannot be opened with this master key: "
+                   "give muster the key that the database was used with, from its backup",
+                   row->tenant_id == DATA_KEY_PLATFORM ? "the platform, tenant" : "tenant",
+                   (long long)row->tenant_id);
+}
+
+int vault_open_row(struct vault *v, const struct data_key_row *row, uint8_t ret[ENVELOPE_KEY],
+                   struct error *err)
+{
+    int place;
+
+    pthread_rwlock_rdlock(&v->lock);
+    place = unwrap(v, row, ret);
+    pthread_rwlock_unlock(&v->lock);
+    if (place >= 0)
+        return 0;
+    pthread_rwlock_wrlock(&v->lock);
+    if (vault_reload(v, err) != 0) {
+        if (err != NULL)
+            err->code = ERR_UNAVAILABLE; /* of the vault, whatever became of its file */
+    } else {
+        place = unwrap(v, row, ret);
+        if (place < 0)
+            (void)cannot_open(row, err);
+    }
+    pthread_rwlock_unlock(&v->lock);
+    return place >= 0 ? 0 : -1;
+}
+
+/* Which key of the ring to wrap with: the one that the platform's row is wrapped with, since
+ * another node may have rotated it; the first for the platform's row itself. -1 when there is
+ * none. The caller holds the lock. */
+static int place_to_wrap(const struct vault *v, const struct data_key_row *platform)
+{
+    uint8_t key[ENVELOPE_KEY];
+    int place;
+
+    if (platform->version == 0)
+        return v->ring->n > 0 ? 0 : -1;
+    place = unwrap(v, platform, key);
+    sodium_memzero(key, sizeof(key));
+    return place;
+}
+
+/* A new data key in the row. The lock on the platform's row orders this with rotations. */
+static int make_key(struct vault *v, struct db *db, struct data_key_row *row, struct arena *arena,
+                    struct error *err)
+{
+    struct data_key_row platform;
+    uint8_t key[ENVELOPE_KEY];
+    int place;
+
+    if (store_data_key_lock(db, arena, &platform, err) != 0)
+        return -1;
+    pthread_rwlock_wrlock(&v->lock);
+    place = place_to_wrap(v, &platform);
+    if (place < 0 && vault_reload(v, err) == 0) {
+        place = place_to_wrap(v, &platform);
+        if (place < 0)
+            (void)cannot_open(&platform, err);
+    }
+    if (place >= 0) {
+        row->version = FIRST_VERSION;
+        randombytes_buf(key, sizeof(key));
+        vault_wrap(v, (size_t)place, key, row, arena);
+        sodium_memzero(key, sizeof(key));
+    }
+    pthread_rwlock_unlock(&v->lock);
+    return place < 0 ? -1 : store_data_key_add(db, row, clock_wall_us(), err);
+}
+
+int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id, struct error *err)
+{
+    struct data_key_row row;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = store_data_key(db, tenant_id, 0, &arena, &row, err);
+    if (r == 0 && row.version == 0) {
+        row.tenant_id = tenant_id;
+        r = make_key(v, db, &row, &arena, err);
+    }
+    arena_done(&arena);
+    return r;
+}
+
+int vault_get_key(struct vault *v, struct db *db, int64_t tenant_id, int64_t version,
+                  struct vault_key *ret, struct error *err)
+{
+    struct data_key_row row;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = store_data_key(db, tenant_id, version, &arena, &row, err);
+    if (r == 0 && row.version == 0)
+        r = err_set(err, ERR_SCHEMA, "tenant %lld has no data key of version %lld",
+                    (long long)tenant_id, (long long)version);
+    if (r == 0)
+        r = vault_open_row(v, &row, ret->bytes, err);
+    ret->version = row.version;
+    arena_done(&arena);
+    return r;
+}

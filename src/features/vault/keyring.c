@@ -1,0 +1,244 @@
+/* keyring.c - where master keys are kept. */
+#include "features/vault/keyring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+/* A line of the file: 44 digits of base64 and a newline. */
+enum { DIGITS = 44, LINE_BYTES = DIGITS + 1, TEXT_MAX = MASTER_KEYS_MAX * LINE_BYTES };
+
+/* The key of the environment, until somebody asks for it. */
+static struct keyring *taken;
+
+struct keyring *keyring_new(void)
+{
+    struct keyring *ring = sodium_malloc(sizeof(*ring));
+
+    if (ring == NULL)
+        err_die("out of memory that can be locked");
+    sodium_memzero(ring, sizeof(*ring));
+    return ring;
+}
+
+void keyring_free(struct keyring *ring)
+{
+    sodium_free(ring);
+}
+
+void keyring_add(struct keyring *ring)
+{
+    size_t kept = ring->n < MASTER_KEYS_MAX ? ring->n : MASTER_KEYS_MAX - 1;
+
+    memmove(ring->keys[1], ring->keys[0], kept * MASTER_KEY_BYTES);
+    randombytes_buf(ring->keys[0], MASTER_KEY_BYTES);
+    ring->n = kept + 1;
+    if (ring->n_live < ring->n)
+        ring->n_live++;
+}
+
+/* One key from its base64, which may end in blanks; false when it is none. */
+static bool read_key(struct str text, uint8_t key[MASTER_KEY_BYTES])
+{
+    size_t len = 0;
+
+    return text.len == DIGITS &&
+           sodium_base642bin(key, MASTER_KEY_BYTES, text.data, text.len, NULL, &len, NULL,
+                             sodium_base64_VARIANT_ORIGINAL) == 0 &&
+           len == MASTER_KEY_BYTES;
+}
+
+static int read_lines(struct keyring *ring, struct str text, const char *path, struct error *err)
+{
+    while (!str_is_null(text)) {
+        struct str line = str_split(&text, '\n');
+
+        if (line.len == 0 && str_is_null(text) && ring->n > 0)
+            break; /* after the last newline */
+        if (ring->n == MASTER_KEYS_MAX || !read_key(line, ring->keys[ring->n]))
+            return err_set(err, ERR_UNAVAILABLE,
+                           "the master key file '%s' is damaged: it must hold lines of 44 "
+                           "characters (32 bytes in base64); restore it from its backup",
+                           path);
+        ring->n++;
+    }
+    ring->n_live = ring->n;
+    return 0;
+}
+
+/* Nobody else may have seen or changed it. */
+static int check_file(int fd, const char *path, struct error *err)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return err_set(err, ERR_UNAVAILABLE, "the master key file '%s' is not a file", path);
+    if (status.st_uid != geteuid())
+        return err_set(err, ERR_UNAVAILABLE,
+                       "the master key file '%s' belongs to another user (%u); it must belong to "
+                       "the one that muster runs as (%u)",
+                       path, (unsigned)status.st_uid, (unsigned)geteuid());
+    if ((status.st_mode & 0177) != 0)
+        return err_set(err, ERR_UNAVAILABLE,
+                       "the master key file '%s' has mode %04o: others may read it; make it 0600 "
+                       "(chmod 600), and think about a new key (muster vault rotate)",
+                       path, (unsigned)(status.st_mode & 07777));
+    return 0;
+}
+
+int keyring_read(struct keyring *ring, const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), r = -1;
+    char text[TEXT_MAX + 1];
+    ssize_t n;
+
+    if (fd < 0 && errno == ENOENT)
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no master key file '%s' (master_key_file); `muster serve` makes "
+                       "it at its first start",
+                       path);
+    if (fd < 0)
+        return err_set(err, ERR_UNAVAILABLE, "cannot open the master key file '%s': %s", path,
+                       strerror(errno));
+    if (check_file(fd, path, err) == 0) {
+        n = read(fd, text, sizeof(text));
+        if (n < 0)
+            (void)err_set(err, ERR_UNAVAILABLE, "cannot read the master key file '%s': %s", path,
+                          strerror(errno));
+        else
+            r = read_lines(ring, str_from(text, (size_t)n), path, err);
+        sodium_memzero(text, sizeof(text));
+    }
+    (void)close(fd);
+    return r;
+}
+
+/* A new name in a directory is durable once the directory is. */
+static int sync_directory(const char *path)
+{
+    struct arena arena;
+    const char *slash = strrchr(path, '/');
+    const char *folder;
+    int fd, r = -1;
+
+    arena_init(&arena);
+    folder = slash == NULL   ? "."
+             : slash == path ? "/"
+                             : arena_cstr(&arena, str_from(path, (size_t)(slash - path)));
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    arena_done(&arena);
+    if (fd >= 0)
+        r = fsync(fd);
+    if (fd >= 0)
+        (void)close(fd);
+    return r;
+}
+
+static int write_synced(int fd, const char *text, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, text, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        text += n;
+        len -= (size_t)n;
+    }
+    return fsync(fd);
+}
+
+/* A file of that name is what a crash left behind: nobody knows whether it is whole. */
+static int write_file(const char *path, const char *text, size_t len)
+{
+    int fd, r;
+
+    (void)unlink(path);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -1;
+    r = write_synced(fd, text, len);
+    return close(fd) == 0 ? r : -1;
+}
+
+int keyring_write(const struct keyring *ring, size_t n, const char *path, struct error *err)
+{
+    char text[TEXT_MAX + 1], new_path[4096];
+    int length = snprintf(new_path, sizeof(new_path), "%s.new", path), r = -1;
+
+    if (length < 0 || (size_t)length >= sizeof(new_path))
+        return err_set(err, ERR_UNAVAILABLE, "the name of the master key file is too long");
+    for (size_t i = 0; i < n; i++) {
+        char *line = text + i * LINE_BYTES;
+
+        sodium_bin2base64(line, LINE_BYTES, ring->keys[i], MASTER_KEY_BYTES,
+                          sodium_base64_VARIANT_ORIGINAL);
+        line[DIGITS] = '\n';
+    }
+    if (write_file(new_path, text, n * LINE_BYTES) != 0 || rename(new_path, path) != 0 ||
+        sync_directory(path) != 0)
+        (void)err_set(err, ERR_UNAVAILABLE, "cannot write the master key file '%s': %s", path,
+                      strerror(errno));
+    else
+        r = 0;
+    sodium_memzero(text, sizeof(text));
+    return r;
+}
+
+static bool has_key(const struct keyring *ring, const uint8_t key[MASTER_KEY_BYTES])
+{
+    for (size_t i = 0; i < ring->n; i++)
+        if (sodium_memcmp(ring->keys[i], key, MASTER_KEY_BYTES) == 0)
+            return true;
+    return false;
+}
+
+void keyring_retire(struct keyring *ring, const struct keyring *old)
+{
+    for (size_t i = 0; i < old->n && ring->n < MASTER_KEYS_MAX; i++)
+        if (!has_key(ring, old->keys[i]))
+            memcpy(ring->keys[ring->n++], old->keys[i], MASTER_KEY_BYTES);
+}
+
+/* The text itself is overwritten too: it lies where /proc shows it. */
+int keyring_take_variable(struct error *err)
+{
+    char *text = getenv(MASTER_KEY_VARIABLE);
+    bool good;
+
+    if (text == NULL)
+        return 0;
+    taken = keyring_new();
+    good = read_key(str_trim(str_of(text)), taken->keys[0]);
+    sodium_memzero(text, strlen(text));
+    (void)unsetenv(MASTER_KEY_VARIABLE);
+    if (!good)
+        return err_set(err, ERR_INVALID,
+                       MASTER_KEY_VARIABLE " is no key: it must be 32 bytes in base64, "
+                                           "44 characters");
+    taken->n = taken->n_live = 1;
+    return 0;
+}
+
+bool keyring_has_variable(void)
+{
+    return taken != NULL && taken->n > 0;
+}
+
+bool keyring_from_variable(struct keyring *ring)
+{
+    if (!keyring_has_variable())
+        return false;
+    memcpy(ring, taken, sizeof(*ring));
+    return true;
+}

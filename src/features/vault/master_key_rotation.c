@@ -1,0 +1,168 @@
+/* vault_rotation.c - new master keys, and what a start finds. */
+#include "features/vault/vault.h"
+
+#include <sodium.h>
+
+#include "base/log.h"
+#include "db/db.h"
+#include "features/vault/data_keys.h"
+
+/* Wraps every data key with the first master key; how many there are. Holds the platform's row. */
+static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error *err)
+{
+    struct data_key_row platform, *rows;
+    uint8_t key[ENVELOPE_KEY];
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = store_data_key_lock(db, &arena, &platform, err);
+    if (r == 0)
+        r = store_data_keys(db, &arena, &rows, ret_n, err);
+    for (size_t i = 0; r == 0 && i < *ret_n; i++) {
+        r = vault_open_row(v, &rows[i], key, err);
+        if (r != 0)
+            break;
+        pthread_rwlock_rdlock(&v->lock);
+        vault_wrap(v, 0, key, &rows[i], &arena);
+        pthread_rwlock_unlock(&v->lock);
+        r = store_data_key_set(db, &rows[i], err);
+    }
+    sodium_memzero(key, sizeof(key));
+    arena_done(&arena);
+    return r;
+}
+
+/* A ring with a new key before the others, in the file as in memory. The caller holds the lock. */
+static int add_master_key(struct vault *v, struct error *err)
+{
+    struct keyring *ring = keyring_new();
+    int r;
+
+    keyring_retire(ring, v->ring);
+    ring->n_live = v->ring->n_live;
+    keyring_add(ring);
+    r = keyring_write(ring, ring->n_live, v->path, err);
+    if (r == 0) {
+        keyring_free(v->ring);
+        v->ring = ring;
+    } else {
+        keyring_free(ring);
+    }
+    return r;
+}
+
+/* The new key is in the file on return of 0. One that an earlier try has left there will do. */
+static int begin_rotation(struct vault *v, const void *owner, struct error *err)
+{
+    int r = 0;
+
+    pthread_rwlock_wrlock(&v->lock);
+    if (v->path == NULL)
+        r = err_set(err, ERR_CONFLICT,
+                    "the master key is that of " MASTER_KEY_VARIABLE ": write it to a file of mode "
+                    "0600, name that by master_key_file, start muster without the variable, and "
+                    "rotate then");
+    else if (v->rotation != NULL && v->rotation != owner)
+        r = err_set(err, ERR_CONFLICT, "the master key is being rotated already");
+    else
+        r = vault_reload(v, err);
+    if (r == 0 && v->ring->n_live == 1)
+        r = add_master_key(v, err);
+    if (r == 0)
+        v->rotation = owner;
+    pthread_rwlock_unlock(&v->lock);
+    return r;
+}
+
+int vault_rotate(struct vault *v, struct db *db, const void *owner, size_t *ret_n,
+                 struct error *err)
+{
+    if (begin_rotation(v, owner, err) != 0)
+        return -1;
+    return wrap_all(v, db, ret_n, err);
+}
+
+int vault_end_rotation(struct vault *v, const void *owner, bool committed, struct error *err)
+{
+    int r = 0;
+
+    pthread_rwlock_wrlock(&v->lock);
+    if (v->rotation == owner) {
+        v->rotation = NULL;
+        r = committed ? keyring_write(v->ring, 1, v->path, err) : 0;
+        if (committed && r == 0)
+            v->ring->n_live = 1;
+    }
+    pthread_rwlock_unlock(&v->lock);
+    return r;
+}
+
+/* Reads the key file; makes it where nothing was sealed yet. */
+static int load(struct vault *v, size_t n_sealed, struct error *err)
+{
+    struct error first = { 0 };
+
+    if (v->path == NULL || vault_reload(v, &first) == 0)
+        return 0;
+    if (first.code != ERR_NOT_FOUND) {
+        *err = first;
+        return -1;
+    }
+    if (n_sealed > 0)
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no master key file '%s', but the database holds what was sealed "
+                       "with one: restore the file from its backup, copy it from another node, or "
+                       "name it by master_key_file",
+                       v->path);
+    keyring_add(v->ring);
+    return keyring_write(v->ring, 1, v->path, err);
+}
+
+/* In a transaction: the platform's key is there, and all can be opened and are wrapped with the
+ * first master key. */
+static int settle(struct vault *v, struct db *db, struct error *err)
+{
+    struct data_key_row *rows;
+    uint8_t key[ENVELOPE_KEY];
+    struct arena arena;
+    size_t n = 0;
+    int r;
+
+    arena_init(&arena);
+    r = vault_ensure_key(v, db, DATA_KEY_PLATFORM, err);
+    if (r == 0)
+        r = store_data_keys(db, &arena, &rows, &n, err);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = vault_open_row(v, &rows[i], key, err);
+    if (r == 0 && v->ring->n_live > 1)
+        r = wrap_all(v, db, &n, err);
+    sodium_memzero(key, sizeof(key));
+    arena_done(&arena);
+    return r;
+}
+
+int vault_start(struct vault *v, struct db *db, struct error *err)
+{
+    struct error unwritten = { 0 };
+    struct data_key_row platform;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &platform, err);
+    arena_done(&arena);
+    if (r != 0 || load(v, platform.version != 0, err) != 0 || db_begin(db, err) != 0)
+        return -1;
+    if (settle(v, db, err) != 0 || db_commit(db, err) != 0) {
+        db_rollback(db);
+        return -1;
+    }
+    if (v->ring->n_live < 2)
+        return 0;
+    if (keyring_write(v->ring, 1, v->path, &unwritten) != 0)
+        log_say(LOG_WARNING, "vault", "the old master key stays in the file: %s", unwritten.text);
+    else
+        v->ring->n_live = 1;
+    return 0;
+}

@@ -1,0 +1,83 @@
+/* secrets.c - secrets, from the shapes of the API to sealed rows. */
+#include "features/vault/secrets.h"
+
+#include "base/clock.h"
+#include "features/vault/vault.h"
+
+static struct secret answer(const struct secret_row *row)
+{
+    return (struct secret){ .name = row->name,
+                            .shared = row->shared,
+                            .version = row->version,
+                            .created_at = row->created_at,
+                            .updated_at = row->updated_at };
+}
+
+static struct vault_label label_of(const struct secrets *s, const struct secret_row *row)
+{
+    return (struct vault_label){
+        .kind = "secret", .tenant_id = s->tenant_id, .name = row->name, .version = row->version
+    };
+}
+
+int secrets_set(const struct secrets *s, struct db *db, struct str name,
+                const struct secret_set *set, struct secret *ret, struct error *err)
+{
+    struct vault_label label;
+    struct secret_row row;
+    struct arena arena;
+    struct buf sealed;
+    int r;
+
+    arena_init(&arena);
+    buf_init(&sealed, SECRET_MAX_BYTES + VAULT_OVERHEAD);
+    r = store_secret(db, s->tenant_id, name, &arena, &row, err);
+    if (r == 0) {
+        row.name = name;
+        row.updated_at = clock_wall_us();
+        if (row.version++ == 0)
+            row.created_at = row.updated_at;
+        if (set->shared.has)
+            row.shared = set->shared.value;
+        label = label_of(s, &row);
+        r = vault_seal(s->vault, db, &label, set->value, &sealed, err);
+    }
+    if (r == 0) {
+        row.sealed = buf_str(&sealed);
+        r = store_secret_put(db, s->tenant_id, &row, err);
+    }
+    if (r == 0)
+        *ret = answer(&row);
+    buf_done(&sealed);
+    arena_done(&arena);
+    return r;
+}
+
+int secrets_list(const struct secrets *s, struct db *db, struct arena *arena,
+                 struct secret_list *ret, struct error *err)
+{
+    struct secret_row *rows;
+    struct secret *secrets;
+    size_t n;
+
+    if (store_secrets(db, s->tenant_id, arena, &rows, &n, err) != 0)
+        return -1;
+    secrets = ARENA_ARRAY(arena, struct secret, n);
+    for (size_t i = 0; i < n; i++)
+        secrets[i] = answer(&rows[i]);
+    ret->secrets = (struct list){ secrets, n };
+    return 0;
+}
+
+int secrets_remove(const struct secrets *s, struct db *db, struct str name, struct error *err)
+{
+    return store_secret_remove(db, s->tenant_id, name, err);
+}
+
+int secrets_open(const struct secrets *s, struct db *db, const struct secret_row *row,
+                 struct buf *out, struct error *err)
+{
+    const struct vault_label label = label_of(s, row);
+
+    return vault_open(s->vault, db, &label, row->sealed, out, err);
+}

@@ -1,0 +1,36 @@
+/* secrets.h - secrets of a tenant: set, listed and removed by people, who never read one back.
+ *
+ * All run inside a transaction or on a reader, with the caller's connection;
+ * answers are in the arena.
+ *
+ * Layer: service. May use: base, contract, db, store. Must not use: http, api.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "features/vault/secrets_store.h"
+#include "features/vault/shapes.h"
+
+struct db;
+struct vault;
+
+/* A vault, and whose secrets in it. */
+struct secrets {
+    struct vault *vault;
+    int64_t tenant_id;
+};
+
+int secrets_set(const struct secrets *s, struct db *db, struct str name,
+                const struct secret_set *set, struct secret *ret, struct error *err) MUST_CHECK;
+
+int secrets_list(const struct secrets *s, struct db *db, struct arena *arena,
+                 struct secret_list *ret, struct error *err) MUST_CHECK;
+
+/* ERR_NOT_FOUND. */
+int secrets_remove(const struct secrets *s, struct db *db, struct str name,
+                   struct error *err) MUST_CHECK;
+
+/* Appends the secret's value to `out`, which vault_wipe() ends. */
+int secrets_open(const struct secrets *s, struct db *db, const struct secret_row *row,
+                 struct buf *out, struct error *err) MUST_CHECK;

@@ -1,0 +1,42 @@
+/* secret.h - secrets as people set and list them: their values only ever go in.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum { SECRET_MAX_BYTES = 64 << 10, SECRET_NAME_MAX = 128 };
+
+/* Letters, digits and _ . - , not beginning with one of the last two; at most SECRET_NAME_MAX. */
+bool secret_is_name(struct str s);
+
+struct secret_set {
+    struct str value;
+    struct opt_bool shared; /* none: as it is, at first not */
+};
+
+struct secret {
+    struct str name;
+    bool shared;
+    int64_t version;
+    int64_t created_at, updated_at;
+};
+
+struct secret_list {
+    struct list secrets; /* of struct secret */
+};
+
+struct secret_path {
+    struct str slug, name;
+};
+
+struct vault_rotated {
+    int64_t data_keys;
+    bool old_key_removed;
+};
+
+extern const struct shape secret_set_shape;    /* "SecretSet" */
+extern const struct shape secret_shape;        /* "Secret" */
+extern const struct shape secret_list_shape;   /* "SecretList" */
+extern const struct shape secret_path_shape;   /* "SecretPath" */
+extern const struct shape vault_rotated_shape; /* "VaultRotated" */

@@ -1,0 +1,135 @@
+/* vault.c - texts in envelopes. */
+#include "features/vault/vault.h"
+
+#include <stdlib.h>
+
+#include <sodium.h>
+
+#include "base/mem.h"
+#include "features/vault/data_keys.h"
+
+/* Of sealed bytes: the form, and the version of the data key. */
+enum { HEAD_BYTES = 1 + 4, FORM = 1 };
+
+_Static_assert(VAULT_OVERHEAD == HEAD_BYTES + ENVELOPE_OVERHEAD, "as the header says");
+
+struct vault *vault_new(const char *key_file)
+{
+    struct vault *v = NEW(struct vault);
+
+    pthread_rwlock_init(&v->lock, NULL);
+    v->ring = keyring_new();
+    if (!keyring_from_variable(v->ring))
+        v->path = mem_strdup(key_file);
+    return v;
+}
+
+void vault_free(struct vault *v)
+{
+    if (v == NULL)
+        return;
+    keyring_free(v->ring);
+    pthread_rwlock_destroy(&v->lock);
+    free(v->path);
+    free(v);
+}
+
+void vault_wipe(struct buf *text)
+{
+    if (text->data != NULL)
+        sodium_memzero(text->data, text->capacity);
+    buf_done(text);
+}
+
+/* A command that seals may be the first to need the keys: what is wrong with their file is then for
+ * its user to put right. */
+static int ensure_ring(struct vault *v, struct error *err)
+{
+    int r = 0;
+
+    pthread_rwlock_wrlock(&v->lock);
+    if (v->ring->n == 0)
+        r = vault_reload(v, err);
+    pthread_rwlock_unlock(&v->lock);
+    if (r != 0 && err != NULL)
+        err->code = ERR_CONFLICT;
+    return r;
+}
+
+int vault_seal(struct vault *v, struct db *db, const struct vault_label *label, struct str plain,
+               struct buf *out, struct error *err)
+{
+    size_t len = VAULT_OVERHEAD + plain.len;
+    struct vault_key key;
+    struct buf bound;
+    uint8_t *bytes;
+
+    if (ensure_ring(v, err) != 0 || vault_ensure_key(v, db, DATA_KEY_PLATFORM, err) != 0 ||
+        vault_ensure_key(v, db, label->tenant_id, err) != 0 ||
+        vault_get_key(v, db, label->tenant_id, 0, &key, err) != 0)
+        return -1;
+    bytes = (uint8_t *)buf_reserve(out, len);
+    if (bytes != NULL) {
+        bytes[0] = FORM;
+        for (unsigned i = 0; i < 4; i++)
+            bytes[1 + i] = (uint8_t)((uint64_t)key.version >> 8 * i & 0xff);
+        envelope_seal(key.bytes, envelope_label(label, key.version, &bound), plain,
+                      bytes + HEAD_BYTES);
+        buf_done(&bound);
+        buf_added(out, len);
+    }
+    sodium_memzero(&key, sizeof(key));
+    return bytes != NULL ? 0 : err_set(err, ERR_INVALID, "too long to be sealed");
+}
+
+static int not_sealed(const struct vault_label *label, struct error *err)
+{
+    return err_set(err, ERR_SCHEMA,
+                   "%s '%.*s' (version %lld) cannot be opened: the database was changed by "
+                   "somebody else than muster",
+                   label->kind, STR_ARG(label->name), (long long)label->version);
+}
+
+int vault_open(struct vault *v, struct db *db, const struct vault_label *label, struct str sealed,
+               struct buf *out, struct error *err)
+{
+    const uint8_t *head = (const uint8_t *)sealed.data;
+    int64_t version = 0;
+    struct vault_key key;
+    struct buf bound;
+    uint8_t *bytes;
+    bool good;
+
+    if (sealed.len < VAULT_OVERHEAD || head[0] != FORM)
+        return not_sealed(label, err);
+    for (unsigned i = 0; i < 4; i++)
+        version |= (int64_t)head[1 + i] << 8 * i;
+    if (version == 0)
+        return not_sealed(label, err);
+    if (vault_get_key(v, db, label->tenant_id, version, &key, err) != 0)
+        return -1;
+    bytes = (uint8_t *)buf_reserve(out, sealed.len);
+    good = bytes != NULL &&
+           envelope_open(key.bytes, envelope_label(label, version, &bound),
+                         str_from(sealed.data + HEAD_BYTES, sealed.len - HEAD_BYTES), bytes);
+    sodium_memzero(&key, sizeof(key));
+    if (bytes != NULL)
+        buf_done(&bound);
+    if (!good)
+        return not_sealed(label, err);
+    buf_added(out, sealed.len - VAULT_OVERHEAD);
+    return 0;
+}
+
+int vault_digest(struct vault *v, struct db *db, struct str text, struct sha256 *ret,
+                 struct error *err)
+{
+    struct vault_key key;
+
+    if (vault_get_key(v, db, DATA_KEY_PLATFORM, 0, &key, err) != 0)
+        return -1;
+    (void)crypto_generichash(ret->bytes, SHA256_BYTES, (const uint8_t *)text.data, text.len,
+                             key.bytes, ENVELOPE_KEY);
+    sodium_memzero(&key, sizeof(key));
+    return 0;
+}

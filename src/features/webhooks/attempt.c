@@ -1,0 +1,311 @@
+/* flight.c - what libcurl is told, and how its result is read. */
+#include "features/webhooks/attempt.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "features/webhooks/body.h"
+#include "features/webhooks/lookup.h"
+#include "features/webhooks/shapes.h"
+
+static const char not_public[] = "the name leads to an address that is not a public one";
+
+enum { TIMEOUT_MS = 15000, CONNECT_MS = 5000, REPLY_MAX = 64 << 10 };
+
+/* The same address, whatever the port? */
+static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
+{
+    struct sockaddr_in6 a6, b6;
+    struct sockaddr_in a4, b4;
+
+    if (a->sa_family != b->sa_family)
+        return false;
+    if (a->sa_family == AF_INET6) {
+        memcpy(&a6, a, sizeof(a6));
+        memcpy(&b6, b, sizeof(b6));
+        return memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof(a6.sin6_addr)) == 0;
+    }
+    memcpy(&a4, a, sizeof(a4));
+    memcpy(&b4, b, sizeof(b4));
+    return a4.sin_addr.s_addr == b4.sin_addr.s_addr;
+}
+
+/* One of those that were looked up and checked? */
+static bool is_known(const struct flight *f, const struct sockaddr *address)
+{
+    const char *why;
+
+    for (const struct addrinfo *a = lookup_found(f->lookup, &why); a != NULL; a = a->ai_next)
+        if (is_same(a->ai_addr, address))
+            return true;
+    return false;
+}
+
+/* The strongest place to look: whatever libcurl takes a name for, no connection is made but through
+ * here. */
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct flight *f = ctx;
+
+    (void)purpose;
+    if (!f->options->rules.allow_private && (!target_is_public(&address->addr) ||
+                                             (f->lookup != NULL && !is_known(f, &address->addr)))) {
+        f->forbidden = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* The answer's text is nobody's business: it is counted with its headers, and cut off. */
+static size_t drop_reply(char *bytes, size_t size, size_t n, void *ctx)
+{
+    struct flight *f = ctx;
+
+    (void)bytes;
+    f->reply_bytes += size * n;
+    return f->reply_bytes > REPLY_MAX ? 0 : size * n;
+}
+
+static size_t send_mail(char *to, size_t size, size_t n, void *ctx)
+{
+    struct flight *f = ctx;
+    size_t left = f->body.len - f->body_sent, room = size * n, part = left < room ? left : room;
+
+    memcpy(to, f->body.data + f->body_sent, part);
+    f->body_sent += part;
+    return part;
+}
+
+static void add_header(struct flight *f, struct str line)
+{
+    struct curl_slist *list = curl_slist_append(f->headers, line.data);
+
+    if (list == NULL)
+        err_die("out of memory");
+    f->headers = list;
+}
+
+static void set_common(struct flight *f)
+{
+    CURL *e = f->easy;
+
+    (void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    /* A name server that hangs would else hold up the thread until it answers. */
+    (void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
+    (void)curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)TIMEOUT_MS);
+    (void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+    (void)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
+    (void)curl_easy_setopt(e, CURLOPT_PROXY, "");
+    (void)curl_easy_setopt(e, CURLOPT_FORBID_REUSE, 1L);
+    (void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, f->error);
+    (void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, drop_reply);
+    (void)curl_easy_setopt(e, CURLOPT_WRITEDATA, (void *)f);
+    (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, drop_reply);
+    (void)curl_easy_setopt(e, CURLOPT_HEADERDATA, (void *)f);
+}
+
+static void wake(void *multi)
+{
+    (void)curl_multi_wakeup(multi);
+}
+
+static const char *prepare_post(struct flight *f)
+{
+    const char *wrong = target_check_url(f->webhook.url, &f->options->rules);
+    int64_t now_s = clock_wall_us() / USEC_PER_SEC;
+    struct str secrets[COUNT_OF(f->secrets)];
+    CURL *e = f->easy;
+
+    if (wrong != NULL)
+        return wrong;
+    for (size_t i = 0; i < f->n_secrets; i++)
+        secrets[i] = str_from(f->secrets[i], WEBHOOK_SECRET_LEN);
+    f->body = f->webhook.format == WEBHOOK_SLACK
+                  ? webhook_body_slack(&f->delivery.message, &f->arena)
+                  : webhook_body(&f->delivery.message, &f->arena);
+    add_header(f, STR_LIT("Content-Type: application/json"));
+    add_header(f, STR_LIT("Expect:"));
+    add_header(
+        f, arena_printf(&f->arena, "webhook-id: %.*s", STR_ARG(f->delivery.message.message_id)));
+    add_header(f, arena_printf(&f->arena, "webhook-timestamp: %lld", (long long)now_s));
+    add_header(f,
+               arena_printf(&f->arena, "webhook-signature: %s",
+                            webhook_signature(secrets, f->n_secrets, f->delivery.message.message_id,
+                                              now_s, f->body, &f->arena)
+                                .data));
+    (void)curl_easy_setopt(e, CURLOPT_URL, arena_cstr(&f->arena, f->webhook.url));
+    (void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    (void)curl_easy_setopt(e, CURLOPT_USERAGENT, "muster");
+    (void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, f->headers);
+    (void)curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)f->body.len);
+    (void)curl_easy_setopt(e, CURLOPT_POSTFIELDS, f->body.data);
+    (void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    (void)curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, (void *)f);
+    f->place = target_place_of(f->webhook.url, &f->arena);
+    if (f->place.is_name && !f->options->rules.allow_private)
+        f->lookup = lookup_new(f->place.host, f->place.port, wake, f->options->multi);
+    return NULL;
+}
+
+/* libcurl keeps a copy of its own. */
+static const char *set_password(CURL *easy, const char *path)
+{
+    enum { PASSWORD_MAX = 1024 };
+    char password[PASSWORD_MAX];
+    FILE *file = fopen(path, "re");
+    bool read;
+
+    if (file == NULL)
+        return "mail cannot be sent: the smtp_password_file cannot be opened";
+    read = fgets(password, sizeof(password), file) != NULL;
+    (void)fclose(file);
+    if (read) {
+        password[strcspn(password, "\r\n")] = '\0';
+        (void)curl_easy_setopt(easy, CURLOPT_PASSWORD, password);
+    }
+    sodium_memzero(password, sizeof(password));
+    return read ? NULL : "mail cannot be sent: the smtp_password_file is empty";
+}
+
+static const char *prepare_mail(struct flight *f, const struct mail_options *mail)
+{
+    static const struct str scheme = STR_INIT("mailto:");
+    struct str to = str_from(f->webhook.url.data + scheme.len, f->webhook.url.len - scheme.len);
+    const char *wrong;
+    CURL *e = f->easy;
+
+    if (mail->url[0] == '\0' || mail->from[0] == '\0')
+        return "mail cannot be sent: the settings smtp_url and smtp_from are not set";
+    f->body = webhook_body_mail(&f->delivery.message, str_of(mail->from), to, &f->arena);
+    f->recipients = curl_slist_append(NULL, arena_cstr(&f->arena, to));
+    if (f->recipients == NULL)
+        err_die("out of memory");
+    (void)curl_easy_setopt(e, CURLOPT_URL, mail->url);
+    (void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+    (void)curl_easy_setopt(e, CURLOPT_USE_SSL, (long)CURLUSESSL_TRY);
+    (void)curl_easy_setopt(e, CURLOPT_MAIL_FROM, mail->from);
+    (void)curl_easy_setopt(e, CURLOPT_MAIL_RCPT, f->recipients);
+    if (mail->user[0] != '\0') {
+        (void)curl_easy_setopt(e, CURLOPT_USERNAME, mail->user);
+        (void)curl_easy_setopt(e, CURLOPT_USE_SSL, (long)CURLUSESSL_ALL); /* or it could be read */
+        wrong = set_password(e, mail->password_file);
+        if (wrong != NULL)
+            return wrong;
+    }
+    (void)curl_easy_setopt(e, CURLOPT_UPLOAD, 1L);
+    (void)curl_easy_setopt(e, CURLOPT_READFUNCTION, send_mail);
+    (void)curl_easy_setopt(e, CURLOPT_READDATA, (void *)f);
+    return NULL;
+}
+
+const char *flight_prepare(struct flight *f, const struct flight_options *options)
+{
+    f->options = options;
+    f->began_us = clock_raw_us();
+    f->easy = curl_easy_init();
+    if (f->easy == NULL)
+        err_die("out of memory");
+    set_common(f);
+    return f->webhook.format == WEBHOOK_EMAIL ? prepare_mail(f, &options->mail) : prepare_post(f);
+}
+
+/* Tells libcurl what the name leads to, so that it does not ask again. */
+static void pin(struct flight *f, const struct addrinfo *found)
+{
+    char address[INET6_ADDRSTRLEN];
+    struct buf entry;
+
+    buf_init(&entry, KIB(8));
+    buf_printf(&entry, "+%.*s:%.*s:", STR_ARG(f->place.host), STR_ARG(f->place.port));
+    for (const struct addrinfo *a = found; a != NULL && entry.len < KIB(4); a = a->ai_next) {
+        if (getnameinfo(a->ai_addr, a->ai_addrlen, address, sizeof(address), NULL, 0,
+                        NI_NUMERICHOST) != 0)
+            continue;
+        buf_printf(&entry, a->ai_family == AF_INET6 ? "%s[%s]" : "%s%s", a == found ? "" : ",",
+                   address);
+    }
+    f->pinned = curl_slist_append(NULL, arena_cstr(&f->arena, buf_str(&entry)));
+    buf_done(&entry);
+    if (f->pinned == NULL)
+        err_die("out of memory");
+    (void)curl_easy_setopt(f->easy, CURLOPT_RESOLVE, f->pinned);
+}
+
+enum flight_clearance flight_clear(struct flight *f, const char **ret_wrong)
+{
+    const struct addrinfo *found;
+    const char *why = "";
+
+    if (f->lookup == NULL)
+        return FLIGHT_CLEARED;
+    if (!lookup_is_done(f->lookup)) {
+        *ret_wrong = "the name was not looked up in time";
+        return clock_raw_us() - f->began_us > (int64_t)CONNECT_MS * USEC_PER_MSEC ? FLIGHT_REFUSED
+                                                                                  : FLIGHT_WAITS;
+    }
+    found = lookup_found(f->lookup, &why);
+    (void)snprintf(f->error, sizeof(f->error), "the name was not found: %s", why);
+    *ret_wrong = f->error;
+    if (found == NULL)
+        return FLIGHT_REFUSED;
+    *ret_wrong = not_public;
+    for (const struct addrinfo *a = found; a != NULL; a = a->ai_next)
+        if (!target_is_public(a->ai_addr))
+            return FLIGHT_REFUSED;
+    pin(f, found);
+    f->error[0] = '\0';
+    return FLIGHT_CLEARED;
+}
+
+static const char *error_of(struct flight *f, CURLcode result, long status)
+{
+    if (f->forbidden)
+        return not_public;
+    if (status > 0) {
+        (void)snprintf(f->error, sizeof(f->error), "answered with status %ld", status);
+        return f->error;
+    }
+    return f->error[0] != '\0' ? f->error : curl_easy_strerror(result);
+}
+
+struct flight_end flight_finish(struct flight *f, CURLcode result)
+{
+    bool mail = f->webhook.format == WEBHOOK_EMAIL;
+    struct flight_end end = { .ms = (clock_raw_us() - f->began_us) / USEC_PER_MSEC };
+    curl_off_t retry_after = 0;
+    long status = 0;
+
+    (void)curl_easy_getinfo(f->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(f->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    end.status = (struct opt_int){ status > 0, status };
+    end.retry_after_s = (int64_t)retry_after;
+    if (mail)
+        end.delivered = result == CURLE_OK;
+    else /* an answer that was too long, or never ends, is one all the same */
+        end.delivered = status >= 200 && status < 300;
+    end.gone = end.over = !mail && status == 410;
+    end.error = end.delivered ? NULL : error_of(f, result, status);
+    return end;
+}
+
+void flight_free(struct flight *f)
+{
+    if (f == NULL)
+        return;
+    for (size_t i = 0; i < f->n_secrets; i++)
+        sodium_memzero(f->secrets[i], WEBHOOK_SECRET_LEN);
+    curl_easy_cleanup(f->easy);
+    curl_slist_free_all(f->headers);
+    curl_slist_free_all(f->recipients);
+    curl_slist_free_all(f->pinned);
+    lookup_free(f->lookup);
+    arena_done(&f->arena);
+    free(f);
+}

@@ -1,0 +1,82 @@
+/* flight.h - one attempt to send one message to one webhook, by libcurl.
+ *
+ * Layer: service. May use: base, contract, store, libcurl. One thread: the courier's.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include <curl/curl.h>
+
+#include "base/arena.h"
+#include "features/webhooks/body.h"
+#include "features/webhooks/deliveries_store.h"
+#include "features/webhooks/store.h"
+#include "features/webhooks/target.h"
+#include "shape/shape.h"
+
+/* Where mail goes out; `url` empty: nowhere. */
+struct mail_options {
+    const char *url; /* smtp://… or smtps://… */
+    const char *from;
+    const char *user;          /* empty: none */
+    const char *password_file; /* read each time, so that it can be changed */
+};
+
+/* Borrowed for as long as there are flights. */
+struct flight_options {
+    struct target_rules rules;
+    struct mail_options mail;
+    CURLM *multi; /* woken when a flight may go on */
+};
+
+enum { FLIGHT_ERROR_MAX = CURL_ERROR_SIZE };
+
+struct flight {
+    struct flight *next;
+    struct arena arena; /* of everything below */
+    struct delivery_row delivery;
+    struct webhook_row webhook;
+    char secrets[2][WEBHOOK_SECRET_LEN]; /* in the clear, wiped at the end */
+    size_t n_secrets;
+    void *owner; /* the courier's own */
+
+    CURL *easy;
+    struct curl_slist *headers, *recipients, *pinned;
+    struct str body;
+    size_t body_sent; /* of a mail */
+    size_t reply_bytes;
+    const struct flight_options *options;
+    struct target_place place;
+    struct lookup *lookup; /* of its name; NULL: there is nothing to look up */
+    bool flying;           /* the courier's own: libcurl has it */
+    bool forbidden;        /* an address was not public */
+    int64_t began_us;      /* raw */
+    char error[FLIGHT_ERROR_MAX];
+};
+
+/* What came of it. */
+struct flight_end {
+    bool delivered;
+    bool gone; /* it wants nothing any more (410) */
+    bool over; /* there shall be no other attempt */
+    struct opt_int status;
+    int64_t ms;
+    int64_t retry_after_s; /* 0: it did not say */
+    const char *error;     /* NULL when delivered; lives as long as the flight */
+};
+
+/* Prepares f->easy from delivery, webhook and secrets, and begins to look its name up. NULL, or a
+ * sentence why it cannot be sent at all. */
+const char *flight_prepare(struct flight *f, const struct flight_options *options);
+
+enum flight_clearance { FLIGHT_WAITS, FLIGHT_CLEARED, FLIGHT_REFUSED };
+
+/* May it take off? Where a name leads is asked once, and it is connected to an address of the
+ * answer or to none: one of them that is not public refuses them all. *ret_wrong says why it is
+ * refused. */
+enum flight_clearance flight_clear(struct flight *f, const char **ret_wrong);
+
+struct flight_end flight_finish(struct flight *f, CURLcode result);
+
+/* NULL is fine. */
+void flight_free(struct flight *f);

@@ -1,0 +1,143 @@
+/* flights.c - libcurl's handle of many transfers, and the list of what is in it or will be. */
+#include "features/webhooks/attempts.h"
+
+#include "base/err.h"
+
+void flights_init(struct flights *all)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+        err_die("libcurl cannot be used");
+    all->options.multi = curl_multi_init();
+    if (all->options.multi == NULL)
+        err_die("out of memory");
+    all->first = NULL;
+    all->n = 0;
+}
+
+void flights_done(struct flights *all)
+{
+    (void)curl_multi_cleanup(all->options.multi);
+    curl_global_cleanup();
+}
+
+void flights_start(struct flights *all, struct flight *f)
+{
+    const char *wrong = flight_prepare(f, &all->options);
+
+    if (wrong != NULL) {
+        all->ended(all->ctx, f, &(struct flight_end){ .error = wrong });
+        return;
+    }
+    f->next = all->first;
+    all->first = f;
+    all->n += f->owner == NULL;
+}
+
+static void take_out(struct flights *all, struct flight *f)
+{
+    struct flight **at = &all->first;
+
+    while (*at != f)
+        at = &(*at)->next;
+    *at = f->next;
+    all->n -= f->owner == NULL;
+    if (f->flying)
+        (void)curl_multi_remove_handle(all->options.multi, f->easy);
+}
+
+static bool clear(struct flights *all)
+{
+    struct flight *next;
+    bool any = false;
+
+    for (struct flight *f = all->first; f != NULL; f = next) {
+        const char *wrong = NULL;
+        enum flight_clearance clearance = f->flying ? FLIGHT_WAITS : flight_clear(f, &wrong);
+
+        next = f->next;
+        if (clearance == FLIGHT_REFUSED) {
+            take_out(all, f);
+            all->ended(all->ctx, f, &(struct flight_end){ .error = wrong });
+            any = true;
+        } else if (clearance == FLIGHT_CLEARED) {
+            if (curl_multi_add_handle(all->options.multi, f->easy) != CURLM_OK)
+                err_die("libcurl takes no more transfers");
+            f->flying = true;
+        }
+    }
+    return any;
+}
+
+static bool take_landed(struct flights *all)
+{
+    const CURLMsg *message;
+    bool any = false;
+    int left;
+
+    while ((message = curl_multi_info_read(all->options.multi, &left)) != NULL) {
+        CURLcode result = message->data.result;
+        struct flight_end end;
+        struct flight *f = all->first;
+
+        while (message->msg == CURLMSG_DONE && f != NULL && f->easy != message->easy_handle)
+            f = f->next;
+        if (message->msg != CURLMSG_DONE || f == NULL)
+            continue;
+        end = flight_finish(f, result);
+        take_out(all, f);
+        all->ended(all->ctx, f, &end);
+        any = true;
+    }
+    return any;
+}
+
+bool flights_go_on(struct flights *all, int wait_ms)
+{
+    bool any = clear(all);
+    int running;
+
+    (void)curl_multi_perform(all->options.multi, &running);
+    any = take_landed(all) || any;
+    if (!any)
+        (void)curl_multi_poll(all->options.multi, NULL, 0, wait_ms, NULL);
+    return any;
+}
+
+void flights_wake(struct flights *all)
+{
+    (void)curl_multi_wakeup(all->options.multi);
+}
+
+struct flight *flights_take(struct flights *all)
+{
+    struct flight *f = all->first;
+
+    if (f != NULL)
+        take_out(all, f);
+    return f;
+}
+
+struct flight *flights_find(const struct flights *all, const struct delivery_row *delivery)
+{
+    struct flight *f = all->first;
+
+    while (f != NULL && (f->owner != NULL || f->delivery.tenant_id != delivery->tenant_id ||
+                         !str_eq(f->delivery.delivery_id, delivery->delivery_id)))
+        f = f->next;
+    return f;
+}
+
+struct flights_count flights_count(const struct flights *all, int64_t tenant_id,
+                                   struct str webhook_id)
+{
+    struct flights_count count = { 0 };
+
+    for (const struct flight *f = all->first; f != NULL; f = f->next) {
+        if (f->webhook.tenant_id != tenant_id)
+            continue;
+        count.tests += f->owner != NULL;
+        count.of_tenant += f->owner == NULL;
+        count.of_webhook += f->owner == NULL && str_eq(f->webhook.webhook_id, webhook_id);
+    }
+    return count;
+}

@@ -1,0 +1,233 @@
+/* webhook_body.c - bodies for each kind of receiver, and HMAC-SHA256 over them. */
+#include "features/webhooks/body.h"
+
+#include <sodium.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/digest.h"
+#include "features/webhooks/deliveries_store.h"
+#include "shape/problems.h"
+#include "shape/table.h"
+
+enum { KEY_BYTES = 24, KEY_BYTES_MAX = 64, BODY_MAX = 20 << 10, SUBJECT_MAX = 200 };
+
+static const struct str prefix = STR_INIT("whsec_");
+
+void webhook_secret_make(char ret[WEBHOOK_SECRET_LEN + 1])
+{
+    unsigned char key[KEY_BYTES];
+
+    digest_random(key, sizeof(key));
+    memcpy(ret, prefix.data, prefix.len);
+    (void)sodium_bin2base64(ret + prefix.len, WEBHOOK_SECRET_LEN + 1 - prefix.len, key, sizeof(key),
+                            sodium_base64_VARIANT_ORIGINAL);
+    sodium_memzero(key, sizeof(key));
+}
+
+static struct str keep(struct buf *out, struct arena *arena)
+{
+    struct str text = arena_copy(arena, buf_str(out));
+
+    buf_done(out);
+    return text;
+}
+
+struct str webhook_body(const struct message_row *message, struct arena *arena)
+{
+    char at[DATETIME_TEXT_MAX];
+    struct buf out;
+
+    buf_init(&out, BODY_MAX);
+    buf_add_c(&out, "{\"type\":");
+    buf_add_json(&out, message->type);
+    buf_printf(&out,
+               ",\"timestamp\":\"%s\",\"data\":", datetime_format(message->created_at, at).data);
+    buf_add(&out, message->data);
+    buf_add_char(&out, '}');
+    return keep(&out, arena);
+}
+
+/* What every message's data holds for people. */
+struct summary {
+    struct str summary;
+};
+
+#define OWNER     struct summary
+#define MEMBER(m) m
+static const struct field summary_fields[] = {
+    { STR(summary), .absent = "\"\"" },
+};
+static const struct shape summary_shape = { SHAPE_OF("Summary", struct summary, summary_fields) };
+#undef OWNER
+#undef MEMBER
+
+/* The sentence, or the type where there is none. */
+static struct str sentence_of(const struct message_row *message, struct arena *arena)
+{
+    struct summary summary = { STR_NULL };
+
+    if (shape_read_json(&summary_shape, message->data, arena, &summary,
+                        problems_new(arena, "body")) != 0 ||
+        summary.summary.len == 0)
+        return message->type;
+    return summary.summary;
+}
+
+/* Slack reads these three as markup. */
+static struct str escape_slack(struct str s, struct arena *arena)
+{
+    struct buf out;
+
+    buf_init(&out, BODY_MAX);
+    for (size_t i = 0; i < s.len; i++) {
+        switch (s.data[i]) {
+        case '&':
+            buf_add_c(&out, "&amp;");
+            break;
+        case '<':
+            buf_add_c(&out, "&lt;");
+            break;
+        case '>':
+            buf_add_c(&out, "&gt;");
+            break;
+        default:
+            buf_add_char(&out, s.data[i]);
+        }
+    }
+    return keep(&out, arena);
+}
+
+struct str webhook_body_slack(const struct message_row *message, struct arena *arena)
+{
+    struct buf out;
+
+    buf_init(&out, BODY_MAX);
+    buf_add_c(&out, "{\"text\":");
+    buf_add_json(&out, escape_slack(sentence_of(message, arena), arena));
+    buf_add_char(&out, '}');
+    return keep(&out, arena);
+}
+
+/* A header's value as RFC 2047 wants it: in base64, in words of at most 75 characters, so that no
+ * byte of it can end the header. */
+static void add_subject(struct buf *out, struct str s)
+{
+    enum { WORD_BYTES = 42 };
+    char word[sodium_base64_ENCODED_LEN(WORD_BYTES, sodium_base64_VARIANT_ORIGINAL)];
+
+    buf_add_c(out, "Subject:");
+    while (s.len > 0) {
+        size_t n = s.len < WORD_BYTES ? s.len : WORD_BYTES;
+
+        while (n > 1 && n < s.len && ((unsigned char)s.data[n] & 0xc0) == 0x80)
+            n--; /* a word holds whole characters */
+        (void)sodium_bin2base64(word, sizeof(word), (const unsigned char *)s.data, n,
+                                sodium_base64_VARIANT_ORIGINAL);
+        buf_printf(out, " =?UTF-8?B?%s?=\r\n", word);
+        s = str_from(s.data + n, s.len - n);
+    }
+}
+
+/* In lines of 76, so that neither a dot nor a long line needs care. */
+static void add_base64_lines(struct buf *out, struct str s)
+{
+    enum { LINE_BYTES = 57 };
+    char line[sodium_base64_ENCODED_LEN(LINE_BYTES, sodium_base64_VARIANT_ORIGINAL)];
+
+    for (size_t at = 0; at < s.len; at += LINE_BYTES) {
+        size_t n = s.len - at < LINE_BYTES ? s.len - at : LINE_BYTES;
+
+        (void)sodium_bin2base64(line, sizeof(line), (const unsigned char *)s.data + at, n,
+                                sodium_base64_VARIANT_ORIGINAL);
+        buf_printf(out, "%s\r\n", line);
+    }
+}
+
+/* As RFC 5322 wants it; a mail without one looks like spam. */
+static void add_date(struct buf *out, int64_t at)
+{
+    static const char days[][4] = { "Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed" };
+    static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+    struct datetime_parts t = datetime_split(at);
+
+    buf_printf(out, "Date: %s, %02d %s %04d %02d:%02d:%02d +0000\r\n",
+               days[at / USEC_PER_SEC / 86400 % 7], t.day, months[t.month - 1], t.year, t.hour,
+               t.minute, t.second);
+}
+
+/* At most so many bytes, and whole characters. */
+static struct str cut(struct str s, size_t max)
+{
+    size_t n = s.len < max ? s.len : max;
+
+    while (n > 0 && n < s.len && ((unsigned char)s.data[n] & 0xc0) == 0x80)
+        n--;
+    return str_from(s.data, n);
+}
+
+struct str webhook_body_mail(const struct message_row *message, struct str from, struct str to,
+                             struct arena *arena)
+{
+    struct str sentence = sentence_of(message, arena);
+    char at[DATETIME_TEXT_MAX];
+    struct str text;
+    struct buf out;
+
+    text = arena_printf(arena, "%.*s\r\n\r\n%.*s\r\n%s\r\n\r\n%.*s\r\n", STR_ARG(sentence),
+                        STR_ARG(message->type), datetime_format(message->created_at, at).data,
+                        STR_ARG(message->data));
+    buf_init(&out, (size_t)4 * BODY_MAX);
+    buf_printf(&out, "From: muster <%.*s>\r\nTo: <%.*s>\r\n", STR_ARG(from), STR_ARG(to));
+    add_date(&out, message->created_at);
+    add_subject(&out, cut(sentence, SUBJECT_MAX));
+    buf_printf(&out,
+               "Message-ID: <%.*s@muster>\r\nMIME-Version: 1.0\r\n"
+               "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"
+               "Auto-Submitted: auto-generated\r\n\r\n",
+               STR_ARG(message->message_id));
+    add_base64_lines(&out, text);
+    return keep(&out, arena);
+}
+
+/* The bytes of "whsec_…"; 0 when it is no secret. */
+static size_t key_of(struct str secret, unsigned char key[KEY_BYTES_MAX])
+{
+    size_t n = 0;
+
+    if (!str_starts(secret, prefix) ||
+        sodium_base642bin(key, KEY_BYTES_MAX, secret.data + prefix.len, secret.len - prefix.len,
+                          NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
+        return 0;
+    return n;
+}
+
+struct str webhook_signature(const struct str *secrets, size_t n, struct str message_id,
+                             int64_t timestamp_s, struct str body, struct arena *arena)
+{
+    char text[sodium_base64_ENCODED_LEN(crypto_auth_hmacsha256_BYTES,
+                                        sodium_base64_VARIANT_ORIGINAL)];
+    struct str signed_text = arena_printf(arena, "%.*s.%lld.%.*s", STR_ARG(message_id),
+                                          (long long)timestamp_s, STR_ARG(body));
+    unsigned char key[KEY_BYTES_MAX], mac[crypto_auth_hmacsha256_BYTES];
+    crypto_auth_hmacsha256_state state;
+    struct buf out;
+
+    buf_init(&out, BODY_MAX);
+    for (size_t i = 0; i < n; i++) {
+        size_t key_len = key_of(secrets[i], key);
+
+        crypto_auth_hmacsha256_init(&state, key, key_len);
+        crypto_auth_hmacsha256_update(&state, (const unsigned char *)signed_text.data,
+                                      signed_text.len);
+        crypto_auth_hmacsha256_final(&state, mac);
+        (void)sodium_bin2base64(text, sizeof(text), mac, sizeof(mac),
+                                sodium_base64_VARIANT_ORIGINAL);
+        buf_printf(&out, "%sv1,%s", i == 0 ? "" : " ", text);
+    }
+    sodium_memzero(key, sizeof(key));
+    sodium_memzero(&state, sizeof(state));
+    return keep(&out, arena);
+}

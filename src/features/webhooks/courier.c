@@ -1,0 +1,447 @@
+/* courier.c - claims what is due, flies it, stores what came of it. */
+#include "features/webhooks/courier.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "db/db.h"
+#include "engine/sync_job.h"
+#include "features/vault/vault.h"
+#include "features/webhooks/attempts.h"
+#include "features/webhooks/shapes.h"
+
+enum {
+    FLIGHTS_MAX = 64,      /* tests are counted apart */
+    FLIGHTS_OF_TENANT = 8, /* so that targets that hang hold up nobody else's */
+    FLIGHTS_OF_ONE = 2,    /* webhook */
+    TESTS_MAX = 16,        /* waiting or in the air */
+    TESTS_OF_TENANT = 4,   /* in the air */
+    PERIOD_MS = 200,
+    STEP_S = 2, /* that the wall clock may stray from the monotonic one between two looks */
+    RETRY_AFTER_MAX_S = 86400,
+    KEEP_S = 30 * 86400,
+    FORGET_PERIOD_S = 3600,
+};
+
+struct courier {
+    struct courier_options options;
+    struct flights flights;
+    int64_t looked_us, forgot_us; /* monotonic */
+    bool released;                /* what was planned by a clock that has been set back */
+    int64_t apart_us;             /* wall less monotonic clock, at the last look */
+    bool failing;                 /* the database; said once */
+
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows */
+    struct courier_test *tests;
+    size_t n_tests;
+    bool stopping;
+};
+
+/* Ten attempts over three days: seconds before each but the first. */
+static const int64_t delays_s[] = { 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 72000 };
+
+int64_t courier_delay_us(int64_t attempts)
+{
+    int64_t seconds;
+
+    if (attempts < 1 || attempts > (int64_t)COUNT_OF(delays_s))
+        return 0;
+    seconds = delays_s[attempts - 1];
+    return seconds * USEC_PER_SEC +
+           (int64_t)digest_random_below((uint32_t)(seconds * 100)) * USEC_PER_MSEC; /* up to 10 % */
+}
+
+/* The webhook's secrets in the clear. */
+static int open_secret(struct courier *c, struct flight *f, struct str sealed, struct error *err)
+{
+    const struct vault_label label = { "webhook", f->webhook.tenant_id, f->webhook.webhook_id, 1 };
+    struct buf text;
+    int r;
+
+    buf_init(&text, MIB(1));
+    r = vault_open(c->options.vault, c->options.db, &label, sealed, &text, err);
+    if (r == 0 && text.len != WEBHOOK_SECRET_LEN)
+        r = err_set(err, ERR_SCHEMA, "the secret of a webhook is none");
+    if (r == 0)
+        memcpy(f->secrets[f->n_secrets++], text.data, WEBHOOK_SECRET_LEN);
+    vault_wipe(&text);
+    return r;
+}
+
+static int open_secrets(struct courier *c, struct flight *f, struct error *err)
+{
+    bool has_old = !str_is_null(f->webhook.old_secret) && f->webhook.old_until > clock_wall_us();
+
+    if (open_secret(c, f, f->webhook.secret, err) != 0)
+        return -1;
+    return has_old ? open_secret(c, f, f->webhook.old_secret, err) : 0;
+}
+
+struct outcome {
+    struct delivery_row delivery;
+    int64_t again_at; /* as it was claimed */
+    bool gone;
+};
+
+static int store_outcome(void *ctx, struct db *db, struct error *err)
+{
+    const struct outcome *o = ctx;
+
+    if (store_delivery_set(db, &o->delivery, o->again_at, err) != 0)
+        return -1;
+    return o->gone ? store_webhook_disable(db, o->delivery.tenant_id, o->delivery.webhook_id, err)
+                   : 0;
+}
+
+/* When the next attempt is due, as the schedule and the target say. */
+static int64_t next_at(const struct delivery_row *d, const struct flight_end *end, int64_t now)
+{
+    int64_t delay_us = courier_delay_us(d->attempts), asked_s = end->retry_after_s;
+
+    if (delay_us == 0 || end->over)
+        return TIME_NULL;
+    asked_s = asked_s < RETRY_AFTER_MAX_S ? asked_s : RETRY_AFTER_MAX_S;
+    return now + (delay_us > asked_s * USEC_PER_SEC ? delay_us : asked_s * USEC_PER_SEC);
+}
+
+/* If it cannot be stored the delivery is due again when its lease is over. */
+static void land(struct courier *c, struct flight *f, const struct flight_end *end)
+{
+    struct outcome o = { .delivery = f->delivery,
+                         .again_at = f->delivery.next_at,
+                         .gone = end->gone };
+    int64_t now = clock_wall_us();
+    struct error err = { 0 };
+
+    o.delivery.last_at = now;
+    o.delivery.last_status = end->status;
+    o.delivery.last_ms = (struct opt_int){ true, end->ms };
+    o.delivery.last_error = end->error == NULL ? STR_NULL : str_of(end->error);
+    o.delivery.next_at = end->delivered ? TIME_NULL : next_at(&f->delivery, end, now);
+    o.delivery.state = DELIVERY_WAITING;
+    if (end->delivered)
+        o.delivery.state = DELIVERY_DELIVERED;
+    else if (o.delivery.next_at == TIME_NULL)
+        o.delivery.state = DELIVERY_DEAD;
+    if (errand_run(c->options.writer, store_outcome, &o, &err) != 0)
+        log_say(LOG_WARNING, "webhook", "what came of a delivery is not stored: %s", err.text);
+}
+
+static void end_test(struct courier *c, struct courier_test *test, const struct flight_end *end,
+                     const struct error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    c->n_tests--;
+    pthread_mutex_unlock(&c->lock);
+    test->done(test, end, err);
+}
+
+/* Tells whoever waits for it, and frees it. */
+static void end_flight(void *ctx, struct flight *f, const struct flight_end *end)
+{
+    struct courier *c = ctx;
+    struct courier_test *test = f->owner;
+
+    if (test != NULL)
+        end_test(c, test, end, NULL);
+    else
+        land(c, f, end);
+    flight_free(f);
+}
+
+/* May another one of it take off? */
+static bool has_room(const struct courier *c, const struct due_webhook *due, size_t of_tenant_max)
+{
+    struct flights_count n = flights_count(&c->flights, due->tenant_id, due->webhook_id);
+
+    return c->flights.n < FLIGHTS_MAX && n.of_tenant < of_tenant_max &&
+           n.of_webhook < FLIGHTS_OF_ONE;
+}
+
+struct claiming {
+    const struct due_webhook *due;
+    struct flight *flight;
+};
+
+static int claim(void *ctx, struct db *db, struct error *err)
+{
+    struct claiming *claiming = ctx;
+    struct flight *f = claiming->flight;
+
+    return store_delivery_claim(db, claiming->due, clock_wall_us(), &f->arena, &f->delivery, err);
+}
+
+static struct flight *new_flight(void)
+{
+    struct flight *f = NEW(struct flight);
+
+    arena_init(&f->arena);
+    return f;
+}
+
+/* Is it in the air, and its lease only seems to be over since the clock has leapt? Then that goes
+ * on under the new lease. A retry by hand counts its attempts anew. */
+static bool goes_on(struct courier *c, const struct delivery_row *claimed)
+{
+    struct flight *f = flights_find(&c->flights, claimed);
+
+    if (f == NULL || claimed->attempts <= f->delivery.attempts)
+        return false;
+    f->delivery.attempts = claimed->attempts;
+    f->delivery.next_at = claimed->next_at;
+    return true;
+}
+
+/* Claims one delivery of the webhook, if one is still due, and starts it. */
+static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_claimed,
+                    struct error *err)
+{
+    struct claiming claiming = { .due = due, .flight = new_flight() };
+    struct flight *f = claiming.flight;
+    struct db *db = c->options.db;
+    int r = errand_run(c->options.writer, claim, &claiming, err);
+
+    *ret_claimed = r == 0 && !str_is_null(f->delivery.delivery_id);
+    if (!*ret_claimed || goes_on(c, &f->delivery)) { /* another node may have been faster */
+        flight_free(f);
+        return r;
+    }
+    if (store_webhook(db, due->tenant_id, due->webhook_id, &f->arena, &f->webhook, err) != 0 ||
+        open_secrets(c, f, err) != 0) {
+        end_flight(c, f, &(struct flight_end){ .error = err->text });
+        return 0;
+    }
+    if (!f->webhook.enabled) { /* switched off while the message was stored */
+        end_flight(c, f, &(struct flight_end){ .over = true, .error = "it is switched off" });
+        return 0;
+    }
+    flights_start(&c->flights, f);
+    return 0;
+}
+
+static int send_some(struct courier *c, const struct due_webhook *due, size_t n,
+                     size_t of_tenant_max, struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool claimed = true;
+
+        for (int k = 0; k < FLIGHTS_OF_ONE && claimed && has_room(c, &due[i], of_tenant_max); k++)
+            if (send_one(c, &due[i], &claimed, err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* First for those who have nothing in the air: however much others have, they come next. */
+static int send_due(struct courier *c, struct error *err)
+{
+    struct due_webhook *due;
+    struct arena arena;
+    int r = -1;
+    size_t n;
+
+    arena_init(&arena);
+    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, &n, err) == 0 &&
+        send_some(c, due, n, 1, err) == 0 && send_some(c, due, n, FLIGHTS_OF_TENANT, err) == 0)
+        r = 0;
+    arena_done(&arena);
+    return r;
+}
+
+static int release(void *ctx, struct db *db, struct error *err)
+{
+    (void)ctx;
+    return store_deliveries_release(db, clock_wall_us(), err);
+}
+
+/* At the start, and when the wall clock was set back. */
+static int release_planned(struct courier *c, struct error *err)
+{
+    const struct clock_times now = clock_times();
+    int64_t apart_us = now.wall_us - now.mono_us;
+
+    if (apart_us < c->apart_us - (int64_t)STEP_S * USEC_PER_SEC)
+        c->released = false;
+    c->apart_us = apart_us;
+    if (c->released)
+        return 0;
+    if (errand_run(c->options.writer, release, NULL, err) != 0)
+        return -1;
+    c->released = true;
+    return 0;
+}
+
+static int forget(void *ctx, struct db *db, struct error *err)
+{
+    return store_deliveries_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, ctx, err);
+}
+
+static int forget_old(struct courier *c, struct error *err)
+{
+    int64_t now = clock_mono_us();
+    bool more = false;
+
+    if (now - c->forgot_us < (int64_t)FORGET_PERIOD_S * USEC_PER_SEC)
+        return 0;
+    if (errand_run(c->options.writer, forget, &more, err) != 0)
+        return -1;
+    c->forgot_us = more ? c->forgot_us : now;
+    return 0;
+}
+
+/* Every now and then, and when something has landed. The database may be away for a while: that is
+ * said once. */
+static void look(struct courier *c)
+{
+    struct error err = { 0 };
+    bool failing;
+
+    if (!c->options.delivers || clock_mono_us() - c->looked_us < (int64_t)PERIOD_MS * USEC_PER_MSEC)
+        return;
+    c->looked_us = clock_mono_us();
+    failing = (c->failing && db_ping(c->options.db, &err) != 0) || release_planned(c, &err) != 0 ||
+              send_due(c, &err) != 0 || forget_old(c, &err) != 0;
+    if (failing && !c->failing)
+        log_say(LOG_WARNING, "webhook", "deliveries wait: %s", err.text);
+    c->failing = failing;
+}
+
+static void start_test(struct courier *c, struct courier_test *test)
+{
+    struct flight *f = new_flight();
+    struct error err = { 0 };
+    char digits[24];
+
+    if (flights_count(&c->flights, test->tenant_id, test->webhook_id).tests >= TESTS_OF_TENANT) {
+        err_set(&err, ERR_BUSY, "too many tests are under way");
+        end_test(c, test, NULL, &err);
+        flight_free(f);
+        return;
+    }
+    f->owner = test;
+    digest_random_base62(digits, sizeof(digits));
+    f->delivery.message = (struct message_row){
+        .tenant_id = test->tenant_id,
+        .message_id = arena_printf(&f->arena, "msg_%.*s", (int)sizeof(digits), digits),
+        .type = STR_LIT("test"),
+        .created_at = clock_wall_us(),
+        .data = STR_LIT("{\"summary\":\"A test message of muster\"}"),
+    };
+    if (store_webhook(c->options.db, test->tenant_id, test->webhook_id, &f->arena, &f->webhook,
+                      &err) != 0 ||
+        open_secrets(c, f, &err) != 0) {
+        end_test(c, test, NULL, &err);
+        flight_free(f);
+        return;
+    }
+    flights_start(&c->flights, f);
+}
+
+/* True when it is time to end. */
+static bool take_tests(struct courier *c)
+{
+    struct courier_test *tests, *next;
+    bool stopping;
+
+    pthread_mutex_lock(&c->lock);
+    tests = c->tests;
+    c->tests = NULL;
+    stopping = c->stopping;
+    pthread_mutex_unlock(&c->lock);
+    for (; tests != NULL; tests = next) {
+        next = tests->next;
+        start_test(c, tests);
+    }
+    return stopping;
+}
+
+/* What is in the air is broken off: tests are told, deliveries are due again after their lease. */
+static void break_off(struct courier *c)
+{
+    const struct error stopping = { .code = ERR_BUSY, .text = "the service is stopping" };
+
+    struct flight *f;
+
+    while ((f = flights_take(&c->flights)) != NULL) {
+        if (f->owner != NULL)
+            end_test(c, f->owner, NULL, &stopping);
+        flight_free(f);
+    }
+}
+
+static void *run_thread(void *arg)
+{
+    struct courier *c = arg;
+
+    thread_begin("muster-courier", THREAD_PLAIN);
+    while (!take_tests(c)) {
+        look(c);
+        if (flights_go_on(&c->flights, PERIOD_MS))
+            c->looked_us = 0; /* there is room for another */
+    }
+    break_off(c);
+    return NULL;
+}
+
+int courier_new(const struct courier_options *options, struct courier **ret, struct error *err)
+{
+    const struct clock_times now = clock_times();
+    struct courier *c = NEW(struct courier);
+
+    c->options = *options;
+    c->forgot_us = now.mono_us;
+    c->apart_us = now.wall_us - now.mono_us;
+    c->flights = (struct flights){ .options = { .rules = options->rules, .mail = options->mail },
+                                   .ended = end_flight,
+                                   .ctx = c };
+    flights_init(&c->flights);
+    pthread_mutex_init(&c->lock, NULL);
+    if (pthread_create(&c->thread, NULL, run_thread, c) != 0) {
+        flights_done(&c->flights);
+        free(c);
+        return err_set(err, ERR_INTERNAL, "cannot start the courier's thread");
+    }
+    *ret = c;
+    return 0;
+}
+
+int courier_submit(struct courier *c, struct courier_test *test, struct error *err)
+{
+    int r = -1;
+
+    pthread_mutex_lock(&c->lock);
+    if (c->stopping || c->n_tests >= TESTS_MAX) {
+        err_set(err, ERR_BUSY, "too many tests are waiting, or the service is stopping");
+    } else {
+        test->next = c->tests;
+        c->tests = test;
+        c->n_tests++;
+        r = 0;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (r == 0)
+        flights_wake(&c->flights);
+    return r;
+}
+
+void courier_free(struct courier *c)
+{
+    if (c == NULL)
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->stopping = true;
+    pthread_mutex_unlock(&c->lock);
+    flights_wake(&c->flights);
+    pthread_join(c->thread, NULL);
+    flights_done(&c->flights);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}

@@ -1,0 +1,143 @@
+/* lookup.c - a thread for each name, and what it shares with whoever asked.
+ *
+ * Invariants:
+ *  1. The thread writes `found` and `status` before it sets `done`, and nothing after.
+ *  2. Both sides hold the lookup; the last of them frees it.
+ */
+#include "features/webhooks/lookup.h"
+
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+enum {
+    LOOKUPS_MAX = 256, /* threads at once, with those that nobody waits for any more */
+    STACK_BYTES = 256 << 10
+};
+
+struct lookup {
+    struct arena arena; /* of the two names */
+    const char *host, *port;
+    struct addrinfo *found;
+    int status; /* of getaddrinfo() */
+
+    pthread_mutex_t lock; /* guards the rest */
+    bool done, left;
+    lookup_wake_fn *wake;
+    void *ctx;
+};
+
+static atomic_uint n_threads;
+
+static void destroy(struct lookup *l)
+{
+    if (l->found != NULL)
+        freeaddrinfo(l->found);
+    pthread_mutex_destroy(&l->lock);
+    arena_done(&l->arena);
+    free(l);
+}
+
+static void finish(struct lookup *l)
+{
+    bool left;
+
+    pthread_mutex_lock(&l->lock);
+    l->done = true;
+    left = l->left;
+    if (!left)
+        l->wake(l->ctx);
+    pthread_mutex_unlock(&l->lock);
+    if (left)
+        destroy(l);
+}
+
+static void *run_thread(void *arg)
+{
+    const struct addrinfo hints = { .ai_family = AF_UNSPEC,
+                                    .ai_socktype = SOCK_STREAM,
+                                    .ai_flags = AI_NUMERICSERV };
+    struct lookup *l = arg;
+
+    thread_begin("muster-lookup", THREAD_PLAIN);
+    l->status = getaddrinfo(l->host, l->port, &hints, &l->found);
+    if (l->status != 0)
+        l->found = NULL;
+    finish(l);
+    (void)atomic_fetch_sub(&n_threads, 1);
+    return NULL;
+}
+
+static bool start(struct lookup *l)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    bool started;
+
+    if (atomic_fetch_add(&n_threads, 1) >= LOOKUPS_MAX) {
+        (void)atomic_fetch_sub(&n_threads, 1);
+        return false;
+    }
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    started = pthread_create(&thread, &attributes, run_thread, l) == 0;
+    pthread_attr_destroy(&attributes);
+    if (!started)
+        (void)atomic_fetch_sub(&n_threads, 1);
+    return started;
+}
+
+struct lookup *lookup_new(struct str host, struct str port, lookup_wake_fn *wake, void *ctx)
+{
+    struct lookup *l = NEW(struct lookup);
+
+    arena_init(&l->arena);
+    pthread_mutex_init(&l->lock, NULL);
+    l->host = arena_cstr(&l->arena, host);
+    l->port = arena_cstr(&l->arena, port);
+    l->wake = wake;
+    l->ctx = ctx;
+    if (!start(l)) {
+        l->status = EAI_AGAIN;
+        l->done = true;
+    }
+    return l;
+}
+
+bool lookup_is_done(struct lookup *l)
+{
+    bool done;
+
+    pthread_mutex_lock(&l->lock);
+    done = l->done;
+    pthread_mutex_unlock(&l->lock);
+    return done;
+}
+
+const struct addrinfo *lookup_found(const struct lookup *l, const char **ret_why)
+{
+    if (l->found == NULL)
+        *ret_why = gai_strerror(l->status);
+    return l->found;
+}
+
+void lookup_free(struct lookup *l)
+{
+    bool done;
+
+    if (l == NULL)
+        return;
+    pthread_mutex_lock(&l->lock);
+    done = l->done;
+    l->left = true;
+    pthread_mutex_unlock(&l->lock);
+    if (done)
+        destroy(l);
+}

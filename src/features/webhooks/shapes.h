@@ -1,0 +1,90 @@
+/* webhook.h - webhooks, their messages and deliveries, as people set and see them.
+ *
+ * Layer: contract. May use: base. Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+/* In the order in which the store numbers them. */
+enum webhook_format { WEBHOOK_STANDARD, WEBHOOK_SLACK, WEBHOOK_EMAIL };
+extern const char *const webhook_format_names[];
+
+enum delivery_state { DELIVERY_WAITING, DELIVERY_DELIVERED, DELIVERY_DEAD };
+extern const char *const delivery_state_names[];
+
+/* What a webhook can be told of; ends in NULL. */
+extern const char *const message_types[];
+
+struct webhook_create {
+    struct str url, label;
+    int format;        /* enum webhook_format */
+    struct list types; /* of struct str; none: all */
+};
+
+/* Null or absent: as it was. */
+struct webhook_patch {
+    struct str url, label; /* null */
+    struct list types;     /* of struct str; items NULL: null */
+    struct opt_bool enabled;
+    bool rotate_secret;
+};
+
+struct webhook {
+    struct str webhook_id, url, format, label;
+    struct list types; /* of struct str */
+    bool enabled;
+    int64_t created_at;
+    struct str secret;         /* null but when it was just made */
+    int64_t waiting, dead;     /* deliveries */
+    int64_t last_delivered_at; /* TIME_NULL */
+};
+
+struct webhook_list {
+    struct list webhooks; /* of struct webhook */
+};
+
+struct webhook_path {
+    struct str slug, webhook_id;
+};
+
+struct delivery_path {
+    struct str slug, webhook_id, delivery_id;
+};
+
+struct deliveries_query {
+    int64_t limit;
+    struct str cursor; /* null */
+    int state;         /* enum delivery_state; -1: any */
+};
+
+struct delivery {
+    struct str delivery_id, message_id, type, state;
+    int64_t created_at, attempts;
+    int64_t next_at, last_at; /* TIME_NULL */
+    struct opt_int last_status, last_ms;
+    struct str last_error; /* null */
+};
+
+struct delivery_list {
+    struct list deliveries; /* of struct delivery */
+    struct str next;        /* null */
+};
+
+/* What came of a test message. */
+struct webhook_tested {
+    bool delivered;
+    struct opt_int status;
+    int64_t ms;
+    struct str error; /* null */
+};
+
+extern const struct shape webhook_create_shape;   /* "WebhookCreate" */
+extern const struct shape webhook_patch_shape;    /* "WebhookPatch" */
+extern const struct shape webhook_shape;          /* "Webhook" */
+extern const struct shape webhook_list_shape;     /* "WebhookList" */
+extern const struct shape webhook_path_shape;     /* "WebhookPath" */
+extern const struct shape delivery_path_shape;    /* "DeliveryPath" */
+extern const struct shape deliveries_query_shape; /* "DeliveriesQuery" */
+extern const struct shape delivery_shape;         /* "Delivery" */
+extern const struct shape delivery_list_shape;    /* "DeliveryList" */
+extern const struct shape webhook_tested_shape;   /* "WebhookTested" */

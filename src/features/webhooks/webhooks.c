@@ -1,0 +1,264 @@
+/* webhooks.c - webhooks from the shapes of the API to rows and back. */
+#include "features/webhooks/webhooks.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "features/vault/vault.h"
+#include "features/webhooks/body.h"
+#include "features/webhooks/deliveries_store.h"
+#include "features/webhooks/shapes.h"
+#include "features/webhooks/store.h"
+
+enum { WEBHOOKS_MAX = 100, ID_DIGITS = 16, OLD_SECRET_S = 86400, SEALED_MAX = 4096 };
+
+/* The list that the API has, as the text that is stored, and back. */
+static struct str join_types(const struct list *types, struct arena *arena)
+{
+    const struct str *items = types->items;
+    struct str text = STR_LIT("");
+
+    for (size_t i = 0; i < types->n; i++)
+        text =
+            arena_printf(arena, "%.*s%s%.*s", STR_ARG(text), i == 0 ? "" : ",", STR_ARG(items[i]));
+    return text;
+}
+
+static struct list split_types(struct str text, struct arena *arena)
+{
+    struct list types = { .items = ARENA_ARRAY(arena, struct str, text.len / 2 + 1) };
+
+    while (text.len > 0) {
+        ((struct str *)types.items)[types.n++] = str_split(&text, ',');
+        if (str_is_null(text))
+            break;
+    }
+    return types;
+}
+
+static struct webhook answer_of(const struct webhook_row *row, struct arena *arena)
+{
+    return (struct webhook){ .webhook_id = row->webhook_id,
+                             .url = row->url,
+                             .format = str_of(webhook_format_names[row->format]),
+                             .label = row->label,
+                             .types = split_types(row->types, arena),
+                             .enabled = row->enabled,
+                             .created_at = row->created_at,
+                             .last_delivered_at = TIME_NULL };
+}
+
+/* An e-mail address that can neither end a header nor name two. */
+static const char *check_mail(struct str url)
+{
+    static const struct str scheme = STR_INIT("mailto:");
+    struct str address = str_from(url.data + scheme.len, url.len - scheme.len), host = address;
+    struct str name = str_split(&host, '@');
+
+    if (name.len == 0 || str_is_null(host) || host.len == 0 || address.len > 254)
+        return "After mailto: stands one e-mail address";
+    for (size_t i = 0; i < address.len; i++) {
+        unsigned char c = (unsigned char)address.data[i];
+
+        if (c <= ' ' || c >= 0x7f || strchr("<>,;:\\\"()[]?&%", c) != NULL)
+            return "After mailto: stands one e-mail address, in plain ASCII";
+    }
+    return memchr(host.data, '@', host.len) == NULL ? NULL
+                                                    : "After mailto: stands one e-mail address";
+}
+
+static bool is_mail(struct str url)
+{
+    return str_starts(url, STR_LIT("mailto:"));
+}
+
+const char *webhooks_check_url(const struct webhooks_context *context, struct str url)
+{
+    return is_mail(url) ? check_mail(url) : target_check_url(url, &context->rules);
+}
+
+/* A new secret: told in the answer, sealed in the row. */
+static int make_secret(const struct webhooks_call *call, struct webhook_row *row,
+                       struct str *ret_secret, struct error *err)
+{
+    const struct vault_label label = { "webhook", row->tenant_id, row->webhook_id, 1 };
+    char secret[WEBHOOK_SECRET_LEN + 1];
+    struct buf sealed;
+    int r;
+
+    webhook_secret_make(secret);
+    buf_init(&sealed, SEALED_MAX);
+    r = vault_seal(call->context->vault, call->db, &label, str_from(secret, WEBHOOK_SECRET_LEN),
+                   &sealed, err);
+    if (r == 0) {
+        row->secret = arena_copy(call->arena, buf_str(&sealed));
+        *ret_secret = arena_copy(call->arena, str_from(secret, WEBHOOK_SECRET_LEN));
+    }
+    buf_done(&sealed);
+    return r;
+}
+
+int webhooks_add(const struct webhooks_call *call, const struct webhook_create *create,
+                 struct webhook *ret, struct error *err)
+{
+    struct webhook_row *others, row = { .tenant_id = call->tenant_id,
+                                        .url = create->url,
+                                        .format = create->format,
+                                        .label = create->label,
+                                        .enabled = true,
+                                        .created_at = clock_wall_us(),
+                                        .old_until = TIME_NULL };
+    struct str secret = STR_NULL;
+    char digits[ID_DIGITS];
+    size_t n;
+
+    if (store_webhooks(call->db, call->tenant_id, call->arena, &others, &n, err) != 0)
+        return -1;
+    if (n >= WEBHOOKS_MAX)
+        return err_set(err, ERR_CONFLICT, "There are %zu webhooks, and no more are possible", n);
+    digest_random_base62(digits, sizeof(digits));
+    row.webhook_id = arena_printf(call->arena, "whk_%.*s", ID_DIGITS, digits);
+    row.types = join_types(&create->types, call->arena);
+    if (make_secret(call, &row, &secret, err) != 0 || store_webhook_put(call->db, &row, err) != 0)
+        return -1;
+    *ret = answer_of(&row, call->arena);
+    ret->secret = secret;
+    return 0;
+}
+
+static int read_webhook(const struct webhooks_call *call, struct webhook_row *ret,
+                        struct error *err)
+{
+    return store_webhook(call->db, call->tenant_id, call->webhook_id, call->arena, ret, err);
+}
+
+int webhooks_find(const struct webhooks_call *call, struct error *err)
+{
+    struct webhook_row row;
+
+    return read_webhook(call, &row, err);
+}
+
+static int fill_use(const struct webhooks_call *call, struct webhook *ret, struct error *err)
+{
+    struct webhook_use use;
+
+    if (store_webhook_use(call->db, call->tenant_id, ret->webhook_id, &use, err) != 0)
+        return -1;
+    ret->waiting = use.waiting;
+    ret->dead = use.dead;
+    ret->last_delivered_at = use.last_delivered_at;
+    return 0;
+}
+
+int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *patch,
+                 struct webhook *ret, struct error *err)
+{
+    struct str secret = STR_NULL;
+    struct webhook_row row;
+
+    if (read_webhook(call, &row, err) != 0)
+        return -1;
+    if (!str_is_null(patch->url)) {
+        if (is_mail(patch->url) != is_mail(row.url))
+            return err_set(err, ERR_CONFLICT, "A webhook stays mail, or what it was: make another");
+        row.url = patch->url;
+    }
+    if (!str_is_null(patch->label))
+        row.label = patch->label;
+    if (patch->types.items != NULL)
+        row.types = join_types(&patch->types, call->arena);
+    if (patch->rotate_secret) {
+        row.old_secret = row.secret;
+        row.old_until = clock_wall_us() + (int64_t)OLD_SECRET_S * USEC_PER_SEC;
+        if (make_secret(call, &row, &secret, err) != 0)
+            return -1;
+    }
+    if (patch->enabled.has)
+        row.enabled = patch->enabled.value;
+    if (store_webhook_put(call->db, &row, err) != 0 ||
+        (!row.enabled &&
+         store_webhook_disable(call->db, call->tenant_id, call->webhook_id, err) != 0))
+        return -1;
+    *ret = answer_of(&row, call->arena);
+    ret->secret = secret;
+    return fill_use(call, ret, err);
+}
+
+int webhooks_list(const struct webhooks_call *call, struct webhook_list *ret, struct error *err)
+{
+    struct webhook *webhooks;
+    struct webhook_row *rows;
+    size_t n;
+
+    if (store_webhooks(call->db, call->tenant_id, call->arena, &rows, &n, err) != 0)
+        return -1;
+    webhooks = ARENA_ARRAY(call->arena, struct webhook, n);
+    for (size_t i = 0; i < n; i++) {
+        webhooks[i] = answer_of(&rows[i], call->arena);
+        if (fill_use(call, &webhooks[i], err) != 0)
+            return -1;
+    }
+    ret->webhooks = (struct list){ webhooks, n };
+    return 0;
+}
+
+int webhooks_remove(const struct webhooks_call *call, struct error *err)
+{
+    return store_webhook_remove(call->db, call->tenant_id, call->webhook_id, err);
+}
+
+static struct delivery delivery_answer(const struct delivery_row *row)
+{
+    return (struct delivery){ .delivery_id = row->delivery_id,
+                              .message_id = row->message.message_id,
+                              .type = row->message.type,
+                              .state = str_of(delivery_state_names[row->state]),
+                              .created_at = row->created_at,
+                              .attempts = row->attempts,
+                              .next_at = row->next_at,
+                              .last_at = row->last_at,
+                              .last_status = row->last_status,
+                              .last_ms = row->last_ms,
+                              .last_error = row->last_error };
+}
+
+int webhooks_deliveries(const struct webhooks_call *call, const struct deliveries_query *query,
+                        struct delivery_list *ret, struct error *err)
+{
+    const struct delivery_filter filter = { .tenant_id = call->tenant_id,
+                                            .webhook_id = call->webhook_id,
+                                            .before = query->cursor,
+                                            .state = query->state,
+                                            .limit = query->limit + 1 };
+    struct delivery *deliveries;
+    struct delivery_row *rows;
+    struct webhook_row webhook;
+    size_t n;
+
+    if (read_webhook(call, &webhook, err) != 0 ||
+        store_deliveries(call->db, &filter, call->arena, &rows, &n, err) != 0)
+        return -1;
+    *ret = (struct delivery_list){ .next = STR_NULL };
+    if (n > (size_t)query->limit) {
+        n = (size_t)query->limit;
+        ret->next = rows[n - 1].delivery_id;
+    }
+    deliveries = ARENA_ARRAY(call->arena, struct delivery, n);
+    for (size_t i = 0; i < n; i++)
+        deliveries[i] = delivery_answer(&rows[i]);
+    ret->deliveries = (struct list){ deliveries, n };
+    return 0;
+}
+
+int webhooks_retry(const struct webhooks_call *call, struct str delivery_id, struct error *err)
+{
+    const struct delivery_filter which = { .tenant_id = call->tenant_id,
+                                           .webhook_id = call->webhook_id };
+    struct webhook_row webhook;
+
+    if (read_webhook(call, &webhook, err) != 0)
+        return -1;
+    if (!webhook.enabled)
+        return err_set(err, ERR_CONFLICT, "The webhook is switched off: switch it on first");
+    return store_delivery_retry(call->db, &which, delivery_id, clock_wall_us(), err);
+}

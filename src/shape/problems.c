@@ -1,0 +1,204 @@
+/* problems.c - each item is written as it is found, so that nothing of the request is kept. */
+#include "shape/problems.h"
+
+#include "shape/check.h"
+#include "shape/json_write.h"
+
+struct item {
+    struct item *next;
+    struct str text;
+};
+
+struct problems {
+    struct arena *arena;
+    const char *source;
+    const struct step *at; /* of the shape whose rules run */
+    struct item *first, **last;
+    size_t n, seen, bytes;
+    size_t list_max, list_len;
+    bool hides_input;
+};
+
+struct problems *problems_new(struct arena *arena, const char *source)
+{
+    struct problems *p = ARENA_NEW(arena, struct problems);
+
+    p->arena = arena;
+    p->source = source;
+    p->last = &p->first;
+    return p;
+}
+
+size_t problems_count(const struct problems *p)
+{
+    return p->n;
+}
+
+size_t problems_seen(const struct problems *p)
+{
+    return p->seen;
+}
+
+void problems_set_path(struct problems *p, const struct step *at)
+{
+    p->at = at;
+}
+
+void problems_hide_input(struct problems *p)
+{
+    p->hides_input = true;
+}
+
+void problems_set_list_max(struct problems *p, size_t max)
+{
+    p->list_max = max;
+}
+
+size_t problems_list_len(const struct problems *p)
+{
+    return p->list_len;
+}
+
+bool problems_refuse_list(struct problems *p, const struct step *at, size_t n)
+{
+    if (p->list_max == 0 || n <= p->list_max || at == NULL || at->up != NULL)
+        return false;
+    p->list_len = n;
+    return true;
+}
+
+static void add_loc(struct buf *b, const struct step *at)
+{
+    if (at == NULL)
+        return;
+    add_loc(b, at->up);
+    buf_add_char(b, ',');
+    if (at->member != NULL)
+        buf_add_json(b, str_of(at->member));
+    else if (!str_is_null(at->name))
+        buf_add_json(b, at->name);
+    else
+        buf_add_int(b, (int64_t)at->index);
+}
+
+struct words {
+    const char *type;
+    struct str msg;
+    struct str input, ctx; /* JSON texts; STR_NULL: left out */
+};
+
+static bool is_full(const struct problems *p)
+{
+    return p->n == PROBLEMS_MAX || p->bytes > PROBLEMS_TEXT_MAX;
+}
+
+static void add_item(struct problems *p, const struct step *at, const struct words *words)
+{
+    struct item *item = ARENA_NEW(p->arena, struct item);
+    struct buf b;
+
+    buf_init(&b, SIZE_MAX / 2);
+    buf_add_c(&b, "{\"type\":\"");
+    buf_add_c(&b, words->type);
+    buf_add_c(&b, "\",\"loc\":[\"");
+    buf_add_c(&b, p->source);
+    buf_add_c(&b, "\"");
+    add_loc(&b, at);
+    buf_add_c(&b, "],\"msg\":");
+    buf_add_json(&b, words->msg);
+    if (!str_is_null(words->input) && !p->hides_input) {
+        buf_add_c(&b, ",\"input\":");
+        buf_add(&b, words->input);
+    }
+    if (!str_is_null(words->ctx)) {
+        buf_add_c(&b, ",\"ctx\":");
+        buf_add(&b, words->ctx);
+    }
+    buf_add_char(&b, '}');
+    item->text = arena_copy(p->arena, buf_str(&b));
+    buf_done(&b);
+    *p->last = item;
+    p->last = &item->next;
+    p->bytes += item->text.len;
+    p->n++;
+}
+
+void problems_report_ctx(const struct reader *r, const struct step *at, struct complaint what,
+                         yyjson_val *input, struct str ctx)
+{
+    struct problems *p = r->problems;
+    struct words words = { .type = what.type, .msg = str_of(what.msg), .ctx = ctx };
+
+    p->seen++;
+    if (is_full(p))
+        return;
+    if (input != NULL)
+        words.input = json_write_short_text(input, PROBLEM_INPUT_MAX, p->arena);
+    add_item(p, at, &words);
+}
+
+void problems_report(const struct reader *r, const struct step *at, const struct complaint *what,
+                     yyjson_val *input)
+{
+    problems_report_ctx(r, at, *what, input, STR_NULL);
+}
+
+struct str problems_error_ctx(struct arena *arena, struct str error)
+{
+    struct buf b;
+    struct str ctx;
+
+    buf_init(&b, SIZE_MAX / 2);
+    buf_add_c(&b, "{\"error\":");
+    buf_add_json(&b, error);
+    buf_add_char(&b, '}');
+    ctx = arena_copy(arena, buf_str(&b));
+    buf_done(&b);
+    return ctx;
+}
+
+void problems_report_json(const struct reader *r, size_t position, const char *error)
+{
+    const struct step at = { .index = position };
+
+    r->problems->seen++;
+    add_item(r->problems, &at,
+             &(struct words){ .type = "json_invalid",
+                              .msg = STR_LIT("JSON decode error"),
+                              .input = STR_LIT("{}"),
+                              .ctx = problems_error_ctx(r->arena, str_of(error)) });
+}
+
+void problems_add_rule(struct problems *p, const struct problem_step *path, size_t n,
+                       struct str input, const char *sentence)
+{
+    struct step *steps;
+    const struct step *at = p->at;
+
+    p->seen++;
+    if (is_full(p))
+        return;
+    steps = ARENA_ARRAY(p->arena, struct step, n);
+    for (size_t i = 0; i < n; i++) {
+        steps[i] = (struct step){ .up = at, .index = path[i].index };
+        if (!path[i].is_index)
+            steps[i].name = path[i].name;
+        at = &steps[i];
+    }
+    add_item(p, at,
+             &(struct words){ .type = "value_error",
+                              .msg = arena_printf(p->arena, "Value error, %s", sentence),
+                              .input = input.len > PROBLEM_INPUT_MAX ? STR_NULL : input,
+                              .ctx = problems_error_ctx(p->arena, str_of(sentence)) });
+}
+
+void problems_write(const struct problems *p, struct buf *out)
+{
+    buf_add_c(out, "{\"detail\":[");
+    for (const struct item *item = p->first; item != NULL; item = item->next) {
+        if (item != p->first)
+            buf_add_char(out, ',');
+        buf_add(out, item->text);
+    }
+    buf_add_c(out, "]}");
+}

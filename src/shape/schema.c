@@ -1,0 +1,246 @@
+/* schema.c - shapes as JSON Schema, member for member in the order that FastAPI's documents have.
+ */
+#include "shape/schema.h"
+
+#include "base/err.h"
+
+#define UNION_SCHEMA                                                                               \
+    "{\"anyOf\":[{\"type\":\"number\"},{\"type\":\"integer\"},{\"type\":\"string\"}]}"
+
+/* "run_id" as "Run Id". */
+static void add_title(struct buf *out, const char *name)
+{
+    bool first = true;
+
+    buf_add_c(out, "\"title\":\"");
+    for (; *name != '\0'; name++) {
+        bool letter = *name >= 'a' && *name <= 'z';
+
+        if (*name == '_')
+            buf_add_char(out, ' ');
+        else
+            buf_add_char(out, (char)(first && letter ? *name - 'a' + 'A' : *name));
+        first = *name == '_';
+    }
+    buf_add_char(out, '"');
+}
+
+static void add_doc(struct buf *out, const char *doc)
+{
+    if (doc == NULL)
+        return;
+    buf_add_c(out, ",\"description\":");
+    buf_add_json(out, str_of(doc));
+}
+
+static void add_max(struct buf *out, const char *keyword, uint32_t max)
+{
+    if (max > 0)
+        buf_printf(out, ",\"%s\":%u", keyword, max);
+}
+
+static void add_reference(struct buf *out, const struct shape *shape)
+{
+    buf_printf(out, "\"$ref\":\"#/components/schemas/%s\"", shape->name);
+}
+
+static void add_string(struct buf *out, const struct field *field)
+{
+    buf_add_c(out, "\"type\":\"string\"");
+    if (field->choices == NULL) {
+        add_max(out, "maxLength", field->max);
+        return;
+    }
+    for (size_t i = 0; field->choices[i] != NULL; i++) {
+        buf_add_c(out, i == 0 ? ",\"enum\":[" : ",");
+        buf_add_json(out, str_of(field->choices[i]));
+    }
+    buf_add_char(out, ']');
+}
+
+static void add_integer(struct buf *out, const struct field *field)
+{
+    buf_add_c(out, "\"type\":\"integer\"");
+    if (field->least >= field->most)
+        return;
+    buf_add_c(out, ",\"maximum\":");
+    buf_add_int(out, field->most);
+    buf_add_c(out, ",\"minimum\":");
+    buf_add_int(out, field->least);
+}
+
+static void add_object(struct buf *out, const struct field *field, const char *values)
+{
+    buf_printf(out, "\"additionalProperties\":%s,\"type\":\"object\"", values);
+    add_max(out, "maxProperties", field->max);
+}
+
+static void add_array(struct buf *out, const struct field *field, const char *items)
+{
+    buf_printf(out, "\"items\":%s,\"type\":\"array\"", items);
+    add_max(out, "maxItems", field->max);
+}
+
+static void add_list(struct buf *out, const struct field *field)
+{
+    buf_add_c(out, "\"items\":{");
+    add_reference(out, field->nested);
+    buf_add_c(out, "},\"type\":\"array\"");
+    add_max(out, "maxItems", field->max);
+}
+
+/* The members that say what a value is, without null, title and default. Nothing for T_JSON. */
+static void add_type(struct buf *out, const struct field *field)
+{
+    switch (field->type) {
+    case T_STR:
+    case T_ENUM:
+        add_string(out, field);
+        return;
+    case T_UUID:
+        buf_add_c(out, "\"type\":\"string\",\"format\":\"uuid\"");
+        return;
+    case T_TIME:
+        buf_add_c(out, "\"type\":\"string\",\"format\":\"date-time\"");
+        return;
+    case T_INT:
+    case T_OPT_INT:
+        add_integer(out, field);
+        return;
+    case T_BOOL:
+    case T_OPT_BOOL:
+        buf_add_c(out, "\"type\":\"boolean\"");
+        return;
+    case T_NUMBER:
+        buf_add_c(out, "\"type\":\"number\"");
+        return;
+    case T_JSON:
+        return;
+    case T_OBJECT:
+        add_object(out, field, "true");
+        return;
+    case T_DICT_STR:
+        add_object(out, field, "{\"type\":\"string\"}");
+        return;
+    case T_DICT_NUM:
+        add_object(out, field, "{\"type\":\"number\"}");
+        return;
+    case T_LIST_STR:
+    case T_LIST_TEXT:
+        add_array(out, field, "{\"type\":\"string\"}");
+        return;
+    case T_VALUES:
+        add_object(out, field, UNION_SCHEMA);
+        return;
+    case T_POINTS:
+        add_array(out, field, "{\"additionalProperties\":" UNION_SCHEMA ",\"type\":\"object\"}");
+        return;
+    case T_BY:
+        buf_add_c(out, "\"anyOf\":[{\"type\":\"string\"},"
+                       "{\"items\":{\"type\":\"string\"},\"type\":\"array\"}]");
+        return;
+    case T_SHAPE:
+        add_reference(out, field->nested);
+        return;
+    case T_LIST:
+        add_list(out, field);
+        return;
+    }
+    err_die("schema: member '%s' has no known type", field->name);
+}
+
+void schema_write_field(const struct field *field, struct buf *out)
+{
+    bool nullable = (field->flags & F_NULL) != 0 && field->type != T_JSON;
+
+    buf_add_c(out, nullable ? "{\"anyOf\":[{" : "{");
+    add_type(out, field);
+    if (nullable)
+        buf_add_c(out, "},{\"type\":\"null\"}]");
+    if (field->type != T_JSON && field->type != T_SHAPE)
+        buf_add_char(out, ',');
+    if (field->type != T_SHAPE)
+        add_title(out, field->name);
+    if ((field->flags & F_REQUIRED) == 0 && field->absent != NULL)
+        buf_printf(out, ",\"default\":%s", field->absent);
+    add_doc(out, field->doc);
+    buf_add_char(out, '}');
+}
+
+static void add_required(struct buf *out, const struct shape *shape)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < shape->n_fields; i++) {
+        if ((shape->fields[i].flags & F_REQUIRED) == 0)
+            continue;
+        buf_add_c(out, any ? "," : ",\"required\":[");
+        buf_add_json(out, str_of(shape->fields[i].name));
+        any = true;
+    }
+    if (any)
+        buf_add_char(out, ']');
+}
+
+void shape_write_schema(const struct shape *shape, struct buf *out)
+{
+    buf_add_c(out, "{\"properties\":{");
+    for (size_t i = 0; i < shape->n_fields; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        buf_add_json(out, str_of(shape->fields[i].name));
+        buf_add_char(out, ':');
+        schema_write_field(&shape->fields[i], out);
+    }
+    buf_add_c(out, "},\"type\":\"object\"");
+    add_required(out, shape);
+    buf_add_c(out, ",\"title\":");
+    buf_add_json(out, str_of(shape->name));
+    add_doc(out, shape->doc);
+    buf_add_char(out, '}');
+}
+
+static bool is_member(const struct schema_set *set, const struct shape *shape)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (set->items[i] == shape)
+            return true;
+    return false;
+}
+
+static void add_to_set(struct schema_set *set, const struct shape *shape)
+{
+    if (shape == NULL || is_member(set, shape))
+        return;
+    if (set->n == SCHEMA_SET_MAX)
+        err_die("schema: more than %d shapes", SCHEMA_SET_MAX);
+    set->items[set->n++] = shape;
+}
+
+void schema_set_add(struct schema_set *set, const struct shape *shape)
+{
+    size_t at = set->n;
+
+    add_to_set(set, shape);
+    /* What is added on the way is looked into in its turn. */
+    for (; at < set->n; at++)
+        for (size_t i = 0; i < set->items[at]->n_fields; i++)
+            add_to_set(set, set->items[at]->fields[i].nested);
+}
+
+void schema_write_validation_errors(struct buf *out)
+{
+    buf_add_c(out, "\"ValidationError\":{\"properties\":{"
+                   "\"loc\":{\"items\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]},"
+                   "\"type\":\"array\",\"title\":\"Location\"},"
+                   "\"msg\":{\"type\":\"string\",\"title\":\"Message\"},"
+                   "\"type\":{\"type\":\"string\",\"title\":\"Error Type\"},"
+                   "\"input\":{\"title\":\"Input\"},"
+                   "\"ctx\":{\"type\":\"object\",\"title\":\"Context\"}},"
+                   "\"type\":\"object\",\"required\":[\"loc\",\"msg\",\"type\"],"
+                   "\"title\":\"ValidationError\"},"
+                   "\"HTTPValidationError\":{\"properties\":{\"detail\":{"
+                   "\"items\":{\"$ref\":\"#/components/schemas/ValidationError\"},"
+                   "\"type\":\"array\",\"title\":\"Detail\"}},"
+                   "\"type\":\"object\",\"title\":\"HTTPValidationError\"}");
+}

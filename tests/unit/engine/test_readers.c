@@ -1,0 +1,131 @@
+/* test_readers.c - slow questions of one tenant do not keep others waiting. */
+#include "base/base.h"
+#include "db/db.h"
+#include "engine/readers.h"
+#include "test.h"
+#include "unit/patience.h"
+
+enum { THREADS = 4, QUEUE = 8 };
+
+/* Runs until it is let go. */
+struct slow_job {
+    struct reader_job job;
+    sem_t *begun, *let_go, *ended;
+};
+
+static int run(struct reader_job *job, struct db *db, struct error *err)
+{
+    struct slow_job *slow = CONTAINER_OF(job, struct slow_job, job);
+
+    (void)db;
+    (void)err;
+    sem_post(slow->begun);
+    return wait_for(slow->let_go) ? 0 : -1;
+}
+
+static void done(struct reader_job *job, const struct error *err)
+{
+    (void)err;
+    sem_post(CONTAINER_OF(job, struct slow_job, job)->ended);
+}
+
+/* A pool, and jobs of which all of a group begin, are let go and end together. */
+struct group {
+    struct slow_job jobs[QUEUE + THREADS];
+    sem_t begun, let_go, ended;
+};
+
+static struct readers *readers;
+static struct group busy, other;
+
+static void group_init(struct group *g)
+{
+    sem_init(&g->begun, 0, 0);
+    sem_init(&g->let_go, 0, 0);
+    sem_init(&g->ended, 0, 0);
+}
+
+static void group_done(struct group *g)
+{
+    sem_destroy(&g->begun);
+    sem_destroy(&g->let_go);
+    sem_destroy(&g->ended);
+}
+
+static void begin(size_t n_threads)
+{
+    struct db *dbs[THREADS] = { NULL }; /* no job here asks for one */
+    struct error err = { 0 };
+
+    group_init(&busy);
+    group_init(&other);
+    CHECK_INT(readers_new(dbs, n_threads, QUEUE, &readers, &err), 0);
+}
+
+static void end(void)
+{
+    readers_free(readers);
+    group_done(&busy);
+    group_done(&other);
+}
+
+static int submit(struct group *g, size_t i, int64_t tenant_id)
+{
+    struct error err = { 0 };
+
+    g->jobs[i] = (struct slow_job){
+        { .tenant_id = tenant_id, .run = run, .done = done }, &g->begun, &g->let_go, &g->ended
+    };
+    return readers_submit(readers, &g->jobs[i].job, &err);
+}
+
+static void finish(struct group *g, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sem_post(&g->let_go);
+    for (size_t i = 0; i < n; i++)
+        CHECK(wait_for(&g->ended));
+}
+
+TEST(no_tenant_has_all_threads)
+{
+    begin(THREADS);
+    for (size_t i = 0; i < THREADS; i++)
+        CHECK_INT(submit(&busy, i, 1), 0);
+    for (size_t i = 0; i < THREADS - 1; i++)
+        CHECK(wait_for(&busy.begun));
+    for (int64_t tenant_id = 0; tenant_id <= 2; tenant_id += 2) { /* 0: the service itself */
+        CHECK_INT(submit(&other, (size_t)tenant_id, tenant_id), 0);
+        CHECK(wait_for(&other.begun));
+        finish(&other, 1);
+    }
+    CHECK(sem_trywait(&busy.begun) != 0); /* the fourth waits still */
+    finish(&busy, THREADS);
+    end();
+}
+
+TEST(a_lone_thread_serves_everybody)
+{
+    begin(1);
+    CHECK_INT(submit(&busy, 0, 1), 0);
+    CHECK_INT(submit(&other, 0, 2), 0);
+    finish(&busy, 1);
+    finish(&other, 1);
+    end();
+}
+
+TEST(no_tenant_has_more_than_half_of_the_queue)
+{
+    begin(THREADS);
+    for (size_t i = 0; i < THREADS - 1; i++)
+        CHECK_INT(submit(&busy, i, 1), 0);
+    for (size_t i = 0; i < THREADS - 1; i++)
+        CHECK(wait_for(&busy.begun));
+    for (size_t i = 0; i < QUEUE / 2; i++)
+        CHECK_INT(submit(&busy, THREADS + i, 1), 0);
+    CHECK_INT(submit(&busy, THREADS - 1, 1), -1);
+    CHECK_INT(submit(&other, 0, 2), 0);
+    finish(&other, 1);
+    finish(&busy, THREADS - 1 + QUEUE / 2);
+    end();
+}

@@ -1,0 +1,483 @@
+/* test_readers_here.c - a short read needs no other thread, and takes nothing from anybody. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "db/fault.h"
+#include "engine/readers.h"
+#include "unit/patience.h"
+#include "unit/temp_db.h"
+
+enum { CONNECTIONS_MAX = 3, QUEUE = 8 };
+enum { HELD_UP_US = 6000, REST_US = 1000000 };
+
+static const struct db_query one = { .sql = "SELECT 1" };
+
+/* A question, and what became of it. */
+struct asked {
+    struct reader_job job;
+    int (*work)(struct asked *a, struct db *db, struct error *err);
+    sem_t begun, let_go, ended;
+    pthread_t ran_on, done_on;
+    struct db *db;
+    int runs, dones;
+    enum err_code told;
+};
+
+static struct db *writer, *dbs[CONNECTIONS_MAX];
+static size_t n_dbs;
+static struct readers *readers;
+
+static int run(struct reader_job *job, struct db *db, struct error *err)
+{
+    struct asked *a = CONTAINER_OF(job, struct asked, job);
+
+    a->runs++;
+    a->ran_on = pthread_self();
+    a->db = db;
+    return a->work(a, db, err);
+}
+
+static void done(struct reader_job *job, const struct error *err)
+{
+    struct asked *a = CONTAINER_OF(job, struct asked, job);
+
+    a->dones++;
+    a->done_on = pthread_self();
+    a->told = err == NULL ? ERR_NONE : err->code;
+    sem_post(&a->ended);
+}
+
+/* Without a look at the clock. */
+static int nod(struct asked *a, struct db *db, struct error *err)
+{
+    (void)a;
+    (void)db;
+    (void)err;
+    return 0;
+}
+
+static int look(struct asked *a, struct db *db, struct error *err)
+{
+    (void)a;
+    return db_exec(db, &one, NULL, NULL, NULL, err);
+}
+
+static int wait_to_go(struct asked *a, struct db *db, struct error *err)
+{
+    (void)db;
+    (void)err;
+    sem_post(&a->begun);
+    return wait_for(&a->let_go) ? 0 : -1;
+}
+
+static void ask(struct asked *a, int64_t tenant_id,
+                int (*work)(struct asked *a, struct db *db, struct error *err))
+{
+    *a =
+        (struct asked){ .job = { .tenant_id = tenant_id, .run = run, .done = done }, .work = work };
+    sem_init(&a->begun, 0, 0);
+    sem_init(&a->let_go, 0, 0);
+    sem_init(&a->ended, 0, 0);
+}
+
+static bool run_here(struct asked *a)
+{
+    return readers_run_here(readers, &a->job);
+}
+
+static bool submit(struct asked *a)
+{
+    return readers_submit(readers, &a->job, NULL) == 0;
+}
+
+/* Is a read of this tenant answered at once? */
+static bool runs_here(int64_t tenant_id)
+{
+    struct asked a;
+
+    ask(&a, tenant_id, nod);
+    if (run_here(&a)) {
+        CHECK_INT(a.dones, 1);
+        return true;
+    }
+    CHECK_INT(a.runs + a.dones, 0);
+    return false;
+}
+
+static void open_dbs(size_t n, enum db_mode mode)
+{
+    const char *url = temp_db_new();
+
+    writer = temp_db_open(url, DB_WRITER);
+    for (n_dbs = 0; n_dbs < n; n_dbs++)
+        dbs[n_dbs] = temp_db_open(url, mode);
+}
+
+static void start(void)
+{
+    CHECK_INT(readers_new(dbs, n_dbs, QUEUE, &readers, NULL), 0);
+}
+
+static void begin(size_t n)
+{
+    open_dbs(n, DB_READER);
+    start();
+}
+
+static void close_dbs(void)
+{
+    for (size_t i = 0; i < n_dbs; i++)
+        db_close(dbs[i]);
+    db_close(writer);
+}
+
+static void end(void)
+{
+    readers_free(readers);
+    close_dbs();
+}
+
+/* A thread that runs something itself, as a loop would. */
+static void *call(void *arg)
+{
+    return run_here(arg) ? arg : NULL;
+}
+
+static pthread_t begin_call(struct asked *a, int64_t tenant_id)
+{
+    pthread_t thread;
+
+    ask(a, tenant_id, wait_to_go);
+    CHECK_INT(pthread_create(&thread, NULL, call, a), 0);
+    CHECK(wait_for(&a->begun));
+    return thread;
+}
+
+static void end_call(struct asked *a, pthread_t thread)
+{
+    void *ran = NULL;
+
+    sem_post(&a->let_go);
+    CHECK_INT(pthread_join(thread, &ran), 0);
+    CHECK(ran == a && a->dones == 1);
+    clock_advance_us(REST_US); /* it may have waited long enough to count as held up */
+}
+
+TEST(a_read_runs_on_the_thread_that_asks)
+{
+    const uint64_t before = metric_sum(METRIC_READS_HERE);
+    struct asked a;
+
+    begin(2);
+    ask(&a, 1, nod);
+    CHECK(run_here(&a));
+    CHECK(pthread_equal(a.ran_on, pthread_self()) && pthread_equal(a.done_on, pthread_self()));
+    CHECK_INT(a.runs, 1);
+    CHECK_INT(a.dones, 1);
+    CHECK_INT(a.told, ERR_NONE);
+    CHECK_INT(metric_sum(METRIC_READS_HERE) - before, 1);
+    end();
+}
+
+static int find_nothing(struct asked *a, struct db *db, struct error *err)
+{
+    (void)a;
+    (void)db;
+    return err_set(err, ERR_NOT_FOUND, "there is none");
+}
+
+TEST(a_failure_that_more_time_would_not_mend_is_told_at_once)
+{
+    struct asked a;
+
+    begin(1);
+    ask(&a, 1, find_nothing);
+    CHECK(run_here(&a));
+    CHECK_INT(a.dones, 1);
+    CHECK_INT(a.told, ERR_NOT_FOUND);
+    end();
+}
+
+static int look_slowly(struct asked *a, struct db *db, struct error *err)
+{
+    clock_advance_us(USEC_PER_SEC);
+    return look(a, db, err);
+}
+
+TEST(a_read_that_runs_out_of_time_is_left_to_the_readers)
+{
+    const uint64_t before = metric_sum(METRIC_READS_PASSED_ON);
+    struct asked a;
+
+    begin(1);
+    ask(&a, 1, look_slowly);
+    CHECK(!run_here(&a));
+    CHECK_INT(a.runs, 1);
+    CHECK_INT(a.dones, 0);
+    CHECK_INT(metric_sum(METRIC_READS_PASSED_ON) - before, 1);
+    CHECK(submit(&a));
+    CHECK(wait_for(&a.ended));
+    CHECK(!pthread_equal(a.ran_on, pthread_self()));
+    CHECK_INT(a.runs, 2);
+    CHECK_INT(a.dones, 1);
+    CHECK_INT(a.told, ERR_NONE); /* the connection is in a hurry no more */
+    end();
+}
+
+static int lose_the_core(struct asked *a, struct db *db, struct error *err)
+{
+    (void)a;
+    (void)db;
+    (void)err;
+    clock_advance_us(HELD_UP_US);
+    return 0;
+}
+
+/* As a disk would let it. */
+static int sleep_long(struct asked *a, struct db *db, struct error *err)
+{
+    (void)nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
+    return lose_the_core(a, db, err);
+}
+
+/* Not for a read that only had to wait for its core: that is no reason to go over another thread.
+ */
+TEST(after_a_read_that_slept_readers_do_all_for_a_while)
+{
+    struct asked a;
+
+    begin(2);
+    ask(&a, 1, lose_the_core);
+    CHECK(run_here(&a));
+    CHECK(runs_here(1));
+    ask(&a, 1, sleep_long);
+    CHECK(run_here(&a)); /* it has come to its end all the same */
+    CHECK(!runs_here(1));
+    clock_advance_us(REST_US / 2);
+    CHECK(!runs_here(1));
+    clock_advance_us(REST_US);
+    CHECK(runs_here(1));
+    end();
+}
+
+TEST(a_lost_connection_is_left_to_the_readers)
+{
+    struct db *real;
+    struct asked a;
+
+    open_dbs(1, DB_READER);
+    real = dbs[0];
+    dbs[0] = db_fault_new(real, 0, ERR_UNAVAILABLE);
+    start();
+    ask(&a, 1, look);
+    CHECK(!run_here(&a));
+    CHECK(db_fault_fired(dbs[0]));
+    CHECK_INT(a.dones, 0);
+    CHECK(submit(&a));
+    CHECK(wait_for(&a.ended));
+    CHECK_INT(a.told, ERR_NONE);
+    end();
+    db_close(real);
+}
+
+TEST(a_connection_that_cannot_hurry_is_not_taken)
+{
+    struct asked a;
+
+    open_dbs(1, DB_KEEPER);
+    start();
+    CHECK(!runs_here(1));
+    ask(&a, 1, nod);
+    CHECK(submit(&a)); /* which did not lose it */
+    CHECK(wait_for(&a.ended));
+    end();
+}
+
+TEST(the_connection_that_was_used_last_is_taken_first)
+{
+    struct asked slow, a;
+    struct db *last;
+
+    begin(3);
+    ask(&slow, 1, wait_to_go);
+    CHECK(submit(&slow));
+    CHECK(wait_for(&slow.begun));
+    for (int i = 0; i < 3; i++) {
+        ask(&a, 2, nod);
+        CHECK(run_here(&a));
+        CHECK(a.db != slow.db);
+        CHECK(i == 0 || a.db == last);
+        last = a.db;
+    }
+    sem_post(&slow.let_go);
+    CHECK(wait_for(&slow.ended));
+    end();
+}
+
+TEST(what_is_queued_goes_first)
+{
+    struct asked busy[2];
+
+    begin(2);
+    for (size_t i = 0; i < 2;
+         i++) { /* the second waits, since the other connection is not for it */
+        ask(&busy[i], 1, wait_to_go);
+        CHECK(submit(&busy[i]));
+    }
+    CHECK(wait_for(&busy[0].begun));
+    CHECK(!runs_here(2));
+    CHECK(!runs_here(0));
+    for (size_t i = 0; i < 2; i++) {
+        sem_post(&busy[i].let_go);
+        CHECK(wait_for(&busy[i].ended));
+    }
+    end();
+}
+
+TEST(no_tenant_takes_the_last_connection_here_either)
+{
+    struct asked busy;
+
+    begin(2);
+    ask(&busy, 1, wait_to_go);
+    CHECK(submit(&busy));
+    CHECK(wait_for(&busy.begun));
+    CHECK(!runs_here(1));
+    CHECK(runs_here(2));
+    CHECK(runs_here(0));
+    sem_post(&busy.let_go);
+    CHECK(wait_for(&busy.ended));
+    end();
+}
+
+/* The wait of a thread ends with the share of the tenant that was taken here. */
+TEST(what_is_run_here_counts_for_the_share_of_its_tenant)
+{
+    struct asked here, same, other;
+    pthread_t caller;
+
+    begin(2);
+    caller = begin_call(&here, 1);
+    ask(&same, 1, nod);
+    CHECK(submit(&same));
+    ask(&other, 2, nod);
+    CHECK(submit(&other));
+    CHECK(wait_for(&other.ended));
+    CHECK(sem_trywait(&same.ended) != 0);
+    end_call(&here, caller);
+    CHECK(wait_for(&same.ended));
+    end();
+}
+
+/* Nor is a thread that waits for it forgotten. */
+TEST(a_connection_in_use_is_nobody_elses)
+{
+    struct asked here, queued;
+    pthread_t caller;
+
+    begin(1);
+    caller = begin_call(&here, 1);
+    CHECK(!runs_here(2));
+    ask(&queued, 2, nod);
+    CHECK(submit(&queued));
+    CHECK(sem_trywait(&queued.ended) != 0);
+    end_call(&here, caller);
+    CHECK(wait_for(&queued.ended));
+    CHECK(queued.db == here.db);
+    end();
+}
+
+/* The end, on a thread of its own. */
+static void *stop(void *arg)
+{
+    readers_free(readers);
+    atomic_store((atomic_bool *)arg, true);
+    return NULL;
+}
+
+/* Returns when they are stopping. */
+static pthread_t begin_stop(atomic_bool *ret_stopped)
+{
+    struct error err = { 0 };
+    pthread_t thread;
+    struct asked a;
+
+    atomic_init(ret_stopped, false);
+    CHECK_INT(pthread_create(&thread, NULL, stop, ret_stopped), 0);
+    while (strstr(err.text, "stopping") == NULL) {
+        ask(&a, 0, nod);
+        if (readers_submit(readers, &a.job, &err) == 0)
+            CHECK(wait_for(&a.ended));
+    }
+    return thread;
+}
+
+/* Whoever does not wait as it should has gone on by then, most likely. */
+static void let_others_run(void)
+{
+    for (int i = 0; i < 1000; i++)
+        (void)sched_yield();
+}
+
+TEST(nothing_is_begun_here_when_they_stop)
+{
+    atomic_bool stopped;
+    struct asked busy;
+    pthread_t stopper;
+
+    begin(3);
+    ask(&busy, 1, wait_to_go);
+    CHECK(submit(&busy));
+    CHECK(wait_for(&busy.begun));
+    CHECK(runs_here(2));
+    stopper = begin_stop(&stopped);
+    CHECK(!runs_here(2));
+    sem_post(&busy.let_go);
+    CHECK_INT(pthread_join(stopper, NULL), 0);
+    CHECK_INT(busy.dones, 1);
+    close_dbs();
+}
+
+TEST(the_end_waits_for_who_runs_something_here)
+{
+    atomic_bool stopped;
+    struct asked here;
+    pthread_t caller, stopper;
+
+    begin(2);
+    caller = begin_call(&here, 1);
+    stopper = begin_stop(&stopped);
+    let_others_run();
+    CHECK(!atomic_load(&stopped));
+    end_call(&here, caller);
+    CHECK_INT(pthread_join(stopper, NULL), 0);
+    close_dbs();
+}
+
+/* Threads wait for a connection then, and each of them for the end. */
+TEST(what_is_queued_runs_before_the_end_once_there_is_a_connection)
+{
+    struct asked here[2], queued[QUEUE];
+    pthread_t callers[2], stopper;
+    atomic_bool stopped;
+
+    begin(2);
+    for (size_t i = 0; i < 2; i++)
+        callers[i] = begin_call(&here[i], (int64_t)i + 1);
+    for (size_t i = 0; i < QUEUE; i++) {
+        ask(&queued[i], 0, nod);
+        CHECK(submit(&queued[i]));
+    }
+    stopper = begin_stop(&stopped);
+    let_others_run();
+    end_call(&here[0], callers[0]);
+    for (size_t i = 0; i < QUEUE; i++)
+        CHECK(wait_for(&queued[i].ended));
+    end_call(&here[1], callers[1]);
+    CHECK_INT(pthread_join(stopper, NULL), 0);
+    close_dbs();
+}

@@ -1,0 +1,239 @@
+/* test_rate.c - the window against a slow and obvious one. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/mem.h"
+#include "features/access/rate.h"
+#include "test.h"
+
+enum { MOMENTS = 100000 };
+
+static const int64_t window_us = (int64_t)RATE_WINDOW_S * USEC_PER_SEC;
+
+/* Every moment that was let through, oldest first. */
+struct history {
+    int64_t at[MOMENTS];
+    size_t n, gone; /* gone: how many have left the window */
+};
+
+static struct history history;
+
+static void forget_old(struct history *h, int64_t now)
+{
+    while (h->gone < h->n && h->at[h->gone] <= now - window_us)
+        h->gone++;
+}
+
+static int64_t count(const struct history *h)
+{
+    return (int64_t)(h->n - h->gone);
+}
+
+static int64_t seconds_up(int64_t us)
+{
+    return (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
+}
+
+/* What the window must say at `now`; counts it. */
+static struct rate_verdict expected(struct history *h, int64_t limit, int64_t now)
+{
+    struct rate_verdict v = { .limit = limit };
+    size_t counted;
+
+    forget_old(h, now);
+    v.allowed = count(h) < limit;
+    if (v.allowed)
+        h->at[h->n++] = now;
+    v.remaining = count(h) < limit ? limit - count(h) : 0;
+    counted = count(h) < limit ? (size_t)count(h) : (size_t)limit; /* what stands in the way */
+    v.reset_s = seconds_up(h->at[h->n - counted] + window_us - now);
+    return v;
+}
+
+/* Bursts, trickles, pauses, and steps of exactly a window. */
+static int64_t random_gap(void)
+{
+    switch (digest_random_below(100)) {
+    case 0:
+        return window_us;
+    case 1:
+        return window_us - 1;
+    case 2:
+        return digest_random_below(90 * USEC_PER_SEC);
+    default:
+        return digest_random_below(3) == 0 ? 0 : digest_random_below(400000);
+    }
+}
+
+static void check_exact(const int64_t *limits, size_t n_limits)
+{
+    struct rate_window *w = rate_window_new();
+    int64_t now = 1000, limit = limits[0];
+    int refused = 0;
+
+    history.n = history.gone = 0;
+    for (int i = 0; i < MOMENTS; i++) {
+        struct rate_verdict got, want;
+
+        now += random_gap();
+        if (digest_random_below(50) == 0)
+            limit = limits[digest_random_below((uint32_t)n_limits)];
+        got = rate_take(w, limit, now);
+        want = expected(&history, limit, now);
+        CHECK_INT(got.allowed, want.allowed);
+        CHECK_INT(got.limit, want.limit);
+        CHECK_INT(got.remaining, want.remaining);
+        CHECK_INT(got.reset_s, want.reset_s);
+        refused += !got.allowed;
+    }
+    CHECK(refused > MOMENTS / 100 && refused < MOMENTS); /* both answers were seen */
+    rate_window_free(w);
+}
+
+TEST(up_to_ten_thousand_the_window_is_exact)
+{
+    check_exact((const int64_t[]){ 100 }, 1);
+    check_exact((const int64_t[]){ 1 }, 1);
+}
+
+TEST(a_limit_that_changes_is_exact_too)
+{
+    check_exact((const int64_t[]){ 1, 5, 100, 37, 99 }, 5);
+}
+
+TEST(exactly_the_limit_passes_and_the_next_one_when_the_first_has_left)
+{
+    static const int64_t limits[] = { 1, 2, 100, 9999, RATE_EXACT_MAX };
+
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        struct rate_window *w = rate_window_new();
+        int64_t now = 5;
+
+        for (int64_t n = 0; n < limits[i]; n++) {
+            struct rate_verdict v = rate_take(w, limits[i], now + n);
+
+            CHECK(v.allowed);
+            CHECK_INT(v.remaining, limits[i] - n - 1);
+        }
+        CHECK(!rate_take(w, limits[i], now + window_us - 1).allowed);
+        CHECK(rate_take(w, limits[i], now + window_us).allowed);
+        rate_window_free(w);
+    }
+}
+
+/* In every 60 s that end with a request let through there are at most as many as it was allowed. */
+static void check_never_more(const int64_t *limits, size_t n_limits)
+{
+    struct rate_window *w = rate_window_new();
+    int64_t now = 77, limit = limits[0];
+    int refused = 0, told_wrong = 0;
+
+    history.n = history.gone = 0;
+    for (int i = 0; i < MOMENTS; i++) {
+        struct rate_verdict v;
+
+        now += digest_random_below(1000) == 0 ? digest_random_below(2 * USEC_PER_SEC)
+                                              : digest_random_below(3000);
+        if (digest_random_below(5000) == 0)
+            limit = limits[digest_random_below((uint32_t)n_limits)];
+        v = rate_take(w, limit, now);
+        forget_old(&history, now);
+        if (v.allowed) {
+            history.at[history.n++] = now;
+            CHECK(count(&history) <= limit);
+            CHECK(v.remaining <= limit - count(&history));
+            continue;
+        }
+        refused++;
+        CHECK_INT(v.remaining, 0);
+        CHECK(v.reset_s >= 0 && v.reset_s <= RATE_WINDOW_S + 1);
+        if (refused % 1000 == 0) { /* do as told */
+            now += v.reset_s * USEC_PER_SEC;
+            v = rate_take(w, limit, now);
+            told_wrong += !v.allowed;
+            forget_old(&history, now);
+            history.at[history.n++] = now;
+        }
+    }
+    CHECK(refused >= 1000);
+    CHECK_INT(told_wrong, 0);
+    rate_window_free(w);
+}
+
+TEST(above_ten_thousand_never_more_than_the_limit_pass)
+{
+    check_never_more((const int64_t[]){ 10001 }, 1);
+    check_never_more((const int64_t[]){ 15000 }, 1);
+}
+
+TEST(between_both_ways_of_counting_never_more_than_the_limit_pass)
+{
+    check_never_more((const int64_t[]){ 15000, 50, RATE_EXACT_MAX, RATE_EXACT_MAX + 1, 20000 }, 5);
+}
+
+TEST(counting_gives_all_of_the_limit_in_a_fresh_window)
+{
+    struct rate_window *w = rate_window_new();
+    int64_t limit = 20000, passed = 0;
+
+    for (int i = 0; i < 30000; i++)
+        passed += rate_take(w, limit, 1000 + i * 1000).allowed;
+    CHECK_INT(passed, limit);
+    CHECK(rate_take(w, limit, 1000 + window_us + 200000).allowed);
+    rate_window_free(w);
+}
+
+TEST(who_comes_back_when_told_is_let_in)
+{
+    static const int64_t limits[] = { 1, 3, 100, RATE_EXACT_MAX, RATE_EXACT_MAX + 1, 30000 };
+
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        struct rate_window *w = rate_window_new();
+        int64_t now = 123456;
+        int times = 0;
+
+        while (times < 200) {
+            struct rate_verdict v = rate_take(w, limits[i], now);
+
+            if (v.allowed) {
+                now += digest_random_below(1000);
+                continue;
+            }
+            now += v.reset_s * USEC_PER_SEC;
+            CHECK(rate_take(w, limits[i], now).allowed);
+            times++;
+        }
+        rate_window_free(w);
+    }
+}
+
+struct taker {
+    struct rate_window *window;
+    atomic_int *passed;
+};
+
+static void *take_many(void *arg)
+{
+    const struct taker *t = arg;
+
+    for (int i = 0; i < 1000; i++)
+        if (rate_take(t->window, 500, 1000 + i).allowed)
+            atomic_fetch_add(t->passed, 1);
+    return NULL;
+}
+
+TEST(threads_share_one_limit)
+{
+    atomic_int passed = 0;
+    struct taker taker = { rate_window_new(), &passed };
+    pthread_t threads[4];
+
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        CHECK(pthread_create(&threads[i], NULL, take_many, &taker) == 0);
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        pthread_join(threads[i], NULL);
+    CHECK_INT(atomic_load(&passed), 500);
+    rate_window_free(taker.window);
+}

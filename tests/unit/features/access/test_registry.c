@@ -1,0 +1,347 @@
+/* test_registry.c - tenants and keys in memory follow the database, change by change. */
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "db/migrate.h"
+#include "features/access/keys_store.h"
+#include "features/access/registry.h"
+#include "features/access/tenants_store.h"
+#include "unit/temp_db.h"
+
+enum { NOW = 1000 };
+
+struct world {
+    struct db *db;
+    struct registry *registry;
+    int64_t tenant_id;
+};
+
+static void changed(struct world *w)
+{
+    CHECK(store_registry_changed(w->db, NULL) == 0);
+}
+
+static void refresh(struct world *w)
+{
+    struct error err = { 0 };
+
+    if (registry_refresh(w->registry, w->db, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+static int64_t add_tenant(struct world *w, const char *slug)
+{
+    struct tenant_row row = {
+        .slug = str_of(slug), .name = STR_LIT(""), .max_agents = 7, .rate_limit = 11
+    };
+
+    CHECK(store_tenant_add(w->db, &row, NULL) == 0);
+    changed(w);
+    return row.tenant_id;
+}
+
+static struct sha256 digest_of(const char *token)
+{
+    return digest_sha256(str_of(token));
+}
+
+static void add_key(struct world *w, int64_t tenant_id, const char *token, const char *agent,
+                    int64_t expires_at)
+{
+    const struct key_row row = { .tenant_id = tenant_id,
+                                 .key_id = str_of(token),
+                                 .digest = digest_of(token),
+                                 .agent_name = str_of(agent),
+                                 .label = STR_LIT(""),
+                                 .last_used_at = TIME_NULL,
+                                 .expires_at = expires_at,
+                                 .revoked_at = TIME_NULL,
+                                 .rotated_at = TIME_NULL,
+                                 .first_used_at = TIME_NULL };
+
+    CHECK(store_key_add(w->db, &row, NULL) == 0);
+}
+
+static const struct key_entry *find(struct world *w, const char *token, int64_t now)
+{
+    struct sha256 digest = digest_of(token);
+
+    return registry_key(w->registry, &digest, now);
+}
+
+static void world_init(struct world *w)
+{
+    w->db = temp_db_open(temp_db_new(), DB_WRITER);
+    CHECK(store_migrate(w->db, NULL) == 0);
+    w->registry = registry_new();
+    w->tenant_id = add_tenant(w, "acme");
+}
+
+static void world_done(struct world *w)
+{
+    registry_free(w->registry);
+    db_close(w->db);
+}
+
+TEST(a_key_is_found_with_its_tenant_and_agent)
+{
+    const struct key_entry *key;
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "workspace", NULL, TIME_NULL);
+    add_key(&w, w.tenant_id, "bound", "collector", TIME_NULL);
+    add_key(&w, add_tenant(&w, "other"), "foreign", NULL, TIME_NULL);
+    CHECK(find(&w, "workspace", NOW) == NULL); /* nothing is known before the first refresh */
+    CHECK(registry_tenant(w.registry, STR_LIT("acme")) == NULL);
+    refresh(&w);
+    key = find(&w, "workspace", NOW);
+    assert_non_null(key);
+    CHECK_STR(key->tenant->slug, "acme");
+    CHECK_INT(key->kind, TOKEN_WORKSPACE);
+    CHECK(str_is_null(key->agent_name));
+    CHECK_INT(atomic_load(&key->tenant->max_agents), 7);
+    CHECK_INT(atomic_load(&key->tenant->rate_limit), 11);
+    key = find(&w, "bound", NOW);
+    assert_non_null(key);
+    CHECK_INT(key->kind, TOKEN_AGENT);
+    CHECK_STR(key->agent_name, "collector");
+    CHECK_STR(find(&w, "foreign", NOW)->tenant->slug, "other");
+    CHECK(find(&w, "unknown", NOW) == NULL);
+    CHECK(registry_tenant(w.registry, STR_LIT("acme")) == find(&w, "bound", NOW)->tenant);
+    CHECK(registry_tenant(w.registry, STR_LIT("acm")) == NULL);
+    CHECK(registry_tenant(w.registry, STR_LIT("")) == NULL);
+    world_done(&w);
+}
+
+TEST(an_expired_key_is_good_until_its_moment_and_not_at_it)
+{
+    int64_t now = clock_wall_us();
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "short", NULL, now);
+    refresh(&w);
+    CHECK(find(&w, "short", now - 1) != NULL);
+    CHECK(find(&w, "short", now) == NULL);
+    CHECK(find(&w, "short", INT64_MAX) == NULL);
+    world_done(&w);
+}
+
+TEST(a_revoked_key_is_gone_and_its_entry_stays_valid)
+{
+    const struct key_entry *key;
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "one", NULL, TIME_NULL);
+    add_key(&w, w.tenant_id, "two", NULL, TIME_NULL);
+    refresh(&w);
+    key = find(&w, "one", NOW);
+    CHECK(store_key_revoke(w.db, w.tenant_id, STR_LIT("one"), NOW, NULL) == 0);
+    changed(&w);
+    refresh(&w);
+    CHECK(find(&w, "one", NOW) == NULL);
+    CHECK_STR(key->key_id, "one"); /* a request under way may still hold it */
+    CHECK(find(&w, "two", NOW) != NULL);
+    world_done(&w);
+}
+
+TEST(a_changed_plan_is_seen_and_the_rate_window_survives)
+{
+    struct tenant_row row = {
+        .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 70, .rate_limit = 110
+    };
+    const struct rate_window *rate;
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "one", NULL, TIME_NULL);
+    refresh(&w);
+    rate = find(&w, "one", NOW)->rate;
+    CHECK(store_tenant_set(w.db, &row, NULL) == 0);
+    changed(&w);
+    refresh(&w);
+    CHECK_INT(atomic_load(&find(&w, "one", NOW)->tenant->max_agents), 70);
+    CHECK_INT(atomic_load(&find(&w, "one", NOW)->tenant->rate_limit), 110);
+    CHECK(find(&w, "one", NOW)->rate == rate);
+    world_done(&w);
+}
+
+TEST(nothing_is_read_while_the_change_number_stands_still)
+{
+    struct world w;
+
+    world_init(&w);
+    refresh(&w);
+    add_key(&w, w.tenant_id, "silent", NULL, TIME_NULL);
+    refresh(&w);
+    CHECK(find(&w, "silent", NOW) == NULL);
+    changed(&w);
+    refresh(&w);
+    CHECK(find(&w, "silent", NOW) != NULL);
+    world_done(&w);
+}
+
+static void *look_up_often(void *arg)
+{
+    struct world *w = arg;
+    intptr_t seen = 0;
+
+    while (seen < 2000)
+        seen += find(w, "steady", NOW) != NULL;
+    return NULL;
+}
+
+TEST(keys_are_found_while_others_come)
+{
+    pthread_t threads[2];
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "steady", NULL, TIME_NULL);
+    refresh(&w);
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        CHECK(pthread_create(&threads[i], NULL, look_up_often, &w) == 0);
+    for (int i = 0; i < 50; i++) {
+        char token[16];
+
+        (void)snprintf(token, sizeof(token), "key-%d", i);
+        add_key(&w, w.tenant_id, token, NULL, TIME_NULL);
+        changed(&w);
+        refresh(&w);
+        CHECK(find(&w, token, NOW) != NULL);
+    }
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        pthread_join(threads[i], NULL);
+    world_done(&w);
+}
+
+/* As a rotation does it; the token is the key's id too. */
+static void rotate(struct world *w, const char *token, const char *fresh)
+{
+    const struct key_row old = { .tenant_id = w->tenant_id, .key_id = str_of(token) };
+    const struct key_row row = { .tenant_id = w->tenant_id,
+                                 .key_id = str_of(fresh),
+                                 .digest = digest_of(fresh),
+                                 .label = STR_LIT(""),
+                                 .last_used_at = TIME_NULL,
+                                 .expires_at = TIME_NULL,
+                                 .revoked_at = TIME_NULL,
+                                 .predecessor = str_of(token),
+                                 .rotated_at = TIME_NULL,
+                                 .first_used_at = TIME_NULL };
+    struct list replaced;
+    struct arena arena;
+
+    arena_init(&arena);
+    CHECK(store_key_rotated(w->db, &old, clock_wall_us(), &arena, &replaced, NULL) == 0);
+    CHECK(store_key_add(w->db, &row, NULL) == 0);
+    changed(w);
+    arena_done(&arena);
+}
+
+enum { DAY_S = 86400 };
+
+/* What becomes of the wall clock between rotation and grace's end is no matter to who was running.
+ */
+TEST(the_grace_of_a_rotated_key_is_five_minutes_of_the_monotonic_clock)
+{
+    static const struct {
+        int64_t before_s, after_s; /* steps of the wall clock: before it is learned of, and after */
+    } rows[] = {
+        { 0, 0 }, { 0, DAY_S }, { 0, -DAY_S }, { DAY_S, 0 }, { -DAY_S, 0 }, { 600, -600 }
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct world w;
+
+        world_init(&w);
+        add_key(&w, w.tenant_id, "old", NULL, TIME_NULL);
+        refresh(&w);
+        rotate(&w, "old", "new");
+        clock_step_wall_us(rows[i].before_s * USEC_PER_SEC);
+        refresh(&w);
+        clock_step_wall_us(rows[i].after_s * USEC_PER_SEC);
+        changed(&w);
+        refresh(&w); /* loading again does not begin again */
+        clock_advance_us(KEY_GRACE_US - USEC_PER_SEC);
+        CHECK(find(&w, "old", NOW) != NULL);
+        changed(&w);
+        refresh(&w);
+        clock_advance_us(USEC_PER_SEC);
+        CHECK(find(&w, "old", NOW) == NULL);
+        CHECK(find(&w, "new", NOW) != NULL);
+        world_done(&w);
+    }
+}
+
+TEST(the_grace_of_a_key_rotated_before_the_start_is_judged_by_the_wall_clock)
+{
+    static const struct {
+        int64_t step_s, left_s; /* at the start */
+    } rows[] = { { 0, 300 }, { 100, 200 }, { 300, 0 }, { DAY_S, 0 }, { -DAY_S, 300 } };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct world w;
+
+        world_init(&w);
+        add_key(&w, w.tenant_id, "old", NULL, TIME_NULL);
+        rotate(&w, "old", "new");
+        clock_step_wall_us(rows[i].step_s * USEC_PER_SEC);
+        refresh(&w);
+        CHECK((find(&w, "old", NOW) != NULL) == (rows[i].left_s > 0));
+        if (rows[i].left_s > 0) {
+            clock_advance_us((rows[i].left_s - 1) * USEC_PER_SEC);
+            CHECK(find(&w, "old", NOW) != NULL);
+            clock_advance_us(USEC_PER_SEC);
+            CHECK(find(&w, "old", NOW) == NULL);
+        }
+        world_done(&w);
+    }
+}
+
+TEST(successors_count_in_the_window_of_the_first_key_however_they_are_loaded)
+{
+    for (int late = 0; late < 2; late++) {
+        const struct key_entry *c;
+        struct world w;
+
+        world_init(&w);
+        add_key(&w, w.tenant_id, "a", NULL, TIME_NULL);
+        add_key(&w, w.tenant_id, "other", NULL, TIME_NULL);
+        if (late)
+            refresh(&w);
+        clock_step_wall_us(-(int64_t)DAY_S * USEC_PER_SEC); /* they seem to be older than "a" */
+        rotate(&w, "a", "b");
+        if (late)
+            refresh(&w);
+        rotate(&w, "b", "c");
+        clock_step_wall_us((int64_t)DAY_S * USEC_PER_SEC);
+        refresh(&w);
+        c = registry_key_by_id(w.registry, STR_LIT("c"));
+        assert_non_null(c);
+        CHECK(c->rate == registry_key_by_id(w.registry, STR_LIT("a"))->rate);
+        CHECK(c->rate == registry_key_by_id(w.registry, STR_LIT("b"))->rate);
+        CHECK(c->rate != registry_key_by_id(w.registry, STR_LIT("other"))->rate);
+        world_done(&w);
+    }
+}
+
+TEST(what_ended_long_ago_is_not_loaded_and_ends_here_too)
+{
+    const struct key_entry *key;
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "long", NULL, clock_wall_us() + USEC_PER_SEC);
+    refresh(&w);
+    key = find(&w, "long", NOW);
+    assert_non_null(key);
+    clock_advance_us(31LL * DAY_S * USEC_PER_SEC);
+    changed(&w);
+    refresh(&w);
+    CHECK(atomic_load(&key->revoked));
+    CHECK(registry_knew_key(w.registry, &key->digest));
+    world_done(&w);
+}

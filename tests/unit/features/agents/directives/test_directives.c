@@ -1,0 +1,250 @@
+/* test_guidance.c - what an agent is told is the most special of what is set, as soon as it is. */
+#include "features/agents/directives/directives.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "db/migrate.h"
+#include "db/name_key.h"
+#include "features/access/registry.h"
+#include "features/access/tenants_store.h"
+#include "features/agents/directives/directives_admin.h"
+#include "features/agents/shapes.h"
+#include "unit/temp_db.h"
+
+enum { PLATFORM = 0, ACME = 1, OTHER = 2 }; /* ids that the tests give themselves */
+
+struct world {
+    struct db *db;
+    struct registry *registry;
+    struct arena arena;
+};
+
+static void world_init(struct world *w)
+{
+    w->db = temp_db_open(temp_db_new(), DB_WRITER);
+    CHECK(store_migrate(w->db, NULL) == 0);
+    w->registry = registry_new();
+    arena_init(&w->arena);
+}
+
+static void world_done(struct world *w)
+{
+    arena_done(&w->arena);
+    registry_free(w->registry);
+    db_close(w->db);
+}
+
+static struct guidance_place place_of(int64_t tenant, const char *agent)
+{
+    return (struct guidance_place){
+        .scope = tenant == PLATFORM ? SCOPE_PLATFORM
+                 : agent == NULL    ? SCOPE_WORKSPACE
+                                    : SCOPE_AGENT,
+        .tenant_id = tenant,
+        .agent_name = agent == NULL ? STR_LIT("") : str_of(agent),
+    };
+}
+
+/* As an administrative change does it. */
+static void changed(struct world *w)
+{
+    CHECK(store_registry_changed(w->db, NULL) == 0);
+    CHECK(registry_refresh(w->registry, w->db, NULL) == 0);
+}
+
+/* What the change answers; a NULL model unsets. */
+static struct str set_model(struct world *w, int64_t tenant, const char *agent, const char *model)
+{
+    const struct guidance_place place = place_of(tenant, agent);
+    const struct model_set set = { str_of(model) };
+    struct model_setting setting;
+    struct error err = { 0 };
+
+    if (guidance_admin_set_model(w->db, &place, model == NULL ? NULL : &set, &w->arena, &setting,
+                                 &err) != 0)
+        fail_msg("%s", err.text);
+    changed(w);
+    return arena_printf(&w->arena, "%.*s/%.*s", STR_ARG(setting.model), STR_ARG(setting.source));
+}
+
+/* "model/source" as agents are told. */
+static struct str told(struct world *w, int64_t tenant, struct str agent)
+{
+    struct agent_model model;
+
+    registry_model(w->registry, tenant, agent, &w->arena, &model);
+    CHECK(str_eq(model.agent_name, agent));
+    CHECK(str_is_null(model.model) == str_is_null(model.source));
+    return arena_printf(&w->arena, "%.*s/%.*s", STR_ARG(model.model), STR_ARG(model.source));
+}
+
+TEST(the_most_special_model_is_told)
+{
+    static const struct {
+        int64_t tenant; /* what is set (model NULL: unset), */
+        const char *agent, *model;
+        const char *answer;              /* what the change answers, */
+        const char *a, *b, *empty, *far; /* and what agents a, b and "" of ACME and a of OTHER are
+                                            told then */
+    } steps[] = {
+        { PLATFORM, NULL, NULL, "/", "/", "/", "/", "/" },
+        { ACME, "a", "own", "own/agent", "own/agent", "/", "/", "/" },
+        { ACME, NULL, "ws", "ws/workspace", "own/agent", "ws/workspace", "ws/workspace", "/" },
+        { PLATFORM, NULL, "p", "p/platform", "own/agent", "ws/workspace", "ws/workspace",
+          "p/platform" },
+        { ACME, "", "e", "e/agent", "own/agent", "ws/workspace", "e/agent", "p/platform" },
+        { ACME, "a", "new", "new/agent", "new/agent", "ws/workspace", "e/agent", "p/platform" },
+        { ACME, NULL, NULL, "p/platform", "new/agent", "p/platform", "e/agent", "p/platform" },
+        { ACME, "a", NULL, "p/platform", "p/platform", "p/platform", "e/agent", "p/platform" },
+        { PLATFORM, NULL, NULL, "/", "/", "/", "e/agent", "/" },
+        { ACME, "", NULL, "/", "/", "/", "/", "/" },
+    };
+    struct world w;
+
+    world_init(&w);
+    CHECK_STR(told(&w, ACME, STR_LIT("a")), "/"); /* before anything is loaded */
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        CHECK_STR(set_model(&w, steps[i].tenant, steps[i].agent, steps[i].model), steps[i].answer);
+        CHECK_STR(told(&w, ACME, STR_LIT("a")), steps[i].a);
+        CHECK_STR(told(&w, ACME, STR_LIT("b")), steps[i].b);
+        CHECK_STR(told(&w, ACME, STR_LIT("")), steps[i].empty);
+        CHECK_STR(told(&w, OTHER, STR_LIT("a")), steps[i].far);
+    }
+    world_done(&w);
+}
+
+/* Names that differ only where an index entry would not reach are still two. */
+TEST(names_of_any_length_are_told_apart)
+{
+    char names[2][3 * NAME_KEY_MAX + 2];
+    struct world w;
+
+    world_init(&w);
+    for (int i = 0; i < 2; i++) {
+        memset(names[i], 'x', sizeof(names[i]) - 1);
+        names[i][sizeof(names[i]) - 2] = (char)('0' + i);
+        names[i][sizeof(names[i]) - 1] = '\0';
+        CHECK_STR(set_model(&w, ACME, names[i], i == 0 ? "zero" : "one"),
+                  i == 0 ? "zero/agent" : "one/agent");
+    }
+    CHECK_STR(told(&w, ACME, str_of(names[0])), "zero/agent");
+    CHECK_STR(told(&w, ACME, str_of(names[1])), "one/agent");
+    CHECK_STR(set_model(&w, ACME, names[0], NULL), "/");
+    CHECK_STR(told(&w, ACME, str_of(names[0])), "/");
+    CHECK_STR(told(&w, ACME, str_of(names[1])), "one/agent");
+    world_done(&w);
+}
+
+/* Both as "mode source version [allow] [deny]". */
+static struct str policy_text(struct world *w, struct str mode, struct str source, int64_t version,
+                              const struct list lists[2])
+{
+    struct str text = arena_printf(&w->arena, "%.*s %.*s %lld", STR_ARG(mode), STR_ARG(source),
+                                   (long long)version);
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct str *items = lists[i].items;
+
+        text = arena_printf(&w->arena, "%.*s [", STR_ARG(text));
+        for (size_t j = 0; j < lists[i].n; j++)
+            text = arena_printf(&w->arena, "%.*s%s%.*s", STR_ARG(text), j > 0 ? "," : "",
+                                STR_ARG(items[j]));
+        text = arena_printf(&w->arena, "%.*s]", STR_ARG(text));
+    }
+    return text;
+}
+
+static struct str set_policy(struct world *w, int64_t tenant, const char *agent,
+                             const struct policy_set *set)
+{
+    const struct guidance_place place = place_of(tenant, agent);
+    struct policy_setting s;
+    struct error err = { 0 };
+
+    if (guidance_admin_set_policy(w->db, &place, set, &w->arena, &s, &err) != 0)
+        fail_msg("%s", err.text);
+    changed(w);
+    CHECK((s.updated_at == TIME_NULL) == (s.version == 0));
+    return policy_text(w, s.mode, s.source, s.version, (const struct list[]){ s.allow, s.deny });
+}
+
+static struct str policy_told(struct world *w, int64_t tenant, const char *agent)
+{
+    struct command_policy p;
+
+    registry_policy(w->registry, tenant, str_of(agent), &w->arena, &p);
+    CHECK_STR(p.agent_name, agent);
+    CHECK((p.updated_at == TIME_NULL) == (p.version == 0));
+    return policy_text(w, p.mode, p.source, p.version, (const struct list[]){ p.allow, p.deny });
+}
+
+TEST(the_most_special_policy_is_told_and_without_any_nothing_is_allowed)
+{
+    static const char nothing[] = "deny_all platform 0 [] []";
+    struct str commands[] = { STR_LIT("ls"), STR_LIT("rm -rf \"/\"\n"), STR_LIT("") };
+    const struct policy_set list = { POLICY_ALLOWLIST, { commands, 3 }, { commands, 1 } };
+    const struct policy_set all = { .mode = POLICY_ALLOW_ALL };
+    const struct policy_set deny = { POLICY_DENYLIST, { 0 }, { commands, 2 } };
+    struct world w;
+
+    world_init(&w);
+    CHECK_STR(policy_told(&w, ACME, "a"), nothing);
+    CHECK_STR(set_policy(&w, ACME, "a", NULL), nothing);
+    CHECK_STR(policy_told(&w, ACME, "a"), nothing);
+    CHECK_STR(set_policy(&w, ACME, "a", &list), "allowlist agent 1 [ls,rm -rf \"/\"\n,] [ls]");
+    CHECK_STR(policy_told(&w, ACME, "a"), "allowlist agent 1 [ls,rm -rf \"/\"\n,] [ls]");
+    CHECK_STR(policy_told(&w, ACME, "b"), nothing);
+    CHECK_STR(set_policy(&w, PLATFORM, NULL, &all), "allow_all platform 1 [] []");
+    CHECK_STR(set_policy(&w, ACME, NULL, &deny), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
+    CHECK_STR(policy_told(&w, ACME, "b"), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
+    CHECK_STR(policy_told(&w, OTHER, "a"), "allow_all platform 1 [] []");
+    CHECK_STR(set_policy(&w, ACME, "a", &all), "allow_all agent 2 [] []");
+    CHECK_STR(set_policy(&w, ACME, "a", NULL), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
+    CHECK_STR(policy_told(&w, ACME, "a"), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
+    world_done(&w);
+}
+
+struct asker {
+    struct registry *registry;
+    atomic_bool stop;
+    int64_t wrong;
+};
+
+/* Every answer is whole: the two models are as long as their letter is repeated. */
+static void *ask(void *arg)
+{
+    struct asker *asker = arg;
+    struct arena arena;
+
+    arena_init(&arena);
+    while (!atomic_load(&asker->stop)) {
+        struct agent_model m;
+
+        registry_model(asker->registry, ACME, STR_LIT("a"), &arena, &m);
+        if (!str_is_null(m.model) && !str_eq(m.model, STR_LIT("aaaaaaaaaaaaaaaa")) &&
+            !str_eq(m.model, STR_LIT("bb")))
+            asker->wrong++;
+        arena_reset(&arena);
+    }
+    arena_done(&arena);
+    return NULL;
+}
+
+TEST(who_asks_during_a_change_gets_one_or_the_other)
+{
+    enum { CHANGES = 200 };
+    struct asker asker;
+    pthread_t thread;
+    struct world w;
+
+    world_init(&w);
+    asker = (struct asker){ .registry = w.registry };
+    CHECK(pthread_create(&thread, NULL, ask, &asker) == 0);
+    for (int i = 0; i < CHANGES; i++)
+        (void)set_model(&w, ACME, "a", i % 2 == 0 ? "aaaaaaaaaaaaaaaa" : "bb");
+    atomic_store(&asker.stop, true);
+    (void)pthread_join(thread, NULL);
+    CHECK_INT(asker.wrong, 0);
+    world_done(&w);
+}

@@ -1,0 +1,103 @@
+/* test_signs.c - the latest sign of life stands, unless it comes from a clock that was wrong. */
+#include "features/agents/last_seen_store.h"
+
+#include "unit/store_world.h"
+
+/* clang-format off */
+static const struct db_query all_signs = {
+    .sql = "SELECT agent_id || ' ' || COALESCE(last_seen_at, 'never') FROM agent_signs"
+           " ORDER BY tenant_id, agent_id",
+};
+/* clang-format on */
+
+static bool put_at(struct world *w, int64_t agent_id, int64_t at, int64_t now)
+{
+    struct sign sign = { .tenant_id = w->tenant_id, .agent_id = agent_id, .at = at };
+    struct error err = { 0 };
+
+    must(store_signs_put(w->db, &sign, 1, now, &err), &err);
+    return sign.stored;
+}
+
+static bool put(struct world *w, int64_t agent_id, int64_t at)
+{
+    return put_at(w, agent_id, at, at);
+}
+
+TEST(an_agent_that_is_made_was_never_seen)
+{
+    struct agent_row agent;
+    struct world w;
+
+    world_init(&w);
+    CHECK_STR(world_rows(&w, &all_signs, NULL), "1 never");
+    CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
+    CHECK(agent.last_seen_at == TIME_NULL);
+    CHECK(put(&w, 1, 77));
+    CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
+    CHECK_INT(agent.last_seen_at, 77);
+    world_done(&w);
+}
+
+TEST(the_later_of_two_signs_stands_but_for_one_that_is_far_ahead)
+{
+    static const struct {
+        int64_t before, at, after;
+    } rows[] = {
+        { 100, 101, 101 },
+        { 100, 100, 100 },
+        { 100, 99, 100 },
+        { 100 + SIGNS_AHEAD_US, 100, 100 + SIGNS_AHEAD_US },
+        { 101 + SIGNS_AHEAD_US, 100, 100 },
+    };
+    struct agent_row agent;
+    struct world w;
+
+    world_init(&w);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CHECK(put(&w, 1, 0)); /* far enough back to count */
+        CHECK(put(&w, 1, rows[i].before));
+        CHECK(put(&w, 1, rows[i].at));
+        CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
+        CHECK_INT(agent.last_seen_at, rows[i].after);
+        CHECK(put(&w, 1, -2 * SIGNS_AHEAD_US));
+    }
+    world_done(&w);
+}
+
+/* A process that could not store it for a while, when another has heard of the agent since. */
+TEST(an_old_sign_does_not_undo_a_later_one)
+{
+    struct agent_row agent;
+    struct world w;
+
+    world_init(&w);
+    CHECK(put(&w, 1, 10 * SIGNS_AHEAD_US));
+    CHECK(put_at(&w, 1, 5 * SIGNS_AHEAD_US, 10 * SIGNS_AHEAD_US));
+    CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
+    CHECK_INT(agent.last_seen_at, 10 * SIGNS_AHEAD_US);
+    world_done(&w);
+}
+
+TEST(many_signs_are_stored_at_once_and_each_agents_own)
+{
+    struct sign signs[] = { { .agent_id = 3, .at = 30 },
+                            { .agent_id = 9, .at = 90 }, /* there is none */
+                            { .agent_id = 1, .at = 10 } };
+    struct error err = { 0 };
+    struct world w;
+
+    world_init(&w);
+    (void)world_add_agent(&w, "b");
+    (void)world_add_agent(&w, "c");
+    for (size_t i = 0; i < COUNT_OF(signs); i++)
+        signs[i].tenant_id = w.tenant_id;
+    must(store_signs_put(w.db, signs, COUNT_OF(signs), 90, &err), &err);
+    CHECK_STR(world_rows(&w, &all_signs, NULL), "1 10\n2 never\n3 30");
+    CHECK_INT(signs[2].agent_id, 9); /* sorted */
+    CHECK(signs[0].stored && signs[1].stored && !signs[2].stored);
+    signs[0].tenant_id++; /* another tenant's numbers touch nothing */
+    must(store_signs_put(w.db, signs, 1, 90, &err), &err);
+    CHECK(!signs[0].stored);
+    world_done(&w);
+}

@@ -1,0 +1,71 @@
+/* test_liveness.c - up, late, silent: at each boundary, and a microsecond before it. */
+#include "features/agents/liveness.h"
+
+#include "base/clock.h"
+#include "test.h"
+
+#define S(seconds) ((int64_t)(seconds) * USEC_PER_SEC)
+
+static const int64_t seen = 1700000000000000;
+
+TEST(an_agent_is_late_after_its_interval_and_silent_after_the_grace)
+{
+    static const struct {
+        int64_t interval, grace; /* seconds */
+    } rows[] = {
+        { 1, 60 },      { 60, 60 },     { 119, 60 },     { 120, 60 },
+        { 122, 61 },    { 300, 150 },   { 3600, 1800 },  { 7198, 3599 },
+        { 7200, 3600 }, { 7202, 3600 }, { 86400, 3600 }, { 604800, 3600 },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct liveness agent = { true, { true, rows[i].interval }, seen };
+        int64_t late_at = seen + S(rows[i].interval), silent_at = late_at + S(rows[i].grace);
+
+        CHECK(liveness_judge(&agent, seen).state == LIFE_UP);
+        CHECK(liveness_judge(&agent, late_at - 1).state == LIFE_UP);
+        CHECK(liveness_judge(&agent, late_at).state == LIFE_LATE);
+        CHECK(liveness_judge(&agent, silent_at - 1).state == LIFE_LATE);
+        CHECK(liveness_judge(&agent, silent_at).state == LIFE_SILENT);
+        CHECK_INT(liveness_judge(&agent, seen).next_expected_at, late_at);
+        CHECK_INT(liveness_judge(&agent, seen).silent_at, silent_at);
+    }
+}
+
+TEST(odd_seconds_are_halved_exactly)
+{
+    CHECK_INT(liveness_grace_us(S(121)), S(60) + USEC_PER_SEC / 2);
+    CHECK_INT(liveness_grace_us(S(7199)), S(3599) + USEC_PER_SEC / 2);
+}
+
+TEST(nothing_is_expected_of_some_agents)
+{
+    static const struct {
+        struct liveness agent;
+        enum agent_life state;
+    } rows[] = {
+        { { true, { false, 0 }, 1 }, LIFE_UNKNOWN },
+        { { true, { true, 0 }, 1 }, LIFE_UNKNOWN },
+        { { true, { true, -5 }, 1 }, LIFE_UNKNOWN },
+        { { true, { true, 60 }, TIME_NULL }, LIFE_UNKNOWN },
+        { { false, { true, 60 }, 1 }, LIFE_DISABLED },
+        { { false, { false, 0 }, TIME_NULL }, LIFE_DISABLED },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct liveness_verdict verdict = liveness_judge(&rows[i].agent, seen);
+
+        CHECK(verdict.state == rows[i].state);
+        CHECK(verdict.next_expected_at == TIME_NULL && verdict.silent_at == TIME_NULL);
+    }
+}
+
+TEST(extreme_times_and_intervals_do_not_overflow)
+{
+    const struct liveness slow = { true, { true, INT64_MAX }, seen };
+    const struct liveness ahead = { true, { true, 60 }, seen };
+
+    CHECK(liveness_judge(&slow, seen + S(86400)).state == LIFE_UP);
+    CHECK(liveness_judge(&slow, INT64_MAX).state == LIFE_SILENT);
+    CHECK(liveness_judge(&ahead, seen - S(86400)).state == LIFE_UP); /* the clock was set back */
+}

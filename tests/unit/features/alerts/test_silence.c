@@ -1,0 +1,436 @@
+/* test_silence.c - who is silent, by clocks that step, pause and lose their database. */
+#include "features/alerts/silence.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "db/migrate.h"
+#include "engine/writer.h"
+#include "features/access/tenants_store.h"
+#include "features/agents/last_seen.h"
+#include "features/agents/last_seen_store.h"
+#include "features/agents/store.h"
+#include "unit/temp_db.h"
+
+#define S(seconds) ((int64_t)(seconds) * USEC_PER_SEC)
+
+enum { INTERVAL = 60, GRACE = 60 };
+
+static const int64_t wall_start = 1700000000LL * USEC_PER_SEC, mono_start = 5000LL * USEC_PER_SEC;
+
+static const struct db_query set_interval = {
+    .sql = "UPDATE agents SET interval_seconds = $1",
+    .n_args = 1,
+};
+static const struct db_query add_poison = {
+    .sql = "CREATE TRIGGER poison BEFORE INSERT ON alerts WHEN NEW.agent_id = 1"
+           " BEGIN SELECT RAISE(ABORT, 'poison'); END",
+};
+/* $1 agents more, all of which were just heard of. */
+static const struct db_query add_agents = {
+    .sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)"
+           " INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at, interval_seconds)"
+           " SELECT $2, 'agent-' || i, 1, 1, $3 FROM n",
+    .n_args = 3,
+};
+static const struct db_query add_signs = {
+    .sql = "INSERT INTO agent_signs (tenant_id, agent_id, last_seen_at)"
+           " SELECT tenant_id, agent_id, $1 FROM agents WHERE agent_name LIKE 'agent-%'",
+    .n_args = 1,
+};
+static const struct db_query forget_signs = { .sql = "UPDATE agent_signs SET last_seen_at = NULL" };
+static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1" };
+static const struct db_query count_all = { .sql = "SELECT COUNT(*) FROM alerts" };
+
+struct world {
+    struct db *db, *reader;
+    struct life *life;
+    struct writer *writer;
+    struct silence *silence;
+    struct silence_now now;
+    int64_t tenant_id, agent_id;
+};
+
+struct gate {
+    struct writer_job job;
+    pthread_mutex_t lock;
+    pthread_cond_t passed;
+    bool done;
+};
+
+static void on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    (void)err;
+}
+
+static void see(struct world *w, int64_t at)
+{
+    struct sign sign = { .tenant_id = w->tenant_id, .agent_id = w->agent_id, .at = at };
+
+    CHECK(store_signs_put(w->db, &sign, 1, at, NULL) == 0);
+    life_see(w->life, life_of(w->life, w->tenant_id, w->agent_id), at);
+}
+
+static void world_init(struct world *w)
+{
+    struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
+    const char *url = temp_db_new();
+    struct silence_options options = { 0 };
+    struct writer_options writer = { .n_dbs = 1,
+                                     .limits = { 10, 10, 10, 0 },
+                                     .on_fatal = on_fatal };
+    struct agent_row agent;
+
+    *w = (struct world){ .db = temp_db_open(url, DB_WRITER),
+                         .life = life_new(),
+                         .now = { wall_start, mono_start, 0, true, 1 } };
+    CHECK(store_migrate(w->db, NULL) == 0);
+    CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
+    CHECK(store_agent_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
+    CHECK(db_exec(w->db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
+                  NULL) == 0);
+    w->tenant_id = tenant.tenant_id;
+    w->agent_id = agent.agent_id;
+    see(w, wall_start);
+    w->reader = temp_db_open(url, DB_READER);
+    writer.dbs = &w->db;
+    CHECK(writer_new(&writer, &w->writer, NULL) == 0);
+    options = (struct silence_options){ w->reader, w->life, w->writer, false };
+    w->silence = silence_new(&options, &w->now);
+}
+
+static void world_done(struct world *w)
+{
+    writer_free(w->writer);
+    silence_free(w->silence);
+    life_free(w->life);
+    db_close(w->reader);
+    db_close(w->db);
+}
+
+static int pass(struct writer_job *job, struct db *db, struct error *err)
+{
+    (void)job;
+    (void)db;
+    (void)err;
+    return 0;
+}
+
+static void passed(struct writer_job *job, const struct error *err)
+{
+    struct gate *gate = CONTAINER_OF(job, struct gate, job);
+
+    (void)err;
+    pthread_mutex_lock(&gate->lock);
+    gate->done = true;
+    pthread_cond_signal(&gate->passed);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+/* A tick with clocks that have moved so far, and what it asked of the writer done. */
+static void tick(struct world *w, int64_t wall_s, int64_t mono_s, int64_t raw_s, bool healthy)
+{
+    struct gate gate = { .job = { .apply = pass, .done = passed, .always = true },
+                         .lock = PTHREAD_MUTEX_INITIALIZER,
+                         .passed = PTHREAD_COND_INITIALIZER };
+
+    w->now.wall_us += S(wall_s);
+    w->now.mono_us += S(mono_s);
+    w->now.raw_us += S(raw_s);
+    w->now.healthy = healthy;
+    CHECK(silence_tick(w->silence, &w->now, NULL) == 0);
+    CHECK(writer_submit(w->writer, &gate.job, NULL) == 0);
+    pthread_mutex_lock(&gate.lock);
+    while (!gate.done)
+        pthread_cond_wait(&gate.passed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void ticks(struct world *w, int n)
+{
+    for (int i = 0; i < n; i++)
+        tick(w, 1, 1, 1, true);
+}
+
+static int64_t n_open(struct world *w)
+{
+    return temp_db_int(w->reader, &count_open, NULL);
+}
+
+TEST(an_alert_opens_with_the_second_that_ends_the_grace)
+{
+    struct world w;
+
+    world_init(&w);
+    ticks(&w, INTERVAL + GRACE - 1);
+    CHECK_INT(n_open(&w), 0);
+    ticks(&w, 1);
+    CHECK_INT(n_open(&w), 1);
+    ticks(&w, 3 * (INTERVAL + GRACE));
+    CHECK_INT(temp_db_int(w.reader, &count_all, NULL), 1);
+    world_done(&w);
+}
+
+TEST(what_is_heard_here_counts_before_it_is_stored)
+{
+    struct world w;
+
+    world_init(&w);
+    ticks(&w, INTERVAL + GRACE - 1);
+    life_see(w.life, life_of(w.life, w.tenant_id, w.agent_id), w.now.wall_us);
+    ticks(&w, INTERVAL + GRACE - 1);
+    CHECK_INT(n_open(&w), 0);
+    ticks(&w, 1);
+    CHECK_INT(n_open(&w), 1);
+    world_done(&w);
+}
+
+/* Whatever kept us from hearing, everybody has the whole allowance again. */
+TEST(nobody_is_blamed_for_what_we_did_not_hear)
+{
+    static const struct {
+        const char *what;
+        int64_t wall, mono, raw;
+        bool healthy;
+    } rows[] = {
+        { "the clock is set ahead", 86400, 1, 1, true },
+        { "the clock is set back", -86400, 1, 1, true },
+        { "the clock strays a little too far", 4, 1, 1, true },
+        { "the process was stopped", 3600, 3600, 3600, true },
+        { "the database was away", 1, 1, 1, false },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct world w;
+
+        world_init(&w);
+        ticks(&w, INTERVAL + GRACE - 5);
+        tick(&w, rows[i].wall, rows[i].mono, rows[i].raw, rows[i].healthy);
+        ticks(&w, INTERVAL + GRACE - 1);
+        if (n_open(&w) != 0)
+            fail_msg("%s: an alert too early", rows[i].what);
+        ticks(&w, 2);
+        if (n_open(&w) != 1)
+            fail_msg("%s: no alert", rows[i].what);
+        world_done(&w);
+    }
+}
+
+TEST(while_the_database_is_away_nothing_is_decided)
+{
+    struct world w;
+
+    world_init(&w);
+    for (int i = 0; i < 10 * (INTERVAL + GRACE); i++)
+        tick(&w, 1, 1, 1, false);
+    ticks(&w, INTERVAL + GRACE - 1);
+    CHECK_INT(n_open(&w), 0);
+    ticks(&w, 2);
+    CHECK_INT(n_open(&w), 1);
+    world_done(&w);
+}
+
+TEST(a_slow_tick_is_no_pause_and_a_slewing_clock_no_step)
+{
+    struct world w;
+
+    world_init(&w);
+    for (int i = 0; i < (INTERVAL + GRACE) / 10; i++)
+        tick(&w, 11, 10, 10, true);
+    CHECK_INT(n_open(&w), 1);
+    world_done(&w);
+}
+
+/* Another process changed it, and we have not read it yet. */
+TEST(the_interval_counts_as_it_is_when_the_alert_would_open)
+{
+    struct world w;
+
+    world_init(&w);
+    ticks(&w, INTERVAL + GRACE - 1); /* the last look at the store is some seconds old */
+    CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(86400) }, NULL, NULL,
+                  NULL) == 0);
+    ticks(&w, INTERVAL + GRACE);
+    CHECK_INT(n_open(&w), 0);
+    world_done(&w);
+}
+
+/* Signs from a process whose clock is two minutes ahead: it is heard of, whatever time they have.
+ */
+TEST(a_clock_that_is_ahead_elsewhere_makes_nobody_silent)
+{
+    struct world w;
+    struct sign sign;
+
+    world_init(&w);
+    for (int i = 0; i < 4 * (INTERVAL + GRACE) / 30; i++) {
+        sign = (struct sign){ .tenant_id = w.tenant_id,
+                              .agent_id = w.agent_id,
+                              .at = w.now.wall_us + S(120) };
+        CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+        ticks(&w, 30);
+        CHECK_INT(n_open(&w), 0);
+    }
+    ticks(&w, 120 + INTERVAL + GRACE); /* and then no more */
+    CHECK_INT(n_open(&w), 1);
+    world_done(&w);
+}
+
+/* Between two looks at the store: its time is then ahead, and counts from when it was noticed. */
+TEST(the_first_sign_is_known_at_once_also_when_the_clock_is_set_back)
+{
+    struct world w;
+    struct agent_row agent;
+    struct sign sign = { .at = wall_start };
+
+    world_init(&w);
+    CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
+    CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
+                  NULL) == 0);
+    ticks(&w, 1);
+    sign.tenant_id = w.tenant_id;
+    sign.agent_id = agent.agent_id;
+    CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+    life_see(w.life, life_of(w.life, w.tenant_id, agent.agent_id), sign.at);
+    tick(&w, -86400, 1, 1, true);
+    ticks(&w, INTERVAL + GRACE - 1);
+    CHECK_INT(n_open(&w), 0);
+    ticks(&w, 1);
+    CHECK_INT(n_open(&w), 2);
+    world_done(&w);
+}
+
+static double events_written(void)
+{
+    static const char name[] = "\nmuster_commit_events_sum ";
+    struct buf text;
+    const char *at;
+    double sum;
+
+    buf_init(&text, MIB(1));
+    metric_print(&text);
+    buf_add_char(&text, '\0');
+    at = strstr(text.data, name);
+    sum = at == NULL ? -1 : strtod(at + sizeof(name) - 1, NULL);
+    buf_done(&text);
+    return sum;
+}
+
+/* It was removed and has registered again: what is known here is from before. */
+TEST(who_is_not_heard_of_since_it_came_back_costs_no_writes)
+{
+    struct world w;
+    double before;
+
+    world_init(&w);
+    CHECK(db_exec(w.db, &forget_signs, NULL, NULL, NULL, NULL) == 0);
+    ticks(&w, 1);
+    before = events_written();
+    CHECK(before >= 0);
+    ticks(&w, 5 * (INTERVAL + GRACE));
+    CHECK(events_written() == before);
+    CHECK_INT(n_open(&w), 0);
+    world_done(&w);
+}
+
+/* Whatever is wrong with one agent, the others are told of. */
+TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
+{
+    struct sign sign = { .at = wall_start };
+    struct agent_row agent;
+    struct world w;
+
+    world_init(&w);
+    CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
+    CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
+                  NULL) == 0);
+    sign.tenant_id = w.tenant_id;
+    sign.agent_id = agent.agent_id;
+    CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+    CHECK(db_exec(w.db, &add_poison, NULL, NULL, NULL, NULL) == 0);
+    CHECK_INT(w.agent_id, 1);
+    ticks(&w, INTERVAL + GRACE + 2);
+    CHECK_INT(n_open(&w), 1);
+    world_done(&w);
+}
+
+/* Another process may open the alert before we know: the sign that ends it is stored at once. */
+TEST(the_next_sign_of_a_late_agent_is_awaited)
+{
+    struct world w;
+    struct life_sign *sign;
+
+    world_init(&w);
+    sign = life_of(w.life, w.tenant_id, w.agent_id);
+    ticks(&w, INTERVAL + GRACE / 2 - 1);
+    CHECK(!life_take_awaited(sign));
+    ticks(&w, 1);
+    CHECK(life_take_awaited(sign));
+    world_done(&w);
+}
+
+/* It reported here once, and to another process since. */
+TEST(an_agent_that_reports_elsewhere_by_now_is_not_silent)
+{
+    struct world w;
+
+    world_init(&w);
+    for (int i = 0; i < 4 * (INTERVAL + GRACE) / 30; i++) {
+        struct sign sign = { .tenant_id = w.tenant_id,
+                             .agent_id = w.agent_id,
+                             .at = w.now.wall_us };
+
+        CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+        ticks(&w, 30);
+        CHECK_INT(n_open(&w), 0);
+    }
+    world_done(&w);
+}
+
+/* A sanitizer makes everything slower. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SLOWDOWN = 20 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { SLOWDOWN = 20 };
+#else
+enum { SLOWDOWN = 1 };
+#endif
+#else
+enum { SLOWDOWN = 1 };
+#endif
+
+static int64_t cpu_us(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+/* Of ten minutes that pass in no time: less than six seconds of processor. */
+TEST(ten_thousand_agents_cost_less_than_a_hundredth_of_a_core)
+{
+    enum { AGENTS = 10000, SECONDS = 600 };
+    struct world w;
+    int64_t began;
+
+    world_init(&w);
+    CHECK(db_exec(w.db, &add_agents,
+                  (const struct db_value[]){ db_int(AGENTS), db_int(w.tenant_id), db_int(SECONDS) },
+                  NULL, NULL, NULL) == 0);
+    CHECK(db_exec(w.db, &add_signs, (const struct db_value[]){ db_int(wall_start) }, NULL, NULL,
+                  NULL) == 0);
+    began = cpu_us();
+    ticks(&w, SECONDS);
+    CHECK(cpu_us() - began < S(SECONDS) / 100 * SLOWDOWN);
+    CHECK_INT(n_open(&w), 1);    /* the first one's, whose interval is short: they were looked at */
+    ticks(&w, SECONDS / 2 + 30); /* their grace */
+    CHECK_INT(n_open(&w), 1 + AGENTS);
+    world_done(&w);
+}

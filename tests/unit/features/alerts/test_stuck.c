@@ -1,0 +1,223 @@
+/* test_stuck.c - which runs are stuck, by clocks that step, and whoever else has some. */
+#include "features/alerts/stuck.h"
+
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "db/migrate.h"
+#include "engine/writer.h"
+#include "features/access/tenants_store.h"
+#include "features/agents/store.h"
+#include "unit/temp_db.h"
+
+#define S(seconds) ((int64_t)(seconds) * USEC_PER_SEC)
+
+enum { HOUR = 3600, DAY = 86400, REST = 600, OF_AGENT = 20 };
+
+static const int64_t now_start = 1700000000LL * USEC_PER_SEC, mono_start = 5000LL * USEC_PER_SEC;
+
+static const struct db_query add_run = {
+    .sql =
+        "INSERT INTO runs (tenant_id, run_id, agent_id, event_count, start_at, first_at, last_at,"
+        " closing_seq, closing_event, closing_message, step_seq, step_message, version_seq,"
+        " agent_version) VALUES ($1, $2, $3, 1, $4, $4, $4, 0, 0, '', 0, '', 0, '')",
+    .n_args = 4,
+};
+static const struct db_query count_open = {
+    .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1 AND tenant_id = $1",
+    .n_args = 1,
+};
+
+struct world {
+    struct db *db, *reader;
+    struct writer *writer;
+    struct stuck *stuck;
+    int64_t wall_us, mono_us, epoch_us;
+    int64_t tenants[2], agents[2];
+};
+
+struct gate {
+    struct writer_job job;
+    pthread_mutex_t lock;
+    pthread_cond_t passed;
+    bool done;
+};
+
+static void on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    (void)err;
+}
+
+static void world_init(struct world *w, int64_t wall_us)
+{
+    const char *url = temp_db_new();
+    struct writer_options writer = { .n_dbs = 1,
+                                     .limits = { 10, 10, 10, 0 },
+                                     .on_fatal = on_fatal };
+    struct stuck_options options;
+
+    *w = (struct world){ .db = temp_db_open(url, DB_WRITER),
+                         .wall_us = wall_us,
+                         .mono_us = mono_start,
+                         .epoch_us = mono_start };
+    CHECK(store_migrate(w->db, NULL) == 0);
+    for (size_t i = 0; i < COUNT_OF(w->tenants); i++) {
+        struct tenant_row tenant = { .slug = i == 0 ? STR_LIT("a") : STR_LIT("b"),
+                                     .name = STR_LIT(""),
+                                     .max_agents = 9 };
+        struct agent_row agent;
+
+        CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
+        CHECK(store_agent_add(w->db, tenant.tenant_id, STR_LIT("x"), 1, &agent, NULL) == 0);
+        w->tenants[i] = tenant.tenant_id;
+        w->agents[i] = agent.agent_id;
+    }
+    w->reader = temp_db_open(url, DB_READER);
+    writer.dbs = &w->db;
+    CHECK(writer_new(&writer, &w->writer, NULL) == 0);
+    options = (struct stuck_options){ w->reader, w->writer };
+    w->stuck = stuck_new(&options, w->wall_us, w->mono_us);
+}
+
+static void world_done(struct world *w)
+{
+    writer_free(w->writer);
+    stuck_free(w->stuck);
+    db_close(w->reader);
+    db_close(w->db);
+}
+
+/* Open runs of tenant `i` that began at this time. */
+static void begin_runs(struct world *w, size_t i, int n, int64_t start_at)
+{
+    char id[40];
+
+    for (int k = 0; k < n; k++) {
+        (void)snprintf(id, sizeof(id), "00000000-0000-0000-0000-%012d", k);
+        CHECK(db_exec(w->db, &add_run,
+                      (const struct db_value[]){ db_int(w->tenants[i]), db_text(str_of(id)),
+                                                 db_int(w->agents[i]), db_int(start_at) },
+                      NULL, NULL, NULL) == 0);
+    }
+}
+
+static int pass(struct writer_job *job, struct db *db, struct error *err)
+{
+    (void)job;
+    (void)db;
+    (void)err;
+    return 0;
+}
+
+static void passed(struct writer_job *job, const struct error *err)
+{
+    struct gate *gate = CONTAINER_OF(job, struct gate, job);
+
+    (void)err;
+    pthread_mutex_lock(&gate->lock);
+    gate->done = true;
+    pthread_cond_signal(&gate->passed);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+/* Ticks every `step_s` seconds, for so long; what each asked of the writer is done. */
+static void run_for(struct world *w, int64_t seconds, int64_t step_s)
+{
+    for (int64_t t = 0; t < seconds; t += step_s) {
+        struct gate gate = { .job = { .apply = pass, .done = passed, .always = true },
+                             .lock = PTHREAD_MUTEX_INITIALIZER,
+                             .passed = PTHREAD_COND_INITIALIZER };
+
+        w->wall_us += S(step_s);
+        w->mono_us += S(step_s);
+        CHECK(stuck_tick(w->stuck, w->wall_us, w->mono_us, w->epoch_us, NULL) == 0);
+        CHECK(writer_submit(w->writer, &gate.job, NULL) == 0);
+        pthread_mutex_lock(&gate.lock);
+        while (!gate.done)
+            pthread_cond_wait(&gate.passed, &gate.lock);
+        pthread_mutex_unlock(&gate.lock);
+    }
+}
+
+static int64_t n_open(struct world *w, size_t i)
+{
+    return temp_db_int(w->reader, &count_open, (const struct db_value[]){ db_int(w->tenants[i]) });
+}
+
+TEST(a_run_is_stuck_when_it_is_a_day_old)
+{
+    struct world w;
+
+    world_init(&w, now_start);
+    begin_runs(&w, 0, 1, now_start);
+    run_for(&w, DAY - 60, 60);
+    CHECK_INT(n_open(&w, 0), 0);
+    run_for(&w, 180, 60);
+    CHECK_INT(n_open(&w, 0), 1);
+    world_done(&w);
+}
+
+/* More runs than one look takes, all of one start, and no room for alerts of most. */
+TEST(many_runs_of_one_start_hold_up_nobody)
+{
+    struct world w;
+
+    world_init(&w, now_start);
+    begin_runs(&w, 0, 500, now_start - S(DAY));
+    begin_runs(&w, 1, 1, now_start - S(DAY) + S(1));
+    run_for(&w, REST + 60, 60);
+    run_for(&w, 30, 1);
+    CHECK_INT(n_open(&w, 0), OF_AGENT);
+    CHECK_INT(n_open(&w, 1), 1);
+    world_done(&w);
+}
+
+TEST(what_comes_after_many_of_one_start_is_looked_at_too)
+{
+    struct agent_row other;
+    struct world w;
+
+    world_init(&w, now_start);
+    begin_runs(&w, 0, 500, now_start - S(DAY));
+    CHECK(store_agent_add(w.db, w.tenants[0], STR_LIT("y"), 1, &other, NULL) == 0);
+    w.agents[0] = other.agent_id;
+    begin_runs(&w, 0, 1, now_start - S(DAY - 1));
+    run_for(&w, REST + 60, 60);
+    run_for(&w, 30, 1);
+    CHECK_INT(n_open(&w, 0), OF_AGENT + 1);
+    world_done(&w);
+}
+
+TEST(a_clock_that_is_set_ahead_makes_no_run_stuck)
+{
+    struct world w;
+
+    world_init(&w, now_start);
+    begin_runs(&w, 0, 1, now_start - S(HOUR));
+    run_for(&w, HOUR, 60);
+    w.wall_us += S(DAY);
+    w.epoch_us = w.mono_us;
+    run_for(&w, 20 * HOUR, 60);
+    CHECK_INT(n_open(&w, 0), 0);
+    run_for(&w, 4 * HOUR, 60);
+    CHECK_INT(n_open(&w, 0), 1);
+    world_done(&w);
+}
+
+/* No clock of its own at the start: 1970, until somebody knows better. */
+TEST(a_clock_that_was_behind_at_the_start_is_believed_after_a_day)
+{
+    struct world w;
+
+    world_init(&w, S(HOUR));
+    run_for(&w, 60, 60);
+    w.wall_us = now_start;
+    w.epoch_us = w.mono_us;
+    begin_runs(&w, 0, 1, now_start);
+    run_for(&w, DAY - 60, 60);
+    CHECK_INT(n_open(&w, 0), 0);
+    run_for(&w, 180, 60);
+    CHECK_INT(n_open(&w, 0), 1);
+    world_done(&w);
+}

@@ -1,0 +1,234 @@
+/* test_id_segment.c - the parts of the index of ids: table, filter and segments. */
+#include "base/base.h"
+#include "base/mem.h"
+#include "db/migrate.h"
+#include "features/events/ids/id_segment.h"
+#include "unit/random.h"
+#include "unit/temp_db.h"
+
+enum { HASHES = 300 };
+
+/* One to three numbers under each hash. */
+static void fill_table(struct id_table *t, uint64_t step)
+{
+    for (int64_t i = 0; i < HASHES; i++)
+        for (int64_t k = 0; k <= i % 3; k++)
+            id_table_add(t, (uint64_t)i * step, 1 + i * 3 + k);
+}
+
+static int64_t sum_under(const struct id_table *t, uint64_t hash)
+{
+    int64_t sum = 0, number;
+    size_t at = 0;
+
+    while ((number = id_table_next(t, hash, &at)) != 0)
+        sum += number;
+    return sum;
+}
+
+TEST(a_table_gives_every_number_under_a_hash_and_no_other)
+{
+    static const uint64_t steps[] = { 1, 64, 0x9e3779b97f4a7c15U }; /* neighbours, one place, any */
+
+    for (size_t s = 0; s < COUNT_OF(steps); s++) {
+        struct id_table t = { 0 };
+
+        CHECK_INT(sum_under(&t, 5), 0);
+        for (int round = 0; round < 2; round++) { /* the second time in memory that was used */
+            fill_table(&t, steps[s]);
+            CHECK_INT(t.n, HASHES * 2);
+            for (int64_t i = 0; i < HASHES; i++)
+                CHECK_INT(sum_under(&t, (uint64_t)i * steps[s]),
+                          (i % 3 + 1) * (1 + i * 3) + (i % 3 == 2 ? 3 : i % 3));
+            CHECK_INT(sum_under(&t, HASHES * steps[s]), 0);
+            id_table_clear(&t);
+            CHECK_INT(t.n, 0);
+        }
+        id_table_done(&t);
+    }
+}
+
+TEST(a_table_copies_each_entry_once)
+{
+    struct id_entry entries[1000];
+    struct id_table t = { 0 };
+    int64_t sum = 0;
+
+    id_table_copy(&t, entries); /* nothing */
+    for (int64_t i = 1; i <= 1000; i++)
+        id_table_add(&t, (uint64_t)i % 7, i);
+    id_table_copy(&t, entries);
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        CHECK(entries[i].hash == (uint64_t)entries[i].number % 7);
+        sum += entries[i].number;
+    }
+    CHECK_INT(sum, 1000 * 1001 / 2);
+    id_table_done(&t);
+}
+
+TEST(a_filter_misses_nothing_and_is_seldom_wrong)
+{
+    static const size_t sizes[] = { 1, 40, 250, 10000, 200000 };
+
+    for (size_t s = 0; s < COUNT_OF(sizes); s++) {
+        struct random random = { s }, again = { s };
+        struct id_filter f, loaded;
+        int wrong = 0;
+
+        id_filter_init(&f, sizes[s]);
+        for (size_t i = 0; i < sizes[s]; i++)
+            id_filter_add(&f, random_next(&random));
+        CHECK(id_filter_load(&loaded, f.words, id_filter_size(&f)));
+        for (size_t i = 0; i < sizes[s]; i++) {
+            uint64_t hash = random_next(&again);
+
+            CHECK(id_filter_maybe(&f, hash));
+            CHECK(id_filter_maybe(&loaded, hash));
+        }
+        for (int i = 0; i < 20000; i++)
+            wrong += id_filter_maybe(&f, random_next(&random));
+        CHECK(wrong < 20000 / 100);
+        id_filter_done(&f);
+        id_filter_done(&loaded);
+    }
+}
+
+TEST(a_filter_of_no_possible_size_is_refused)
+{
+    static const size_t sizes[] = { 0, 1, 63, 65, 127 };
+    char bytes[128] = "";
+    struct id_filter f = { 0 };
+
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        CHECK(!id_filter_load(&f, bytes, sizes[i]));
+    CHECK(id_filter_load(&f, bytes, 64));
+    CHECK(!id_filter_maybe(&f, 1));
+    id_filter_done(&f);
+}
+
+/* --- segments --- */
+
+static void must(int r, const struct error *err)
+{
+    if (r != 0)
+        fail_msg("%s", err->text);
+}
+
+static struct db *open_store(void)
+{
+    struct db *db = temp_db_open(temp_db_new(), DB_WRITER);
+    struct error err = { 0 };
+
+    must(store_migrate(db, &err), &err);
+    return db;
+}
+
+/* Entries with hashes 0, 0, …, 10, 10, …: `each` of a kind. */
+static struct id_segment *write_segment(struct db *db, int64_t segment_no, size_t n, size_t each)
+{
+    struct id_segment *s = id_segment_new(segment_no, 0, n);
+    struct error err = { 0 };
+    struct id_entry entries[ID_CHUNK_ENTRIES];
+    size_t filled = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        entries[filled++] = (struct id_entry){ i / each * 10, (int64_t)i + 1 };
+        if (filled == ID_CHUNK_ENTRIES || i + 1 == n) {
+            must(id_segment_append(db, s, entries, filled, &err), &err);
+            filled = 0;
+        }
+    }
+    must(id_segment_save(db, s, SEGMENT_LIVE, &err), &err);
+    return s;
+}
+
+/* What id_segments_load() gave, when it gave one. */
+struct loaded {
+    struct id_segment *segment;
+};
+
+/* How many entries of `hash` are met from where id_segment_find() says. */
+static size_t meet(struct db *db, const struct id_segment *s, uint64_t hash)
+{
+    struct id_entry entries[ID_CHUNK_ENTRIES];
+    struct error err = { 0 };
+    size_t met = 0, n;
+
+    for (size_t c = id_segment_find(s, hash); c < s->n_chunks && s->fences[c] <= hash; c++) {
+        must(id_segment_chunk(db, s, c, entries, &n, &err), &err);
+        for (size_t i = 0; i < n; i++)
+            met += entries[i].hash == hash;
+    }
+    return met;
+}
+
+static void take_one(void *ctx, struct id_segment *s, enum id_segment_state state)
+{
+    struct loaded *loaded = ctx;
+
+    CHECK(loaded->segment == NULL);
+    CHECK_INT(state, SEGMENT_LIVE);
+    loaded->segment = s;
+}
+
+TEST(a_segment_finds_all_of_a_hash_wherever_chunks_end)
+{
+    static const size_t sizes[] = { 1, 249, 250, 251, 499, 500, 501, 1300 };
+    static const size_t eaches[] = { 1, 2, 249, 250, 251, 600 };
+
+    for (size_t a = 0; a < COUNT_OF(sizes); a++) {
+        for (size_t b = 0; b < COUNT_OF(eaches); b++) {
+            struct db *db = open_store();
+            size_t n = sizes[a], each = eaches[b];
+            struct id_segment *s = write_segment(db, 3, n, each), *loaded;
+            struct loaded taken = { 0 };
+            struct error err = { 0 };
+
+            must(id_segments_load(db, take_one, &taken, &err), &err);
+            loaded = taken.segment;
+            CHECK_INT(loaded->segment_no, 3);
+            CHECK_INT(loaded->n, n);
+            CHECK_INT(loaded->n_chunks, s->n_chunks);
+            for (size_t i = 0; i < n; i += each) {
+                size_t expected = n - i < each ? n - i : each;
+
+                CHECK_INT(meet(db, s, i / each * 10), expected);
+                CHECK_INT(meet(db, loaded, i / each * 10), expected);
+                CHECK_INT(meet(db, loaded, i / each * 10 + 5), 0);
+                CHECK(id_filter_maybe(&loaded->filter, i / each * 10));
+            }
+            CHECK_INT(meet(db, loaded, UINT64_MAX), 0);
+            id_segment_free(s);
+            id_segment_free(loaded);
+            db_close(db);
+        }
+    }
+}
+
+TEST(a_segment_goes_from_its_end_and_takes_no_neighbour_along)
+{
+    static const struct db_query count = { .sql = "SELECT COUNT(*) FROM id_chunks" };
+    static const struct db_query rows = { .sql = "SELECT COUNT(*) FROM id_segments" };
+    struct db *db = open_store();
+    struct id_segment *before = write_segment(db, 1, 500, 1);
+    struct id_segment *s = write_segment(db, 2, 1001, 1); /* five chunks */
+    struct id_segment *after = write_segment(db, 3, 500, 1);
+    struct error err = { 0 };
+
+    must(id_segment_delete(db, s, 3, &err), &err);
+    CHECK_INT(temp_db_int(db, &count, NULL), 2 + 3 + 2);
+    must(id_segment_measure(db, s, &err), &err);
+    CHECK_INT(s->n_chunks, 3);
+    CHECK_INT(temp_db_int(db, &rows, NULL), 3);
+    must(id_segment_delete(db, s, 0, &err), &err);
+    CHECK_INT(temp_db_int(db, &count, NULL), 2 + 2);
+    CHECK_INT(temp_db_int(db, &rows, NULL), 2);
+    must(id_segment_measure(db, s, &err), &err);
+    CHECK_INT(s->n_chunks, 0);
+    CHECK_INT(meet(db, before, 4990), 1);
+    CHECK_INT(meet(db, after, 0), 1);
+    id_segment_free(before);
+    id_segment_free(s);
+    id_segment_free(after);
+    db_close(db);
+}

@@ -1,0 +1,264 @@
+/* test_ingest.c - the verdict on each event, and a request stored whole or not at all. */
+#include <pthread.h>
+
+#include "db/fault.h"
+#include "db/migrate.h"
+#include "features/access/registry.h"
+#include "features/access/tenants_store.h"
+#include "features/agents/last_seen.h"
+#include "features/agents/store.h"
+#include "features/events/event_log.h"
+#include "features/events/ingest.h"
+#include "features/events/shapes.h"
+#include "unit/temp_db.h"
+
+enum { EVENTS_MAX = 8, CAP = 3 };
+
+static const struct db_query count_events = { .sql = "SELECT COUNT(*) FROM events" };
+static const struct db_query count_runs = { .sql = "SELECT COUNT(*) FROM runs" };
+static const struct db_query count_agents = { .sql = "SELECT COUNT(*) FROM agents" };
+
+struct world {
+    struct db *real, *fault, *reader;
+    struct registry *registry;
+    struct life *life;
+    struct event_log *log;
+    void *group; /* struct ingest_group */
+    struct writer *writer;
+    struct tenant_entry tenants[2];
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t told;
+    bool done;
+    enum err_code result;
+};
+
+struct sent {
+    struct ingest_request request;
+    struct world *world;
+};
+
+static void on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    (void)err;
+}
+
+static void add_tenant(struct world *w, size_t i, const char *slug)
+{
+    struct tenant_row row = {
+        .slug = str_of(slug), .name = STR_LIT(""), .max_agents = CAP, .rate_limit = 100
+    };
+
+    CHECK(store_tenant_add(w->real, &row, NULL) == 0);
+    w->tenants[i].id = row.tenant_id;
+    w->tenants[i].slug = row.slug;
+}
+
+static void world_init(struct world *w, int nth, enum err_code code)
+{
+    const char *url = temp_db_new();
+    struct writer_options options = {
+        .group_methods = &ingest_group_methods,
+        .n_dbs = 1,
+        .limits = { .events_max = 1000, .bytes_max = MIB(1), .group_max = 1000 },
+        .on_fatal = on_fatal,
+    };
+
+    *w = (struct world){ .real = temp_db_open(url, DB_WRITER) };
+    CHECK(store_migrate(w->real, NULL) == 0);
+    add_tenant(w, 0, "acme");
+    add_tenant(w, 1, "other");
+    w->reader = temp_db_open(url, DB_READER);
+    w->fault = db_fault_new(w->real, nth, code);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->told, NULL);
+    w->registry = registry_new();
+    w->life = life_new();
+    CHECK(event_log_new(w->real, &w->log, NULL) == 0);
+    w->group = ingest_group_new(w->log, w->registry, w->life);
+    options.dbs = &w->fault;
+    options.groups = &w->group;
+    CHECK(writer_new(&options, &w->writer, NULL) == 0);
+}
+
+static void world_done(struct world *w)
+{
+    writer_free(w->writer);
+    ingest_group_free(w->group);
+    w->log->methods->free(w->log);
+    life_free(w->life);
+    registry_free(w->registry);
+    db_close(w->fault);
+    db_close(w->reader);
+    db_close(w->real);
+    pthread_cond_destroy(&w->told);
+    pthread_mutex_destroy(&w->lock);
+}
+
+static void done(struct ingest_request *request, const struct error *err)
+{
+    struct world *w = CONTAINER_OF(request, struct sent, request)->world;
+
+    pthread_mutex_lock(&w->lock);
+    w->done = true;
+    w->result = err == NULL ? ERR_NONE : err->code;
+    pthread_cond_signal(&w->told);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* "agent/run/id": what matters of an event here. */
+static struct telemetry_event event_of(const char *text)
+{
+    struct str rest = str_of(text);
+    struct str agent = str_split(&rest, '/'), run = str_split(&rest, '/');
+
+    return (struct telemetry_event){ .agent_name = agent,
+                                     .run_id = run,
+                                     .event_id = rest,
+                                     .event = EVENT_STARTED,
+                                     .agent_version = STR_LIT(""),
+                                     .message = STR_LIT(""),
+                                     .level = STR_LIT("info"),
+                                     .category = STR_LIT(""),
+                                     .source = STR_LIT(""),
+                                     .metadata = STR_LIT("{}"),
+                                     .metrics = STR_LIT("{}"),
+                                     .links = STR_LIT("[]") };
+}
+
+/* Sends the blank-separated events as one request, waits, and returns a letter for each verdict:
+ * Accepted, Duplicate, disabled (X), cap (C); or "!" when it failed. */
+static const char *deliver(struct world *w, size_t tenant, const char *events)
+{
+    static const char letters[] = { [VERDICT_ACCEPTED] = 'A',
+                                    [VERDICT_DUPLICATE] = 'D',
+                                    [VERDICT_AGENT_DISABLED] = 'X',
+                                    [VERDICT_AGENT_CAP] = 'C' };
+    static char answer[EVENTS_MAX + 1];
+    static char texts[EVENTS_MAX][64];
+    struct telemetry_event list[EVENTS_MAX];
+    enum verdict verdicts[EVENTS_MAX];
+    struct sent sent = { .world = w };
+    struct str rest = str_of(events);
+    size_t n = 0;
+
+    while (!str_is_null(rest)) {
+        struct str text = str_split(&rest, ' ');
+
+        (void)snprintf(texts[n], sizeof(texts[n]), "%.*s", STR_ARG(text));
+        list[n] = event_of(texts[n]);
+        n++;
+    }
+    sent.request = (struct ingest_request){ .tenant = &w->tenants[tenant],
+                                            .events = list,
+                                            .n = n,
+                                            .bytes = 100,
+                                            .received_at = 1,
+                                            .verdicts = verdicts,
+                                            .done = done };
+    w->done = false;
+    CHECK(ingest_submit(w->writer, &sent.request, NULL) == 0);
+    pthread_mutex_lock(&w->lock);
+    while (!w->done)
+        pthread_cond_wait(&w->told, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    if (w->result != ERR_NONE)
+        return "!";
+    for (size_t i = 0; i < n; i++)
+        answer[i] = letters[verdicts[i]];
+    answer[n] = '\0';
+    return answer;
+}
+
+TEST(an_event_id_is_accepted_once_whatever_else_differs)
+{
+    static const struct {
+        size_t tenant;
+        const char *events, *verdicts;
+        int64_t stored;
+    } rows[] = {
+        { 0, "a/r1/x", "A", 1 },
+        { 0, "a/r1/x", "D", 1 },
+        { 0, "b/r2/x", "D", 1 },
+        { 1, "a/r1/x", "A", 2 },                 /* another tenant's */
+        { 0, "a/r1/y a/r1/y a/r9/y", "ADD", 3 }, /* in one request */
+        { 0, "a/r1/z a/r1/y a/r1/w", "ADA", 5 },
+        { 0, "a/r1/ a/r1/ a/r1/", "AAA", 8 }, /* an empty id is never a duplicate */
+        { 0, "a/r1/", "A", 9 },
+        { 0, "a/r1/X", "A", 10 }, /* case counts */
+    };
+    struct world w;
+
+    world_init(&w, -1, ERR_NONE);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CHECK_STR(str_of(deliver(&w, rows[i].tenant, rows[i].events)), rows[i].verdicts);
+        CHECK_INT(temp_db_int(w.reader, &count_events, NULL), rows[i].stored);
+    }
+    CHECK_INT(temp_db_int(w.reader, &count_runs, NULL), 2); /* a duplicate makes no run */
+    world_done(&w);
+}
+
+TEST(the_cap_lets_in_exactly_as_many_agents_as_the_plan_allows)
+{
+    struct world w;
+
+    world_init(&w, -1, ERR_NONE);
+    CHECK_STR(str_of(deliver(&w, 0, "a/r/1 b/r/2 a/r/3")), "AAA");
+    CHECK_STR(str_of(deliver(&w, 0, "c/r/4 d/r/5 c/r/6 e/r/7 b/r/8")), "ACACA");
+    CHECK_STR(str_of(deliver(&w, 0, "d/r/9")), "C");
+    CHECK_STR(str_of(deliver(&w, 1, "d/r/1 e/r/2 f/r/3 g/r/4")), "AAAC"); /* each tenant its own */
+    CHECK_INT(temp_db_int(w.reader, &count_agents, NULL), 2 * CAP);
+    world_done(&w);
+}
+
+/* As an operator does it: in the database, and the registry hears of it. */
+static void enable(struct world *w, const char *agent, bool enabled)
+{
+    CHECK(store_agent_enable(w->real, w->tenants[0].id, str_of(agent), enabled, NULL) == 0);
+    CHECK(store_registry_changed(w->real, NULL) == 0);
+    CHECK(registry_refresh(w->registry, w->reader, NULL) == 0);
+}
+
+TEST(a_disabled_agents_events_are_rejected_even_as_duplicates)
+{
+    struct world w;
+
+    world_init(&w, -1, ERR_NONE);
+    CHECK_STR(str_of(deliver(&w, 0, "a/r/1 b/r/2")), "AA");
+    enable(&w, "a", false);
+    CHECK_STR(str_of(deliver(&w, 0, "a/r/1 a/r/3 b/r/4 b/r/2")), "XXAD");
+    CHECK_INT(temp_db_int(w.reader, &count_events, NULL), 3);
+    enable(&w, "a", true);
+    CHECK_STR(str_of(deliver(&w, 0, "a/r/1 a/r/3")), "DA");
+    world_done(&w);
+}
+
+/* Whichever call fails, a request's events are stored whole or not at all. */
+TEST(a_request_is_all_or_nothing_whichever_call_fails)
+{
+    static const enum err_code codes[] = { ERR_FULL, ERR_IO, ERR_CONFLICT };
+
+    for (size_t i = 0; i < COUNT_OF(codes); i++) {
+        int fired = 0, nth = 0;
+        bool more = true;
+
+        for (; more; nth++) {
+            struct world w;
+            bool stored;
+
+            world_init(&w, nth, codes[i]);
+            stored = strcmp(deliver(&w, 0, "a/r1/1 b/r2/2 a/r1/3"), "AAA") == 0;
+            writer_free(w.writer);
+            w.writer = NULL;
+            more = db_fault_fired(w.fault);
+            fired += more;
+            CHECK(stored == !more);
+            CHECK_INT(temp_db_int(w.reader, &count_events, NULL), stored ? 3 : 0);
+            CHECK_INT(temp_db_int(w.reader, &count_runs, NULL), stored ? 2 : 0);
+            CHECK_INT(temp_db_int(w.reader, &count_agents, NULL), stored ? 2 : 0);
+            world_done(&w);
+        }
+        CHECK(fired >= 5); /* begin, three inserts, commit at the least: the fault fires */
+        CHECK_INT(nth, fired + 1);
+    }
+}

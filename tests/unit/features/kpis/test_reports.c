@@ -1,0 +1,342 @@
+/* test_reports.c - the verdict on a report, and a report stored whole or not at all. */
+#include "features/kpis/reports.h"
+
+#include <pthread.h>
+
+#include "db/fault.h"
+#include "db/migrate.h"
+#include "features/access/registry.h"
+#include "features/access/tenants_store.h"
+#include "features/agents/last_seen.h"
+#include "features/agents/store.h"
+#include "features/cost/report_shapes.h"
+#include "features/events/event_log.h"
+#include "features/kpis/report_shapes.h"
+#include "shape/problems.h"
+#include "unit/temp_db.h"
+
+enum { CAP = 2, RACERS = 4, RACES = 25 };
+
+static const struct db_query count_values = { .sql = "SELECT COUNT(*) FROM business_values" };
+static const struct db_query count_breakdowns = { .sql =
+                                                      "SELECT COUNT(*) FROM business_breakdowns" };
+static const struct db_query count_runs = { .sql = "SELECT COUNT(*) FROM business_runs" };
+static const struct db_query count_usage = { .sql = "SELECT COUNT(*) FROM llm_usage" };
+static const struct db_query count_agents = { .sql = "SELECT COUNT(*) FROM agents" };
+
+struct world {
+    struct db *real, *fault, *reader;
+    struct event_log *log;
+    struct registry *registry;
+    struct life *life;
+    void *group;
+    struct writer *writer;
+    struct tenant_entry tenants[2];
+};
+
+/* A report that its sender waits for. */
+struct sent {
+    struct report_request request;
+    struct arena arena;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t told;
+    bool done;
+    enum err_code result;
+};
+
+static void on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    (void)err;
+}
+
+static void add_tenant(struct world *w, size_t i, const char *slug)
+{
+    struct tenant_row row = { .slug = str_of(slug), .name = STR_LIT(""), .max_agents = CAP };
+
+    CHECK(store_tenant_add(w->real, &row, NULL) == 0);
+    w->tenants[i].id = row.tenant_id;
+    w->tenants[i].slug = row.slug;
+}
+
+static void world_init(struct world *w, int nth, enum err_code code)
+{
+    const char *url = temp_db_new();
+    struct writer_options options = {
+        .dbs = &w->fault,
+        .groups = &w->group,
+        .group_methods = &ingest_group_methods,
+        .n_dbs = 1,
+        .limits = { .events_max = 1000, .bytes_max = MIB(1), .group_max = 1000 },
+        .on_fatal = on_fatal,
+    };
+
+    *w = (struct world){ .real = temp_db_open(url, DB_WRITER) };
+    CHECK(store_migrate(w->real, NULL) == 0);
+    add_tenant(w, 0, "acme");
+    add_tenant(w, 1, "other");
+    w->reader = temp_db_open(url, DB_READER);
+    CHECK(event_log_new(w->real, &w->log, NULL) == 0);
+    w->registry = registry_new();
+    w->life = life_new();
+    w->group = ingest_group_new(w->log, w->registry, w->life);
+    w->fault = db_fault_new(w->real, nth, code);
+    CHECK(writer_new(&options, &w->writer, NULL) == 0);
+}
+
+static void world_done(struct world *w)
+{
+    writer_free(w->writer);
+    ingest_group_free(w->group);
+    life_free(w->life);
+    registry_free(w->registry);
+    w->log->methods->free(w->log);
+    db_close(w->fault);
+    db_close(w->reader);
+    db_close(w->real);
+}
+
+static void done(struct report_request *request, const struct error *err)
+{
+    struct sent *s = CONTAINER_OF(request, struct sent, request);
+
+    pthread_mutex_lock(&s->lock);
+    s->done = true;
+    s->result = err == NULL ? ERR_NONE : err->code;
+    pthread_cond_signal(&s->told);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void *read_body(struct sent *s, const struct shape *shape, const char *agent, int second,
+                       const char *members)
+{
+    struct problems *problems = problems_new(&s->arena, "body");
+    void *value = arena_zalloc(&s->arena, shape->size);
+    struct str body = arena_printf(&s->arena,
+                                   "{\"agent_name\":\"%s\",\"timestamp\":\"1970-01-01T00:00:%02dZ\""
+                                   ",\"run_id\":\"3f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b\",%s}",
+                                   agent, second, members);
+
+    CHECK(shape_read_json(shape, body, &s->arena, value, problems) == 0);
+    return value;
+}
+
+static void sent_init(struct sent *s, const struct tenant_entry *tenant)
+{
+    *s = (struct sent){ .request = { .tenant = tenant,
+                                     .arena = &s->arena,
+                                     .bytes = 100,
+                                     .received_at = 1,
+                                     .done = done } };
+    arena_init(&s->arena);
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->told, NULL);
+}
+
+/* A letter for what became of it: Accepted, disabled (X), cap (C), or ! when it failed. */
+static char wait_for(struct sent *s)
+{
+    static const char letters[] = { [VERDICT_ACCEPTED] = 'A',
+                                    [VERDICT_DUPLICATE] = 'D',
+                                    [VERDICT_AGENT_DISABLED] = 'X',
+                                    [VERDICT_AGENT_CAP] = 'C' };
+
+    pthread_mutex_lock(&s->lock);
+    while (!s->done)
+        pthread_cond_wait(&s->told, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    pthread_cond_destroy(&s->told);
+    pthread_mutex_destroy(&s->lock);
+    if (s->result != ERR_NONE)
+        return '!';
+    return letters[s->request.verdict];
+}
+
+static void start_business(struct world *w, struct sent *s, size_t tenant, const char *agent,
+                           int second, const char *members)
+{
+    sent_init(s, &w->tenants[tenant]);
+    s->request.business = read_body(s, &business_telemetry_shape, agent, second, members);
+    CHECK(reports_submit_business(w->writer, &s->request, NULL) == 0);
+}
+
+static char send_business(struct world *w, size_t tenant, const char *agent)
+{
+    struct sent s;
+    char letter;
+
+    start_business(w, &s, tenant, agent, 1,
+                   "\"metrics\":{\"a\":1,\"b\":\"x\"},"
+                   "\"breakdowns\":[{\"metric\":\"a\",\"by\":\"d\",\"slices\":{\"x\":1}}]");
+    letter = wait_for(&s);
+    if (letter != '!')
+        CHECK_INT(s.request.undeclared.n, letter == 'A' ? 2 : 0);
+    arena_done(&s.arena);
+    return letter;
+}
+
+static char send_llm(struct world *w, size_t tenant, const char *agent)
+{
+    struct sent s;
+    char letter;
+
+    sent_init(&s, &w->tenants[tenant]);
+    s.request.llm = read_body(&s, &llm_usage_shape, agent, 1, "\"model\":\"m\"");
+    CHECK(reports_submit_llm(w->writer, &s.request, NULL) == 0);
+    letter = wait_for(&s);
+    arena_done(&s.arena);
+    return letter;
+}
+
+typedef char send_fn(struct world *w, size_t tenant, const char *agent);
+
+static const struct {
+    send_fn *send;
+    const struct db_query *count;
+    int64_t rows; /* of one report */
+} channels[] = {
+    { send_business, &count_values, 2 },
+    { send_llm, &count_usage, 1 },
+};
+
+TEST(the_cap_lets_in_exactly_as_many_agents_as_the_plan_allows)
+{
+    for (size_t i = 0; i < COUNT_OF(channels); i++) {
+        struct world w;
+
+        world_init(&w, -1, ERR_NONE);
+        CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
+        CHECK_INT(channels[i].send(&w, 0, "b"), 'A');
+        CHECK_INT(channels[i].send(&w, 0, "c"), 'C');
+        CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
+        CHECK_INT(channels[i].send(&w, 1, "c"), 'A'); /* each tenant its own */
+        CHECK_INT(temp_db_int(w.reader, &count_agents, NULL), CAP + 1);
+        CHECK_INT(temp_db_int(w.reader, channels[i].count, NULL), 3 * channels[i].rows);
+        world_done(&w);
+    }
+}
+
+/* As an administrative change does it. */
+static void enable(struct world *w, const char *agent, bool enabled)
+{
+    CHECK(store_agent_enable(w->real, w->tenants[0].id, str_of(agent), enabled, NULL) == 0);
+    CHECK(store_registry_changed(w->real, NULL) == 0);
+    CHECK(registry_refresh(w->registry, w->reader, NULL) == 0);
+}
+
+TEST(a_disabled_agents_report_is_rejected_and_not_stored)
+{
+    for (size_t i = 0; i < COUNT_OF(channels); i++) {
+        struct world w;
+
+        world_init(&w, -1, ERR_NONE);
+        CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
+        CHECK_INT(channels[i].send(&w, 1, "a"), 'A');
+        enable(&w, "a", false);
+        CHECK_INT(channels[i].send(&w, 0, "a"), 'X');
+        CHECK_INT(channels[i].send(&w, 1, "a"), 'A');
+        enable(&w, "a", true);
+        CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
+        CHECK_INT(temp_db_int(w.reader, channels[i].count, NULL), 2 * channels[i].rows);
+        world_done(&w);
+    }
+}
+
+static int64_t stored(struct world *w)
+{
+    return temp_db_int(w->reader, &count_values, NULL) +
+           temp_db_int(w->reader, &count_breakdowns, NULL) +
+           temp_db_int(w->reader, &count_runs, NULL) + temp_db_int(w->reader, &count_usage, NULL) +
+           temp_db_int(w->reader, &count_agents, NULL);
+}
+
+/* Whichever call fails, a report is stored whole or not at all, and its agent with it. */
+TEST(a_report_is_all_or_nothing_whichever_call_fails)
+{
+    static const enum err_code codes[] = { ERR_FULL, ERR_IO, ERR_CONFLICT };
+    static const int64_t rows[] = { 2 + 1 + 1 + 1, 1 + 1 };
+    static const int calls[] = { 7, 3 }; /* begin, run, rows, undeclared, commit at the least */
+
+    for (size_t i = 0; i < COUNT_OF(channels) * COUNT_OF(codes); i++) {
+        size_t channel = i % COUNT_OF(channels);
+        bool more = true;
+        int fired = 0;
+
+        for (int nth = 0; more; nth++) {
+            struct world w;
+            char letter;
+
+            world_init(&w, nth, codes[i / COUNT_OF(channels)]);
+            letter = channels[channel].send(&w, 0, "a");
+            writer_free(w.writer);
+            w.writer = NULL;
+            more = db_fault_fired(w.fault);
+            fired += more;
+            CHECK_INT(letter, more ? '!' : 'A');
+            CHECK_INT(stored(&w), more ? 0 : rows[channel]);
+            world_done(&w);
+        }
+        CHECK(fired >= calls[channel]);
+    }
+}
+
+struct racer {
+    struct world *world;
+    int number;
+    int accepted;
+};
+
+static void *race(void *arg)
+{
+    struct racer *racer = arg;
+
+    for (int i = 0; i < RACES; i++) {
+        int second = (i * 7 + racer->number * 13) % 60;
+        char members[128];
+        struct sent s;
+
+        (void)snprintf(members, sizeof(members),
+                       "\"metrics\":{\"all\":%d,\"racer %d\":%d},\"breakdowns\":"
+                       "[{\"metric\":\"m\",\"by\":\"d\",\"slices\":{\"x\":%d}}]",
+                       second, racer->number, second, second);
+        start_business(racer->world, &s, 0, "a", second, members);
+        racer->accepted += wait_for(&s) == 'A';
+        arena_done(&s.arena);
+    }
+    return NULL;
+}
+
+/* Every value and breakdown ends as that of the latest timestamp that any racer sent for it. */
+TEST(reports_that_race_end_as_the_newest)
+{
+    static const struct db_query wrong = {
+        .sql = "SELECT COUNT(*) FROM business_values WHERE integer_value * 1000000 <> timestamp",
+    };
+    static const struct db_query newest = {
+        .sql = "SELECT integer_value FROM business_values WHERE key = 'all'",
+    };
+    static const struct db_query newest_cell = {
+        .sql = "SELECT json_extract(cells, '$[0][1]') FROM business_breakdowns",
+    };
+    pthread_t threads[RACERS];
+    struct racer racers[RACERS];
+    int latest = 0;
+    struct world w;
+
+    world_init(&w, -1, ERR_NONE);
+    for (int i = 0; i < RACERS; i++) {
+        racers[i] = (struct racer){ .world = &w, .number = i };
+        CHECK(pthread_create(&threads[i], NULL, race, &racers[i]) == 0);
+        for (int n = 0; n < RACES; n++)
+            latest = (n * 7 + i * 13) % 60 > latest ? (n * 7 + i * 13) % 60 : latest;
+    }
+    for (int i = 0; i < RACERS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK_INT(racers[i].accepted, RACES);
+    }
+    CHECK_INT(temp_db_int(w.reader, &count_values, NULL), 1 + RACERS);
+    CHECK_INT(temp_db_int(w.reader, &wrong, NULL), 0);
+    CHECK_INT(temp_db_int(w.reader, &newest, NULL), latest);
+    CHECK_INT(temp_db_int(w.reader, &newest_cell, NULL), latest);
+    world_done(&w);
+}

@@ -1,0 +1,124 @@
+/* test_keeping.c - a copy is the whole database, and ends when it is no more wanted. */
+#include "features/retention/backup_store.h"
+
+#include "db/migrate.h"
+#include "unit/temp_db.h"
+
+static const struct db_query fill = {
+    .sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)"
+           " INSERT INTO heartbeats (tenant_id, client_id, first_at, last_at)"
+           " SELECT 1, 'process ' || i, i, i FROM n",
+};
+static const struct db_query count = { .sql = "SELECT COUNT(*) FROM heartbeats" };
+
+struct world {
+    char url[64], copy[64];
+    struct db *writer, *keeper;
+    int asked;
+    bool wanted;
+};
+
+static bool go_on(void *ctx)
+{
+    struct world *w = ctx;
+
+    w->asked++;
+    return w->wanted;
+}
+
+static void world_init(struct world *w)
+{
+    *w = (struct world){ .wanted = true };
+    (void)snprintf(w->copy, sizeof(w->copy), "%s", temp_db_new());
+    (void)snprintf(w->url, sizeof(w->url), "%s", temp_db_new());
+    w->writer = temp_db_open(w->url, DB_WRITER);
+    CHECK(store_migrate(w->writer, NULL) == 0);
+    CHECK(db_exec(w->writer, &fill, NULL, NULL, NULL, NULL) == 0);
+    w->keeper = temp_db_open(w->url, DB_KEEPER);
+    db_watch(w->keeper, go_on, w);
+}
+
+static void world_done(struct world *w)
+{
+    db_close(w->keeper);
+    db_close(w->writer);
+}
+
+static const char *path_of(const char *url)
+{
+    return strchr(url, ':') + 1;
+}
+
+TEST(a_copy_has_all_that_was_committed_and_is_sound)
+{
+    struct arena arena;
+    struct list problems;
+    struct db *copy;
+    struct world w;
+
+    world_init(&w);
+    arena_init(&arena);
+    CHECK(store_copy(w.keeper, path_of(w.copy), NULL) == 0);
+    CHECK(w.asked > 0);
+    copy = temp_db_open(w.copy, DB_KEEPER);
+    CHECK_INT(temp_db_int(copy, &count, NULL), 50000);
+    CHECK(store_check(copy, &arena, &problems, NULL) == 0);
+    CHECK_INT(problems.n, 0);
+    db_close(copy);
+    arena_done(&arena);
+    world_done(&w);
+}
+
+TEST(a_copy_that_is_no_more_wanted_ends)
+{
+    struct error err = { 0 };
+    struct world w;
+
+    world_init(&w);
+    w.wanted = false;
+    CHECK(store_copy(w.keeper, path_of(w.copy), &err) != 0);
+    CHECK_INT(err.code, ERR_BUSY);
+    world_done(&w);
+}
+
+TEST(a_keeper_changes_nothing)
+{
+    struct world w;
+
+    world_init(&w);
+    CHECK(db_exec(w.keeper, &fill, NULL, NULL, NULL, NULL) != 0);
+    CHECK_INT(temp_db_int(w.keeper, &count, NULL), 50000);
+    world_done(&w);
+}
+
+TEST(what_is_no_database_of_ours_is_told)
+{
+    struct error err = { 0 };
+    struct db *writer = temp_db_open(temp_db_new(), DB_WRITER);
+
+    CHECK(db_script(writer, "CREATE TABLE x (y)", NULL) == 0);
+    CHECK(store_schema_check(writer, &err) != 0);
+    CHECK_INT(err.code, ERR_SCHEMA);
+    db_close(writer);
+}
+
+TEST(a_row_that_refers_to_nothing_is_named)
+{
+    static const char *const orphan =
+        "PRAGMA foreign_keys = OFF;"
+        "INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at) VALUES (99, 'a', 1, 0)";
+    const struct str *first;
+    struct list problems;
+    struct arena arena;
+    struct world w;
+
+    world_init(&w);
+    arena_init(&arena);
+    CHECK(db_script(w.writer, orphan, NULL) == 0);
+    CHECK(store_check(w.keeper, &arena, &problems, NULL) == 0);
+    CHECK_INT(problems.n, 1);
+    first = problems.items;
+    CHECK_STR(first[0], "row 1 of agents refers to a row of tenants that is not there");
+    arena_done(&arena);
+    world_done(&w);
+}
