@@ -99,17 +99,17 @@ static bool may_hold_loop(const struct api_call *call)
     return clock_mono_us() - call->exchange->request.began_us < LOOK_FRESH_US;
 }
 
-void call_look(struct api_call *call, call_work_fn *work)
+void call_read_inline(struct api_call *call, call_work_fn *work)
 {
     prepare_read(call, work);
-    if (!may_hold_loop(call) || !engine_read_here(call->api->engine, &call->read))
+    if (!may_hold_loop(call) || !engine_read_inline(call->api->engine, &call->read))
         queue_read(call);
 }
 
 struct str call_actor(const struct api_call *call)
 {
-    if (call->person != NULL)
-        return arena_printf(call->arena, "person:%.*s", STR_ARG(call->person->email));
+    if (call->user != NULL)
+        return arena_printf(call->arena, "person:%.*s", STR_ARG(call->user->email));
     if (call->key == NULL && call->exchange->request.peer == PEER_OPERATOR)
         return STR_LIT("operator");
     if (call->key == NULL)

@@ -21,7 +21,7 @@ struct api_call;
 struct db;
 struct http_exchange;
 struct key_entry;
-struct person;
+struct session_user;
 struct problems;
 struct tenant_entry;
 
@@ -43,7 +43,7 @@ struct api_call {
     struct route_values values;
 
     const struct key_entry *key; /* NULL: open route, a person, or the operator */
-    struct person *person;       /* who is logged in; NULL: a key, the operator, or nobody */
+    struct session_user *user;   /* who is logged in; NULL: a key, the operator, or nobody */
     struct str cookie;           /* of that person's session; STR_NULL: none came */
     bool unknown_token;          /* well-formed token or cookie, but not (yet) known here */
     struct sha256 digest;        /* of that token or cookie */
@@ -140,7 +140,7 @@ void call_change(struct api_call *call, call_work_fn *work);
 
 /* The same for what is short, a bounded page or a look-up by key: tries it at once, on this thread,
  * and leaves it to a reader if it takes longer than a moment. The call may be over on return. */
-void call_look(struct api_call *call, call_work_fn *work);
+void call_read_inline(struct api_call *call, call_work_fn *work);
 
 /* Who calls, as the audit log names them; in the arena. */
 struct str call_actor(const struct api_call *call);

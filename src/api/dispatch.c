@@ -58,9 +58,9 @@ static bool check_rate(struct api_call *call)
 {
     int64_t limit;
 
-    if (call->person != NULL) {
-        call->rate =
-            people_rate(engine_people(call->api->engine), &call->person->session, clock_mono_us());
+    if (call->user != NULL) {
+        call->rate = sessions_rate(engine_sessions(call->api->engine), &call->user->session,
+                                   clock_mono_us());
     } else if (call->key != NULL) {
         limit = atomic_load_explicit(&call->key->tenant->rate_limit, memory_order_relaxed);
         call->rate = rate_take(call->key->rate, limit, clock_mono_us());
@@ -71,7 +71,7 @@ static bool check_rate(struct api_call *call)
     if (!call->rate.allowed)
         call_reply_error(call, 429, "Rate limit exceeded: %lld requests in %d seconds with one %s",
                          (long long)call->rate.limit, RATE_WINDOW_S,
-                         call->person != NULL ? "session" : "token");
+                         call->user != NULL ? "session" : "token");
     return call->rate.allowed;
 }
 
@@ -181,7 +181,7 @@ static bool check_input(struct api_call *call)
 /* A body may take its time: whoever was sent away meanwhile may do nothing with it. */
 static bool check_again(struct api_call *call)
 {
-    bool somebody = call->key != NULL || call->person != NULL;
+    bool somebody = call->key != NULL || call->user != NULL;
 
     if (!somebody || clock_mono_us() - call->exchange->request.began_us < FRESH_US ||
         auth_look_up(call))
@@ -243,10 +243,10 @@ static void on_done(void *ctx, const struct http_exchange *x, int status, size_t
     log_int(&line, "bytes", (int64_t)bytes);
     log_int(&line, "us", clock_mono_us() - x->request.began_us);
     log_str(&line, "peer", x->request.peer_address);
-    if (call != NULL && call->person != NULL) {
+    if (call != NULL && call->user != NULL) {
         if (call->tenant != NULL)
             log_str(&line, "tenant", call->tenant->slug);
-        log_str(&line, "person", call->person->user_id);
+        log_str(&line, "person", call->user->user_id);
     } else if (call != NULL && call->key != NULL) {
         log_str(&line, "tenant", call->key->tenant->slug);
         log_str(&line, "key", call->key->key_id);

@@ -78,11 +78,11 @@ route_fn set_rules;             /* rules.c */
 route_fn get_retention;         /* retention.c */
 route_fn set_retention;         /* retention.c */
 route_fn get_workflow;          /* fleet.c */
-route_fn get_set_up;            /* log_in.c */
-route_fn post_set_up;           /* log_in.c */
-route_fn post_log_in;           /* log_in.c */
-route_fn post_log_out;          /* log_in.c */
-route_fn get_me;                /* log_in.c */
+route_fn get_set_up;            /* sign_in.c */
+route_fn post_set_up;           /* sign_in.c */
+route_fn post_sign_in;          /* sign_in.c */
+route_fn post_sign_out;         /* sign_in.c */
+route_fn get_me;                /* sign_in.c */
 route_fn post_password;         /* own_password.c */
 route_fn get_users;             /* users.c */
 route_fn post_user;             /* users.c */

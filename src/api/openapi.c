@@ -144,7 +144,7 @@ static void add_responses(struct buf *out, const struct route *route)
 
 static void add_security(struct buf *out, enum route_auth auth)
 {
-    const char *schemes = auth >= AUTH_PERSON ? "{\"SessionCookie\":[]}" : "{\"HTTPBearer\":[]}";
+    const char *schemes = auth >= AUTH_USER ? "{\"SessionCookie\":[]}" : "{\"HTTPBearer\":[]}";
 
     if (auth == AUTH_READ)
         schemes = "{\"HTTPBearer\":[]},{\"SessionCookie\":[]}";

@@ -20,7 +20,7 @@ enum route_auth {
     AUTH_OPEN,      /* anybody */
     AUTH_ANY_KEY,   /* workspace key or per-agent key */
     AUTH_OWN_AGENT, /* a per-agent key, for its own agent */
-    AUTH_PERSON,    /* anybody who is logged in; no key, and not the operator, who is nobody */
+    AUTH_USER,      /* anybody who is logged in; no key, and not the operator, who is nobody */
     AUTH_READ,      /* a workspace key of the tenant in the path, its people, the operator */
     AUTH_MEMBER,    /* people of the tenant in the path, the operator; no key */
     AUTH_ADMIN,     /* admins of the tenant in the path, the operator */

@@ -41,7 +41,7 @@ static void on_fatal(void *ctx, const struct error *err)
 {
     struct server *s = ctx;
 
-    log_say(LOG_ERROR, "storage", "failed, the service ends: %s", err->text);
+    log_write(LOG_ERROR, "storage", "failed, the service ends: %s", err->text);
     atomic_store(&s->fatal, true);
     (void)pthread_kill(s->main_thread, SIGUSR1);
 }
@@ -102,14 +102,14 @@ static void raise_file_limit(int64_t connections, unsigned loops)
 /* The first start has no user: whoever can read what it prints may make one. */
 static void print_set_up_link(struct server *s, const char *host)
 {
-    struct people *people = engine_people(s->assembly.api.engine);
+    struct sessions *sessions = engine_sessions(s->assembly.api.engine);
     const struct api *api = &s->assembly.api;
     char code[BASE64URL_LEN + 1];
     bool v6 = strchr(host, ':') != NULL;
 
-    if (!people_is_empty(people))
+    if (!sessions_has_no_user(sessions))
         return;
-    people_set_up_code(people, code);
+    sessions_set_up_code(sessions, code);
     (void)printf("muster: nobody can log in yet; set up the first platform admin at ");
     if (str_is_null(api->public_host))
         (void)printf("http://%s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "",
@@ -234,13 +234,13 @@ static int stop(struct server *s)
     }
     (void)signal(SIGALRM, end_now);
     (void)alarm(STOP_MAX_S);
-    log_say(LOG_INFO, "stop", "answering what is under way");
+    log_write(LOG_INFO, "stop", "answering what is under way");
     cut = http_server_stop(s->http, STOP_MS);
     http_server_free(s->metrics);
     disassemble(&s->assembly);
     http_server_free(s->http);
     datadir_done(&s->datadir);
-    log_say(LOG_INFO, "stop", "done; connections cut off: %u", cut);
+    log_write(LOG_INFO, "stop", "done; connections cut off: %u", cut);
     return atomic_load(&s->fatal) ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -31,11 +31,11 @@
         &business_kpi_decl_shape, &io_field_shape, &config_schema_decl_shape,                      \
         &config_param_decl_shape, &tenant_create_shape, &key_create_shape, &tenant_patch_shape,    \
         &agent_patch_shape, &model_set_shape, &policy_set_shape, &document_set_shape,              \
-        &price_create_shape, &price_import_shape, &secret_set_shape, &log_in_shape, &set_up_shape, \
-        &password_change_shape, &user_create_shape, &user_patch_shape, &tenant_user_create_shape,  \
-        &tenant_user_patch_shape, &webhook_create_shape, &webhook_patch_shape, &value_set_shape,   \
-        &catalog_patch_shape, &mute_set_shape, &alert_rules_shape, &kpi_rule_shape,                \
-        &budget_rule_shape, &retention_shape
+        &price_create_shape, &price_import_shape, &secret_set_shape, &sign_in_shape,               \
+        &set_up_shape, &password_change_shape, &user_create_shape, &user_patch_shape,              \
+        &tenant_user_create_shape, &tenant_user_patch_shape, &webhook_create_shape,                \
+        &webhook_patch_shape, &value_set_shape, &catalog_patch_shape, &mute_set_shape,             \
+        &alert_rules_shape, &kpi_rule_shape, &budget_rule_shape, &retention_shape
 
 #define QUERY_SHAPES                                                                               \
     &agent_query_shape, &heartbeat_query_shape, &runs_query_shape, &summary_query_shape,           \

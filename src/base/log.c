@@ -106,7 +106,7 @@ void log_end(struct log_line *line)
     buf_done(&line->text);
 }
 
-void log_say(enum log_level level, const char *event, const char *fmt, ...)
+void log_write(enum log_level level, const char *event, const char *fmt, ...)
 {
     char sentence[1024];
     struct log_line line;

@@ -25,7 +25,7 @@ void log_set_level(enum log_level level);
 bool log_wanted(enum log_level level);
 
 /* A line with only an event and a sentence. */
-void log_say(enum log_level level, const char *event, const char *fmt, ...) PRINTF(3, 4);
+void log_write(enum log_level level, const char *event, const char *fmt, ...) PRINTF(3, 4);
 
 /* Or field by field: begin, any number of fields, end. */
 void log_begin(struct log_line *line, enum log_level level, const char *event);

@@ -39,7 +39,7 @@ static const struct {
     uint64_t us;
     const char *seconds;
     uint64_t n;
-} bounds[BUCKETS] = {
+} thresholds[BUCKETS] = {
     { 100, "0.0001", 1 },       { 250, "0.00025", 2 },    { 500, "0.0005", 5 },
     { 1000, "0.001", 10 },      { 2500, "0.0025", 25 },   { 5000, "0.005", 50 },
     { 10000, "0.01", 100 },     { 25000, "0.025", 250 },  { 50000, "0.05", 500 },
@@ -155,7 +155,7 @@ uint64_t metric_extra_sum(size_t cell)
 
 static uint64_t bound_of(enum metric_histogram histogram, size_t i)
 {
-    return histogram_rows[histogram].unit == HISTOGRAM_US ? bounds[i].us : bounds[i].n;
+    return histogram_rows[histogram].unit == HISTOGRAM_US ? thresholds[i].us : thresholds[i].n;
 }
 
 void metric_observe(enum metric_histogram histogram, uint64_t value)
@@ -200,9 +200,9 @@ static void print_bucket(struct buf *out, const struct histogram_row *row, size_
     if (i == BUCKETS)
         buf_add_c(out, "+Inf");
     else if (row->unit == HISTOGRAM_US)
-        buf_add_c(out, bounds[i].seconds);
+        buf_add_c(out, thresholds[i].seconds);
     else
-        buf_printf(out, "%llu", (unsigned long long)bounds[i].n);
+        buf_printf(out, "%llu", (unsigned long long)thresholds[i].n);
     buf_printf(out, "\"} %llu\n", (unsigned long long)n);
 }
 

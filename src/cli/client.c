@@ -24,7 +24,7 @@ struct client {
 static void on_fatal(void *ctx, const struct error *err)
 {
     (void)ctx;
-    log_say(LOG_ERROR, "storage", "%s", err->text);
+    log_write(LOG_ERROR, "storage", "%s", err->text);
 }
 
 static int start_local(struct client *c, const struct settings *settings, const char *database,

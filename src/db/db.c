@@ -77,7 +77,7 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
         db->driver->watch(db, go_on, ctx);
 }
 
-bool db_hurry(struct db *db, int64_t until_us)
+bool db_set_deadline(struct db *db, int64_t until_us)
 {
     if (db->driver->hurry == NULL || !db->driver->hurry(db, until_us))
         return false;

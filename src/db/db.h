@@ -79,10 +79,11 @@ struct str db_get_blob(const struct db_row *row, unsigned column);
 typedef bool db_row_fn(void *ctx, const struct db_row *row);
 
 enum db_mode {
-    DB_WRITER, /* the one that writes, migrates and checkpoints */
-    DB_READER, /* read-only, and no statement takes longer than a few seconds */
-    DB_KEEPER, /* read-only, and as long as it takes: backups and checks, in a process of their own
-                */
+    DB_WRITER,      /* the one that writes, migrates and checkpoints */
+    DB_READER,      /* read-only, and no statement takes longer than a few seconds */
+    DB_MAINTENANCE, /* read-only, and as long as it takes: backups and checks, in a process of their
+                     * own
+                     */
 };
 
 /* `url`: "sqlite:PATH" or "postgresql://…" (also "postgres://"). The caller owns *ret. */
@@ -132,7 +133,7 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
  * may have been given by then. Locks are not waited for either. 0: as usual again. False, and
  * nothing has changed, where that cannot be promised: PostgreSQL waits for another process, and
  * only readers hurry. */
-bool db_hurry(struct db *db, int64_t until_us);
+bool db_set_deadline(struct db *db, int64_t until_us);
 
 /* For whoever knows beforehand that it is in vain, or would wait for something else. */
 bool db_hurries(const struct db *db);

@@ -31,7 +31,7 @@ struct db_row_methods {
 
 struct db {
     const struct db_driver *driver; /* first member of every driver's connection */
-    bool hurries;                   /* see db_hurry() */
+    bool hurries;                   /* see db_set_deadline() */
 };
 
 struct db_row {

@@ -89,9 +89,9 @@ static int fault_checkpoint(struct db *db, struct error *err)
     return count(f, "checkpoint", err) != 0 ? -1 : db_checkpoint(f->real, err);
 }
 
-static bool fault_hurry(struct db *db, int64_t until_us)
+static bool fault_set_deadline(struct db *db, int64_t until_us)
 {
-    return db_hurry(fault_of(db)->real, until_us);
+    return db_set_deadline(fault_of(db)->real, until_us);
 }
 
 struct db *db_fault_new(struct db *real, int nth, enum err_code code)
@@ -109,7 +109,7 @@ struct db *db_fault_new(struct db *real, int nth, enum err_code code)
         .script = fault_script,
         .ping = fault_ping,
         .checkpoint = fault_checkpoint,
-        .hurry = fault_hurry,
+        .hurry = fault_set_deadline,
     };
     f->base.driver = &f->driver;
     f->real = real;

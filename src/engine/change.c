@@ -11,7 +11,7 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
 
-    if (change->topic == CHANGE_PEOPLE && store_people_changed(db, err) != 0)
+    if (change->topic == CHANGE_USERS && store_users_changed(db, err) != 0)
         return -1;
     if (change->apply(change, db, err) != 0)
         return -1;
@@ -22,8 +22,8 @@ static int refresh(struct reader_job *job, struct db *db, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, read);
 
-    if (change->topic == CHANGE_PEOPLE)
-        return people_refresh(engine_people(change->engine), db, err);
+    if (change->topic == CHANGE_USERS)
+        return sessions_refresh(engine_sessions(change->engine), db, err);
     return registry_refresh(engine_registry(change->engine), db, err);
 }
 
@@ -52,6 +52,6 @@ static void committed(struct writer_job *job, const struct error *err)
 int change_submit(struct engine *engine, struct change *change, struct error *err)
 {
     change->engine = engine;
-    change->write = (struct writer_job){ .apply = apply, .done = committed, .alone = true };
+    change->write = (struct writer_job){ .apply = apply, .done = committed, .exclusive = true };
     return writer_submit(engine_writer(engine), &change->write, err);
 }

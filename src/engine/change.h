@@ -17,7 +17,7 @@ struct engine;
 /* What is changed, and so what other processes and our own memory must load anew. */
 enum change_topic {
     CHANGE_REGISTRY, /* tenants, keys, what agents are told */
-    CHANGE_PEOPLE,   /* users, roles, sessions; one such change at a time, in all processes */
+    CHANGE_USERS,    /* users, roles, sessions; one such change at a time, in all processes */
     CHANGE_NOTHING,  /* of what is kept in memory */
 };
 

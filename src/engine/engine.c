@@ -43,7 +43,7 @@ enum {
     SAVE_PERIOD_S = 2,
     USES_PERIOD_S = 60,
     SIZE_PERIOD_S = 10,
-    PEOPLE_PERIOD_S = 60
+    SESSIONS_PERIOD_S = 60
 };
 
 struct engine {
@@ -56,19 +56,19 @@ struct engine {
     struct event_log *log;
     void *groups[WRITERS_MAX]; /* of struct ingest_group */
     struct registry *registry;
-    struct people *people;
-    int64_t people_saved_us; /* monotonic */
+    struct sessions *sessions;
+    int64_t sessions_saved_us; /* monotonic */
     struct throttle *throttle;
-    struct life *life;
-    struct silence *silence; /* NULL: it serves nobody, and listens to nobody */
-    struct stuck *stuck;     /* likewise */
-    struct bounds *bounds;   /* likewise */
-    struct sweep *sweep;     /* likewise */
-    struct mutes *mutes;     /* likewise */
+    struct last_seen *last_seen;
+    struct silence *silence;            /* NULL: it serves nobody, and listens to nobody */
+    struct stuck *stuck;                /* likewise */
+    struct threshold_watch *thresholds; /* likewise */
+    struct sweep *sweep;                /* likewise */
+    struct mutes *mutes;                /* likewise */
     struct prices *prices;
     unsigned ticks;         /* the watcher's, as is the next */
     int64_t uses_stored_us; /* monotonic: when those of keys were */
-    struct misses *misses;
+    struct token_guess_limiter *token_guesses;
     struct vault *vault;
     struct writer *writer;
     struct readers *readers, *hashers;
@@ -121,10 +121,10 @@ static void look_at_store(struct engine *e)
         atomic_store(&e->alerts_open, number);
 }
 
-static void save_people(struct engine *e)
+static void save_sessions(struct engine *e)
 {
-    e->people_saved_us = clock_mono_us();
-    people_flush(e->people, e->writer, e->shared, clock_wall_us());
+    e->sessions_saved_us = clock_mono_us();
+    sessions_flush(e->sessions, e->writer, e->shared, clock_wall_us());
 }
 
 static struct silence_now now_of(const struct engine *e, bool healthy)
@@ -149,11 +149,11 @@ static void watch(struct engine *e, bool healthy)
     epoch_us = silence_epoch_us(e->silence);
     if (r == 0 && now.healthy &&
         (stuck_tick(e->stuck, now.wall_us, now.mono_us, epoch_us, &err) != 0 ||
-         bounds_tick(e->bounds, now.wall_us, now.mono_us, epoch_us, &err) != 0 ||
+         threshold_watch_tick(e->thresholds, now.wall_us, now.mono_us, epoch_us, &err) != 0 ||
          mutes_tick(e->mutes, now.wall_us, now.raw_us, &err) != 0))
         r = -1;
     if (r != 0)
-        log_say(LOG_WARNING, "alerts", "not looked at: %s", err.text);
+        log_write(LOG_WARNING, "alerts", "not looked at: %s", err.text);
     else if (now.healthy)
         metric_add(METRIC_WATCH_LOOKS, 1);
 }
@@ -164,7 +164,7 @@ static void sweep_old(struct engine *e)
     struct error err = { 0 };
 
     if (sweep_tick(e->sweep, now.wall_us, now.mono_us, &err) != 0)
-        log_say(LOG_WARNING, "retention", "not looked at: %s", err.text);
+        log_write(LOG_WARNING, "retention", "not looked at: %s", err.text);
 }
 
 /* Every second. */
@@ -176,13 +176,13 @@ static void tick(void *ctx, bool healthy)
     if (e->ticks % SIZE_PERIOD_S == 0)
         look_at_store(e);
     if (++e->ticks % SAVE_PERIOD_S == 0)
-        life_save(e->life, e->writer);
+        last_seen_save(e->last_seen, e->writer);
     if (now_us - e->uses_stored_us >= (int64_t)USES_PERIOD_S * USEC_PER_SEC) {
         e->uses_stored_us = now_us;
         key_use_flush(e->registry, e->writer);
     }
-    if (clock_mono_us() - e->people_saved_us >= (int64_t)PEOPLE_PERIOD_S * USEC_PER_SEC)
-        save_people(e);
+    if (clock_mono_us() - e->sessions_saved_us >= (int64_t)SESSIONS_PERIOD_S * USEC_PER_SEC)
+        save_sessions(e);
     if (e->silence != NULL)
         watch(e, healthy);
     if (e->sweep != NULL && healthy && writer_is_healthy(e->writer))
@@ -191,16 +191,16 @@ static void tick(void *ctx, bool healthy)
 
 static void start_watches(struct engine *e)
 {
-    const struct silence_options silence = { e->watch_db, e->life, e->writer, e->shared };
+    const struct silence_options silence = { e->watch_db, e->last_seen, e->writer, e->shared };
     const struct stuck_options stuck = { e->watch_db, e->writer };
-    const struct bounds_options bounds = { e->readers, e->writer, e->prices };
+    const struct threshold_watch_options thresholds = { e->readers, e->writer, e->prices };
     const struct sweep_options sweep = { e->watch_db, e->writer, e->log };
     const struct mutes_options mutes = { e->watch_db, e->writer };
     const struct silence_now now = now_of(e, true);
 
     e->silence = silence_new(&silence, &now);
     e->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
-    e->bounds = bounds_new(&bounds, now.mono_us);
+    e->thresholds = threshold_watch_new(&thresholds, now.mono_us);
     e->sweep = sweep_new(&sweep, now.wall_us, now.mono_us);
     e->mutes = mutes_new(&mutes);
     watch(e, true); /* before the first report: which one ends a silence is known from here on */
@@ -235,12 +235,12 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     struct watcher_options watcher = { .db = e->watch_db, .tick = tick, .ctx = e };
 
     watcher.registry = e->registry = registry_new();
-    watcher.people = e->people = people_new();
-    e->people_saved_us = clock_mono_us();
+    watcher.sessions = e->sessions = sessions_new();
+    e->sessions_saved_us = clock_mono_us();
     e->throttle = throttle_new();
-    e->life = life_new();
+    e->last_seen = last_seen_new();
     e->prices = prices_new();
-    e->misses = misses_new();
+    e->token_guesses = token_guess_limiter_new();
     e->uses_stored_us = clock_mono_us();
     e->exports = exports_new(options->database);
     e->feed = feed_new(&live);
@@ -250,11 +250,11 @@ static int start(struct engine *e, const struct engine_options *options, struct 
     if (event_log_new(e->write_dbs[0], &e->log, err) != 0)
         return -1;
     for (size_t i = 0; i < e->n_write_dbs; i++) {
-        e->groups[i] = ingest_group_new(e->log, e->registry, e->life);
+        e->groups[i] = ingest_group_new(e->log, e->registry, e->last_seen);
         ingest_group_set_feed(e->groups[i], e->feed);
     }
     if (registry_refresh(e->registry, e->watch_db, err) != 0 ||
-        people_refresh(e->people, e->watch_db, err) != 0 ||
+        sessions_refresh(e->sessions, e->watch_db, err) != 0 ||
         writer_new(&writer, &e->writer, err) != 0 ||
         readers_new(e->read_dbs, e->n_read_dbs, options->reads_max, &e->readers, err) != 0)
         return -1;
@@ -275,9 +275,9 @@ static void stop_threads(struct engine *e)
     watcher_free(e->watcher);
     readers_free(e->hashers); /* what was hashed is still stored */
     if (e->writer != NULL) {
-        life_save(e->life, e->writer);
+        last_seen_save(e->last_seen, e->writer);
         key_use_flush(e->registry, e->writer);
-        save_people(e);
+        save_sessions(e);
     }
     writer_stop(e->writer); /* before the readers: a change is followed by a read */
     readers_free(e->readers);
@@ -301,15 +301,15 @@ static void close_all(struct engine *e)
         e->log->methods->free(e->log);
     silence_free(e->silence);
     stuck_free(e->stuck);
-    bounds_free(e->bounds);
+    threshold_watch_free(e->thresholds);
     sweep_free(e->sweep);
     mutes_free(e->mutes);
-    life_free(e->life);
+    last_seen_free(e->last_seen);
     registry_free(e->registry);
     prices_free(e->prices);
     vault_free(e->vault);
-    misses_free(e->misses);
-    people_free(e->people);
+    token_guess_limiter_free(e->token_guesses);
+    sessions_free(e->sessions);
     throttle_free(e->throttle);
     db_close(e->courier_db);
     db_close(e->watch_db);
@@ -341,7 +341,7 @@ void engine_free(struct engine *e)
         return;
     stop_threads(e);
     if (db_checkpoint(e->write_dbs[0], &err) != 0) /* the next start does it otherwise */
-        log_say(LOG_WARNING, "checkpoint", "not done at the end: %s", err.text);
+        log_write(LOG_WARNING, "checkpoint", "not done at the end: %s", err.text);
     close_all(e);
 }
 
@@ -350,9 +350,9 @@ struct registry *engine_registry(struct engine *e)
     return e->registry;
 }
 
-struct people *engine_people(struct engine *e)
+struct sessions *engine_sessions(struct engine *e)
 {
-    return e->people;
+    return e->sessions;
 }
 
 struct throttle *engine_throttle(struct engine *e)
@@ -370,9 +370,9 @@ struct event_log *engine_event_log(struct engine *e)
     return e->log;
 }
 
-struct life *engine_life(struct engine *e)
+struct last_seen *engine_last_seen(struct engine *e)
 {
-    return e->life;
+    return e->last_seen;
 }
 
 struct prices *engine_prices(struct engine *e)
@@ -385,9 +385,9 @@ struct vault *engine_vault(struct engine *e)
     return e->vault;
 }
 
-struct misses *engine_misses(struct engine *e)
+struct token_guess_limiter *engine_token_guesses(struct engine *e)
 {
-    return e->misses;
+    return e->token_guesses;
 }
 
 struct feed *engine_feed(struct engine *e)
@@ -415,9 +415,9 @@ int engine_read(struct engine *e, struct reader_job *job, struct error *err)
     return readers_submit(e->readers, job, err);
 }
 
-bool engine_read_here(struct engine *e, struct reader_job *job)
+bool engine_read_inline(struct engine *e, struct reader_job *job)
 {
-    return readers_run_here(e->readers, job);
+    return readers_run_inline(e->readers, job);
 }
 
 int engine_hash(struct engine *e, struct reader_job *job, struct error *err)

@@ -16,11 +16,11 @@
 struct courier;
 struct engine;
 struct event_log;
-struct life;
-struct misses;
+struct last_seen;
+struct token_guess_limiter;
 struct prices;
 struct exports;
-struct people;
+struct sessions;
 struct feed;
 struct reader_job;
 struct registry;
@@ -49,7 +49,7 @@ int engine_new(const struct engine_options *options, struct engine **ret,
 void engine_free(struct engine *e);
 
 struct registry *engine_registry(struct engine *e);
-struct people *engine_people(struct engine *e);
+struct sessions *engine_sessions(struct engine *e);
 struct throttle *engine_throttle(struct engine *e);
 struct writer *engine_writer(struct engine *e);
 struct event_log *engine_event_log(struct engine *e);
@@ -57,9 +57,9 @@ struct courier *engine_courier(struct engine *e);
 
 /* What webhooks are made with. */
 const struct webhooks_context *engine_webhooks(const struct engine *e);
-struct life *engine_life(struct engine *e);
+struct last_seen *engine_last_seen(struct engine *e);
 struct prices *engine_prices(struct engine *e);
-struct misses *engine_misses(struct engine *e);
+struct token_guess_limiter *engine_token_guesses(struct engine *e);
 struct exports *engine_exports(struct engine *e);
 struct feed *engine_feed(struct engine *e);
 struct vault *engine_vault(struct engine *e);
@@ -67,8 +67,8 @@ struct vault *engine_vault(struct engine *e);
 /* Any thread; see readers_submit(). */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
-/* Runs it at once on this thread, if that is quickly done; see readers_run_here(). */
-bool engine_read_here(struct engine *e, struct reader_job *job) MUST_CHECK;
+/* Runs it at once on this thread, if that is quickly done; see readers_run_inline(). */
+bool engine_read_inline(struct engine *e, struct reader_job *job) MUST_CHECK;
 
 /* As engine_read(), for what hashes a password: one at a time, since each takes 64 MiB and a while,
  * and few that wait. */

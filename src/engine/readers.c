@@ -45,7 +45,7 @@ struct readers {
     struct reader_job *first, **last;
     size_t n_queued, queue_max;
     struct connection *free; /* the last used on top: the pages it has read are in its cache */
-    size_t n_lent;           /* to callers of readers_run_here() */
+    size_t n_lent;           /* to callers of readers_run_inline() */
     int64_t lends_from_us;   /* monotonic; before it, nobody gets one */
     bool stopping;
 };
@@ -193,7 +193,7 @@ static struct connection *lend(struct readers *r, int64_t tenant_id)
 
     pthread_mutex_lock(&r->lock);
     if (!r->stopping && now_us >= r->lends_from_us && r->first == NULL && r->free != NULL &&
-        may_run(r, tenant_id) && db_hurry(r->free->db, now_us + READ_HERE_US)) {
+        may_run(r, tenant_id) && db_set_deadline(r->free->db, now_us + READ_HERE_US)) {
         c = pop(r, tenant_id);
         r->n_lent++;
     }
@@ -203,7 +203,7 @@ static struct connection *lend(struct readers *r, int64_t tenant_id)
 
 static void bring_back(struct readers *r, struct connection *c, bool was_held_up)
 {
-    (void)db_hurry(c->db, 0);
+    (void)db_set_deadline(c->db, 0);
     pthread_mutex_lock(&r->lock);
     push(r, c);
     r->n_lent--;
@@ -237,7 +237,7 @@ static int run_and_watch(struct reader_job *job, struct db *db, bool *ret_held_u
     return status;
 }
 
-bool readers_run_here(struct readers *r, struct reader_job *job)
+bool readers_run_inline(struct readers *r, struct reader_job *job)
 {
     struct connection *c = lend(r, job->tenant_id);
     struct error err = { 0 };

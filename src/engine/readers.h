@@ -19,7 +19,7 @@ struct reader_job {
     struct reader_job *next; /* the pool's own */
     int64_t tenant_id;       /* who asks; 0: the service itself, which is not held up */
 
-    /* Reader thread, or that of readers_run_here(). Called again when the connection was lost and
+    /* Reader thread, or that of readers_run_inline(). Called again when the connection was lost and
      * found again, or when the time there ran out. */
     int (*run)(struct reader_job *job, struct db *db, struct error *err);
 
@@ -34,11 +34,11 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
 /* Any thread. ERR_BUSY when the queue is full or the pool is stopping. */
 int readers_submit(struct readers *r, struct reader_job *job, struct error *err) MUST_CHECK;
 
-/* Runs it now, on this thread, in a hurry of 2 ms (db_hurry()), if a connection is free that can
- * and nobody waits for it. True when done() was called. False when it was not, since there was no
- * way or no time to run it: then it is still to be submitted. Only a wait for the disk may take
+/* Runs it now, on this thread, in a hurry of 2 ms (db_set_deadline()), if a connection is free that
+ * can and nobody waits for it. True when done() was called. False when it was not, since there was
+ * no way or no time to run it: then it is still to be submitted. Only a wait for the disk may take
  * longer; then it is false for a second. Any thread. */
-bool readers_run_here(struct readers *r, struct reader_job *job) MUST_CHECK;
+bool readers_run_inline(struct readers *r, struct reader_job *job) MUST_CHECK;
 
 /* How many wait for a thread. Any thread. */
 size_t readers_waiting(struct readers *r);

@@ -6,9 +6,9 @@
 
 #include "engine/writer.h"
 
-struct errand {
+struct sync_job {
     struct writer_job job;
-    errand_fn *fn;
+    sync_job_fn *fn;
     void *ctx;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -18,14 +18,14 @@ struct errand {
 
 static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
-    struct errand *e = CONTAINER_OF(job, struct errand, job);
+    struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
 
     return e->fn(e->ctx, db, err);
 }
 
 static void done(struct writer_job *job, const struct error *err)
 {
-    struct errand *e = CONTAINER_OF(job, struct errand, job);
+    struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
 
     pthread_mutex_lock(&e->lock);
     if (err != NULL)
@@ -35,11 +35,11 @@ static void done(struct writer_job *job, const struct error *err)
     pthread_mutex_unlock(&e->lock);
 }
 
-int errand_run(struct writer *writer, errand_fn *fn, void *ctx, struct error *err)
+int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct error *err)
 {
-    struct errand e = { .job = { .apply = apply, .done = done, .always = true },
-                        .fn = fn,
-                        .ctx = ctx };
+    struct sync_job e = { .job = { .apply = apply, .done = done, .unbounded = true },
+                          .fn = fn,
+                          .ctx = ctx };
 
     pthread_mutex_init(&e.lock, NULL);
     pthread_cond_init(&e.changed, NULL);

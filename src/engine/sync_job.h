@@ -9,8 +9,9 @@ struct db;
 struct writer;
 
 /* Writer's thread, in a transaction; may be called again after a roll-back. */
-typedef int errand_fn(void *ctx, struct db *db, struct error *err);
+typedef int sync_job_fn(void *ctx, struct db *db, struct error *err);
 
 /* Returns when it is durable, or has failed; never refused because much waits. Never on a loop's or
  * the writer's thread. */
-int errand_run(struct writer *writer, errand_fn *fn, void *ctx, struct error *err) MUST_CHECK;
+int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx,
+                    struct error *err) MUST_CHECK;

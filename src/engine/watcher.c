@@ -32,15 +32,15 @@ static void look(struct watcher *w)
     struct error err = { 0 };
     bool ok = (was_healthy || db_ping(w->options.db, &err) == 0) &&
               registry_refresh(w->options.registry, w->options.db, &err) == 0 &&
-              people_refresh(w->options.people, w->options.db, &err) == 0;
+              sessions_refresh(w->options.sessions, w->options.db, &err) == 0;
 
     atomic_store(&w->healthy, ok);
     if (ok)
         atomic_store(&w->answered_us, clock_mono_us());
     if (was_healthy && !ok)
-        log_say(LOG_ERROR, "database", "does not answer: %s", err.text);
+        log_write(LOG_ERROR, "database", "does not answer: %s", err.text);
     else if (!was_healthy && ok)
-        log_say(LOG_INFO, "database", "answers again");
+        log_write(LOG_INFO, "database", "answers again");
 }
 
 /* True when it is time to end. */

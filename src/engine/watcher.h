@@ -11,13 +11,13 @@
 #include "base/err.h"
 
 struct db;
-struct people;
+struct sessions;
 struct registry;
 struct watcher;
 
 struct watcher_options {
     struct registry *registry; /* borrowed, as are the others */
-    struct people *people;
+    struct sessions *sessions;
     struct db *db;                         /* nobody else may use it until watcher_free() */
     void (*tick)(void *ctx, bool healthy); /* every second on its thread; not to block for long */
     void *ctx;

@@ -102,7 +102,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
         err_set(err, ERR_IO, "storage failed: the service is ending");
     else if (w->stopping)
         err_set(err, ERR_BUSY, "the service is stopping");
-    else if (!job->always && is_full(w, job))
+    else if (!job->unbounded && is_full(w, job))
         err_set(err, ERR_BUSY, "too many events are waiting to be stored");
     else
         r = 0;
@@ -175,12 +175,12 @@ static void take_group(struct writer_thread *t, struct queue *ret_group)
     wait_for_work(t);
     while (w->queue.first != NULL && ret_group->events < w->options.limits.group_max &&
            ret_group->bytes < GROUP_BYTES) {
-        bool alone = w->queue.first->alone;
+        bool exclusive = w->queue.first->exclusive;
 
-        if (alone && ret_group->first != NULL)
+        if (exclusive && ret_group->first != NULL)
             break;
         queue_add(ret_group, queue_take(&w->queue));
-        if (alone)
+        if (exclusive)
             break;
     }
     if (w->queue.first != NULL)
@@ -237,7 +237,7 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
 {
     const struct writer_group_methods *methods = t->writer->options.group_methods;
 
-    bool changes = group->first->alone && !group->first->modest;
+    bool changes = group->first->exclusive && !group->first->keeps_caches;
 
     if (begin(t, err) != 0)
         return -1;
@@ -340,7 +340,7 @@ static void run_group(struct writer_thread *t, struct queue *group)
 
 /* Who sends few at a time waits for them, and the writer should run as soon as it is woken; who
  * sends many may wait a moment longer than those who read meanwhile. */
-static void suit(struct writer_thread *t, size_t events)
+static void adapt_scheduling(struct writer_thread *t, size_t events)
 {
     bool steady = events >= STEADY_EVENTS;
 
@@ -359,7 +359,7 @@ static void *run_thread(void *arg)
         take_group(t, &group);
         if (group.first == NULL)
             return NULL;
-        suit(t, group.events);
+        adapt_scheduling(t, group.events);
         run_group(t, &group);
     }
 }

@@ -33,9 +33,9 @@ struct writer_job {
     void (*done)(struct writer_job *job, const struct error *err);
 
     size_t events, bytes; /* what it weighs in the queue */
-    bool alone;           /* in a transaction of its own, since it may well fail */
-    bool modest;          /* alone, and what a group remembers is as it was */
-    bool always;          /* taken however much waits: the service's own, and few */
+    bool exclusive;       /* in a transaction of its own, since it may well fail */
+    bool keeps_caches;    /* alone, and what a group remembers is as it was */
+    bool unbounded;       /* taken however much waits: the service's own, and few */
     void *group;          /* set by the writer: what the jobs of one transaction share */
 };
 

@@ -216,8 +216,8 @@ static inline int story_add(struct story *s, struct db *db, const struct story_e
 }
 
 /* All of a transaction, through a connection that may fail. */
-static inline int story_tell(struct story *s, struct db *db, const struct story_event *events,
-                             size_t n, struct error *err)
+static inline int story_append(struct story *s, struct db *db, const struct story_event *events,
+                               size_t n, struct error *err)
 {
     const struct event_log_methods *log = s->log->methods;
 

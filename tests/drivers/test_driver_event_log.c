@@ -38,7 +38,7 @@ TEST(a_batch_is_stored_whole_or_not_at_all)
         for (int nth = 0; fired; nth++) {
             struct db *db = db_fault_new(s.db, nth, ERR_FULL);
             struct error err = { 0 };
-            int r = story_tell(&s, db, events, COUNT_OF(events), &err);
+            int r = story_append(&s, db, events, COUNT_OF(events), &err);
 
             fired = db_fault_fired(db);
             CHECK_INT(r, fired ? -1 : 0);
@@ -71,7 +71,7 @@ static size_t stored_after(struct story *s, const struct story_event *events, si
     size_t before = s->n;
     struct error err = { 0 };
 
-    story_must(story_tell(s, s->db, events, n, &err), &err);
+    story_must(story_append(s, s->db, events, n, &err), &err);
     story_check(s);
     return s->n - before;
 }

@@ -171,7 +171,8 @@ TEST(what_is_too_old_goes_and_its_ids_are_free_again)
 
             for (size_t k = 0; k < COUNT_OF(events); k++)
                 events[k] = story_event(&s);
-            story_must(story_tell(&s, s.db, events, 1 + (size_t)i % COUNT_OF(events), &err), &err);
+            story_must(story_append(&s, s.db, events, 1 + (size_t)i % COUNT_OF(events), &err),
+                       &err);
             if (i % 10 == 9)
                 story_live(&s);
             story_check(&s);
@@ -203,7 +204,7 @@ TEST(no_number_is_given_twice)
         bool more;
 
         event.tenant = 0;
-        story_must(story_tell(&s, s.db, &event, 1, &err), &err);
+        story_must(story_append(&s, s.db, &event, 1, &err), &err);
         CHECK(story_run_no(&s, 0, event.run) > before);
         before = story_run_no(&s, 0, event.run);
         do

@@ -160,12 +160,12 @@ TEST(only_readers_of_the_embedded_store_can_hurry)
 {
     const char *url;
     struct db *writer = open_items(&url), *reader = suite_open(url, DB_READER);
-    struct db *keeper = suite_open(url, DB_KEEPER);
+    struct db *keeper = suite_open(url, DB_MAINTENANCE);
     const bool embedded = strcmp(db_dialect(reader), "sqlite") == 0;
 
-    CHECK(db_hurry(reader, 1) == embedded);
+    CHECK(db_set_deadline(reader, 1) == embedded);
     CHECK((db_exec(reader, &count, NULL, NULL, NULL, NULL) != 0) == embedded);
-    CHECK(!db_hurry(writer, 1) && !db_hurry(keeper, 1));
+    CHECK(!db_set_deadline(writer, 1) && !db_set_deadline(keeper, 1));
     CHECK_INT(suite_int(writer, &count), 0);
     CHECK_INT(suite_int(keeper, &count), 0);
     db_close(keeper);

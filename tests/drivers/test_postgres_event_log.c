@@ -191,11 +191,11 @@ TEST(events_of_a_run_that_is_not_there_are_not_stored)
     suite_script(s.db, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
                        " 'BEGIN RETURN NULL; END'; CREATE TRIGGER refuse BEFORE INSERT ON runs"
                        " FOR EACH ROW EXECUTE FUNCTION refuse()");
-    CHECK(story_tell(&s, s.db, events, COUNT_OF(events), &err) != 0);
+    CHECK(story_append(&s, s.db, events, COUNT_OF(events), &err) != 0);
     CHECK_INT(err.code, ERR_BUSY); /* another try will do */
     story_check(&s);
     suite_script(s.db, "DROP TRIGGER refuse ON runs");
-    story_must(story_tell(&s, s.db, events, COUNT_OF(events), &err), &err);
+    story_must(story_append(&s, s.db, events, COUNT_OF(events), &err), &err);
     story_check(&s);
     story_done(&s);
 }

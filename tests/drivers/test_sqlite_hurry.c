@@ -1,4 +1,4 @@
-/* test_sqlite_hurry.c - a reader in a hurry gives up in time, and says so. */
+/* test_sqlite_deadline.c - a reader in a hurry gives up in time, and says so. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -6,7 +6,7 @@
 #include "suite.h"
 
 /* Both are less than what any statement may take. */
-enum { ROWS = 100, HURRY_US = 4000000, LATE_US = 4500000 };
+enum { ROWS = 100, DEADLINE_US = 4000000, LATE_US = 4500000 };
 
 static const struct db_query all = { .sql = "SELECT id FROM item ORDER BY id" };
 static const struct db_query count = { .sql = "SELECT COUNT(*) FROM item" };
@@ -42,7 +42,7 @@ static void end(void)
 
 static void hurry(void)
 {
-    CHECK(db_hurry(reader, clock_mono_us() + HURRY_US));
+    CHECK(db_set_deadline(reader, clock_mono_us() + DEADLINE_US));
 }
 
 static void let_time_pass(void)
@@ -134,7 +134,7 @@ TEST(what_gives_too_much_is_in_vain_too)
         if (i > 0)
             hurry();
     }
-    CHECK(db_hurry(reader, 0));
+    CHECK(db_set_deadline(reader, 0));
     CHECK(!db_hurries(reader));
     CHECK(db_exec(reader, &long_text, (const struct db_value[]){ db_int(20000) }, take_text, &got,
                   NULL) == 0);
@@ -176,7 +176,7 @@ TEST(without_hurry_all_is_as_before)
     hurry();
     let_time_pass();
     CHECK(db_exec(reader, &all, NULL, NULL, NULL, NULL) != 0);
-    CHECK(db_hurry(reader, 0));
+    CHECK(db_set_deadline(reader, 0));
     CHECK(db_exec(reader, &all, NULL, count_three, &n, NULL) == 0);
     CHECK_INT(n, ROWS);
     end();
@@ -197,7 +197,7 @@ TEST(a_view_that_is_late_is_not_left_open)
         CHECK(sqlite3_get_autocommit(handle));
         pass_time_within_statements(false);
     }
-    CHECK(db_hurry(reader, 0));
+    CHECK(db_set_deadline(reader, 0));
     CHECK(db_begin(reader, NULL) == 0);
     CHECK_INT(suite_int(reader, &count), ROWS);
     db_rollback(reader);
@@ -214,7 +214,7 @@ TEST(a_view_in_which_time_ran_out_can_be_left)
     CHECK(db_exec(reader, &all, NULL, count_three, &n, NULL) != 0);
     db_rollback(reader);
     CHECK(sqlite3_get_autocommit(handle));
-    CHECK(db_hurry(reader, 0));
+    CHECK(db_set_deadline(reader, 0));
     suite_script(writer, "DELETE FROM item");
     CHECK_INT(suite_int(reader, &count), 0);
     end();
@@ -246,7 +246,7 @@ TEST(a_lock_is_not_waited_for)
 
     begin();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        CHECK(db_hurry(reader, rows[i].hurries ? clock_mono_us() + HURRY_US : 0));
+        CHECK(db_set_deadline(reader, rows[i].hurries ? clock_mono_us() + DEADLINE_US : 0));
         CHECK_INT(suite_int(reader, &timeout), rows[i].waits_ms);
     }
     end();

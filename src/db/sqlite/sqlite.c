@@ -169,7 +169,7 @@ static void sqlite_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
     s->go_on_ctx = ctx;
 }
 
-static bool sqlite_hurry(struct db *db, int64_t until_us)
+static bool sqlite_set_deadline(struct db *db, int64_t until_us)
 {
     struct sqlite *s = sqlite_of(db);
 
@@ -193,7 +193,7 @@ static const struct db_driver driver = {
     .ping = sqlite_ping,
     .checkpoint = sqlite_checkpoint,
     .watch = sqlite_watch,
-    .hurry = sqlite_hurry,
+    .hurry = sqlite_set_deadline,
 };
 
 /* Least surface: what our own SQL does not need is off, and sizes are bounded. */
@@ -277,7 +277,7 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
         [DB_WRITER] = ("PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
                        "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 67108864"),
         [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
-        [DB_KEEPER] =
+        [DB_MAINTENANCE] =
             "PRAGMA cache_size = -16384", /* opened read-only; VACUUM INTO writes a file */
     };
 
@@ -292,7 +292,7 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
         return -1;
     if (s->mode == DB_READER)
         sqlite3_progress_handler(s->handle, READ_CHECK_STEPS, is_over_time, s);
-    if (s->mode == DB_KEEPER)
+    if (s->mode == DB_MAINTENANCE)
         sqlite3_progress_handler(s->handle, KEEP_CHECK_STEPS, is_unwanted, s);
     /* After the pragma, which takes the hook away. */
     (void)sqlite3_wal_hook(s->handle, on_commit, s);

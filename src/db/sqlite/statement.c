@@ -18,7 +18,7 @@ struct sqlite_row {
     size_t *given; /* of its connection */
 };
 
-enum { HURRY_BYTES = 32 * 1024 }; /* 0.2 ms of printing, with all that JSON may make of them */
+enum { DEADLINE_BYTES = 32 * 1024 }; /* 0.2 ms of printing, with all that JSON may make of them */
 
 static sqlite3_stmt *stmt_of(const struct db_row *row)
 {
@@ -175,7 +175,7 @@ static int run(struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ct
             break;
         more = on_row == NULL || on_row(ctx, &row.base);
         if (s->until_us != 0)
-            in_vain = s->given > HURRY_BYTES || (more && db_sqlite_is_late(s, clock_mono_us()));
+            in_vain = s->given > DEADLINE_BYTES || (more && db_sqlite_is_late(s, clock_mono_us()));
     } while (more && !in_vain);
     code = sqlite3_reset(stmt); /* which finds nothing wrong with a statement that we left */
     return in_vain ? SQLITE_INTERRUPT : code;

@@ -34,10 +34,10 @@ bool auth_look_up(struct api_call *call)
     int64_t now_us = clock_wall_us();
 
     if (!str_is_null(call->cookie)) {
-        call->person =
-            people_find(engine_people(call->api->engine), &call->digest, now_us, call->arena);
-        call->unknown_token = call->person == NULL;
-        return call->person != NULL;
+        call->user =
+            sessions_find(engine_sessions(call->api->engine), &call->digest, now_us, call->arena);
+        call->unknown_token = call->user == NULL;
+        return call->user != NULL;
     }
     call->key = registry_key(engine_registry(call->api->engine), &call->digest, now_us);
     call->unknown_token = call->key == NULL;
@@ -47,9 +47,9 @@ bool auth_look_up(struct api_call *call)
 }
 
 /* Who sends no Authorization may be somebody who is logged in; agents' routes take keys alone. */
-static bool identify_person(struct api_call *call)
+static bool identify_user(struct api_call *call)
 {
-    struct str cookie = call->route->auth >= AUTH_PERSON ? session_cookie(call) : STR_NULL;
+    struct str cookie = call->route->auth >= AUTH_USER ? session_cookie(call) : STR_NULL;
 
     if (cookie.len == BASE64URL_LEN) {
         call->cookie = cookie;
@@ -68,7 +68,7 @@ bool auth_identify(struct api_call *call)
     if (call->route->auth == AUTH_OPEN || is_operator(call))
         return true;
     if (str_is_null(http_header_get(&call->exchange->request, "authorization")))
-        return identify_person(call);
+        return identify_user(call);
     token = bearer_token(&call->exchange->request);
     if (str_is_null(token)) {
         call_reply_unauthorized(call, false);
@@ -103,21 +103,21 @@ static bool authorize_operator(struct api_call *call, struct str slug)
 
 /* A platform admin is the operator, but for being logged in. Anybody else is told the same of a
  * tenant they have no role in and of one that is not there. */
-static bool authorize_person(struct api_call *call, struct str slug)
+static bool authorize_user(struct api_call *call, struct str slug)
 {
     const struct tenant_entry *tenant;
     enum tenant_role role;
 
-    if (call->route->auth == AUTH_PERSON)
+    if (call->route->auth == AUTH_USER)
         return true;
-    if (call->person->is_platform_admin)
+    if (call->user->is_platform_admin)
         return authorize_operator(call, slug);
     if (call->route->auth == AUTH_PLATFORM) {
         call_reply_error(call, 403, "This is for platform admins");
         return false;
     }
     tenant = registry_tenant(engine_registry(call->api->engine), slug);
-    role = tenant == NULL ? ROLE_NONE : people_role(call->person, tenant->id);
+    role = tenant == NULL ? ROLE_NONE : user_role(call->user, tenant->id);
     if (role == ROLE_NONE) {
         call_reply_error(call, 403, "You have no access to that tenant");
         return false;
@@ -137,11 +137,11 @@ bool auth_authorize(struct api_call *call)
 
     if (call->route->auth == AUTH_OPEN)
         return true;
-    if (call->person != NULL)
-        return authorize_person(call, slug);
+    if (call->user != NULL)
+        return authorize_user(call, slug);
     if (key == NULL)
         return authorize_operator(call, slug);
-    if (call->route->auth >= AUTH_MEMBER || call->route->auth == AUTH_PERSON) {
+    if (call->route->auth >= AUTH_MEMBER || call->route->auth == AUTH_USER) {
         call_reply_error(call, 403,
                          "This is for administrators; a workspace or agent key cannot do it");
         return false;
@@ -181,10 +181,10 @@ bool auth_may_report(struct api_call *call, struct str client_id, struct str age
 
 bool auth_is_admin(const struct api_call *call)
 {
-    const struct person *person = call->person;
+    const struct session_user *user = call->user;
 
     if (call->key != NULL)
         return false;
-    return person == NULL || person->is_platform_admin ||
-           people_role(person, call->tenant->id) == ROLE_ADMIN;
+    return user == NULL || user->is_platform_admin ||
+           user_role(user, call->tenant->id) == ROLE_ADMIN;
 }

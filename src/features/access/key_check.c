@@ -10,9 +10,9 @@
 #include "features/access/users/sessions.h"
 #include "http/exchange.h"
 
-static struct misses *misses_of(const struct api_call *call)
+static struct token_guess_limiter *token_guesses_of(const struct api_call *call)
 {
-    return engine_misses(call->api->engine);
+    return engine_token_guesses(call->api->engine);
 }
 
 bool key_check_needed(const struct api_call *call)
@@ -38,9 +38,9 @@ static void note_first_use(struct api_call *call)
         call_reply_failure(call, &err);
 }
 
-static void count_miss(struct api_call *call)
+static void count_token_guess(struct api_call *call)
 {
-    int64_t wait_s = misses_count(misses_of(call), call_origin(call));
+    int64_t wait_s = token_guess_count(token_guesses_of(call), call_origin(call));
 
     if (wait_s == 0) {
         call_reply_unauthorized(call, str_is_null(call->cookie));
@@ -56,7 +56,7 @@ static void count_miss(struct api_call *call)
 static void decide(struct api_call *call)
 {
     if (!auth_look_up(call))
-        count_miss(call);
+        count_token_guess(call);
     else if (key_check_needed(call))
         note_first_use(call);
     else
@@ -68,7 +68,7 @@ static int refresh(struct reader_job *job, struct db *db, struct error *err)
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
     if (!str_is_null(call->cookie))
-        return people_refresh(engine_people(call->api->engine), db, err);
+        return sessions_refresh(engine_sessions(call->api->engine), db, err);
     return registry_refresh(engine_registry(call->api->engine), db, err);
 }
 
@@ -95,9 +95,9 @@ static void check_unknown(struct api_call *call)
     struct engine *engine = call->api->engine;
 
     if (!engine_is_shared(engine) || registry_knew_key(engine_registry(engine), &call->digest) ||
-        misses_are_too_many(misses_of(call), call_origin(call)))
-        count_miss(call);
-    else if (misses_may_look(misses_of(call)))
+        token_guesses_exceeded(token_guesses_of(call), call_origin(call)))
+        count_token_guess(call);
+    else if (token_guess_may_look_up(token_guesses_of(call)))
         look_again(call);
     else
         call_reply_failure(call, &(struct error){ .code = ERR_BUSY });

@@ -24,11 +24,11 @@ struct registry {
     struct arena arena;      /* of names: they live as long as the registry */
     struct map tenants;      /* slug -> struct tenant_entry */
     struct map tenants_by_id;
-    struct map keys;           /* digest -> struct key_entry */
-    struct map keys_by_id;     /* key_id -> the same */
-    int64_t refreshed_us;      /* monotonic: when the database was last asked; under `refresh` */
-    struct guidance *guidance; /* replaced as a whole; NULL at first */
-    _Atomic int64_t number;    /* of the change that was loaded */
+    struct map keys;       /* digest -> struct key_entry */
+    struct map keys_by_id; /* key_id -> the same */
+    int64_t refreshed_us;  /* monotonic: when the database was last asked; under `refresh` */
+    struct directives *directives; /* replaced as a whole; NULL at first */
+    _Atomic int64_t number;        /* of the change that was loaded */
 };
 
 struct registry *registry_new(void)
@@ -54,7 +54,7 @@ void registry_free(struct registry *r)
         return;
     while ((key = map_next(&r->keys, &at)) != NULL)
         rate_window_free(key->owns_rate ? key->rate : NULL);
-    guidance_free(r->guidance);
+    directives_free(r->directives);
     map_done(&r->keys_by_id);
     map_done(&r->keys);
     map_done(&r->tenants_by_id);
@@ -175,7 +175,7 @@ struct loaded {
     struct tenant_row *tenants;
     struct key_row *keys;
     size_t n_tenants, n_keys;
-    struct guidance *guidance;
+    struct directives *directives;
 };
 
 /* One unchanging view of it all. */
@@ -188,7 +188,7 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
     if (store_registry_number(db, &ret->number, err) == 0 &&
         store_tenants(db, arena, &ret->tenants, &ret->n_tenants, err) == 0 &&
         store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, &ret->n_keys, err) == 0 &&
-        guidance_load(db, &ret->guidance, err) == 0)
+        directives_load(db, &ret->directives, err) == 0)
         r = 0;
     db_rollback(db);
     return r;
@@ -196,7 +196,7 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
 
 static void take_over(struct registry *r, const struct loaded *l)
 {
-    struct guidance *old;
+    struct directives *old;
 
     pthread_rwlock_wrlock(&r->lock);
     for (size_t i = 0; i < l->n_tenants; i++)
@@ -206,11 +206,11 @@ static void take_over(struct registry *r, const struct loaded *l)
     for (size_t i = 0; i < l->n_keys; i++)
         give_window(r, map_get(&r->keys, digest_str(&l->keys[i].digest)));
     end_absent_keys(r, l->number);
-    old = r->guidance;
-    r->guidance = l->guidance;
+    old = r->directives;
+    r->directives = l->directives;
     atomic_store(&r->number, l->number);
     pthread_rwlock_unlock(&r->lock);
-    guidance_free(old);
+    directives_free(old);
 }
 
 int64_t registry_number(const struct registry *r)
@@ -321,7 +321,7 @@ void registry_model(struct registry *r, int64_t tenant_id, struct str agent_name
                     struct arena *arena, struct agent_model *ret)
 {
     pthread_rwlock_rdlock(&r->lock);
-    guidance_model(r->guidance, tenant_id, agent_name, arena, ret);
+    directives_model(r->directives, tenant_id, agent_name, arena, ret);
     pthread_rwlock_unlock(&r->lock);
 }
 
@@ -329,6 +329,6 @@ void registry_policy(struct registry *r, int64_t tenant_id, struct str agent_nam
                      struct arena *arena, struct command_policy *ret)
 {
     pthread_rwlock_rdlock(&r->lock);
-    guidance_policy(r->guidance, tenant_id, agent_name, arena, ret);
+    directives_policy(r->directives, tenant_id, agent_name, arena, ret);
     pthread_rwlock_unlock(&r->lock);
 }

@@ -146,7 +146,7 @@ int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, 
 int admin_delete_agent(struct db *db, int64_t tenant_id, struct str agent_name,
                        struct agent_deleted *ret, struct error *err)
 {
-    const struct guidance_place place = { SCOPE_AGENT, tenant_id, agent_name };
+    const struct directive_key place = { SCOPE_AGENT, tenant_id, agent_name };
 
     ret->agent_name = agent_name;
     if (store_agent_delete(db, tenant_id, agent_name, clock_wall_us(), &ret->keys_revoked, err) !=

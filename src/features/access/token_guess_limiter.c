@@ -19,23 +19,23 @@ struct place {
     int64_t n;
 };
 
-struct misses {
+struct token_guess_limiter {
     pthread_mutex_t lock; /* guards all below */
     struct place sets[SETS][PLACES];
     int64_t look_began_us; /* of the second in which looks are counted */
     int64_t looks;
 };
 
-struct misses *misses_new(void)
+struct token_guess_limiter *token_guess_limiter_new(void)
 {
-    struct misses *m = NEW(struct misses);
+    struct token_guess_limiter *m = NEW(struct token_guess_limiter);
 
     pthread_mutex_init(&m->lock, NULL);
     m->look_began_us = clock_mono_us();
     return m;
 }
 
-void misses_free(struct misses *m)
+void token_guess_limiter_free(struct token_guess_limiter *m)
 {
     if (m == NULL)
         return;
@@ -49,7 +49,7 @@ static bool is_over(const struct place *place, int64_t now_us)
 }
 
 /* The address's place, or NULL. */
-static struct place *find(struct misses *m, uint64_t address, int64_t now_us)
+static struct place *find(struct token_guess_limiter *m, uint64_t address, int64_t now_us)
 {
     struct place *set = m->sets[address % SETS];
 
@@ -60,7 +60,7 @@ static struct place *find(struct misses *m, uint64_t address, int64_t now_us)
 }
 
 /* One that is over, else the oldest. */
-static struct place *make(struct misses *m, uint64_t address, int64_t now_us)
+static struct place *make(struct token_guess_limiter *m, uint64_t address, int64_t now_us)
 {
     struct place *set = m->sets[address % SETS], *best = set;
 
@@ -71,7 +71,7 @@ static struct place *make(struct misses *m, uint64_t address, int64_t now_us)
     return best;
 }
 
-int64_t misses_count(struct misses *m, struct str from)
+int64_t token_guess_count(struct token_guess_limiter *m, struct str from)
 {
     uint64_t address = digest_sip(from);
     int64_t now_us = clock_mono_us(), wait_s = 0;
@@ -89,7 +89,7 @@ int64_t misses_count(struct misses *m, struct str from)
     return wait_s;
 }
 
-bool misses_are_too_many(struct misses *m, struct str from)
+bool token_guesses_exceeded(struct token_guess_limiter *m, struct str from)
 {
     uint64_t address = digest_sip(from);
     const struct place *place;
@@ -102,7 +102,7 @@ bool misses_are_too_many(struct misses *m, struct str from)
     return many;
 }
 
-bool misses_may_look(struct misses *m)
+bool token_guess_may_look_up(struct token_guess_limiter *m)
 {
     int64_t now_us = clock_mono_us();
     bool may;

@@ -15,19 +15,19 @@
 
 enum { MISSES_MAX = 1000, MISSES_WINDOW_S = 60, LOOKS_MAX = 100 }; /* looks: in a second */
 
-struct misses;
+struct token_guess_limiter;
 
-struct misses *misses_new(void);
+struct token_guess_limiter *token_guess_limiter_new(void);
 
 /* NULL is fine. */
-void misses_free(struct misses *m);
+void token_guess_limiter_free(struct token_guess_limiter *m);
 
 /* One more bad token from this address, which has no port. Returns 0, or for how many seconds the
  * address has had too many. */
-int64_t misses_count(struct misses *m, struct str from);
+int64_t token_guess_count(struct token_guess_limiter *m, struct str from);
 
 /* The next one would be too many. */
-bool misses_are_too_many(struct misses *m, struct str from);
+bool token_guesses_exceeded(struct token_guess_limiter *m, struct str from);
 
 /* May the database be asked about an unknown token now? Counts as one look. */
-bool misses_may_look(struct misses *m);
+bool token_guess_may_look_up(struct token_guess_limiter *m);

@@ -19,26 +19,26 @@ enum { AGENTS_MAX = 100000 }; /* remembered at most */
 /* Its key in the map stands behind it. */
 struct known_agent {
     struct agent_row row;
-    struct life_sign *sign;
+    struct last_seen_entry *sighting;
     char key[];
 };
 
 struct admit {
     const struct registry *registry;
-    struct life *life;
+    struct last_seen *last_seen;
     struct alert_notes *notes;
     int64_t registry_number; /* that `agents` is good for */
     struct map agents;
     struct buf key; /* of the agent being looked up */
 };
 
-struct admit *admit_new(const struct registry *registry, struct life *life,
+struct admit *admit_new(const struct registry *registry, struct last_seen *last_seen,
                         struct alert_notes *notes)
 {
     struct admit *a = NEW(struct admit);
 
     a->registry = registry;
-    a->life = life;
+    a->last_seen = last_seen;
     a->notes = notes;
     map_init(&a->agents);
     buf_init(&a->key, MIB(1));
@@ -57,7 +57,7 @@ void admit_forget(struct admit *a)
 
 void admit_changed(struct admit *a)
 {
-    life_set_changed(a->life);
+    last_seen_set_changed(a->last_seen);
 }
 
 void admit_free(struct admit *a)
@@ -75,7 +75,7 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
     struct known_agent *agent = mem_new(sizeof(*agent) + key.len);
 
     agent->row = *row;
-    agent->sign = life_of(a->life, tenant_id, row->agent_id);
+    agent->sighting = last_seen_get(a->last_seen, tenant_id, row->agent_id);
     memcpy(agent->key, key.data, key.len);
     free(map_put(&a->agents, str_from(agent->key, key.len), agent));
     return agent;
@@ -114,16 +114,16 @@ static int find(struct admit *a, struct db *db, const struct applicant *agent, b
 static int hear(struct admit *a, struct db *db, struct known_agent *known,
                 const struct applicant *agent, struct error *err)
 {
-    struct sign sign = { .tenant_id = agent->tenant_id,
-                         .agent_id = known->row.agent_id,
-                         .at = agent->at };
+    struct sighting sighting = { .tenant_id = agent->tenant_id,
+                                 .agent_id = known->row.agent_id,
+                                 .at = agent->at };
 
-    if ((known->row.last_seen_at == TIME_NULL || life_take_awaited(known->sign)) &&
-        (store_signs_put(db, &sign, 1, clock_wall_us(), err) != 0 ||
-         alerts_heard(db, &sign, 1, a->notes, err) != 0))
+    if ((known->row.last_seen_at == TIME_NULL || last_seen_take_awaited(known->sighting)) &&
+        (store_last_seen_put(db, &sighting, 1, clock_wall_us(), err) != 0 ||
+         alerts_heard(db, &sighting, 1, a->notes, err) != 0))
         return -1;
     known->row.last_seen_at = agent->at;
-    life_see(a->life, known->sign, agent->at);
+    last_seen_note(a->last_seen, known->sighting, agent->at);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 struct admit;
 struct alert_notes;
 struct db;
-struct life;
+struct last_seen;
 struct registry;
 
 /* What becomes of a report. */
@@ -36,7 +36,7 @@ struct applicant {
 };
 
 /* One a writer thread. Borrows all; alerts that close are noted in `notes`. */
-struct admit *admit_new(const struct registry *registry, struct life *life,
+struct admit *admit_new(const struct registry *registry, struct last_seen *last_seen,
                         struct alert_notes *notes);
 
 /* NULL is fine. */

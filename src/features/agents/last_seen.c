@@ -30,31 +30,31 @@ struct agent_key {
     int64_t tenant_id, agent_id;
 };
 
-struct life_sign {
+struct last_seen_entry {
     struct agent_key key;
     _Atomic int64_t at; /* TIME_NULL: not heard of since the start */
     atomic_bool waits, awaited;
-    struct life_sign *next; /* of those that wait */
-    int misses;             /* the save's own */
-    int64_t noticed_at;     /* a time, and when it was noticed: of who watches */
+    struct last_seen_entry *next; /* of those that wait */
+    int token_guesses;            /* the save's own */
+    int64_t noticed_at;           /* a time, and when it was noticed: of who watches */
     int64_t noticed_us;
 };
 
 struct taken_sign {
-    struct life_sign *sign;
+    struct last_seen_entry *sighting;
 };
 
-struct life {
+struct last_seen {
     pthread_mutex_t lock; /* guards the map and the list */
-    struct map signs;     /* struct agent_key -> struct life_sign */
-    struct life_sign *waiting;
+    struct map sightings; /* struct agent_key -> struct last_seen_entry */
+    struct last_seen_entry *waiting;
     bool saving;
     atomic_bool changed; /* what is expected of some agent */
 
     /* of the save under way; the writer's */
     struct writer_job job;
     struct taken_sign *taken;
-    struct sign *rows;
+    struct sighting *rows;
     size_t n;
 };
 
@@ -63,125 +63,125 @@ static struct str key_str(const struct agent_key *key)
     return str_from((const char *)key, sizeof(*key));
 }
 
-struct life *life_new(void)
+struct last_seen *last_seen_new(void)
 {
-    struct life *l = NEW(struct life);
+    struct last_seen *l = NEW(struct last_seen);
 
     pthread_mutex_init(&l->lock, NULL);
-    map_init(&l->signs);
+    map_init(&l->sightings);
     l->taken = mem_new(SAVE_MAX * sizeof(*l->taken));
     l->rows = mem_new(SAVE_MAX * sizeof(*l->rows));
     return l;
 }
 
-void life_free(struct life *l)
+void last_seen_free(struct last_seen *l)
 {
-    struct life_sign *sign;
+    struct last_seen_entry *sighting;
     size_t at = 0;
 
     if (l == NULL)
         return;
-    while ((sign = map_next(&l->signs, &at)) != NULL)
-        free(sign);
-    map_done(&l->signs);
+    while ((sighting = map_next(&l->sightings, &at)) != NULL)
+        free(sighting);
+    map_done(&l->sightings);
     free(l->taken);
     free(l->rows);
     pthread_mutex_destroy(&l->lock);
     free(l);
 }
 
-static struct life_sign *find(struct life *l, const struct agent_key *key)
+static struct last_seen_entry *find(struct last_seen *l, const struct agent_key *key)
 {
-    struct life_sign *sign;
+    struct last_seen_entry *sighting;
 
     pthread_mutex_lock(&l->lock);
-    sign = map_get(&l->signs, key_str(key));
+    sighting = map_get(&l->sightings, key_str(key));
     pthread_mutex_unlock(&l->lock);
-    return sign;
+    return sighting;
 }
 
-struct life_sign *life_of(struct life *l, int64_t tenant_id, int64_t agent_id)
+struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, int64_t agent_id)
 {
     const struct agent_key key = { tenant_id, agent_id };
-    struct life_sign *sign;
+    struct last_seen_entry *sighting;
 
     pthread_mutex_lock(&l->lock);
-    sign = map_get(&l->signs, key_str(&key));
-    if (sign == NULL) {
-        sign = NEW(struct life_sign);
-        sign->key = key;
-        atomic_init(&sign->at, TIME_NULL);
-        atomic_init(&sign->waits, false);
-        atomic_init(&sign->awaited, false);
-        (void)map_put(&l->signs, key_str(&sign->key), sign);
+    sighting = map_get(&l->sightings, key_str(&key));
+    if (sighting == NULL) {
+        sighting = NEW(struct last_seen_entry);
+        sighting->key = key;
+        atomic_init(&sighting->at, TIME_NULL);
+        atomic_init(&sighting->waits, false);
+        atomic_init(&sighting->awaited, false);
+        (void)map_put(&l->sightings, key_str(&sighting->key), sighting);
     }
     pthread_mutex_unlock(&l->lock);
-    return sign;
+    return sighting;
 }
 
-static void put_in_line(struct life *l, struct life_sign *sign)
+static void put_in_line(struct last_seen *l, struct last_seen_entry *sighting)
 {
-    if (atomic_exchange(&sign->waits, true))
+    if (atomic_exchange(&sighting->waits, true))
         return;
     pthread_mutex_lock(&l->lock);
-    sign->next = l->waiting;
-    l->waiting = sign;
+    sighting->next = l->waiting;
+    l->waiting = sighting;
     pthread_mutex_unlock(&l->lock);
 }
 
-void life_see(struct life *l, struct life_sign *sign, int64_t at)
+void last_seen_note(struct last_seen *l, struct last_seen_entry *sighting, int64_t at)
 {
-    int64_t before = atomic_load_explicit(&sign->at, memory_order_relaxed);
+    int64_t before = atomic_load_explicit(&sighting->at, memory_order_relaxed);
 
     do {
-        if (before != TIME_NULL && !sign_is_later(at, before, at))
+        if (before != TIME_NULL && !sighting_is_later(at, before, at))
             return;
-    } while (!atomic_compare_exchange_weak(&sign->at, &before, at));
-    put_in_line(l, sign);
+    } while (!atomic_compare_exchange_weak(&sighting->at, &before, at));
+    put_in_line(l, sighting);
 }
 
-int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_t stored_at,
-                     int64_t now)
+int64_t last_seen_latest(struct last_seen *l, int64_t tenant_id, int64_t agent_id,
+                         int64_t stored_at, int64_t now)
 {
     const struct agent_key key = { tenant_id, agent_id };
-    const struct life_sign *sign = find(l, &key);
-    int64_t at = sign == NULL ? TIME_NULL : life_at(sign);
+    const struct last_seen_entry *sighting = find(l, &key);
+    int64_t at = sighting == NULL ? TIME_NULL : last_seen_at_here(sighting);
 
     if (at == TIME_NULL || stored_at == TIME_NULL)
         return stored_at;
-    return sign_is_later(at, stored_at, now) ? at : stored_at;
+    return sighting_is_later(at, stored_at, now) ? at : stored_at;
 }
 
-int64_t life_at(const struct life_sign *sign)
+int64_t last_seen_at_here(const struct last_seen_entry *sighting)
 {
-    return atomic_load_explicit(&sign->at, memory_order_relaxed);
+    return atomic_load_explicit(&sighting->at, memory_order_relaxed);
 }
 
-int64_t life_noticed_us(struct life_sign *sign, int64_t at, int64_t now_us)
+int64_t last_seen_noticed_us(struct last_seen_entry *sighting, int64_t at, int64_t now_us)
 {
-    if (sign->noticed_at != at)
-        sign->noticed_us = now_us;
-    sign->noticed_at = at;
-    return sign->noticed_us;
+    if (sighting->noticed_at != at)
+        sighting->noticed_us = now_us;
+    sighting->noticed_at = at;
+    return sighting->noticed_us;
 }
 
-void life_await(struct life_sign *sign)
+void last_seen_await(struct last_seen_entry *sighting)
 {
-    atomic_store(&sign->awaited, true);
+    atomic_store(&sighting->awaited, true);
 }
 
-bool life_take_awaited(struct life_sign *sign)
+bool last_seen_take_awaited(struct last_seen_entry *sighting)
 {
-    return atomic_load_explicit(&sign->awaited, memory_order_relaxed) &&
-           atomic_exchange(&sign->awaited, false);
+    return atomic_load_explicit(&sighting->awaited, memory_order_relaxed) &&
+           atomic_exchange(&sighting->awaited, false);
 }
 
-void life_set_changed(struct life *l)
+void last_seen_set_changed(struct last_seen *l)
 {
     atomic_store(&l->changed, true);
 }
 
-bool life_take_changed(struct life *l)
+bool last_seen_take_changed(struct last_seen *l)
 {
     return atomic_exchange(&l->changed, false);
 }
@@ -189,54 +189,54 @@ bool life_take_changed(struct life *l)
 /* Writer thread; maybe again after a roll-back, with times that are newer by then. */
 static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
-    struct life *l = CONTAINER_OF(job, struct life, job);
+    struct last_seen *l = CONTAINER_OF(job, struct last_seen, job);
 
     for (size_t i = 0; i < l->n; i++) {
-        const struct life_sign *sign = l->taken[i].sign;
+        const struct last_seen_entry *sighting = l->taken[i].sighting;
 
-        l->rows[i] = (struct sign){ .tenant_id = sign->key.tenant_id,
-                                    .agent_id = sign->key.agent_id,
-                                    .at = atomic_load(&sign->at) };
+        l->rows[i] = (struct sighting){ .tenant_id = sighting->key.tenant_id,
+                                        .agent_id = sighting->key.agent_id,
+                                        .at = atomic_load(&sighting->at) };
     }
-    if (store_signs_put(db, l->rows, l->n, clock_wall_us(), err) != 0)
+    if (store_last_seen_put(db, l->rows, l->n, clock_wall_us(), err) != 0)
         return -1;
     return alerts_heard(db, l->rows, l->n, ingest_notes_of(job), err);
 }
 
-static void end_save(struct life *l)
+static void end_save(struct last_seen *l)
 {
     pthread_mutex_lock(&l->lock);
     l->saving = false;
     pthread_mutex_unlock(&l->lock);
 }
 
-static void put_all_in_line(struct life *l)
+static void put_all_in_line(struct last_seen *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        put_in_line(l, l->taken[i].sign);
+        put_in_line(l, l->taken[i].sighting);
 }
 
 /* Both are sorted alike. Whatever was not stored waits for the next save. */
 static void done(struct writer_job *job, const struct error *err)
 {
-    struct life *l = CONTAINER_OF(job, struct life, job);
+    struct last_seen *l = CONTAINER_OF(job, struct last_seen, job);
 
     if (err != NULL)
         put_all_in_line(l);
     for (size_t i = 0; i < l->n && err == NULL; i++) {
-        struct life_sign *sign = l->taken[i].sign;
+        struct last_seen_entry *sighting = l->taken[i].sighting;
 
-        sign->misses = l->rows[i].stored ? 0 : sign->misses + 1;
-        if (!l->rows[i].stored && sign->misses < MISSES_MAX)
-            put_in_line(l, sign);
+        sighting->token_guesses = l->rows[i].stored ? 0 : sighting->token_guesses + 1;
+        if (!l->rows[i].stored && sighting->token_guesses < MISSES_MAX)
+            put_in_line(l, sighting);
     }
     end_save(l);
 }
 
 static int by_key(const void *a, const void *b)
 {
-    const struct agent_key *x = &((const struct taken_sign *)a)->sign->key;
-    const struct agent_key *y = &((const struct taken_sign *)b)->sign->key;
+    const struct agent_key *x = &((const struct taken_sign *)a)->sighting->key;
+    const struct agent_key *y = &((const struct taken_sign *)b)->sighting->key;
 
     if (x->tenant_id != y->tenant_id)
         return x->tenant_id < y->tenant_id ? -1 : 1;
@@ -244,7 +244,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* False when there is nothing to save, or a save is under way. */
-static bool take(struct life *l)
+static bool take(struct last_seen *l)
 {
     bool taken = false;
 
@@ -254,11 +254,11 @@ static bool take(struct life *l)
         l->n = 0;
     }
     while (taken && l->waiting != NULL && l->n < SAVE_MAX) {
-        struct life_sign *sign = l->waiting;
+        struct last_seen_entry *sighting = l->waiting;
 
-        l->waiting = sign->next;
-        atomic_store(&sign->waits, false);
-        l->taken[l->n++].sign = sign;
+        l->waiting = sighting->next;
+        atomic_store(&sighting->waits, false);
+        l->taken[l->n++].sighting = sighting;
     }
     pthread_mutex_unlock(&l->lock);
     if (taken)
@@ -266,12 +266,12 @@ static bool take(struct life *l)
     return taken;
 }
 
-void life_save(struct life *l, struct writer *writer)
+void last_seen_save(struct last_seen *l, struct writer *writer)
 {
     if (!take(l))
         return;
     l->job = (struct writer_job){
-        .apply = apply, .done = done, .events = 1 + l->n / ROWS_AN_EVENT, .always = true
+        .apply = apply, .done = done, .events = 1 + l->n / ROWS_AN_EVENT, .unbounded = true
     };
     if (writer_submit(writer, &l->job, NULL) == 0)
         return;

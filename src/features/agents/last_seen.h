@@ -14,41 +14,41 @@
 
 #include "base/base.h"
 
-struct life;
-struct life_sign; /* of one agent; as long-lived as the life it is from */
+struct last_seen;
+struct last_seen_entry; /* of one agent; as long-lived as the life it is from */
 struct writer;
 
-struct life *life_new(void);
+struct last_seen *last_seen_new(void);
 
 /* NULL is fine. */
-void life_free(struct life *l);
+void last_seen_free(struct last_seen *l);
 
 /* The agent's, made when it is not there yet. */
-struct life_sign *life_of(struct life *l, int64_t tenant_id, int64_t agent_id);
+struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, int64_t agent_id);
 
 /* The agent was heard of at this time of the wall clock. */
-void life_see(struct life *l, struct life_sign *sign, int64_t at);
+void last_seen_note(struct last_seen *l, struct last_seen_entry *sighting, int64_t at);
 
 /* The later of what the store says and what is known here; TIME_NULL (never) when the store says
  * so: what is known here is of an agent that was removed, and came back. */
-int64_t life_seen_at(struct life *l, int64_t tenant_id, int64_t agent_id, int64_t stored_at,
-                     int64_t now);
+int64_t last_seen_latest(struct last_seen *l, int64_t tenant_id, int64_t agent_id,
+                         int64_t stored_at, int64_t now);
 
 /* When it was heard of here; TIME_NULL: not since the start. */
-int64_t life_at(const struct life_sign *sign);
+int64_t last_seen_at_here(const struct last_seen_entry *sighting);
 
 /* When it was noticed, by the monotonic clock, that this is the agent's last sign: for one whose
  * own time cannot be believed. The first time it is now. One thread at a time. */
-int64_t life_noticed_us(struct life_sign *sign, int64_t at, int64_t now_us);
+int64_t last_seen_noticed_us(struct last_seen_entry *sighting, int64_t at, int64_t now_us);
 
 /* The agent has an open alert: its next sign shall be stored at once. Taken by whoever stores it.
  */
-void life_await(struct life_sign *sign);
-bool life_take_awaited(struct life_sign *sign);
+void last_seen_await(struct last_seen_entry *sighting);
+bool last_seen_take_awaited(struct last_seen_entry *sighting);
 
 /* Somebody changed what is expected of an agent; and has anybody since the last question? */
-void life_set_changed(struct life *l);
-bool life_take_changed(struct life *l);
+void last_seen_set_changed(struct last_seen *l);
+bool last_seen_take_changed(struct last_seen *l);
 
 /* Hands what is new to the writer, unless it is at it already. */
-void life_save(struct life *l, struct writer *writer);
+void last_seen_save(struct last_seen *l, struct writer *writer);

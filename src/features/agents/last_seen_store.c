@@ -29,13 +29,13 @@ static const struct db_query put_signs = {
 /* clang-format on */
 
 struct sorted_signs {
-    struct sign *items;
+    struct sighting *items;
     size_t n;
 };
 
 static int by_agent(const void *a, const void *b)
 {
-    const struct sign *x = a, *y = b;
+    const struct sighting *x = a, *y = b;
 
     if (x->tenant_id != y->tenant_id)
         return x->tenant_id < y->tenant_id ? -1 : 1;
@@ -46,29 +46,33 @@ static int by_agent(const void *a, const void *b)
 
 static bool mark_stored(void *ctx, const struct db_row *row)
 {
-    const struct sorted_signs *signs = ctx;
-    const struct sign wanted = { .tenant_id = db_get_int(row, 0), .agent_id = db_get_int(row, 1) };
-    struct sign *sign = bsearch(&wanted, signs->items, signs->n, sizeof(wanted), by_agent);
+    const struct sorted_signs *sightings = ctx;
+    const struct sighting wanted = { .tenant_id = db_get_int(row, 0),
+                                     .agent_id = db_get_int(row, 1) };
+    struct sighting *sighting =
+        bsearch(&wanted, sightings->items, sightings->n, sizeof(wanted), by_agent);
 
-    if (sign != NULL)
-        sign->stored = true;
+    if (sighting != NULL)
+        sighting->stored = true;
     return true;
 }
 
-int store_signs_put(struct db *db, struct sign *signs, size_t n, int64_t now, struct error *err)
+int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
+                        struct error *err)
 {
-    struct sorted_signs sorted = { signs, n };
+    struct sorted_signs sorted = { sightings, n };
     struct buf rows;
     int r;
 
     if (n == 0)
         return 0;
-    qsort(signs, n, sizeof(*signs), by_agent);
+    qsort(sightings, n, sizeof(*sightings), by_agent);
     buf_init(&rows, SIZE_MAX); /* in proportion to what the caller has */
     for (size_t i = 0; i < n; i++) {
-        signs[i].stored = false;
-        buf_printf(&rows, "%c[%lld,%lld,%lld]", i == 0 ? '[' : ',', (long long)signs[i].tenant_id,
-                   (long long)signs[i].agent_id, (long long)signs[i].at);
+        sightings[i].stored = false;
+        buf_printf(&rows, "%c[%lld,%lld,%lld]", i == 0 ? '[' : ',',
+                   (long long)sightings[i].tenant_id, (long long)sightings[i].agent_id,
+                   (long long)sightings[i].at);
     }
     buf_add_char(&rows, ']');
     r = db_exec(db, &put_signs,

@@ -13,20 +13,20 @@ struct db;
 #define SIGNS_AHEAD_US (60LL * 1000 * 1000)
 
 /* Is a sign later than another, whose time may be no good? */
-static inline bool sign_is_later(int64_t at, int64_t than, int64_t now)
+static inline bool sighting_is_later(int64_t at, int64_t than, int64_t now)
 {
     int64_t most = now + SIGNS_AHEAD_US;
 
     return at > than || (than > most && at <= most);
 }
 
-struct sign {
+struct sighting {
     int64_t tenant_id, agent_id;
     int64_t at;
-    bool stored; /* set by store_signs_put(); false: another process was writing the same row */
+    bool stored; /* set by store_last_seen_put(); false: another process was writing the same row */
 };
 
 /* Notes that the agents were alive. The latest time stands, but for one that is too far ahead of
  * now. Sorts the signs. */
-int store_signs_put(struct db *db, struct sign *signs, size_t n, int64_t now,
-                    struct error *err) MUST_CHECK;
+int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
+                        struct error *err) MUST_CHECK;

@@ -24,7 +24,7 @@ int64_t liveness_grace_us(int64_t interval_us)
     return half < grace_most_us ? half : grace_most_us;
 }
 
-struct liveness_verdict liveness_judge(const struct liveness *agent, int64_t now_us)
+struct liveness_verdict liveness_of(const struct liveness *agent, int64_t now_us)
 {
     struct liveness_verdict verdict = { LIFE_UNKNOWN, TIME_NULL, TIME_NULL };
     int64_t interval_us = liveness_interval_us(&agent->interval_seconds);

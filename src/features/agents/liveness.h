@@ -20,7 +20,7 @@ struct liveness_verdict {
     int64_t silent_at;        /* TIME_NULL likewise */
 };
 
-struct liveness_verdict liveness_judge(const struct liveness *agent, int64_t now_us);
+struct liveness_verdict liveness_of(const struct liveness *agent, int64_t now_us);
 
 /* How long after a sign of life the next one is due, and how much later the agent is silent: half
  * of the interval, but at least a minute and at most an hour. 0: nothing is expected of it. */

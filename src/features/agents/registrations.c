@@ -31,8 +31,8 @@ static bool is_same(const struct opt_int *a, const struct opt_int *b)
 static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
-    struct report_place place = { .tenant_id = request->tenant->id,
-                                  .received_at = request->received_at };
+    struct report_key place = { .tenant_id = request->tenant->id,
+                                .received_at = request->received_at };
     struct agent_row agent;
 
     if (find_or_add(request, db, &agent, err) != 0)
@@ -64,7 +64,7 @@ static struct str catalog_of(const struct list *list, struct arena *arena)
     struct catalog_entry *entries = ARENA_ARRAY(arena, struct catalog_entry, list->n);
 
     for (size_t i = 0; i < list->n; i++)
-        entries[i] = security_first_entry(params[i].key);
+        entries[i] = secret_key_names_first_entry(params[i].key);
     return store_catalog_prepare(entries, list->n, arena);
 }
 

@@ -119,7 +119,7 @@ void store_registration_prepare(const struct agent_register *body, struct arena 
     buf_done(&out);
 }
 
-int store_registration_put(struct db *db, const struct report_place *place,
+int store_registration_put(struct db *db, const struct report_key *place,
                            const struct registration_rows *rows, struct error *err)
 {
     const struct agent_register *body = rows->body;

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "features/agents/report_place.h"
+#include "features/agents/report_key.h"
 
 struct agent_register;
 struct db;
@@ -27,7 +27,7 @@ void store_registration_prepare(const struct agent_register *body, struct arena 
 
 /* Replaces, whole, what the agent declared before. In PostgreSQL it holds the agent until the
  * transaction ends, so that of two registrations at the same time one comes after the other. */
-int store_registration_put(struct db *db, const struct report_place *place,
+int store_registration_put(struct db *db, const struct report_key *place,
                            const struct registration_rows *rows, struct error *err) MUST_CHECK;
 
 /* What the agent declared as its configuration, as JSON in the arena; STR_NULL: nothing. */

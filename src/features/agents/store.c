@@ -128,16 +128,16 @@ static int insert(struct db *db, int64_t tenant_id, const struct name_key *name,
                                      db_int(now_us) };
     const struct db_value again[] = { db_int(tenant_id), db_text(name->key), db_int(now_us) };
 
-    const struct db_query *sign = &forget_signs;
+    const struct db_query *sighting = &forget_signs;
 
     if (db_exec(db, &revive_agent, again, rows_read_int, ret, err) != 0)
         return -1;
     if (*ret == 0) {
-        sign = &insert_sign;
+        sighting = &insert_sign;
         if (db_exec(db, &insert_agent, args, rows_read_int, ret, err) != 0)
             return -1;
     }
-    return db_exec(db, sign, (const struct db_value[]){ db_int(tenant_id), db_int(*ret) }, NULL,
+    return db_exec(db, sighting, (const struct db_value[]){ db_int(tenant_id), db_int(*ret) }, NULL,
                    NULL, err);
 }
 

@@ -71,7 +71,7 @@ static void count(struct str type)
             metric_add(metrics[i].metric, 1);
 }
 
-void alert_notes_tell(struct alert_notes *notes, struct feed *feed)
+void alert_notes_publish(struct alert_notes *notes, struct feed *feed)
 {
     for (const struct alert_note *note = notes->first; note != NULL; note = note->next) {
         if (note->opened)

@@ -23,7 +23,7 @@ void alert_notes_done(struct alert_notes *notes);
 void alert_notes_add(struct alert_notes *notes, const struct alert_row *row);
 
 /* The transaction is durable: counts what opened, and tells those who listen. */
-void alert_notes_tell(struct alert_notes *notes, struct feed *feed);
+void alert_notes_publish(struct alert_notes *notes, struct feed *feed);
 
 /* It is not, or has been told. */
 void alert_notes_clear(struct alert_notes *notes);

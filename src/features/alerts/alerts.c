@@ -149,11 +149,11 @@ out:
 }
 
 /* When the agent was heard of again; the signs are sorted, but few alerts are open. */
-static int64_t find_heard(const struct sign *signs, size_t n, const struct alert_row *row)
+static int64_t find_heard(const struct sighting *sightings, size_t n, const struct alert_row *row)
 {
     for (size_t i = 0; i < n; i++)
-        if (signs[i].tenant_id == row->tenant_id && signs[i].agent_id == row->agent_id)
-            return signs[i].stored ? signs[i].at : TIME_NULL;
+        if (sightings[i].tenant_id == row->tenant_id && sightings[i].agent_id == row->agent_id)
+            return sightings[i].stored ? sightings[i].at : TIME_NULL;
     return TIME_NULL;
 }
 
@@ -161,7 +161,7 @@ int alerts_tell_again(struct db *db, const struct alert_news *news, int64_t at, 
 {
     bool first;
 
-    if (store_alert_told(db, news->row, &first, err) != 0)
+    if (store_alert_notified(db, news->row, &first, err) != 0)
         return -1;
     return first ? tell(db, news, at, err) : 0;
 }
@@ -188,8 +188,8 @@ static int close_heard(struct db *db, struct alert_news *news, int64_t at, struc
     return alerts_close(db, news, err);
 }
 
-int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct alert_notes *notes,
-                 struct error *err)
+int alerts_heard(struct db *db, const struct sighting *sightings, size_t n,
+                 struct alert_notes *notes, struct error *err)
 {
     int64_t now = clock_wall_us();
     struct arena arena;
@@ -197,15 +197,15 @@ int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct alert
     int r;
 
     arena_init(&arena);
-    r = store_alerts_of_signs(db, signs, n, &arena, &alerts, err);
+    r = store_alerts_of_sightings(db, sightings, n, &arena, &alerts, err);
     for (size_t i = 0; r == 0 && i < alerts.n; i++) {
         struct alert_row *row = &((struct alert_row *)alerts.items)[i];
         struct alert_news news = { .row = row,
                                    .message = STR_LIT("agent.recovered"),
                                    .notes = notes };
-        int64_t at = find_heard(signs, n, row);
+        int64_t at = find_heard(sightings, n, row);
 
-        if (at != TIME_NULL && sign_is_later(at, row->since_at, now))
+        if (at != TIME_NULL && sighting_is_later(at, row->since_at, now))
             r = close_heard(db, &news, at, &arena, err);
     }
     arena_done(&arena);

@@ -20,7 +20,7 @@ struct alert_notes;
 struct alerts_query;
 struct db;
 struct mute_state;
-struct sign;
+struct sighting;
 struct tenant_entry;
 
 /* What becomes of an alert, in a transaction of the writer. */
@@ -57,8 +57,8 @@ struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at);
 
 /* Closes the silence alerts of agents that have been heard of. Within the transaction that stores
  * the signs. */
-int alerts_heard(struct db *db, const struct sign *signs, size_t n, struct alert_notes *notes,
-                 struct error *err) MUST_CHECK;
+int alerts_heard(struct db *db, const struct sighting *sightings, size_t n,
+                 struct alert_notes *notes, struct error *err) MUST_CHECK;
 
 /* The alert as people read it; its strings are the row's. */
 struct alert alerts_answer(const struct alert_row *row);

@@ -80,7 +80,7 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
     int r;
 
     arena_init(&arena);
-    r = store_alerts_untold(db, m->now_us, TELL_MAX, &arena, &list, err);
+    r = store_alerts_unnotified(db, m->now_us, TELL_MAX, &arena, &list, err);
     for (size_t i = 0; r == 0 && i < list.n; i++) {
         struct alert_row *row = &((struct alert_row *)list.items)[i];
         const struct alert_news news = { .row = row,
@@ -107,7 +107,7 @@ static int is_any(const struct mutes *m, bool *ret, struct error *err)
     int r;
 
     arena_init(&arena);
-    r = store_alerts_untold(m->options.db, m->now_us, 1, &arena, &list, err);
+    r = store_alerts_unnotified(m->options.db, m->now_us, 1, &arena, &list, err);
     *ret = r == 0 && list.n > 0;
     arena_done(&arena);
     return r;
@@ -124,7 +124,8 @@ int mutes_tick(struct mutes *m, int64_t wall_us, int64_t raw_us, struct error *e
     m->now_us = wall_us;
     r = is_any(m, &any, err);
     if (r == 0 && any) {
-        m->job = (struct writer_job){ .apply = apply, .done = done, .events = 1, .always = true };
+        m->job =
+            (struct writer_job){ .apply = apply, .done = done, .events = 1, .unbounded = true };
         r = writer_submit(m->options.writer, &m->job, err);
         if (r == 0)
             return 0;

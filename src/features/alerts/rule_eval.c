@@ -47,7 +47,7 @@ static struct str number_text(double value, struct arena *arena)
     return text;
 }
 
-static int has_completed(const struct judgement_reader *reader, const struct kpi_question *question,
+static int has_completed(const struct rule_eval_reader *reader, const struct kpi_question *question,
                          int64_t agent_id, bool *ret, struct error *err)
 {
     const struct completed_runs runs = { reader->tenant_id, agent_id, question->range.since,
@@ -57,7 +57,7 @@ static int has_completed(const struct judgement_reader *reader, const struct kpi
 }
 
 /* There is nobody of that name, or no more, or it is not to work. */
-static int is_off(const struct judgement_reader *reader, int64_t agent_id, bool *ret,
+static int is_off(const struct rule_eval_reader *reader, int64_t agent_id, bool *ret,
                   struct error *err)
 {
     *ret = agent_id < 0;
@@ -67,11 +67,11 @@ static int is_off(const struct judgement_reader *reader, int64_t agent_id, bool 
 }
 
 /* The number to judge by: *ret_known is false when there is none. */
-static int find_value(const struct judgement_reader *reader, const struct kpi_rule *rule,
-                      const struct kpi_question *question, struct kpi_figure *figure,
+static int find_value(const struct rule_eval_reader *reader, const struct kpi_rule *rule,
+                      const struct kpi_question *question, struct kpi_value_of *figure,
                       bool *ret_known, struct error *err)
 {
-    if (kpis_figure(
+    if (kpis_value(
             &(struct kpi_reader){ reader->db, reader->tenant_id, reader->now, reader->arena },
             question, figure, err) != 0)
         return -1;
@@ -105,17 +105,17 @@ static struct str kpi_summary(const struct kpi_rule *rule, double value, struct 
                         STR_ARG(kpi_standing(rule, value, arena)));
 }
 
-int judgement_of_kpi(const struct judgement_reader *reader, const struct kpi_rule *rule,
-                     struct judgement *ret, struct error *err)
+int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *rule,
+                  struct rule_eval *ret, struct error *err)
 {
     struct kpi_question question = { .key = rule->key,
                                      .agent_name = rule->agent_name,
                                      .range = { .until = reader->now } };
     const char *problem = timerange_parse_moment(rule->range, reader->now, &question.range.since);
-    struct kpi_figure figure;
+    struct kpi_value_of figure;
     bool off;
 
-    *ret = (struct judgement){ .type = STR_LIT("kpi.crossed"),
+    *ret = (struct rule_eval){ .type = STR_LIT("kpi.crossed"),
                                .recovered = STR_LIT("kpi.recovered"),
                                .subject = alert_rules_kpi_subject(rule, reader->arena),
                                .since_at = reader->now,
@@ -142,7 +142,7 @@ int judgement_of_kpi(const struct judgement_reader *reader, const struct kpi_rul
 }
 
 /* What was spent in the period so far, as it is shown; what has no price does not count. */
-static int find_cost(const struct judgement_reader *reader, int64_t since, struct str *ret,
+static int find_cost(const struct rule_eval_reader *reader, int64_t since, struct str *ret,
                      struct error *err)
 {
     const struct tenant_entry tenant = { .id = reader->tenant_id };
@@ -169,8 +169,8 @@ static int64_t micro_of(struct str text)
     return money_parse_rounded(text, BUDGET_DECIMALS, &value) == NULL ? value : INT64_MAX;
 }
 
-int judgement_of_budget(const struct judgement_reader *reader, const struct budget_rule *rule,
-                        struct judgement *ret, struct error *err)
+int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_rule *rule,
+                     struct rule_eval *ret, struct error *err)
 {
     enum bucket bucket = rule->per == BUDGET_DAY ? BUCKET_DAY : BUCKET_MONTH;
     int64_t since = timerange_bucket_start(bucket, reader->now);
@@ -179,7 +179,7 @@ int judgement_of_budget(const struct judgement_reader *reader, const struct budg
 
     if (find_cost(reader, since, &cost, err) != 0)
         return -1;
-    *ret = (struct judgement){ .known = true,
+    *ret = (struct rule_eval){ .known = true,
                                .crossed = micro_of(cost) > micro_of(rule->amount),
                                .type = STR_LIT("budget.exceeded"),
                                .recovered = STR_LIT("budget.recovered"),

@@ -19,7 +19,7 @@ struct db;
 struct prices;
 
 /* For whom, when, and into which memory. */
-struct judgement_reader {
+struct rule_eval_reader {
     struct db *db;
     struct prices *prices;
     int64_t tenant_id;
@@ -27,7 +27,7 @@ struct judgement_reader {
     struct arena *arena;
 };
 
-struct judgement {
+struct rule_eval {
     bool known, crossed;
     struct str type, recovered; /* of the messages */
     struct str subject;
@@ -39,7 +39,7 @@ struct judgement {
     struct str detail;  /* a JSON object */
 };
 
-int judgement_of_kpi(const struct judgement_reader *reader, const struct kpi_rule *rule,
-                     struct judgement *ret, struct error *err) MUST_CHECK;
-int judgement_of_budget(const struct judgement_reader *reader, const struct budget_rule *rule,
-                        struct judgement *ret, struct error *err) MUST_CHECK;
+int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *rule,
+                  struct rule_eval *ret, struct error *err) MUST_CHECK;
+int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_rule *rule,
+                     struct rule_eval *ret, struct error *err) MUST_CHECK;

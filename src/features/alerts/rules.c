@@ -82,7 +82,7 @@ static int close_orphans(struct db *db, int64_t tenant_id, const struct alert_ru
     struct list list;
     bool closed;
 
-    if (store_alerts_of_bounds(db, tenant_id, arena, &list, err) != 0)
+    if (store_alerts_of_thresholds(db, tenant_id, arena, &list, err) != 0)
         return -1;
     alerts = list.items;
     for (size_t i = 0; i < list.n; i++) {
@@ -105,7 +105,7 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
     const struct alert_rules_row row = { .tenant_id = tenant_id,
                                          .run_failed = rules->run_failed,
                                          .run_stuck = rules->run_stuck,
-                                         .bounds = (int64_t)(rules->kpis.n + rules->budgets.n),
+                                         .thresholds = (int64_t)(rules->kpis.n + rules->budgets.n),
                                          .updated_at = clock_wall_us(),
                                          .rules = json_of(&alert_rules_shape, rules, arena) };
 

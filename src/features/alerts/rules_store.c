@@ -25,7 +25,7 @@ static const struct db_query hold_rules = {
     .postgres = "SELECT version FROM alert_rules WHERE tenant_id = $1 FOR SHARE",
     .n_args = 1,
 };
-static const struct db_query select_bounds = {
+static const struct db_query select_thresholds = {
     .sql = "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id > $1 AND bounds > 0"
            " ORDER BY tenant_id LIMIT $2",
     .n_args = 2,
@@ -45,7 +45,7 @@ static const struct db_query completed_of_agent = {
 int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, struct error *err)
 {
     const struct db_value args[] = { db_int(row->tenant_id),  db_int(row->run_failed),
-                                     db_int(row->run_stuck),  db_int(row->bounds),
+                                     db_int(row->run_stuck),  db_int(row->thresholds),
                                      db_int(row->updated_at), db_text(row->rules) };
 
     return db_exec(db, &set_rules, args, NULL, NULL, err);
@@ -59,7 +59,7 @@ static bool add_rules(void *ctx, const struct db_row *row)
     rules->tenant_id = db_get_int(row, 0);
     rules->run_failed = db_get_int(row, 1) != 0;
     rules->run_stuck = db_get_int(row, 2) != 0;
-    rules->bounds = db_get_int(row, 3);
+    rules->thresholds = db_get_int(row, 3);
     rules->version = db_get_int(row, 4);
     rules->updated_at = db_get_int(row, 5);
     rules->rules = rows_text(rows->arena, row, 6);
@@ -86,13 +86,13 @@ int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret, struc
                    ret, err);
 }
 
-int store_alert_rules_bounds(struct db *db, int64_t after, int64_t limit, struct arena *arena,
-                             struct list *ret, struct error *err)
+int store_alert_rules_thresholds(struct db *db, int64_t after, int64_t limit, struct arena *arena,
+                                 struct list *ret, struct error *err)
 {
     const struct db_value args[] = { db_int(after), db_int(limit) };
     struct rows rows = { .arena = arena, .size = sizeof(struct alert_rules_row) };
 
-    if (db_exec(db, &select_bounds, args, add_rules, &rows, err) != 0)
+    if (db_exec(db, &select_thresholds, args, add_rules, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;

@@ -15,8 +15,8 @@ struct db;
 struct alert_rules_row {
     int64_t tenant_id;
     bool run_failed, run_stuck;
-    int64_t bounds;  /* how many KPIs and budgets are watched */
-    int64_t version; /* grows each time; 0: never set */
+    int64_t thresholds; /* how many KPIs and budgets are watched */
+    int64_t version;    /* grows each time; 0: never set */
     int64_t updated_at;
     struct str rules; /* a JSON object; STR_NULL: never set */
 };
@@ -36,8 +36,8 @@ int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret,
 
 /* Those that have bounds, of tenants after this one, by tenant: a list of struct
  * alert_rules_row. */
-int store_alert_rules_bounds(struct db *db, int64_t after, int64_t limit, struct arena *arena,
-                             struct list *ret, struct error *err) MUST_CHECK;
+int store_alert_rules_thresholds(struct db *db, int64_t after, int64_t limit, struct arena *arena,
+                                 struct list *ret, struct error *err) MUST_CHECK;
 
 /* Did a run of the tenant (of this agent; 0: of any) that began within the time complete? */
 struct completed_runs {

@@ -29,7 +29,7 @@ enum {
 /* An agent that something is expected of. */
 struct watched {
     struct silence_row row;
-    struct life_sign *sign;
+    struct last_seen_entry *sighting;
     int64_t interval_us;
 };
 
@@ -39,7 +39,7 @@ struct flip {
     struct writer_job job;
     struct silence *silence;
     int64_t tenant_id, agent_id;
-    struct life_sign *sign;
+    struct last_seen_entry *sighting;
     bool opens;
 };
 
@@ -129,10 +129,10 @@ static int read_agents(struct silence *s, struct error *err)
 
         w->row = ((const struct silence_row *)list.items)[i];
         w->row.alert_id = str_is_null(w->row.alert_id) ? STR_NULL : STR_LIT("open");
-        w->sign = life_of(s->options.life, w->row.tenant_id, w->row.agent_id);
+        w->sighting = last_seen_get(s->options.last_seen, w->row.tenant_id, w->row.agent_id);
         w->interval_us = liveness_interval_us(&w->row.interval_seconds);
         if (!str_is_null(w->row.alert_id))
-            life_await(w->sign);
+            last_seen_await(w->sighting);
     }
     arena_done(&arena);
     return r;
@@ -158,7 +158,7 @@ static struct quiet since(const struct silence *s, int64_t seen_at, int64_t from
 static struct quiet quiet_of(const struct silence *s, const struct watched *w)
 {
     const struct silence_now *now = &s->moment.now;
-    const int64_t times[] = { w->row.last_seen_at, life_at(w->sign) };
+    const int64_t times[] = { w->row.last_seen_at, last_seen_at_here(w->sighting) };
     int64_t seen = TIME_NULL, ahead = TIME_NULL; /* before all others */
     struct quiet known = { TIME_NULL, INT64_MAX }, noticed;
 
@@ -172,7 +172,7 @@ static struct quiet quiet_of(const struct silence *s, const struct watched *w)
         known = since(s, seen, now->mono_us - (seen < now->wall_us ? now->wall_us - seen : 0));
     if (ahead == TIME_NULL)
         return known;
-    noticed = since(s, ahead, life_noticed_us(w->sign, ahead, now->mono_us));
+    noticed = since(s, ahead, last_seen_noticed_us(w->sighting, ahead, now->mono_us));
     return noticed.us < known.us ? noticed : known;
 }
 
@@ -199,7 +199,7 @@ static bool is_over(const struct watched *w, int64_t wall_us)
     int64_t seen = w->row.last_seen_at;
 
     if (!w->row.enabled || w->interval_us == 0 || seen == TIME_NULL ||
-        sign_is_later(seen, w->row.since_at, wall_us))
+        sighting_is_later(seen, w->row.since_at, wall_us))
         return true;
     if (w->row.limit_seconds.value == w->row.interval_seconds.value)
         return false; /* a clock that was set back changes nothing */
@@ -211,7 +211,7 @@ static void add_flip(struct silence *s, const struct watched *w, bool opens)
     s->flips[s->n_flips++] = (struct flip){ .silence = s,
                                             .tenant_id = w->row.tenant_id,
                                             .agent_id = w->row.agent_id,
-                                            .sign = w->sign,
+                                            .sighting = w->sighting,
                                             .opens = opens };
 }
 
@@ -231,7 +231,7 @@ static void collect(struct silence *s)
         if (w->row.last_seen_at == TIME_NULL)
             continue; /* who was never seen never falls silent; the store knows of it soon */
         if (is_near(w, quiet.us))
-            life_await(w->sign);
+            last_seen_await(w->sighting);
         if (is_due(s, w, quiet.us))
             add_flip(s, w, true);
     }
@@ -279,7 +279,7 @@ static struct str why_over(const struct silence_row *row, int64_t since_at, int6
         return STR_LIT("deleted");
     if (!row->enabled)
         return STR_LIT("disabled");
-    if (row->last_seen_at != TIME_NULL && sign_is_later(row->last_seen_at, since_at, now))
+    if (row->last_seen_at != TIME_NULL && sighting_is_later(row->last_seen_at, since_at, now))
         return STR_LIT("seen");
     return STR_LIT("interval");
 }
@@ -309,7 +309,7 @@ static int apply_flip(const struct flip *flip, struct db *db, struct arena *aren
                       struct error *err)
 {
     const struct silence *s = flip->silence;
-    struct watched w = { .sign = flip->sign };
+    struct watched w = { .sighting = flip->sighting };
     struct quiet quiet;
     bool open;
 
@@ -379,7 +379,7 @@ static int submit(struct silence *s, struct error *err)
     pthread_mutex_unlock(&s->lock);
     for (; n < s->n_flips; n++) {
         s->flips[n].job =
-            (struct writer_job){ .apply = apply, .done = done, .events = 1, .always = true };
+            (struct writer_job){ .apply = apply, .done = done, .events = 1, .unbounded = true };
         if (writer_submit(s->options.writer, &s->flips[n].job, err) != 0)
             break;
     }
@@ -398,8 +398,9 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
     if (!now->healthy || is_busy(s, &failure))
         return 0;
     if (failure.code != ERR_NONE)
-        log_say(LOG_WARNING, "alerts", "one did not open or close: %s", failure.text);
-    changed = life_take_changed(s->options.life) || now->registry_number != s->registry_number;
+        log_write(LOG_WARNING, "alerts", "one did not open or close: %s", failure.text);
+    changed =
+        last_seen_take_changed(s->options.last_seen) || now->registry_number != s->registry_number;
     if (!s->loaded || changed ||
         now->mono_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) {
         s->loaded = false; /* until it is */

@@ -19,13 +19,13 @@
 #include "base/err.h"
 
 struct db;
-struct life;
+struct last_seen;
 struct silence;
 struct writer;
 
 struct silence_options {
     struct db *db; /* a reader; borrowed for each tick only, as the caller's other things */
-    struct life *life;
+    struct last_seen *last_seen;
     struct writer *writer; /* borrowed */
     bool shared;           /* others get reports too: what they heard comes a little later */
 };

@@ -45,7 +45,7 @@ static const struct db_query tell_alert = {
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0",
     .n_args = 2,
 };
-static const struct db_query untold_alerts = {
+static const struct db_query unnotified_alerts = {
     .sql = "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.open = 1 AND l.told = 0"
            " AND a.enabled = 1 AND a.deleted_at IS NULL"
            " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
@@ -71,7 +71,7 @@ static const struct db_query alerts_by_agent = {
 static const struct db_query count_open = {
     .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1",
 };
-static const struct db_query alerts_of_bounds = {
+static const struct db_query alerts_of_thresholds = {
     .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded')",
     .n_args = 1,
 };
@@ -81,7 +81,7 @@ static const struct db_query select_over = {
     .n_args = 6,
 };
 /* $1 is a JSON array of tenant and agent. */
-static const struct db_query alerts_of_signs = {
+static const struct db_query alerts_of_sightings = {
     .sqlite = "SELECT " ALERT_COLUMNS " FROM json_each($1) j CROSS JOIN alerts l"
               " ON l.tenant_id = json_extract(j.value, '$[0]') AND l.type = 'agent.silent'"
               " AND l.agent_id = json_extract(j.value, '$[1]') AND l.subject = '' AND l.open = 1"
@@ -143,7 +143,8 @@ int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_clos
     return 0;
 }
 
-int store_alert_told(struct db *db, const struct alert_row *row, bool *ret_first, struct error *err)
+int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_first,
+                         struct error *err)
 {
     const struct db_value args[] = { db_int(row->tenant_id), db_text(row->alert_id) };
 
@@ -213,13 +214,13 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
     return 0;
 }
 
-int store_alerts_untold(struct db *db, int64_t now, int64_t limit, struct arena *arena,
-                        struct list *ret, struct error *err)
+int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct arena *arena,
+                            struct list *ret, struct error *err)
 {
     const struct db_value args[] = { db_int(now), db_int(limit) };
     struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
 
-    if (db_exec(db, &untold_alerts, args, add_alert, &rows, err) != 0)
+    if (db_exec(db, &unnotified_alerts, args, add_alert, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
@@ -231,13 +232,13 @@ int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
     return db_exec(db, &count_open, NULL, rows_read_int, ret, err);
 }
 
-int store_alerts_of_bounds(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                           struct error *err)
+int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,
+                               struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
 
-    if (db_exec(db, &alerts_of_bounds, (const struct db_value[]){ db_int(tenant_id) }, add_alert,
-                &rows, err) != 0)
+    if (db_exec(db, &alerts_of_thresholds, (const struct db_value[]){ db_int(tenant_id) },
+                add_alert, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
@@ -269,8 +270,8 @@ int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct ar
     return 0;
 }
 
-int store_alerts_of_signs(struct db *db, const struct sign *signs, size_t n, struct arena *arena,
-                          struct list *ret, struct error *err)
+int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
+                              struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
     struct buf agents;
@@ -279,10 +280,10 @@ int store_alerts_of_signs(struct db *db, const struct sign *signs, size_t n, str
     buf_init(&agents, SIZE_MAX); /* in proportion to what the caller has */
     buf_add_char(&agents, '[');
     for (size_t i = 0; i < n; i++)
-        buf_printf(&agents, "%s[%lld,%lld]", i == 0 ? "" : ",", (long long)signs[i].tenant_id,
-                   (long long)signs[i].agent_id);
+        buf_printf(&agents, "%s[%lld,%lld]", i == 0 ? "" : ",", (long long)sightings[i].tenant_id,
+                   (long long)sightings[i].agent_id);
     buf_add_char(&agents, ']');
-    r = db_exec(db, &alerts_of_signs, (const struct db_value[]){ db_text(buf_str(&agents)) },
+    r = db_exec(db, &alerts_of_sightings, (const struct db_value[]){ db_text(buf_str(&agents)) },
                 add_alert, &rows, err);
     buf_done(&agents);
     *ret = (struct list){ rows.items, rows.n };

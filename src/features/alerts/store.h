@@ -11,7 +11,7 @@
 #include "shape/shape.h"
 
 struct db;
-struct sign;
+struct sighting;
 
 struct alert_row {
     int64_t tenant_id;
@@ -42,13 +42,13 @@ int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_fir
                        struct error *err) MUST_CHECK;
 
 /* Nobody was told of it, and now they are; *ret_first is false when they were, or it is closed. */
-int store_alert_told(struct db *db, const struct alert_row *row, bool *ret_first,
-                     struct error *err) MUST_CHECK;
+int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_first,
+                         struct error *err) MUST_CHECK;
 
 /* Open ones that nobody was told of though their agent is enabled and not muted any more, of all
  * tenants: a list of struct alert_row. */
-int store_alerts_untold(struct db *db, int64_t now, int64_t limit, struct arena *arena,
-                        struct list *ret, struct error *err) MUST_CHECK;
+int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct arena *arena,
+                            struct list *ret, struct error *err) MUST_CHECK;
 
 /* closed_at, closed_by and away_seconds; *ret_closed is false when somebody else closed it. */
 int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,
@@ -73,8 +73,8 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* The open ones of KPIs and budgets: a list of struct alert_row. */
-int store_alerts_of_bounds(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                           struct error *err) MUST_CHECK;
+int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,
+                               struct list *ret, struct error *err) MUST_CHECK;
 
 /* Was one of this type, agent, subject and since_at closed at that time or later? */
 int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
@@ -85,5 +85,5 @@ int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct ar
                 struct alert_row *ret, struct error *err) MUST_CHECK;
 
 /* The open silence alert of each agent among the signs: a list of struct alert_row. */
-int store_alerts_of_signs(struct db *db, const struct sign *signs, size_t n, struct arena *arena,
-                          struct list *ret, struct error *err) MUST_CHECK;
+int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
+                              struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;

@@ -371,7 +371,7 @@ int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_
     r = look(s, mono_us - epoch_us >= (int64_t)REST_S * USEC_PER_SEC, err);
     if (r == 0 && s->n_acts + s->n_marks > 0) {
         s->job = (struct writer_job){
-            .apply = apply, .done = done, .events = 1 + s->n_acts, .always = true
+            .apply = apply, .done = done, .events = 1 + s->n_acts, .unbounded = true
         };
         r = writer_submit(s->options.writer, &s->job, err);
         if (r == 0)

@@ -35,13 +35,13 @@ enum {
 struct flip {
     struct flip *next;
     int64_t tenant_id, version; /* of the rules that were judged by */
-    struct judgement judgement;
+    struct rule_eval rule_eval;
     struct str agent_name; /* STR_NULL: of no one agent */
     struct str alert_id;   /* STR_NULL: none is open */
 };
 
-struct bounds {
-    struct bounds_options options;
+struct threshold_watch {
+    struct threshold_watch_options options;
     int64_t round_us; /* monotonic: when the last round began */
     bool in_round;
     pthread_mutex_t lock; /* guards busy */
@@ -58,9 +58,10 @@ struct bounds {
     struct error failure; /* of one tenant; no code: none */
 };
 
-struct bounds *bounds_new(const struct bounds_options *options, int64_t mono_us)
+struct threshold_watch *threshold_watch_new(const struct threshold_watch_options *options,
+                                            int64_t mono_us)
 {
-    struct bounds *b = NEW(struct bounds);
+    struct threshold_watch *b = NEW(struct threshold_watch);
 
     b->options = *options;
     b->round_us = mono_us;
@@ -69,7 +70,7 @@ struct bounds *bounds_new(const struct bounds_options *options, int64_t mono_us)
     return b;
 }
 
-void bounds_free(struct bounds *b)
+void threshold_watch_free(struct threshold_watch *b)
 {
     if (b == NULL)
         return;
@@ -78,7 +79,7 @@ void bounds_free(struct bounds *b)
     free(b);
 }
 
-static bool swap_busy(struct bounds *b, bool busy)
+static bool swap_busy(struct threshold_watch *b, bool busy)
 {
     bool before;
 
@@ -90,72 +91,72 @@ static bool swap_busy(struct bounds *b, bool busy)
 }
 
 /* The alert of this judgement that is open, or NULL. */
-static const struct alert_row *find_open(const struct list *open, const struct judgement *judgement)
+static const struct alert_row *find_open(const struct list *open, const struct rule_eval *rule_eval)
 {
     const struct alert_row *alerts = open->items;
 
     for (size_t i = 0; i < open->n; i++)
-        if (str_eq(alerts[i].type, judgement->type) &&
-            str_eq(alerts[i].subject, judgement->subject))
+        if (str_eq(alerts[i].type, rule_eval->type) &&
+            str_eq(alerts[i].subject, rule_eval->subject))
             return &alerts[i];
     return NULL;
 }
 
 /* Is what is open of a period that is over? Never of a later one: another process's clock. */
-static bool is_of_before(const struct alert_row *open, const struct judgement *judgement)
+static bool is_of_before(const struct alert_row *open, const struct rule_eval *rule_eval)
 {
-    return judgement->until_at != TIME_NULL && open->since_at < judgement->since_at;
+    return rule_eval->until_at != TIME_NULL && open->since_at < rule_eval->since_at;
 }
 
-static bool is_as_it_was(const struct alert_row *open, const struct judgement *judgement)
+static bool is_as_it_was(const struct alert_row *open, const struct rule_eval *rule_eval)
 {
     if (open == NULL)
-        return !judgement->crossed;
-    if (judgement->until_at != TIME_NULL && open->since_at > judgement->since_at)
+        return !rule_eval->crossed;
+    if (rule_eval->until_at != TIME_NULL && open->since_at > rule_eval->since_at)
         return true;
-    return judgement->crossed && !is_of_before(open, judgement);
+    return rule_eval->crossed && !is_of_before(open, rule_eval);
 }
 
-static void note(struct bounds *b, const struct alert_rules_row *row,
-                 const struct judgement *judgement, struct str agent_name, const struct list *open)
+static void note(struct threshold_watch *b, const struct alert_rules_row *row,
+                 const struct rule_eval *rule_eval, struct str agent_name, const struct list *open)
 {
-    const struct alert_row *alert = find_open(open, judgement);
+    const struct alert_row *alert = find_open(open, rule_eval);
     struct flip *flip;
 
-    if (!judgement->known || is_as_it_was(alert, judgement))
+    if (!rule_eval->known || is_as_it_was(alert, rule_eval))
         return;
     flip = ARENA_NEW(&b->arena, struct flip);
     *flip = (struct flip){ b->flips,   row->tenant_id, row->version,
-                           *judgement, agent_name,     alert == NULL ? STR_NULL : alert->alert_id };
+                           *rule_eval, agent_name,     alert == NULL ? STR_NULL : alert->alert_id };
     b->flips = flip;
     b->n_flips++;
 }
 
-static int judge(struct bounds *b, struct db *db, const struct alert_rules_row *row,
+static int judge(struct threshold_watch *b, struct db *db, const struct alert_rules_row *row,
                  struct error *err)
 {
-    const struct judgement_reader reader = { db, b->options.prices, row->tenant_id, b->now_us,
+    const struct rule_eval_reader reader = { db, b->options.prices, row->tenant_id, b->now_us,
                                              &b->arena };
     const struct budget_rule *budgets;
     const struct kpi_rule *kpis;
     struct alert_rules rules;
-    struct judgement judgement;
+    struct rule_eval rule_eval;
     struct list open;
 
     if (alert_rules_read(row, &b->arena, &rules, err) != 0 ||
-        store_alerts_of_bounds(db, row->tenant_id, &b->arena, &open, err) != 0)
+        store_alerts_of_thresholds(db, row->tenant_id, &b->arena, &open, err) != 0)
         return -1;
     kpis = rules.kpis.items;
     for (size_t i = 0; i < rules.kpis.n; i++) {
-        if (judgement_of_kpi(&reader, &kpis[i], &judgement, err) != 0)
+        if (rule_eval_kpi(&reader, &kpis[i], &rule_eval, err) != 0)
             return -1;
-        note(b, row, &judgement, kpis[i].agent_name, &open);
+        note(b, row, &rule_eval, kpis[i].agent_name, &open);
     }
     budgets = rules.budgets.items;
     for (size_t i = 0; i < rules.budgets.n; i++) {
-        if (judgement_of_budget(&reader, &budgets[i], &judgement, err) != 0)
+        if (rule_eval_budget(&reader, &budgets[i], &rule_eval, err) != 0)
             return -1;
-        note(b, row, &judgement, STR_NULL, &open);
+        note(b, row, &rule_eval, STR_NULL, &open);
     }
     return 0;
 }
@@ -163,7 +164,7 @@ static int judge(struct bounds *b, struct db *db, const struct alert_rules_row *
 /* One tenant's failure is not the others'. */
 static int run(struct reader_job *job, struct db *db, struct error *err)
 {
-    struct bounds *b = CONTAINER_OF(job, struct bounds, read);
+    struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, read);
     int64_t until_us = clock_raw_us() + (int64_t)SLICE_MS * USEC_PER_MSEC;
     const struct alert_rules_row *rows;
     struct list list;
@@ -173,7 +174,7 @@ static int run(struct reader_job *job, struct db *db, struct error *err)
     b->flips = NULL;
     b->n_flips = 0;
     b->failure = (struct error){ 0 };
-    if (store_alert_rules_bounds(db, b->after, TENANTS_MAX, &b->arena, &list, err) != 0)
+    if (store_alert_rules_thresholds(db, b->after, TENANTS_MAX, &b->arena, &list, err) != 0)
         return -1;
     rows = list.items;
     while (n < list.n && (n == 0 || clock_raw_us() < until_us)) {
@@ -185,22 +186,22 @@ static int run(struct reader_job *job, struct db *db, struct error *err)
     return 0;
 }
 
-static int open_alert(struct bounds *b, struct db *db, const struct flip *flip,
+static int open_alert(struct threshold_watch *b, struct db *db, const struct flip *flip,
                       struct alert_notes *notes, struct error *err)
 {
     struct alert_row alert = { .tenant_id = flip->tenant_id,
-                               .type = flip->judgement.type,
-                               .agent_id = flip->judgement.agent_id,
+                               .type = flip->rule_eval.type,
+                               .agent_id = flip->rule_eval.agent_id,
                                .agent_name = flip->agent_name,
-                               .subject = flip->judgement.subject,
-                               .since_at = flip->judgement.since_at,
+                               .subject = flip->rule_eval.subject,
+                               .since_at = flip->rule_eval.since_at,
                                .opened_at = b->now_us,
-                               .detail = flip->judgement.detail };
-    const struct alert_news news = { &alert, alert.type, flip->judgement.summary, notes };
+                               .detail = flip->rule_eval.detail };
+    const struct alert_news news = { &alert, alert.type, flip->rule_eval.summary, notes };
     bool muted, opened, over = false;
 
-    if (flip->judgement.until_at != TIME_NULL &&
-        store_alert_is_over(db, &alert, flip->judgement.until_at, &over, err) != 0)
+    if (flip->rule_eval.until_at != TIME_NULL &&
+        store_alert_is_over(db, &alert, flip->rule_eval.until_at, &over, err) != 0)
         return -1;
     if (over) /* somebody whose clock is ahead of ours has closed it: this period has ended */
         return 0;
@@ -210,14 +211,14 @@ static int open_alert(struct bounds *b, struct db *db, const struct flip *flip,
     return alerts_open(db, &news, &opened, err);
 }
 
-static int close_alert(struct bounds *b, struct db *db, const struct flip *flip,
+static int close_alert(struct threshold_watch *b, struct db *db, const struct flip *flip,
                        struct alert_notes *notes, struct error *err)
 {
     struct arena arena;
     struct alert_row alert;
-    const struct alert_news news = { &alert, flip->judgement.recovered,
-                                     flip->judgement.crossed ? flip->judgement.ended
-                                                             : flip->judgement.summary,
+    const struct alert_news news = { &alert, flip->rule_eval.recovered,
+                                     flip->rule_eval.crossed ? flip->rule_eval.ended
+                                                             : flip->rule_eval.summary,
                                      notes };
     int r;
 
@@ -234,7 +235,7 @@ static int close_alert(struct bounds *b, struct db *db, const struct flip *flip,
 
 static int apply(struct writer_job *job, struct db *db, struct error *err)
 {
-    struct bounds *b = CONTAINER_OF(job, struct bounds, write);
+    struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, write);
     struct alert_notes *notes = ingest_notes_of(job);
 
     for (const struct flip *flip = b->flips; flip != NULL; flip = flip->next) {
@@ -245,7 +246,7 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
         if (version != flip->version)
             continue; /* the rules are others now: the next round judges by them */
         if ((!str_is_null(flip->alert_id) && close_alert(b, db, flip, notes, err) != 0) ||
-            (flip->judgement.crossed && open_alert(b, db, flip, notes, err) != 0))
+            (flip->rule_eval.crossed && open_alert(b, db, flip, notes, err) != 0))
             return -1;
     }
     return 0;
@@ -255,28 +256,28 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
 static void written(struct writer_job *job, const struct error *err)
 {
     (void)err;
-    (void)swap_busy(CONTAINER_OF(job, struct bounds, write), false);
+    (void)swap_busy(CONTAINER_OF(job, struct threshold_watch, write), false);
 }
 
 static void judged(struct reader_job *job, const struct error *err)
 {
-    struct bounds *b = CONTAINER_OF(job, struct bounds, read);
+    struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, read);
 
     if (err == NULL && b->failure.code != ERR_NONE)
         err = &b->failure;
     if (err != NULL)
-        log_say(LOG_WARNING, "alerts", "a KPI or budget was not looked at: %s", err->text);
+        log_write(LOG_WARNING, "alerts", "a KPI or budget was not looked at: %s", err->text);
     b->in_round = err != NULL && err != &b->failure ? false : !b->is_last;
     b->after = b->reached;
     b->write = (struct writer_job){
-        .apply = apply, .done = written, .events = 1 + b->n_flips, .always = true
+        .apply = apply, .done = written, .events = 1 + b->n_flips, .unbounded = true
     };
     if (b->n_flips == 0 || writer_submit(b->options.writer, &b->write, NULL) != 0)
         (void)swap_busy(b, false);
 }
 
-int bounds_tick(struct bounds *b, int64_t wall_us, int64_t mono_us, int64_t epoch_us,
-                struct error *err)
+int threshold_watch_tick(struct threshold_watch *b, int64_t wall_us, int64_t mono_us,
+                         int64_t epoch_us, struct error *err)
 {
     if (mono_us - epoch_us < (int64_t)REST_S * USEC_PER_SEC || swap_busy(b, true))
         return 0;

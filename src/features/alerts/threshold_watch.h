@@ -12,24 +12,25 @@
 #pragma once
 #include "base/err.h"
 
-struct bounds;
+struct threshold_watch;
 struct prices;
 struct readers;
 struct writer;
 
 /* Borrowed. */
-struct bounds_options {
+struct threshold_watch_options {
     struct readers *readers;
     struct writer *writer;
     struct prices *prices;
 };
 
-struct bounds *bounds_new(const struct bounds_options *options, int64_t mono_us);
+struct threshold_watch *threshold_watch_new(const struct threshold_watch_options *options,
+                                            int64_t mono_us);
 
 /* After the readers and the writer have stopped. NULL is fine. */
-void bounds_free(struct bounds *b);
+void threshold_watch_free(struct threshold_watch *b);
 
 /* Once a second, while the database answers; does not wait for anything. `epoch_us` is when we
  * began to listen. */
-int bounds_tick(struct bounds *b, int64_t wall_us, int64_t mono_us, int64_t epoch_us,
-                struct error *err) MUST_CHECK;
+int threshold_watch_tick(struct threshold_watch *b, int64_t wall_us, int64_t mono_us,
+                         int64_t epoch_us, struct error *err) MUST_CHECK;

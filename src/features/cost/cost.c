@@ -49,7 +49,7 @@ void cost_add(struct cost_sum *sum, const struct cost_tokens *tokens, const stru
     sum->cost = money_add(sum->cost, cost_of(price, tokens));
 }
 
-void cost_tell(const struct cost_sum *sum, struct arena *arena, struct usage_sums *ret)
+void cost_fill_answer(const struct cost_sum *sum, struct arena *arena, struct usage_sums *ret)
 {
     char text[MONEY_TEXT_MAX];
 

@@ -41,4 +41,4 @@ void cost_add(struct cost_sum *sum, const struct cost_tokens *tokens,
               const struct price_row *price);
 
 /* As it is answered, the cost rounded to picodollars; the text is in the arena. No KPI. */
-void cost_tell(const struct cost_sum *sum, struct arena *arena, struct usage_sums *ret);
+void cost_fill_answer(const struct cost_sum *sum, struct arena *arena, struct usage_sums *ret);

@@ -69,7 +69,7 @@ static bool read_old(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_llm_put(struct db *db, const struct report_place *place, const struct llm_usage *u,
+int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
                   struct llm_totals *totals, struct error *err)
 {
     const struct db_value args[] = {

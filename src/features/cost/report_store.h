@@ -4,7 +4,7 @@
  */
 #pragma once
 #include "base/err.h"
-#include "features/agents/report_place.h"
+#include "features/agents/report_key.h"
 #include "features/cost/llm_totals.h"
 
 struct db;
@@ -12,7 +12,7 @@ struct llm_usage;
 
 /* Stores the usage, or replaces the one of the same (tenant, agent, run, model, timestamp). The
  * same numbers again change nothing. What it changes in the sums is gathered in `totals`. */
-int store_llm_put(struct db *db, const struct report_place *place, const struct llm_usage *usage,
+int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *usage,
                   struct llm_totals *totals, struct error *err) MUST_CHECK;
 
 /* Usage to be read: from `since` on, before `until`. */

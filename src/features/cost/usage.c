@@ -337,8 +337,8 @@ static void tell_groups(struct reading *r, struct list *ret)
             told[i].run_id = arena_copy(r->arena, entry->key.run_id);
         if ((by & GROUP_DAY) != 0)
             told[i].day = day_text(entry->key.day, r->arena);
-        cost_tell(&entry->sum, r->arena, &told[i].sums);
-        usage_kpi_tell_part(&r->kpi, entry->key.agent_id, entry->key.day, &entry->sum,
+        cost_fill_answer(&entry->sum, r->arena, &told[i].sums);
+        usage_kpi_fill_part(&r->kpi, entry->key.agent_id, entry->key.day, &entry->sum,
                             &told[i].sums);
     }
     *ret = (struct list){ told, g->n_kept };
@@ -369,8 +369,8 @@ static void tell(struct reading *r, struct usage_answer *ret)
                                   .currency = STR_LIT("USD"),
                                   .total = ARENA_NEW(r->arena, struct usage_sums) };
     tell_groups(r, &ret->groups);
-    cost_tell(&r->total, r->arena, ret->total);
-    usage_kpi_tell_total(&r->kpi, &r->total, ret->total);
+    cost_fill_answer(&r->total, r->arena, ret->total);
+    usage_kpi_fill_total(&r->kpi, &r->total, ret->total);
     tell_unpriced(r, &ret->unpriced);
     ret->truncated = r->groups.truncated || r->unpriced_truncated;
 }

@@ -135,13 +135,13 @@ static void tell(const struct usage_kpi *kpi, const struct kpi_state *state,
         ret->cost_per_unit = arena_copy(kpi->arena, money_format(divide(sum->cost, &units), text));
 }
 
-void usage_kpi_tell_total(const struct usage_kpi *kpi, const struct cost_sum *sum,
+void usage_kpi_fill_total(const struct usage_kpi *kpi, const struct cost_sum *sum,
                           struct usage_sums *ret)
 {
     tell(kpi, &kpi->total, sum, ret);
 }
 
-void usage_kpi_tell_part(const struct usage_kpi *kpi, int64_t agent_id, int64_t day,
+void usage_kpi_fill_part(const struct usage_kpi *kpi, int64_t agent_id, int64_t day,
                          const struct cost_sum *sum, struct usage_sums *ret)
 {
     const struct part_key key = { agent_id, day };

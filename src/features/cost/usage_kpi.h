@@ -27,7 +27,7 @@ int usage_kpi_read(struct usage_kpi *kpi, struct db *db, const struct usage_requ
 void usage_kpi_done(struct usage_kpi *kpi);
 
 /* Adds the value and what a unit cost, where there is one. */
-void usage_kpi_tell_total(const struct usage_kpi *kpi, const struct cost_sum *sum,
+void usage_kpi_fill_total(const struct usage_kpi *kpi, const struct cost_sum *sum,
                           struct usage_sums *ret);
-void usage_kpi_tell_part(const struct usage_kpi *kpi, int64_t agent_id, int64_t day,
+void usage_kpi_fill_part(const struct usage_kpi *kpi, int64_t agent_id, int64_t day,
                          const struct cost_sum *sum, struct usage_sums *ret);

@@ -37,12 +37,12 @@ struct ingest_group {
 };
 
 struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry,
-                                      struct life *life)
+                                      struct last_seen *last_seen)
 {
     struct ingest_group *g = NEW(struct ingest_group);
 
     g->log = log;
-    g->admit = admit_new(registry, life, &g->notes);
+    g->admit = admit_new(registry, last_seen, &g->notes);
     g->rollups = rollups_new();
     g->totals = llm_totals_new();
     arena_init(&g->arena);
@@ -174,7 +174,7 @@ static void committed(void *group)
 
     g->log->methods->committed(g->log);
     feed_note_events(g->feed, g->items, g->n);
-    alert_notes_tell(&g->notes, g->feed);
+    alert_notes_publish(&g->notes, g->feed);
     reset(g);
 }
 

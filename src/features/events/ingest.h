@@ -15,7 +15,7 @@ struct alert_notes;
 struct event_log;
 struct feed;
 struct ingest_group;
-struct life;
+struct last_seen;
 struct llm_totals;
 struct registry;
 struct rollups;
@@ -24,7 +24,7 @@ struct tenant_entry;
 
 /* What one writer thread shares among the requests of a transaction. Borrows all. */
 struct ingest_group *ingest_group_new(struct event_log *log, const struct registry *registry,
-                                      struct life *life);
+                                      struct last_seen *last_seen);
 
 /* Where to tell what was stored; NULL, as at first: nowhere. Borrowed. */
 void ingest_group_set_feed(struct ingest_group *g, struct feed *feed);

@@ -24,7 +24,7 @@ static int read_narrative(struct api_call *call, struct db *db, struct error *er
 void get_run_events(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct run_narrative);
-    call_look(call, read_narrative);
+    call_read_inline(call, read_narrative);
 }
 
 static int read_list(struct api_call *call, struct db *db, struct error *err)
@@ -45,7 +45,7 @@ void get_runs(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct run_list);
     if (is_short(call->query))
-        call_look(call, read_list);
+        call_read_inline(call, read_list);
     else
         call_read(call, read_list);
 }

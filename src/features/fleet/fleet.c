@@ -59,9 +59,10 @@ static void judge(const struct fleet_view *view, const struct fleet_agent *agent
                   struct agent_listed *ret)
 {
     const struct liveness facts = { agent->enabled, agent->interval_seconds,
-                                    life_seen_at(view->life, view->tenant->id, agent->agent_id,
-                                                 agent->last_seen_at, view->now_us) };
-    const struct liveness_verdict verdict = liveness_judge(&facts, view->now_us);
+                                    last_seen_latest(view->last_seen, view->tenant->id,
+                                                     agent->agent_id, agent->last_seen_at,
+                                                     view->now_us) };
+    const struct liveness_verdict verdict = liveness_of(&facts, view->now_us);
     bool muted = agent->muted_until > view->now_us;
 
     *ret = (struct agent_listed){ .agent_name = agent->agent_name,

@@ -11,14 +11,14 @@ struct agent_detail;
 struct agent_list;
 struct agents_query;
 struct db;
-struct life;
+struct last_seen;
 struct registry;
 struct tenant_entry;
 
 /* Who looks, and by what. */
 struct fleet_view {
     const struct tenant_entry *tenant;
-    struct life *life;
+    struct last_seen *last_seen;
     struct registry *registry;
     int64_t now_us; /* wall clock */
 };

@@ -13,7 +13,7 @@
 static struct fleet_view view_of(const struct api_call *call)
 {
     return (struct fleet_view){ .tenant = call->tenant,
-                                .life = engine_life(call->api->engine),
+                                .last_seen = engine_last_seen(call->api->engine),
                                 .registry = engine_registry(call->api->engine),
                                 .now_us = clock_wall_us() };
 }

@@ -32,7 +32,7 @@ static bool add_undeclared(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_kpis_undeclared(struct db *db, const struct report_place *place,
+int store_kpis_undeclared(struct db *db, const struct report_key *place,
                           const struct business_rows *rows, struct arena *arena, struct list *ret,
                           struct error *err)
 {

@@ -5,7 +5,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "features/agents/report_place.h"
+#include "features/agents/report_key.h"
 
 struct business_rows;
 struct db;
@@ -13,6 +13,6 @@ struct list;
 
 /* Those keys among the report's values which its agent did not declare, in the order of the
  * report: a list of struct str, in the arena. */
-int store_kpis_undeclared(struct db *db, const struct report_place *place,
+int store_kpis_undeclared(struct db *db, const struct report_key *place,
                           const struct business_rows *rows, struct arena *arena, struct list *ret,
                           struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* kpi_trend.c - one KPI over time, bucket by bucket. */
+/* kpi_series.c - one KPI over time, bucket by bucket. */
 #include <stdlib.h>
 
 #include "api/queries.h"
@@ -114,8 +114,9 @@ static int tell(const struct trend *t, struct list *ret, struct error *err)
     return 0;
 }
 
-static int read_trend(struct trend *t, const struct series_query *query,
-                      struct kpi_series_answer *ret, struct kpi_refusal *refusal, struct error *err)
+static int read_series(struct trend *t, const struct series_query *query,
+                       struct kpi_series_answer *ret, struct kpi_refusal *refusal,
+                       struct error *err)
 {
     struct kpi_rows series, declared;
     struct kpi_together together;
@@ -157,7 +158,7 @@ int kpis_series(const struct kpi_reader *reader, const struct series_query *quer
         return kpi_refuse(refusal, "time_range", query->time_range, problem, err);
     if (db_begin(reader->db, err) != 0)
         return -1;
-    r = read_trend(&t, query, ret, refusal, err);
+    r = read_series(&t, query, ret, refusal, err);
     db_rollback(reader->db);
     return r;
 }

@@ -1,4 +1,4 @@
-/* kpi_figure.c - one KPI over a range as one number. */
+/* kpi_value_of.c - one KPI over a range as one number. */
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/kpis/kpi_totals.h"
@@ -11,7 +11,7 @@ static void add_state(void *ctx, int64_t series_no, int64_t at, const struct kpi
 }
 
 static int read_figure(const struct kpi_reader *reader, const struct kpi_question *question,
-                       struct kpi_figure *ret, struct error *err)
+                       struct kpi_value_of *ret, struct error *err)
 {
     struct kpi_source source = { .tenant_id = reader->tenant_id,
                                  .key = store_name_key(question->key, reader->arena).key };
@@ -44,12 +44,12 @@ static int read_figure(const struct kpi_reader *reader, const struct kpi_questio
     return 0;
 }
 
-int kpis_figure(const struct kpi_reader *reader, const struct kpi_question *question,
-                struct kpi_figure *ret, struct error *err)
+int kpis_value(const struct kpi_reader *reader, const struct kpi_question *question,
+               struct kpi_value_of *ret, struct error *err)
 {
     int r;
 
-    *ret = (struct kpi_figure){ 0 };
+    *ret = (struct kpi_value_of){ 0 };
     if (db_begin(reader->db, err) != 0)
         return -1;
     r = read_figure(reader, question, ret, err);

@@ -62,7 +62,7 @@ struct kpi_question {
     struct time_range range;
 };
 
-struct kpi_figure {
+struct kpi_value_of {
     bool has;         /* there is a number */
     bool is_sum;      /* it is, or would be, a sum */
     int64_t agent_id; /* 0: of all; -1: there is no such agent */
@@ -70,8 +70,8 @@ struct kpi_figure {
 };
 
 /* Agents that total it in different ways have none, nor have more than KPI_ROWS_MAX. */
-int kpis_figure(const struct kpi_reader *reader, const struct kpi_question *question,
-                struct kpi_figure *ret, struct error *err) MUST_CHECK;
+int kpis_value(const struct kpi_reader *reader, const struct kpi_question *question,
+               struct kpi_value_of *ret, struct error *err) MUST_CHECK;
 
 /* A number or string as JSON text. */
 struct str kpi_value_text(const struct kpi_value *value, struct str string, struct arena *arena);

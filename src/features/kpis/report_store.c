@@ -225,7 +225,7 @@ static struct kpi_value kpi_value(const struct named_value *v)
 }
 
 struct putting {
-    const struct report_place *place;
+    const struct report_key *place;
     const struct business_rows *rows;
     int64_t run_no;
     struct old_value *old; /* for each value of the report */
@@ -290,7 +290,7 @@ static int put_values(struct db *db, struct putting *p, struct rollups *rollups,
     return 0;
 }
 
-static int put_breakdowns(struct db *db, const struct report_place *place,
+static int put_breakdowns(struct db *db, const struct report_key *place,
                           const struct business_rows *rows, int64_t run_no, struct error *err)
 {
     for (size_t i = 0; i < rows->n_breakdowns; i++) {
@@ -313,7 +313,7 @@ static int put_breakdowns(struct db *db, const struct report_place *place,
     return 0;
 }
 
-int store_business_put(struct db *db, const struct report_place *place,
+int store_business_put(struct db *db, const struct report_key *place,
                        const struct business_rows *rows, struct rollups *rollups, struct error *err)
 {
     const struct business_telemetry *report = rows->report;

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "db/name_key.h"
-#include "features/agents/report_place.h"
+#include "features/agents/report_key.h"
 
 struct business_telemetry;
 struct db;
@@ -48,6 +48,6 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
 /* Merges the report into what is there of its run. In PostgreSQL it holds the run until the
  * transaction ends, so that of two reports at the same time one comes after the other as a whole.
  * What it does to values is gathered in `rollups`, to be settled before the commit. */
-int store_business_put(struct db *db, const struct report_place *place,
+int store_business_put(struct db *db, const struct report_key *place,
                        const struct business_rows *rows, struct rollups *rollups,
                        struct error *err) MUST_CHECK;

@@ -11,7 +11,7 @@
 
 /* Sets the verdict and, when that is accepted, where the report belongs. */
 static int admit(struct report_request *request, struct db *db, struct str agent_name,
-                 struct report_place *ret, struct error *err)
+                 struct report_key *ret, struct error *err)
 {
     const struct applicant agent = { request->tenant->id, agent_name, request->received_at };
     struct admission admission;
@@ -19,16 +19,16 @@ static int admit(struct report_request *request, struct db *db, struct str agent
     if (admit_agent(ingest_admit_of(&request->job), db, &agent, &admission, err) != 0)
         return -1;
     request->verdict = admission.verdict;
-    *ret = (struct report_place){ .tenant_id = request->tenant->id,
-                                  .agent_id = admission.agent_id,
-                                  .received_at = request->received_at };
+    *ret = (struct report_key){ .tenant_id = request->tenant->id,
+                                .agent_id = admission.agent_id,
+                                .received_at = request->received_at };
     return 0;
 }
 
 static int apply_business(struct writer_job *job, struct db *db, struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
-    struct report_place place;
+    struct report_key place;
 
     if (admit(request, db, request->business->agent_name, &place, err) != 0)
         return -1;
@@ -43,7 +43,7 @@ static int apply_business(struct writer_job *job, struct db *db, struct error *e
 static int apply_llm(struct writer_job *job, struct db *db, struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
-    struct report_place place;
+    struct report_key place;
 
     if (admit(request, db, request->llm->agent_name, &place, err) != 0)
         return -1;

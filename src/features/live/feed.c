@@ -204,7 +204,7 @@ static void flush(struct feed *f)
         t = f->topics[i];
         changes = topic_take(t);
         pthread_mutex_unlock(&f->lock);
-        topic_tell(t, &changes, &f->out);
+        topic_publish(t, &changes, &f->out);
         topic_drop(&changes);
         if (f->out.len > 0)
             push(f, t, buf_str(&f->out));

@@ -37,11 +37,11 @@ static bool may_listen(struct live_call *live)
 
     if (call->key != NULL)
         return key_is_good(call->key, clock_wall_us());
-    if (call->person == NULL || now_us - live->looked_us < (int64_t)LOOK_S * USEC_PER_SEC)
+    if (call->user == NULL || now_us - live->looked_us < (int64_t)LOOK_S * USEC_PER_SEC)
         return true;
     live->looked_us = now_us;
-    return people_may_look(engine_people(call->api->engine), &call->person->session,
-                           call->tenant->id, clock_wall_us());
+    return sessions_may_look_up(engine_sessions(call->api->engine), &call->user->session,
+                                call->tenant->id, clock_wall_us());
 }
 
 static bool push(struct feed_listener *listener, struct str text)

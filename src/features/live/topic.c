@@ -194,7 +194,7 @@ static void tell_reset(struct topic *t, struct buf *out)
     keep(t, buf_str(out));
 }
 
-void topic_tell(struct topic *t, const struct topic_changes *changes, struct buf *out)
+void topic_publish(struct topic *t, const struct topic_changes *changes, struct buf *out)
 {
     buf_clear(out);
     if (changes->too_many)

@@ -62,7 +62,7 @@ struct topic_changes topic_take(struct topic *t);
 void topic_drop(struct topic_changes *changes);
 
 /* Makes messages of the changes, keeps them, and adds them to `out`. */
-void topic_tell(struct topic *t, const struct topic_changes *changes, struct buf *out);
+void topic_publish(struct topic *t, const struct topic_changes *changes, struct buf *out);
 
 /* What one gets who comes with this id of a message, or none: what was missed, or that this is not
  * known, or where to begin. */

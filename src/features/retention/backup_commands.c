@@ -1,4 +1,4 @@
-/* keeping_commands.c - backup, restore and check.
+/* backup_commands.c - backup, restore and check.
  *
  * They read the embedded database with a connection of their own, beside a
  * server that may be running: a connection that is opened read-only neither
@@ -58,12 +58,12 @@ static int keep(struct kept *k, struct invocation *in, struct error *err)
     *k = (struct kept){ 0 };
     datadir_init(&k->datadir, in->settings.data, &in->arena);
     if (in->settings.database[0] != '\0')
-        return db_open(in->settings.database, DB_KEEPER, &k->db, err);
+        return db_open(in->settings.database, DB_MAINTENANCE, &k->db, err);
     if (datadir_ensure(&k->datadir, false, err) != 0 ||
         (datadir_lock(&k->datadir, err) != 0 && err->code != ERR_BUSY))
         return -1;
     k->holder = datadir_holder(&k->datadir);
-    if (db_open(k->datadir.database, DB_KEEPER, &k->db, err) != 0) {
+    if (db_open(k->datadir.database, DB_MAINTENANCE, &k->db, err) != 0) {
         datadir_done(&k->datadir);
         return -1;
     }
@@ -96,7 +96,7 @@ static int verify_file(struct invocation *in, const char *path, struct error *er
     struct db *db = NULL;
     int r;
 
-    if (db_open(url, DB_KEEPER, &db, err) != 0)
+    if (db_open(url, DB_MAINTENANCE, &db, err) != 0)
         return -1;
     r = store_check(db, &in->arena, &problems, err);
     db_close(db);

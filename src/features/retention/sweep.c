@@ -263,10 +263,10 @@ static void count(const struct pass *before, const struct pass *after)
 static void say_what_went(const struct pass *p)
 {
     if (p->runs + p->events + p->business + p->llm > 0)
-        log_say(LOG_INFO, "retention",
-                "deleted %lld runs, %lld events, %lld business reports, %lld LLM reports",
-                (long long)p->runs, (long long)p->events, (long long)p->business,
-                (long long)p->llm);
+        log_write(LOG_INFO, "retention",
+                  "deleted %lld runs, %lld events, %lld business reports, %lld LLM reports",
+                  (long long)p->runs, (long long)p->events, (long long)p->business,
+                  (long long)p->llm);
 }
 
 /* While reports come it deletes about as fast as they do. What is deleted must be written, too: in
@@ -293,7 +293,7 @@ static void done(struct writer_job *job, const struct error *err)
         s->pass = s->next;
     } else {
         s->pass.under_way = false;
-        log_say(LOG_WARNING, "retention", "not all was deleted: %s", err->text);
+        log_write(LOG_WARNING, "retention", "not all was deleted: %s", err->text);
     }
     if (!s->pass.under_way)
         say_what_went(&s->pass);
@@ -338,7 +338,7 @@ int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *
     if (r == 0 && s->pass.under_way) {
         s->spent_us = s->second_rows = 0;
         s->job = (struct writer_job){
-            .apply = apply, .done = done, .always = true, .alone = true, .modest = true
+            .apply = apply, .done = done, .unbounded = true, .exclusive = true, .keeps_caches = true
         };
         r = writer_submit(s->options.writer, &s->job, err);
         if (r == 0)

@@ -161,7 +161,7 @@ int vault_start(struct vault *v, struct db *db, struct error *err)
     if (v->ring->n_live < 2)
         return 0;
     if (keyring_write(v->ring, 1, v->path, &unwritten) != 0)
-        log_say(LOG_WARNING, "vault", "the old master key stays in the file: %s", unwritten.text);
+        log_write(LOG_WARNING, "vault", "the old master key stays in the file: %s", unwritten.text);
     else
         v->ring->n_live = 1;
     return 0;

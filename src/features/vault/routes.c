@@ -88,7 +88,8 @@ static void rotated(struct change *change, const struct error *err)
     answer->old_key_removed =
         vault_end_rotation(engine_vault(call->api->engine), call, err == NULL, &unfinished) == 0;
     if (!answer->old_key_removed)
-        log_say(LOG_WARNING, "vault", "the old master key stays in the file: %s", unfinished.text);
+        log_write(LOG_WARNING, "vault", "the old master key stays in the file: %s",
+                  unfinished.text);
     if (err != NULL)
         call_reply_failure(call, err);
     else

@@ -37,7 +37,7 @@ static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
 }
 
 /* One of those that were looked up and checked? */
-static bool is_known(const struct flight *f, const struct sockaddr *address)
+static bool is_known(const struct attempt *f, const struct sockaddr *address)
 {
     const char *why;
 
@@ -51,7 +51,7 @@ static bool is_known(const struct flight *f, const struct sockaddr *address)
  * here. */
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
-    struct flight *f = ctx;
+    struct attempt *f = ctx;
 
     (void)purpose;
     if (!f->options->rules.allow_private && (!target_is_public(&address->addr) ||
@@ -65,7 +65,7 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 /* The answer's text is nobody's business: it is counted with its headers, and cut off. */
 static size_t drop_reply(char *bytes, size_t size, size_t n, void *ctx)
 {
-    struct flight *f = ctx;
+    struct attempt *f = ctx;
 
     (void)bytes;
     f->reply_bytes += size * n;
@@ -74,7 +74,7 @@ static size_t drop_reply(char *bytes, size_t size, size_t n, void *ctx)
 
 static size_t send_mail(char *to, size_t size, size_t n, void *ctx)
 {
-    struct flight *f = ctx;
+    struct attempt *f = ctx;
     size_t left = f->body.len - f->body_sent, room = size * n, part = left < room ? left : room;
 
     memcpy(to, f->body.data + f->body_sent, part);
@@ -82,7 +82,7 @@ static size_t send_mail(char *to, size_t size, size_t n, void *ctx)
     return part;
 }
 
-static void add_header(struct flight *f, struct str line)
+static void add_header(struct attempt *f, struct str line)
 {
     struct curl_slist *list = curl_slist_append(f->headers, line.data);
 
@@ -91,7 +91,7 @@ static void add_header(struct flight *f, struct str line)
     f->headers = list;
 }
 
-static void set_common(struct flight *f)
+static void set_common(struct attempt *f)
 {
     CURL *e = f->easy;
 
@@ -115,7 +115,7 @@ static void wake(void *multi)
     (void)curl_multi_wakeup(multi);
 }
 
-static const char *prepare_post(struct flight *f)
+static const char *prepare_post(struct attempt *f)
 {
     const char *wrong = target_check_url(f->webhook.url, &f->options->rules);
     int64_t now_s = clock_wall_us() / USEC_PER_SEC;
@@ -174,7 +174,7 @@ static const char *set_password(CURL *easy, const char *path)
     return read ? NULL : "mail cannot be sent: the smtp_password_file is empty";
 }
 
-static const char *prepare_mail(struct flight *f, const struct mail_options *mail)
+static const char *prepare_mail(struct attempt *f, const struct mail_options *mail)
 {
     static const struct str scheme = STR_INIT("mailto:");
     struct str to = str_from(f->webhook.url.data + scheme.len, f->webhook.url.len - scheme.len);
@@ -205,7 +205,7 @@ static const char *prepare_mail(struct flight *f, const struct mail_options *mai
     return NULL;
 }
 
-const char *flight_prepare(struct flight *f, const struct flight_options *options)
+const char *attempt_prepare(struct attempt *f, const struct attempt_options *options)
 {
     f->options = options;
     f->began_us = clock_raw_us();
@@ -217,7 +217,7 @@ const char *flight_prepare(struct flight *f, const struct flight_options *option
 }
 
 /* Tells libcurl what the name leads to, so that it does not ask again. */
-static void pin(struct flight *f, const struct addrinfo *found)
+static void pin(struct attempt *f, const struct addrinfo *found)
 {
     char address[INET6_ADDRSTRLEN];
     struct buf entry;
@@ -238,7 +238,7 @@ static void pin(struct flight *f, const struct addrinfo *found)
     (void)curl_easy_setopt(f->easy, CURLOPT_RESOLVE, f->pinned);
 }
 
-enum flight_clearance flight_clear(struct flight *f, const char **ret_wrong)
+enum attempt_clearance attempt_clear(struct attempt *f, const char **ret_wrong)
 {
     const struct addrinfo *found;
     const char *why = "";
@@ -264,7 +264,7 @@ enum flight_clearance flight_clear(struct flight *f, const char **ret_wrong)
     return FLIGHT_CLEARED;
 }
 
-static const char *error_of(struct flight *f, CURLcode result, long status)
+static const char *error_of(struct attempt *f, CURLcode result, long status)
 {
     if (f->forbidden)
         return not_public;
@@ -275,10 +275,10 @@ static const char *error_of(struct flight *f, CURLcode result, long status)
     return f->error[0] != '\0' ? f->error : curl_easy_strerror(result);
 }
 
-struct flight_end flight_finish(struct flight *f, CURLcode result)
+struct attempt_end attempt_finish(struct attempt *f, CURLcode result)
 {
     bool mail = f->webhook.format == WEBHOOK_EMAIL;
-    struct flight_end end = { .ms = (clock_raw_us() - f->began_us) / USEC_PER_MSEC };
+    struct attempt_end end = { .ms = (clock_raw_us() - f->began_us) / USEC_PER_MSEC };
     curl_off_t retry_after = 0;
     long status = 0;
 
@@ -295,7 +295,7 @@ struct flight_end flight_finish(struct flight *f, CURLcode result)
     return end;
 }
 
-void flight_free(struct flight *f)
+void attempt_free(struct attempt *f)
 {
     if (f == NULL)
         return;

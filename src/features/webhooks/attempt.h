@@ -23,7 +23,7 @@ struct mail_options {
 };
 
 /* Borrowed for as long as there are flights. */
-struct flight_options {
+struct attempt_options {
     struct target_rules rules;
     struct mail_options mail;
     CURLM *multi; /* woken when a flight may go on */
@@ -31,8 +31,8 @@ struct flight_options {
 
 enum { FLIGHT_ERROR_MAX = CURL_ERROR_SIZE };
 
-struct flight {
-    struct flight *next;
+struct attempt {
+    struct attempt *next;
     struct arena arena; /* of everything below */
     struct delivery_row delivery;
     struct webhook_row webhook;
@@ -45,7 +45,7 @@ struct flight {
     struct str body;
     size_t body_sent; /* of a mail */
     size_t reply_bytes;
-    const struct flight_options *options;
+    const struct attempt_options *options;
     struct target_place place;
     struct lookup *lookup; /* of its name; NULL: there is nothing to look up */
     bool flying;           /* the courier's own: libcurl has it */
@@ -55,7 +55,7 @@ struct flight {
 };
 
 /* What came of it. */
-struct flight_end {
+struct attempt_end {
     bool delivered;
     bool gone; /* it wants nothing any more (410) */
     bool over; /* there shall be no other attempt */
@@ -67,16 +67,16 @@ struct flight_end {
 
 /* Prepares f->easy from delivery, webhook and secrets, and begins to look its name up. NULL, or a
  * sentence why it cannot be sent at all. */
-const char *flight_prepare(struct flight *f, const struct flight_options *options);
+const char *attempt_prepare(struct attempt *f, const struct attempt_options *options);
 
-enum flight_clearance { FLIGHT_WAITS, FLIGHT_CLEARED, FLIGHT_REFUSED };
+enum attempt_clearance { FLIGHT_WAITS, FLIGHT_CLEARED, FLIGHT_REFUSED };
 
 /* May it take off? Where a name leads is asked once, and it is connected to an address of the
  * answer or to none: one of them that is not public refuses them all. *ret_wrong says why it is
  * refused. */
-enum flight_clearance flight_clear(struct flight *f, const char **ret_wrong);
+enum attempt_clearance attempt_clear(struct attempt *f, const char **ret_wrong);
 
-struct flight_end flight_finish(struct flight *f, CURLcode result);
+struct attempt_end attempt_finish(struct attempt *f, CURLcode result);
 
 /* NULL is fine. */
-void flight_free(struct flight *f);
+void attempt_free(struct attempt *f);

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 
-void flights_init(struct flights *all)
+void attempts_init(struct attempts *all)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
         err_die("libcurl cannot be used");
@@ -14,18 +14,18 @@ void flights_init(struct flights *all)
     all->n = 0;
 }
 
-void flights_done(struct flights *all)
+void attempts_done(struct attempts *all)
 {
     (void)curl_multi_cleanup(all->options.multi);
     curl_global_cleanup();
 }
 
-void flights_start(struct flights *all, struct flight *f)
+void attempts_start(struct attempts *all, struct attempt *f)
 {
-    const char *wrong = flight_prepare(f, &all->options);
+    const char *wrong = attempt_prepare(f, &all->options);
 
     if (wrong != NULL) {
-        all->ended(all->ctx, f, &(struct flight_end){ .error = wrong });
+        all->ended(all->ctx, f, &(struct attempt_end){ .error = wrong });
         return;
     }
     f->next = all->first;
@@ -33,9 +33,9 @@ void flights_start(struct flights *all, struct flight *f)
     all->n += f->owner == NULL;
 }
 
-static void take_out(struct flights *all, struct flight *f)
+static void take_out(struct attempts *all, struct attempt *f)
 {
-    struct flight **at = &all->first;
+    struct attempt **at = &all->first;
 
     while (*at != f)
         at = &(*at)->next;
@@ -45,19 +45,19 @@ static void take_out(struct flights *all, struct flight *f)
         (void)curl_multi_remove_handle(all->options.multi, f->easy);
 }
 
-static bool clear(struct flights *all)
+static bool clear(struct attempts *all)
 {
-    struct flight *next;
+    struct attempt *next;
     bool any = false;
 
-    for (struct flight *f = all->first; f != NULL; f = next) {
+    for (struct attempt *f = all->first; f != NULL; f = next) {
         const char *wrong = NULL;
-        enum flight_clearance clearance = f->flying ? FLIGHT_WAITS : flight_clear(f, &wrong);
+        enum attempt_clearance clearance = f->flying ? FLIGHT_WAITS : attempt_clear(f, &wrong);
 
         next = f->next;
         if (clearance == FLIGHT_REFUSED) {
             take_out(all, f);
-            all->ended(all->ctx, f, &(struct flight_end){ .error = wrong });
+            all->ended(all->ctx, f, &(struct attempt_end){ .error = wrong });
             any = true;
         } else if (clearance == FLIGHT_CLEARED) {
             if (curl_multi_add_handle(all->options.multi, f->easy) != CURLM_OK)
@@ -68,7 +68,7 @@ static bool clear(struct flights *all)
     return any;
 }
 
-static bool take_landed(struct flights *all)
+static bool take_landed(struct attempts *all)
 {
     const CURLMsg *message;
     bool any = false;
@@ -76,14 +76,14 @@ static bool take_landed(struct flights *all)
 
     while ((message = curl_multi_info_read(all->options.multi, &left)) != NULL) {
         CURLcode result = message->data.result;
-        struct flight_end end;
-        struct flight *f = all->first;
+        struct attempt_end end;
+        struct attempt *f = all->first;
 
         while (message->msg == CURLMSG_DONE && f != NULL && f->easy != message->easy_handle)
             f = f->next;
         if (message->msg != CURLMSG_DONE || f == NULL)
             continue;
-        end = flight_finish(f, result);
+        end = attempt_finish(f, result);
         take_out(all, f);
         all->ended(all->ctx, f, &end);
         any = true;
@@ -91,7 +91,7 @@ static bool take_landed(struct flights *all)
     return any;
 }
 
-bool flights_go_on(struct flights *all, int wait_ms)
+bool attempts_advance(struct attempts *all, int wait_ms)
 {
     bool any = clear(all);
     int running;
@@ -103,23 +103,23 @@ bool flights_go_on(struct flights *all, int wait_ms)
     return any;
 }
 
-void flights_wake(struct flights *all)
+void attempts_wake(struct attempts *all)
 {
     (void)curl_multi_wakeup(all->options.multi);
 }
 
-struct flight *flights_take(struct flights *all)
+struct attempt *attempts_take(struct attempts *all)
 {
-    struct flight *f = all->first;
+    struct attempt *f = all->first;
 
     if (f != NULL)
         take_out(all, f);
     return f;
 }
 
-struct flight *flights_find(const struct flights *all, const struct delivery_row *delivery)
+struct attempt *attempts_find(const struct attempts *all, const struct delivery_row *delivery)
 {
-    struct flight *f = all->first;
+    struct attempt *f = all->first;
 
     while (f != NULL && (f->owner != NULL || f->delivery.tenant_id != delivery->tenant_id ||
                          !str_eq(f->delivery.delivery_id, delivery->delivery_id)))
@@ -127,12 +127,12 @@ struct flight *flights_find(const struct flights *all, const struct delivery_row
     return f;
 }
 
-struct flights_count flights_count(const struct flights *all, int64_t tenant_id,
-                                   struct str webhook_id)
+struct attempts_count attempts_count(const struct attempts *all, int64_t tenant_id,
+                                     struct str webhook_id)
 {
-    struct flights_count count = { 0 };
+    struct attempts_count count = { 0 };
 
-    for (const struct flight *f = all->first; f != NULL; f = f->next) {
+    for (const struct attempt *f = all->first; f != NULL; f = f->next) {
         if (f->webhook.tenant_id != tenant_id)
             continue;
         count.tests += f->owner != NULL;

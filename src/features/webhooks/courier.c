@@ -32,7 +32,7 @@ enum {
 
 struct courier {
     struct courier_options options;
-    struct flights flights;
+    struct attempts attempts;
     int64_t looked_us, forgot_us; /* monotonic */
     bool released;                /* what was planned by a clock that has been set back */
     int64_t apart_us;             /* wall less monotonic clock, at the last look */
@@ -60,7 +60,7 @@ int64_t courier_delay_us(int64_t attempts)
 }
 
 /* The webhook's secrets in the clear. */
-static int open_secret(struct courier *c, struct flight *f, struct str sealed, struct error *err)
+static int open_secret(struct courier *c, struct attempt *f, struct str sealed, struct error *err)
 {
     const struct vault_label label = { "webhook", f->webhook.tenant_id, f->webhook.webhook_id, 1 };
     struct buf text;
@@ -76,7 +76,7 @@ static int open_secret(struct courier *c, struct flight *f, struct str sealed, s
     return r;
 }
 
-static int open_secrets(struct courier *c, struct flight *f, struct error *err)
+static int open_secrets(struct courier *c, struct attempt *f, struct error *err)
 {
     bool has_old = !str_is_null(f->webhook.old_secret) && f->webhook.old_until > clock_wall_us();
 
@@ -102,7 +102,7 @@ static int store_outcome(void *ctx, struct db *db, struct error *err)
 }
 
 /* When the next attempt is due, as the schedule and the target say. */
-static int64_t next_at(const struct delivery_row *d, const struct flight_end *end, int64_t now)
+static int64_t next_at(const struct delivery_row *d, const struct attempt_end *end, int64_t now)
 {
     int64_t delay_us = courier_delay_us(d->attempts), asked_s = end->retry_after_s;
 
@@ -113,7 +113,7 @@ static int64_t next_at(const struct delivery_row *d, const struct flight_end *en
 }
 
 /* If it cannot be stored the delivery is due again when its lease is over. */
-static void land(struct courier *c, struct flight *f, const struct flight_end *end)
+static void land(struct courier *c, struct attempt *f, const struct attempt_end *end)
 {
     struct outcome o = { .delivery = f->delivery,
                          .again_at = f->delivery.next_at,
@@ -131,11 +131,11 @@ static void land(struct courier *c, struct flight *f, const struct flight_end *e
         o.delivery.state = DELIVERY_DELIVERED;
     else if (o.delivery.next_at == TIME_NULL)
         o.delivery.state = DELIVERY_DEAD;
-    if (errand_run(c->options.writer, store_outcome, &o, &err) != 0)
-        log_say(LOG_WARNING, "webhook", "what came of a delivery is not stored: %s", err.text);
+    if (writer_run_sync(c->options.writer, store_outcome, &o, &err) != 0)
+        log_write(LOG_WARNING, "webhook", "what came of a delivery is not stored: %s", err.text);
 }
 
-static void end_test(struct courier *c, struct courier_test *test, const struct flight_end *end,
+static void end_test(struct courier *c, struct courier_test *test, const struct attempt_end *end,
                      const struct error *err)
 {
     pthread_mutex_lock(&c->lock);
@@ -145,7 +145,7 @@ static void end_test(struct courier *c, struct courier_test *test, const struct 
 }
 
 /* Tells whoever waits for it, and frees it. */
-static void end_flight(void *ctx, struct flight *f, const struct flight_end *end)
+static void store_result(void *ctx, struct attempt *f, const struct attempt_end *end)
 {
     struct courier *c = ctx;
     struct courier_test *test = f->owner;
@@ -154,34 +154,34 @@ static void end_flight(void *ctx, struct flight *f, const struct flight_end *end
         end_test(c, test, end, NULL);
     else
         land(c, f, end);
-    flight_free(f);
+    attempt_free(f);
 }
 
 /* May another one of it take off? */
 static bool has_room(const struct courier *c, const struct due_webhook *due, size_t of_tenant_max)
 {
-    struct flights_count n = flights_count(&c->flights, due->tenant_id, due->webhook_id);
+    struct attempts_count n = attempts_count(&c->attempts, due->tenant_id, due->webhook_id);
 
-    return c->flights.n < FLIGHTS_MAX && n.of_tenant < of_tenant_max &&
+    return c->attempts.n < FLIGHTS_MAX && n.of_tenant < of_tenant_max &&
            n.of_webhook < FLIGHTS_OF_ONE;
 }
 
 struct claiming {
     const struct due_webhook *due;
-    struct flight *flight;
+    struct attempt *attempt;
 };
 
 static int claim(void *ctx, struct db *db, struct error *err)
 {
     struct claiming *claiming = ctx;
-    struct flight *f = claiming->flight;
+    struct attempt *f = claiming->attempt;
 
     return store_delivery_claim(db, claiming->due, clock_wall_us(), &f->arena, &f->delivery, err);
 }
 
-static struct flight *new_flight(void)
+static struct attempt *new_attempt(void)
 {
-    struct flight *f = NEW(struct flight);
+    struct attempt *f = NEW(struct attempt);
 
     arena_init(&f->arena);
     return f;
@@ -191,7 +191,7 @@ static struct flight *new_flight(void)
  * on under the new lease. A retry by hand counts its attempts anew. */
 static bool goes_on(struct courier *c, const struct delivery_row *claimed)
 {
-    struct flight *f = flights_find(&c->flights, claimed);
+    struct attempt *f = attempts_find(&c->attempts, claimed);
 
     if (f == NULL || claimed->attempts <= f->delivery.attempts)
         return false;
@@ -204,26 +204,26 @@ static bool goes_on(struct courier *c, const struct delivery_row *claimed)
 static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_claimed,
                     struct error *err)
 {
-    struct claiming claiming = { .due = due, .flight = new_flight() };
-    struct flight *f = claiming.flight;
+    struct claiming claiming = { .due = due, .attempt = new_attempt() };
+    struct attempt *f = claiming.attempt;
     struct db *db = c->options.db;
-    int r = errand_run(c->options.writer, claim, &claiming, err);
+    int r = writer_run_sync(c->options.writer, claim, &claiming, err);
 
     *ret_claimed = r == 0 && !str_is_null(f->delivery.delivery_id);
     if (!*ret_claimed || goes_on(c, &f->delivery)) { /* another node may have been faster */
-        flight_free(f);
+        attempt_free(f);
         return r;
     }
     if (store_webhook(db, due->tenant_id, due->webhook_id, &f->arena, &f->webhook, err) != 0 ||
         open_secrets(c, f, err) != 0) {
-        end_flight(c, f, &(struct flight_end){ .error = err->text });
+        store_result(c, f, &(struct attempt_end){ .error = err->text });
         return 0;
     }
     if (!f->webhook.enabled) { /* switched off while the message was stored */
-        end_flight(c, f, &(struct flight_end){ .over = true, .error = "it is switched off" });
+        store_result(c, f, &(struct attempt_end){ .over = true, .error = "it is switched off" });
         return 0;
     }
-    flights_start(&c->flights, f);
+    attempts_start(&c->attempts, f);
     return 0;
 }
 
@@ -273,7 +273,7 @@ static int release_planned(struct courier *c, struct error *err)
     c->apart_us = apart_us;
     if (c->released)
         return 0;
-    if (errand_run(c->options.writer, release, NULL, err) != 0)
+    if (writer_run_sync(c->options.writer, release, NULL, err) != 0)
         return -1;
     c->released = true;
     return 0;
@@ -291,7 +291,7 @@ static int forget_old(struct courier *c, struct error *err)
 
     if (now - c->forgot_us < (int64_t)FORGET_PERIOD_S * USEC_PER_SEC)
         return 0;
-    if (errand_run(c->options.writer, forget, &more, err) != 0)
+    if (writer_run_sync(c->options.writer, forget, &more, err) != 0)
         return -1;
     c->forgot_us = more ? c->forgot_us : now;
     return 0;
@@ -310,20 +310,20 @@ static void look(struct courier *c)
     failing = (c->failing && db_ping(c->options.db, &err) != 0) || release_planned(c, &err) != 0 ||
               send_due(c, &err) != 0 || forget_old(c, &err) != 0;
     if (failing && !c->failing)
-        log_say(LOG_WARNING, "webhook", "deliveries wait: %s", err.text);
+        log_write(LOG_WARNING, "webhook", "deliveries wait: %s", err.text);
     c->failing = failing;
 }
 
 static void start_test(struct courier *c, struct courier_test *test)
 {
-    struct flight *f = new_flight();
+    struct attempt *f = new_attempt();
     struct error err = { 0 };
     char digits[24];
 
-    if (flights_count(&c->flights, test->tenant_id, test->webhook_id).tests >= TESTS_OF_TENANT) {
+    if (attempts_count(&c->attempts, test->tenant_id, test->webhook_id).tests >= TESTS_OF_TENANT) {
         err_set(&err, ERR_BUSY, "too many tests are under way");
         end_test(c, test, NULL, &err);
-        flight_free(f);
+        attempt_free(f);
         return;
     }
     f->owner = test;
@@ -339,10 +339,10 @@ static void start_test(struct courier *c, struct courier_test *test)
                       &err) != 0 ||
         open_secrets(c, f, &err) != 0) {
         end_test(c, test, NULL, &err);
-        flight_free(f);
+        attempt_free(f);
         return;
     }
-    flights_start(&c->flights, f);
+    attempts_start(&c->attempts, f);
 }
 
 /* True when it is time to end. */
@@ -368,12 +368,12 @@ static void break_off(struct courier *c)
 {
     const struct error stopping = { .code = ERR_BUSY, .text = "the service is stopping" };
 
-    struct flight *f;
+    struct attempt *f;
 
-    while ((f = flights_take(&c->flights)) != NULL) {
+    while ((f = attempts_take(&c->attempts)) != NULL) {
         if (f->owner != NULL)
             end_test(c, f->owner, NULL, &stopping);
-        flight_free(f);
+        attempt_free(f);
     }
 }
 
@@ -384,7 +384,7 @@ static void *run_thread(void *arg)
     thread_begin("muster-courier", THREAD_PLAIN);
     while (!take_tests(c)) {
         look(c);
-        if (flights_go_on(&c->flights, PERIOD_MS))
+        if (attempts_advance(&c->attempts, PERIOD_MS))
             c->looked_us = 0; /* there is room for another */
     }
     break_off(c);
@@ -399,13 +399,13 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
     c->options = *options;
     c->forgot_us = now.mono_us;
     c->apart_us = now.wall_us - now.mono_us;
-    c->flights = (struct flights){ .options = { .rules = options->rules, .mail = options->mail },
-                                   .ended = end_flight,
-                                   .ctx = c };
-    flights_init(&c->flights);
+    c->attempts = (struct attempts){ .options = { .rules = options->rules, .mail = options->mail },
+                                     .ended = store_result,
+                                     .ctx = c };
+    attempts_init(&c->attempts);
     pthread_mutex_init(&c->lock, NULL);
     if (pthread_create(&c->thread, NULL, run_thread, c) != 0) {
-        flights_done(&c->flights);
+        attempts_done(&c->attempts);
         free(c);
         return err_set(err, ERR_INTERNAL, "cannot start the courier's thread");
     }
@@ -428,7 +428,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
     }
     pthread_mutex_unlock(&c->lock);
     if (r == 0)
-        flights_wake(&c->flights);
+        attempts_wake(&c->attempts);
     return r;
 }
 
@@ -439,9 +439,9 @@ void courier_free(struct courier *c)
     pthread_mutex_lock(&c->lock);
     c->stopping = true;
     pthread_mutex_unlock(&c->lock);
-    flights_wake(&c->flights);
+    attempts_wake(&c->attempts);
     pthread_join(c->thread, NULL);
-    flights_done(&c->flights);
+    attempts_done(&c->attempts);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

@@ -32,7 +32,7 @@ struct courier_test {
     struct str webhook_id;
 
     /* Courier's thread, exactly once. `err` is NULL when an attempt was made; both are borrowed. */
-    void (*done)(struct courier_test *test, const struct flight_end *end, const struct error *err);
+    void (*done)(struct courier_test *test, const struct attempt_end *end, const struct error *err);
 };
 
 /* Starts the thread. Borrows what the options name. The caller owns *ret. */

@@ -146,7 +146,8 @@ static void answer_test(struct api_call *call)
 }
 
 /* The courier's thread. */
-static void tested(struct courier_test *test, const struct flight_end *end, const struct error *err)
+static void tested(struct courier_test *test, const struct attempt_end *end,
+                   const struct error *err)
 {
     struct api_call *call = CONTAINER_OF(test, struct testing, test)->call;
     struct webhook_tested *answer = call->answer;

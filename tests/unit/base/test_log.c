@@ -97,12 +97,12 @@ TEST(lines_below_the_level_are_not_written)
     char text[8192];
 
     divert();
-    log_say(LOG_DEBUG, "quiet", "by default");
+    log_write(LOG_DEBUG, "quiet", "by default");
     log_set_level(LOG_ERROR);
-    log_say(LOG_WARNING, "quiet", "now");
-    log_say(LOG_ERROR, "loud", "number %d", 7);
+    log_write(LOG_WARNING, "quiet", "now");
+    log_write(LOG_ERROR, "loud", "number %d", 7);
     log_set_level(LOG_OFF);
-    log_say(LOG_ERROR, "quiet", "too");
+    log_write(LOG_ERROR, "quiet", "too");
     log_set_level(LOG_INFO);
     CHECK_STR(without_time(restore(text, sizeof(text))), "error loud msg=\"number 7\"\n");
 }

@@ -1,4 +1,4 @@
-/* test_readers_here.c - a short read needs no other thread, and takes nothing from anybody. */
+/* test_readers_inline.c - a short read needs no other thread, and takes nothing from anybody. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -84,9 +84,9 @@ static void ask(struct asked *a, int64_t tenant_id,
     sem_init(&a->ended, 0, 0);
 }
 
-static bool run_here(struct asked *a)
+static bool run_inline(struct asked *a)
 {
-    return readers_run_here(readers, &a->job);
+    return readers_run_inline(readers, &a->job);
 }
 
 static bool submit(struct asked *a)
@@ -95,12 +95,12 @@ static bool submit(struct asked *a)
 }
 
 /* Is a read of this tenant answered at once? */
-static bool runs_here(int64_t tenant_id)
+static bool runs_inline(int64_t tenant_id)
 {
     struct asked a;
 
     ask(&a, tenant_id, nod);
-    if (run_here(&a)) {
+    if (run_inline(&a)) {
         CHECK_INT(a.dones, 1);
         return true;
     }
@@ -144,7 +144,7 @@ static void end(void)
 /* A thread that runs something itself, as a loop would. */
 static void *call(void *arg)
 {
-    return run_here(arg) ? arg : NULL;
+    return run_inline(arg) ? arg : NULL;
 }
 
 static pthread_t begin_call(struct asked *a, int64_t tenant_id)
@@ -174,7 +174,7 @@ TEST(a_read_runs_on_the_thread_that_asks)
 
     begin(2);
     ask(&a, 1, nod);
-    CHECK(run_here(&a));
+    CHECK(run_inline(&a));
     CHECK(pthread_equal(a.ran_on, pthread_self()) && pthread_equal(a.done_on, pthread_self()));
     CHECK_INT(a.runs, 1);
     CHECK_INT(a.dones, 1);
@@ -196,7 +196,7 @@ TEST(a_failure_that_more_time_would_not_mend_is_told_at_once)
 
     begin(1);
     ask(&a, 1, find_nothing);
-    CHECK(run_here(&a));
+    CHECK(run_inline(&a));
     CHECK_INT(a.dones, 1);
     CHECK_INT(a.told, ERR_NOT_FOUND);
     end();
@@ -215,7 +215,7 @@ TEST(a_read_that_runs_out_of_time_is_left_to_the_readers)
 
     begin(1);
     ask(&a, 1, look_slowly);
-    CHECK(!run_here(&a));
+    CHECK(!run_inline(&a));
     CHECK_INT(a.runs, 1);
     CHECK_INT(a.dones, 0);
     CHECK_INT(metric_sum(METRIC_READS_PASSED_ON) - before, 1);
@@ -252,15 +252,15 @@ TEST(after_a_read_that_slept_readers_do_all_for_a_while)
 
     begin(2);
     ask(&a, 1, lose_the_core);
-    CHECK(run_here(&a));
-    CHECK(runs_here(1));
+    CHECK(run_inline(&a));
+    CHECK(runs_inline(1));
     ask(&a, 1, sleep_long);
-    CHECK(run_here(&a)); /* it has come to its end all the same */
-    CHECK(!runs_here(1));
+    CHECK(run_inline(&a)); /* it has come to its end all the same */
+    CHECK(!runs_inline(1));
     clock_advance_us(REST_US / 2);
-    CHECK(!runs_here(1));
+    CHECK(!runs_inline(1));
     clock_advance_us(REST_US);
-    CHECK(runs_here(1));
+    CHECK(runs_inline(1));
     end();
 }
 
@@ -274,7 +274,7 @@ TEST(a_lost_connection_is_left_to_the_readers)
     dbs[0] = db_fault_new(real, 0, ERR_UNAVAILABLE);
     start();
     ask(&a, 1, look);
-    CHECK(!run_here(&a));
+    CHECK(!run_inline(&a));
     CHECK(db_fault_fired(dbs[0]));
     CHECK_INT(a.dones, 0);
     CHECK(submit(&a));
@@ -288,9 +288,9 @@ TEST(a_connection_that_cannot_hurry_is_not_taken)
 {
     struct asked a;
 
-    open_dbs(1, DB_KEEPER);
+    open_dbs(1, DB_MAINTENANCE);
     start();
-    CHECK(!runs_here(1));
+    CHECK(!runs_inline(1));
     ask(&a, 1, nod);
     CHECK(submit(&a)); /* which did not lose it */
     CHECK(wait_for(&a.ended));
@@ -308,7 +308,7 @@ TEST(the_connection_that_was_used_last_is_taken_first)
     CHECK(wait_for(&slow.begun));
     for (int i = 0; i < 3; i++) {
         ask(&a, 2, nod);
-        CHECK(run_here(&a));
+        CHECK(run_inline(&a));
         CHECK(a.db != slow.db);
         CHECK(i == 0 || a.db == last);
         last = a.db;
@@ -329,8 +329,8 @@ TEST(what_is_queued_goes_first)
         CHECK(submit(&busy[i]));
     }
     CHECK(wait_for(&busy[0].begun));
-    CHECK(!runs_here(2));
-    CHECK(!runs_here(0));
+    CHECK(!runs_inline(2));
+    CHECK(!runs_inline(0));
     for (size_t i = 0; i < 2; i++) {
         sem_post(&busy[i].let_go);
         CHECK(wait_for(&busy[i].ended));
@@ -346,9 +346,9 @@ TEST(no_tenant_takes_the_last_connection_here_either)
     ask(&busy, 1, wait_to_go);
     CHECK(submit(&busy));
     CHECK(wait_for(&busy.begun));
-    CHECK(!runs_here(1));
-    CHECK(runs_here(2));
-    CHECK(runs_here(0));
+    CHECK(!runs_inline(1));
+    CHECK(runs_inline(2));
+    CHECK(runs_inline(0));
     sem_post(&busy.let_go);
     CHECK(wait_for(&busy.ended));
     end();
@@ -381,7 +381,7 @@ TEST(a_connection_in_use_is_nobody_elses)
 
     begin(1);
     caller = begin_call(&here, 1);
-    CHECK(!runs_here(2));
+    CHECK(!runs_inline(2));
     ask(&queued, 2, nod);
     CHECK(submit(&queued));
     CHECK(sem_trywait(&queued.ended) != 0);
@@ -433,9 +433,9 @@ TEST(nothing_is_begun_here_when_they_stop)
     ask(&busy, 1, wait_to_go);
     CHECK(submit(&busy));
     CHECK(wait_for(&busy.begun));
-    CHECK(runs_here(2));
+    CHECK(runs_inline(2));
     stopper = begin_stop(&stopped);
-    CHECK(!runs_here(2));
+    CHECK(!runs_inline(2));
     sem_post(&busy.let_go);
     CHECK_INT(pthread_join(stopper, NULL), 0);
     CHECK_INT(busy.dones, 1);

@@ -161,7 +161,7 @@ static void wait_done(struct bench *b, int n)
 static void hold(struct bench *b, struct job *gate)
 {
     gate->is_gate = true;
-    gate->write.alone = true;
+    gate->write.exclusive = true;
     must_submit(b, gate);
 }
 
@@ -335,7 +335,7 @@ TEST(a_group_ends_at_group_max_and_before_a_job_that_wants_to_be_alone)
     limits.group_max = 2;
     bench_init(&b, -1, ERR_NONE, limits);
     jobs[3].fail_with = ERR_CONFLICT; /* groups: 0 1, 2 3, 4, 5 */
-    jobs[4].write.alone = true;
+    jobs[4].write.exclusive = true;
     jobs[4].fail_with = ERR_CONFLICT;
     run_behind_gate(&b, &gate, jobs, COUNT_OF(jobs));
     for (size_t i = 0; i < COUNT_OF(jobs); i++) {

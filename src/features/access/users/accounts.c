@@ -14,8 +14,8 @@
 #include "features/access/users/users.h"
 #include "shape/problems.h"
 
-bool people_check_password(struct api_call *call, const char *name, struct str password,
-                           struct str email)
+bool accounts_check_password(struct api_call *call, const char *name, struct str password,
+                             struct str email)
 {
     const char *sentence = password_problem(password, email);
     const struct problem_step step = { .name = str_of(name) };
@@ -29,7 +29,7 @@ bool people_check_password(struct api_call *call, const char *name, struct str p
     return false;
 }
 
-bool people_begin_attempt(struct api_call *call, struct str email)
+bool accounts_begin_attempt(struct api_call *call, struct str email)
 {
     int64_t wait_s = throttle_begin(engine_throttle(call->api->engine), email, call_origin(call),
                                     clock_mono_us());
@@ -41,7 +41,7 @@ bool people_begin_attempt(struct api_call *call, struct str email)
     return false;
 }
 
-void people_end_attempt(struct api_call *call, struct str email, bool decided, bool good)
+void accounts_end_attempt(struct api_call *call, struct str email, bool decided, bool good)
 {
     enum throttle_outcome outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED;
 
@@ -49,13 +49,13 @@ void people_end_attempt(struct api_call *call, struct str email, bool decided, b
                  decided ? outcome : ATTEMPT_UNDECIDED);
 }
 
-int people_audit(struct api_call *call, struct db *db, const struct person *person,
-                 const char *action, struct error *err)
+int accounts_audit(struct api_call *call, struct db *db, const struct session_user *user,
+                   const char *action, struct error *err)
 {
     struct list tenants = { 0 };
 
-    if (person != NULL && !person->is_platform_admin &&
-        users_memberships(db, person->user_id, call->arena, &tenants, err) != 0)
+    if (user != NULL && !user->is_platform_admin &&
+        users_memberships(db, user->user_id, call->arena, &tenants, err) != 0)
         return -1;
     if (tenants.n == 1)
         call->tenant = registry_tenant(engine_registry(call->api->engine),
@@ -63,17 +63,17 @@ int people_audit(struct api_call *call, struct db *db, const struct person *pers
     return call_audit(call, db, action, err);
 }
 
-int people_answer_me(struct api_call *call, struct db *db, struct error *err)
+int accounts_answer_me(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct person *person = call->person;
+    const struct session_user *user = call->user;
     struct session_answer *answer = call->answer;
 
     *answer = (struct session_answer){
-        .user_id = person->user_id,
-        .email = person->email,
-        .role = users_role_name(person->is_platform_admin ? PLATFORM_ADMIN : PLATFORM_NONE),
+        .user_id = user->user_id,
+        .email = user->email,
+        .role = users_role_name(user->is_platform_admin ? PLATFORM_ADMIN : PLATFORM_NONE),
         .csrf_token = session_csrf_token(call),
-        .expires_at = person->ends_at,
+        .expires_at = user->ends_at,
     };
-    return users_memberships(db, person->user_id, call->arena, &answer->tenants, err);
+    return users_memberships(db, user->user_id, call->arena, &answer->tenants, err);
 }

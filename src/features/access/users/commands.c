@@ -14,7 +14,7 @@
 static int find_user(struct invocation *in, const char *email, bool *ret, struct error *err)
 {
     const struct client_request request = { METHOD_GET, STR_LIT(USERS), STR_NULL };
-    struct str wanted = people_email(str_of(email), &in->arena);
+    struct str wanted = user_email_normal(str_of(email), &in->arena);
     const struct user *users;
     struct client_reply reply;
     struct user_list list;

@@ -98,7 +98,7 @@ bool session_check(struct api_call *call)
     const struct http_request *request = &call->exchange->request;
     struct str given;
 
-    if (call->person == NULL || request->method == METHOD_GET || request->method == METHOD_HEAD)
+    if (call->user == NULL || request->method == METHOD_GET || request->method == METHOD_HEAD)
         return true;
     if (!session_check_origin(call))
         return false;

@@ -9,31 +9,31 @@
 static int check_and_hash(struct api_call *call, struct db *db, struct error *err)
 {
     const struct password_change *change = call->body;
-    const struct log_in claim = { call->person->email, change->current_password };
-    struct log_in_check *check = call->own;
+    const struct sign_in claim = { call->user->email, change->current_password };
+    struct sign_in_check *check = call->own;
 
-    if (log_in_check(db, &claim, call->arena, check, err) != 0)
+    if (sign_in_check(db, &claim, call->arena, check, err) != 0)
         return -1;
     if (!check->good)
         return 0;
-    return log_in_hash(change->new_password, call->arena, &check->new_hash, err);
+    return sign_in_hash(change->new_password, call->arena, &check->new_hash, err);
 }
 
 static int set_password(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct person *person = call->person;
+    const struct session_user *user = call->user;
 
-    if (log_in_set_password(db, call->own, &person->session, err) != 0 ||
-        people_answer_me(call, db, err) != 0)
+    if (sign_in_set_password(db, call->own, &user->session, err) != 0 ||
+        accounts_answer_me(call, db, err) != 0)
         return -1;
-    call->audit_target = person->email;
-    return people_audit(call, db, person, "password.change", err);
+    call->audit_target = user->email;
+    return accounts_audit(call, db, user, "password.change", err);
 }
 
 static int enter_refusal(struct api_call *call, struct db *db, struct error *err)
 {
-    call->audit_target = call->person->email;
-    return people_audit(call, db, call->person, "password.refuse", err);
+    call->audit_target = call->user->email;
+    return accounts_audit(call, db, call->user, "password.refuse", err);
 }
 
 static void refused(struct api_call *call, const struct error *err)
@@ -46,26 +46,26 @@ static void refused(struct api_call *call, const struct error *err)
 
 static void checked(struct api_call *call, const struct error *err)
 {
-    const struct log_in_check *check = call->own;
+    const struct sign_in_check *check = call->own;
 
-    people_end_attempt(call, call->person->email, err == NULL, check->good);
+    accounts_end_attempt(call, call->user->email, err == NULL, check->good);
     if (err != NULL)
         call_reply_failure(call, err);
     else if (!check->good)
         call_change_then(call, CHANGE_NOTHING, enter_refusal, refused);
     else
-        call_change_then(call, CHANGE_PEOPLE, set_password, call_finish);
+        call_change_then(call, CHANGE_USERS, set_password, call_finish);
 }
 
 void post_password(struct api_call *call)
 {
     const struct password_change *change = call->body;
-    struct str email = call->person->email;
+    struct str email = call->user->email;
 
-    if (!people_check_password(call, "new_password", change->new_password, email) ||
-        !people_begin_attempt(call, email))
+    if (!accounts_check_password(call, "new_password", change->new_password, email) ||
+        !accounts_begin_attempt(call, email))
         return;
-    call->own = ARENA_NEW(call->arena, struct log_in_check);
+    call->own = ARENA_NEW(call->arena, struct sign_in_check);
     call->answer = ARENA_NEW(call->arena, struct session_answer);
     call_hash(call, check_and_hash, checked);
 }

@@ -18,7 +18,7 @@ enum { IDLE_S = 12 * 3600, LIFE_S = 7 * 24 * 3600, PRUNE_LATE_S = 3600 };
 struct user_entry {
     struct str user_id, email;
     bool is_platform_admin;
-    struct person_role *roles;
+    struct session_user_role *roles;
     size_t n_roles;
 };
 
@@ -38,7 +38,7 @@ struct users {
     struct map by_id; /* user_id -> struct user_entry */
 };
 
-struct people {
+struct sessions {
     pthread_mutex_t refresh; /* one refresh at a time; taken before `lock` */
     pthread_rwlock_t lock;   /* guards all below but the atomics */
     struct users *users;     /* replaced as a whole; NULL at first */
@@ -73,9 +73,9 @@ static void session_free(struct session_entry *session)
     free(session);
 }
 
-struct people *people_new(void)
+struct sessions *sessions_new(void)
 {
-    struct people *p = NEW(struct people);
+    struct sessions *p = NEW(struct sessions);
 
     pthread_mutex_init(&p->refresh, NULL);
     pthread_rwlock_init(&p->lock, NULL);
@@ -83,7 +83,7 @@ struct people *people_new(void)
     return p;
 }
 
-void people_free(struct people *p)
+void sessions_free(struct sessions *p)
 {
     struct session_entry *session;
     size_t at = 0;
@@ -119,7 +119,7 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
 
     if (db_begin(db, err) != 0)
         return -1;
-    if (store_people_number(db, &ret->number, err) == 0 &&
+    if (store_users_number(db, &ret->number, err) == 0 &&
         store_users(db, 0, arena, &ret->users, &ret->n_users, err) == 0 &&
         store_roles(db, STR_NULL, arena, &ret->roles, &ret->n_roles, err) == 0 &&
         store_sessions(db, arena, &ret->sessions, &ret->n_sessions, err) == 0)
@@ -148,10 +148,10 @@ static size_t add_roles(struct users *users, const struct role_row *first, size_
         count++;
     if (user == NULL)
         return count;
-    user->roles = ARENA_ARRAY(&users->arena, struct person_role, count);
+    user->roles = ARENA_ARRAY(&users->arena, struct session_user_role, count);
     user->n_roles = count;
     for (size_t i = 0; i < count; i++)
-        user->roles[i] = (struct person_role){ first[i].tenant_id, first[i].role };
+        user->roles[i] = (struct session_user_role){ first[i].tenant_id, first[i].role };
     return count;
 }
 
@@ -174,7 +174,7 @@ static void raise_to(_Atomic int64_t *moment, int64_t at)
         continue;
 }
 
-static void put_session(struct people *p, const struct session_row *row)
+static void put_session(struct sessions *p, const struct session_row *row)
 {
     const struct user_entry *user = map_get(&p->users->by_id, row->user_id);
     struct session_entry *session = map_get(&p->sessions, digest_str(&row->digest));
@@ -195,7 +195,7 @@ static void put_session(struct people *p, const struct session_row *row)
 }
 
 /* Those without a row are over. */
-static void drop_ended(struct people *p, struct arena *arena)
+static void drop_ended(struct sessions *p, struct arena *arena)
 {
     struct session_entry **ended, *session;
     size_t at = 0, n = 0;
@@ -212,7 +212,7 @@ static void drop_ended(struct people *p, struct arena *arena)
     }
 }
 
-static void take_over(struct people *p, const struct loaded *l, struct arena *arena)
+static void take_over(struct sessions *p, const struct loaded *l, struct arena *arena)
 {
     struct users *users = users_of(l), *old;
 
@@ -228,7 +228,7 @@ static void take_over(struct people *p, const struct loaded *l, struct arena *ar
     users_free(old);
 }
 
-int people_refresh(struct people *p, struct db *db, struct error *err)
+int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
 {
     struct loaded loaded = { 0 };
     struct arena arena;
@@ -237,7 +237,7 @@ int people_refresh(struct people *p, struct db *db, struct error *err)
 
     arena_init(&arena);
     pthread_mutex_lock(&p->refresh);
-    if (store_people_number(db, &number, err) != 0)
+    if (store_users_number(db, &number, err) != 0)
         goto out;
     if (number == atomic_load(&p->number)) {
         status = 0;
@@ -253,7 +253,7 @@ out:
     return status;
 }
 
-int64_t people_session_end(int64_t began_at, int64_t last_used_at)
+int64_t sessions_end(int64_t began_at, int64_t last_used_at)
 {
     int64_t idle = last_used_at + (int64_t)IDLE_S * USEC_PER_SEC;
     int64_t life = began_at + (int64_t)LIFE_S * USEC_PER_SEC;
@@ -261,43 +261,44 @@ int64_t people_session_end(int64_t began_at, int64_t last_used_at)
     return idle < life ? idle : life;
 }
 
-static struct person *copy_person(const struct session_entry *session, struct arena *arena)
+static struct session_user *copy_session_user(const struct session_entry *session,
+                                              struct arena *arena)
 {
     const struct user_entry *user = session->user;
-    struct person *person = ARENA_NEW(arena, struct person);
+    struct session_user *ret = ARENA_NEW(arena, struct session_user);
 
-    person->user_id = arena_copy(arena, user->user_id);
-    person->email = arena_copy(arena, user->email);
-    person->is_platform_admin = user->is_platform_admin;
-    person->n_roles = user->n_roles;
-    person->roles = ARENA_ARRAY(arena, struct person_role, user->n_roles);
+    ret->user_id = arena_copy(arena, user->user_id);
+    ret->email = arena_copy(arena, user->email);
+    ret->is_platform_admin = user->is_platform_admin;
+    ret->n_roles = user->n_roles;
+    ret->roles = ARENA_ARRAY(arena, struct session_user_role, user->n_roles);
     if (user->n_roles > 0)
-        memcpy(person->roles, user->roles, user->n_roles * sizeof(*user->roles));
-    person->session = session->digest;
-    person->began_at = session->created_at;
-    person->ends_at = people_session_end(session->created_at, atomic_load(&session->last_used_at));
-    return person;
+        memcpy(ret->roles, user->roles, user->n_roles * sizeof(*user->roles));
+    ret->session = session->digest;
+    ret->began_at = session->created_at;
+    ret->ends_at = sessions_end(session->created_at, atomic_load(&session->last_used_at));
+    return ret;
 }
 
-struct person *people_find(struct people *p, const struct sha256 *digest, int64_t now_us,
-                           struct arena *arena)
+struct session_user *sessions_find(struct sessions *p, const struct sha256 *digest, int64_t now_us,
+                                   struct arena *arena)
 {
     struct session_entry *session;
-    struct person *person = NULL;
+    struct session_user *user = NULL;
 
     pthread_rwlock_rdlock(&p->lock);
     session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL && digest_equal(&session->digest, digest) &&
-        now_us < people_session_end(session->created_at, atomic_load(&session->last_used_at))) {
+        now_us < sessions_end(session->created_at, atomic_load(&session->last_used_at))) {
         raise_to(&session->last_used_at, now_us);
-        person = copy_person(session, arena);
+        user = copy_session_user(session, arena);
     }
     pthread_rwlock_unlock(&p->lock);
-    return person;
+    return user;
 }
 
-bool people_may_look(struct people *p, const struct sha256 *digest, int64_t tenant_id,
-                     int64_t now_us)
+bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64_t tenant_id,
+                          int64_t now_us)
 {
     struct session_entry *session;
     struct arena arena;
@@ -307,43 +308,43 @@ bool people_may_look(struct people *p, const struct sha256 *digest, int64_t tena
     pthread_rwlock_rdlock(&p->lock);
     session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL && digest_equal(&session->digest, digest) &&
-        now_us < people_session_end(session->created_at, atomic_load(&session->last_used_at))) {
-        const struct person *person = copy_person(session, &arena);
+        now_us < sessions_end(session->created_at, atomic_load(&session->last_used_at))) {
+        const struct session_user *user = copy_session_user(session, &arena);
 
-        may = person->is_platform_admin || people_role(person, tenant_id) != ROLE_NONE;
+        may = user->is_platform_admin || user_role(user, tenant_id) != ROLE_NONE;
     }
     pthread_rwlock_unlock(&p->lock);
     arena_done(&arena);
     return may;
 }
 
-struct rate_verdict people_rate(struct people *p, const struct sha256 *digest, int64_t now_us)
+struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *digest, int64_t now_us)
 {
-    struct rate_verdict verdict = { true, PERSON_RATE_LIMIT, PERSON_RATE_LIMIT, 0 };
+    struct rate_verdict verdict = { true, USER_RATE_LIMIT, USER_RATE_LIMIT, 0 };
     struct session_entry *session;
 
     pthread_rwlock_rdlock(&p->lock);
     session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL) /* else it has just ended: this request is its last */
-        verdict = rate_take(session->rate, PERSON_RATE_LIMIT, now_us);
+        verdict = rate_take(session->rate, USER_RATE_LIMIT, now_us);
     pthread_rwlock_unlock(&p->lock);
     return verdict;
 }
 
-enum tenant_role people_role(const struct person *person, int64_t tenant_id)
+enum tenant_role user_role(const struct session_user *user, int64_t tenant_id)
 {
-    for (size_t i = 0; i < person->n_roles; i++)
-        if (person->roles[i].tenant_id == tenant_id)
-            return person->roles[i].role;
+    for (size_t i = 0; i < user->n_roles; i++)
+        if (user->roles[i].tenant_id == tenant_id)
+            return user->roles[i].role;
     return ROLE_NONE;
 }
 
-bool people_is_empty(const struct people *p)
+bool sessions_has_no_user(const struct sessions *p)
 {
     return atomic_load(&p->n_users) == 0;
 }
 
-void people_set_up_code(struct people *p, char ret[BASE64URL_LEN + 1])
+void sessions_set_up_code(struct sessions *p, char ret[BASE64URL_LEN + 1])
 {
     uint8_t bytes[SHA256_BYTES];
 
@@ -355,13 +356,13 @@ void people_set_up_code(struct people *p, char ret[BASE64URL_LEN + 1])
     pthread_rwlock_unlock(&p->lock);
 }
 
-bool people_is_set_up_code(struct people *p, struct str code)
+bool sessions_is_set_up_code(struct sessions *p, struct str code)
 {
     const struct sha256 digest = digest_sha256(code);
     bool good;
 
     pthread_rwlock_rdlock(&p->lock);
-    good = p->has_code && digest_equal(&p->code, &digest) && people_is_empty(p);
+    good = p->has_code && digest_equal(&p->code, &digest) && sessions_has_no_user(p);
     pthread_rwlock_unlock(&p->lock);
     return good;
 }
@@ -380,7 +381,7 @@ static int apply_flush(struct writer_job *job, struct db *db, struct error *err)
     const struct flush *flush = CONTAINER_OF(job, struct flush, job);
     const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
 
-    if (flush->tells && store_people_changed(db, err) != 0)
+    if (flush->tells && store_users_changed(db, err) != 0)
         return -1;
     for (size_t i = 0; i < flush->n; i++)
         if (store_session_used(db, &flush->used[i].digest, flush->used[i].last_used_at, err) != 0)
@@ -412,7 +413,7 @@ static void gather_use(struct flush *flush, struct session_entry *session)
         (struct session_row){ .digest = session->digest, .last_used_at = used_at };
 }
 
-void people_flush(struct people *p, struct writer *writer, bool shared, int64_t now_us)
+void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int64_t now_us)
 {
     const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
     struct flush *flush = NEW(struct flush);
@@ -420,14 +421,14 @@ void people_flush(struct people *p, struct writer *writer, bool shared, int64_t 
     bool over = false;
     size_t at = 0;
 
-    flush->job = (struct writer_job){ .apply = apply_flush, .done = flushed, .alone = true };
+    flush->job = (struct writer_job){ .apply = apply_flush, .done = flushed, .exclusive = true };
     flush->now_us = now_us;
     pthread_rwlock_rdlock(&p->lock);
     flush->used = mem_new((p->sessions.n + 1) * sizeof(*flush->used));
     while ((session = map_next(&p->sessions, &at)) != NULL) {
         int64_t used_at = atomic_load(&session->last_used_at);
 
-        over |= people_session_end(session->created_at, used_at) + late < now_us;
+        over |= sessions_end(session->created_at, used_at) + late < now_us;
         gather_use(flush, session);
     }
     pthread_rwlock_unlock(&p->lock);

@@ -1,7 +1,7 @@
 /* people.h - users, their roles and their sessions, in memory, so that loops never ask a database.
  *
  * The database carries a number that grows with every change of people;
- * people_refresh() compares it and reloads. What is found is copied to the
+ * sessions_refresh() compares it and reloads. What is found is copied to the
  * caller: a session may end while its request is under way.
  *
  * A session ends when it was not used for 12 hours, or 7 days after it began,
@@ -21,62 +21,62 @@
 #include "features/access/users/shapes.h"
 
 struct db;
-struct people;
+struct sessions;
 struct writer;
 
-enum { PERSON_RATE_LIMIT = 600 }; /* requests of one session in a rate window */
+enum { USER_RATE_LIMIT = 600 }; /* requests of one session in a rate window */
 
-struct person_role {
+struct session_user_role {
     int64_t tenant_id;
     enum tenant_role role;
 };
 
 /* Somebody who is logged in. */
-struct person {
+struct session_user {
     struct str user_id, email;
     bool is_platform_admin;
-    struct person_role *roles;
+    struct session_user_role *roles;
     size_t n_roles;
     struct sha256 session; /* digest of the cookie */
     int64_t began_at;
     int64_t ends_at; /* when the session ends if it is not used again */
 };
 
-struct people *people_new(void);
+struct sessions *sessions_new(void);
 
 /* NULL is fine. */
-void people_free(struct people *p);
+void sessions_free(struct sessions *p);
 
 /* Reads the number of people and, if it moved, everything. Blocks: never on a loop thread. */
-int people_refresh(struct people *p, struct db *db, struct error *err) MUST_CHECK;
+int sessions_refresh(struct sessions *p, struct db *db, struct error *err) MUST_CHECK;
 
 /* Who has the session with this digest at `now_us`, which counts as a use of it; in the arena.
  * NULL when there is none or it has ended. */
-struct person *people_find(struct people *p, const struct sha256 *digest, int64_t now_us,
-                           struct arena *arena);
+struct session_user *sessions_find(struct sessions *p, const struct sha256 *digest, int64_t now_us,
+                                   struct arena *arena);
 
 /* Does the session still hold, and may it look at this tenant? No use of it. */
-bool people_may_look(struct people *p, const struct sha256 *digest, int64_t tenant_id,
-                     int64_t now_us);
+bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64_t tenant_id,
+                          int64_t now_us);
 
 /* Counts a request of this session at `now_us` (monotonic). */
-struct rate_verdict people_rate(struct people *p, const struct sha256 *digest, int64_t now_us);
+struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *digest, int64_t now_us);
 
 /* The role in a tenant; ROLE_NONE. */
-enum tenant_role people_role(const struct person *person, int64_t tenant_id);
+enum tenant_role user_role(const struct session_user *user, int64_t tenant_id);
 
 /* When a session ends that began and was last used at these moments. */
-int64_t people_session_end(int64_t began_at, int64_t last_used_at);
+int64_t sessions_end(int64_t began_at, int64_t last_used_at);
 
 /* Hands the sessions used since the last time to the writer; with `shared`, other processes are
  * told. Clears sessions away that ended long ago. Not a loop thread. */
-void people_flush(struct people *p, struct writer *writer, bool shared, int64_t now_us);
+void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int64_t now_us);
 
 /* Is there nobody yet? */
-bool people_is_empty(const struct people *p);
+bool sessions_has_no_user(const struct sessions *p);
 
 /* A new code with which the first user may be made; the one before it is void. */
-void people_set_up_code(struct people *p, char ret[BASE64URL_LEN + 1]);
+void sessions_set_up_code(struct sessions *p, char ret[BASE64URL_LEN + 1]);
 
 /* Is it that code, and is there still nobody? */
-bool people_is_set_up_code(struct people *p, struct str code);
+bool sessions_is_set_up_code(struct sessions *p, struct str code);

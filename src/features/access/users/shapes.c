@@ -10,7 +10,7 @@ const char *const platform_role_names[] = { "platform_admin", "none", NULL };
 static const char *const platform_roles_told[] = { "platform_admin", NULL };
 static const char *const log_out_states[] = { "ok", NULL };
 
-struct str people_email(struct str text, struct arena *arena)
+struct str user_email_normal(struct str text, struct arena *arena)
 {
     struct str trimmed = str_trim(text);
     char *copy = arena_alloc(arena, trimmed.len + 1);
@@ -41,7 +41,7 @@ static bool is_domain(struct str s)
     return before != '.';
 }
 
-bool people_is_email(struct str email)
+bool user_is_email(struct str email)
 {
     struct str domain = email, local = str_split(&domain, '@');
 
@@ -59,19 +59,19 @@ bool people_is_email(struct str email)
 /* Makes it the one that identifies, or refuses it. */
 static void check_email(struct str *email, struct arena *arena, struct problems *problems)
 {
-    *email = people_email(*email, arena);
-    if (!people_is_email(*email))
+    *email = user_email_normal(*email, arena);
+    if (!user_is_email(*email))
         rule_refuse_text(problems, arena, "email", *email,
                          "Should be an e-mail address of at most 254 characters");
 }
 
 /* Whoever logs in is told the same whether or not it could be an address. */
-static void check_log_in(void *value, struct arena *arena, struct problems *problems)
+static void check_sign_in(void *value, struct arena *arena, struct problems *problems)
 {
-    struct log_in *log_in = value;
+    struct sign_in *sign_in = value;
 
     (void)problems;
-    log_in->email = people_email(log_in->email, arena);
+    sign_in->email = user_email_normal(sign_in->email, arena);
 }
 
 static void check_set_up(void *value, struct arena *arena, struct problems *problems)
@@ -94,7 +94,7 @@ static void check_user_path(void *value, struct arena *arena, struct problems *p
     struct user_path *path = value;
 
     (void)problems;
-    path->email = people_email(path->email, arena);
+    path->email = user_email_normal(path->email, arena);
 }
 
 static void check_tenant_user_path(void *value, struct arena *arena, struct problems *problems)
@@ -102,7 +102,7 @@ static void check_tenant_user_path(void *value, struct arena *arena, struct prob
     struct tenant_user_path *path = value;
 
     (void)problems;
-    path->email = people_email(path->email, arena);
+    path->email = user_email_normal(path->email, arena);
 }
 
 #define PASSWORD_DOC "At least 12 characters, and none of those that everybody tries first."
@@ -110,8 +110,8 @@ static void check_tenant_user_path(void *value, struct arena *arena, struct prob
 /* clang-format off */
 #define MEMBER(m) m
 
-#define OWNER struct log_in
-static const struct field log_in_fields[] = {
+#define OWNER struct sign_in
+static const struct field sign_in_fields[] = {
     { STR(email),    .max = 1024,         .flags = F_REQUIRED },
     { STR(password), .max = PASSWORD_MAX, .flags = F_REQUIRED },
 };
@@ -249,11 +249,11 @@ static const struct field tenant_user_path_fields[] = {
 #undef MEMBER
 /* clang-format on */
 
-const struct shape log_in_shape = {
-    SHAPE_OF("LogIn", struct log_in, log_in_fields),
+const struct shape sign_in_shape = {
+    SHAPE_OF("LogIn", struct sign_in, sign_in_fields),
     .doc = "Who wants to log in.",
     .secret = true,
-    .rules = check_log_in,
+    .rules = check_sign_in,
 };
 
 const struct shape set_up_shape = {

@@ -20,12 +20,12 @@ extern const char *const tenant_role_names[];   /* of enum tenant_role */
 extern const char *const platform_role_names[]; /* of enum platform_role */
 
 /* Trimmed, in small letters; in the arena. */
-struct str people_email(struct str text, struct arena *arena);
+struct str user_email_normal(struct str text, struct arena *arena);
 
 /* Has the shape of an address: something@somewhere, nothing in it that cannot be in one. */
-bool people_is_email(struct str email);
+bool user_is_email(struct str email);
 
-struct log_in {
+struct sign_in {
     struct str email, password;
 };
 
@@ -115,7 +115,7 @@ struct tenant_user_path {
     struct str slug, email;
 };
 
-extern const struct shape log_in_shape;             /* "LogIn" */
+extern const struct shape sign_in_shape;            /* "LogIn" */
 extern const struct shape set_up_shape;             /* "SetUp" */
 extern const struct shape set_up_state_shape;       /* "SetUpState" */
 extern const struct shape password_change_shape;    /* "PasswordChange" */

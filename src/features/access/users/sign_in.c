@@ -1,4 +1,4 @@
-/* log_in.c - from a password to a session. */
+/* sign_in.c - from a password to a session. */
 #include "features/access/users/sign_in.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 
 enum { SESSIONS_MAX = 50 }; /* of one user; the oldest end first */
 
-int log_in_hash(struct str password, struct arena *arena, struct str *ret, struct error *err)
+int sign_in_hash(struct str password, struct arena *arena, struct str *ret, struct error *err)
 {
     char hash[PASSWORD_HASH_MAX];
 
@@ -19,16 +19,16 @@ int log_in_hash(struct str password, struct arena *arena, struct str *ret, struc
     return 0;
 }
 
-int log_in_check(struct db *db, const struct log_in *log_in, struct arena *arena,
-                 struct log_in_check *ret, struct error *err)
+int sign_in_check(struct db *db, const struct sign_in *sign_in, struct arena *arena,
+                  struct sign_in_check *ret, struct error *err)
 {
-    *ret = (struct log_in_check){ 0 };
-    if (store_user_find(db, log_in->email, arena, &ret->user, err) != 0)
+    *ret = (struct sign_in_check){ 0 };
+    if (store_user_find(db, sign_in->email, arena, &ret->user, err) != 0)
         return -1;
-    ret->good = password_verify(ret->user.password, log_in->password);
+    ret->good = password_verify(ret->user.password, sign_in->password);
     if (!ret->good || !password_is_stale(ret->user.password))
         return 0;
-    return log_in_hash(log_in->password, arena, &ret->new_hash, err);
+    return sign_in_hash(sign_in->password, arena, &ret->new_hash, err);
 }
 
 /* The row as it is now, which must be the one that was checked. */
@@ -44,7 +44,7 @@ static int find_again(struct db *db, const struct user_row *checked, struct aren
 }
 
 static int add_session(struct db *db, const struct user_row *user,
-                       const struct log_in_session *session, struct arena *arena,
+                       const struct sign_in_session *session, struct arena *arena,
                        struct session_answer *ret, struct error *err)
 {
     const struct session_row row = { .digest = session->digest,
@@ -61,14 +61,14 @@ static int add_session(struct db *db, const struct user_row *user,
         .user_id = user->user_id,
         .email = user->email,
         .role = users_role_name(user->role),
-        .expires_at = people_session_end(row.created_at, row.last_used_at),
+        .expires_at = sessions_end(row.created_at, row.last_used_at),
     };
     return users_memberships(db, user->user_id, arena, &ret->tenants, err);
 }
 
-int log_in_open(struct db *db, const struct log_in_check *check,
-                const struct log_in_session *session, struct arena *arena,
-                struct session_answer *ret, struct error *err)
+int sign_in_open(struct db *db, const struct sign_in_check *check,
+                 const struct sign_in_session *session, struct arena *arena,
+                 struct session_answer *ret, struct error *err)
 {
     struct user_row user;
 
@@ -82,8 +82,9 @@ int log_in_open(struct db *db, const struct log_in_check *check,
     return add_session(db, &user, session, arena, ret, err);
 }
 
-int log_in_set_up(struct db *db, const struct log_in *first, const struct log_in_session *session,
-                  struct arena *arena, struct session_answer *ret, struct error *err)
+int sign_in_set_up(struct db *db, const struct sign_in *first,
+                   const struct sign_in_session *session, struct arena *arena,
+                   struct session_answer *ret, struct error *err)
 {
     const int64_t now = clock_wall_us();
     const struct user_row user = { .user_id = users_new_id(arena),
@@ -103,13 +104,13 @@ int log_in_set_up(struct db *db, const struct log_in *first, const struct log_in
     return add_session(db, &user, session, arena, ret, err);
 }
 
-int log_in_end(struct db *db, const struct sha256 *session, struct error *err)
+int sign_in_end(struct db *db, const struct sha256 *session, struct error *err)
 {
     return store_session_end(db, session, err);
 }
 
-int log_in_set_password(struct db *db, const struct log_in_check *check, const struct sha256 *keep,
-                        struct error *err)
+int sign_in_set_password(struct db *db, const struct sign_in_check *check,
+                         const struct sha256 *keep, struct error *err)
 {
     struct user_row user;
     struct arena arena;

@@ -1,4 +1,4 @@
-/* log_in.c - logging in and out, and the first user of all.
+/* sign_in.c - logging in and out, and the first user of all.
  *
  * A log-in goes from the loop to the hashing thread, which checks the password,
  * to the writer, which opens the session and enters it in the audit log. One
@@ -17,8 +17,8 @@
 
 /* What a log-in or set-up carries from step to step. */
 struct opening {
-    struct log_in_check check;
-    struct log_in_session session;
+    struct sign_in_check check;
+    struct sign_in_session session;
     struct sha256 before; /* of a session that the browser had */
     struct str hash;      /* of the first user's password */
 };
@@ -42,34 +42,34 @@ static struct opening *opening_of(struct api_call *call)
 static int welcome(struct api_call *call, struct db *db, const char *action, struct error *err)
 {
     struct session_answer *answer = call->answer;
-    struct person *person = ARENA_NEW(call->arena, struct person);
+    struct session_user *user = ARENA_NEW(call->arena, struct session_user);
 
     answer->csrf_token = session_csrf_token(call);
-    person->user_id = answer->user_id;
-    person->email = answer->email;
-    call->person = person;
+    user->user_id = answer->user_id;
+    user->email = answer->email;
+    call->user = user;
     call->audit_target = answer->email;
-    person->is_platform_admin = !str_is_null(answer->role);
-    return people_audit(call, db, person, action, err);
+    user->is_platform_admin = !str_is_null(answer->role);
+    return accounts_audit(call, db, user, action, err);
 }
 
 static int check_password(struct api_call *call, struct db *db, struct error *err)
 {
     struct opening *o = call->own;
 
-    return log_in_check(db, call->body, call->arena, &o->check, err);
+    return sign_in_check(db, call->body, call->arena, &o->check, err);
 }
 
 static int enter_refusal(struct api_call *call, struct db *db, struct error *err)
 {
     const struct opening *o = call->own;
     const struct user_row *user = &o->check.user;
-    const struct person claimed = { .user_id = user->user_id,
-                                    .is_platform_admin = user->role == PLATFORM_ADMIN };
+    const struct session_user claimed = { .user_id = user->user_id,
+                                          .is_platform_admin = user->role == PLATFORM_ADMIN };
     bool known = !str_is_null(user->user_id);
 
     call->audit_target = known ? user->email : STR_LIT("unknown user");
-    return people_audit(call, db, known ? &claimed : NULL, "session.refuse", err);
+    return accounts_audit(call, db, known ? &claimed : NULL, "session.refuse", err);
 }
 
 static void refused(struct api_call *call, const struct error *err)
@@ -84,7 +84,7 @@ static int open_session(struct api_call *call, struct db *db, struct error *err)
 {
     const struct opening *o = call->own;
 
-    if (log_in_open(db, &o->check, &o->session, call->arena, call->answer, err) != 0)
+    if (sign_in_open(db, &o->check, &o->session, call->arena, call->answer, err) != 0)
         return -1;
     return welcome(call, db, "session.open", err);
 }
@@ -99,25 +99,25 @@ static void opened(struct api_call *call, const struct error *err)
 
 static void checked(struct api_call *call, const struct error *err)
 {
-    const struct log_in *log_in = call->body;
+    const struct sign_in *sign_in = call->body;
     struct opening *o = call->own;
 
-    people_end_attempt(call, log_in->email, err == NULL, o->check.good);
+    accounts_end_attempt(call, sign_in->email, err == NULL, o->check.good);
     if (err != NULL) {
         call_reply_failure(call, err);
     } else if (!o->check.good) {
         call_change_then(call, CHANGE_NOTHING, enter_refusal, refused);
     } else {
         o->session.digest = session_begin(call);
-        call_change_then(call, CHANGE_PEOPLE, open_session, opened);
+        call_change_then(call, CHANGE_USERS, open_session, opened);
     }
 }
 
-void post_log_in(struct api_call *call)
+void post_sign_in(struct api_call *call)
 {
-    const struct log_in *log_in = call->body;
+    const struct sign_in *sign_in = call->body;
 
-    if (!session_check_origin(call) || !people_begin_attempt(call, log_in->email))
+    if (!session_check_origin(call) || !accounts_begin_attempt(call, sign_in->email))
         return;
     (void)opening_of(call);
     call_hash(call, check_password, checked);
@@ -125,7 +125,7 @@ void post_log_in(struct api_call *call)
 
 void get_set_up(struct api_call *call)
 {
-    const struct set_up_state state = { people_is_empty(engine_people(call->api->engine)) };
+    const struct set_up_state state = { sessions_has_no_user(engine_sessions(call->api->engine)) };
 
     call_reply_answer(call, &state);
 }
@@ -136,16 +136,16 @@ static int hash_first(struct api_call *call, struct db *db, struct error *err)
     struct opening *o = call->own;
 
     (void)db;
-    return log_in_hash(set_up->password, call->arena, &o->hash, err);
+    return sign_in_hash(set_up->password, call->arena, &o->hash, err);
 }
 
 static int make_first(struct api_call *call, struct db *db, struct error *err)
 {
     const struct set_up *set_up = call->body;
     const struct opening *o = call->own;
-    const struct log_in first = { set_up->email, o->hash };
+    const struct sign_in first = { set_up->email, o->hash };
 
-    if (log_in_set_up(db, &first, &o->session, call->arena, call->answer, err) != 0)
+    if (sign_in_set_up(db, &first, &o->session, call->arena, call->answer, err) != 0)
         return -1;
     return welcome(call, db, "user.setup", err);
 }
@@ -159,26 +159,26 @@ static void hashed_first(struct api_call *call, const struct error *err)
         return;
     }
     o->session.digest = session_begin(call);
-    call_change_then(call, CHANGE_PEOPLE, make_first, opened);
+    call_change_then(call, CHANGE_USERS, make_first, opened);
 }
 
 void post_set_up(struct api_call *call)
 {
     const struct set_up *set_up = call->body;
-    struct people *people = engine_people(call->api->engine);
+    struct sessions *sessions = engine_sessions(call->api->engine);
 
     if (!session_check_origin(call))
         return;
-    if (!people_is_empty(people)) {
+    if (!sessions_has_no_user(sessions)) {
         call_reply_error(call, 409, "The first user has been made already; please log in");
         return;
     }
-    if (!people_is_set_up_code(people, set_up->code)) {
+    if (!sessions_is_set_up_code(sessions, set_up->code)) {
         call_reply_error(call, 403,
                          "This set-up link is not valid; the service prints one when it starts");
         return;
     }
-    if (!people_check_password(call, "password", set_up->password, set_up->email))
+    if (!accounts_check_password(call, "password", set_up->password, set_up->email))
         return;
     (void)opening_of(call);
     call_hash(call, hash_first, hashed_first);
@@ -186,10 +186,10 @@ void post_set_up(struct api_call *call)
 
 static int end_session(struct api_call *call, struct db *db, struct error *err)
 {
-    if (log_in_end(db, &call->person->session, err) != 0)
+    if (sign_in_end(db, &call->user->session, err) != 0)
         return -1;
-    call->audit_target = call->person->email;
-    return people_audit(call, db, call->person, "session.close", err);
+    call->audit_target = call->user->email;
+    return accounts_audit(call, db, call->user, "session.close", err);
 }
 
 static void ended(struct api_call *call, const struct error *err)
@@ -199,17 +199,17 @@ static void ended(struct api_call *call, const struct error *err)
     call_finish(call, err);
 }
 
-void post_log_out(struct api_call *call)
+void post_sign_out(struct api_call *call)
 {
     struct logged_out *answer = ARENA_NEW(call->arena, struct logged_out);
 
     answer->status = STR_LIT("ok");
     call->answer = answer;
-    call_change_then(call, CHANGE_PEOPLE, end_session, ended);
+    call_change_then(call, CHANGE_USERS, end_session, ended);
 }
 
 void get_me(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct session_answer);
-    call_read(call, people_answer_me);
+    call_read(call, accounts_answer_me);
 }

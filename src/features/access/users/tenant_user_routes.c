@@ -31,7 +31,7 @@ static int hash_if_new(struct api_call *call, struct db *db, struct error *err)
 
     if (users_is_new(db, create->email, &is_new, err) != 0)
         return -1;
-    return is_new ? log_in_hash(create->password, call->arena, call->own, err) : 0;
+    return is_new ? sign_in_hash(create->password, call->arena, call->own, err) : 0;
 }
 
 static int add_role(struct api_call *call, struct db *db, struct error *err)
@@ -48,7 +48,7 @@ static void hashed(struct api_call *call, const struct error *err)
     if (err != NULL)
         call_reply_failure(call, err);
     else
-        call_change_then(call, CHANGE_PEOPLE, add_role, call_finish);
+        call_change_then(call, CHANGE_USERS, add_role, call_finish);
 }
 
 void post_tenant_user(struct api_call *call)
@@ -58,8 +58,8 @@ void post_tenant_user(struct api_call *call)
     call->own = ARENA_NEW(call->arena, struct str);
     call->answer = ARENA_NEW(call->arena, struct tenant_user_added);
     if (str_is_null(create->password))
-        call_change_then(call, CHANGE_PEOPLE, add_role, call_finish);
-    else if (people_check_password(call, "password", create->password, create->email))
+        call_change_then(call, CHANGE_USERS, add_role, call_finish);
+    else if (accounts_check_password(call, "password", create->password, create->email))
         call_hash(call, hash_if_new, hashed);
 }
 
@@ -78,7 +78,7 @@ static int set_role(struct api_call *call, struct db *db, struct error *err)
 void patch_tenant_user(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant_user);
-    call_change_then(call, CHANGE_PEOPLE, set_role, call_finish);
+    call_change_then(call, CHANGE_USERS, set_role, call_finish);
 }
 
 static int remove_role(struct api_call *call, struct db *db, struct error *err)
@@ -94,5 +94,5 @@ static int remove_role(struct api_call *call, struct db *db, struct error *err)
 void delete_tenant_user(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant_user_list);
-    call_change_then(call, CHANGE_PEOPLE, remove_role, call_finish);
+    call_change_then(call, CHANGE_USERS, remove_role, call_finish);
 }

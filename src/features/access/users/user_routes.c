@@ -20,7 +20,7 @@ void get_users(struct api_call *call)
 /* call->own is the hash, a struct str, of what stands in the body as password. */
 static int hash(struct api_call *call, struct str password, struct error *err)
 {
-    return log_in_hash(password, call->arena, call->own, err);
+    return sign_in_hash(password, call->arena, call->own, err);
 }
 
 static int hash_new(struct api_call *call, struct db *db, struct error *err)
@@ -45,14 +45,14 @@ static void hashed_new(struct api_call *call, const struct error *err)
     if (err != NULL)
         call_reply_failure(call, err);
     else
-        call_change_then(call, CHANGE_PEOPLE, add_user, call_finish);
+        call_change_then(call, CHANGE_USERS, add_user, call_finish);
 }
 
 void post_user(struct api_call *call)
 {
     const struct user_create *create = call->body;
 
-    if (!people_check_password(call, "password", create->password, create->email))
+    if (!accounts_check_password(call, "password", create->password, create->email))
         return;
     call->own = ARENA_NEW(call->arena, struct str);
     call->answer = ARENA_NEW(call->arena, struct user);
@@ -87,7 +87,7 @@ static void hashed_set(struct api_call *call, const struct error *err)
     if (err != NULL)
         call_reply_failure(call, err);
     else
-        call_change_then(call, CHANGE_PEOPLE, set_user, call_finish);
+        call_change_then(call, CHANGE_USERS, set_user, call_finish);
 }
 
 void patch_user(struct api_call *call)
@@ -98,8 +98,8 @@ void patch_user(struct api_call *call)
     call->own = ARENA_NEW(call->arena, struct str);
     call->answer = ARENA_NEW(call->arena, struct user);
     if (str_is_null(patch->password))
-        call_change_then(call, CHANGE_PEOPLE, set_user, call_finish);
-    else if (people_check_password(call, "password", patch->password, path->email))
+        call_change_then(call, CHANGE_USERS, set_user, call_finish);
+    else if (accounts_check_password(call, "password", patch->password, path->email))
         call_hash(call, hash_set, hashed_set);
 }
 
@@ -116,5 +116,5 @@ static int remove_user(struct api_call *call, struct db *db, struct error *err)
 void delete_user(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct user_list);
-    call_change_then(call, CHANGE_PEOPLE, remove_user, call_finish);
+    call_change_then(call, CHANGE_USERS, remove_user, call_finish);
 }

@@ -1,7 +1,7 @@
 /* users.h - users and their roles: making, listing, changing and removing them.
  *
  * All run inside a transaction or on a reader, with the caller's connection;
- * what changes people runs as CHANGE_PEOPLE. Whoever is changed is logged out.
+ * what changes people runs as CHANGE_USERS. Whoever is changed is logged out.
  * Passwords come as they are stored, not as they were sent. What is answered is in the arena.
  *
  * Layer: service. May use: base, contract, db, store. Must not use: http, api.

@@ -198,12 +198,12 @@ int store_roles(struct db *db, struct str user_id, struct arena *arena, struct r
     return 0;
 }
 
-int store_people_number(struct db *db, int64_t *ret, struct error *err)
+int store_users_number(struct db *db, int64_t *ret, struct error *err)
 {
     return db_exec(db, &select_number, NULL, rows_read_int, ret, err);
 }
 
-int store_people_changed(struct db *db, struct error *err)
+int store_users_changed(struct db *db, struct error *err)
 {
     return db_exec(db, &add_to_number, NULL, NULL, NULL, err);
 }

@@ -58,8 +58,8 @@ int store_roles(struct db *db, struct str user_id, struct arena *arena, struct r
                 size_t *ret_n, struct error *err) MUST_CHECK;
 
 /* The number of people (users, roles, sessions): it grows with every change. */
-int store_people_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+int store_users_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Within the transaction that changes people, and first in it: whoever comes second waits until
  * the first is done, and sees what it did. */
-int store_people_changed(struct db *db, struct error *err) MUST_CHECK;
+int store_users_changed(struct db *db, struct error *err) MUST_CHECK;

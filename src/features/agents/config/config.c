@@ -198,7 +198,7 @@ static int survey(struct db *db, struct config *c, struct arena *arena, struct e
 int config_prepare(struct db *db, const struct secrets *secrets, struct str agent_name,
                    struct arena *arena, struct config *ret, struct error *err)
 {
-    const struct guidance_place place = { SCOPE_AGENT, secrets->tenant_id, agent_name };
+    const struct directive_key place = { SCOPE_AGENT, secrets->tenant_id, agent_name };
     const struct config_param_decl *params;
     struct config_schema_decl decl;
     struct value_row *rows;

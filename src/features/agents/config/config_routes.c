@@ -121,7 +121,7 @@ static void give_secrets(struct config_call *c)
 
     c->call->audit_target = c->config.agent_name;
     c->call->audit_detail = names_text(c);
-    c->job = (struct writer_job){ .apply = enter, .done = entered, .alone = true };
+    c->job = (struct writer_job){ .apply = enter, .done = entered, .exclusive = true };
     if (writer_submit(engine_writer(c->call->api->engine), &c->job, &err) != 0)
         fail(c, &err);
 }

@@ -43,7 +43,7 @@ static bool is_secret(struct str key)
     return false;
 }
 
-struct catalog_entry security_first_entry(struct str key)
+struct catalog_entry secret_key_names_first_entry(struct str key)
 {
     bool secret = is_secret(key);
 

@@ -26,7 +26,7 @@ static struct values_view view_of(const struct api_call *call)
                                 .author = call_actor(call) };
 
     if (agents)
-        view.place = (struct guidance_place){ SCOPE_AGENT, call->tenant->id, of_agent->agent_name };
+        view.place = (struct directive_key){ SCOPE_AGENT, call->tenant->id, of_agent->agent_name };
     if (has_key)
         view.key = agents ? of_agent->key : of_workspace->key;
     return view;

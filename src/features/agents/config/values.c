@@ -16,7 +16,7 @@ static int entry_of(struct db *db, int64_t tenant_id, struct str key, struct are
     if (store_catalog_entry(db, tenant_id, key, arena, ret, err) != 0)
         return -1;
     if (str_is_null(ret->key))
-        *ret = security_first_entry(key);
+        *ret = secret_key_names_first_entry(key);
     return 0;
 }
 
@@ -82,7 +82,7 @@ struct world {
 static int load(struct db *db, const struct values_view *view, struct arena *arena,
                 struct world *ret, struct error *err)
 {
-    const struct guidance_place *place = &view->place;
+    const struct directive_key *place = &view->place;
 
     *ret = (struct world){ 0 };
     map_init(&ret->by_key);
@@ -160,7 +160,7 @@ static int show(struct db *db, const struct values_view *view, struct arena *are
 static int check_type(struct db *db, const struct values_view *view, struct str value,
                       struct arena *arena, struct error *err)
 {
-    const struct guidance_place *place = &view->place;
+    const struct directive_key *place = &view->place;
     const struct config_param_decl *param;
     struct config_schema_decl decl;
 
@@ -198,7 +198,7 @@ static int check_value(struct db *db, const struct values_view *view,
 static int enter(struct db *db, const struct values_view *view, struct arena *arena,
                  struct catalog_entry *ret, struct error *err)
 {
-    const struct catalog_entry first = security_first_entry(view->key);
+    const struct catalog_entry first = secret_key_names_first_entry(view->key);
     int64_t tenant_id = view->place.tenant_id;
 
     if (store_catalog_enter(db, tenant_id, store_catalog_prepare(&first, 1, arena), clock_wall_us(),

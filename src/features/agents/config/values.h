@@ -17,9 +17,9 @@ struct db;
 
 /* Who looks at or changes which values. */
 struct values_view {
-    struct guidance_place place; /* a workspace or an agent */
-    bool is_admin;               /* else a member */
-    struct str author, key;      /* of a change */
+    struct directive_key place; /* a workspace or an agent */
+    bool is_admin;              /* else a member */
+    struct str author, key;     /* of a change */
 };
 
 /* All that are set for a workspace; or what holds for an agent, for each parameter that it has

@@ -40,7 +40,7 @@ static bool add_value(void *ctx, const struct db_row *row)
     struct rows *rows = ctx;
     struct value_row *v = rows_add(rows);
 
-    v->scope = (enum guidance_scope)db_get_int(row, 0);
+    v->scope = (enum directive_scope)db_get_int(row, 0);
     v->agent_name = rows_text(rows->arena, row, 1);
     v->key = rows_text(rows->arena, row, 2);
     v->value = rows_text(rows->arena, row, 3);
@@ -49,7 +49,7 @@ static bool add_value(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_values(struct db *db, const struct guidance_place *place, struct arena *arena,
+int store_values(struct db *db, const struct directive_key *place, struct arena *arena,
                  struct value_row **ret, size_t *ret_n, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct value_row) };
@@ -75,7 +75,7 @@ int store_values_of_key(struct db *db, int64_t tenant_id, struct str key, struct
     return 0;
 }
 
-int store_value_set(struct db *db, const struct guidance_place *place, const struct value_row *row,
+int store_value_set(struct db *db, const struct directive_key *place, const struct value_row *row,
                     struct error *err)
 {
     struct name_key name, key;
@@ -95,7 +95,7 @@ int store_value_set(struct db *db, const struct guidance_place *place, const str
     return r;
 }
 
-int store_value_unset(struct db *db, const struct guidance_place *place, struct str key,
+int store_value_unset(struct db *db, const struct directive_key *place, struct str key,
                       struct error *err)
 {
     struct arena arena;

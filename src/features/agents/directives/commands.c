@@ -8,8 +8,8 @@
 #include "shape/shape.h"
 
 /* The place that --tenant and --agent name, and what is set there: "model", "command-policy". */
-static int guidance_path(struct invocation *in, const char *what, struct str *ret,
-                         struct error *err)
+static int directives_path(struct invocation *in, const char *what, struct str *ret,
+                           struct error *err)
 {
     const char *tenant = command_flag(in, "tenant"), *agent = command_flag(in, "agent");
     struct str rest = arena_printf(&in->arena, "/%s", what);
@@ -34,7 +34,7 @@ static int do_model(struct invocation *in, struct client_request *request)
     struct client_reply reply;
     struct error err = { 0 };
 
-    if (guidance_path(in, "model", &request->path, &err) != 0 ||
+    if (directives_path(in, "model", &request->path, &err) != 0 ||
         ask_send(in, request, &reply, &err) != 0)
         return command_fail(&err);
     if (in->json)
@@ -82,7 +82,7 @@ static int do_policy(struct invocation *in, struct client_request *request)
     struct client_reply reply;
     struct error err = { 0 };
 
-    if (guidance_path(in, "command-policy", &request->path, &err) != 0 ||
+    if (directives_path(in, "command-policy", &request->path, &err) != 0 ||
         ask_send(in, request, &reply, &err) != 0)
         return command_fail(&err);
     if (in->json)

@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "features/agents/shapes.h"
 
-struct guidance {
+struct directives {
     struct arena arena;          /* of all rows and their keys */
     struct map models, policies; /* place -> struct model_row, struct policy_row */
 };
 
-struct str guidance_source(enum guidance_scope scope)
+struct str directive_source(enum directive_scope scope)
 {
     switch (scope) {
     case SCOPE_AGENT:
@@ -26,7 +26,7 @@ struct str guidance_source(enum guidance_scope scope)
 }
 
 /* Tenant, scope and name as one key, in the arena. */
-static struct str key_of(const struct guidance_place *place, struct arena *arena)
+static struct str key_of(const struct directive_key *place, struct arena *arena)
 {
     size_t fixed = sizeof(place->tenant_id) + 1;
     char *key = arena_alloc(arena, fixed + place->agent_name.len);
@@ -38,9 +38,9 @@ static struct str key_of(const struct guidance_place *place, struct arena *arena
     return str_from(key, fixed + place->agent_name.len);
 }
 
-int guidance_load(struct db *db, struct guidance **ret, struct error *err)
+int directives_load(struct db *db, struct directives **ret, struct error *err)
 {
-    struct guidance *g = NEW(struct guidance);
+    struct directives *g = NEW(struct directives);
     struct policy_row *policies;
     struct model_row *models;
     size_t n_models, n_policies;
@@ -50,7 +50,7 @@ int guidance_load(struct db *db, struct guidance **ret, struct error *err)
     map_init(&g->policies);
     if (store_models(db, &g->arena, &models, &n_models, err) != 0 ||
         store_policies(db, &g->arena, &policies, &n_policies, err) != 0) {
-        guidance_free(g);
+        directives_free(g);
         return -1;
     }
     for (size_t i = 0; i < n_models; i++)
@@ -61,7 +61,7 @@ int guidance_load(struct db *db, struct guidance **ret, struct error *err)
     return 0;
 }
 
-void guidance_free(struct guidance *g)
+void directives_free(struct directives *g)
 {
     if (g == NULL)
         return;
@@ -75,7 +75,7 @@ void guidance_free(struct guidance *g)
 static const void *find(const struct map *map, int64_t tenant_id, struct str agent_name,
                         struct arena *arena)
 {
-    const struct guidance_place places[] = {
+    const struct directive_key places[] = {
         { SCOPE_AGENT, tenant_id, agent_name },
         { SCOPE_WORKSPACE, tenant_id, STR_LIT("") },
         { SCOPE_PLATFORM, 0, STR_LIT("") },
@@ -87,8 +87,8 @@ static const void *find(const struct map *map, int64_t tenant_id, struct str age
     return row;
 }
 
-void guidance_model(const struct guidance *g, int64_t tenant_id, struct str agent_name,
-                    struct arena *arena, struct agent_model *ret)
+void directives_model(const struct directives *g, int64_t tenant_id, struct str agent_name,
+                      struct arena *arena, struct agent_model *ret)
 {
     const struct model_row *row = g == NULL ? NULL : find(&g->models, tenant_id, agent_name, arena);
 
@@ -96,7 +96,7 @@ void guidance_model(const struct guidance *g, int64_t tenant_id, struct str agen
     if (row == NULL)
         return;
     ret->model = arena_copy(arena, row->model);
-    ret->source = guidance_source(row->place.scope);
+    ret->source = directive_source(row->place.scope);
 }
 
 static struct list copy_strings(const struct list *list, struct arena *arena)
@@ -109,22 +109,22 @@ static struct list copy_strings(const struct list *list, struct arena *arena)
     return (struct list){ to, list->n };
 }
 
-void guidance_policy(const struct guidance *g, int64_t tenant_id, struct str agent_name,
-                     struct arena *arena, struct command_policy *ret)
+void directives_policy(const struct directives *g, int64_t tenant_id, struct str agent_name,
+                       struct arena *arena, struct command_policy *ret)
 {
     const struct policy_row *row =
         g == NULL ? NULL : find(&g->policies, tenant_id, agent_name, arena);
 
     *ret = (struct command_policy){ .agent_name = agent_name,
                                     .mode = str_of(policy_mode_names[POLICY_DENY_ALL]),
-                                    .source = guidance_source(SCOPE_PLATFORM),
+                                    .source = directive_source(SCOPE_PLATFORM),
                                     .updated_at = TIME_NULL };
     if (row == NULL)
         return;
     ret->mode = str_of(policy_mode_names[row->policy.mode]);
     ret->allow = copy_strings(&row->policy.allow, arena);
     ret->deny = copy_strings(&row->policy.deny, arena);
-    ret->source = guidance_source(row->place.scope);
+    ret->source = directive_source(row->place.scope);
     ret->version = row->version;
     ret->updated_at = row->updated_at;
 }

@@ -1,11 +1,11 @@
-/* guidance_admin.c - what agents are told, from the shapes of the API to rows and back. */
+/* directives_admin.c - what agents are told, from the shapes of the API to rows and back. */
 #include "features/agents/directives/directives_admin.h"
 
 #include "base/clock.h"
 #include "features/agents/directives/directives.h"
 
-int guidance_admin_show_model(struct db *db, const struct guidance_place *place,
-                              struct arena *arena, struct model_setting *ret, struct error *err)
+int directives_show_model(struct db *db, const struct directive_key *place, struct arena *arena,
+                          struct model_setting *ret, struct error *err)
 {
     struct model_row row;
 
@@ -13,13 +13,13 @@ int guidance_admin_show_model(struct db *db, const struct guidance_place *place,
         return -1;
     *ret = (struct model_setting){ .model = row.model, .updated_at = row.updated_at };
     if (!str_is_null(row.model))
-        ret->source = guidance_source(row.place.scope);
+        ret->source = directive_source(row.place.scope);
     return 0;
 }
 
-int guidance_admin_set_model(struct db *db, const struct guidance_place *place,
-                             const struct model_set *set, struct arena *arena,
-                             struct model_setting *ret, struct error *err)
+int directives_set_model(struct db *db, const struct directive_key *place,
+                         const struct model_set *set, struct arena *arena,
+                         struct model_setting *ret, struct error *err)
 {
     struct model_row row = { .place = *place, .updated_at = clock_wall_us() };
     int r;
@@ -30,11 +30,11 @@ int guidance_admin_set_model(struct db *db, const struct guidance_place *place,
         row.model = set->model;
         r = store_model_set(db, &row, err);
     }
-    return r != 0 ? -1 : guidance_admin_show_model(db, place, arena, ret, err);
+    return r != 0 ? -1 : directives_show_model(db, place, arena, ret, err);
 }
 
-int guidance_admin_show_policy(struct db *db, const struct guidance_place *place,
-                               struct arena *arena, struct policy_setting *ret, struct error *err)
+int directives_show_policy(struct db *db, const struct directive_key *place, struct arena *arena,
+                           struct policy_setting *ret, struct error *err)
 {
     struct policy_row row;
 
@@ -43,15 +43,15 @@ int guidance_admin_show_policy(struct db *db, const struct guidance_place *place
     *ret = (struct policy_setting){ .mode = str_of(policy_mode_names[row.policy.mode]),
                                     .allow = row.policy.allow,
                                     .deny = row.policy.deny,
-                                    .source = guidance_source(row.place.scope),
+                                    .source = directive_source(row.place.scope),
                                     .version = row.version,
                                     .updated_at = row.updated_at };
     return 0;
 }
 
-int guidance_admin_set_policy(struct db *db, const struct guidance_place *place,
-                              const struct policy_set *set, struct arena *arena,
-                              struct policy_setting *ret, struct error *err)
+int directives_set_policy(struct db *db, const struct directive_key *place,
+                          const struct policy_set *set, struct arena *arena,
+                          struct policy_setting *ret, struct error *err)
 {
     struct policy_row row = { .place = *place, .updated_at = clock_wall_us() };
     int r;
@@ -62,5 +62,5 @@ int guidance_admin_set_policy(struct db *db, const struct guidance_place *place,
         row.policy = *set;
         r = store_policy_set(db, &row, err);
     }
-    return r != 0 ? -1 : guidance_admin_show_policy(db, place, arena, ret, err);
+    return r != 0 ? -1 : directives_show_policy(db, place, arena, ret, err);
 }

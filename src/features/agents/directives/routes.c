@@ -35,9 +35,9 @@ void get_agent_policy(struct api_call *call)
 }
 
 /* Whom the path speaks of: the platform, {slug}, or {slug} and {agent_name}. */
-static struct guidance_place place_of(const struct api_call *call)
+static struct directive_key place_of(const struct api_call *call)
 {
-    struct guidance_place place = { .agent_name = STR_LIT("") };
+    struct directive_key place = { .agent_name = STR_LIT("") };
 
     if (call->tenant == NULL)
         return place;
@@ -58,10 +58,10 @@ static void name_place(const struct api_call *call, struct str *ret_tenant, stru
 
 static int show_model(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct guidance_place place = place_of(call);
+    const struct directive_key place = place_of(call);
     struct model_setting *answer = call->answer;
 
-    if (guidance_admin_show_model(db, &place, call->arena, answer, err) != 0)
+    if (directives_show_model(db, &place, call->arena, answer, err) != 0)
         return -1;
     name_place(call, &answer->tenant, &answer->agent_name);
     return 0;
@@ -81,10 +81,10 @@ static void tell_model(struct api_call *call, const struct model_setting *settin
 /* A DELETE has no body, and unsets. */
 static int set_model(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct guidance_place place = place_of(call);
+    const struct directive_key place = place_of(call);
     struct model_setting *answer = call->answer;
 
-    if (guidance_admin_set_model(db, &place, call->body, call->arena, answer, err) != 0)
+    if (directives_set_model(db, &place, call->body, call->arena, answer, err) != 0)
         return -1;
     name_place(call, &answer->tenant, &answer->agent_name);
     tell_model(call, answer);
@@ -105,10 +105,10 @@ void change_model(struct api_call *call)
 
 static int show_policy(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct guidance_place place = place_of(call);
+    const struct directive_key place = place_of(call);
     struct policy_setting *answer = call->answer;
 
-    if (guidance_admin_show_policy(db, &place, call->arena, answer, err) != 0)
+    if (directives_show_policy(db, &place, call->arena, answer, err) != 0)
         return -1;
     name_place(call, &answer->tenant, &answer->agent_name);
     return 0;
@@ -116,10 +116,10 @@ static int show_policy(struct api_call *call, struct db *db, struct error *err)
 
 static int set_policy(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct guidance_place place = place_of(call);
+    const struct directive_key place = place_of(call);
     struct policy_setting *answer = call->answer;
 
-    if (guidance_admin_set_policy(db, &place, call->body, call->arena, answer, err) != 0)
+    if (directives_set_policy(db, &place, call->body, call->arena, answer, err) != 0)
         return -1;
     call->audit_detail = arena_printf(call->arena, "{\"mode\":\"%.*s\",\"version\":%lld}",
                                       STR_ARG(answer->mode), (long long)answer->version);

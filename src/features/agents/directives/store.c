@@ -46,7 +46,7 @@ static const struct db_query all_policies = { .sql = SELECT_POLICIES };
 /* clang-format on */
 
 /* A statement with a place as its three parameters. */
-static int exec_at(struct db *db, const struct db_query *q, const struct guidance_place *place,
+static int exec_at(struct db *db, const struct db_query *q, const struct directive_key *place,
                    db_row_fn *on_row, void *ctx, struct error *err)
 {
     struct arena arena;
@@ -61,11 +61,11 @@ static int exec_at(struct db *db, const struct db_query *q, const struct guidanc
     return r;
 }
 
-static struct guidance_place read_place(struct arena *arena, const struct db_row *row)
+static struct directive_key read_place(struct arena *arena, const struct db_row *row)
 {
-    return (struct guidance_place){ .tenant_id = db_get_int(row, 0),
-                                    .scope = (enum guidance_scope)db_get_int(row, 1),
-                                    .agent_name = rows_text(arena, row, 2) };
+    return (struct directive_key){ .tenant_id = db_get_int(row, 0),
+                                   .scope = (enum directive_scope)db_get_int(row, 1),
+                                   .agent_name = rows_text(arena, row, 2) };
 }
 
 int store_model_set(struct db *db, const struct model_row *row, struct error *err)
@@ -85,7 +85,7 @@ int store_model_set(struct db *db, const struct model_row *row, struct error *er
     return r;
 }
 
-int store_model_unset(struct db *db, const struct guidance_place *place, struct error *err)
+int store_model_unset(struct db *db, const struct directive_key *place, struct error *err)
 {
     return exec_at(db, &unset_model, place, NULL, NULL, err);
 }
@@ -101,7 +101,7 @@ static bool add_model(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_model_at(struct db *db, const struct guidance_place *place, struct arena *arena,
+int store_model_at(struct db *db, const struct directive_key *place, struct arena *arena,
                    struct model_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct model_row) };
@@ -164,7 +164,7 @@ int store_policy_set(struct db *db, const struct policy_row *row, struct error *
     return r;
 }
 
-int store_policy_unset(struct db *db, const struct guidance_place *place, struct error *err)
+int store_policy_unset(struct db *db, const struct directive_key *place, struct error *err)
 {
     return exec_at(db, &unset_policy, place, NULL, NULL, err);
 }
@@ -198,7 +198,7 @@ static bool add_policy(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_policy_at(struct db *db, const struct guidance_place *place, struct arena *arena,
+int store_policy_at(struct db *db, const struct directive_key *place, struct arena *arena,
                     struct policy_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };

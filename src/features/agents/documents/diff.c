@@ -159,9 +159,9 @@ static void compare(struct lines *old, struct lines *new)
     arena_done(&arena);
 }
 
-static void add_line(struct buf *out, char sign, const struct line *line)
+static void add_line(struct buf *out, char sighting, const struct line *line)
 {
-    buf_add_char(out, sign);
+    buf_add_char(out, sighting);
     buf_add(out, line->text);
     if (line->text.data[line->text.len - 1] != '\n')
         buf_add_c(out, "\n\\ No newline at end of file\n");
@@ -213,9 +213,9 @@ static struct place hunk_end(const struct lines *old, const struct lines *new, s
 }
 
 /* A stretch of lines as the head of a hunk names it: an empty one by the line before it. */
-static void add_range(struct buf *out, char sign, size_t from, size_t till)
+static void add_range(struct buf *out, char sighting, size_t from, size_t till)
 {
-    buf_printf(out, "%c%zu", sign, from == till ? from : from + 1);
+    buf_printf(out, "%c%zu", sighting, from == till ? from : from + 1);
     if (till - from != 1)
         buf_printf(out, ",%zu", till - from);
 }

@@ -5,7 +5,7 @@
 #include "features/agents/documents/diff.h"
 
 /* ERR_NOT_FOUND when there is none. */
-static int find(struct db *db, const struct document_place *place, int64_t version,
+static int find(struct db *db, const struct document_key *place, int64_t version,
                 struct arena *arena, struct document_row *ret, struct error *err)
 {
     if (store_document(db, place, version, arena, ret, err) != 0)
@@ -23,7 +23,7 @@ static struct str format_name(const struct document_row *row)
     return str_of(document_format_names[row->format]);
 }
 
-static struct document answer(const struct document_place *place, const struct document_row *row)
+static struct document answer(const struct document_key *place, const struct document_row *row)
 {
     return (struct document){ .agent_name = place->agent_name,
                               .format = format_name(row),
@@ -33,7 +33,7 @@ static struct document answer(const struct document_place *place, const struct d
                               .author = row->author };
 }
 
-int documents_pull(struct db *db, const struct document_place *place, struct arena *arena,
+int documents_pull(struct db *db, const struct document_key *place, struct arena *arena,
                    struct agent_document *ret, struct error *err)
 {
     struct document_row row;
@@ -48,7 +48,7 @@ int documents_pull(struct db *db, const struct document_place *place, struct are
     return 0;
 }
 
-int documents_show(struct db *db, const struct document_place *place, int64_t version,
+int documents_show(struct db *db, const struct document_key *place, int64_t version,
                    struct arena *arena, struct document *ret, struct error *err)
 {
     struct document_row row;
@@ -60,7 +60,7 @@ int documents_show(struct db *db, const struct document_place *place, int64_t ve
 }
 
 /* `text` and `format` after the version `newest`. */
-static int add_version(struct db *db, const struct document_place *place,
+static int add_version(struct db *db, const struct document_key *place,
                        const struct document_row *newest, struct document_row *row,
                        struct error *err)
 {
@@ -75,7 +75,7 @@ static int add_version(struct db *db, const struct document_place *place,
     return store_document_add(db, place, row, err);
 }
 
-int documents_set(struct db *db, const struct document_place *place, const struct document_set *set,
+int documents_set(struct db *db, const struct document_key *place, const struct document_set *set,
                   struct arena *arena, struct document *ret, struct error *err)
 {
     struct document_row row = { .format = (enum document_format)set->format,
@@ -96,7 +96,7 @@ int documents_set(struct db *db, const struct document_place *place, const struc
     return 0;
 }
 
-int documents_restore(struct db *db, const struct document_place *place, int64_t version,
+int documents_restore(struct db *db, const struct document_key *place, int64_t version,
                       struct arena *arena, struct document *ret, struct error *err)
 {
     struct document_row old, newest, row;
@@ -113,7 +113,7 @@ int documents_restore(struct db *db, const struct document_place *place, int64_t
     return 0;
 }
 
-int documents_history(struct db *db, const struct document_place *place,
+int documents_history(struct db *db, const struct document_key *place,
                       const struct history_query *query, struct arena *arena,
                       struct document_history *ret, struct error *err)
 {
@@ -139,9 +139,8 @@ int documents_history(struct db *db, const struct document_place *place,
     return 0;
 }
 
-int documents_diff(struct db *db, const struct document_place *place,
-                   const struct diff_query *query, struct arena *arena, struct document_diff *ret,
-                   struct error *err)
+int documents_diff(struct db *db, const struct document_key *place, const struct diff_query *query,
+                   struct arena *arena, struct document_diff *ret, struct error *err)
 {
     struct document_row from, to;
     struct diff_side old, new;

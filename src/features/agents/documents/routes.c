@@ -11,8 +11,8 @@
 static int pull(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_query *query = call->query;
-    const struct document_place place = { .tenant_id = call->key->tenant->id,
-                                          .agent_name = query->agent_name };
+    const struct document_key place = { .tenant_id = call->key->tenant->id,
+                                        .agent_name = query->agent_name };
 
     return documents_pull(db, &place, call->arena, call->answer, err);
 }
@@ -28,18 +28,18 @@ void get_agent_document(struct api_call *call)
 }
 
 /* Of a path that begins as struct agent_path does. */
-static struct document_place place_of(const struct api_call *call)
+static struct document_key place_of(const struct api_call *call)
 {
     const struct agent_path *path = call->params;
 
-    return (struct document_place){ .tenant_id = call->tenant->id,
-                                    .agent_name = path->agent_name,
-                                    .author = call_actor(call) };
+    return (struct document_key){ .tenant_id = call->tenant->id,
+                                  .agent_name = path->agent_name,
+                                  .author = call_actor(call) };
 }
 
 static int show(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_place place = place_of(call);
+    const struct document_key place = place_of(call);
 
     return documents_show(db, &place, 0, call->arena, call->answer, err);
 }
@@ -62,7 +62,7 @@ static void tell_version(struct api_call *call)
 
 static int set(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_place place = place_of(call);
+    const struct document_key place = place_of(call);
 
     if (documents_set(db, &place, call->body, call->arena, call->answer, err) != 0)
         return -1;
@@ -78,7 +78,7 @@ void put_document(struct api_call *call)
 
 static int history(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_place place = place_of(call);
+    const struct document_key place = place_of(call);
 
     return documents_history(db, &place, call->query, call->arena, call->answer, err);
 }
@@ -89,19 +89,19 @@ void get_document_versions(struct api_call *call)
     call_read(call, history);
 }
 
-static struct document_place version_place(const struct api_call *call)
+static struct document_key version_place(const struct api_call *call)
 {
     const struct document_version_path *path = call->params;
 
-    return (struct document_place){ .tenant_id = call->tenant->id,
-                                    .agent_name = path->agent_name,
-                                    .author = call_actor(call) };
+    return (struct document_key){ .tenant_id = call->tenant->id,
+                                  .agent_name = path->agent_name,
+                                  .author = call_actor(call) };
 }
 
 static int show_version(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_version_path *path = call->params;
-    const struct document_place place = version_place(call);
+    const struct document_key place = version_place(call);
 
     return documents_show(db, &place, path->version, call->arena, call->answer, err);
 }
@@ -115,7 +115,7 @@ void get_document_version(struct api_call *call)
 static int restore(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_version_path *path = call->params;
-    const struct document_place place = version_place(call);
+    const struct document_key place = version_place(call);
 
     if (documents_restore(db, &place, path->version, call->arena, call->answer, err) != 0)
         return -1;
@@ -131,7 +131,7 @@ void post_document_restore(struct api_call *call)
 
 static int diff(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_place place = place_of(call);
+    const struct document_key place = place_of(call);
 
     return documents_diff(db, &place, call->query, call->arena, call->answer, err);
 }

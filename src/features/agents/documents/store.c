@@ -45,7 +45,7 @@ static bool add_row(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_document(struct db *db, const struct document_place *place, int64_t version,
+int store_document(struct db *db, const struct document_key *place, int64_t version,
                    struct arena *arena, struct document_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct document_row) };
@@ -60,7 +60,7 @@ int store_document(struct db *db, const struct document_place *place, int64_t ve
     return 0;
 }
 
-int store_document_versions(struct db *db, const struct document_place *place,
+int store_document_versions(struct db *db, const struct document_key *place,
                             const struct history_query *query, struct arena *arena,
                             struct list *ret, struct error *err)
 {
@@ -78,7 +78,7 @@ int store_document_versions(struct db *db, const struct document_place *place,
     return 0;
 }
 
-int store_document_add(struct db *db, const struct document_place *place,
+int store_document_add(struct db *db, const struct document_key *place,
                        const struct document_row *row, struct error *err)
 {
     struct name_key name;

@@ -12,7 +12,7 @@
 struct db;
 
 /* Whose document, and who does something to it. */
-struct document_place {
+struct document_key {
     int64_t tenant_id;
     struct str agent_name;
     struct str author; /* of a change */
@@ -28,14 +28,14 @@ struct document_row {
 };
 
 /* The version, or the newest with 0; in the arena. */
-int store_document(struct db *db, const struct document_place *place, int64_t version,
+int store_document(struct db *db, const struct document_key *place, int64_t version,
                    struct arena *arena, struct document_row *ret, struct error *err) MUST_CHECK;
 
 /* At most `limit` versions before `before`, newest first, without their texts; in the arena. */
-int store_document_versions(struct db *db, const struct document_place *place,
+int store_document_versions(struct db *db, const struct document_key *place,
                             const struct history_query *query, struct arena *arena,
                             struct list *ret, struct error *err) MUST_CHECK;
 
 /* ERR_CONFLICT when the agent has this version already. */
-int store_document_add(struct db *db, const struct document_place *place,
+int store_document_add(struct db *db, const struct document_key *place,
                        const struct document_row *row, struct error *err) MUST_CHECK;

@@ -21,7 +21,7 @@ enum {
     MERGE_PACE = 8,            /* … and this many for each chunk that it adds, … */
     MERGE_HASTE = 4,           /* … and one more of them for as many live segments */
     ID_BYTES_MAX = 1024,       /* 256 code points */
-    HURRY_NS = 1000000,        /* who is in a hurry waits for the writer this long */
+    DEADLINE_NS = 1000000,     /* who is in a hurry waits for the writer this long */
     NSEC_PER_SEC = 1000000000,
 };
 
@@ -259,12 +259,12 @@ static int find_locked(const struct ids *ids, struct db *db, const struct ids_qu
 
 /* The writer has it for a tenth of a millisecond after each transaction, but may itself wait for
  * somebody who reads in his own time. */
-static bool lock_soon(pthread_rwlock_t *lock)
+static bool lock_timed(pthread_rwlock_t *lock)
 {
     struct timespec until;
 
     (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += HURRY_NS;
+    until.tv_nsec += DEADLINE_NS;
     if (until.tv_nsec >= NSEC_PER_SEC) {
         until.tv_sec++;
         until.tv_nsec -= NSEC_PER_SEC;
@@ -280,7 +280,7 @@ int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int6
     *ret = 0;
     if (!db_hurries(db))
         pthread_rwlock_rdlock(&ids->lock);
-    else if (!lock_soon(&ids->lock))
+    else if (!lock_timed(&ids->lock))
         return err_set(err, ERR_BUSY, "the index of ids is being changed");
     r = find_locked(ids, db, query, ret, err);
     pthread_rwlock_unlock(&ids->lock);

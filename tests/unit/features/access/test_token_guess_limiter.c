@@ -1,4 +1,4 @@
-/* test_misses.c - bad tokens are counted by address, in bounded memory. */
+/* test_token_guess_limiter.c - bad tokens are counted by address, in bounded memory. */
 #include "features/access/token_guess_limiter.h"
 
 #include <stdio.h>
@@ -8,56 +8,56 @@
 
 TEST(an_address_may_miss_a_thousand_times_a_minute)
 {
-    struct misses *m = misses_new();
+    struct token_guess_limiter *m = token_guess_limiter_new();
 
     for (int i = 0; i < MISSES_MAX; i++) {
-        CHECK(!misses_are_too_many(m, STR_LIT("10.0.0.1")));
-        CHECK_INT(misses_count(m, STR_LIT("10.0.0.1")), 0);
+        CHECK(!token_guesses_exceeded(m, STR_LIT("10.0.0.1")));
+        CHECK_INT(token_guess_count(m, STR_LIT("10.0.0.1")), 0);
     }
-    CHECK(misses_are_too_many(m, STR_LIT("10.0.0.1")));
-    CHECK(misses_count(m, STR_LIT("10.0.0.1")) > 0);
-    CHECK(misses_count(m, STR_LIT("10.0.0.1")) <= MISSES_WINDOW_S);
-    CHECK_INT(misses_count(m, STR_LIT("10.0.0.2")), 0); /* others are as they were */
-    CHECK_INT(misses_count(m, STR_LIT("::1")), 0);
-    CHECK_INT(misses_count(m, STR_LIT("unix")), 0);
+    CHECK(token_guesses_exceeded(m, STR_LIT("10.0.0.1")));
+    CHECK(token_guess_count(m, STR_LIT("10.0.0.1")) > 0);
+    CHECK(token_guess_count(m, STR_LIT("10.0.0.1")) <= MISSES_WINDOW_S);
+    CHECK_INT(token_guess_count(m, STR_LIT("10.0.0.2")), 0); /* others are as they were */
+    CHECK_INT(token_guess_count(m, STR_LIT("::1")), 0);
+    CHECK_INT(token_guess_count(m, STR_LIT("unix")), 0);
     clock_advance_us((int64_t)MISSES_WINDOW_S * USEC_PER_SEC);
-    CHECK(!misses_are_too_many(m, STR_LIT("10.0.0.1")));
-    CHECK_INT(misses_count(m, STR_LIT("10.0.0.1")), 0);
-    misses_free(m);
+    CHECK(!token_guesses_exceeded(m, STR_LIT("10.0.0.1")));
+    CHECK_INT(token_guess_count(m, STR_LIT("10.0.0.1")), 0);
+    token_guess_limiter_free(m);
 }
 
 /* A hundred thousand addresses find room by pushing out the oldest; the newest are still counted.
  */
 TEST(more_addresses_than_there_is_room_for_push_out_the_oldest)
 {
-    struct misses *m = misses_new();
+    struct token_guess_limiter *m = token_guess_limiter_new();
     char host[32];
 
     for (int i = 0; i < 100000; i++) {
         (void)snprintf(host, sizeof(host), "host-%d", i);
-        CHECK_INT(misses_count(m, str_of(host)), 0);
+        CHECK_INT(token_guess_count(m, str_of(host)), 0);
         clock_advance_us(1);
     }
     for (int i = 1; i < MISSES_MAX; i++)
-        CHECK_INT(misses_count(m, str_of(host)), 0);
-    CHECK(misses_count(m, str_of(host)) > 0);
-    misses_free(m);
+        CHECK_INT(token_guess_count(m, str_of(host)), 0);
+    CHECK(token_guess_count(m, str_of(host)) > 0);
+    token_guess_limiter_free(m);
 }
 
 TEST(the_database_is_asked_a_bounded_number_of_times_a_second)
 {
-    struct misses *m = misses_new();
+    struct token_guess_limiter *m = token_guess_limiter_new();
 
     for (int second = 0; second < 3; second++) {
         for (int i = 0; i < LOOKS_MAX; i++)
-            CHECK(misses_may_look(m));
-        CHECK(!misses_may_look(m));
+            CHECK(token_guess_may_look_up(m));
+        CHECK(!token_guess_may_look_up(m));
         clock_advance_us(USEC_PER_SEC);
     }
-    misses_free(m);
+    token_guess_limiter_free(m);
 }
 
 TEST(no_misses_are_freed_well)
 {
-    misses_free(NULL);
+    token_guess_limiter_free(NULL);
 }

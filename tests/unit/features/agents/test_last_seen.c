@@ -1,4 +1,4 @@
-/* test_life.c - a sign of life is known at once, and stored a little later whatever fails. */
+/* test_last_seen.c - a sign of life is known at once, and stored a little later whatever fails. */
 #include "features/agents/last_seen.h"
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@ static const struct db_query select_seen = {
 
 struct world {
     struct db *real, *fault;
-    struct life *life;
+    struct last_seen *last_seen;
     int64_t tenant_id, agent_id;
 };
 
@@ -33,7 +33,8 @@ static void world_init(struct world *w, int nth)
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
     struct agent_row agent;
 
-    *w = (struct world){ .real = temp_db_open(temp_db_new(), DB_WRITER), .life = life_new() };
+    *w = (struct world){ .real = temp_db_open(temp_db_new(), DB_WRITER),
+                         .last_seen = last_seen_new() };
     CHECK(store_migrate(w->real, NULL) == 0);
     CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
@@ -44,14 +45,14 @@ static void world_init(struct world *w, int nth)
 
 static void world_done(struct world *w)
 {
-    life_free(w->life);
+    last_seen_free(w->last_seen);
     db_close(w->fault);
     db_close(w->real);
 }
 
 static void see(struct world *w, int64_t at)
 {
-    life_see(w->life, life_of(w->life, w->tenant_id, w->agent_id), at);
+    last_seen_note(w->last_seen, last_seen_get(w->last_seen, w->tenant_id, w->agent_id), at);
 }
 
 /* A writer that lives as long as one save. */
@@ -63,7 +64,7 @@ static void save(struct world *w)
     struct writer *writer;
 
     CHECK(writer_new(&options, &writer, NULL) == 0);
-    life_save(w->life, writer);
+    last_seen_save(w->last_seen, writer);
     writer_free(writer);
 }
 
@@ -74,7 +75,7 @@ static int64_t stored(struct world *w)
 
 static int64_t seen(struct world *w, int64_t stored_at)
 {
-    return life_seen_at(w->life, w->tenant_id, w->agent_id, stored_at, clock_wall_us());
+    return last_seen_latest(w->last_seen, w->tenant_id, w->agent_id, stored_at, clock_wall_us());
 }
 
 TEST(a_sign_is_known_at_once_and_stored_by_the_next_save)
@@ -150,7 +151,7 @@ TEST(an_agent_without_a_row_is_given_up)
     struct world w;
 
     world_init(&w, -1);
-    life_see(w.life, life_of(w.life, w.tenant_id, 99), 10);
+    last_seen_note(w.last_seen, last_seen_get(w.last_seen, w.tenant_id, 99), 10);
     for (int i = 0; i < 10; i++)
         save(&w);
     see(&w, 11);

@@ -12,11 +12,11 @@ static const struct db_query all_signs = {
 
 static bool put_at(struct world *w, int64_t agent_id, int64_t at, int64_t now)
 {
-    struct sign sign = { .tenant_id = w->tenant_id, .agent_id = agent_id, .at = at };
+    struct sighting sighting = { .tenant_id = w->tenant_id, .agent_id = agent_id, .at = at };
     struct error err = { 0 };
 
-    must(store_signs_put(w->db, &sign, 1, now, &err), &err);
-    return sign.stored;
+    must(store_last_seen_put(w->db, &sighting, 1, now, &err), &err);
+    return sighting.stored;
 }
 
 static bool put(struct world *w, int64_t agent_id, int64_t at)
@@ -81,23 +81,23 @@ TEST(an_old_sign_does_not_undo_a_later_one)
 
 TEST(many_signs_are_stored_at_once_and_each_agents_own)
 {
-    struct sign signs[] = { { .agent_id = 3, .at = 30 },
-                            { .agent_id = 9, .at = 90 }, /* there is none */
-                            { .agent_id = 1, .at = 10 } };
+    struct sighting sightings[] = { { .agent_id = 3, .at = 30 },
+                                    { .agent_id = 9, .at = 90 }, /* there is none */
+                                    { .agent_id = 1, .at = 10 } };
     struct error err = { 0 };
     struct world w;
 
     world_init(&w);
     (void)world_add_agent(&w, "b");
     (void)world_add_agent(&w, "c");
-    for (size_t i = 0; i < COUNT_OF(signs); i++)
-        signs[i].tenant_id = w.tenant_id;
-    must(store_signs_put(w.db, signs, COUNT_OF(signs), 90, &err), &err);
+    for (size_t i = 0; i < COUNT_OF(sightings); i++)
+        sightings[i].tenant_id = w.tenant_id;
+    must(store_last_seen_put(w.db, sightings, COUNT_OF(sightings), 90, &err), &err);
     CHECK_STR(world_rows(&w, &all_signs, NULL), "1 10\n2 never\n3 30");
-    CHECK_INT(signs[2].agent_id, 9); /* sorted */
-    CHECK(signs[0].stored && signs[1].stored && !signs[2].stored);
-    signs[0].tenant_id++; /* another tenant's numbers touch nothing */
-    must(store_signs_put(w.db, signs, 1, 90, &err), &err);
-    CHECK(!signs[0].stored);
+    CHECK_INT(sightings[2].agent_id, 9); /* sorted */
+    CHECK(sightings[0].stored && sightings[1].stored && !sightings[2].stored);
+    sightings[0].tenant_id++; /* another tenant's numbers touch nothing */
+    must(store_last_seen_put(w.db, sightings, 1, 90, &err), &err);
+    CHECK(!sightings[0].stored);
     world_done(&w);
 }

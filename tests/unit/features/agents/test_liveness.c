@@ -22,13 +22,13 @@ TEST(an_agent_is_late_after_its_interval_and_silent_after_the_grace)
         const struct liveness agent = { true, { true, rows[i].interval }, seen };
         int64_t late_at = seen + S(rows[i].interval), silent_at = late_at + S(rows[i].grace);
 
-        CHECK(liveness_judge(&agent, seen).state == LIFE_UP);
-        CHECK(liveness_judge(&agent, late_at - 1).state == LIFE_UP);
-        CHECK(liveness_judge(&agent, late_at).state == LIFE_LATE);
-        CHECK(liveness_judge(&agent, silent_at - 1).state == LIFE_LATE);
-        CHECK(liveness_judge(&agent, silent_at).state == LIFE_SILENT);
-        CHECK_INT(liveness_judge(&agent, seen).next_expected_at, late_at);
-        CHECK_INT(liveness_judge(&agent, seen).silent_at, silent_at);
+        CHECK(liveness_of(&agent, seen).state == LIFE_UP);
+        CHECK(liveness_of(&agent, late_at - 1).state == LIFE_UP);
+        CHECK(liveness_of(&agent, late_at).state == LIFE_LATE);
+        CHECK(liveness_of(&agent, silent_at - 1).state == LIFE_LATE);
+        CHECK(liveness_of(&agent, silent_at).state == LIFE_SILENT);
+        CHECK_INT(liveness_of(&agent, seen).next_expected_at, late_at);
+        CHECK_INT(liveness_of(&agent, seen).silent_at, silent_at);
     }
 }
 
@@ -53,7 +53,7 @@ TEST(nothing_is_expected_of_some_agents)
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const struct liveness_verdict verdict = liveness_judge(&rows[i].agent, seen);
+        const struct liveness_verdict verdict = liveness_of(&rows[i].agent, seen);
 
         CHECK(verdict.state == rows[i].state);
         CHECK(verdict.next_expected_at == TIME_NULL && verdict.silent_at == TIME_NULL);
@@ -65,7 +65,7 @@ TEST(extreme_times_and_intervals_do_not_overflow)
     const struct liveness slow = { true, { true, INT64_MAX }, seen };
     const struct liveness ahead = { true, { true, 60 }, seen };
 
-    CHECK(liveness_judge(&slow, seen + S(86400)).state == LIFE_UP);
-    CHECK(liveness_judge(&slow, INT64_MAX).state == LIFE_SILENT);
-    CHECK(liveness_judge(&ahead, seen - S(86400)).state == LIFE_UP); /* the clock was set back */
+    CHECK(liveness_of(&slow, seen + S(86400)).state == LIFE_UP);
+    CHECK(liveness_of(&slow, INT64_MAX).state == LIFE_SILENT);
+    CHECK(liveness_of(&ahead, seen - S(86400)).state == LIFE_UP); /* the clock was set back */
 }

@@ -48,7 +48,7 @@ static const struct db_query count_all = { .sql = "SELECT COUNT(*) FROM alerts" 
 
 struct world {
     struct db *db, *reader;
-    struct life *life;
+    struct last_seen *last_seen;
     struct writer *writer;
     struct silence *silence;
     struct silence_now now;
@@ -70,10 +70,10 @@ static void on_fatal(void *ctx, const struct error *err)
 
 static void see(struct world *w, int64_t at)
 {
-    struct sign sign = { .tenant_id = w->tenant_id, .agent_id = w->agent_id, .at = at };
+    struct sighting sighting = { .tenant_id = w->tenant_id, .agent_id = w->agent_id, .at = at };
 
-    CHECK(store_signs_put(w->db, &sign, 1, at, NULL) == 0);
-    life_see(w->life, life_of(w->life, w->tenant_id, w->agent_id), at);
+    CHECK(store_last_seen_put(w->db, &sighting, 1, at, NULL) == 0);
+    last_seen_note(w->last_seen, last_seen_get(w->last_seen, w->tenant_id, w->agent_id), at);
 }
 
 static void world_init(struct world *w)
@@ -87,7 +87,7 @@ static void world_init(struct world *w)
     struct agent_row agent;
 
     *w = (struct world){ .db = temp_db_open(url, DB_WRITER),
-                         .life = life_new(),
+                         .last_seen = last_seen_new(),
                          .now = { wall_start, mono_start, 0, true, 1 } };
     CHECK(store_migrate(w->db, NULL) == 0);
     CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
@@ -100,7 +100,7 @@ static void world_init(struct world *w)
     w->reader = temp_db_open(url, DB_READER);
     writer.dbs = &w->db;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
-    options = (struct silence_options){ w->reader, w->life, w->writer, false };
+    options = (struct silence_options){ w->reader, w->last_seen, w->writer, false };
     w->silence = silence_new(&options, &w->now);
 }
 
@@ -108,7 +108,7 @@ static void world_done(struct world *w)
 {
     writer_free(w->writer);
     silence_free(w->silence);
-    life_free(w->life);
+    last_seen_free(w->last_seen);
     db_close(w->reader);
     db_close(w->db);
 }
@@ -135,7 +135,7 @@ static void passed(struct writer_job *job, const struct error *err)
 /* A tick with clocks that have moved so far, and what it asked of the writer done. */
 static void tick(struct world *w, int64_t wall_s, int64_t mono_s, int64_t raw_s, bool healthy)
 {
-    struct gate gate = { .job = { .apply = pass, .done = passed, .always = true },
+    struct gate gate = { .job = { .apply = pass, .done = passed, .unbounded = true },
                          .lock = PTHREAD_MUTEX_INITIALIZER,
                          .passed = PTHREAD_COND_INITIALIZER };
 
@@ -182,7 +182,7 @@ TEST(what_is_heard_here_counts_before_it_is_stored)
 
     world_init(&w);
     ticks(&w, INTERVAL + GRACE - 1);
-    life_see(w.life, life_of(w.life, w.tenant_id, w.agent_id), w.now.wall_us);
+    last_seen_note(w.last_seen, last_seen_get(w.last_seen, w.tenant_id, w.agent_id), w.now.wall_us);
     ticks(&w, INTERVAL + GRACE - 1);
     CHECK_INT(n_open(&w), 0);
     ticks(&w, 1);
@@ -265,14 +265,14 @@ TEST(the_interval_counts_as_it_is_when_the_alert_would_open)
 TEST(a_clock_that_is_ahead_elsewhere_makes_nobody_silent)
 {
     struct world w;
-    struct sign sign;
+    struct sighting sighting;
 
     world_init(&w);
     for (int i = 0; i < 4 * (INTERVAL + GRACE) / 30; i++) {
-        sign = (struct sign){ .tenant_id = w.tenant_id,
-                              .agent_id = w.agent_id,
-                              .at = w.now.wall_us + S(120) };
-        CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+        sighting = (struct sighting){ .tenant_id = w.tenant_id,
+                                      .agent_id = w.agent_id,
+                                      .at = w.now.wall_us + S(120) };
+        CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
         ticks(&w, 30);
         CHECK_INT(n_open(&w), 0);
     }
@@ -286,17 +286,18 @@ TEST(the_first_sign_is_known_at_once_also_when_the_clock_is_set_back)
 {
     struct world w;
     struct agent_row agent;
-    struct sign sign = { .at = wall_start };
+    struct sighting sighting = { .at = wall_start };
 
     world_init(&w);
     CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
     CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
                   NULL) == 0);
     ticks(&w, 1);
-    sign.tenant_id = w.tenant_id;
-    sign.agent_id = agent.agent_id;
-    CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
-    life_see(w.life, life_of(w.life, w.tenant_id, agent.agent_id), sign.at);
+    sighting.tenant_id = w.tenant_id;
+    sighting.agent_id = agent.agent_id;
+    CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
+    last_seen_note(w.last_seen, last_seen_get(w.last_seen, w.tenant_id, agent.agent_id),
+                   sighting.at);
     tick(&w, -86400, 1, 1, true);
     ticks(&w, INTERVAL + GRACE - 1);
     CHECK_INT(n_open(&w), 0);
@@ -341,7 +342,7 @@ TEST(who_is_not_heard_of_since_it_came_back_costs_no_writes)
 /* Whatever is wrong with one agent, the others are told of. */
 TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
 {
-    struct sign sign = { .at = wall_start };
+    struct sighting sighting = { .at = wall_start };
     struct agent_row agent;
     struct world w;
 
@@ -349,9 +350,9 @@ TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
     CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
     CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
                   NULL) == 0);
-    sign.tenant_id = w.tenant_id;
-    sign.agent_id = agent.agent_id;
-    CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+    sighting.tenant_id = w.tenant_id;
+    sighting.agent_id = agent.agent_id;
+    CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
     CHECK(db_exec(w.db, &add_poison, NULL, NULL, NULL, NULL) == 0);
     CHECK_INT(w.agent_id, 1);
     ticks(&w, INTERVAL + GRACE + 2);
@@ -363,14 +364,14 @@ TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
 TEST(the_next_sign_of_a_late_agent_is_awaited)
 {
     struct world w;
-    struct life_sign *sign;
+    struct last_seen_entry *sighting;
 
     world_init(&w);
-    sign = life_of(w.life, w.tenant_id, w.agent_id);
+    sighting = last_seen_get(w.last_seen, w.tenant_id, w.agent_id);
     ticks(&w, INTERVAL + GRACE / 2 - 1);
-    CHECK(!life_take_awaited(sign));
+    CHECK(!last_seen_take_awaited(sighting));
     ticks(&w, 1);
-    CHECK(life_take_awaited(sign));
+    CHECK(last_seen_take_awaited(sighting));
     world_done(&w);
 }
 
@@ -381,11 +382,11 @@ TEST(an_agent_that_reports_elsewhere_by_now_is_not_silent)
 
     world_init(&w);
     for (int i = 0; i < 4 * (INTERVAL + GRACE) / 30; i++) {
-        struct sign sign = { .tenant_id = w.tenant_id,
-                             .agent_id = w.agent_id,
-                             .at = w.now.wall_us };
+        struct sighting sighting = { .tenant_id = w.tenant_id,
+                                     .agent_id = w.agent_id,
+                                     .at = w.now.wall_us };
 
-        CHECK(store_signs_put(w.db, &sign, 1, sign.at, NULL) == 0);
+        CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
         ticks(&w, 30);
         CHECK_INT(n_open(&w), 0);
     }

@@ -125,7 +125,7 @@ static void passed(struct writer_job *job, const struct error *err)
 static void run_for(struct world *w, int64_t seconds, int64_t step_s)
 {
     for (int64_t t = 0; t < seconds; t += step_s) {
-        struct gate gate = { .job = { .apply = pass, .done = passed, .always = true },
+        struct gate gate = { .job = { .apply = pass, .done = passed, .unbounded = true },
                              .lock = PTHREAD_MUTEX_INITIALIZER,
                              .passed = PTHREAD_COND_INITIALIZER };
 

@@ -71,7 +71,7 @@ TEST(a_batch_makes_one_extent_for_each_of_its_runs)
         events[i].event.event_id = STR_LIT("");
     }
     for (int batch = 1; batch <= 2; batch++) {
-        story_must(story_tell(&s, s.db, events, STORY_BATCH_MAX, &err), &err);
+        story_must(story_append(&s, s.db, events, STORY_BATCH_MAX, &err), &err);
         CHECK_INT(temp_db_int(s.db, &extents, NULL), 4 * batch);
         story_check(&s);
         check_rows(&s);

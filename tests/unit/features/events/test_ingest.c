@@ -21,7 +21,7 @@ static const struct db_query count_agents = { .sql = "SELECT COUNT(*) FROM agent
 struct world {
     struct db *real, *fault, *reader;
     struct registry *registry;
-    struct life *life;
+    struct last_seen *last_seen;
     struct event_log *log;
     void *group; /* struct ingest_group */
     struct writer *writer;
@@ -73,9 +73,9 @@ static void world_init(struct world *w, int nth, enum err_code code)
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->told, NULL);
     w->registry = registry_new();
-    w->life = life_new();
+    w->last_seen = last_seen_new();
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
-    w->group = ingest_group_new(w->log, w->registry, w->life);
+    w->group = ingest_group_new(w->log, w->registry, w->last_seen);
     options.dbs = &w->fault;
     options.groups = &w->group;
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
@@ -86,7 +86,7 @@ static void world_done(struct world *w)
     writer_free(w->writer);
     ingest_group_free(w->group);
     w->log->methods->free(w->log);
-    life_free(w->life);
+    last_seen_free(w->last_seen);
     registry_free(w->registry);
     db_close(w->fault);
     db_close(w->reader);

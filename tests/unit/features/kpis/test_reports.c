@@ -28,7 +28,7 @@ struct world {
     struct db *real, *fault, *reader;
     struct event_log *log;
     struct registry *registry;
-    struct life *life;
+    struct last_seen *last_seen;
     void *group;
     struct writer *writer;
     struct tenant_entry tenants[2];
@@ -78,8 +78,8 @@ static void world_init(struct world *w, int nth, enum err_code code)
     w->reader = temp_db_open(url, DB_READER);
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
     w->registry = registry_new();
-    w->life = life_new();
-    w->group = ingest_group_new(w->log, w->registry, w->life);
+    w->last_seen = last_seen_new();
+    w->group = ingest_group_new(w->log, w->registry, w->last_seen);
     w->fault = db_fault_new(w->real, nth, code);
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
@@ -88,7 +88,7 @@ static void world_done(struct world *w)
 {
     writer_free(w->writer);
     ingest_group_free(w->group);
-    life_free(w->life);
+    last_seen_free(w->last_seen);
     registry_free(w->registry);
     w->log->methods->free(w->log);
     db_close(w->fault);

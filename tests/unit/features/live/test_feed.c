@@ -27,7 +27,7 @@ static void tell(struct topic *t, struct buf *out)
 {
     struct topic_changes changes = topic_take(t);
 
-    topic_tell(t, &changes, out);
+    topic_publish(t, &changes, out);
     topic_drop(&changes);
 }
 

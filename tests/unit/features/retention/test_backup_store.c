@@ -1,4 +1,4 @@
-/* test_keeping.c - a copy is the whole database, and ends when it is no more wanted. */
+/* test_backup_store.c - a copy is the whole database, and ends when it is no more wanted. */
 #include "features/retention/backup_store.h"
 
 #include "db/migrate.h"
@@ -34,7 +34,7 @@ static void world_init(struct world *w)
     w->writer = temp_db_open(w->url, DB_WRITER);
     CHECK(store_migrate(w->writer, NULL) == 0);
     CHECK(db_exec(w->writer, &fill, NULL, NULL, NULL, NULL) == 0);
-    w->keeper = temp_db_open(w->url, DB_KEEPER);
+    w->keeper = temp_db_open(w->url, DB_MAINTENANCE);
     db_watch(w->keeper, go_on, w);
 }
 
@@ -60,7 +60,7 @@ TEST(a_copy_has_all_that_was_committed_and_is_sound)
     arena_init(&arena);
     CHECK(store_copy(w.keeper, path_of(w.copy), NULL) == 0);
     CHECK(w.asked > 0);
-    copy = temp_db_open(w.copy, DB_KEEPER);
+    copy = temp_db_open(w.copy, DB_MAINTENANCE);
     CHECK_INT(temp_db_int(copy, &count, NULL), 50000);
     CHECK(store_check(copy, &arena, &problems, NULL) == 0);
     CHECK_INT(problems.n, 0);

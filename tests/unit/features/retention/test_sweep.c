@@ -124,7 +124,7 @@ static void exec(struct world *w, const struct db_query *query, const struct db_
     struct statement s = { query, args };
     struct error err = { 0 };
 
-    if (errand_run(w->writer, run_statement, &s, &err) != 0)
+    if (writer_run_sync(w->writer, run_statement, &s, &err) != 0)
         fail_msg("%s", err.text);
 }
 
@@ -145,7 +145,7 @@ static void limit(struct world *w, int64_t days, int64_t keep_failed)
     const struct opt_int limit = { true, days };
     struct setting s = { w->tenant_id, { limit, limit, limit, keep_failed } };
 
-    CHECK(errand_run(w->writer, run_setting, &s, NULL) == 0);
+    CHECK(writer_run_sync(w->writer, run_setting, &s, NULL) == 0);
 }
 
 enum status { OPEN = -1, COMPLETED = 1, FAILED = 2 };
@@ -173,7 +173,7 @@ static void pass(struct world *w)
     w->mono_us += S(60);
     for (int i = 0; i < 50; i++) {
         CHECK(sweep_tick(w->sweep, w->wall_us, w->mono_us, NULL) == 0);
-        CHECK(errand_run(w->writer, nothing, NULL, NULL) == 0);
+        CHECK(writer_run_sync(w->writer, nothing, NULL, NULL) == 0);
     }
 }
 
@@ -294,7 +294,7 @@ static void report(struct world *w, const char *event_id, int64_t at)
     e.item = (struct event_item){
         .tenant_id = w->tenant_id, .agent_id = w->agent_id, .received_at = at, .event = &e.event
     };
-    if (errand_run(w->writer, run_event, &e, &err) != 0)
+    if (writer_run_sync(w->writer, run_event, &e, &err) != 0)
         fail_msg("%s", err.text);
     CHECK(!e.item.duplicate);
     w->log->methods->committed(w->log);

@@ -84,9 +84,9 @@ TEST(an_email_is_told_from_what_is_none)
                                        "a\n@b", "a@b\n", "<a@b>", "a,b@c", "a@b_c" };
 
     for (size_t i = 0; i < COUNT_OF(good); i++)
-        CHECK(people_is_email(str_of(good[i])));
+        CHECK(user_is_email(str_of(good[i])));
     for (size_t i = 0; i < COUNT_OF(bad); i++)
-        if (people_is_email(str_of(bad[i])))
+        if (user_is_email(str_of(bad[i])))
             fail_msg("'%s' is taken", bad[i]);
 }
 
@@ -96,8 +96,8 @@ TEST(an_email_has_at_most_254_bytes)
 
     memset(text, 'a', sizeof(text));
     text[1] = '@';
-    CHECK(people_is_email(str_from(text, EMAIL_MAX)));
-    CHECK(!people_is_email(str_from(text, EMAIL_MAX + 1)));
+    CHECK(user_is_email(str_from(text, EMAIL_MAX)));
+    CHECK(!user_is_email(str_from(text, EMAIL_MAX + 1)));
 }
 
 TEST(an_email_is_the_same_in_any_case_and_with_spaces_around)
@@ -105,7 +105,8 @@ TEST(an_email_is_the_same_in_any_case_and_with_spaces_around)
     struct arena arena;
 
     arena_init(&arena);
-    CHECK_STR(people_email(STR_LIT(" \tJane.Doe@Example.COM "), &arena), "jane.doe@example.com");
-    CHECK_STR(people_email(STR_LIT(""), &arena), "");
+    CHECK_STR(user_email_normal(STR_LIT(" \tJane.Doe@Example.COM "), &arena),
+              "jane.doe@example.com");
+    CHECK_STR(user_email_normal(STR_LIT(""), &arena), "");
     arena_done(&arena);
 }

@@ -1,4 +1,4 @@
-/* test_people.c - sessions in memory follow the database, and end by the clock. */
+/* test_sessions.c - sessions in memory follow the database, and end by the clock. */
 #include <sodium.h>
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ static const int64_t hour_us = (int64_t)3600 * USEC_PER_SEC;
 
 struct world {
     struct db *db;
-    struct people *people;
+    struct sessions *sessions;
     struct arena arena;
 };
 
@@ -24,20 +24,20 @@ static void world_init(struct world *w)
     arena_init(&w->arena);
     w->db = temp_db_open(temp_db_new(), DB_WRITER);
     CHECK(store_migrate(w->db, NULL) == 0);
-    w->people = people_new();
+    w->sessions = sessions_new();
 }
 
 static void world_done(struct world *w)
 {
-    people_free(w->people);
+    sessions_free(w->sessions);
     db_close(w->db);
     arena_done(&w->arena);
 }
 
 static void refresh(struct world *w)
 {
-    CHECK(store_people_changed(w->db, NULL) == 0);
-    CHECK(people_refresh(w->people, w->db, NULL) == 0);
+    CHECK(store_users_changed(w->db, NULL) == 0);
+    CHECK(sessions_refresh(w->sessions, w->db, NULL) == 0);
 }
 
 static void add_user(struct world *w, const char *name, const char *hash, enum platform_role role)
@@ -63,11 +63,11 @@ static struct sha256 add_session(struct world *w, const char *cookie, const char
 TEST(a_session_is_found_with_its_user_and_roles)
 {
     struct sha256 ann, bob, unknown = digest_sha256(STR_LIT("unknown"));
-    struct person *person;
+    struct session_user *user;
     struct world w;
 
     world_init(&w);
-    CHECK(people_is_empty(w.people));
+    CHECK(sessions_has_no_user(w.sessions));
     add_user(&w, "ann", "x", PLATFORM_ADMIN);
     add_user(&w, "bob", "x", PLATFORM_NONE);
     CHECK(db_script(w.db,
@@ -77,29 +77,29 @@ TEST(a_session_is_found_with_its_user_and_roles)
     CHECK(store_role_set(w.db, 9, STR_LIT("bob"), ROLE_ADMIN, NULL) == 0);
     ann = add_session(&w, "cookie of ann", "ann");
     bob = add_session(&w, "cookie of bob", "bob");
-    CHECK(people_find(w.people, &ann, 0, &w.arena) == NULL); /* before the first refresh */
+    CHECK(sessions_find(w.sessions, &ann, 0, &w.arena) == NULL); /* before the first refresh */
     refresh(&w);
-    CHECK(!people_is_empty(w.people));
-    person = people_find(w.people, &ann, 0, &w.arena);
-    assert_non_null(person);
-    CHECK_STR(person->email, "ann");
-    CHECK(person->is_platform_admin);
-    CHECK_INT(people_role(person, 7), ROLE_NONE);
-    person = people_find(w.people, &bob, 0, &w.arena);
-    assert_non_null(person);
-    CHECK(!person->is_platform_admin);
-    CHECK_INT(people_role(person, 7), ROLE_MEMBER);
-    CHECK_INT(people_role(person, 9), ROLE_ADMIN);
-    CHECK_INT(people_role(person, 8), ROLE_NONE);
-    CHECK(people_find(w.people, &unknown, 0, &w.arena) == NULL);
+    CHECK(!sessions_has_no_user(w.sessions));
+    user = sessions_find(w.sessions, &ann, 0, &w.arena);
+    assert_non_null(user);
+    CHECK_STR(user->email, "ann");
+    CHECK(user->is_platform_admin);
+    CHECK_INT(user_role(user, 7), ROLE_NONE);
+    user = sessions_find(w.sessions, &bob, 0, &w.arena);
+    assert_non_null(user);
+    CHECK(!user->is_platform_admin);
+    CHECK_INT(user_role(user, 7), ROLE_MEMBER);
+    CHECK_INT(user_role(user, 9), ROLE_ADMIN);
+    CHECK_INT(user_role(user, 8), ROLE_NONE);
+    CHECK(sessions_find(w.sessions, &unknown, 0, &w.arena) == NULL);
     CHECK(store_sessions_end(w.db, STR_LIT("bob"), NULL, NULL) == 0);
     refresh(&w);
-    CHECK(people_find(w.people, &bob, 0, &w.arena) == NULL);
-    CHECK_STR(person->email, "bob"); /* a request under way has its own */
-    CHECK(people_find(w.people, &ann, 0, &w.arena) != NULL);
+    CHECK(sessions_find(w.sessions, &bob, 0, &w.arena) == NULL);
+    CHECK_STR(user->email, "bob"); /* a request under way has its own */
+    CHECK(sessions_find(w.sessions, &ann, 0, &w.arena) != NULL);
     CHECK(store_user_remove(w.db, STR_LIT("ann"), NULL) == 0);
     refresh(&w);
-    CHECK(people_find(w.people, &ann, 0, &w.arena) == NULL); /* nor without its user */
+    CHECK(sessions_find(w.sessions, &ann, 0, &w.arena) == NULL); /* nor without its user */
     world_done(&w);
 }
 
@@ -115,11 +115,11 @@ TEST(a_session_ends_to_the_microsecond)
     refresh(&w);
     while (now < hour_us * 156) { /* used at the last moment again and again */
         now += 12 * hour_us - 1;
-        assert_non_null(people_find(w.people, &digest, now, &w.arena));
-        CHECK(people_find(w.people, &digest, now + 12 * hour_us, &w.arena) == NULL);
+        assert_non_null(sessions_find(w.sessions, &digest, now, &w.arena));
+        CHECK(sessions_find(w.sessions, &digest, now + 12 * hour_us, &w.arena) == NULL);
     }
-    assert_non_null(people_find(w.people, &digest, hour_us * 168 - 1, &w.arena));
-    CHECK(people_find(w.people, &digest, hour_us * 168, &w.arena) == NULL);
+    assert_non_null(sessions_find(w.sessions, &digest, hour_us * 168 - 1, &w.arena));
+    CHECK(sessions_find(w.sessions, &digest, hour_us * 168, &w.arena) == NULL);
     world_done(&w);
 }
 
@@ -132,12 +132,12 @@ TEST(a_use_known_here_survives_a_reload_of_older_ones)
     add_user(&w, "ann", "x", PLATFORM_NONE);
     digest = add_session(&w, "cookie", "ann");
     refresh(&w);
-    assert_non_null(people_find(w.people, &digest, 11 * hour_us, &w.arena));
+    assert_non_null(sessions_find(w.sessions, &digest, 11 * hour_us, &w.arena));
     refresh(&w);
-    assert_non_null(people_find(w.people, &digest, 22 * hour_us, &w.arena));
+    assert_non_null(sessions_find(w.sessions, &digest, 22 * hour_us, &w.arena));
     CHECK(store_session_used(w.db, &digest, 30 * hour_us, NULL) == 0); /* by another process */
     refresh(&w);
-    assert_non_null(people_find(w.people, &digest, 41 * hour_us, &w.arena));
+    assert_non_null(sessions_find(w.sessions, &digest, 41 * hour_us, &w.arena));
     world_done(&w);
 }
 
@@ -147,24 +147,24 @@ TEST(the_set_up_code_is_good_while_there_is_nobody)
     struct world w;
 
     world_init(&w);
-    CHECK(!people_is_set_up_code(w.people, STR_LIT("")));
-    people_set_up_code(w.people, first);
-    CHECK(people_is_set_up_code(w.people, str_of(first)));
-    people_set_up_code(w.people, second);
-    CHECK(!people_is_set_up_code(w.people, str_of(first)));
-    CHECK(people_is_set_up_code(w.people, str_of(second)));
+    CHECK(!sessions_is_set_up_code(w.sessions, STR_LIT("")));
+    sessions_set_up_code(w.sessions, first);
+    CHECK(sessions_is_set_up_code(w.sessions, str_of(first)));
+    sessions_set_up_code(w.sessions, second);
+    CHECK(!sessions_is_set_up_code(w.sessions, str_of(first)));
+    CHECK(sessions_is_set_up_code(w.sessions, str_of(second)));
     add_user(&w, "ann", "x", PLATFORM_ADMIN);
     refresh(&w);
-    CHECK(!people_is_set_up_code(w.people, str_of(second)));
+    CHECK(!sessions_is_set_up_code(w.sessions, str_of(second)));
     world_done(&w);
 }
 
 TEST(a_password_hashed_in_weaker_times_is_hashed_anew_when_it_is_good)
 {
-    static const struct log_in good = { STR_INIT("ann"), STR_INIT("a good password") };
-    static const struct log_in bad = { STR_INIT("ann"), STR_INIT("a bad password") };
+    static const struct sign_in good = { STR_INIT("ann"), STR_INIT("a good password") };
+    static const struct sign_in bad = { STR_INIT("ann"), STR_INIT("a bad password") };
     char weak[crypto_pwhash_STRBYTES];
-    struct log_in_check check;
+    struct sign_in_check check;
     struct world w;
 
     world_init(&w);
@@ -172,9 +172,9 @@ TEST(a_password_hashed_in_weaker_times_is_hashed_anew_when_it_is_good)
                                 crypto_pwhash_ALG_ARGON2ID13) == 0);
     CHECK(password_is_stale(str_of(weak)));
     add_user(&w, "ann", weak, PLATFORM_NONE);
-    CHECK(log_in_check(w.db, &bad, &w.arena, &check, NULL) == 0);
+    CHECK(sign_in_check(w.db, &bad, &w.arena, &check, NULL) == 0);
     CHECK(!check.good && str_is_null(check.new_hash));
-    CHECK(log_in_check(w.db, &good, &w.arena, &check, NULL) == 0);
+    CHECK(sign_in_check(w.db, &good, &w.arena, &check, NULL) == 0);
     CHECK(check.good);
     CHECK(str_starts(check.new_hash, STR_LIT("$argon2id$v=19$m=65536,t=3,p=1$")));
     CHECK(!password_is_stale(check.new_hash));

@@ -1,4 +1,5 @@
-/* test_guidance.c - what an agent is told is the most special of what is set, as soon as it is. */
+/* test_directives.c - what an agent is told is the most special of what is set, as soon as it is.
+ */
 #include "features/agents/directives/directives.h"
 
 #include <pthread.h>
@@ -35,9 +36,9 @@ static void world_done(struct world *w)
     db_close(w->db);
 }
 
-static struct guidance_place place_of(int64_t tenant, const char *agent)
+static struct directive_key place_of(int64_t tenant, const char *agent)
 {
-    return (struct guidance_place){
+    return (struct directive_key){
         .scope = tenant == PLATFORM ? SCOPE_PLATFORM
                  : agent == NULL    ? SCOPE_WORKSPACE
                                     : SCOPE_AGENT,
@@ -56,13 +57,13 @@ static void changed(struct world *w)
 /* What the change answers; a NULL model unsets. */
 static struct str set_model(struct world *w, int64_t tenant, const char *agent, const char *model)
 {
-    const struct guidance_place place = place_of(tenant, agent);
+    const struct directive_key place = place_of(tenant, agent);
     const struct model_set set = { str_of(model) };
     struct model_setting setting;
     struct error err = { 0 };
 
-    if (guidance_admin_set_model(w->db, &place, model == NULL ? NULL : &set, &w->arena, &setting,
-                                 &err) != 0)
+    if (directives_set_model(w->db, &place, model == NULL ? NULL : &set, &w->arena, &setting,
+                             &err) != 0)
         fail_msg("%s", err.text);
     changed(w);
     return arena_printf(&w->arena, "%.*s/%.*s", STR_ARG(setting.model), STR_ARG(setting.source));
@@ -158,11 +159,11 @@ static struct str policy_text(struct world *w, struct str mode, struct str sourc
 static struct str set_policy(struct world *w, int64_t tenant, const char *agent,
                              const struct policy_set *set)
 {
-    const struct guidance_place place = place_of(tenant, agent);
+    const struct directive_key place = place_of(tenant, agent);
     struct policy_setting s;
     struct error err = { 0 };
 
-    if (guidance_admin_set_policy(w->db, &place, set, &w->arena, &s, &err) != 0)
+    if (directives_set_policy(w->db, &place, set, &w->arena, &s, &err) != 0)
         fail_msg("%s", err.text);
     changed(w);
     CHECK((s.updated_at == TIME_NULL) == (s.version == 0));

@@ -1,4 +1,4 @@
-/* test_ids_hurry.c - who reads ids in a hurry does not wait for those who do not. */
+/* test_ids_deadline.c - who reads ids in a hurry does not wait for those who do not. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -42,7 +42,7 @@ static void *write_one(void *arg)
     return NULL;
 }
 
-static enum err_code find_in_a_hurry(struct id_world *w, struct db *db)
+static enum err_code find_within_deadline(struct id_world *w, struct db *db)
 {
     struct id_wanted wanted = { w, 12345, 0, false };
     const struct ids_query query = { id_world_hash(w, wanted.key), id_wanted_same, &wanted };
@@ -64,20 +64,20 @@ TEST(a_hurried_look_does_not_wait_for_the_writer)
     sem_init(&begun, 0, 0);
     sem_init(&let_go, 0, 0);
     db = temp_db_open(w.url, DB_READER);
-    CHECK(db_hurry(db, clock_mono_us() + 60LL * USEC_PER_SEC));
-    CHECK_INT(find_in_a_hurry(&w, db), ERR_NONE);
+    CHECK(db_set_deadline(db, clock_mono_us() + 60LL * USEC_PER_SEC));
+    CHECK_INT(find_within_deadline(&w, db), ERR_NONE);
     CHECK_INT(pthread_create(&slow, NULL, find_slowly, &w), 0);
     while (sem_wait(&begun) != 0)
         continue;
-    CHECK_INT(find_in_a_hurry(&w, db), ERR_NONE); /* beside another reader */
+    CHECK_INT(find_within_deadline(&w, db), ERR_NONE); /* beside another reader */
     CHECK_INT(pthread_create(&writer, NULL, write_one, &w), 0);
-    while (find_in_a_hurry(&w, db) != ERR_BUSY) /* until the writer waits */
+    while (find_within_deadline(&w, db) != ERR_BUSY) /* until the writer waits */
         (void)sched_yield();
     sem_post(&let_go);
     pthread_join(slow, &found);
     pthread_join(writer, NULL);
     CHECK(found == &w);
-    CHECK_INT(find_in_a_hurry(&w, db), ERR_NONE);
+    CHECK_INT(find_within_deadline(&w, db), ERR_NONE);
     db_close(db);
     id_world_done(&w);
 }

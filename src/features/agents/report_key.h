@@ -5,7 +5,7 @@
 #pragma once
 #include <stdint.h>
 
-struct report_place {
+struct report_key {
     int64_t tenant_id; /* the key's, never the body's */
     int64_t agent_id;
     int64_t received_at;
