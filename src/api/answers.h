@@ -1,6 +1,6 @@
 /* answers.h - answers that belong to no noun: health, limits, errors.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,7 +1,4 @@
-/* api.h - the API as an application behind an HTTP carrier.
- *
- * Layer: api. May use: base, contract, http, service.
- */
+/* api.h - the API as an application behind an HTTP carrier. */
 #pragma once
 #include <stdbool.h>
 

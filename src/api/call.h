@@ -2,8 +2,6 @@
  *
  * Made in the exchange's arena when the head has come; every handler ends in
  * exactly one of the call_reply functions, now or later, on any thread.
- *
- * Layer: api. May use: base, contract, http, service.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,7 +1,4 @@
-/* handlers.h - the handlers that the routes name, one file a noun.
- *
- * Layer: api.
- */
+/* handlers.h - the handlers that the routes name, one file a noun. */
 #pragma once
 #include "api/route.h"
 

@@ -1,7 +1,4 @@
-/* openapi.h - the OpenAPI document, made from the routes and their shapes.
- *
- * Layer: api. May use: base, contract.
- */
+/* openapi.h - the OpenAPI document, made from the routes and their shapes. */
 #pragma once
 #include "base/buf.h"
 

@@ -6,7 +6,7 @@
  * since and until are resolved with the shape, so that a reversed range is
  * refused with everything else.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "features/events/run_cursor.h"

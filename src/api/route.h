@@ -3,7 +3,7 @@
  * Authentication, rate limit, input check and OpenAPI all read the row; a
  * handler sees good input only.
  *
- * Layer: api. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include <stdbool.h>

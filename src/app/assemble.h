@@ -1,7 +1,4 @@
-/* assemble.h - from settings to an engine and an API over it.
- *
- * Layer: app.
- */
+/* assemble.h - from settings to an engine and an API over it. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* shapes.h - every shape there is, for tests, fuzzing and OpenAPI.
  *
- * Layer: contract. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,6 +1,6 @@
 /* arena.h - memory of one request, freed all at once.
  *
- * Layer: base. One thread at a time; it may be handed over with its request.
+ * One thread at a time; it may be handed over with its request.
  */
 #pragma once
 #include "base/base.h"

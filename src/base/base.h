@@ -1,7 +1,4 @@
-/* base.h - the attributes and small macros every file may use.
- *
- * Layer: base.
- */
+/* base.h - the attributes and small macros every file may use. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * Writing past the ceiling marks the buffer as overflown and drops the rest,
  * so that writers need no check at each step: look once at the end.
  *
- * Layer: base. One thread at a time.
+ * One thread at a time.
  */
 #pragma once
 #include <stdbool.h>

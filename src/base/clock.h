@@ -2,7 +2,7 @@
  *
  * Tests set both; nothing else in the program asks the system for the time.
  *
- * Layer: base. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * The grammar is the contract's: date, 'T' 't' ' ' or '_', HH:MM, optional :SS,
  * optional fraction (six digits kept), optional offset; no offset means UTC.
  *
- * Layer: base. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* digest.h - SHA-256, BLAKE2b, CRC-32, base62, base64url and randomness.
  *
- * Layer: base. Thread-safe after digest_init().
+ * Thread-safe after digest_init().
  */
 #pragma once
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * A function that can fail returns 0 or -1 and takes a `struct error *` last,
  * which may be NULL. Code below `api` never logs an error that it returns.
  *
- * Layer: base. Thread-safe: an error belongs to its caller.
+ * Thread-safe: an error belongs to its caller.
  */
 #pragma once
 #include "base/base.h"

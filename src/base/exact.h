@@ -4,7 +4,7 @@
  * them: nothing is rounded before the end, so the order in which values come
  * does not matter, and what was added can be taken away again.
  *
- * Layer: base. Thread-safe: values only.
+ * Thread-safe: values only.
  */
 #pragma once
 #include <stdbool.h>

@@ -6,7 +6,7 @@
  * so that nothing a client sends can forge a line. No secret is ever logged:
  * no body, no Authorization, no query value.
  *
- * Layer: base. Thread-safe: a line is written whole.
+ * Thread-safe: a line is written whole.
  */
 #pragma once
 #include "base/base.h"

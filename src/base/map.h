@@ -4,7 +4,7 @@
  * the keys cannot make them collide. Keys are borrowed: they must live as long
  * as their entry, normally inside the value.
  *
- * Layer: base. One thread at a time; digest_init() first.
+ * One thread at a time; digest_init() first.
  */
 #pragma once
 #include <stdbool.h>

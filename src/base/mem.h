@@ -3,7 +3,7 @@
  * What a client may make us allocate is bounded before; running out then
  * means that the machine is out, and nothing sensible can be answered.
  *
- * Layer: base. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include "base/base.h"

@@ -4,7 +4,7 @@
  * be added to from anywhere. Each thread adds to cells of its own, without a
  * lock and without sharing a cache line; whoever prints them sums up.
  *
- * Layer: base. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include "base/buf.h"

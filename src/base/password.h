@@ -3,7 +3,7 @@
  * Each call takes that much memory and tenths of a second: never on a loop
  * thread nor on the writer.
  *
- * Layer: base. Thread-safe; digest_init() first.
+ * Thread-safe; digest_init() first.
  */
 #pragma once
 #include <stdbool.h>

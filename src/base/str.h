@@ -4,7 +4,7 @@
  * bytes need not end in NUL. `data == NULL` means "no string" (JSON null) and
  * is told apart from the empty one by str_is_null().
  *
- * Layer: base. Thread-safe: values only.
+ * Thread-safe: values only.
  */
 #pragma once
 #include <stdbool.h>

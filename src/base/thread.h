@@ -1,7 +1,4 @@
-/* thread.h - what a thread is called, and how it shares the processor with the others.
- *
- * Layer: base.
- */
+/* thread.h - what a thread is called, and how it shares the processor with the others. */
 #pragma once
 
 enum thread_kind {

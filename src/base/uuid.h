@@ -1,6 +1,6 @@
 /* uuid.h - UUIDs in any standard spelling, kept in the lower-case hyphenated one.
  *
- * Layer: base. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,7 +1,4 @@
-/* ask.h - what the commands that speak the administrative API have in common.
- *
- * Layer: app.
- */
+/* ask.h - what the commands that speak the administrative API have in common. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"

@@ -1,7 +1,4 @@
-/* ask_password.h - a new password from whoever types the command, or from standard input.
- *
- * Layer: app.
- */
+/* ask_password.h - a new password from whoever types the command, or from standard input. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"

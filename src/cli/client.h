@@ -3,8 +3,6 @@
  * With SQLite, the process that holds the data directory's lock runs the
  * handlers; so a command asks the server if one runs, and else takes the lock
  * and runs them itself. With PostgreSQL it always runs them itself.
- *
- * Layer: app.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,7 +1,4 @@
-/* command.h - the commands of the command line, one row each.
- *
- * Layer: app.
- */
+/* command.h - the commands of the command line, one row each. */
 #pragma once
 #include <stdbool.h>
 

@@ -2,8 +2,6 @@
  *
  * Only one process ever writes the embedded database; whoever holds the lock
  * is that process.
- *
- * Layer: app.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,7 +1,4 @@
-/* files.h - files that are there whole, or not at all.
- *
- * Layer: app.
- */
+/* files.h - files that are there whole, or not at all. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

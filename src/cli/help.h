@@ -1,7 +1,4 @@
-/* help.h - what the program says of its commands, from their table.
- *
- * Layer: app.
- */
+/* help.h - what the program says of its commands, from their table. */
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* say.c - control characters made visible. */
+/* print.c - control characters made visible. */
 #include "cli/print.h"
 
 #include <stdarg.h>

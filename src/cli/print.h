@@ -1,9 +1,7 @@
-/* say.h - printing lines that hold what others wrote.
+/* print.h - printing lines that hold what others wrote.
  *
  * Agents choose their names and tenants their labels: on a terminal these must
  * not move the cursor, colour anything or begin a line of their own.
- *
- * Layer: app.
  */
 #pragma once
 #include <stdio.h>

@@ -1,7 +1,4 @@
-/* prompt.h - a secret from standard input: typed unseen, or read to its end.
- *
- * Layer: app.
- */
+/* prompt.h - a secret from standard input: typed unseen, or read to its end. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -3,8 +3,6 @@
  * Each setting comes from its flag, else from the environment (MUSTER_NAME),
  * else from the settings file, else from its default. An unknown setting or a
  * bad value is an error that names it.
- *
- * Layer: app.
  */
 #pragma once
 #include <stdbool.h>

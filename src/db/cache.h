@@ -3,7 +3,7 @@
  * Queries are static, so an address names one for ever, and the program has
  * only so many: the cache grows and never evicts.
  *
- * Layer: db. One thread at a time, as its connection.
+ * One thread at a time, as its connection.
  */
 #pragma once
 #include "base/base.h"

@@ -5,8 +5,6 @@
  * connection. Parameters are $1, $2, … in both dialects; each is used at least
  * once. PostgreSQL infers their types: where the statement does not tell
  * (SELECT $1, $1 + 1), write CAST($1 AS BIGINT).
- *
- * Layer: db. May use: base.
  */
 #pragma once
 #include <stdbool.h>

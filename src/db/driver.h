@@ -1,7 +1,4 @@
-/* driver.h - what a database must be able to do for us; private to this folder.
- *
- * Layer: db.
- */
+/* driver.h - what a database must be able to do for us; private to this folder. */
 #pragma once
 #include "db/db.h"
 

@@ -1,7 +1,4 @@
-/* fault.h - a driver around a driver that makes one call fail, for tests.
- *
- * Layer: db. May use: base.
- */
+/* fault.h - a driver around a driver that makes one call fail, for tests. */
 #pragma once
 #include "db/db.h"
 

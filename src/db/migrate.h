@@ -1,7 +1,4 @@
-/* migrate.h - brings a database to the schema this program was built for.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* migrate.h - brings a database to the schema this program was built for. */
 #pragma once
 #include "base/err.h"
 

@@ -1,4 +1,4 @@
-/* names.c - names of any length as keys of bounded length. */
+/* name_key.c - names of any length as keys of bounded length. */
 #include "db/name_key.h"
 
 #include "base/digest.h"

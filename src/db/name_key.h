@@ -1,10 +1,10 @@
-/* names.h - names of any length as keys of bounded length.
+/* name_key.h - names of any length as keys of bounded length.
  *
  * A KPI's key and the names of dimensions may be as long as a body, but an
  * index entry of PostgreSQL holds 2,704 bytes. What is longer than NAME_KEY_MAX
  * stands in keys by its beginning and its digest.
  *
- * Layer: store. May use: base. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* size.h - how large the store is. Layer: store. May use: base, db. */
+/* size.h - how large the store is. */
 #pragma once
 #include "base/err.h"
 

@@ -3,8 +3,6 @@
  * The change runs on the writer in a transaction of its own together with the
  * change number of its topic; before it is reported as done, this process's own
  * memory has it, so that a key or session just made is good at once.
- *
- * Layer: service. May use: base, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/err.h"

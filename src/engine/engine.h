@@ -2,8 +2,6 @@
  *
  * Opens the database, migrates it, and starts the writer, the readers and the
  * watcher over it. The server and the command line both run one.
- *
- * Layer: service. May use: base, db, store. Must not use: http, api.
  */
 #pragma once
 #include <stdbool.h>

@@ -3,8 +3,6 @@
  * First come, first served, but no tenant has all of the connections, or more
  * than half of a queue that is half full: slow questions of one do not keep the
  * others waiting. What is short may be tried at once, on the thread that asks.
- *
- * Layer: service. May use: base, db. Must not use: http, api.
  */
 #pragma once
 #include <stdbool.h>

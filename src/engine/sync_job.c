@@ -1,4 +1,4 @@
-/* errand.c - a writer job whose submitter waits. */
+/* sync_job.c - a writer job whose submitter waits. */
 #include "engine/sync_job.h"
 
 #include <pthread.h>

@@ -1,7 +1,4 @@
-/* errand.h - a write that its thread waits for: for threads that have nothing else to do.
- *
- * Layer: service. May use: base, db. Must not use: http, api.
- */
+/* sync_job.h - a write that its thread waits for: for threads that have nothing else to do. */
 #pragma once
 #include "base/err.h"
 

@@ -2,8 +2,6 @@
  *
  * Keeps the registry and people in step with the database, so that what another
  * process changed is seen within a second, and knows whether the database answers.
- *
- * Layer: service. May use: base, db. Must not use: http, api.
  */
 #pragma once
 #include <stdbool.h>

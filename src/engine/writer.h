@@ -10,8 +10,6 @@
  *  2. Each accepted job's done() is called exactly once, whatever happens.
  *  3. After ERR_IO on a commit nobody knows what is stored: every waiting and
  *     later job fails, on_fatal is called once, and the process must end.
- *
- * Layer: service. May use: base, db. Must not use: http, api.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* admission.h - how many connections there are, in all and from each address.
  *
- * Layer: http. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <pthread.h>

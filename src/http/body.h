@@ -2,7 +2,7 @@
  *
  * Memory grows with the bytes received, not with what was announced.
  *
- * Layer: http. One thread at a time.
+ * One thread at a time.
  */
 #pragma once
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* connection.h - one client's connection. Layer: http. On its loop's thread only. */
+/* connection.h - one client's connection. On its loop's thread only. */
 #pragma once
 #include "http/loop.h"
 

@@ -8,8 +8,6 @@
  * any thread with http_reply(), exactly once. Until then the exchange, its
  * arena and everything the request points to stay alive; after it, none of
  * them may be touched.
- *
- * Layer: http. May use: base.
  */
 #pragma once
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* listener.h - sockets that connections come from. Layer: http. */
+/* listener.h - sockets that connections come from. */
 #pragma once
 #include "http/loop.h"
 

@@ -4,8 +4,6 @@
  * what it guards: the replies that other threads hand in, the connections that
  * come from another loop, and the order to stop. A request that the application keeps outlives its
  * connection; the loop outlives both, until http_server_free().
- *
- * Layer: http.
  */
 #pragma once
 #include <pthread.h>

@@ -4,8 +4,8 @@
  * against byte positions, so the outcome does not depend on how the bytes
  * were split on their way.
  *
- * Layer: http. One thread at a time. Borrows the exchange and the body it was
- * begun with until the next http_parser_begin() or http_parser_discard().
+ * One thread at a time. Borrows the exchange and the body it was begun with until the next
+ * http_parser_begin() or http_parser_discard().
  */
 #pragma once
 #include <llhttp.h>

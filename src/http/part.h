@@ -1,4 +1,4 @@
-/* part.h - pieces of a stream's body, and queues of them. Layer: http. One thread at a time. */
+/* part.h - pieces of a stream's body, and queues of them. One thread at a time. */
 #pragma once
 #include <stdbool.h>
 #include <uv.h>

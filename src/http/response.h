@@ -1,6 +1,6 @@
 /* response.h - prints the head of a reply.
  *
- * Layer: http. One thread at a time: each loop has its own date.
+ * One thread at a time: each loop has its own date.
  */
 #pragma once
 #include "base/buf.h"

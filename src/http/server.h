@@ -5,8 +5,6 @@
  * asked to. When asked to, each has a second one beside it, to which connections
  * go that bring large bodies (move.c). Knows no route and no tenant: everything that is a complete,
  * well-framed request goes to the application (exchange.h).
- *
- * Layer: http. May use: base.
  */
 #pragma once
 #include "base/err.h"

@@ -8,7 +8,7 @@
  *
  * What waits to be sent is bounded: HTTP_STREAM_WAITING_MAX bytes and one part.
  *
- * Layer: http. May use: base. Any thread, one at a time for each stream.
+ * Any thread, one at a time for each stream.
  */
 #pragma once
 #include "base/buf.h"

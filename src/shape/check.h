@@ -4,7 +4,7 @@
  * A failed check has reported why, at the path of the value; nothing of a
  * request with a problem is ever used, so what was stored by then is garbage.
  *
- * Layer: contract, inside only. One thread at a time: a reader is one call's.
+ * , inside only. One thread at a time: a reader is one call's.
  */
 #pragma once
 #include <stdbool.h>

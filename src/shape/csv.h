@@ -4,7 +4,7 @@
  * is JSON text. A text that a spreadsheet would take for a formula (it begins
  * with = + - @ TAB or CR) gets an apostrophe before it; numbers never do.
  *
- * Layer: contract. May use: base, yyjson. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include "shape/shape.h"

@@ -5,7 +5,7 @@
  * arrive as raw text, and what is wrong with a text is said in the words and
  * at the position the contract's 422 wants.
  *
- * Layer: contract. May use: base, yyjson. One thread at a time.
+ * One thread at a time.
  */
 #pragma once
 #include <stdbool.h>

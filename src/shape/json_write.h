@@ -3,7 +3,7 @@
  * Numbers are spelled as Python does: integers plainly (-0 is 0), reals with
  * the fewest digits that read back the same (1.0, 1e+16, 1e-05).
  *
- * Layer: contract. May use: base, yyjson. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

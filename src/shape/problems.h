@@ -1,6 +1,6 @@
 /* problems.h - what is wrong with a request: the 422 body in the making.
  *
- * Layer: contract. May use: base. One thread at a time; everything is in the arena.
+ * One thread at a time; everything is in the arena.
  */
 #pragma once
 #include <stdbool.h>

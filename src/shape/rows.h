@@ -1,7 +1,4 @@
-/* rows.h - collecting rows into an arena; private to this folder.
- *
- * Layer: store.
- */
+/* rows.h - collecting rows into an arena; private to this folder. */
 #pragma once
 #include "base/arena.h"
 #include "db/db.h"

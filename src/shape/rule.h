@@ -1,6 +1,6 @@
 /* rule.h - what the rules of several shapes have in common.
  *
- * Layer: contract. For .c files with shapes only. One thread at a time, as their problems.
+ * For .c files with shapes only. One thread at a time, as their problems.
  */
 #pragma once
 #include "shape/problems.h"

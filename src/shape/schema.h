@@ -2,7 +2,7 @@
  *
  * shape_write_schema() in shape.h prints one shape; here is what goes with it.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -4,7 +4,7 @@
  * a typed struct; it is written back as JSON; and it prints itself as JSON
  * Schema for OpenAPI. There is no second description anywhere.
  *
- * Layer: contract. May use: base, yyjson. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include <stdbool.h>

@@ -6,7 +6,7 @@
  * (`m` itself, or `base.m` when the rows are those of an embedded struct);
  * undefine both after it.
  *
- * Layer: contract. For .c files with tables only.
+ * For .c files with tables only.
  */
 #pragma once
 #include "base/base.h"

@@ -5,7 +5,7 @@
  * 1970, UTC; "now" is given by the caller, so that the same text means the
  * same thing throughout a request.
  *
- * Layer: contract. May use: base. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

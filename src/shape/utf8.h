@@ -1,6 +1,6 @@
 /* utf8.h - UTF-8 one sequence at a time.
  *
- * Layer: contract. May use: base. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

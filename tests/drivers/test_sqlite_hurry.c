@@ -1,4 +1,4 @@
-/* test_sqlite_deadline.c - a reader in a hurry gives up in time, and says so. */
+/* test_sqlite_hurry.c - a reader in a hurry gives up in time, and says so. */
 #include <stdio.h>
 
 #include "base/clock.h"

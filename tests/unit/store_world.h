@@ -1,4 +1,4 @@
-/* world.h - a migrated database with a tenant and an agent, and its rows as text. */
+/* store_world.h - a migrated database with a tenant and an agent, and its rows as text. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"

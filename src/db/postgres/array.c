@@ -1,4 +1,4 @@
-/* pg_array.c - building PostgreSQL arrays as text. */
+/* array.c - building PostgreSQL arrays as text. */
 #include "db/postgres/array.h"
 
 enum { ARRAY_MAX = 512 << 20 };

@@ -1,7 +1,5 @@
-/* pg_array.h - PostgreSQL's text form of arrays, for statements that take many rows at once;
+/* array.h - PostgreSQL's text form of arrays, for statements that take many rows at once;
  * private to this folder.
- *
- * Layer: store.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* postgres_connect.c - making a connection, and refusing a server that could lose what it took. */
+/* connect.c - making a connection, and refusing a server that could lose what it took. */
 #include <stdio.h>
 
 #include "db/postgres/postgres.h"

@@ -1,7 +1,4 @@
-/* postgres.h - what the files of the PostgreSQL driver share; private to this folder.
- *
- * Layer: db.
- */
+/* postgres.h - what the files of the PostgreSQL driver share; private to this folder. */
 #pragma once
 #include <libpq-fe.h>
 

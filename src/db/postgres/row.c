@@ -1,4 +1,4 @@
-/* postgres_row.c - columns come as text; here they become what the caller asks for. */
+/* row.c - columns come as text; here they become what the caller asks for. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* postgres_stmt.c - statements of PostgreSQL: prepared by name, parameters sent as text.
+/* statement.c - statements of PostgreSQL: prepared by name, parameters sent as text.
  *
  * The server infers each parameter's type from the statement, never from the
  * first value that happens to be sent: a NULL has none. Numbers and texts go

@@ -1,4 +1,4 @@
-/* postgres_wire.c - sending, waiting with a limit, and what an answer or its absence means.
+/* wire.c - sending, waiting with a limit, and what an answer or its absence means.
  *
  * libpq would wait for ever on a server that is stopped but not dead, so the
  * socket is polled here: a server silent for longer than it may be is lost.

@@ -1,4 +1,4 @@
-/* sqlite_error.c - what SQLite's result codes mean to us. */
+/* error.c - what SQLite's result codes mean to us. */
 #include <errno.h>
 
 #include "db/sqlite/sqlite.h"

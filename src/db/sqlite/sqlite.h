@@ -1,7 +1,4 @@
-/* sqlite.h - what the files of the SQLite driver share; private to this folder (and its tests).
- *
- * Layer: db.
- */
+/* sqlite.h - what the files of the SQLite driver share; private to this folder (and its tests). */
 #pragma once
 #include <sqlite3.h>
 

@@ -1,4 +1,4 @@
-/* sqlite_stmt.c - statements of SQLite: prepared once, bound without a copy, stepped row by row. */
+/* statement.c - statements of SQLite: prepared once, bound without a copy, stepped row by row. */
 #include <stdlib.h>
 
 #include "base/clock.h"

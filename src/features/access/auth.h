@@ -1,7 +1,4 @@
-/* auth.h - who calls, and whether they may.
- *
- * Layer: api. May use: base, http, service.
- */
+/* auth.h - who calls, and whether they may. */
 #pragma once
 #include <stdbool.h>
 

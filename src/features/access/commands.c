@@ -1,4 +1,4 @@
-/* admin_commands.c - tenants and keys on the command line. */
+/* commands.c - tenants and keys on the command line. */
 #include <stdio.h>
 
 #include "base/clock.h"

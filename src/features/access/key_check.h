@@ -4,8 +4,6 @@
  * (PostgreSQL): the database is asked, within bounds. And the first use of a key
  * that came out of a rotation is noted, durably, before anything is answered to
  * it, so that nobody replaces a key that is in use.
- *
- * Layer: api. May use: base, http, service.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* key_make.c - randomness for a token and its id, and the row that keeps its digest. */
+/* key_create.c - randomness for a token and its id, and the row that keeps its digest. */
 #include "features/access/key_create.h"
 
 #include "base/clock.h"

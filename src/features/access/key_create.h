@@ -1,7 +1,4 @@
-/* key_make.h - a new key and its token.
- *
- * Layer: service. May use: base, db, store. Must not use: http, api.
- */
+/* key_create.h - a new key and its token. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* rotation.c - making a successor. */
+/* key_rotation.c - making a successor. */
 #include "features/access/key_rotation.h"
 
 #include "base/buf.h"

@@ -1,12 +1,10 @@
-/* rotation.h - a successor is made for a key, which stays good for five minutes.
+/* key_rotation.h - a successor is made for a key, which stays good for five minutes.
  *
  * The five minutes run from the first rotation. A key that is rotated again in
  * them replaces those of its successors that nobody used, since their replies
  * may have been lost; one that was used stays. What was used is known to the
  * transaction that replaces: the first use is stored before it is answered
  * (key_use.h).
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* keys.c - keys of a tenant, for admins; and their rotation, for themselves too. */
+/* key_routes.c - keys of a tenant, for admins; and their rotation, for themselves too. */
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"

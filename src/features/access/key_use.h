@@ -3,8 +3,6 @@
  * The last use is a hint for people: it is stored at most once a minute and at
  * a clean stop. The first use of a successor decides whether it may still be
  * replaced, and is stored at once.
- *
- * Layer: service. May use: base, db, store. Must not use: http, api.
  */
 #pragma once
 #include "engine/writer.h"

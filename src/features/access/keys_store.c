@@ -1,4 +1,4 @@
-/* keys.c - SQL of keys. */
+/* keys_store.c - SQL of keys. */
 #include "features/access/keys_store.h"
 
 #include "db/db.h"

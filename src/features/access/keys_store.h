@@ -1,7 +1,4 @@
-/* keys.h - agents' and workspaces' keys as rows; a token itself is stored nowhere.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* keys_store.h - agents' and workspaces' keys as rows; a token itself is stored nowhere. */
 #pragma once
 #include <stdbool.h>
 

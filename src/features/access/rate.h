@@ -6,7 +6,7 @@
  * pass in 60 seconds, sometimes a little fewer. Refused requests do not count.
  * Monotonic time only.
  *
- * Layer: service. May use: base. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdbool.h>

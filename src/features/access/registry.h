@@ -10,7 +10,7 @@
  * ends nor prolongs it; what was rotated before the process began is judged by
  * the wall clock.
  *
- * Layer: service. May use: base, db, store. Must not use: http, api. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* retention.c - the table of how long data is kept. */
+/* retention_shapes.c - the table of how long data is kept. */
 #include "features/access/retention_shapes.h"
 
 #include "shape/table.h"

@@ -1,6 +1,6 @@
-/* retention.h - how long a tenant's data is kept, as people set and see it.
+/* retention_shapes.h - how long a tenant's data is kept, as people set and see it.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,4 +1,4 @@
-/* retention.c - SQL of limits and marks. */
+/* retention_store.c - SQL of limits and marks. */
 #include "features/access/retention_store.h"
 
 #include "db/db.h"

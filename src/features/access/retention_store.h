@@ -1,10 +1,8 @@
-/* retention.h - how long each tenant's data is kept, and up to when it may be gone.
+/* retention_store.h - how long each tenant's data is kept, and up to when it may be gone.
  *
  * Totals of KPIs and sums of LLM usage stay when the reports that they were
  * made of are deleted. A mark says up to when reports may be missing: before
  * it totals are never made anew, and no range is cut finer than into hours.
- *
- * Layer: store. May use: base, contract, db.
  */
 #pragma once
 #include <stdbool.h>

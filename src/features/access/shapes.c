@@ -1,4 +1,4 @@
-/* admin.c - the tables of tenants and keys. */
+/* shapes.c - the tables of tenants and keys. */
 #include "features/access/shapes.h"
 
 #include "shape/rule.h"

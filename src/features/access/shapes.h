@@ -1,6 +1,6 @@
-/* admin.h - tenants and keys, as operators make and see them.
+/* shapes.h - tenants and keys, as operators make and see them.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

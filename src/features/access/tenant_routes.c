@@ -1,4 +1,4 @@
-/* tenants.c - tenants, for operators; and a tenant's plan, for those who are of it. */
+/* tenant_routes.c - tenants, for operators; and a tenant's plan, for those who are of it. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "features/access/registry.h"

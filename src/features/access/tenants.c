@@ -1,4 +1,4 @@
-/* admin.c - tenants and keys, from the shapes of the API to rows and back. */
+/* tenants.c - tenants and keys, from the shapes of the API to rows and back. */
 #include "features/access/tenants.h"
 
 #include "base/clock.h"

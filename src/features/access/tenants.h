@@ -1,8 +1,6 @@
-/* admin.h - tenants and keys: making, listing and ending them.
+/* tenants.h - tenants and keys: making, listing and ending them.
  *
  * All run inside a transaction or on a reader, with the caller's connection.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include <stdbool.h>

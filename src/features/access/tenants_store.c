@@ -1,4 +1,4 @@
-/* tenants.c - SQL of tenants and of the registry's change number. */
+/* tenants_store.c - SQL of tenants and of the registry's change number. */
 #include "features/access/tenants_store.h"
 
 #include "db/db.h"

@@ -1,7 +1,4 @@
-/* tenants.h - tenants as rows.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* tenants_store.h - tenants as rows. */
 #pragma once
 #include <stdbool.h>
 

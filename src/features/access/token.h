@@ -6,7 +6,7 @@
  * The checksum tells a typo from an unknown key without a look-up, and lets
  * secret scanners match tokens. Only the SHA-256 of a token is ever stored.
  *
- * Layer: service. May use: base. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* misses.c - a table of fixed size in sets of a few places, each set an address's only home. */
+/* token_guess_limiter.c - a table of fixed size in sets of a few places, each set an address's only home. */
 #include "features/access/token_guess_limiter.h"
 
 #include <pthread.h>

@@ -1,11 +1,11 @@
-/* misses.h - tokens that were not good, counted by the address that sent them.
+/* token_guess_limiter.h - tokens that were not good, counted by the address that sent them.
  *
  * An address that guesses is told to wait, and unknown tokens of all addresses
  * together cost the database a bounded number of looks a second. What is
  * remembered has a fixed size: when it is full, the address that began to miss
  * longest ago is forgotten.
  *
- * Layer: service. May use: base. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdbool.h>

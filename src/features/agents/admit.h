@@ -2,8 +2,6 @@
  *
  * Each writer thread remembers the agents it has seen, until something changes
  * in the registry or a transaction is rolled back.
- *
- * Layer: service. May use: base, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/err.h"

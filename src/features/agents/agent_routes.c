@@ -1,4 +1,4 @@
-/* agents.c - agents, for operators. */
+/* agent_routes.c - agents, for operators. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/queries.h"

@@ -1,4 +1,4 @@
-/* agent_delete.c - SQL of an agent's removal. */
+/* delete_store.c - SQL of an agent's removal. */
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/agents/store.h"

@@ -1,4 +1,4 @@
-/* heartbeat.c - processes that say they are alive. */
+/* heartbeat_routes.c - processes that say they are alive. */
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"

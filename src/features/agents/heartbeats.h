@@ -1,7 +1,4 @@
-/* heartbeats.h - processes that say they are alive, on their way into the store.
- *
- * Layer: service. May use: base, db, store. Must not use: http, api.
- */
+/* heartbeats.h - processes that say they are alive, on their way into the store. */
 #pragma once
 #include "base/err.h"
 #include "engine/writer.h"

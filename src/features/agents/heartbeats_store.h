@@ -1,7 +1,4 @@
-/* heartbeats.h - processes that say they are alive, as rows.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* heartbeats_store.h - processes that say they are alive, as rows. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"

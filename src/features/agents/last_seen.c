@@ -1,4 +1,4 @@
-/* life.c - signs of life in memory, and on their way into the store.
+/* last_seen.c - signs of life in memory, and on their way into the store.
  *
  * Invariants:
  *  1. A sign whose time is not stored yet is in the list of waiting ones, or in the save under way.

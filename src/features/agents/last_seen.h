@@ -1,4 +1,4 @@
-/* life.h - when each agent was last heard of: at once in memory, a little later in the store.
+/* last_seen.h - when each agent was last heard of: at once in memory, a little later in the store.
  *
  * Whatever we get of an agent is a sign of life, also what is rejected or could
  * not be stored. Noting one costs a store to memory; what is noted is written
@@ -7,7 +7,7 @@
  * that brought it (admit.h). So after a crash the store is a few seconds behind,
  * but knows whoever was seen, and who is back.
  *
- * Layer: service. May use: base, db, store. Must not use: http, api. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* signs.c - SQL of signs of life. */
+/* last_seen_store.c - SQL of signs of life. */
 #include "features/agents/last_seen_store.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* signs.h - signs of life of agents as rows.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* last_seen_store.h - signs of life of agents as rows. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* liveness.h - is an agent up, late or silent? From a clock and its last sign of life.
  *
- * Layer: service. May use: base, contract. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

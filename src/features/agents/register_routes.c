@@ -1,4 +1,4 @@
-/* register.c - agents that say who they are. */
+/* register_routes.c - agents that say who they are. */
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"

@@ -3,8 +3,6 @@
  * A registration is applied by the writer in one transaction, with what other
  * requests brought, and told once that is durable. It never touches whether
  * the agent is enabled, what it is told, or the security catalog's entries.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include <stdbool.h>

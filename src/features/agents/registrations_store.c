@@ -1,4 +1,4 @@
-/* registrations.c - SQL of registrations. */
+/* registrations_store.c - SQL of registrations. */
 #include "features/agents/registrations_store.h"
 
 #include "base/buf.h"

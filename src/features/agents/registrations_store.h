@@ -1,7 +1,4 @@
-/* registrations.h - what agents declare about themselves, as rows.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* registrations_store.h - what agents declare about themselves, as rows. */
 #pragma once
 #include <stdbool.h>
 

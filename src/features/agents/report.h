@@ -1,7 +1,4 @@
-/* report.h - what the channels on which agents report have in common.
- *
- * Layer: api. May use: base, http, service.
- */
+/* report.h - what the channels on which agents report have in common. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,7 +1,4 @@
-/* place.h - where a report belongs and when it came.
- *
- * Layer: store.
- */
+/* report_key.h - where a report belongs and when it came. */
 #pragma once
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-/* agent.c - the tables of registration and of what agents pull. */
+/* shapes.c - the tables of registration and of what agents pull. */
 #include "features/agents/shapes.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
-/* agent.h - what agents declare about themselves, and what they pull.
+/* shapes.h - what agents declare about themselves, and what they pull.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,4 +1,4 @@
-/* agents.c - SQL of agents. */
+/* store.c - SQL of agents. */
 #include "features/agents/store.h"
 
 #include "db/db.h"

@@ -1,7 +1,4 @@
-/* agents.h - agents as rows. Their names may be of any length (db/name_key.h).
- *
- * Layer: store. May use: base, contract, db.
- */
+/* store.h - agents as rows. Their names may be of any length (db/name_key.h). */
 #pragma once
 #include <stdbool.h>
 

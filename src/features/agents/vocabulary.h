@@ -1,6 +1,6 @@
 /* vocabulary.h - words of a registration that nobody will understand: stored, but warned of.
  *
- * Layer: service. May use: base, contract. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include "base/arena.h"

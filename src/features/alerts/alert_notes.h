@@ -1,6 +1,6 @@
 /* alert_notes.h - which alerts a transaction opened and closed, told once it is durable.
  *
- * Layer: service. May use: base, contract, store. Must not use: http, api. One thread at a time.
+ * One thread at a time.
  */
 #pragma once
 #include "base/arena.h"

@@ -5,8 +5,6 @@
  * opens it; so each opening and each closing is told once. While its agent is
  * muted an alert opens without a message, and closes without one; one that is
  * still open when the mute ends is told then (mutes.h).
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* rule_commands.c - what a tenant is alerted of, on the command line. */
+/* commands.c - what a tenant is alerted of, on the command line. */
 #include <math.h>
 #include <stdio.h>
 

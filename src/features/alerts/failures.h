@@ -1,7 +1,4 @@
-/* failures.h - alerts of failed runs, for tenants that want them.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
- */
+/* failures.h - alerts of failed runs, for tenants that want them. */
 #pragma once
 #include "base/err.h"
 

@@ -4,8 +4,7 @@
  * wants to know then what is wrong: every few seconds the open alerts that nobody was told of are
  * looked through, and those whose mute has ended are told.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. One thread at a
- * time.
+ * One thread at a time.
  */
 #pragma once
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* alerts.c - alerts as people read and acknowledge them, and agents that are muted. */
+/* routes.c - alerts as people read and acknowledge them, and agents that are muted. */
 #include "features/alerts/alerts.h"
 
 #include "api/call.h"

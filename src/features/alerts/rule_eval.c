@@ -1,4 +1,4 @@
-/* judgement.c - the two kinds of rules that are judged by a number. */
+/* rule_eval.c - the two kinds of rules that are judged by a number. */
 #include "features/alerts/rule_eval.h"
 
 #include <math.h>

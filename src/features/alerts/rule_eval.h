@@ -1,11 +1,10 @@
-/* judgement.h - is a KPI within its bounds, is a budget kept?
+/* rule_eval.h - is a KPI within its bounds, is a budget kept?
  *
  * A KPI without a number in its range has no judgement, and what is open stays
  * so; but for a sum nothing is zero: always where it is only bounded from
  * above, and where it is bounded from below if runs completed in the range.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. One thread at a
- * time.
+ * One thread at a time.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* rules.c - what a tenant wants to be alerted of. */
+/* rule_routes.c - what a tenant wants to be alerted of. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "features/access/registry.h"

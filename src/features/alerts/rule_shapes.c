@@ -1,4 +1,4 @@
-/* alert_rules.c - the tables of what a tenant wants to be alerted of. */
+/* rule_shapes.c - the tables of what a tenant wants to be alerted of. */
 #include "features/alerts/rule_shapes.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* alert_rules.h - what a tenant wants to be alerted of, as people set and see it.
+/* rule_shapes.h - what a tenant wants to be alerted of, as people set and see it.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const, functions pure.
+ * Thread-safe: tables are const, functions pure.
  */
 #pragma once
 #include "shape/shape.h"

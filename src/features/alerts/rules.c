@@ -1,4 +1,4 @@
-/* alert_rules.c - a tenant's rules from the shape of the API to a row and back. */
+/* rules.c - a tenant's rules from the shape of the API to a row and back. */
 #include "features/alerts/rules.h"
 
 #include "base/buf.h"

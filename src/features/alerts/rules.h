@@ -1,7 +1,4 @@
-/* alert_rules.h - what a tenant wants to be alerted of: shown, replaced, and read back.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
- */
+/* rules.h - what a tenant wants to be alerted of: shown, replaced, and read back. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* alert_rules.c - SQL of what tenants want to be alerted of. */
+/* rules_store.c - SQL of what tenants want to be alerted of. */
 #include "features/alerts/rules_store.h"
 
 #include "db/db.h"

@@ -1,6 +1,6 @@
-/* alert_rules.h - what tenants want to be alerted of, as rows.
+/* rules_store.h - what tenants want to be alerted of, as rows.
  *
- * Layer: store. May use: base, contract, db. Everything returned is in the arena.
+ * Everything returned is in the arena.
  */
 #pragma once
 #include <stdbool.h>

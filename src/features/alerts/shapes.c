@@ -1,4 +1,4 @@
-/* alert.c - the tables of alerts. */
+/* shapes.c - the tables of alerts. */
 #include "features/alerts/shapes.h"
 
 #include "shape/table.h"

@@ -1,6 +1,6 @@
-/* alert.h - alerts, as people read them.
+/* shapes.h - alerts, as people read them.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -10,7 +10,6 @@
  * Whether an alert opens is decided once more in the transaction that opens
  * it, by the row as it is then; several processes agree by the store.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  * One thread at a time but where it says otherwise.
  */
 #pragma once

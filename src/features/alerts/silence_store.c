@@ -1,4 +1,4 @@
-/* silences.c - SQL of what agents are judged by. */
+/* silence_store.c - SQL of what agents are judged by. */
 #include "features/alerts/silence_store.h"
 
 #include "db/db.h"

@@ -1,7 +1,4 @@
-/* silences.h - what agents are judged by when they may have fallen silent.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* silence_store.h - what agents are judged by when they may have fallen silent. */
 #pragma once
 #include <stdbool.h>
 

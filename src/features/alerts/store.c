@@ -1,4 +1,4 @@
-/* alerts.c - SQL of alerts. */
+/* store.c - SQL of alerts. */
 #include "features/alerts/store.h"
 
 #include "base/buf.h"

@@ -1,6 +1,6 @@
-/* alerts.h - alerts as rows.
+/* store.h - alerts as rows.
  *
- * Layer: store. May use: base, contract, db. Everything returned is in the arena.
+ * Everything returned is in the arena.
  */
 #pragma once
 #include <stdbool.h>

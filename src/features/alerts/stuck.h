@@ -6,8 +6,7 @@
  * starts, so that each run is looked at once. At most twenty such alerts are
  * open for an agent: one that never closes its runs is told of by them.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. One thread at a
- * time.
+ * One thread at a time.
  */
 #pragma once
 #include "base/err.h"

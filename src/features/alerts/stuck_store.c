@@ -1,4 +1,4 @@
-/* stuck.c - SQL of runs that are open for too long. */
+/* stuck_store.c - SQL of runs that are open for too long. */
 #include "features/alerts/stuck_store.h"
 
 #include "db/db.h"

@@ -1,9 +1,9 @@
-/* stuck.h - runs that are open for too long.
+/* stuck_store.h - runs that are open for too long.
  *
  * Runs are looked through once, by their start, when they have become old; a mark says how far. A
  * run that may take longer is put down for later.
  *
- * Layer: store. May use: base, contract, db. Everything returned is in the arena.
+ * Everything returned is in the arena.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* bounds.c - KPIs and budgets judged in rounds, and the job that opens and closes their alerts.
+/* threshold_watch.c - KPIs and budgets judged in rounds, and the job that opens and closes their alerts.
  *
  * Invariants:
  *  1. While `busy` all below it belongs to the one job under way: on a reader,

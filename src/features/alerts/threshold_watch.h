@@ -1,4 +1,4 @@
-/* bounds.h - watches the KPIs and budgets that tenants have set bounds for.
+/* threshold_watch.h - watches the KPIs and budgets that tenants have set bounds for.
  *
  * Once a minute each is judged on a reader, as many tenants at a time as a
  * fraction of a second allows; what has changed goes to the writer, which opens
@@ -6,8 +6,7 @@
  * Nothing is judged for some minutes after we began to listen, or the clock was
  * set: what could not be told to us meanwhile is told then.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. One thread at a
- * time.
+ * One thread at a time.
  */
 #pragma once
 #include "base/err.h"

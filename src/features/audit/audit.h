@@ -2,8 +2,6 @@
  *
  * Each entry's hash covers the entry and the hash of the one before it in its
  * tenant's chain, so that nothing can be changed, removed or moved unnoticed.
- *
- * Layer: service. May use: base, db, store. Must not use: http, api.
  */
 #pragma once
 #include "features/audit/store.h"

@@ -1,4 +1,4 @@
-/* audit_commands.c - the audit log on the command line. */
+/* commands.c - the audit log on the command line. */
 #include <stdio.h>
 
 #include "base/datetime.h"

@@ -1,4 +1,4 @@
-/* audit_read.c - reading the audit log, and following its hashes. */
+/* entries.c - reading the audit log, and following its hashes. */
 #include "features/audit/entries.h"
 
 #include "db/db.h"

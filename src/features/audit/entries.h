@@ -1,7 +1,4 @@
-/* audit_read.h - the audit log as pages, and whether its chains are whole.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
- */
+/* entries.h - the audit log as pages, and whether its chains are whole. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

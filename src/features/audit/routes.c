@@ -1,4 +1,4 @@
-/* audit.c - the audit log of a tenant, and of the platform. */
+/* routes.c - the audit log of a tenant, and of the platform. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "features/access/registry.h"

@@ -1,4 +1,4 @@
-/* audit.c - the tables of the audit log. */
+/* shapes.c - the tables of the audit log. */
 #include "features/audit/shapes.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
-/* audit.h - the audit log, as people read it.
+/* shapes.h - the audit log, as people read it.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

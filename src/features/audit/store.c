@@ -1,4 +1,4 @@
-/* audit.c - SQL of the audit log. */
+/* store.c - SQL of the audit log. */
 #include "features/audit/store.h"
 
 #include <string.h>

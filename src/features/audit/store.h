@@ -1,7 +1,4 @@
-/* audit.h - the audit log as rows: one chain a tenant, and one of the platform.
- *
- * Layer: store. May use: base, db.
- */
+/* store.h - the audit log as rows: one chain a tenant, and one of the platform. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* price_commands.c - what models cost, on the command line. */
+/* commands.c - what models cost, on the command line. */
 #include <stdio.h>
 
 #include "base/datetime.h"

@@ -3,8 +3,7 @@
  * Sums are of 128 bits and stay at their ends instead of leaving them; a cost
  * is in attodollars.
  *
- * Layer: service. May use: base, contract, store. Must not use: http, api. Thread-safe: pure
- * functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

@@ -6,7 +6,7 @@
  * not summed up, so that no sum leaves 64 bits: who reads such a sum reads the
  * rows instead.
  *
- * Layer: store. May use: base, contract, db. One thread at a time.
+ * One thread at a time.
  */
 #pragma once
 #include <stdbool.h>

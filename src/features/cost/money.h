@@ -4,7 +4,7 @@
  * million tokens. Costs are gathered in attodollars and shown in picodollars,
  * rounded once.
  *
- * Layer: contract. May use: base. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include "base/base.h"

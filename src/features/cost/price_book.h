@@ -3,7 +3,7 @@
  * A book never changes once it is made. Whoever gets one holds it until
  * price_book_release().
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include "base/err.h"

@@ -5,7 +5,7 @@
  * is {"prices":[…]}, as the list of prices is answered. A file is read whole:
  * everything that is wrong with it is said, and nothing of it is used then.
  *
- * Layer: contract. May use: base, yyjson. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include "features/cost/price_shapes.h"

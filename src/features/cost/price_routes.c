@@ -1,4 +1,4 @@
-/* prices.c - the platform's price list: read by all, changed by operators. */
+/* price_routes.c - the platform's price list: read by all, changed by operators. */
 #include "features/cost/prices.h"
 
 #include "api/api.h"

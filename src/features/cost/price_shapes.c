@@ -1,4 +1,4 @@
-/* price.c - the tables of prices. */
+/* price_shapes.c - the tables of prices. */
 #include "features/cost/price_shapes.h"
 
 #include "features/cost/money.h"

@@ -1,6 +1,6 @@
-/* price.h - what a model's tokens cost, and from when on.
+/* price_shapes.h - what a model's tokens cost, and from when on.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

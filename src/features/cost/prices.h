@@ -4,7 +4,7 @@
  * read compares it with that of the book in memory, so that nobody ever
  * reckons with an old list, whichever process changed it.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include "base/arena.h"

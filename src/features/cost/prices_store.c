@@ -1,4 +1,4 @@
-/* prices.c - SQL of prices. */
+/* prices_store.c - SQL of prices. */
 #include "features/cost/prices_store.h"
 
 #include "base/buf.h"

@@ -1,7 +1,4 @@
-/* prices.h - prices of models as rows, for the whole platform.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* prices_store.h - prices of models as rows, for the whole platform. */
 #pragma once
 #include <stdbool.h>
 

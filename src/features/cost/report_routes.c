@@ -1,4 +1,4 @@
-/* llm.c - LLM usage from agents. */
+/* report_routes.c - LLM usage from agents. */
 #include "features/cost/report_shapes.h"
 
 #include "api/api.h"

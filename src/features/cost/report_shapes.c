@@ -1,4 +1,4 @@
-/* llm.c - the tables of the LLM-usage channel. */
+/* report_shapes.c - the tables of the LLM-usage channel. */
 #include "features/cost/report_shapes.h"
 
 #include "shape/table.h"

@@ -1,6 +1,6 @@
-/* llm.h - the tokens that a run used of a model.
+/* report_shapes.h - the tokens that a run used of a model.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,4 +1,4 @@
-/* llm.c - SQL of LLM usage. */
+/* report_store.c - SQL of LLM usage. */
 #include "features/cost/report_store.h"
 
 #include "db/db.h"

@@ -1,7 +1,4 @@
-/* llm.h - LLM usage as rows: tokens only, cost is computed when read.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* report_store.h - LLM usage as rows: tokens only, cost is computed when read. */
 #pragma once
 #include "base/err.h"
 #include "features/agents/report_key.h"

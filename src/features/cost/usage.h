@@ -4,8 +4,6 @@
  * its model changes, or that has a number too large to sum up, is read as
  * hours, and such an hour as reports. So what an answer takes depends on the
  * days and models in it, not on the number of reports; only runs have no sums.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

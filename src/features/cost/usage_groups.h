@@ -5,7 +5,7 @@
  * leave it. So memory is bounded however many groups there are, as long as
  * not too many are under way at once.
  *
- * Layer: service. May use: base, contract, store. Must not use: http, api. One thread at a time.
+ * One thread at a time.
  */
 #pragma once
 #include <stdbool.h>

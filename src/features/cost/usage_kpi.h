@@ -3,8 +3,7 @@
  * Only what is summed up can be counted in units: agents that declared the KPI
  * with another agg are left out, those that did not declare it count.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. One thread at a
- * time.
+ * One thread at a time.
  */
 #pragma once
 #include "base/map.h"

@@ -1,4 +1,4 @@
-/* usage.c - LLM usage and its cost, as front ends read it. */
+/* usage_routes.c - LLM usage and its cost, as front ends read it. */
 #include "features/cost/usage.h"
 
 #include "api/api.h"

@@ -1,4 +1,4 @@
-/* usage.c - the tables of usage and cost. */
+/* usage_shapes.c - the tables of usage and cost. */
 #include "features/cost/usage_shapes.h"
 
 #include "shape/table.h"

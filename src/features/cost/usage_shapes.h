@@ -1,6 +1,6 @@
-/* usage.h - LLM usage and its cost, summed up by what was asked for.
+/* usage_shapes.h - LLM usage and its cost, summed up by what was asked for.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

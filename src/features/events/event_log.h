@@ -2,8 +2,6 @@
  *
  * SQLite and PostgreSQL want it done in different ways (event_log_sqlite.c,
  * event_log_postgres.c); what comes out is the same.
- *
- * Layer: store. May use: base, contract, db.
  */
 #pragma once
 #include <stdbool.h>

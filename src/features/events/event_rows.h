@@ -1,7 +1,4 @@
-/* event_rows.h - events as rows.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* event_rows.h - events as rows. */
 #pragma once
 #include <stdbool.h>
 

@@ -3,8 +3,6 @@
  * The events of all requests that share a transaction are gathered, each
  * admitted by its agent, then stored in bulk just before the commit. Each
  * event gets a verdict; a request is told once the transaction is durable.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/err.h"

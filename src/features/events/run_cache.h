@@ -4,7 +4,7 @@
  * need not be looked up again. What a transaction puts in must be cleared when
  * it is rolled back, and when anybody else changes runs.
  *
- * Layer: store. The writer's thread only.
+ * The writer's thread only.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* run_cursor.h - a place in the list of runs, as text that clients hand back unread.
  *
- * Layer: contract. May use: base. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* run_list.c - SQL of pages of runs.
+/* run_list_store.c - SQL of pages of runs.
  *
  * Each statement walks an index backwards from one place to another: that of all runs by their
  * start (runs_start), of an agent's (runs_agent) or of a workflow's (runs_workflow). PostgreSQL's

@@ -1,7 +1,4 @@
-/* run_list.h - pages of runs, newest start first.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* run_list_store.h - pages of runs, newest start first. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* runs.c - runs as front ends read them. */
+/* run_routes.c - runs as front ends read them. */
 #include "features/events/runs.h"
 
 #include "api/api.h"

@@ -1,7 +1,4 @@
-/* run_rows.h - runs as rows, whichever the database; private to this folder.
- *
- * Layer: store.
- */
+/* run_rows.h - runs as rows, whichever the database; private to this folder. */
 #pragma once
 #include "base/arena.h"
 #include "features/events/run_state.h"

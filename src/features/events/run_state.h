@@ -3,7 +3,7 @@
  * A run has no state of its own: this is derived from its events, kept beside
  * them so that lists need not read them, and can be made anew from them.
  *
- * Layer: store. May use: base, contract. Strings are borrowed.
+ * Strings are borrowed.
  */
 #pragma once
 #include "shape/shape.h"

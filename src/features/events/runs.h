@@ -1,7 +1,4 @@
-/* runs.h - reading runs.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
- */
+/* runs.h - reading runs. */
 #pragma once
 #include <stdbool.h>
 

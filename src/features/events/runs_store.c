@@ -1,4 +1,4 @@
-/* runs.c - SQL of reading runs. */
+/* runs_store.c - SQL of reading runs. */
 #include "features/events/runs_store.h"
 
 #include "db/db.h"

@@ -1,7 +1,4 @@
-/* runs.h - runs as they are read.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* runs_store.h - runs as they are read. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* event.c - the tables of run events, of runs, and of the answers about them. */
+/* shapes.c - the tables of run events, of runs, and of the answers about them. */
 #include "features/events/shapes.h"
 
 #include "shape/table.h"

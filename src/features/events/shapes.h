@@ -1,7 +1,4 @@
-/* event.h - run events as agents send them, and as they are read back.
- *
- * Layer: contract. May use: base.
- */
+/* shapes.h - run events as agents send them, and as they are read back. */
 #pragma once
 #include "shape/shape.h"
 

@@ -1,4 +1,4 @@
-/* telemetry.c - run events from agents, one at a time or in batches. */
+/* telemetry_routes.c - run events from agents, one at a time or in batches. */
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"

@@ -1,4 +1,4 @@
-/* export_commands.c - exports to standard output or a file. */
+/* commands.c - exports to standard output or a file. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,4 @@
-/* export_lines.h - the rows of an export as lines, step by step; private to exports.c.
- *
- * Layer: service.
- */
+/* export_lines.h - the rows of an export as lines, step by step; private to exports.c. */
 #pragma once
 #include <stdatomic.h>
 

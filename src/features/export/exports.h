@@ -4,8 +4,6 @@
  * EXPORTS_MAX at once, so that it keeps neither readers nor the writer from
  * their work. It reads in short steps, and no transaction is open while it
  * waits for whoever takes the lines.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include <stdbool.h>

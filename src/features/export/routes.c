@@ -1,4 +1,4 @@
-/* export.c - everything of a time range, as lines that are sent while they are read. */
+/* routes.c - everything of a time range, as lines that are sent while they are read. */
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"

@@ -1,4 +1,4 @@
-/* export.c - the tables of an export's lines. */
+/* shapes.c - the tables of an export's lines. */
 #include "features/export/shapes.h"
 
 #include "shape/table.h"

@@ -1,6 +1,6 @@
-/* export.h - the lines of an export that are not events (those are stored_event_shape's).
+/* shapes.h - the lines of an export that are not events (those are stored_event_shape's).
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,4 +1,4 @@
-/* exports.c - SQL of exports: steps through what arrived, and pages of usage. */
+/* store.c - SQL of exports: steps through what arrived, and pages of usage. */
 #include "features/export/store.h"
 
 #include "db/db.h"

@@ -1,10 +1,8 @@
-/* exports.h - reading everything of a time range, in steps.
+/* store.h - reading everything of a time range, in steps.
  *
  * Rows are numbered as they arrive. A step is all rows of a tenant in a range
  * of numbers: short enough to be one read, so that no transaction stays open
  * while somebody waits for a slow client.
- *
- * Layer: store. May use: base, contract, db.
  */
 #pragma once
 #include <stdbool.h>

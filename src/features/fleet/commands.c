@@ -1,4 +1,4 @@
-/* fleet_commands.c - agents on the command line. */
+/* commands.c - agents on the command line. */
 #include <stdio.h>
 
 #include "base/clock.h"

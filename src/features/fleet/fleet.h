@@ -1,7 +1,4 @@
-/* fleet.h - reading agents: how they are doing, what they declared, what they ran.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
- */
+/* fleet.h - reading agents: how they are doing, what they declared, what they ran. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

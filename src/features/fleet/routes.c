@@ -1,4 +1,4 @@
-/* fleet.c - agents and workflows as front ends read them. */
+/* routes.c - agents and workflows as front ends read them. */
 #include "features/fleet/fleet.h"
 
 #include "api/api.h"

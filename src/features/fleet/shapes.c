@@ -1,4 +1,4 @@
-/* fleet.c - the tables of agents and workflows as front ends read them. */
+/* shapes.c - the tables of agents and workflows as front ends read them. */
 #include "features/fleet/shapes.h"
 
 #include "features/agents/shapes.h"

@@ -1,6 +1,6 @@
-/* fleet.h - agents and workflows, as front ends read them.
+/* shapes.h - agents and workflows, as front ends read them.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,4 +1,4 @@
-/* fleet.c - SQL of agents as front ends read them. */
+/* store.c - SQL of agents as front ends read them. */
 #include "features/fleet/store.h"
 
 #include "base/buf.h"

@@ -1,6 +1,6 @@
-/* fleet.h - agents as front ends read them, and what each of them ran last.
+/* store.h - agents as front ends read them, and what each of them ran last.
  *
- * Layer: store. May use: base, contract, db. Everything returned is in the arena.
+ * Everything returned is in the arena.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,7 +1,4 @@
-/* workflows.h - the runs of a workflow, and whether each step gets what it needs.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
- */
+/* workflows.h - the runs of a workflow, and whether each step gets what it needs. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

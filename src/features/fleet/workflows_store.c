@@ -1,4 +1,4 @@
-/* workflows.c - SQL of the runs of a workflow. */
+/* workflows_store.c - SQL of the runs of a workflow. */
 #include "features/fleet/workflows_store.h"
 
 #include "db/db.h"

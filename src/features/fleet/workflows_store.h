@@ -1,7 +1,4 @@
-/* workflows.h - the runs of a workflow.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* workflows_store.h - the runs of a workflow. */
 #pragma once
 #include <stdbool.h>
 

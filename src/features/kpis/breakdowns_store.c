@@ -1,4 +1,4 @@
-/* breakdowns.c - SQL of breakdowns as they are read. */
+/* breakdowns_store.c - SQL of breakdowns as they are read. */
 #include "features/kpis/breakdowns_store.h"
 
 #include "db/db.h"

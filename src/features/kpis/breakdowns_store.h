@@ -1,7 +1,4 @@
-/* breakdowns.h - breakdowns of KPIs as they are read.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* breakdowns_store.h - breakdowns of KPIs as they are read. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

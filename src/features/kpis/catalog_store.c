@@ -1,4 +1,4 @@
-/* kpis.c - SQL of declared KPIs. */
+/* catalog_store.c - SQL of declared KPIs. */
 #include "features/kpis/catalog_store.h"
 
 #include "db/db.h"

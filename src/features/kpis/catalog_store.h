@@ -1,7 +1,4 @@
-/* kpis.h - the KPIs that agents declared at registration.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* catalog_store.h - the KPIs that agents declared at registration. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /* cells.h - breakdowns in the form in which they are kept: JSON text, read back.
  *
- * Layer: contract. May use: base, yyjson. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* kpi_reads.c - SQL of KPIs as they are read.
+/* kpi_reads_store.c - SQL of KPIs as they are read.
  *
  * From the few series to the piece of each that lies together, never through
  * all of a tenant's totals: CROSS JOIN keeps SQLite to the order written, and

@@ -1,9 +1,7 @@
-/* kpi_reads.h - KPIs as they are read: which there are, and their totals over time.
+/* kpi_reads_store.h - KPIs as they are read: which there are, and their totals over time.
  *
  * Whole days and hours come from their totals, the edges of a range from its
  * values. Call what belongs together inside one transaction.
- *
- * Layer: store. May use: base, contract, db.
  */
 #pragma once
 #include "base/arena.h"

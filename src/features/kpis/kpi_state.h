@@ -3,7 +3,7 @@
  * The order in which values come does not matter. Two sets are merged; one is
  * taken out of another where the rest can still be told.
  *
- * Layer: store. May use: base, contract. Thread-safe: values only.
+ * Thread-safe: values only.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,7 +1,4 @@
-/* kpi_totals.h - what reads of KPIs have in common; private to this folder.
- *
- * Layer: service.
- */
+/* kpi_totals.h - what reads of KPIs have in common; private to this folder. */
 #pragma once
 #include "features/kpis/kpi_reads_store.h"
 #include "features/kpis/kpis.h"

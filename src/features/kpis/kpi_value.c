@@ -1,4 +1,4 @@
-/* kpi_value_of.c - one KPI over a range as one number. */
+/* kpi_value.c - one KPI over a range as one number. */
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/kpis/kpi_totals.h"

@@ -2,8 +2,6 @@
  *
  * Each function takes one unchanging view of the database. Answers are in the
  * arena, and the same bytes whichever store they come from.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

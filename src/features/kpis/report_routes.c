@@ -1,4 +1,4 @@
-/* business.c - business KPIs from agents. */
+/* report_routes.c - business KPIs from agents. */
 #include "features/kpis/report_shapes.h"
 
 #include "api/api.h"

@@ -1,4 +1,4 @@
-/* business.c - the tables of the business channel, and how breakdowns become rows.
+/* report_shapes.c - the tables of the business channel, and how breakdowns become rows.
  *
  * A body may hold very many dimensions, slices and points, so every step is linear in what was
  * sent: names are found by a map, and repeated dimensions are dropped before rows are made.

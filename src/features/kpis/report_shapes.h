@@ -1,6 +1,6 @@
-/* business.h - business KPIs of a run, and their splits by dimension.
+/* report_shapes.h - business KPIs of a run, and their splits by dimension.
  *
- * Layer: contract. May use: base, yyjson. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,4 +1,4 @@
-/* business.c - SQL of business KPIs, and the forms in which they are kept.
+/* report_store.c - SQL of business KPIs, and the forms in which they are kept.
  *
  * The cells of a breakdown are one text, since a report may bring 100,000 of
  * them: they come and go together, and who reads a breakdown adds up all cells

@@ -1,10 +1,8 @@
-/* business.h - business KPIs as rows, merged by key for each (tenant, agent, run).
+/* report_store.h - business KPIs as rows, merged by key for each (tenant, agent, run).
  *
  * Of two values for one key the newer stays: that of the report with the later
  * timestamp, or of the same timestamp the one stored last. So reports may come
  * in any order, and the same report again changes nothing.
- *
- * Layer: store. May use: base, contract, db.
  */
 #pragma once
 #include "base/arena.h"

@@ -2,8 +2,6 @@
  *
  * A report is applied by the writer in one transaction, with what other
  * requests brought, and told once that is durable.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

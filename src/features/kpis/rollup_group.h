@@ -1,7 +1,4 @@
-/* rollup_group.h - what has gathered for the totals in one transaction; private to this folder.
- *
- * Layer: store.
- */
+/* rollup_group.h - what has gathered for the totals in one transaction; private to this folder. */
 #pragma once
 #include "base/map.h"
 #include "features/kpis/rollups.h"

@@ -5,7 +5,7 @@
  * is taken out of its totals again; only where the greatest or the last one
  * went are they made anew of what is stored.
  *
- * Layer: store. May use: base, contract, db. One thread at a time.
+ * One thread at a time.
  */
 #pragma once
 #include "base/err.h"

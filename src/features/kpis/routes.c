@@ -1,4 +1,4 @@
-/* kpis.c - business KPIs as front ends read them. */
+/* routes.c - business KPIs as front ends read them. */
 #include "features/kpis/kpis.h"
 
 #include "api/call.h"

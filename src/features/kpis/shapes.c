@@ -1,4 +1,4 @@
-/* kpis.c - the tables of business KPIs as front ends read them. */
+/* shapes.c - the tables of business KPIs as front ends read them. */
 #include "features/kpis/shapes.h"
 
 #include "features/kpis/report_shapes.h"

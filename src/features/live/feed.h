@@ -9,7 +9,7 @@
  * listens, and a minute longer: who comes back with the id of the last message
  * seen gets what was missed, or a `reset` when that is no longer known.
  *
- * Layer: service. May use: base, store. Must not use: http, api. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdbool.h>

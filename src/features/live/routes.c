@@ -1,4 +1,4 @@
-/* live.c - live updates as server-sent events. */
+/* routes.c - live updates as server-sent events. */
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"

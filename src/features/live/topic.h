@@ -1,7 +1,6 @@
 /* topic.h - what has changed for one tenant, and the last messages about it; private to feed.c.
  *
- * Layer: service. What is noted is guarded by the feed's lock; listeners and
- * messages are its thread's.
+ * What is noted is guarded by the feed's lock; listeners and messages are its thread's.
  */
 #pragma once
 #include <stdbool.h>

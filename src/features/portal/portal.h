@@ -3,7 +3,7 @@
  * The table is made at build time from web/; it is empty in a build without
  * Node.js.
  *
- * Layer: api. Thread-safe: const.
+ * Thread-safe: const.
  */
 #pragma once
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* keeping.c - SQL that looks at a database as a whole. */
+/* backup_store.c - SQL that looks at a database as a whole. */
 #include "features/retention/backup_store.h"
 
 #include <string.h>

@@ -1,7 +1,4 @@
-/* keeping.h - copies of a database, and whether it is sound.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* backup_store.h - copies of a database, and whether it is sound. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* retention_commands.c - how long a tenant's data is kept, on the command line. */
+/* commands.c - how long a tenant's data is kept, on the command line. */
 #include <stdio.h>
 #include <string.h>
 

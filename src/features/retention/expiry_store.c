@@ -1,4 +1,4 @@
-/* expiry.c - SQL of deleting what is old. */
+/* expiry_store.c - SQL of deleting what is old. */
 #include "features/retention/expiry_store.h"
 
 #include <string.h>

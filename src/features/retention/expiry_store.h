@@ -1,4 +1,4 @@
-/* expiry.h - deleting what is older than its tenant wants it to be, a little at a time.
+/* expiry_store.h - deleting what is older than its tenant wants it to be, a little at a time.
  *
  * A run goes as a whole: from one transaction to the next it is not there any
  * more. Its events follow, some with each call, so that no transaction is
@@ -7,8 +7,6 @@
  * Every call is inside a transaction of the writer that began with
  * store_retention_take(). What somebody else holds at that moment is left for
  * the next time. A crash at any point leaves what the next call goes on with.
- *
- * Layer: store. May use: base, contract, db.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,7 +1,4 @@
-/* retention.h - how long a tenant's data is kept: shown and replaced.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
- */
+/* retention.h - how long a tenant's data is kept: shown and replaced. */
 #pragma once
 #include "base/err.h"
 #include "features/access/retention_shapes.h"

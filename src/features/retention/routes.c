@@ -1,4 +1,4 @@
-/* retention.c - how long a tenant's data is kept. */
+/* routes.c - how long a tenant's data is kept. */
 #include "features/retention/retention.h"
 
 #include "api/call.h"

@@ -10,8 +10,7 @@
  * Time is the earlier of the wall clock and what it would be had nobody set it
  * since the start: a clock that is set ahead deletes nothing.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. One thread at a
- * time.
+ * One thread at a time.
  */
 #pragma once
 #include "base/err.h"

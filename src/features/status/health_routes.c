@@ -1,4 +1,4 @@
-/* health.c - is the service up, and what does it take. */
+/* health_routes.c - is the service up, and what does it take. */
 #include "api/answers.h"
 #include "api/api.h"
 #include "api/call.h"

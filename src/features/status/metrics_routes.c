@@ -1,4 +1,4 @@
-/* metrics.c - what monitoring systems are told, and who may ask. */
+/* metrics_routes.c - what monitoring systems are told, and who may ask. */
 #include "features/status/metrics_routes.h"
 
 #include <dirent.h>

@@ -1,7 +1,4 @@
-/* metrics.h - what monitoring systems are told, and who may ask.
- *
- * Layer: api. May use: base, http, service.
- */
+/* metrics_routes.h - what monitoring systems are told, and who may ask. */
 #pragma once
 #include "base/buf.h"
 

@@ -1,4 +1,4 @@
-/* secret_commands.c - secrets and their vault on the command line. */
+/* commands.c - secrets and their vault on the command line. */
 #include <stdio.h>
 
 #include "base/datetime.h"

@@ -1,4 +1,4 @@
-/* vault_keys.c - data keys, wrapped by the master key. */
+/* data_keys.c - data keys, wrapped by the master key. */
 #include "features/vault/data_keys.h"
 
 #include <sodium.h>

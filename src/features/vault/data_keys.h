@@ -1,6 +1,6 @@
-/* vault_keys.h - the keys behind the vault; private to it.
+/* data_keys.h - the keys behind the vault; private to it.
  *
- * Layer: service. May use: base, db, store. Thread-safe but where a lock is asked for.
+ * Thread-safe but where a lock is asked for.
  */
 #pragma once
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* data_keys.c - SQL of the tenants' data keys. */
+/* data_keys_store.c - SQL of the tenants' data keys. */
 #include "features/vault/data_keys_store.h"
 
 #include "db/db.h"

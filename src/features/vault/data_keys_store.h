@@ -1,9 +1,7 @@
-/* data_keys.h - the tenants' data keys as rows, wrapped by the master key.
+/* data_keys_store.h - the tenants' data keys as rows, wrapped by the master key.
  *
  * Tenant DATA_KEY_PLATFORM has the platform's own. Its row is also what
  * changes of master key are ordered by: whoever wraps a key holds it.
- *
- * Layer: store. May use: base, db.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* envelope.h - XChaCha20-Poly1305 with a random nonce and a label bound in; private to the vault.
  *
- * Layer: service. May use: base, libsodium. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

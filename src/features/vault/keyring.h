@@ -4,7 +4,7 @@
  * rotated: then the new one stands first and the one before it after it, so
  * that whatever was sealed with either can be opened after a crash.
  *
- * Layer: service. May use: base, libsodium. One thread at a time.
+ * One thread at a time.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* vault_rotation.c - new master keys, and what a start finds. */
+/* master_key_rotation.c - new master keys, and what a start finds. */
 #include "features/vault/vault.h"
 
 #include <sodium.h>

@@ -1,7 +1,7 @@
 /* reference.h - references to secrets in configuration values: vault:NAME as the whole value,
  * ${vault:NAME} inside a longer one.
  *
- * Layer: contract. May use: base. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

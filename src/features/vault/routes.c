@@ -1,4 +1,4 @@
-/* secrets.c - secrets of a tenant and the vault they are in, for administrators. */
+/* routes.c - secrets of a tenant and the vault they are in, for administrators. */
 #include "features/vault/secrets.h"
 
 #include "api/api.h"

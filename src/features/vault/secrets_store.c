@@ -1,4 +1,4 @@
-/* secrets.c - SQL of secrets. */
+/* secrets_store.c - SQL of secrets. */
 #include "features/vault/secrets_store.h"
 
 #include "db/db.h"

@@ -1,7 +1,4 @@
-/* secrets.h - secrets as rows, sealed (features/vault/vault.h).
- *
- * Layer: store. May use: base, db.
- */
+/* secrets_store.h - secrets as rows, sealed (features/vault/vault.h). */
 #pragma once
 #include <stdbool.h>
 

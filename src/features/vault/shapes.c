@@ -1,4 +1,4 @@
-/* secret.c - the tables of secrets. */
+/* shapes.c - the tables of secrets. */
 #include "features/vault/shapes.h"
 
 #include "shape/rule.h"

@@ -1,6 +1,6 @@
-/* secret.h - secrets as people set and list them: their values only ever go in.
+/* shapes.h - secrets as people set and list them: their values only ever go in.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

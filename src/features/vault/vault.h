@@ -5,8 +5,7 @@
  * a random nonce, and a label that is bound in: what was moved to another
  * tenant, name, version or kind does not open, nor does what was changed.
  *
- * Layer: service. May use: base, db, store, libsodium. Must not use: http, api. Thread-safe, each
- * call with the caller's connection.
+ * Thread-safe, each call with the caller's connection.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* flight.c - what libcurl is told, and how its result is read. */
+/* attempt.c - what libcurl is told, and how its result is read. */
 #include "features/webhooks/attempt.h"
 
 #include <netdb.h>

@@ -1,6 +1,6 @@
-/* flight.h - one attempt to send one message to one webhook, by libcurl.
+/* attempt.h - one attempt to send one message to one webhook, by libcurl.
  *
- * Layer: service. May use: base, contract, store, libcurl. One thread: the courier's.
+ * One thread: the courier's.
  */
 #pragma once
 #include <stdbool.h>

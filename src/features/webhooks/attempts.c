@@ -1,4 +1,4 @@
-/* flights.c - libcurl's handle of many transfers, and the list of what is in it or will be. */
+/* attempts.c - libcurl's handle of many transfers, and the list of what is in it or will be. */
 #include "features/webhooks/attempts.h"
 
 #include "base/err.h"

@@ -1,6 +1,6 @@
-/* flights.h - the flights that are under way, all in one libcurl handle.
+/* attempts.h - the flights that are under way, all in one libcurl handle.
  *
- * Layer: service. May use: base, store, libcurl. One thread but where it says otherwise.
+ * One thread but where it says otherwise.
  */
 #pragma once
 #include "features/webhooks/attempt.h"

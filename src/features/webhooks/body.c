@@ -1,4 +1,4 @@
-/* webhook_body.c - bodies for each kind of receiver, and HMAC-SHA256 over them. */
+/* body.c - bodies for each kind of receiver, and HMAC-SHA256 over them. */
 #include "features/webhooks/body.h"
 
 #include <sodium.h>

@@ -1,6 +1,6 @@
-/* webhook_body.h - a message as it is sent: its bytes, and the signature over them.
+/* body.h - a message as it is sent: its bytes, and the signature over them.
  *
- * Layer: service. May use: base, contract, store, libsodium. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* webhook_commands.c - webhooks and their deliveries on the command line. */
+/* commands.c - webhooks and their deliveries on the command line. */
 #include <stdio.h>
 
 #include "base/datetime.h"

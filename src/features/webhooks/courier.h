@@ -4,8 +4,6 @@
  * stored after: a message may be sent twice after a crash, with one id, but is
  * never lost. At most a few attempts run at once and fewer for one webhook, so
  * that a target that hangs holds up nobody else.
- *
- * Layer: service. May use: base, db, store, libcurl. Must not use: http, api.
  */
 #pragma once
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* deliveries.c - SQL of messages and deliveries. */
+/* deliveries_store.c - SQL of messages and deliveries. */
 #include "features/webhooks/deliveries_store.h"
 
 #include "base/clock.h"

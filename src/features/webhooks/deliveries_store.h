@@ -1,9 +1,7 @@
-/* deliveries.h - messages and their deliveries as rows.
+/* deliveries_store.h - messages and their deliveries as rows.
  *
  * A delivery is due when its next_at has come. Whoever claims it moves next_at on, so that nobody
  * else takes it meanwhile and that it is due again when the claimer dies.
- *
- * Layer: store. May use: base, contract, db.
  */
 #pragma once
 #include "base/arena.h"

@@ -4,7 +4,7 @@
  * stop the system's resolver, which may take half a minute. Who does not want to
  * wait any more leaves it.
  *
- * Layer: service. May use: base. One thread at a time for each lookup.
+ * One thread at a time for each lookup.
  */
 #pragma once
 #include <stdbool.h>

@@ -3,8 +3,6 @@
  * A message and its delivery to each webhook that wants it are rows written in
  * the transaction of the change that it tells of: both are stored, or neither.
  * The courier delivers them afterwards.
- *
- * Layer: service. May use: base, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* webhooks.c - webhooks and their deliveries, for a tenant's admins. */
+/* routes.c - webhooks and their deliveries, for a tenant's admins. */
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"

@@ -1,4 +1,4 @@
-/* webhook.c - the tables of webhooks and deliveries. */
+/* shapes.c - the tables of webhooks and deliveries. */
 #include "features/webhooks/shapes.h"
 
 #include <string.h>

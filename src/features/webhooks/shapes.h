@@ -1,6 +1,6 @@
-/* webhook.h - webhooks, their messages and deliveries, as people set and see them.
+/* shapes.h - webhooks, their messages and deliveries, as people set and see them.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

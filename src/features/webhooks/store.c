@@ -1,4 +1,4 @@
-/* webhooks.c - SQL of webhooks. */
+/* store.c - SQL of webhooks. */
 #include "features/webhooks/store.h"
 
 #include "db/db.h"

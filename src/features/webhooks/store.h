@@ -1,7 +1,4 @@
-/* webhooks.h - webhooks as rows.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* store.h - webhooks as rows. */
 #pragma once
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
  * A URL is checked when it is given, for a clear answer; what counts is the check of every
  * address at the moment of connecting, since a name may lead anywhere by then.
  *
- * Layer: service. May use: base, libcurl. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

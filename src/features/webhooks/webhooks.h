@@ -1,8 +1,6 @@
 /* webhooks.h - a tenant's webhooks: making, changing and listing them, and what they were sent.
  *
  * All run inside a transaction or on a reader, with the caller's connection.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

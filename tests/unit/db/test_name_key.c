@@ -1,4 +1,4 @@
-/* test_names.c - names as keys of bounded length. */
+/* test_name_key.c - names as keys of bounded length. */
 #include "db/name_key.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* people.c - passwords, attempts, and whose log an entry belongs in. */
+/* accounts.c - passwords, attempts, and whose log an entry belongs in. */
 #include "features/access/users/accounts.h"
 
 #include "api/api.h"

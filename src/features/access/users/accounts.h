@@ -1,7 +1,4 @@
-/* people.h - what the handlers of logging in and of users have in common.
- *
- * Layer: api. May use: base, contract, service.
- */
+/* accounts.h - what the handlers of logging in and of users have in common. */
 #pragma once
 #include <stdbool.h>
 

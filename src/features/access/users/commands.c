@@ -1,4 +1,4 @@
-/* user_commands.c - users and their roles, on the command line. */
+/* commands.c - users and their roles, on the command line. */
 #include <stdio.h>
 
 #include "base/datetime.h"

@@ -1,4 +1,4 @@
-/* password_list.c - the passwords that everybody tries first, of those with twelve characters or
+/* common_passwords.c - the passwords that everybody tries first, of those with twelve characters or
  * more: shorter ones are refused anyway. */
 #include "features/access/users/password_rules.h"
 

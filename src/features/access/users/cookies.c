@@ -1,4 +1,4 @@
-/* session.c - cookies, and the checks against requests that other sites cause. */
+/* cookies.c - cookies, and the checks against requests that other sites cause. */
 #include "features/access/users/cookies.h"
 
 #include "api/api.h"

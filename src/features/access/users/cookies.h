@@ -1,10 +1,8 @@
-/* session.h - sessions as browsers see them: the cookie, and what keeps other sites from using it.
+/* cookies.h - sessions as browsers see them: the cookie, and what keeps other sites from using it.
  *
  * The cookie is 256 random bits. The token that must come with every change is
  * made of it by a hash, so that it needs no storage and does not give the
  * cookie away.
- *
- * Layer: api. May use: base, http, service.
  */
 #pragma once
 #include <stdbool.h>

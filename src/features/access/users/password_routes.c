@@ -1,4 +1,4 @@
-/* own_password.c - people change their own password. */
+/* password_routes.c - people change their own password. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "features/access/users/accounts.h"

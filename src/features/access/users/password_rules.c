@@ -1,4 +1,4 @@
-/* password.c - the rules for new passwords. */
+/* password_rules.c - the rules for new passwords. */
 #include "features/access/users/password_rules.h"
 
 #include "features/access/users/shapes.h"

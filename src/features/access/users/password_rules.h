@@ -1,8 +1,8 @@
-/* password.h - which passwords are refused: too short, or among the first that anybody tries.
+/* password_rules.h - which passwords are refused: too short, or among the first that anybody tries.
  *
  * No rule asks for capitals, digits or the like: they make passwords worse.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "base/str.h"

@@ -1,4 +1,4 @@
-/* people.c - loading users and sessions, and finding who has one. */
+/* sessions.c - loading users and sessions, and finding who has one. */
 #include "features/access/users/sessions.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* people.h - users, their roles and their sessions, in memory, so that loops never ask a database.
+/* sessions.h - users, their roles and their sessions, in memory, so that loops never ask a database.
  *
  * The database carries a number that grows with every change of people;
  * sessions_refresh() compares it and reloads. What is found is copied to the
@@ -8,7 +8,7 @@
  * by the wall clock. Its last use is kept here and written to the database now
  * and then; of several processes each knows of the others' use up to that.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include <stdbool.h>

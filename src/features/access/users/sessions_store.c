@@ -1,4 +1,4 @@
-/* sessions.c - SQL of sessions. */
+/* sessions_store.c - SQL of sessions. */
 #include "features/access/users/sessions_store.h"
 
 #include "db/db.h"

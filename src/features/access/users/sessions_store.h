@@ -1,7 +1,4 @@
-/* sessions.h - who is logged in, as rows; a session's cookie itself is stored nowhere.
- *
- * Layer: store. May use: base, db.
- */
+/* sessions_store.h - who is logged in, as rows; a session's cookie itself is stored nowhere. */
 #pragma once
 #include "base/arena.h"
 #include "base/digest.h"

@@ -1,4 +1,4 @@
-/* people.c - the tables of users, roles and logging in. */
+/* shapes.c - the tables of users, roles and logging in. */
 #include "features/access/users/shapes.h"
 
 #include "shape/rule.h"

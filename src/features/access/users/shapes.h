@@ -1,9 +1,9 @@
-/* people.h - users, their roles, and logging in.
+/* shapes.h - users, their roles, and logging in.
  *
  * An e-mail is trimmed and its ASCII letters made small wherever it is read:
  * so it identifies a user. Passwords are only ever read, never written.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

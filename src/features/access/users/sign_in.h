@@ -2,8 +2,6 @@
  *
  * What hashes runs on the hashing thread (engine_hash()); all else inside a
  * transaction or on a reader, with the caller's connection.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

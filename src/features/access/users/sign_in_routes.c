@@ -1,4 +1,4 @@
-/* sign_in.c - logging in and out, and the first user of all.
+/* sign_in_routes.c - logging in and out, and the first user of all.
  *
  * A log-in goes from the loop to the hashing thread, which checks the password,
  * to the writer, which opens the session and enters it in the audit log. One

@@ -1,4 +1,4 @@
-/* tenant_users.c - who has a role in a tenant, for its admins. */
+/* tenant_user_routes.c - who has a role in a tenant, for its admins. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "features/access/registry.h"

@@ -6,7 +6,7 @@
  * process only, and bounded: of very many accounts and addresses the ones that
  * failed longest ago are forgotten. Monotonic time only.
  *
- * Layer: service. May use: base. Thread-safe.
+ * Thread-safe.
  */
 #pragma once
 #include "base/str.h"

@@ -1,4 +1,4 @@
-/* users.c - users of the platform, for its admins. */
+/* user_routes.c - users of the platform, for its admins. */
 #include "features/access/users/users.h"
 
 #include "api/call.h"

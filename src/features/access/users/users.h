@@ -3,8 +3,6 @@
  * All run inside a transaction or on a reader, with the caller's connection;
  * what changes people runs as CHANGE_USERS. Whoever is changed is logged out.
  * Passwords come as they are stored, not as they were sent. What is answered is in the arena.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* users.c - SQL of users and roles. */
+/* users_store.c - SQL of users and roles. */
 #include "features/access/users/users_store.h"
 
 #include "db/db.h"

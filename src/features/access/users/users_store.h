@@ -1,7 +1,4 @@
-/* users.h - users and their roles in tenants as rows, and the number of their changes.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* users_store.h - users and their roles in tenants as rows, and the number of their changes. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* catalog.c - SQL of the security catalog. */
+/* catalog_store.c - SQL of the security catalog. */
 #include "features/agents/config/catalog_store.h"
 
 #include "base/buf.h"

@@ -1,9 +1,7 @@
-/* catalog.h - the security catalog: who may see and edit a configuration parameter.
+/* catalog_store.h - the security catalog: who may see and edit a configuration parameter.
  *
  * An entry belongs to the service: it is made when its key first appears, and
  * whatever agents declare later changes nothing.
- *
- * Layer: store. May use: base, contract, db.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* value_commands.c - configuration values and the security catalog on the command line. */
+/* commands.c - configuration values and the security catalog on the command line. */
 #include <stdio.h>
 
 #include "cli/ask.h"

@@ -4,8 +4,6 @@
  * the answer is made of, of which a tag tells whether it has changed; then
  * the answer itself, for which secrets are opened. Whoever gives it away must
  * have entered that in the audit log before.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

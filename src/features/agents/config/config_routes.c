@@ -1,4 +1,4 @@
-/* config.c - an agent asks for its configuration, with the secrets in it.
+/* config_routes.c - an agent asks for its configuration, with the secrets in it.
  *
  * What holds is read and put together by a reader. If secrets are in it, that
  * they are given out is entered in the audit log, durably, before the reply

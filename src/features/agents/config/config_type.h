@@ -3,7 +3,7 @@
  * A value is kept as text; what type it must have is the declaration's
  * value_type. A type that is not known is a string.
  *
- * Layer: contract. May use: base, yyjson. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include <stdbool.h>

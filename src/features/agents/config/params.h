@@ -1,7 +1,4 @@
-/* params.h - the parameters that an agent has declared, and which values fit them.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
- */
+/* params.h - the parameters that an agent has declared, and which values fit them. */
 #pragma once
 #include <stdbool.h>
 

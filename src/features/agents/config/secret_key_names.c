@@ -1,4 +1,4 @@
-/* security.c - which keys are secrets by their name. */
+/* secret_key_names.c - which keys are secrets by their name. */
 #include "features/agents/config/secret_key_names.h"
 
 #include "base/base.h"

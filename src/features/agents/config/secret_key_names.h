@@ -1,6 +1,6 @@
-/* security.h - what a configuration parameter is taken for when its key first appears.
+/* secret_key_names.h - what a configuration parameter is taken for when its key first appears.
  *
- * Layer: service. May use: base, store. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include "features/agents/config/catalog_store.h"

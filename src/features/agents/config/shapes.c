@@ -1,4 +1,4 @@
-/* config.c - the tables of configuration values and of the security catalog. */
+/* shapes.c - the tables of configuration values and of the security catalog. */
 #include "features/agents/config/shapes.h"
 
 #include "shape/problems.h"

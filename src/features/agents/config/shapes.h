@@ -1,6 +1,6 @@
-/* config.h - configuration values and the security catalog, as people set and see them.
+/* shapes.h - configuration values and the security catalog, as people set and see them.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,4 +1,4 @@
-/* values.c - configuration values and the security catalog, for people. */
+/* value_routes.c - configuration values and the security catalog, for people. */
 #include "features/agents/config/values.h"
 
 #include "api/call.h"

@@ -2,8 +2,6 @@
  *
  * All run inside a transaction or on a reader, with the caller's connection;
  * answers are in the arena.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* values.c - SQL of configuration values. */
+/* values_store.c - SQL of configuration values. */
 #include "features/agents/config/values_store.h"
 
 #include "db/db.h"

@@ -1,7 +1,4 @@
-/* values.h - configuration values as rows. Names may be of any length (db/name_key.h).
- *
- * Layer: store. May use: base, db.
- */
+/* values_store.h - configuration values as rows. Names may be of any length (db/name_key.h). */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* agent_commands.c - what agents are told, on the command line. */
+/* commands.c - what agents are told, on the command line. */
 #include <stdio.h>
 
 #include "cli/ask.h"

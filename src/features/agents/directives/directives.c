@@ -1,4 +1,4 @@
-/* guidance.c - finding what an agent is told. */
+/* directives.c - finding what an agent is told. */
 #include "features/agents/directives/directives.h"
 
 #include <stdlib.h>

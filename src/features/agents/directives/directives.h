@@ -1,9 +1,8 @@
-/* guidance.h - what agents are told, in memory, so that loops never ask a database.
+/* directives.h - what agents are told, in memory, so that loops never ask a database.
  *
  * Loaded whole whenever something changed, and never changed after that.
  *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api. Thread-safe once
- * loaded.
+ * Thread-safe once loaded.
  */
 #pragma once
 #include "base/arena.h"

@@ -3,8 +3,6 @@
  * All run inside a transaction or on a reader, with the caller's connection.
  * Each answers what holds at the place afterwards, wherever that was set; the
  * names of the place are the caller's to fill in. In the arena.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* guidance.c - what agents are told: they ask for it, operators set it. */
+/* routes.c - what agents are told: they ask for it, operators set it. */
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"

@@ -1,4 +1,4 @@
-/* guidance.c - the tables of what agents are told, as operators set and see it. */
+/* shapes.c - the tables of what agents are told, as operators set and see it. */
 #include "features/agents/directives/shapes.h"
 
 #include "shape/rule.h"

@@ -1,6 +1,6 @@
-/* guidance.h - what agents are told, as operators set and see it.
+/* shapes.h - what agents are told, as operators set and see it.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,4 +1,4 @@
-/* guidance.c - SQL of models and command policies. */
+/* store.c - SQL of models and command policies. */
 #include "features/agents/directives/store.h"
 
 #include "base/buf.h"

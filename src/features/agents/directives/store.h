@@ -1,7 +1,4 @@
-/* guidance.h - what agents are told, as rows: models and command policies by scope.
- *
- * Layer: store. May use: base, contract, db.
- */
+/* store.h - what agents are told, as rows: models and command policies by scope. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

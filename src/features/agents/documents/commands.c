@@ -1,4 +1,4 @@
-/* document_commands.c - agents' documents on the command line. */
+/* commands.c - agents' documents on the command line. */
 #include <stdio.h>
 
 #include "base/datetime.h"

@@ -4,7 +4,7 @@
  * work; for texts that have little in common, what lies between their common
  * beginning and end is told as replaced whole.
  *
- * Layer: service. May use: base. Thread-safe: pure functions.
+ * Thread-safe: pure functions.
  */
 #pragma once
 #include "base/arena.h"

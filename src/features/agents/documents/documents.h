@@ -3,8 +3,6 @@
  * All run inside a transaction or on a reader, with the caller's connection.
  * Answers are in the arena and borrow the name. ERR_NOT_FOUND when the agent
  * has no document, or not that version.
- *
- * Layer: service. May use: base, contract, db, store. Must not use: http, api.
  */
 #pragma once
 #include "base/arena.h"

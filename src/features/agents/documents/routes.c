@@ -1,4 +1,4 @@
-/* documents.c - agents' documents: they pull them, people edit them. */
+/* routes.c - agents' documents: they pull them, people edit them. */
 #include "features/agents/documents/documents.h"
 
 #include "api/api.h"

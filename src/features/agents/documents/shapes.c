@@ -1,4 +1,4 @@
-/* document.c - the tables of documents and their versions. */
+/* shapes.c - the tables of documents and their versions. */
 #include "features/agents/documents/shapes.h"
 
 #include "shape/rule.h"

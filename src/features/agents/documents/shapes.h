@@ -1,6 +1,6 @@
-/* document.h - an agent's free-form configuration document and its versions.
+/* shapes.h - an agent's free-form configuration document and its versions.
  *
- * Layer: contract. May use: base. Thread-safe: tables are const.
+ * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"

@@ -1,4 +1,4 @@
-/* documents.c - SQL of agents' documents. */
+/* store.c - SQL of agents' documents. */
 #include "features/agents/documents/store.h"
 
 #include "db/db.h"

@@ -1,7 +1,5 @@
-/* documents.h - agents' documents as rows, every version. Names may be of any length
+/* store.h - agents' documents as rows, every version. Names may be of any length
  * (db/name_key.h).
- *
- * Layer: store. May use: base, contract, db.
  */
 #pragma once
 #include "base/arena.h"

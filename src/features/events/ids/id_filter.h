@@ -2,7 +2,7 @@
  *
  * Private to this folder. About 1 in 200 says "perhaps" wrongly.
  *
- * Layer: store. One thread at a time while being filled.
+ * One thread at a time while being filled.
  */
 #pragma once
 #include <stdbool.h>

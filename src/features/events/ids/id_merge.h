@@ -5,7 +5,7 @@
  * in it. (Filter bits set by a transaction that was rolled back are set again
  * by the next.)
  *
- * Layer: store. The writer's thread only.
+ * The writer's thread only.
  */
 #pragma once
 #include "features/events/ids/id_segment.h"

@@ -2,8 +2,6 @@
  *
  * A segment's entries lie in chunks that fill a page each; in memory are only
  * its filter and the first hash of each chunk.
- *
- * Layer: store.
  */
 #pragma once
 #include <stdbool.h>

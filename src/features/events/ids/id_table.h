@@ -2,7 +2,7 @@
  *
  * Several numbers may stand under one hash: a hash alone never decides.
  *
- * Layer: store. One thread at a time.
+ * One thread at a time.
  */
 #pragma once
 #include <stddef.h>

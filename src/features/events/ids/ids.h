@@ -18,8 +18,6 @@
  *     took it out of use; so who holds the lock for reading can read them.
  *
  * Used with SQLite; PostgreSQL has unique indexes instead.
- *
- * Layer: store. May use: base, db.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* test_pg_array.c - the text of PostgreSQL's arrays; that a server reads them is in drivers. */
+/* test_array.c - the text of PostgreSQL's arrays; that a server reads them is in drivers. */
 #include "db/postgres/array.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* test_heartbeats.c - the latest heartbeat of each process stands. */
+/* test_heartbeats_store.c - the latest heartbeat of each process stands. */
 #include "features/agents/heartbeats_store.h"
 
 #include "unit/store_world.h"

@@ -1,4 +1,4 @@
-/* test_llm.c - a usage is stored once for each (tenant, agent, run, model, timestamp). */
+/* test_report_store.c - a usage is stored once for each (tenant, agent, run, model, timestamp). */
 #include "features/cost/report_shapes.h"
 
 #include "features/cost/report_store.h"

@@ -1,4 +1,4 @@
-/* test_run_list.c - pages of runs: their order, what is filtered, and that none is lost between. */
+/* test_run_list_store.c - pages of runs: their order, what is filtered, and that none is lost between. */
 #include "features/events/run_list_store.h"
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* test_breakdowns.c - reading the breakdowns of a range costs as much as there are. */
+/* test_breakdowns_store.c - reading the breakdowns of a range costs as much as there are. */
 #include "features/kpis/breakdowns_store.h"
 
 #include "base/buf.h"

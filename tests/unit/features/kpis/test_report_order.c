@@ -1,4 +1,4 @@
-/* test_business_order.c - what is stored does not depend on the order in which reports come. */
+/* test_report_order.c - what is stored does not depend on the order in which reports come. */
 #include "features/kpis/report_shapes.h"
 #include "features/kpis/report_store.h"
 #include "features/kpis/rollups.h"

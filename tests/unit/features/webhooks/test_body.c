@@ -1,4 +1,4 @@
-/* test_webhook_body.c - what receivers read and check. */
+/* test_body.c - what receivers read and check. */
 #include "features/webhooks/body.h"
 
 #include "base/digest.h"

@@ -1,4 +1,4 @@
-/* test_password.c - which new passwords are refused, and which must not be. */
+/* test_password_rules.c - which new passwords are refused, and which must not be. */
 #include "features/access/users/password_rules.h"
 
 #include "features/access/users/shapes.h"

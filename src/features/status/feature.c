@@ -1,0 +1,7 @@
+/* feature.c - what the service starts, serves and stops for this feature. */
+#include "engine/feature.h"
+#include "features/features.h"
+
+const struct feature status_feature = {
+    .name = "status",
+};
