@@ -113,22 +113,20 @@ static void check_export(void *value, struct arena *arena, struct problems *prob
     "<date-time>/<date-time>."
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct agent_query
-static const struct field agent_query_fields[] = {
+SHAPE_BEGIN(agent_query_shape)
     { STR(agent_name), .flags = F_REQUIRED },
-};
+SHAPE_END(agent_query_shape, "AgentQuery");
 #undef OWNER
 
 #define OWNER struct heartbeat_query
-static const struct field heartbeat_query_fields[] = {
+SHAPE_BEGIN(heartbeat_query_shape)
     { STR(client_id), .max = 256, .flags = F_REQUIRED, .doc = "Names the process that is alive." },
-};
+SHAPE_END(heartbeat_query_shape, "HeartbeatQuery");
 #undef OWNER
 
 #define OWNER struct runs_query
-static const struct field runs_query_fields[] = {
+SHAPE_BEGIN(runs_query_shape)
     { BOOL(include_steps),  .absent = "false", .doc = "Adds the in_progress events." },
     { STR(since),           .flags = F_NULL, .doc = "Runs that started then or later: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
     { STR(until),           .flags = F_NULL, .doc = "Runs that started before: a date-time or a span back from now." },
@@ -137,141 +135,81 @@ static const struct field runs_query_fields[] = {
     { STR(agent_name),      .flags = F_NULL },
     { ENUM(status),         .flags = F_NULL, .choices = run_status_names },
     { STR(workflow_run_id), .flags = F_NULL },
-};
+SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs);
 #undef OWNER
 
 #define OWNER struct summary_query
-static const struct field summary_query_fields[] = {
+SHAPE_BEGIN(summary_query_shape)
     { STR(time_range), .absent = "\"30d\"", .doc = RANGE_DOC },
-};
+SHAPE_END(summary_query_shape, "SummaryQuery", .rules = check_summary);
 #undef OWNER
 
 #define OWNER struct series_query
-static const struct field series_query_fields[] = {
+SHAPE_BEGIN(series_query_shape)
     { STR(agent_name), .flags = F_NULL, .doc = "Left out: over all agents that report the key." },
     { STR(key),        .flags = F_REQUIRED },
     { STR(time_range), .absent = "\"30d\"", .doc = RANGE_DOC },
     { STR(bucket),     .flags = F_NULL, .doc = "minute, hour, day, week (from Monday) or month, UTC; left out: chosen for at most 200 points." },
-};
+SHAPE_END(series_query_shape, "SeriesQuery", .rules = check_series);
 #undef OWNER
 
 #define OWNER struct breakdown_query
-static const struct field breakdown_query_fields[] = {
+SHAPE_BEGIN(breakdown_query_shape)
     { STR(metric),     .flags = F_REQUIRED },
     { STR(by),         .flags = F_NULL, .doc = "Dimension names, separated by commas; left out: no rows, only what dimensions there are." },
     { STR(agent_name), .flags = F_NULL },
     { STR(time_range), .absent = "\"30d\"", .doc = RANGE_DOC },
-};
+SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown);
 #undef OWNER
 
 #define OWNER struct usage_query
-static const struct field usage_query_fields[] = {
+SHAPE_BEGIN(usage_query_shape)
     { STR(time_range), .absent = "\"30d\"", .doc = RANGE_DOC },
     { STR(group_by),   .absent = "\"model\"", .doc = "model, agent, run, day, or several of them separated by commas." },
     { STR(agent_name), .flags = F_NULL, .doc = "Of this agent alone." },
     { UUID(run_id),    .flags = F_NULL, .doc = "Of this run alone." },
     { STR(kpi),        .flags = F_NULL, .doc = "A KPI that is summed up: adds what one unit of it cost." },
-};
+SHAPE_END(usage_query_shape, "UsageQuery", .rules = check_usage);
 #undef OWNER
 
 #define OWNER struct export_query
-static const struct field export_query_fields[] = {
+SHAPE_BEGIN(export_query_shape)
     { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats },
     { STR(time_range), .absent = "\"30d\"", .doc = RANGE_DOC },
-};
+SHAPE_END(export_query_shape, "ExportQuery", .rules = check_export);
 #undef OWNER
 
 #define OWNER struct tenant_path
-static const struct field tenant_path_fields[] = {
+SHAPE_BEGIN(tenant_path_shape)
     { STR(slug), .flags = F_REQUIRED },
-};
+SHAPE_END(tenant_path_shape, "TenantPath");
 #undef OWNER
 
 #define OWNER struct run_path
-static const struct field run_path_fields[] = {
+SHAPE_BEGIN(run_path_shape)
     { STR(slug),    .flags = F_REQUIRED },
     { UUID(run_id), .flags = F_REQUIRED },
-};
+SHAPE_END(run_path_shape, "RunPath");
 #undef OWNER
 
 #define OWNER struct agent_path
-static const struct field agent_path_fields[] = {
+SHAPE_BEGIN(agent_path_shape)
     { STR(slug),       .flags = F_REQUIRED },
     { STR(agent_name), .flags = F_REQUIRED },
-};
+SHAPE_END(agent_path_shape, "AgentPath");
 #undef OWNER
 
 #define OWNER struct workflow_path
-static const struct field workflow_path_fields[] = {
+SHAPE_BEGIN(workflow_path_shape)
     { STR(slug),            .flags = F_REQUIRED },
     { STR(workflow_run_id), .flags = F_REQUIRED },
-};
+SHAPE_END(workflow_path_shape, "WorkflowPath");
 #undef OWNER
 
 #define OWNER struct key_path
-static const struct field key_path_fields[] = {
+SHAPE_BEGIN(key_path_shape)
     { STR(slug),   .flags = F_REQUIRED },
     { STR(key_id), .flags = F_REQUIRED },
-};
+SHAPE_END(key_path_shape, "KeyPath");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape agent_query_shape = {
-    SHAPE_OF("AgentQuery", struct agent_query, agent_query_fields),
-};
-
-const struct shape heartbeat_query_shape = {
-    SHAPE_OF("HeartbeatQuery", struct heartbeat_query, heartbeat_query_fields),
-};
-
-const struct shape runs_query_shape = {
-    SHAPE_OF("RunsQuery", struct runs_query, runs_query_fields),
-    .rules = check_runs,
-};
-
-const struct shape summary_query_shape = {
-    SHAPE_OF("SummaryQuery", struct summary_query, summary_query_fields),
-    .rules = check_summary,
-};
-
-const struct shape series_query_shape = {
-    SHAPE_OF("SeriesQuery", struct series_query, series_query_fields),
-    .rules = check_series,
-};
-
-const struct shape breakdown_query_shape = {
-    SHAPE_OF("BreakdownQuery", struct breakdown_query, breakdown_query_fields),
-    .rules = check_breakdown,
-};
-
-const struct shape usage_query_shape = {
-    SHAPE_OF("UsageQuery", struct usage_query, usage_query_fields),
-    .rules = check_usage,
-};
-
-const struct shape export_query_shape = {
-    SHAPE_OF("ExportQuery", struct export_query, export_query_fields),
-    .rules = check_export,
-};
-
-const struct shape tenant_path_shape = {
-    SHAPE_OF("TenantPath", struct tenant_path, tenant_path_fields),
-};
-
-const struct shape run_path_shape = {
-    SHAPE_OF("RunPath", struct run_path, run_path_fields),
-};
-
-const struct shape agent_path_shape = {
-    SHAPE_OF("AgentPath", struct agent_path, agent_path_fields),
-};
-
-const struct shape workflow_path_shape = {
-    SHAPE_OF("WorkflowPath", struct workflow_path, workflow_path_fields),
-};
-
-const struct shape key_path_shape = {
-    SHAPE_OF("KeyPath", struct key_path, key_path_fields),
-};

@@ -49,49 +49,29 @@ static void check_budget(void *value, struct arena *arena, struct problems *prob
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct kpi_rule
-static const struct field kpi_rule_fields[] = {
+SHAPE_BEGIN(kpi_rule_shape)
     { STR(key),        .max = 256, .flags = F_REQUIRED },
     { STR(agent_name), .max = 256, .flags = F_NULL, .doc = "Null: over all agents." },
     { STR(range),      .max = 16,  .absent = "\"24h\"", .doc = "The span back from now that is totalled." },
     { NUMBER(below),   .flags = F_NULL, .doc = "An alert is open while the total is less than this." },
     { NUMBER(above),   .flags = F_NULL, .doc = "An alert is open while the total is more than this." },
-};
+SHAPE_END(kpi_rule_shape, "KpiRule", .doc = "Bounds of a KPI's total; one of them at least.", .rules = check_kpi);
 #undef OWNER
 
 #define OWNER struct budget_rule
-static const struct field budget_rule_fields[] = {
+SHAPE_BEGIN(budget_rule_shape)
     { STR(amount), .max = 32, .flags = F_REQUIRED, .doc = "USD, as a decimal." },
     { ENUM(per),   .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Of the calendar, UTC." },
-};
+SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "What LLMs may cost in a day or month.", .rules = check_budget);
 #undef OWNER
 
 #define OWNER struct alert_rules
-static const struct field alert_rules_fields[] = {
+SHAPE_BEGIN(alert_rules_shape)
     { BOOL(run_failed),                 .absent = "false", .doc = "Alert once for each failed run." },
     { BOOL(run_stuck),                  .absent = "true", .doc = "Alert of runs that stay open for too long." },
     { LIST(kpis, kpi_rule_shape),       .max = KPI_RULES_MAX, .absent = "[]" },
     { LIST(budgets, budget_rule_shape), .max = BUDGET_RULES_MAX, .absent = "[]" },
-};
+SHAPE_END(alert_rules_shape, "AlertRules", .doc = "What a tenant is alerted of, beside agents that fall silent.");
 #undef OWNER
-#undef MEMBER
 /* clang-format on */
-
-const struct shape kpi_rule_shape = {
-    SHAPE_OF("KpiRule", struct kpi_rule, kpi_rule_fields),
-    .doc = "Bounds of a KPI's total; one of them at least.",
-    .rules = check_kpi,
-};
-
-const struct shape budget_rule_shape = {
-    SHAPE_OF("BudgetRule", struct budget_rule, budget_rule_fields),
-    .doc = "What LLMs may cost in a day or month.",
-    .rules = check_budget,
-};
-
-const struct shape alert_rules_shape = {
-    SHAPE_OF("AlertRules", struct alert_rules, alert_rules_fields),
-    .doc = "What a tenant is alerted of, beside agents that fall silent.",
-};

@@ -34,21 +34,19 @@ static void check_audit(void *value, struct arena *arena, struct problems *probl
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct audit_query
-static const struct field audit_query_fields[] = {
+SHAPE_BEGIN(audit_query_shape)
     { INT(limit),  .absent = "50", .least = 1, .most = 1000 },
     { STR(cursor), .flags = F_NULL, .doc = "The next of the page before." },
     { STR(action), .flags = F_NULL, .doc = "A noun and a verb, such as key.add." },
     { STR(actor),  .flags = F_NULL, .doc = "operator, person:<e-mail> or key:<key_id>." },
     { STR(since),  .flags = F_NULL, .doc = "Then or later: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
     { STR(until),  .flags = F_NULL, .doc = "Before: a date-time or a span back from now." },
-};
+SHAPE_END(audit_query_shape, "AuditQuery", .rules = check_audit);
 #undef OWNER
 
 #define OWNER struct audit_item
-static const struct field audit_item_fields[] = {
+SHAPE_BEGIN(audit_item_shape)
     { INT(seq),       .flags = F_REQUIRED, .doc = "1, 2, 3 … without a gap." },
     { TIME(at),       .flags = F_REQUIRED },
     { STR(actor),     .flags = F_REQUIRED },
@@ -57,44 +55,22 @@ static const struct field audit_item_fields[] = {
     { STR(origin),    .flags = F_REQUIRED, .doc = "The address that it came from." },
     { OBJECT(detail), .flags = F_REQUIRED | F_NULL },
     { STR(hash),      .flags = F_REQUIRED, .doc = "SHA-256 over the entry and the hash of the one before." },
-};
+SHAPE_END(audit_item_shape, "AuditEntry", .doc = "Who did what to what, when, and from where.");
 #undef OWNER
 
 #define OWNER struct audit_page
-static const struct field audit_page_fields[] = {
+SHAPE_BEGIN(audit_page_shape)
     { LIST(entries, audit_item_shape), .flags = F_REQUIRED },
     { STR(next),                       .flags = F_REQUIRED | F_NULL, .doc = "The cursor of the next page; null: this is the last." },
-};
+SHAPE_END(audit_page_shape, "AuditPage", .doc = "Entries of the audit log, newest first.");
 #undef OWNER
 
 #define OWNER struct audit_verdict
-static const struct field audit_verdict_fields[] = {
+SHAPE_BEGIN(audit_verdict_shape)
     { BOOL(ok),      .flags = F_REQUIRED },
     { INT(entries),  .flags = F_REQUIRED, .doc = "Found good, from the first one on." },
     { STR(problem),  .flags = F_REQUIRED | F_NULL },
     { OPT_INT(seq),  .flags = F_REQUIRED | F_NULL, .doc = "Of the entry that the problem is about." },
-};
+SHAPE_END(audit_verdict_shape, "AuditVerdict", .doc = "Is a chain of the audit log as it was written.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape audit_query_shape = {
-    SHAPE_OF("AuditQuery", struct audit_query, audit_query_fields),
-    .rules = check_audit,
-};
-
-const struct shape audit_item_shape = {
-    SHAPE_OF("AuditEntry", struct audit_item, audit_item_fields),
-    .doc = "Who did what to what, when, and from where.",
-};
-
-const struct shape audit_page_shape = {
-    SHAPE_OF("AuditPage", struct audit_page, audit_page_fields),
-    .doc = "Entries of the audit log, newest first.",
-};
-
-const struct shape audit_verdict_shape = {
-    SHAPE_OF("AuditVerdict", struct audit_verdict, audit_verdict_fields),
-    .doc = "Is a chain of the audit log as it was written.",
-};

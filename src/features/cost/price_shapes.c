@@ -83,10 +83,8 @@ static void check_import(void *value, struct arena *arena, struct problems *prob
 #define USD_DOC "USD for a million tokens: a number, or a decimal in a string; at most 12 decimals."
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct price_create
-static const struct field price_create_fields[] = {
+SHAPE_BEGIN(price_create_shape)
     { STR(model),                 .max = NAME_MAX_LEN, .flags = F_REQUIRED },
     { STR(provider),              .max = NAME_MAX_LEN, .absent = "\"\"" },
     { JSON(input),                .flags = F_REQUIRED, .doc = USD_DOC },
@@ -96,11 +94,11 @@ static const struct field price_create_fields[] = {
     { BOOL(input_includes_cache), .absent = "false", .doc = "Reported input tokens hold the cached ones too." },
     { TIME(valid_from),           .flags = F_NULL, .doc = "Null: since ever." },
     { LIST_STR(aliases),          .max = ALIASES_MAX, .absent = "[]", .doc = "Other names that the model is reported under." },
-};
+SHAPE_END(price_create_shape, "PriceCreate", .doc = "What the tokens of a model cost.", .rules = check_price);
 #undef OWNER
 
 #define OWNER struct price
-static const struct field price_fields[] = {
+SHAPE_BEGIN(price_shape)
     { INT(price_id),              .flags = F_REQUIRED },
     { STR(model),                 .flags = F_REQUIRED },
     { STR(provider),              .flags = F_REQUIRED },
@@ -112,78 +110,41 @@ static const struct field price_fields[] = {
     { TIME(valid_from),           .flags = F_REQUIRED | F_NULL, .doc = "Null: since ever." },
     { LIST_STR(aliases),          .flags = F_REQUIRED },
     { TIME(updated_at),           .flags = F_REQUIRED },
-};
+SHAPE_END(price_shape, "Price", .doc = "What the tokens of a model cost from a moment on.");
 #undef OWNER
 
 #define OWNER struct price_list
-static const struct field price_list_fields[] = {
+SHAPE_BEGIN(price_list_shape)
     { LIST(prices, price_shape), .flags = F_REQUIRED },
-};
+SHAPE_END(price_list_shape, "PriceList", .doc = "Prices by model, then by the moment they hold from.");
 #undef OWNER
 
 #define OWNER struct price_import
-static const struct field price_import_fields[] = {
+SHAPE_BEGIN(price_import_shape)
     { ENUM(format),     .absent = "\"litellm\"", .choices = price_formats },
     { TIME(valid_from), .flags = F_NULL, .doc = "Null: new models since ever, changed prices from now on." },
     { JSON(prices),     .flags = F_REQUIRED, .doc = "litellm: {model: {input_cost_per_token, …}}; muster: {\"prices\": [PriceCreate]}." },
-};
+SHAPE_END(price_import_shape, "PriceImport", .doc = "A file of prices.", .rules = check_import);
 #undef OWNER
 
 #define OWNER struct price_imported
-static const struct field price_imported_fields[] = {
+SHAPE_BEGIN(price_imported_shape)
     { INT(added),     .flags = F_REQUIRED },
     { INT(updated),   .flags = F_REQUIRED, .doc = "Rows that were there for the same moment, or had other names." },
     { INT(unchanged), .flags = F_REQUIRED },
     { INT(skipped),   .flags = F_REQUIRED, .doc = "Entries without prices of tokens." },
-};
+SHAPE_END(price_imported_shape, "PriceImported", .doc = "What became of a file of prices.");
 #undef OWNER
 
 #define OWNER struct prices_query
-static const struct field prices_query_fields[] = {
+SHAPE_BEGIN(prices_query_shape)
     { STR(model), .flags = F_NULL, .doc = "Those that usage of this model is priced by, found as its cost is." },
-};
+SHAPE_END(prices_query_shape, "PricesQuery");
 #undef OWNER
 
 #define OWNER struct price_path
-static const struct field price_path_fields[] = {
+SHAPE_BEGIN(price_path_shape)
     { INT(price_id), .flags = F_REQUIRED },
-};
+SHAPE_END(price_path_shape, "PricePath");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape price_create_shape = {
-    SHAPE_OF("PriceCreate", struct price_create, price_create_fields),
-    .doc = "What the tokens of a model cost.",
-    .rules = check_price,
-};
-
-const struct shape price_shape = {
-    SHAPE_OF("Price", struct price, price_fields),
-    .doc = "What the tokens of a model cost from a moment on.",
-};
-
-const struct shape price_list_shape = {
-    SHAPE_OF("PriceList", struct price_list, price_list_fields),
-    .doc = "Prices by model, then by the moment they hold from.",
-};
-
-const struct shape price_import_shape = {
-    SHAPE_OF("PriceImport", struct price_import, price_import_fields),
-    .doc = "A file of prices.",
-    .rules = check_import,
-};
-
-const struct shape price_imported_shape = {
-    SHAPE_OF("PriceImported", struct price_imported, price_imported_fields),
-    .doc = "What became of a file of prices.",
-};
-
-const struct shape prices_query_shape = {
-    SHAPE_OF("PricesQuery", struct prices_query, prices_query_fields),
-};
-
-const struct shape price_path_shape = {
-    SHAPE_OF("PricePath", struct price_path, price_path_fields),
-};

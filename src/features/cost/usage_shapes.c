@@ -16,13 +16,14 @@
     { JSON(kpi_value),         .flags = F_OMIT, .doc = "A number: the sum of the KPI that was asked for." },          \
     { STR(cost_per_unit),      .flags = F_OMIT, .doc = "The cost divided by that sum." }
 
-#define OWNER     struct usage_sums
-#define MEMBER(m) m
-static const struct field usage_sums_fields[] = { SUM_ROWS };
+#define OWNER struct usage_sums
+SHAPE_BEGIN(usage_sums_shape)
+    SUM_ROWS,
+SHAPE_END(usage_sums_shape, "UsageSums", .doc = "Tokens, and what they cost.");
 #undef OWNER
 
 #define OWNER struct usage_part
-static const struct field usage_part_fields[] = {
+SHAPE_BEGIN(usage_part_shape)
     { STR(model),      .flags = F_OMIT, .doc = "This and the next three: what is grouped by." },
     { STR(agent_name), .flags = F_OMIT },
     { UUID(run_id),    .flags = F_OMIT },
@@ -30,13 +31,13 @@ static const struct field usage_part_fields[] = {
 #undef MEMBER
 #define MEMBER(m) sums.m
     SUM_ROWS,
-};
+SHAPE_END(usage_part_shape, "UsageGroup", .doc = "Tokens of one group, and what they cost.");
 #undef MEMBER
 #define MEMBER(m) m
 #undef OWNER
 
 #define OWNER struct usage_answer
-static const struct field usage_answer_fields[] = {
+SHAPE_BEGIN(usage_answer_shape)
     { TIME(since),                                     .flags = F_REQUIRED | F_NULL, .doc = "Null: the beginning." },
     { TIME(until),                                     .flags = F_REQUIRED },
     { STR(currency),                                   .flags = F_REQUIRED },
@@ -44,23 +45,7 @@ static const struct field usage_answer_fields[] = {
     { SHAPE(total, struct usage_sums, usage_sums_shape), .flags = F_REQUIRED },
     { LIST_STR(unpriced),                              .flags = F_REQUIRED, .doc = "Models that were used without a price." },
     { BOOL(truncated),                                 .flags = F_REQUIRED, .doc = "There are more groups (these are the dearest), or more models without a price." },
-};
+SHAPE_END(usage_answer_shape, "Usage", .doc = "LLM usage of a range, and what it cost.");
 #undef OWNER
 
-#undef MEMBER
 /* clang-format on */
-
-const struct shape usage_sums_shape = {
-    SHAPE_OF("UsageSums", struct usage_sums, usage_sums_fields),
-    .doc = "Tokens, and what they cost.",
-};
-
-const struct shape usage_part_shape = {
-    SHAPE_OF("UsageGroup", struct usage_part, usage_part_fields),
-    .doc = "Tokens of one group, and what they cost.",
-};
-
-const struct shape usage_answer_shape = {
-    SHAPE_OF("Usage", struct usage_answer, usage_answer_fields),
-    .doc = "LLM usage of a range, and what it cost.",
-};

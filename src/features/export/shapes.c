@@ -6,10 +6,8 @@
 static const char *const kinds[] = { "value", "breakdown", NULL };
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct business_line
-static const struct field business_line_fields[] = {
+SHAPE_BEGIN(business_line_shape)
     { ENUM(kind),           .flags = F_REQUIRED, .choices = kinds, .doc = "The KPI's value in a run, or one cell of a breakdown of it." },
     { STR(agent_name),      .flags = F_REQUIRED },
     { STR(agent_version),   .flags = F_REQUIRED },
@@ -20,11 +18,11 @@ static const struct field business_line_fields[] = {
     { STR(key),             .flags = F_REQUIRED, .doc = "Of the KPI." },
     { OBJECT(dimensions),   .flags = F_REQUIRED | F_NULL, .doc = "The cell's; null of a value." },
     { JSON(value),          .flags = F_REQUIRED, .doc = "A number or a string." },
-};
+SHAPE_END(business_line_shape, "BusinessLine", .doc = "A line of the export of business KPIs.");
 #undef OWNER
 
 #define OWNER struct llm_line
-static const struct field llm_line_fields[] = {
+SHAPE_BEGIN(llm_line_shape)
     { STR(agent_name),         .flags = F_REQUIRED },
     { STR(agent_version),      .flags = F_REQUIRED },
     { UUID(run_id),            .flags = F_REQUIRED },
@@ -37,18 +35,6 @@ static const struct field llm_line_fields[] = {
     { INT(cache_read_tokens),  .flags = F_REQUIRED },
     { INT(cache_write_tokens), .flags = F_REQUIRED },
     { INT(calls),              .flags = F_REQUIRED },
-};
+SHAPE_END(llm_line_shape, "LLMLine", .doc = "A line of the export of LLM usage.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape business_line_shape = {
-    SHAPE_OF("BusinessLine", struct business_line, business_line_fields),
-    .doc = "A line of the export of business KPIs.",
-};
-
-const struct shape llm_line_shape = {
-    SHAPE_OF("LLMLine", struct llm_line, llm_line_fields),
-    .doc = "A line of the export of LLM usage.",
-};

@@ -8,28 +8,25 @@
 const char *const agent_life_names[] = { "up", "late", "silent", "unknown", "disabled", NULL };
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct agents_query
-static const struct field agents_query_fields[] = {
+SHAPE_BEGIN(agents_query_shape)
     { INT(limit),         .absent = "50", .least = 1, .most = 1000 },
     { STR(cursor),        .flags = F_NULL, .doc = "The next of the page before." },
     { ENUM(state),        .flags = F_NULL, .choices = agent_life_names },
     { STR(q),             .max = 256, .flags = F_NULL, .doc = "Part of the name; ASCII letters in any case." },
     { BOOL(include_runs), .absent = "false", .doc = "Adds recent_runs." },
-};
+SHAPE_END(agents_query_shape, "AgentsQuery");
 #undef OWNER
 
 #define OWNER struct agent_run
-static const struct field agent_run_fields[] = {
+SHAPE_BEGIN(agent_run_shape)
     { UUID(run_id),         .flags = F_REQUIRED },
     { STR(status),          .flags = F_REQUIRED, .choices = run_status_names },
     { TIME(started_at),     .flags = F_REQUIRED },
     { TIME(ended_at),       .flags = F_REQUIRED | F_NULL },
     { OPT_INT(duration_ms), .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.");
 #undef OWNER
-#undef MEMBER
 
 /* An agent in a list, and an agent alone. */
 #define AGENT_ROWS                                                                                                                       \
@@ -49,41 +46,42 @@ static const struct field agent_run_fields[] = {
     { SHAPE(last_run, struct agent_run, agent_run_shape), .flags = F_REQUIRED | F_NULL, .doc = "The one that started last." },           \
     { LIST(recent_runs, agent_run_shape),            .flags = F_OMIT, .doc = "With include_runs: its newest 20, newest start first." }
 
-#define OWNER     struct agent_listed
-#define MEMBER(m) m
-static const struct field agent_listed_fields[] = { AGENT_ROWS };
+#define OWNER struct agent_listed
+SHAPE_BEGIN(agent_listed_shape)
+    AGENT_ROWS,
+SHAPE_END(agent_listed_shape, "AgentListItem", .doc = "An agent and how it is doing.");
 #undef OWNER
 
 #define OWNER struct agent_list
-static const struct field agent_list_fields[] = {
+SHAPE_BEGIN(agent_list_shape)
     { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "By the bytes of their names." },
     { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Null when there are no more." },
-};
+SHAPE_END(agent_list_shape, "AgentList", .doc = "A page of agents.");
 #undef OWNER
 
 #define OWNER struct agent_version
-static const struct field agent_version_fields[] = {
+SHAPE_BEGIN(agent_version_shape)
     { STR(agent_version), .flags = F_REQUIRED },
     { INT(runs),          .flags = F_REQUIRED },
     { TIME(first_run_at), .flags = F_REQUIRED },
     { TIME(last_run_at),  .flags = F_REQUIRED },
-};
+SHAPE_END(agent_version_shape, "AgentVersion", .doc = "A version that runs reported.");
 #undef OWNER
 
 #define OWNER struct run_counts
-static const struct field run_counts_fields[] = {
+SHAPE_BEGIN(run_counts_shape)
     { INT(runs),                   .flags = F_REQUIRED, .doc = "How many were looked at: the newest 1,000." },
     { INT(in_progress),            .flags = F_REQUIRED },
     { INT(completed),              .flags = F_REQUIRED },
     { INT(failed),                 .flags = F_REQUIRED },
     { OPT_INT(median_duration_ms), .flags = F_REQUIRED | F_NULL, .doc = "Of those that ended." },
-};
+SHAPE_END(run_counts_shape, "RunCounts", .doc = "An agent's newest runs by status.");
 #undef OWNER
-#undef MEMBER
 
-#define OWNER     struct agent_detail
+#define OWNER struct agent_detail
+#undef MEMBER
 #define MEMBER(m) agent.m
-static const struct field agent_detail_fields[] = {
+SHAPE_BEGIN(agent_detail_shape)
     AGENT_ROWS,
 #undef MEMBER
 #define MEMBER(m) m
@@ -96,36 +94,36 @@ static const struct field agent_detail_fields[] = {
     { SHAPE(counts, struct run_counts, run_counts_shape), .flags = F_REQUIRED },
     { SHAPE(model, struct agent_model, agent_model_shape), .flags = F_REQUIRED, .doc = "As the agent is told." },
     { SHAPE(command_policy, struct command_policy, command_policy_shape), .flags = F_REQUIRED, .doc = "As the agent is told." },
-};
+SHAPE_END(agent_detail_shape, "Agent", .doc = "All that is known of an agent.");
 #undef OWNER
 
 #define OWNER struct type_mismatch
-static const struct field type_mismatch_fields[] = {
+SHAPE_BEGIN(type_mismatch_shape)
     { STR(key),         .flags = F_REQUIRED },
     { STR(output_type), .flags = F_REQUIRED },
     { STR(input_type),  .flags = F_REQUIRED },
-};
+SHAPE_END(type_mismatch_shape, "TypeMismatch", .doc = "An output and an input of one key whose types do not fit.");
 #undef OWNER
 
 #define OWNER struct workflow_step
-static const struct field workflow_step_fields[] = {
+SHAPE_BEGIN(workflow_step_shape)
     { UUID(run_id),    .flags = F_REQUIRED },
     { STR(agent_name), .flags = F_REQUIRED },
-};
+SHAPE_END(workflow_step_shape, "WorkflowStep", .doc = "A run of a workflow.");
 #undef OWNER
 
 #define OWNER struct workflow_link
-static const struct field workflow_link_fields[] = {
+SHAPE_BEGIN(workflow_link_shape)
     { SHAPE(from, struct workflow_step, workflow_step_shape), .flags = F_REQUIRED },
     { SHAPE(to, struct workflow_step, workflow_step_shape),   .flags = F_REQUIRED },
     { OPT_BOOL(compatible),                                   .flags = F_REQUIRED | F_NULL, .doc = "Null when one side declared nothing." },
     { LIST_STR(missing),                                      .flags = F_REQUIRED, .doc = "Required inputs that no earlier step puts out." },
     { LIST(mismatched, type_mismatch_shape),                  .flags = F_REQUIRED },
-};
+SHAPE_END(workflow_link_shape, "WorkflowLink", .doc = "Does what came before give the later run what its agent needs.");
 #undef OWNER
 
 #define OWNER struct workflow
-static const struct field workflow_fields[] = {
+SHAPE_BEGIN(workflow_shape)
     { STR(workflow_run_id),            .flags = F_REQUIRED },
     { STR(status),                     .flags = F_REQUIRED, .choices = run_status_names, .doc = "failed when any run failed, else in_progress when any is open." },
     { TIME(started_at),                .flags = F_REQUIRED },
@@ -133,61 +131,6 @@ static const struct field workflow_fields[] = {
     { LIST(runs, run_summary_shape),   .flags = F_REQUIRED, .doc = "Earliest start first." },
     { LIST(links, workflow_link_shape), .flags = F_REQUIRED, .doc = "From each run to the next." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs than are told of here." },
-};
+SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.");
 #undef OWNER
-#undef MEMBER
 /* clang-format on */
-
-const struct shape agents_query_shape = {
-    SHAPE_OF("AgentsQuery", struct agents_query, agents_query_fields),
-};
-
-const struct shape agent_run_shape = {
-    SHAPE_OF("AgentRun", struct agent_run, agent_run_fields),
-    .doc = "A run in short.",
-};
-
-const struct shape agent_listed_shape = {
-    SHAPE_OF("AgentListItem", struct agent_listed, agent_listed_fields),
-    .doc = "An agent and how it is doing.",
-};
-
-const struct shape agent_list_shape = {
-    SHAPE_OF("AgentList", struct agent_list, agent_list_fields),
-    .doc = "A page of agents.",
-};
-
-const struct shape agent_version_shape = {
-    SHAPE_OF("AgentVersion", struct agent_version, agent_version_fields),
-    .doc = "A version that runs reported.",
-};
-
-const struct shape run_counts_shape = {
-    SHAPE_OF("RunCounts", struct run_counts, run_counts_fields),
-    .doc = "An agent's newest runs by status.",
-};
-
-const struct shape agent_detail_shape = {
-    SHAPE_OF("Agent", struct agent_detail, agent_detail_fields),
-    .doc = "All that is known of an agent.",
-};
-
-const struct shape type_mismatch_shape = {
-    SHAPE_OF("TypeMismatch", struct type_mismatch, type_mismatch_fields),
-    .doc = "An output and an input of one key whose types do not fit.",
-};
-
-const struct shape workflow_step_shape = {
-    SHAPE_OF("WorkflowStep", struct workflow_step, workflow_step_fields),
-    .doc = "A run of a workflow.",
-};
-
-const struct shape workflow_link_shape = {
-    SHAPE_OF("WorkflowLink", struct workflow_link, workflow_link_fields),
-    .doc = "Does what came before give the later run what its agent needs.",
-};
-
-const struct shape workflow_shape = {
-    SHAPE_OF("Workflow", struct workflow, workflow_fields),
-    .doc = "The runs of a workflow.",
-};

@@ -170,26 +170,24 @@ static void normalise(void *value, struct arena *arena, struct problems *problem
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct breakdown_row
-static const struct field breakdown_row_fields[] = {
+SHAPE_BEGIN(breakdown_row_shape)
     { VALUES(dimensions), .flags = F_REQUIRED },
     { NUMBER(value),      .flags = F_REQUIRED },
-};
+SHAPE_END(breakdown_row_shape, "BreakdownRow", .doc = "One cell of a breakdown.");
 #undef OWNER
 
 #define OWNER struct business_breakdown
-static const struct field business_breakdown_fields[] = {
+SHAPE_BEGIN(business_breakdown_shape)
     { STR(metric),      .max = 256, .flags = F_REQUIRED, .doc = "Ties the breakdown to a KPI key in metrics." },
     { BY(by),                       .flags = F_REQUIRED, .doc = "Dimension name or names." },
     { DICT_NUM(slices), .max = 1000, .absent = "{}", .doc = "With one dimension: its value to the number." },
     { POINTS(points),   .max = 1000, .absent = "[]", .doc = "With any dimensions: one entry each, and the number as value." },
-};
+SHAPE_END(business_breakdown_shape, "BusinessBreakdown", .doc = "One KPI of one run, split by dimensions.", .rules = normalise);
 #undef OWNER
 
 #define OWNER struct business_telemetry
-static const struct field business_telemetry_fields[] = {
+SHAPE_BEGIN(business_telemetry_shape)
     { STR(agent_name),      .max = 256, .flags = F_REQUIRED },
     { STR(agent_version),   .max = 256, .absent = "\"\"" },
     { STR(client_id),       .max = 256, .absent = "\"\"", .doc = "Tenant slug; optional but recommended." },
@@ -199,39 +197,16 @@ static const struct field business_telemetry_fields[] = {
     { LIST(breakdowns, business_breakdown_shape), .max = 100, .absent = "[]",
       .doc = "Additive; the scalar totals still travel in metrics." },
     { STR(workflow_run_id), .max = 256, .flags = F_NULL },
-};
+SHAPE_END(business_telemetry_shape, "BusinessTelemetry", .doc = "The business KPIs of one run.");
 #undef OWNER
 
 #define OWNER struct business_verdict
-static const struct field business_verdict_fields[] = {
+SHAPE_BEGIN(business_verdict_shape)
     { STR(status),          .flags = F_REQUIRED, .choices = verdicts },
     { UUID(run_id),         .flags = F_REQUIRED },
     { LIST_STR(undeclared), .flags = F_REQUIRED, .doc = "Keys stored without label, unit and aggregation." },
     { STR(reason),          .flags = F_OMIT, .doc = "Why it was rejected." },
     { STR(detail),          .flags = F_OMIT, .doc = "The same for people." },
-};
+SHAPE_END(business_verdict_shape, "BusinessVerdict", .doc = "What became of a business report.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape breakdown_row_shape = {
-    SHAPE_OF("BreakdownRow", struct breakdown_row, breakdown_row_fields),
-    .doc = "One cell of a breakdown.",
-};
-
-const struct shape business_breakdown_shape = {
-    SHAPE_OF("BusinessBreakdown", struct business_breakdown, business_breakdown_fields),
-    .doc = "One KPI of one run, split by dimensions.",
-    .rules = normalise,
-};
-
-const struct shape business_telemetry_shape = {
-    SHAPE_OF("BusinessTelemetry", struct business_telemetry, business_telemetry_fields),
-    .doc = "The business KPIs of one run.",
-};
-
-const struct shape business_verdict_shape = {
-    SHAPE_OF("BusinessVerdict", struct business_verdict, business_verdict_fields),
-    .doc = "What became of a business report.",
-};

@@ -42,71 +42,40 @@ static void check_path(void *value, struct arena *arena, struct problems *proble
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct secret_set
-static const struct field secret_set_fields[] = {
+SHAPE_BEGIN(secret_set_shape)
     { STR(value),       .flags = F_REQUIRED, .doc = "At most 64 KiB. Never given back." },
     { OPT_BOOL(shared), .flags = F_NULL, .doc = "May workspace-wide values refer to it. Null: as it is; a new one is not shared." },
-};
+SHAPE_END(secret_set_shape, "SecretSet", .secret = true, .doc = "A secret's value on its way in.", .rules = check_secret);
 #undef OWNER
 
 #define OWNER struct secret
-static const struct field secret_fields[] = {
+SHAPE_BEGIN(secret_shape)
     { STR(name),        .flags = F_REQUIRED },
     { BOOL(shared),     .flags = F_REQUIRED, .doc = "May workspace-wide values refer to it." },
     { INT(version),     .flags = F_REQUIRED, .doc = "Grows each time it is set." },
     { TIME(created_at), .flags = F_REQUIRED },
     { TIME(updated_at), .flags = F_REQUIRED },
-};
+SHAPE_END(secret_shape, "Secret", .doc = "A secret without its value.");
 #undef OWNER
 
 #define OWNER struct secret_list
-static const struct field secret_list_fields[] = {
+SHAPE_BEGIN(secret_list_shape)
     { LIST(secrets, secret_shape), .flags = F_REQUIRED },
-};
+SHAPE_END(secret_list_shape, "SecretList", .doc = "The secrets of a tenant, without their values.");
 #undef OWNER
 
 #define OWNER struct secret_path
-static const struct field secret_path_fields[] = {
+SHAPE_BEGIN(secret_path_shape)
     { STR(slug), .flags = F_REQUIRED },
     { STR(name), .flags = F_REQUIRED },
-};
+SHAPE_END(secret_path_shape, "SecretPath", .rules = check_path);
 #undef OWNER
 
 #define OWNER struct vault_rotated
-static const struct field vault_rotated_fields[] = {
+SHAPE_BEGIN(vault_rotated_shape)
     { INT(data_keys),        .flags = F_REQUIRED, .doc = "Wrapped with the new master key." },
     { BOOL(old_key_removed), .flags = F_REQUIRED, .doc = "False: the next start does it." },
-};
+SHAPE_END(vault_rotated_shape, "VaultRotated", .doc = "There is a new master key.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape secret_set_shape = {
-    SHAPE_OF("SecretSet", struct secret_set, secret_set_fields),
-    .secret = true,
-    .doc = "A secret's value on its way in.",
-    .rules = check_secret,
-};
-
-const struct shape secret_shape = {
-    SHAPE_OF("Secret", struct secret, secret_fields),
-    .doc = "A secret without its value.",
-};
-
-const struct shape secret_list_shape = {
-    SHAPE_OF("SecretList", struct secret_list, secret_list_fields),
-    .doc = "The secrets of a tenant, without their values.",
-};
-
-const struct shape secret_path_shape = {
-    SHAPE_OF("SecretPath", struct secret_path, secret_path_fields),
-    .rules = check_path,
-};
-
-const struct shape vault_rotated_shape = {
-    SHAPE_OF("VaultRotated", struct vault_rotated, vault_rotated_fields),
-    .doc = "There is a new master key.",
-};
