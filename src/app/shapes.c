@@ -2,7 +2,6 @@
 #include "app/shapes.h"
 
 #include "api/answers.h"
-#include "api/queries.h"
 #include "features/access/retention_shapes.h"
 #include "features/access/shapes.h"
 #include "features/access/users/shapes.h"

@@ -53,40 +53,6 @@ SHAPE_BEGIN(tenant_patch_shape)
 SHAPE_END(tenant_patch_shape, "TenantPatch", .doc = "What is to change of a tenant; what is left out stays.");
 #undef OWNER
 
-#define OWNER struct agent_patch
-SHAPE_BEGIN(agent_patch_shape)
-    { BOOL(enabled), .flags = F_REQUIRED, .doc = "Events of a disabled agent are rejected." },
-SHAPE_END(agent_patch_shape, "AgentPatch", .doc = "What is to change of an agent.");
-#undef OWNER
-
-#define OWNER struct rebuild_query
-SHAPE_BEGIN(rebuild_query_shape)
-    { INT(after), .absent = "0", .least = 0, .most = INT64_MAX, .doc = "The next of the step before; 0 to begin." },
-SHAPE_END(rebuild_query_shape, "RebuildQuery", .doc = "Where to go on rebuilding.");
-#undef OWNER
-
-#define OWNER struct runs_rebuild
-SHAPE_BEGIN(runs_rebuild_shape)
-    { INT(runs),     .flags = F_REQUIRED, .doc = "Looked at in this step." },
-    { INT(changed),  .flags = F_REQUIRED, .doc = "Found otherwise than their events say, and set right." },
-    { OPT_INT(next), .flags = F_REQUIRED | F_NULL, .doc = "What to go on after; null: all is done." },
-SHAPE_END(runs_rebuild_shape, "RunsRebuild", .doc = "A step of making the states of runs anew from their events.");
-#undef OWNER
-
-#define OWNER struct agent_state
-SHAPE_BEGIN(agent_state_shape)
-    { STR(agent_name), .flags = F_REQUIRED },
-    { BOOL(enabled),   .flags = F_REQUIRED },
-SHAPE_END(agent_state_shape, "AgentState", .doc = "May an agent report.");
-#undef OWNER
-
-#define OWNER struct agent_deleted
-SHAPE_BEGIN(agent_deleted_shape)
-    { STR(agent_name),   .flags = F_REQUIRED },
-    { INT(keys_revoked), .flags = F_REQUIRED, .doc = "Keys that were bound to it." },
-SHAPE_END(agent_deleted_shape, "AgentDeleted", .doc = "An agent that is no more listed nor counted.");
-#undef OWNER
-
 #define OWNER struct tenant
 SHAPE_BEGIN(tenant_shape)
     { STR(slug),        .flags = F_REQUIRED },
@@ -153,5 +119,28 @@ SHAPE_END(key_shape, "Key", .doc = "A key without its token.");
 SHAPE_BEGIN(key_list_shape)
     { LIST(keys, key_shape), .flags = F_REQUIRED },
 SHAPE_END(key_list_shape, "KeyList", .doc = "The keys of a tenant.");
+#undef OWNER
+
+#define OWNER struct key_refreshed
+SHAPE_BEGIN(key_refreshed_shape)
+    { STR(token),                     .flags = F_REQUIRED, .doc = "Shown this once." },
+    { STR(key_id),                    .flags = F_REQUIRED },
+    { STR(kind),                      .flags = F_REQUIRED, .choices = key_kinds },
+    { STR(agent_name),                .flags = F_REQUIRED | F_NULL },
+    { TIME(previous_key_valid_until), .flags = F_REQUIRED },
+SHAPE_END(key_refreshed_shape, "KeyRefreshed", .doc = "The successor of the key that asked.");
+#undef OWNER
+
+#define OWNER struct tenant_path
+SHAPE_BEGIN(tenant_path_shape)
+    { STR(slug), .flags = F_REQUIRED },
+SHAPE_END(tenant_path_shape, "TenantPath");
+#undef OWNER
+
+#define OWNER struct key_path
+SHAPE_BEGIN(key_path_shape)
+    { STR(slug),   .flags = F_REQUIRED },
+    { STR(key_id), .flags = F_REQUIRED },
+SHAPE_END(key_path_shape, "KeyPath");
 #undef OWNER
 /* clang-format on */

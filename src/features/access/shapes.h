@@ -69,30 +69,6 @@ struct key_list {
     struct list keys; /* of struct key */
 };
 
-struct agent_patch {
-    bool enabled;
-};
-
-struct rebuild_query {
-    int64_t after;
-};
-
-/* One step of rebuilding; `next` is the `after` of the next, null when all is done. */
-struct runs_rebuild {
-    int64_t runs, changed;
-    struct opt_int next;
-};
-
-struct agent_state {
-    struct str agent_name;
-    bool enabled;
-};
-
-struct agent_deleted {
-    struct str agent_name;
-    int64_t keys_revoked;
-};
-
 extern const struct shape tenant_create_shape; /* "TenantCreate" */
 extern const struct shape tenant_shape;        /* "Tenant" */
 extern const struct shape tenant_plan_shape;   /* "TenantPlan" */
@@ -102,8 +78,23 @@ extern const struct shape key_created_shape;   /* "KeyCreated" */
 extern const struct shape key_shape;           /* "Key" */
 extern const struct shape key_list_shape;      /* "KeyList" */
 extern const struct shape tenant_patch_shape;  /* "TenantPatch" */
-extern const struct shape agent_patch_shape;   /* "AgentPatch" */
-extern const struct shape agent_state_shape;   /* "AgentState" */
-extern const struct shape agent_deleted_shape; /* "AgentDeleted" */
-extern const struct shape rebuild_query_shape; /* "RebuildQuery" */
-extern const struct shape runs_rebuild_shape;  /* "RunsRebuild" */
+
+struct key_refreshed {
+    struct str token, key_id;
+    struct str kind;       /* workspace, agent */
+    struct str agent_name; /* null for a workspace key */
+    int64_t previous_key_valid_until;
+};
+
+extern const struct shape key_refreshed_shape; /* "KeyRefreshed" */
+
+struct tenant_path {
+    struct str slug;
+};
+
+struct key_path {
+    struct str slug, key_id;
+};
+
+extern const struct shape tenant_path_shape; /* "TenantPath" */
+extern const struct shape key_path_shape;    /* "KeyPath" */

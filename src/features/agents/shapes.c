@@ -11,7 +11,6 @@
 
 static const char *const registered_states[] = { "registered", "updated", NULL };
 static const char *const sources[] = { "agent", "workspace", "platform", NULL };
-static const char *const key_kinds[] = { "workspace", "agent", NULL };
 static const char *const heartbeat_states[] = { "ok", NULL };
 
 /* One value_error for each element of `list` whose key an earlier one has. The key is the first
@@ -157,21 +156,50 @@ SHAPE_BEGIN(agent_document_shape)
 SHAPE_END(agent_document_shape, "AgentDocument", .doc = "The agent's free-form configuration document.");
 #undef OWNER
 
-#define OWNER struct key_refreshed
-SHAPE_BEGIN(key_refreshed_shape)
-    { STR(token),                     .flags = F_REQUIRED, .doc = "Shown this once." },
-    { STR(key_id),                    .flags = F_REQUIRED },
-    { STR(kind),                      .flags = F_REQUIRED, .choices = key_kinds },
-    { STR(agent_name),                .flags = F_REQUIRED | F_NULL },
-    { TIME(previous_key_valid_until), .flags = F_REQUIRED },
-SHAPE_END(key_refreshed_shape, "KeyRefreshed", .doc = "The successor of the key that asked.");
-#undef OWNER
-
 #define OWNER struct heartbeat_answer
 SHAPE_BEGIN(heartbeat_answer_shape)
     { STR(status),       .flags = F_REQUIRED, .choices = heartbeat_states },
     { STR(client_id),    .flags = F_REQUIRED },
     { TIME(received_at), .flags = F_REQUIRED },
 SHAPE_END(heartbeat_answer_shape, "Heartbeat", .doc = "The sign of life as noted.");
+#undef OWNER
+
+#define OWNER struct agent_query
+SHAPE_BEGIN(agent_query_shape)
+    { STR(agent_name), .flags = F_REQUIRED },
+SHAPE_END(agent_query_shape, "AgentQuery");
+#undef OWNER
+
+#define OWNER struct heartbeat_query
+SHAPE_BEGIN(heartbeat_query_shape)
+    { STR(client_id), .max = 256, .flags = F_REQUIRED, .doc = "Names the process that is alive." },
+SHAPE_END(heartbeat_query_shape, "HeartbeatQuery");
+#undef OWNER
+
+#define OWNER struct agent_path
+SHAPE_BEGIN(agent_path_shape)
+    { STR(slug),       .flags = F_REQUIRED },
+    { STR(agent_name), .flags = F_REQUIRED },
+SHAPE_END(agent_path_shape, "AgentPath");
+#undef OWNER
+
+#define OWNER struct agent_patch
+SHAPE_BEGIN(agent_patch_shape)
+    { BOOL(enabled), .flags = F_REQUIRED, .doc = "Events of a disabled agent are rejected." },
+SHAPE_END(agent_patch_shape, "AgentPatch", .doc = "What is to change of an agent.");
+#undef OWNER
+
+#define OWNER struct agent_state
+SHAPE_BEGIN(agent_state_shape)
+    { STR(agent_name), .flags = F_REQUIRED },
+    { BOOL(enabled),   .flags = F_REQUIRED },
+SHAPE_END(agent_state_shape, "AgentState", .doc = "May an agent report.");
+#undef OWNER
+
+#define OWNER struct agent_deleted
+SHAPE_BEGIN(agent_deleted_shape)
+    { STR(agent_name),   .flags = F_REQUIRED },
+    { INT(keys_revoked), .flags = F_REQUIRED, .doc = "Keys that were bound to it." },
+SHAPE_END(agent_deleted_shape, "AgentDeleted", .doc = "An agent that is no more listed nor counted.");
 #undef OWNER
 /* clang-format on */

@@ -1,32 +1,14 @@
 /* shapes.c - the tables of the audit log. */
 #include "features/audit/shapes.h"
 
-#include "base/clock.h"
 #include "shape/rule.h"
 #include "shape/table.h"
-
-static bool check_moment(struct problems *problems, struct arena *arena, const char *name,
-                         struct str text)
-{
-    int64_t moment;
-    const char *sentence = str_is_null(text) ? NULL : timerange_parse_moment(text, 0, &moment);
-
-    if (sentence != NULL)
-        rule_refuse_text(problems, arena, name, text, sentence);
-    return sentence == NULL;
-}
 
 static void check_audit(void *value, struct arena *arena, struct problems *problems)
 {
     struct audit_query *q = value;
-    bool good = check_moment(problems, arena, "since", q->since);
-    const char *sentence = NULL;
 
-    good = check_moment(problems, arena, "until", q->until) && good;
-    if (good)
-        sentence = timerange_between(q->since, q->until, clock_wall_us(), &q->range);
-    if (sentence != NULL)
-        rule_refuse_text(problems, arena, "since", q->since, sentence);
+    rule_check_since_until(problems, arena, q->since, q->until, &q->range);
     q->before = INT64_MAX;
     if (!str_is_null(q->cursor) && (!str_to_int(q->cursor, &q->before) || q->before < 1))
         rule_refuse_text(problems, arena, "cursor", q->cursor,

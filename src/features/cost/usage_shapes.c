@@ -1,7 +1,22 @@
 /* usage_shapes.c - the tables of usage and cost. */
 #include "features/cost/usage_shapes.h"
 
+#include "shape/rule.h"
 #include "shape/table.h"
+
+static void check_usage(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct usage_query *q = value;
+    unsigned groups;
+    const char *sentence;
+
+    rule_check_range(problems, arena, q->time_range);
+    sentence = timerange_parse_groups(q->group_by, &groups);
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "group_by", q->group_by, sentence);
+    if (!str_is_null(q->run_id) && !str_is_null(q->kpi))
+        rule_refuse_text(problems, arena, "kpi", q->kpi, "A KPI is summed up over all runs");
+}
 
 /* clang-format off */
 /* Of a group, and of all. */
@@ -48,4 +63,14 @@ SHAPE_BEGIN(usage_answer_shape)
 SHAPE_END(usage_answer_shape, "Usage", .doc = "LLM usage of a range, and what it cost.");
 #undef OWNER
 
+
+#define OWNER struct usage_query
+SHAPE_BEGIN(usage_query_shape)
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(group_by),   .absent = "\"model\"", .doc = "model, agent, run, day, or several of them separated by commas." },
+    { STR(agent_name), .flags = F_NULL, .doc = "Of this agent alone." },
+    { UUID(run_id),    .flags = F_NULL, .doc = "Of this run alone." },
+    { STR(kpi),        .flags = F_NULL, .doc = "A KPI that is summed up: adds what one unit of it cost." },
+SHAPE_END(usage_query_shape, "UsageQuery", .rules = check_usage);
+#undef OWNER
 /* clang-format on */

@@ -36,3 +36,13 @@ struct usage_answer {
 extern const struct shape usage_sums_shape;   /* "UsageSums" */
 extern const struct shape usage_part_shape;   /* "UsageGroup" */
 extern const struct shape usage_answer_shape; /* "Usage" */
+
+struct usage_query {
+    struct str time_range;
+    struct str group_by;   /* comma list; timerange_parse_groups() */
+    struct str agent_name; /* null: of all agents */
+    struct str run_id;     /* null: of all runs */
+    struct str kpi;        /* null: none */
+};
+
+extern const struct shape usage_query_shape; /* "UsageQuery" */

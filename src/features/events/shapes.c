@@ -1,6 +1,7 @@
 /* shapes.c - the tables of run events, of runs, and of the answers about them. */
 #include "features/events/shapes.h"
 
+#include "shape/rule.h"
 #include "shape/table.h"
 
 const char *const run_event_names[] = { "started", "completed", "failed", "in_progress", NULL };
@@ -8,6 +9,17 @@ const char *const run_status_names[] = { "in_progress", "completed", "failed", N
 
 static const char *const verdicts[] = { "accepted", "duplicate", "rejected", NULL };
 static const char *const reasons[] = { "agent_disabled", "agent_cap_reached", NULL };
+
+static void check_runs(void *value, struct arena *arena, struct problems *problems)
+{
+    struct runs_query *q = value;
+
+    rule_check_since_until(problems, arena, q->since, q->until, &q->range);
+    q->after = RUN_CURSOR_TOP;
+    if (!str_is_null(q->cursor) && !run_cursor_parse(q->cursor, &q->after))
+        rule_refuse_text(problems, arena, "cursor", q->cursor,
+                         "Should be the next of a page of runs, as it was given");
+}
 
 /* clang-format off */
 
@@ -134,5 +146,39 @@ SHAPE_BEGIN(run_narrative_shape)
     { SHAPE(run, struct run_summary, run_summary_shape), .flags = F_REQUIRED },
     { LIST(events, stored_event_shape), .flags = F_REQUIRED, .doc = "By seq, timestamp and arrival." },
 SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and all its events.");
+#undef OWNER
+
+#define OWNER struct runs_query
+SHAPE_BEGIN(runs_query_shape)
+    { BOOL(include_steps),  .absent = "false", .doc = "Adds the in_progress events." },
+    { STR(since),           .flags = F_NULL, .doc = "Runs that started then or later: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
+    { STR(until),           .flags = F_NULL, .doc = "Runs that started before: a date-time or a span back from now." },
+    { INT(limit),           .absent = "50", .least = 1, .most = 1000 },
+    { STR(cursor),          .flags = F_NULL, .doc = "The next of the page before." },
+    { STR(agent_name),      .flags = F_NULL },
+    { ENUM(status),         .flags = F_NULL, .choices = run_status_names },
+    { STR(workflow_run_id), .flags = F_NULL },
+SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs);
+#undef OWNER
+
+#define OWNER struct run_path
+SHAPE_BEGIN(run_path_shape)
+    { STR(slug),    .flags = F_REQUIRED },
+    { UUID(run_id), .flags = F_REQUIRED },
+SHAPE_END(run_path_shape, "RunPath");
+#undef OWNER
+
+#define OWNER struct rebuild_query
+SHAPE_BEGIN(rebuild_query_shape)
+    { INT(after), .absent = "0", .least = 0, .most = INT64_MAX, .doc = "The next of the step before; 0 to begin." },
+SHAPE_END(rebuild_query_shape, "RebuildQuery", .doc = "Where to go on rebuilding.");
+#undef OWNER
+
+#define OWNER struct runs_rebuild
+SHAPE_BEGIN(runs_rebuild_shape)
+    { INT(runs),     .flags = F_REQUIRED, .doc = "Looked at in this step." },
+    { INT(changed),  .flags = F_REQUIRED, .doc = "Found otherwise than their events say, and set right." },
+    { OPT_INT(next), .flags = F_REQUIRED | F_NULL, .doc = "What to go on after; null: all is done." },
+SHAPE_END(runs_rebuild_shape, "RunsRebuild", .doc = "A step of making the states of runs anew from their events.");
 #undef OWNER
 /* clang-format on */

@@ -1,6 +1,8 @@
 /* shapes.h - run events as agents send them, and as they are read back. */
 #pragma once
+#include "features/events/run_cursor.h"
 #include "shape/shape.h"
+#include "shape/timerange.h"
 
 enum run_event { EVENT_STARTED, EVENT_COMPLETED, EVENT_FAILED, EVENT_IN_PROGRESS };
 
@@ -100,3 +102,35 @@ struct run_list {
 
 extern const struct shape run_listed_shape; /* "RunListItem" */
 extern const struct shape run_list_shape;   /* "RunList" */
+
+struct runs_query {
+    bool include_steps;
+    struct str since, until; /* null */
+    int64_t limit;
+    struct str cursor, agent_name; /* null */
+    int status;                    /* enum run_status; -1: any */
+    struct str workflow_run_id;    /* null */
+
+    struct time_range range; /* what since and until meant when the query was read */
+    struct run_cursor after; /* what the cursor means; RUN_CURSOR_TOP without one */
+};
+
+struct run_path {
+    struct str slug, run_id;
+};
+
+extern const struct shape runs_query_shape; /* "RunsQuery" */
+extern const struct shape run_path_shape;   /* "RunPath" */
+
+struct rebuild_query {
+    int64_t after;
+};
+
+/* One step of rebuilding; `next` is the `after` of the next, null when all is done. */
+struct runs_rebuild {
+    int64_t runs, changed;
+    struct opt_int next;
+};
+
+extern const struct shape rebuild_query_shape; /* "RebuildQuery" */
+extern const struct shape runs_rebuild_shape;  /* "RunsRebuild" */

@@ -8,9 +8,10 @@
 #pragma once
 #include <stdbool.h>
 
-#include "api/queries.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "features/export/shapes.h"
+#include "shape/timerange.h"
 
 struct exports;
 struct tenant_entry;

@@ -1,9 +1,18 @@
 /* shapes.c - the tables of an export's lines. */
 #include "features/export/shapes.h"
 
+#include "shape/rule.h"
 #include "shape/table.h"
 
+static const char *const export_formats[] = { "ndjson", "csv", NULL };
 static const char *const kinds[] = { "value", "breakdown", NULL };
+
+static void check_export(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct export_query *q = value;
+
+    rule_check_range(problems, arena, q->time_range);
+}
 
 /* clang-format off */
 #define OWNER struct business_line
@@ -36,5 +45,12 @@ SHAPE_BEGIN(llm_line_shape)
     { INT(cache_write_tokens), .flags = F_REQUIRED },
     { INT(calls),              .flags = F_REQUIRED },
 SHAPE_END(llm_line_shape, "LLMLine", .doc = "A line of the export of LLM usage.");
+#undef OWNER
+
+#define OWNER struct export_query
+SHAPE_BEGIN(export_query_shape)
+    { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats },
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+SHAPE_END(export_query_shape, "ExportQuery", .rules = check_export);
 #undef OWNER
 /* clang-format on */

@@ -28,3 +28,12 @@ struct llm_line {
 
 extern const struct shape business_line_shape; /* "BusinessLine" */
 extern const struct shape llm_line_shape;      /* "LLMLine" */
+
+enum export_format { EXPORT_NDJSON, EXPORT_CSV };
+
+struct export_query {
+    int format; /* enum export_format */
+    struct str time_range;
+};
+
+extern const struct shape export_query_shape; /* "ExportQuery" */

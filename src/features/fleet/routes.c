@@ -1,10 +1,10 @@
 /* routes.c - agents and workflows as front ends read them. */
+#include "features/agents/shapes.h"
 #include "features/fleet/fleet.h"
 
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "features/fleet/shapes.h"

@@ -133,4 +133,11 @@ SHAPE_BEGIN(workflow_shape)
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs than are told of here." },
 SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.");
 #undef OWNER
+
+#define OWNER struct workflow_path
+SHAPE_BEGIN(workflow_path_shape)
+    { STR(slug),            .flags = F_REQUIRED },
+    { STR(workflow_run_id), .flags = F_REQUIRED },
+SHAPE_END(workflow_path_shape, "WorkflowPath");
+#undef OWNER
 /* clang-format on */

@@ -109,3 +109,9 @@ extern const struct shape type_mismatch_shape; /* "TypeMismatch" */
 extern const struct shape workflow_step_shape; /* "WorkflowStep" */
 extern const struct shape workflow_link_shape; /* "WorkflowLink" */
 extern const struct shape workflow_shape;      /* "Workflow" */
+
+struct workflow_path {
+    struct str slug, workflow_run_id;
+};
+
+extern const struct shape workflow_path_shape; /* "WorkflowPath" */

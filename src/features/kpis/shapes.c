@@ -2,8 +2,46 @@
 #include "features/kpis/shapes.h"
 
 #include "features/kpis/report_shapes.h"
+#include "shape/rule.h"
 #include "shape/table.h"
-#include "shape/timerange.h"
+
+enum { BREAKDOWN_BY_MAX = 32 };
+
+static void check_summary(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct summary_query *q = value;
+
+    rule_check_range(problems, arena, q->time_range);
+}
+
+static void check_series(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct series_query *q = value;
+    enum bucket bucket;
+    const char *sentence;
+
+    rule_check_range(problems, arena, q->time_range);
+    sentence = str_is_null(q->bucket) ? NULL : timerange_parse_bucket(q->bucket, &bucket);
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "bucket", q->bucket, sentence);
+}
+
+static void check_breakdown(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct breakdown_query *q = value;
+    struct str rest = q->by;
+    bool empty = false;
+    int n = 0;
+
+    for (; !str_is_null(rest); n++)
+        empty |= str_split(&rest, ',').len == 0;
+    if (empty)
+        rule_refuse_text(problems, arena, "by", q->by,
+                         "Should be one dimension name, or several separated by commas");
+    else if (n > BREAKDOWN_BY_MAX)
+        rule_refuse_text(problems, arena, "by", q->by, "Should be at most 32 dimension names");
+    rule_check_range(problems, arena, q->time_range);
+}
 
 /* clang-format off */
 #define OWNER struct kpi_entry
@@ -73,5 +111,29 @@ SHAPE_BEGIN(kpi_breakdown_shape)
     { LIST(rows, breakdown_row_shape), .flags = F_REQUIRED, .doc = "Largest value first." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more rows than are told." },
 SHAPE_END(kpi_breakdown_shape, "KpiBreakdown", .doc = "One KPI split by dimensions.");
+#undef OWNER
+
+#define OWNER struct summary_query
+SHAPE_BEGIN(summary_query_shape)
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+SHAPE_END(summary_query_shape, "SummaryQuery", .rules = check_summary);
+#undef OWNER
+
+#define OWNER struct series_query
+SHAPE_BEGIN(series_query_shape)
+    { STR(agent_name), .flags = F_NULL, .doc = "Left out: over all agents that report the key." },
+    { STR(key),        .flags = F_REQUIRED },
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(bucket),     .flags = F_NULL, .doc = "minute, hour, day, week (from Monday) or month, UTC; left out: chosen for at most 200 points." },
+SHAPE_END(series_query_shape, "SeriesQuery", .rules = check_series);
+#undef OWNER
+
+#define OWNER struct breakdown_query
+SHAPE_BEGIN(breakdown_query_shape)
+    { STR(metric),     .flags = F_REQUIRED },
+    { STR(by),         .flags = F_NULL, .doc = "Dimension names, separated by commas; left out: no rows, only what dimensions there are." },
+    { STR(agent_name), .flags = F_NULL },
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown);
 #undef OWNER
 /* clang-format on */

@@ -60,3 +60,24 @@ extern const struct shape kpi_summary_shape;     /* "KpiSummary" */
 extern const struct shape kpi_point_shape;       /* "KpiPoint" */
 extern const struct shape kpi_series_shape;      /* "KpiSeries" */
 extern const struct shape kpi_breakdown_shape;   /* "KpiBreakdown" */
+
+struct summary_query {
+    struct str time_range;
+};
+
+struct series_query {
+    struct str agent_name; /* null: all agents that report the key */
+    struct str key, time_range;
+    struct str bucket; /* null: chosen by the range */
+};
+
+struct breakdown_query {
+    struct str metric;
+    struct str by;         /* comma list of dimensions, none of them empty; null: none */
+    struct str agent_name; /* null */
+    struct str time_range;
+};
+
+extern const struct shape summary_query_shape;   /* "SummaryQuery" */
+extern const struct shape series_query_shape;    /* "SeriesQuery" */
+extern const struct shape breakdown_query_shape; /* "BreakdownQuery" */

@@ -2,10 +2,12 @@
 #include "app/shapes.h"
 
 #include "api/answers.h"
-#include "api/queries.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
+#include "features/cost/usage_shapes.h"
 #include "features/events/shapes.h"
+#include "features/export/shapes.h"
+#include "features/kpis/shapes.h"
 #include "shape/problems.h"
 #include "test.h"
 

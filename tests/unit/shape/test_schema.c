@@ -3,7 +3,6 @@
 
 #include <yyjson.h>
 
-#include "api/queries.h"
 #include "app/shapes.h"
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"

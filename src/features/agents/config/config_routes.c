@@ -9,11 +9,11 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "db/db.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/shapes.h"
 #include "features/vault/vault.h"
 
 enum { ANSWER_MAX = 64 << 20 };

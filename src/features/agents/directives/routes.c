@@ -2,7 +2,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "base/buf.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
