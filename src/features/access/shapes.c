@@ -1,4 +1,4 @@
-/* shapes.c - the tables of tenants and keys. */
+/* shapes.c - the shapes of tenants and keys. */
 #include "features/access/shapes.h"
 
 #include "shape/rule.h"
@@ -18,7 +18,7 @@ bool admin_is_slug(struct str s)
         if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
             in_word = true;
         else if (c == '-' && in_word)
-            in_word = false; /* the next one must begin a word */
+            in_word = false; /* the next character must begin a word */
         else
             return false;
     }
@@ -31,26 +31,26 @@ static void check_tenant_create(void *value, struct arena *arena, struct problem
 
     if (!admin_is_slug(t->slug))
         rule_refuse_text(problems, arena, "slug", t->slug,
-                         "A slug is lower-case letters and digits in words joined by single "
+                         "Should be lowercase letters and digits in words joined by single "
                          "hyphens, at most 63 characters");
 }
 
 /* clang-format off */
 #define OWNER struct tenant_create
 SHAPE_BEGIN(tenant_create_shape)
-    { STR(slug),       .flags = F_REQUIRED, .doc = "Lower-case words joined by hyphens, at most 63 characters." },
+    { STR(slug),       .flags = F_REQUIRED, .doc = "Lowercase words joined by hyphens, at most 63 characters." },
     { STR(name),       .absent = "\"\"" },
     { INT(max_agents), .absent = "100", .least = 1, .most = 1000000000 },
-    { INT(rate_limit), .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests of one token in 60 seconds." },
-SHAPE_END(tenant_create_shape, "TenantCreate", .doc = "A tenant to be made.", .rules = check_tenant_create);
+    { INT(rate_limit), .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
+SHAPE_END(tenant_create_shape, "TenantCreate", .doc = "A tenant to create.", .rules = check_tenant_create);
 #undef OWNER
 
 #define OWNER struct tenant_patch
 SHAPE_BEGIN(tenant_patch_shape)
     { STR(name),           .flags = F_NULL },
     { OPT_INT(max_agents), .flags = F_NULL, .least = 1, .most = 1000000000 },
-    { OPT_INT(rate_limit), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "Requests of one token in 60 seconds." },
-SHAPE_END(tenant_patch_shape, "TenantPatch", .doc = "What is to change of a tenant; what is left out stays.");
+    { OPT_INT(rate_limit), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
+SHAPE_END(tenant_patch_shape, "TenantPatch", .doc = "Changes to a tenant. Omitted fields keep their values.");
 #undef OWNER
 
 #define OWNER struct tenant
@@ -58,7 +58,7 @@ SHAPE_BEGIN(tenant_shape)
     { STR(slug),        .flags = F_REQUIRED },
     { STR(name),        .flags = F_REQUIRED },
     { INT(max_agents),  .flags = F_REQUIRED },
-    { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests of one token in 60 seconds." },
+    { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests per minute per key." },
     { TIME(created_at), .flags = F_REQUIRED },
 SHAPE_END(tenant_shape, "Tenant", .doc = "A tenant.");
 #undef OWNER
@@ -68,10 +68,10 @@ SHAPE_BEGIN(tenant_plan_shape)
     { STR(slug),        .flags = F_REQUIRED },
     { STR(name),        .flags = F_REQUIRED },
     { INT(max_agents),  .flags = F_REQUIRED },
-    { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests of one token in 60 seconds." },
+    { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests per minute per key." },
     { TIME(created_at), .flags = F_REQUIRED },
-    { INT(agents),      .flags = F_REQUIRED, .doc = "How many there are; deleted ones do not count." },
-SHAPE_END(tenant_plan_shape, "TenantPlan", .doc = "A tenant, and what it uses of its plan.");
+    { INT(agents),      .flags = F_REQUIRED, .doc = "Current number of agents, without deleted ones." },
+SHAPE_END(tenant_plan_shape, "TenantPlan", .doc = "A tenant, its plan and its usage.");
 #undef OWNER
 
 #define OWNER struct tenant_list
@@ -82,16 +82,16 @@ SHAPE_END(tenant_list_shape, "TenantList", .doc = "All tenants.");
 
 #define OWNER struct key_create
 SHAPE_BEGIN(key_create_shape)
-    { STR(agent_name),  .max = 256, .flags = F_NULL, .doc = "Binds the key to this agent; null: a workspace key." },
+    { STR(agent_name),  .max = 256, .flags = F_NULL, .doc = "Binds the key to this agent. Null: a workspace key." },
     { STR(label),       .max = 256, .absent = "\"\"" },
-    { TIME(expires_at),             .flags = F_NULL, .doc = "Null: never." },
-SHAPE_END(key_create_shape, "KeyCreate", .doc = "A key to be made.");
+    { TIME(expires_at),             .flags = F_NULL, .doc = "Null: never expires." },
+SHAPE_END(key_create_shape, "KeyCreate", .doc = "A key to create.");
 #undef OWNER
 
 #define OWNER struct key_created
 SHAPE_BEGIN(key_created_shape)
     { STR(key_id),      .flags = F_REQUIRED },
-    { STR(token),       .flags = F_REQUIRED, .doc = "Shown this once." },
+    { STR(token),       .flags = F_REQUIRED, .doc = "Shown only once." },
     { STR(kind),        .flags = F_REQUIRED, .choices = key_kinds },
     { STR(agent_name),  .flags = F_REQUIRED | F_NULL },
     { STR(label),       .flags = F_REQUIRED },
@@ -110,8 +110,8 @@ SHAPE_BEGIN(key_shape)
     { TIME(last_used_at), .flags = F_REQUIRED | F_NULL },
     { TIME(expires_at),   .flags = F_REQUIRED | F_NULL },
     { TIME(revoked_at),   .flags = F_REQUIRED | F_NULL },
-    { STR(predecessor),   .flags = F_REQUIRED | F_NULL, .doc = "The key_id of the key that this one was made from by rotation." },
-    { TIME(rotated_at),   .flags = F_REQUIRED | F_NULL, .doc = "When its first successor was made; it is good for five minutes from then." },
+    { STR(predecessor),   .flags = F_REQUIRED | F_NULL, .doc = "key_id of the key that this one replaces." },
+    { TIME(rotated_at),   .flags = F_REQUIRED | F_NULL, .doc = "When the key was first rotated. It stays valid for five minutes after that." },
 SHAPE_END(key_shape, "Key", .doc = "A key without its token.");
 #undef OWNER
 
@@ -123,12 +123,12 @@ SHAPE_END(key_list_shape, "KeyList", .doc = "The keys of a tenant.");
 
 #define OWNER struct key_refreshed
 SHAPE_BEGIN(key_refreshed_shape)
-    { STR(token),                     .flags = F_REQUIRED, .doc = "Shown this once." },
+    { STR(token),                     .flags = F_REQUIRED, .doc = "Shown only once." },
     { STR(key_id),                    .flags = F_REQUIRED },
     { STR(kind),                      .flags = F_REQUIRED, .choices = key_kinds },
     { STR(agent_name),                .flags = F_REQUIRED | F_NULL },
     { TIME(previous_key_valid_until), .flags = F_REQUIRED },
-SHAPE_END(key_refreshed_shape, "KeyRefreshed", .doc = "The successor of the key that asked.");
+SHAPE_END(key_refreshed_shape, "KeyRefreshed", .doc = "The key that replaces a rotated one.");
 #undef OWNER
 
 #define OWNER struct tenant_path

@@ -1,4 +1,4 @@
-/* shapes.h - tenants and keys, as operators make and see them.
+/* shapes.h - tenants and keys, as operators create and see them.
  *
  * Thread-safe: tables are const.
  */
@@ -7,7 +7,7 @@
 
 enum { SLUG_MAX = 63 };
 
-/* Lower-case words of letters and digits joined by single hyphens, at most SLUG_MAX characters. */
+/* Lowercase words of letters and digits joined by single hyphens, at most SLUG_MAX characters. */
 bool admin_is_slug(struct str s);
 
 struct tenant_create {
@@ -21,7 +21,7 @@ struct tenant {
     int64_t created_at;
 };
 
-/* A tenant, and what it uses of its plan. */
+/* A tenant, its plan and its usage. */
 struct tenant_plan {
     struct str slug, name;
     int64_t max_agents, rate_limit;
@@ -29,7 +29,7 @@ struct tenant_plan {
     int64_t agents;
 };
 
-/* What is left out stays as it is. */
+/* Omitted members keep their values. */
 struct tenant_patch {
     struct str name; /* null */
     struct opt_int max_agents, rate_limit;

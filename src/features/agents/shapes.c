@@ -1,4 +1,4 @@
-/* shapes.c - the tables of registration and of what agents pull. */
+/* shapes.c - the shapes of agents: registration, what they pull, administration. */
 #include "features/agents/shapes.h"
 
 #include <assert.h>
@@ -13,9 +13,9 @@ static const char *const registered_states[] = { "registered", "updated", NULL }
 static const char *const sources[] = { "agent", "workspace", "platform", NULL };
 static const char *const heartbeat_states[] = { "ok", NULL };
 
-/* One value_error for each element of `list` whose key an earlier one has. The key is the first
- * member of every element, each `size` bytes. A map, because a body holds very many; and the
- * sentence counts instead of quoting, because a key may be very long. */
+/* One value_error per element of `list` that repeats an earlier key. The key is the first member of
+ * every element of `size` bytes. A map keeps this linear for large bodies; the sentence gives an
+ * index because a key may be very long. */
 static void refuse_repeated_keys(const char *member, const struct list *list, size_t size,
                                  struct arena *arena, struct problems *problems)
 {
@@ -32,7 +32,7 @@ static void refuse_repeated_keys(const char *member, const struct list *list, si
         if (first == NULL) {
             (void)map_put(&seen, *key, key);
         } else {
-            struct str sentence = arena_printf(arena, "Its key is already that of element %zu",
+            struct str sentence = arena_printf(arena, "Should not repeat the key of element %zu",
                                                (size_t)(first - items) / size);
 
             problems_add_rule(problems, path, COUNT_OF(path), STR_NULL, sentence.data);
@@ -68,7 +68,7 @@ SHAPE_BEGIN(business_kpi_decl_shape)
     { STR(key),   .flags = F_REQUIRED },
     { STR(label), .absent = "\"\"",      .doc = "Display name." },
     { STR(unit),  .absent = "\"count\"", .doc = "count, money:<ISO currency code>, percent or duration (seconds)." },
-    { STR(agg),   .absent = "\"sum\"",   .doc = "How it is totalled over a period: sum, last, avg or max." },
+    { STR(agg),   .absent = "\"sum\"",   .doc = "Aggregation over a period: sum, last, avg or max." },
 SHAPE_END(business_kpi_decl_shape, "BusinessKPIDecl", .doc = "A business KPI that the agent reports.");
 #undef OWNER
 
@@ -112,7 +112,7 @@ SHAPE_BEGIN(agent_register_shape)
     { LIST(outputs, io_field_shape),                .absent = "[]", .doc = "Output contract." },
     { SHAPE(config_schema, struct config_schema_decl, config_schema_decl_shape), .flags = F_NULL,
       .doc = "Configuration the agent needs." },
-SHAPE_END(agent_register_shape, "AgentRegister", .doc = "What an agent says about itself.", .rules = check_register);
+SHAPE_END(agent_register_shape, "AgentRegister", .doc = "An agent's description of itself.", .rules = check_register);
 #undef OWNER
 
 #define OWNER struct agent_registered
@@ -120,10 +120,10 @@ SHAPE_BEGIN(agent_registered_shape)
     { STR(status),        .flags = F_REQUIRED, .choices = registered_states },
     { STR(agent_name),    .flags = F_REQUIRED },
     { STR(agent_version), .flags = F_REQUIRED },
-    { INT(kpis),          .flags = F_REQUIRED, .doc = "How many KPIs are declared." },
-    { INT(params),        .flags = F_REQUIRED, .doc = "How many parameters are declared." },
-    { LIST_STR(warnings), .flags = F_REQUIRED, .doc = "What was stored but is outside the vocabulary." },
-SHAPE_END(agent_registered_shape, "AgentRegistered", .doc = "What was registered.");
+    { INT(kpis),          .flags = F_REQUIRED, .doc = "Number of declared KPIs." },
+    { INT(params),        .flags = F_REQUIRED, .doc = "Number of declared parameters." },
+    { LIST_STR(warnings), .flags = F_REQUIRED, .doc = "Values that were stored but are not in the vocabulary." },
+SHAPE_END(agent_registered_shape, "AgentRegistered", .doc = "The registration as stored.");
 #undef OWNER
 
 #define OWNER struct agent_model
@@ -161,7 +161,7 @@ SHAPE_BEGIN(heartbeat_answer_shape)
     { STR(status),       .flags = F_REQUIRED, .choices = heartbeat_states },
     { STR(client_id),    .flags = F_REQUIRED },
     { TIME(received_at), .flags = F_REQUIRED },
-SHAPE_END(heartbeat_answer_shape, "Heartbeat", .doc = "The sign of life as noted.");
+SHAPE_END(heartbeat_answer_shape, "Heartbeat", .doc = "The heartbeat as stored.");
 #undef OWNER
 
 #define OWNER struct agent_query
@@ -172,7 +172,7 @@ SHAPE_END(agent_query_shape, "AgentQuery");
 
 #define OWNER struct heartbeat_query
 SHAPE_BEGIN(heartbeat_query_shape)
-    { STR(client_id), .max = 256, .flags = F_REQUIRED, .doc = "Names the process that is alive." },
+    { STR(client_id), .max = 256, .flags = F_REQUIRED, .doc = "Identifies the process that sends the heartbeat." },
 SHAPE_END(heartbeat_query_shape, "HeartbeatQuery");
 #undef OWNER
 
@@ -186,20 +186,20 @@ SHAPE_END(agent_path_shape, "AgentPath");
 #define OWNER struct agent_patch
 SHAPE_BEGIN(agent_patch_shape)
     { BOOL(enabled), .flags = F_REQUIRED, .doc = "Events of a disabled agent are rejected." },
-SHAPE_END(agent_patch_shape, "AgentPatch", .doc = "What is to change of an agent.");
+SHAPE_END(agent_patch_shape, "AgentPatch", .doc = "Changes to an agent.");
 #undef OWNER
 
 #define OWNER struct agent_state
 SHAPE_BEGIN(agent_state_shape)
     { STR(agent_name), .flags = F_REQUIRED },
     { BOOL(enabled),   .flags = F_REQUIRED },
-SHAPE_END(agent_state_shape, "AgentState", .doc = "May an agent report.");
+SHAPE_END(agent_state_shape, "AgentState", .doc = "Whether an agent may report.");
 #undef OWNER
 
 #define OWNER struct agent_deleted
 SHAPE_BEGIN(agent_deleted_shape)
     { STR(agent_name),   .flags = F_REQUIRED },
-    { INT(keys_revoked), .flags = F_REQUIRED, .doc = "Keys that were bound to it." },
-SHAPE_END(agent_deleted_shape, "AgentDeleted", .doc = "An agent that is no more listed nor counted.");
+    { INT(keys_revoked), .flags = F_REQUIRED, .doc = "Number of keys bound to the agent." },
+SHAPE_END(agent_deleted_shape, "AgentDeleted", .doc = "A deleted agent.");
 #undef OWNER
 /* clang-format on */

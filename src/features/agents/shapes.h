@@ -1,4 +1,4 @@
-/* shapes.h - what agents declare about themselves, and what they pull.
+/* shapes.h - agents: what they declare, what they pull, how operators manage them.
  *
  * Thread-safe: tables are const.
  */
@@ -61,7 +61,7 @@ struct command_policy {
     struct list allow, deny; /* of struct str */
     struct str source;       /* agent, workspace, platform */
     int64_t version;
-    int64_t updated_at; /* TIME_NULL when nobody ever set one */
+    int64_t updated_at; /* TIME_NULL when it was never set */
 };
 
 struct agent_document {

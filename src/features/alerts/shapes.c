@@ -1,4 +1,4 @@
-/* shapes.c - the tables of alerts. */
+/* shapes.c - the shapes of alerts. */
 #include "features/alerts/shapes.h"
 
 #include "shape/table.h"
@@ -9,9 +9,9 @@ const char *const alert_state_names[] = { "open", "closed", NULL };
 #define OWNER struct alerts_query
 SHAPE_BEGIN(alerts_query_shape)
     { INT(limit),      .absent = "50", .least = 1, .most = 1000 },
-    { STR(cursor),     .max = 64, .flags = F_NULL, .doc = "The next of the page before." },
+    { STR(cursor),     .max = 64, .flags = F_NULL, .doc = "The next of the previous page." },
     { ENUM(state),     .flags = F_NULL, .choices = alert_state_names },
-    { STR(type),       .max = 64, .flags = F_NULL, .doc = "agent.silent, run.stuck …" },
+    { STR(type),       .max = 64, .flags = F_NULL, .doc = "Such as agent.silent or run.stuck." },
     { STR(agent_name), .flags = F_NULL },
 SHAPE_END(alerts_query_shape, "AlertsQuery");
 #undef OWNER
@@ -19,26 +19,26 @@ SHAPE_END(alerts_query_shape, "AlertsQuery");
 #define OWNER struct alert
 SHAPE_BEGIN(alert_shape)
     { STR(alert_id),         .flags = F_REQUIRED },
-    { STR(type),             .flags = F_REQUIRED, .doc = "agent.silent, run.stuck …" },
+    { STR(type),             .flags = F_REQUIRED, .doc = "Such as agent.silent or run.stuck." },
     { STR(state),            .flags = F_REQUIRED, .choices = alert_state_names },
     { STR(agent_name),       .flags = F_REQUIRED | F_NULL },
     { STR(run_id),           .flags = F_REQUIRED | F_NULL },
-    { TIME(since_at),        .flags = F_REQUIRED, .doc = "When it began: the last sign of life, the start of the run." },
+    { TIME(since_at),        .flags = F_REQUIRED, .doc = "When the condition began: when the agent was last seen, or the run started." },
     { TIME(opened_at),       .flags = F_REQUIRED },
     { TIME(closed_at),       .flags = F_REQUIRED | F_NULL },
-    { STR(closed_by),        .flags = F_REQUIRED | F_NULL, .doc = "seen, closed, disabled, deleted, interval, retention …" },
-    { OPT_INT(away_seconds), .flags = F_REQUIRED | F_NULL, .doc = "How long the agent was away, once it is back." },
+    { STR(closed_by),        .flags = F_REQUIRED | F_NULL, .doc = "Reason, such as seen, closed, disabled, deleted, interval or retention." },
+    { OPT_INT(away_seconds), .flags = F_REQUIRED | F_NULL, .doc = "How long the agent was silent, once it is back." },
     { TIME(acknowledged_at), .flags = F_REQUIRED | F_NULL },
     { STR(acknowledged_by),  .flags = F_REQUIRED | F_NULL },
-    { BOOL(muted),           .flags = F_REQUIRED, .doc = "Nobody was told: its agent was muted when it opened, and since." },
+    { BOOL(muted),           .flags = F_REQUIRED, .doc = "No notification was sent because the agent has been muted since the alert opened." },
     { OBJECT(detail),        .flags = F_REQUIRED },
-SHAPE_END(alert_shape, "Alert", .doc = "Something that people should know of.");
+SHAPE_END(alert_shape, "Alert", .doc = "A condition that needs attention.");
 #undef OWNER
 
 #define OWNER struct alert_list
 SHAPE_BEGIN(alert_list_shape)
     { LIST(alerts, alert_shape), .flags = F_REQUIRED, .doc = "Newest first." },
-    { STR(next),                 .flags = F_REQUIRED | F_NULL, .doc = "Null when there are no more." },
+    { STR(next),                 .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
 SHAPE_END(alert_list_shape, "AlertList", .doc = "A page of alerts.");
 #undef OWNER
 
@@ -51,14 +51,14 @@ SHAPE_END(alert_path_shape, "AlertPath");
 
 #define OWNER struct mute_set
 SHAPE_BEGIN(mute_set_shape)
-    { TIME(until), .flags = F_REQUIRED, .doc = "Until then nobody is told of the agent's alerts." },
-SHAPE_END(mute_set_shape, "MuteSet");
+    { TIME(until), .flags = F_REQUIRED, .doc = "Mute the agent's alerts until then." },
+SHAPE_END(mute_set_shape, "MuteSet", .doc = "How long to mute an agent's alerts.");
 #undef OWNER
 
 #define OWNER struct mute_state
 SHAPE_BEGIN(mute_state_shape)
     { STR(agent_name),   .flags = F_REQUIRED },
     { TIME(muted_until), .flags = F_REQUIRED | F_NULL },
-SHAPE_END(mute_state_shape, "MuteState", .doc = "Until when nobody is told of an agent's alerts.");
+SHAPE_END(mute_state_shape, "MuteState", .doc = "Until when an agent's alerts are muted.");
 #undef OWNER
 /* clang-format on */

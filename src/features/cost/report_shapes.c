@@ -1,4 +1,4 @@
-/* report_shapes.c - the tables of the LLM-usage channel. */
+/* report_shapes.c - the shapes of LLM usage reports. */
 #include "features/cost/report_shapes.h"
 
 #include "shape/table.h"
@@ -20,7 +20,7 @@ SHAPE_BEGIN(llm_usage_shape)
     { INT(cache_write_tokens),             .absent = "0" },
     { INT(calls),                          .absent = "0" },
     { STR(workflow_run_id),    .max = 256, .flags = F_NULL },
-SHAPE_END(llm_usage_shape, "LLMUsage", .doc = "Tokens of one model, used by one run.");
+SHAPE_END(llm_usage_shape, "LLMUsage", .doc = "Tokens that one run used of one model.");
 #undef OWNER
 
 #define OWNER struct llm_verdict
@@ -29,7 +29,7 @@ SHAPE_BEGIN(llm_verdict_shape)
     { UUID(run_id), .flags = F_REQUIRED },
     { STR(model),   .flags = F_REQUIRED },
     { STR(reason),  .flags = F_OMIT, .doc = "Why it was rejected." },
-    { STR(detail),  .flags = F_OMIT, .doc = "The same for people." },
-SHAPE_END(llm_verdict_shape, "LLMVerdict", .doc = "What became of a usage report.");
+    { STR(detail),  .flags = F_OMIT, .doc = "The reason as a sentence." },
+SHAPE_END(llm_verdict_shape, "LLMVerdict", .doc = "Result of a usage report.");
 #undef OWNER
 /* clang-format on */

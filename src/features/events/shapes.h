@@ -39,11 +39,11 @@ struct event_verdict {
 
 extern const struct shape event_verdict_shape; /* "EventVerdict" */
 
-/* An event as stored: every field sent, and when it came. */
+/* An event as stored: every field sent, and when it was received. */
 struct stored_event {
     struct telemetry_event event;
     int64_t received_at;
-    bool clock_skewed; /* its timestamp was over an hour ahead of ours */
+    bool clock_skewed; /* the timestamp was over an hour ahead of our clock */
 };
 
 enum run_status { RUN_IN_PROGRESS, RUN_COMPLETED, RUN_FAILED };
@@ -75,7 +75,7 @@ extern const struct shape run_narrative_shape; /* "RunNarrative" */
 
 /* The answer to a batch. */
 struct batch_result {
-    int64_t index;     /* place in the request, from 0 */
+    int64_t index;     /* in the request, from 0 */
     struct str status; /* accepted, duplicate, rejected */
     struct str event_id;
     struct str reason; /* null (left out) unless rejected */
@@ -111,8 +111,8 @@ struct runs_query {
     int status;                    /* enum run_status; -1: any */
     struct str workflow_run_id;    /* null */
 
-    struct time_range range; /* what since and until meant when the query was read */
-    struct run_cursor after; /* what the cursor means; RUN_CURSOR_TOP without one */
+    struct time_range range; /* since and until, resolved when the query was read */
+    struct run_cursor after; /* the parsed cursor; RUN_CURSOR_TOP without one */
 };
 
 struct run_path {
@@ -126,7 +126,7 @@ struct rebuild_query {
     int64_t after;
 };
 
-/* One step of rebuilding; `next` is the `after` of the next, null when all is done. */
+/* One page of a rebuild; `next` is the `after` of the next page, null when done. */
 struct runs_rebuild {
     int64_t runs, changed;
     struct opt_int next;

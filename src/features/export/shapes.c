@@ -1,4 +1,4 @@
-/* shapes.c - the tables of an export's lines. */
+/* shapes.c - the shapes of export lines. */
 #include "features/export/shapes.h"
 
 #include "shape/rule.h"
@@ -17,17 +17,17 @@ static void check_export(void *value, struct arena *arena, struct problems *prob
 /* clang-format off */
 #define OWNER struct business_line
 SHAPE_BEGIN(business_line_shape)
-    { ENUM(kind),           .flags = F_REQUIRED, .choices = kinds, .doc = "The KPI's value in a run, or one cell of a breakdown of it." },
+    { ENUM(kind),           .flags = F_REQUIRED, .choices = kinds, .doc = "A KPI value of a run, or one cell of a breakdown." },
     { STR(agent_name),      .flags = F_REQUIRED },
     { STR(agent_version),   .flags = F_REQUIRED },
     { UUID(run_id),         .flags = F_REQUIRED },
     { STR(workflow_run_id), .flags = F_REQUIRED | F_NULL },
-    { TIME(timestamp),      .flags = F_REQUIRED, .doc = "Of the report that gave it." },
+    { TIME(timestamp),      .flags = F_REQUIRED, .doc = "Timestamp of the report." },
     { TIME(received_at),    .flags = F_REQUIRED },
-    { STR(key),             .flags = F_REQUIRED, .doc = "Of the KPI." },
-    { OBJECT(dimensions),   .flags = F_REQUIRED | F_NULL, .doc = "The cell's; null of a value." },
+    { STR(key),             .flags = F_REQUIRED, .doc = "Key of the KPI." },
+    { OBJECT(dimensions),   .flags = F_REQUIRED | F_NULL, .doc = "Dimensions of the cell. Null for a value." },
     { JSON(value),          .flags = F_REQUIRED, .doc = "A number or a string." },
-SHAPE_END(business_line_shape, "BusinessLine", .doc = "A line of the export of business KPIs.");
+SHAPE_END(business_line_shape, "BusinessLine", .doc = "One line of a business KPI export.");
 #undef OWNER
 
 #define OWNER struct llm_line
@@ -44,7 +44,7 @@ SHAPE_BEGIN(llm_line_shape)
     { INT(cache_read_tokens),  .flags = F_REQUIRED },
     { INT(cache_write_tokens), .flags = F_REQUIRED },
     { INT(calls),              .flags = F_REQUIRED },
-SHAPE_END(llm_line_shape, "LLMLine", .doc = "A line of the export of LLM usage.");
+SHAPE_END(llm_line_shape, "LLMLine", .doc = "One line of an LLM usage export.");
 #undef OWNER
 
 #define OWNER struct export_query

@@ -1,4 +1,4 @@
-/* shapes.c - the tables of secrets. */
+/* shapes.c - the shapes of secrets. */
 #include "features/vault/shapes.h"
 
 #include "shape/rule.h"
@@ -18,7 +18,7 @@ bool secret_is_name(struct str s)
     return true;
 }
 
-/* The value is not repeated in the problem. */
+/* The problem does not echo the value. */
 static void check_secret(void *value, struct arena *arena, struct problems *problems)
 {
     const struct secret_set *set = value;
@@ -26,9 +26,9 @@ static void check_secret(void *value, struct arena *arena, struct problems *prob
 
     (void)arena;
     if (set->value.len > SECRET_MAX_BYTES)
-        problems_add_rule(problems, &step, 1, STR_NULL, "A secret has at most 65536 bytes");
+        problems_add_rule(problems, &step, 1, STR_NULL, "Should have at most 65536 bytes");
     else if (set->value.len == 0)
-        problems_add_rule(problems, &step, 1, STR_NULL, "A secret is not empty");
+        problems_add_rule(problems, &step, 1, STR_NULL, "Should not be empty");
 }
 
 static void check_path(void *value, struct arena *arena, struct problems *problems)
@@ -37,23 +37,23 @@ static void check_path(void *value, struct arena *arena, struct problems *proble
 
     if (!secret_is_name(path->name))
         rule_refuse_text(problems, arena, "name", path->name,
-                         "A secret's name is letters, digits, '_', '.' and '-', at most 128; it "
-                         "begins with a letter, a digit or '_'");
+                         "Should be at most 128 letters, digits, '_', '.' and '-', beginning with "
+                         "a letter, a digit or '_'");
 }
 
 /* clang-format off */
 #define OWNER struct secret_set
 SHAPE_BEGIN(secret_set_shape)
-    { STR(value),       .flags = F_REQUIRED, .doc = "At most 64 KiB. Never given back." },
-    { OPT_BOOL(shared), .flags = F_NULL, .doc = "May workspace-wide values refer to it. Null: as it is; a new one is not shared." },
-SHAPE_END(secret_set_shape, "SecretSet", .secret = true, .doc = "A secret's value on its way in.", .rules = check_secret);
+    { STR(value),       .flags = F_REQUIRED, .doc = "At most 64 KiB. Never returned." },
+    { OPT_BOOL(shared), .flags = F_NULL, .doc = "Whether workspace-wide values may refer to it. Null: unchanged, or not shared for a new secret." },
+SHAPE_END(secret_set_shape, "SecretSet", .secret = true, .doc = "A secret's value to set.", .rules = check_secret);
 #undef OWNER
 
 #define OWNER struct secret
 SHAPE_BEGIN(secret_shape)
     { STR(name),        .flags = F_REQUIRED },
-    { BOOL(shared),     .flags = F_REQUIRED, .doc = "May workspace-wide values refer to it." },
-    { INT(version),     .flags = F_REQUIRED, .doc = "Grows each time it is set." },
+    { BOOL(shared),     .flags = F_REQUIRED, .doc = "Whether workspace-wide values may refer to it." },
+    { INT(version),     .flags = F_REQUIRED, .doc = "Incremented each time it is set." },
     { TIME(created_at), .flags = F_REQUIRED },
     { TIME(updated_at), .flags = F_REQUIRED },
 SHAPE_END(secret_shape, "Secret", .doc = "A secret without its value.");
@@ -74,8 +74,8 @@ SHAPE_END(secret_path_shape, "SecretPath", .rules = check_path);
 
 #define OWNER struct vault_rotated
 SHAPE_BEGIN(vault_rotated_shape)
-    { INT(data_keys),        .flags = F_REQUIRED, .doc = "Wrapped with the new master key." },
-    { BOOL(old_key_removed), .flags = F_REQUIRED, .doc = "False: the next start does it." },
-SHAPE_END(vault_rotated_shape, "VaultRotated", .doc = "There is a new master key.");
+    { INT(data_keys),        .flags = F_REQUIRED, .doc = "Number of data keys wrapped with the new master key." },
+    { BOOL(old_key_removed), .flags = F_REQUIRED, .doc = "False: the next start removes it." },
+SHAPE_END(vault_rotated_shape, "VaultRotated", .doc = "Result of rotating the master key.");
 #undef OWNER
 /* clang-format on */

@@ -189,8 +189,8 @@ TEST(what_is_absent_from_a_query_has_its_default)
 
 #define REPEATED(where, first)                                                                     \
     "{\"type\":\"value_error\",\"loc\":[\"body\"," where                                           \
-    "],\"msg\":\"Value error, Its key is already that of element " first                           \
-    "\",\"ctx\":{\"error\":\"Its key is already that of element " first "\"}}"
+    "],\"msg\":\"Value error, Should not repeat the key of element " first                         \
+    "\",\"ctx\":{\"error\":\"Should not repeat the key of element " first "\"}}"
 
 TEST(a_key_declared_twice_is_refused_at_its_second_place)
 {
@@ -226,8 +226,8 @@ TEST(a_slug_is_words_joined_by_hyphens)
     check_read(
         &tenant_create_shape, false, "{\"slug\":\"a\\\"\"}",
         "{\"detail\":[{\"type\":\"value_error\",\"loc\":[\"body\",\"slug\"],\"msg\":\"Value "
-        "error, A slug is lower-case letters and digits in words joined by single hyphens, at "
-        "most 63 characters\",\"input\":\"a\\\"\",\"ctx\":{\"error\":\"A slug is lower-case "
+        "error, Should be lowercase letters and digits in words joined by single hyphens, at "
+        "most 63 characters\",\"input\":\"a\\\"\",\"ctx\":{\"error\":\"Should be lowercase "
         "letters and digits in words joined by single hyphens, at most 63 characters\"}}]}");
 }
 

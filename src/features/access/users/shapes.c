@@ -1,4 +1,4 @@
-/* shapes.c - the tables of users, roles and logging in. */
+/* shapes.c - the shapes of users, roles and sign-in. */
 #include "features/access/users/shapes.h"
 
 #include "shape/rule.h"
@@ -7,8 +7,8 @@
 const char *const tenant_role_names[] = { "admin", "member", NULL };
 const char *const platform_role_names[] = { "platform_admin", "none", NULL };
 
-static const char *const platform_roles_told[] = { "platform_admin", NULL };
-static const char *const log_out_states[] = { "ok", NULL };
+static const char *const platform_roles_shown[] = { "platform_admin", NULL };
+static const char *const sign_out_states[] = { "ok", NULL };
 
 struct str user_email_normal(struct str text, struct arena *arena)
 {
@@ -24,7 +24,7 @@ struct str user_email_normal(struct str text, struct arena *arena)
     return str_from(copy, trimmed.len);
 }
 
-/* Labels of letters, digits, hyphens or what is no ASCII, joined by single dots. */
+/* Labels of ASCII letters, digits, hyphens and non-ASCII bytes, joined by single dots. */
 static bool is_domain(struct str s)
 {
     char before = '.';
@@ -56,7 +56,7 @@ bool user_is_email(struct str email)
     return true;
 }
 
-/* Makes it the one that identifies, or refuses it. */
+/* Normalises the address, or refuses it. */
 static void check_email(struct str *email, struct arena *arena, struct problems *problems)
 {
     *email = user_email_normal(*email, arena);
@@ -65,7 +65,7 @@ static void check_email(struct str *email, struct arena *arena, struct problems 
                          "Should be an e-mail address of at most 254 characters");
 }
 
-/* Whoever logs in is told the same whether or not it could be an address. */
+/* Sign-in gives the same answer for an address that is malformed and one that is unknown. */
 static void check_sign_in(void *value, struct arena *arena, struct problems *problems)
 {
     struct sign_in *sign_in = value;
@@ -105,35 +105,35 @@ static void check_tenant_user_path(void *value, struct arena *arena, struct prob
     path->email = user_email_normal(path->email, arena);
 }
 
-#define PASSWORD_DOC "At least 12 characters, and none of those that everybody tries first."
+#define PASSWORD_DOC "At least 12 characters, and not a commonly used password."
 
 /* clang-format off */
 #define OWNER struct sign_in
 SHAPE_BEGIN(sign_in_shape)
     { STR(email),    .max = 1024,         .flags = F_REQUIRED },
     { STR(password), .max = PASSWORD_MAX, .flags = F_REQUIRED },
-SHAPE_END(sign_in_shape, "LogIn", .doc = "Who wants to log in.", .secret = true, .rules = check_sign_in);
+SHAPE_END(sign_in_shape, "LogIn", .doc = "Credentials to sign in with.", .secret = true, .rules = check_sign_in);
 #undef OWNER
 
 #define OWNER struct set_up
 SHAPE_BEGIN(set_up_shape)
-    { STR(code),     .max = 256,          .flags = F_REQUIRED, .doc = "Of the link that the service printed at its start." },
+    { STR(code),     .max = 256,          .flags = F_REQUIRED, .doc = "The code in the setup link that the service prints at startup." },
     { STR(email),                         .flags = F_REQUIRED },
     { STR(password), .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
-SHAPE_END(set_up_shape, "SetUp", .doc = "The first platform admin.", .secret = true, .rules = check_set_up);
+SHAPE_END(set_up_shape, "SetUp", .doc = "The first platform admin to create.", .secret = true, .rules = check_set_up);
 #undef OWNER
 
 #define OWNER struct set_up_state
 SHAPE_BEGIN(set_up_state_shape)
-    { BOOL(needed), .flags = F_REQUIRED, .doc = "There is no user yet." },
-SHAPE_END(set_up_state_shape, "SetUpState", .doc = "Whether the first platform admin is still to be made.");
+    { BOOL(needed), .flags = F_REQUIRED, .doc = "True as long as there is no user." },
+SHAPE_END(set_up_state_shape, "SetUpState", .doc = "Whether the first platform admin still has to be created.");
 #undef OWNER
 
 #define OWNER struct password_change
 SHAPE_BEGIN(password_change_shape)
     { STR(current_password), .max = PASSWORD_MAX, .flags = F_REQUIRED },
     { STR(new_password),     .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
-SHAPE_END(password_change_shape, "PasswordChange", .doc = "A new password of one's own.", .secret = true);
+SHAPE_END(password_change_shape, "PasswordChange", .doc = "A change of the user's own password.", .secret = true);
 #undef OWNER
 
 #define OWNER struct tenant_membership
@@ -141,24 +141,24 @@ SHAPE_BEGIN(tenant_membership_shape)
     { STR(slug), .flags = F_REQUIRED },
     { STR(name), .flags = F_REQUIRED },
     { STR(role), .flags = F_REQUIRED, .choices = tenant_role_names },
-SHAPE_END(tenant_membership_shape, "TenantMembership", .doc = "A tenant and the role in it.");
+SHAPE_END(tenant_membership_shape, "TenantMembership", .doc = "A tenant and the user's role in it.");
 #undef OWNER
 
 #define OWNER struct session_answer
 SHAPE_BEGIN(session_answer_shape)
     { STR(user_id),    .flags = F_REQUIRED },
     { STR(email),      .flags = F_REQUIRED },
-    { STR(role),       .flags = F_REQUIRED | F_NULL, .choices = platform_roles_told, .doc = "Null: none beyond those in tenants." },
+    { STR(role),       .flags = F_REQUIRED | F_NULL, .choices = platform_roles_shown, .doc = "Platform role. Null: only the roles in tenants." },
     { LIST(tenants, tenant_membership_shape), .flags = F_REQUIRED },
-    { STR(csrf_token), .flags = F_REQUIRED, .doc = "Goes into X-CSRF-Token with every request that changes something." },
-    { TIME(expires_at), .flags = F_REQUIRED, .doc = "When the session ends if it is not used again." },
-SHAPE_END(session_answer_shape, "Session", .doc = "Who is logged in.");
+    { STR(csrf_token), .flags = F_REQUIRED, .doc = "Send it as X-CSRF-Token with every request that changes something." },
+    { TIME(expires_at), .flags = F_REQUIRED, .doc = "When the session expires unless it is used again." },
+SHAPE_END(session_answer_shape, "Session", .doc = "The signed-in user.");
 #undef OWNER
 
 #define OWNER struct logged_out
 SHAPE_BEGIN(logged_out_shape)
-    { STR(status), .flags = F_REQUIRED, .choices = log_out_states },
-SHAPE_END(logged_out_shape, "LoggedOut", .doc = "The session is over.");
+    { STR(status), .flags = F_REQUIRED, .choices = sign_out_states },
+SHAPE_END(logged_out_shape, "LoggedOut", .doc = "The session has ended.");
 #undef OWNER
 
 #define OWNER struct user_create
@@ -166,21 +166,21 @@ SHAPE_BEGIN(user_create_shape)
     { STR(email),                         .flags = F_REQUIRED },
     { STR(password), .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
     { ENUM(role),                         .absent = "\"none\"", .choices = platform_role_names },
-SHAPE_END(user_create_shape, "UserCreate", .doc = "A user to be made.", .secret = true, .rules = check_user_create);
+SHAPE_END(user_create_shape, "UserCreate", .doc = "A user to create.", .secret = true, .rules = check_user_create);
 #undef OWNER
 
 #define OWNER struct user_patch
 SHAPE_BEGIN(user_patch_shape)
     { ENUM(role),                         .flags = F_NULL, .choices = platform_role_names },
     { STR(password), .max = PASSWORD_MAX, .flags = F_NULL, .doc = PASSWORD_DOC },
-SHAPE_END(user_patch_shape, "UserPatch", .doc = "What is to change of a user; what is left out stays.", .secret = true);
+SHAPE_END(user_patch_shape, "UserPatch", .doc = "Changes to a user. Omitted fields keep their values.", .secret = true);
 #undef OWNER
 
 #define OWNER struct user
 SHAPE_BEGIN(user_shape)
     { STR(user_id),        .flags = F_REQUIRED },
     { STR(email),          .flags = F_REQUIRED },
-    { STR(role),           .flags = F_REQUIRED | F_NULL, .choices = platform_roles_told },
+    { STR(role),           .flags = F_REQUIRED | F_NULL, .choices = platform_roles_shown },
     { LIST(tenants, tenant_membership_shape), .flags = F_REQUIRED },
     { TIME(created_at),    .flags = F_REQUIRED },
     { TIME(last_login_at), .flags = F_REQUIRED | F_NULL },
@@ -197,14 +197,14 @@ SHAPE_END(user_list_shape, "UserList", .doc = "All users.");
 SHAPE_BEGIN(tenant_user_create_shape)
     { STR(email),                         .flags = F_REQUIRED },
     { ENUM(role),                         .flags = F_REQUIRED, .choices = tenant_role_names },
-    { STR(password), .max = PASSWORD_MAX, .flags = F_NULL, .doc = "Of a user that is new; ignored when the e-mail is known, whose password stays as it is." },
-SHAPE_END(tenant_user_create_shape, "TenantUserCreate", .doc = "Somebody who is to have a role in a tenant.", .secret = true, .rules = check_tenant_user_create);
+    { STR(password), .max = PASSWORD_MAX, .flags = F_NULL, .doc = "Password of a new user. Ignored when a user with this e-mail exists." },
+SHAPE_END(tenant_user_create_shape, "TenantUserCreate", .doc = "A user to add to a tenant.", .secret = true, .rules = check_tenant_user_create);
 #undef OWNER
 
 #define OWNER struct tenant_user_patch
 SHAPE_BEGIN(tenant_user_patch_shape)
     { ENUM(role), .flags = F_REQUIRED, .choices = tenant_role_names },
-SHAPE_END(tenant_user_patch_shape, "TenantUserPatch", .doc = "Another role in a tenant.");
+SHAPE_END(tenant_user_patch_shape, "TenantUserPatch", .doc = "A new role in a tenant.");
 #undef OWNER
 
 #define OWNER struct tenant_user
@@ -213,7 +213,7 @@ SHAPE_BEGIN(tenant_user_shape)
     { STR(email),          .flags = F_REQUIRED },
     { STR(role),           .flags = F_REQUIRED, .choices = tenant_role_names },
     { TIME(last_login_at), .flags = F_REQUIRED | F_NULL },
-SHAPE_END(tenant_user_shape, "TenantUser", .doc = "Somebody with a role in a tenant.");
+SHAPE_END(tenant_user_shape, "TenantUser", .doc = "A user of a tenant.");
 #undef OWNER
 
 #define OWNER struct tenant_user_added
@@ -221,14 +221,14 @@ SHAPE_BEGIN(tenant_user_added_shape)
     { STR(user_id),  .flags = F_REQUIRED },
     { STR(email),    .flags = F_REQUIRED },
     { STR(role),     .flags = F_REQUIRED, .choices = tenant_role_names },
-    { BOOL(created), .flags = F_REQUIRED, .doc = "False: the e-mail was known, and its password stays as it was." },
-SHAPE_END(tenant_user_added_shape, "TenantUserAdded", .doc = "Somebody who has a role in a tenant now.");
+    { BOOL(created), .flags = F_REQUIRED, .doc = "False: a user with this e-mail existed; the password is unchanged." },
+SHAPE_END(tenant_user_added_shape, "TenantUserAdded", .doc = "A user who was added to a tenant.");
 #undef OWNER
 
 #define OWNER struct tenant_user_list
 SHAPE_BEGIN(tenant_user_list_shape)
     { LIST(users, tenant_user_shape), .flags = F_REQUIRED },
-SHAPE_END(tenant_user_list_shape, "TenantUserList", .doc = "Everybody with a role in a tenant.");
+SHAPE_END(tenant_user_list_shape, "TenantUserList", .doc = "The users of a tenant.");
 #undef OWNER
 
 #define OWNER struct user_path

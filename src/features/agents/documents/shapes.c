@@ -1,4 +1,4 @@
-/* shapes.c - the tables of documents and their versions. */
+/* shapes.c - the shapes of documents and their versions. */
 #include "features/agents/documents/shapes.h"
 
 #include "shape/rule.h"
@@ -12,7 +12,7 @@ static void check_document(void *value, struct arena *arena, struct problems *pr
 
     if (set->document.len > DOCUMENT_MAX_BYTES)
         rule_refuse_text(problems, arena, "document", set->document,
-                         "A document has at most 1048576 bytes");
+                         "Should have at most 1048576 bytes");
 }
 
 /* clang-format off */
@@ -20,8 +20,8 @@ static void check_document(void *value, struct arena *arena, struct problems *pr
 SHAPE_BEGIN(document_set_shape)
     { STR(document),         .flags = F_REQUIRED, .doc = "At most 1 MiB." },
     { ENUM(format),          .absent = "\"text\"", .choices = document_format_names },
-    { OPT_INT(base_version), .flags = F_NULL, .doc = "The version it was edited from (0: none): 409 when there is another by now. Null: not checked." },
-SHAPE_END(document_set_shape, "DocumentSet", .doc = "The document as it is to be.", .rules = check_document);
+    { OPT_INT(base_version), .flags = F_NULL, .doc = "Version that was edited (0: no document yet); 409 if it is no longer the latest. Null: not checked." },
+SHAPE_END(document_set_shape, "DocumentSet", .doc = "A new version of the document.", .rules = check_document);
 #undef OWNER
 
 #define OWNER struct document
@@ -49,7 +49,7 @@ SHAPE_END(document_version_shape, "DocumentVersion", .doc = "One version of an a
 SHAPE_BEGIN(document_history_shape)
     { STR(agent_name),                        .flags = F_REQUIRED },
     { LIST(versions, document_version_shape), .flags = F_REQUIRED, .doc = "Newest first." },
-    { OPT_INT(next),                          .flags = F_REQUIRED | F_NULL, .doc = "The before of the next page; null: that was all." },
+    { OPT_INT(next),                          .flags = F_REQUIRED | F_NULL, .doc = "Value of before for the next page. Null: last page." },
 SHAPE_END(document_history_shape, "DocumentHistory", .doc = "The versions of an agent's document.");
 #undef OWNER
 
@@ -58,14 +58,14 @@ SHAPE_BEGIN(document_diff_shape)
     { STR(agent_name), .flags = F_REQUIRED },
     { INT(from),       .flags = F_REQUIRED },
     { INT(to),         .flags = F_REQUIRED },
-    { STR(diff),       .flags = F_REQUIRED, .doc = "Lines in the unified form; empty: no difference." },
-SHAPE_END(document_diff_shape, "DocumentDiff", .doc = "What changed between two versions.");
+    { STR(diff),       .flags = F_REQUIRED, .doc = "Unified diff; empty: no difference." },
+SHAPE_END(document_diff_shape, "DocumentDiff", .doc = "The changes between two versions.");
 #undef OWNER
 
 #define OWNER struct history_query
 SHAPE_BEGIN(history_query_shape)
     { INT(limit),      .absent = "50", .least = 1, .most = 1000 },
-    { OPT_INT(before), .flags = F_NULL, .least = 1, .most = INT64_MAX, .doc = "Versions older than this one." },
+    { OPT_INT(before), .flags = F_NULL, .least = 1, .most = INT64_MAX, .doc = "Only versions older than this one." },
 SHAPE_END(history_query_shape, "DocumentHistoryQuery");
 #undef OWNER
 
