@@ -9,9 +9,9 @@
 
 #include "base/err.h"
 #include "base/map.h"
-#include "shape/json_write.h"
 #include "shape/problems.h"
 #include "shape/table.h"
+#include "shape/write.h"
 
 static const char *const verdicts[] = { "accepted", "rejected", NULL };
 
@@ -97,25 +97,11 @@ static const char *point_to_row(const struct list *point, const struct list *by,
 /* The point as sent, for the problem's input; STR_NULL when it is too long. */
 static struct str point_text(const struct list *point, struct arena *arena)
 {
-    const struct named_value *entries = point->items;
     struct str text = STR_NULL;
     struct buf out;
 
     buf_init(&out, PROBLEM_INPUT_MAX);
-    buf_add_char(&out, '{');
-    for (size_t i = 0; i < point->n && !out.overflown; i++) {
-        if (i > 0)
-            buf_add_char(&out, ',');
-        buf_add_json(&out, entries[i].name);
-        buf_add_char(&out, ':');
-        if (entries[i].kind == VALUE_INT)
-            buf_add_int(&out, entries[i].integer);
-        else if (entries[i].kind == VALUE_REAL)
-            json_add_real(&out, entries[i].real);
-        else
-            buf_add_json(&out, entries[i].string);
-    }
-    buf_add_char(&out, '}');
+    shape_write_values(point, &out);
     if (!out.overflown)
         text = arena_copy(arena, buf_str(&out));
     buf_done(&out);
