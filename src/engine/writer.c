@@ -1,6 +1,7 @@
 /* writer.c - the queue, the writer threads and their transactions. */
 #include "engine/writer.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "engine/txn.h"
 
 /* A build with this set answers before it commits. It exists so that the crash test can show that
  * it would notice. */
@@ -32,8 +34,7 @@ struct queue {
 
 struct writer_thread {
     struct writer *writer;
-    struct db *db;
-    void *group;
+    struct txn *txn;
     pthread_t id;
     bool lost;   /* its connection: ask before using it again */
     bool steady; /* its kind of thread is */
@@ -159,7 +160,7 @@ static void wait_for_work(struct writer_thread *t)
         if (pthread_cond_timedwait(&w->filled, &w->lock, &until) == 0)
             continue;
         pthread_mutex_unlock(&w->lock);
-        set_lost(t, db_ping(t->db, NULL) != 0);
+        set_lost(t, db_ping(t->txn->db, NULL) != 0);
         pthread_mutex_lock(&w->lock);
     }
 }
@@ -200,57 +201,71 @@ static void finish(struct queue *group, const struct error *err)
 /* A connection that was lost while nothing was under way is no reason to fail anybody. */
 static int begin(struct writer_thread *t, struct error *err)
 {
-    if (!t->lost && db_begin(t->db, err) == 0)
+    if (!t->lost && db_begin(t->txn->db, err) == 0)
         return 0;
     if (!t->lost && err->code != ERR_UNAVAILABLE)
         return -1;
-    if (db_ping(t->db, err) != 0)
+    if (db_ping(t->txn->db, err) != 0)
         return -1;
     set_lost(t, false);
-    return db_begin(t->db, err);
+    return db_begin(t->txn->db, err);
 }
 
 static int apply_all(struct writer_thread *t, const struct queue *group, struct error *err)
 {
-    const struct writer_group_methods *methods = t->writer->options.group_methods;
+    const struct writer_hooks *hooks = t->writer->options.hooks;
 
     for (struct writer_job *job = group->first; job != NULL; job = job->next) {
-        job->group = t->group;
-        if (job->apply(job, t->db, err) != 0)
+        job->txn = t->txn;
+        if (job->apply(job, t->txn, err) != 0)
             return -1;
     }
-    return methods == NULL ? 0 : methods->prepare(t->group, t->db, err);
+    if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
+        return -1;
+    t->txn->state = TXN_APPLIED;
+    return 0;
 }
 
 static int roll_back(struct writer_thread *t)
 {
-    const struct writer_group_methods *methods = t->writer->options.group_methods;
+    const struct writer_hooks *hooks = t->writer->options.hooks;
 
-    db_rollback(t->db);
-    if (methods != NULL)
-        methods->rolled_back(t->group);
+    db_rollback(t->txn->db);
+    t->txn->state = TXN_ENDED;
+    if (hooks != NULL)
+        hooks->rolled_back(t->txn);
     return -1;
+}
+
+static void committed(struct writer_thread *t, bool changes)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+
+    t->txn->state = TXN_ENDED;
+    if (hooks == NULL)
+        return;
+    hooks->committed(t->txn);
+    if (changes)
+        hooks->changed(t->txn);
 }
 
 /* Applies and commits the jobs of `group`. */
 static int commit_group(struct writer_thread *t, struct queue *group, struct error *err)
 {
-    const struct writer_group_methods *methods = t->writer->options.group_methods;
-
     bool changes = group->first->exclusive && !group->first->keeps_caches;
 
+    assert(t->txn->state == TXN_IDLE || t->txn->state == TXN_ENDED);
     if (begin(t, err) != 0)
         return -1;
+    t->txn->state = TXN_OPEN;
     if (apply_all(t, group, err) != 0)
         return roll_back(t);
     if (MUSTER_ACK_EARLY)
         finish(group, NULL);
-    if (db_commit(t->db, err) != 0)
+    assert(t->txn->state == TXN_APPLIED);
+    if (db_commit(t->txn->db, err) != 0)
         return roll_back(t);
-    if (methods != NULL)
-        methods->committed(t->group);
-    if (methods != NULL && changes)
-        methods->changed(t->group);
+    committed(t, changes);
     return 0;
 }
 
@@ -322,7 +337,8 @@ static void run_group(struct writer_thread *t, struct queue *group)
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
     if (!is_general(err.code) && group->first != NULL && group->first->next != NULL) {
-        while (group->first != NULL && !is_fatal(t->writer)) { /* one is bad: spare the others */
+        while (group->first != NULL &&
+               !is_fatal(t->writer)) { /* retry one by one: spare the good */
             struct queue single;
 
             queue_init(&single);
@@ -377,13 +393,11 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
     pthread_cond_init(&w->filled, &attributes);
     pthread_condattr_destroy(&attributes);
     atomic_init(&w->n_lost, 0);
-    w->threads = mem_new(options->n_dbs * sizeof(*w->threads));
-    for (size_t i = 0; i < options->n_dbs; i++) {
+    w->threads = mem_new(options->n_txns * sizeof(*w->threads));
+    for (size_t i = 0; i < options->n_txns; i++) {
         struct writer_thread *t = &w->threads[i];
 
-        *t = (struct writer_thread){ .writer = w,
-                                     .db = options->dbs[i],
-                                     .group = options->groups ? options->groups[i] : NULL };
+        *t = (struct writer_thread){ .writer = w, .txn = &options->txns[i] };
         if (pthread_create(&t->id, NULL, run_thread, t) != 0) {
             writer_free(w);
             return err_set(err, ERR_INTERNAL, "cannot start a writer thread");

@@ -17,33 +17,33 @@
 #include "base/err.h"
 
 struct db;
+struct txn;
 struct writer;
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct writer_job {
     struct writer_job *next; /* the writer's own */
 
-    /* Writer thread, in a transaction. On failure nothing of the whole group is kept. May be
+    /* Writer thread, in the transaction. On failure nothing of the whole group is kept. May be
      * called again for the same job, after a roll-back. */
-    int (*apply)(struct writer_job *job, struct db *db, struct error *err);
+    int (*apply)(struct writer_job *job, struct txn *txn, struct error *err);
 
     /* Writer thread, outside a transaction. `err` is NULL when durable, and borrowed otherwise. */
     void (*done)(struct writer_job *job, const struct error *err);
 
     size_t events, bytes; /* what it weighs in the queue */
     bool exclusive;       /* in a transaction of its own, since it may well fail */
-    bool keeps_caches;    /* alone, and what a group remembers is as it was */
+    bool keeps_caches;    /* exclusive, and changes nothing that a transaction's parts remember */
     bool unbounded;       /* taken however much waits: the service's own, and few */
-    void *group;          /* set by the writer: what the jobs of one transaction share */
+    struct txn *txn;      /* set by the writer before apply() */
 };
 
-/* What the jobs of a transaction share, such as a list to be stored in bulk. Writer thread. */
-struct writer_group_methods {
-    int (*prepare)(void *group, struct db *db, struct error *err); /* all applied; commit is next */
-    void (*committed)(void *group);                                /* before any done() */
-    void (*rolled_back)(void *group);
-    void (*changed)(
-        void *group); /* after the commit of a job that was alone: anything may differ */
+/* What happens to a transaction beside its jobs; as the slots of struct txn_methods (txn.h). */
+struct writer_hooks {
+    int (*prepare)(struct txn *txn, struct error *err);
+    void (*committed)(struct txn *txn);
+    void (*rolled_back)(struct txn *txn);
+    void (*changed)(struct txn *txn);
 };
 
 struct writer_limits {
@@ -54,10 +54,11 @@ struct writer_limits {
 };
 
 struct writer_options {
-    struct db *const *dbs; /* one a thread; nobody else may use them until writer_free() */
-    void *const *groups;   /* one a thread, borrowed likewise; NULL: none */
-    const struct writer_group_methods *group_methods; /* NULL without groups */
-    size_t n_dbs;
+    /* One per thread, each with a connection of its own; no other thread may use them until
+     * writer_stop() has returned. */
+    struct txn *txns;
+    size_t n_txns;
+    const struct writer_hooks *hooks; /* NULL: none */
     struct writer_limits limits;
     void (*on_fatal)(void *ctx, const struct error *err); /* writer thread */
     void *ctx;

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <semaphore.h>
 
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "unit/temp_db.h"
 
@@ -11,9 +12,9 @@ struct job {
     int policy; /* of the thread that stored it */
 };
 
-static int apply(struct writer_job *write, struct db *db, struct error *err)
+static int apply(struct writer_job *write, struct txn *txn, struct error *err)
 {
-    (void)db;
+    (void)txn;
     (void)err;
     CONTAINER_OF(write, struct job, write)->policy = sched_getscheduler(0);
     return 0;
@@ -47,9 +48,10 @@ TEST(only_many_events_at_once_make_it_steady)
         { 20, SCHED_OTHER }, { 1, SCHED_OTHER },   { 200, SCHED_BATCH },
     };
     struct db *db = temp_db_open(temp_db_new(), DB_WRITER);
+    struct txn txn = { .db = db };
     const struct writer_options options = {
-        .dbs = &db,
-        .n_dbs = 1,
+        .txns = &txn,
+        .n_txns = 1,
         .limits = { .events_max = 1000, .bytes_max = MIB(1), .group_max = 1000 },
     };
     struct writer *writer = NULL;
