@@ -14,17 +14,15 @@
 #include "db/db.h"
 #include "engine/txn.h"
 
-/* A build with this set answers before it commits. It exists so that the crash test can show that
- * it would notice. */
+/* A test build with this set answers before it commits, to show that the crash test notices. */
 #ifndef MUSTER_ACK_EARLY
 #define MUSTER_ACK_EARLY 0
 #endif
 
 enum {
-    LOST_PERIOD_S = 1,     /* between two looks for a lost connection */
-    PACE_EVENTS_MIN = 200, /* in a commit whose time says what an event takes */
+    LOST_PERIOD_S = 1,     /* between two attempts to reconnect */
+    PACE_EVENTS_MIN = 200, /* in a commit whose duration counts for the pace */
     GROUP_BYTES = 8 << 20, /* of requests in one transaction, but for the last */
-    STEADY_EVENTS = 200,   /* in a group that is large */
 };
 
 struct queue {
@@ -36,8 +34,7 @@ struct writer_thread {
     struct writer *writer;
     struct txn *txn;
     pthread_t id;
-    bool lost;   /* its connection: ask before using it again */
-    bool steady; /* its kind of thread is */
+    bool lost; /* its connection: ask before using it again */
 };
 
 struct writer {
@@ -49,7 +46,7 @@ struct writer {
     pthread_cond_t filled;
     struct queue queue;
     uint64_t submitted; /* bytes, ever */
-    double event_us;    /* what an event took of late; 0: not known yet */
+    double event_us;    /* moving average of µs per event; 0: not known yet */
     bool stopping;
     bool fatal;
     atomic_uint n_lost; /* threads without a connection */
@@ -88,7 +85,7 @@ static bool is_full(const struct writer *w, const struct writer_job *job)
     double wait_us = (double)w->queue.events * w->event_us;
 
     if (w->queue.first == NULL)
-        return false; /* whatever its size: it is alone */
+        return false; /* whatever its size: nothing else waits */
     return w->queue.events + job->events > limits->events_max ||
            w->queue.bytes + job->bytes > limits->bytes_max ||
            (limits->wait_max_ms > 0 && wait_us > limits->wait_max_ms * 1000.0);
@@ -143,8 +140,8 @@ static void set_lost(struct writer_thread *t, bool lost)
     t->lost = lost;
 }
 
-/* Waits until there is something to do, under the lock. Without a connection it looks for one
- * meanwhile, so that the service is healthy again although nobody asks for anything. */
+/* Waits until a job is queued, under the lock. Without a connection it tries to reconnect
+ * meanwhile, so that the service becomes healthy again without any request. */
 static void wait_for_work(struct writer_thread *t)
 {
     struct writer *w = t->writer;
@@ -165,8 +162,8 @@ static void wait_for_work(struct writer_thread *t)
     }
 }
 
-/* A group is what has gathered, up to group_max events; a job that wants to be alone is one by
- * itself. Empty only when stopping. */
+/* A group is what has gathered, up to group_max events; an exclusive job is a group by itself.
+ * Empty only when stopping. */
 static void take_group(struct writer_thread *t, struct queue *ret_group)
 {
     struct writer *w = t->writer;
@@ -198,7 +195,7 @@ static void finish(struct queue *group, const struct error *err)
     }
 }
 
-/* A connection that was lost while nothing was under way is no reason to fail anybody. */
+/* A connection lost between transactions fails no job: reconnect first. */
 static int begin(struct writer_thread *t, struct error *err)
 {
     if (!t->lost && db_begin(t->txn->db, err) == 0)
@@ -292,8 +289,8 @@ static void become_fatal(struct writer *w, const struct error *err)
         w->options.on_fatal(w->options.ctx, err);
 }
 
-/* Keeps the pace: a moving average over commits, the last ones weighing most. Of a small one most
- * is the sync, which many events would share: it can only tell that things go faster. */
+/* Keeps the pace as a moving average over commits. The duration of a small commit is mostly its
+ * sync, which a larger one would share: it may only lower the average. */
 static void note_pace(struct writer *w, size_t events, int64_t us)
 {
     double event_us = events == 0 ? 0 : (double)us / (double)events;
@@ -354,17 +351,6 @@ static void run_group(struct writer_thread *t, struct queue *group)
         become_fatal(t->writer, &err);
 }
 
-/* Who sends few at a time waits for them, and the writer should run as soon as it is woken; who
- * sends many may wait a moment longer than those who read meanwhile. */
-static void adapt_scheduling(struct writer_thread *t, size_t events)
-{
-    bool steady = events >= STEADY_EVENTS;
-
-    if (steady != t->steady)
-        thread_become(steady ? THREAD_STEADY : THREAD_PLAIN);
-    t->steady = steady;
-}
-
 static void *run_thread(void *arg)
 {
     struct writer_thread *t = arg;
@@ -375,7 +361,6 @@ static void *run_thread(void *arg)
         take_group(t, &group);
         if (group.first == NULL)
             return NULL;
-        adapt_scheduling(t, group.events);
         run_group(t, &group);
     }
 }

@@ -1,14 +1,14 @@
 /* writer.h - group commit: many jobs, one transaction.
  *
  * Any thread submits jobs; a writer thread takes all that have gathered,
- * applies them in one transaction, and only when that is durable tells each
- * job that it is done. SQLite has one writer thread, since only one connection
+ * applies them in one transaction, and calls each job's done() only when that
+ * is durable. SQLite has one writer thread, since only one connection
  * may ever write; PostgreSQL may have several, each with a connection.
  *
  * Invariants:
  *  1. done(NULL) is called only after the commit that holds the job returned.
  *  2. Each accepted job's done() is called exactly once, whatever happens.
- *  3. After ERR_IO on a commit nobody knows what is stored: every waiting and
+ *  3. After ERR_IO on a commit it is unknown what is stored: every waiting and
  *     later job fails, on_fatal is called once, and the process must end.
  */
 #pragma once
@@ -50,7 +50,7 @@ struct writer_limits {
     size_t events_max; /* waiting in the queue; beyond it submit answers ERR_BUSY */
     size_t bytes_max;
     size_t group_max;     /* events in one transaction */
-    unsigned wait_max_ms; /* that a new job is expected to wait, by the pace of the last commits */
+    unsigned wait_max_ms; /* expected wait of a new job, by the pace of the last commits */
 };
 
 struct writer_options {
@@ -74,15 +74,14 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err) M
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 
-/* What waits in the queue. Any thread. */
+/* The jobs in the queue. Any thread. */
 void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes);
 
-/* What came to be stored so far: bytes of jobs that were submitted, a number that only grows. Any
- * thread. */
+/* Bytes of all jobs submitted since the start. Any thread. */
 uint64_t writer_submitted(struct writer *w);
 
 /* Commits what is queued, then ends the threads; later jobs are refused. NULL is fine. */
 void writer_stop(struct writer *w);
 
-/* Stops it if nobody has. NULL is fine. */
+/* Stops it first if need be. NULL is fine. */
 void writer_free(struct writer *w);
