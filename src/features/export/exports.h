@@ -13,6 +13,7 @@
 #include "features/export/shapes.h"
 #include "shape/timerange.h"
 
+struct engine;
 struct exports;
 struct tenant_entry;
 
@@ -46,3 +47,6 @@ unsigned exports_running(struct exports *e);
 
 /* Those that run are ended before they are whole. NULL is fine. */
 void exports_free(struct exports *e);
+
+/* The engine's. Any thread, until the engine stops. */
+struct exports *export_exports(const struct engine *e);

@@ -7,6 +7,7 @@
 #include "api/handlers.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/agents/agents.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/workflows.h"
 
@@ -14,7 +15,7 @@ static struct fleet_view view_of(const struct api_call *call)
 {
     return (struct fleet_view){ .tenant = call->tenant,
                                 .last_seen = engine_last_seen(call->api->engine),
-                                .registry = engine_registry(call->api->engine),
+                                .directives = agents_directives(call->api->engine),
                                 .now_us = clock_wall_us() };
 }
 
