@@ -2,6 +2,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "api/route.h"
 #include "base/base.h"
 #include "base/str.h"
 
@@ -18,6 +19,7 @@ struct api_limits {
 /* Lives as long as its carrier. Borrows the engine. */
 struct api {
     struct engine *engine;
+    struct route_table routes;
     struct api_limits limits;
     struct str openapi; /* the document, made once: openapi_write() */
     const char *version;

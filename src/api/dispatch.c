@@ -5,6 +5,7 @@
  */
 #include "api/api.h"
 #include "api/call.h"
+#include "api/request_metrics.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/engine.h"
@@ -13,25 +14,20 @@
 #include "features/access/registry.h"
 #include "features/access/users/cookies.h"
 #include "features/access/users/sessions.h"
-#include "features/agents/documents/shapes.h"
-#include "features/status/metrics_routes.h"
 #include "http/exchange.h"
 #include "shape/problems.h"
-
-/* A document as JSON: every byte of it may take six. */
-enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
 
 enum { FRESH_US = 500000 }; /* who called is not looked up again for a request this young */
 
 static size_t body_limit(const struct api *api, const struct route *route)
 {
+    if (route->body_max != 0)
+        return route->body_max;
     switch (route->limit) {
     case LIMIT_BATCH:
         return api->limits.batch_max_bytes;
     case LIMIT_BUSINESS:
         return api->limits.business_max_bytes;
-    case LIMIT_DOCUMENT:
-        return DOCUMENT_BODY_MAX;
     case LIMIT_BODY:
         break;
     }
@@ -97,9 +93,9 @@ static void on_head(void *ctx, struct http_exchange *x)
     struct api_call *call = call_of(api, x);
     struct str allowed;
 
-    call->route = route_find(x->request.method, x->request.path, &call->values);
+    call->route = route_find(&api->routes, x->request.method, x->request.path, &call->values);
     if (call->route == NULL) {
-        allowed = route_methods(x->request.path, x->arena);
+        allowed = route_methods(&api->routes, x->request.path, x->arena);
         if (allowed.len > 0)
             call_reply_wrong_method(call, allowed);
         else
@@ -232,7 +228,7 @@ static void on_done(void *ctx, const struct http_exchange *x, int status, size_t
     struct log_line line;
 
     (void)ctx;
-    metrics_count(x, status);
+    request_metrics_count(x, status);
     if (!log_wanted(LOG_INFO))
         return;
     log_begin(&line, LOG_INFO, "access");

@@ -2,11 +2,7 @@
 #include "api/openapi.h"
 
 #include "api/answers.h"
-#include "api/api.h"
-#include "api/call.h"
-#include "api/handlers.h"
 #include "api/route.h"
-#include "features/access/users/shapes.h"
 #include "shape/schema.h"
 
 #define TITLE   "Agent Telemetry and Registration API"
@@ -102,12 +98,6 @@ static void add_response(struct buf *out, int status, const char *description,
     buf_add_char(out, '}');
 }
 
-/* Logging in, setting up and changing a password race with others who do. */
-static bool is_of_session(const struct route *route)
-{
-    return route->answer == &session_answer_shape && route->body != NULL;
-}
-
 /* Every route may answer these when its row says so. */
 static void add_responses(struct buf *out, const struct route *route)
 {
@@ -126,9 +116,9 @@ static void add_responses(struct buf *out, const struct route *route)
         add_response(out, 401, "Nobody known: no token or session, or not a valid one", error);
         add_response(out, 403, "Not for whoever this is", error);
     }
-    if (route->params != NULL || route->handler == get_agent_document)
+    if (route->params != NULL || (route->also & ALSO_NOT_FOUND) != 0)
         add_response(out, 404, "There is no such thing", error);
-    if (route->audit != NULL || is_of_session(route) || route->handler == get_usage)
+    if (route->audit != NULL || (route->also & ALSO_CONFLICT) != 0)
         add_response(out, 409, "It clashes with what is there", error);
     add_response(out, 413, "The request is too large", error);
     if (route->body != NULL)
@@ -138,7 +128,7 @@ static void add_responses(struct buf *out, const struct route *route)
     if (judges)
         add_response(out, 429, "Too many requests, or too many failures to log in", error);
     add_response(out, 503, "Not now; try again later",
-                 route->handler == get_health ? health_answer_shape.name : error);
+                 route->unavailable == NULL ? error : route->unavailable->name);
     buf_add_char(out, '}');
 }
 
@@ -152,8 +142,9 @@ static void add_security(struct buf *out, enum route_auth auth)
         buf_printf(out, ",\"security\":[%s]", schemes);
 }
 
-static void add_operation(struct buf *out, const struct route *route)
+static void add_operation(struct buf *out, const struct route_entry *entry)
 {
+    const struct route *route = entry->route;
     bool first = true;
 
     buf_printf(out, "\"%s\":{\"summary\":", lower_method(route));
@@ -177,45 +168,59 @@ static void add_operation(struct buf *out, const struct route *route)
     buf_add_char(out, '}');
 }
 
-/* Is this the first row with its path? All methods of a path stand together. */
-static bool is_first_of_path(size_t i)
+/* The first entry with this path: all methods of a path stand together. */
+static size_t first_of_path(const struct route_table *table, const char *path)
 {
-    for (size_t j = 0; j < i; j++)
-        if (strcmp(routes[j].path, routes[i].path) == 0)
-            return false;
-    return true;
+    size_t i = 0;
+
+    while (strcmp(table->entries[i].route->path, path) != 0)
+        i++;
+    return i;
 }
 
-static void add_paths(struct buf *out)
+static void add_path(struct buf *out, const struct route_table *table, size_t first)
 {
-    for (size_t i = 0; i < n_routes; i++) {
-        bool more = false;
+    const char *path = table->entries[first].route->path;
 
-        if (routes[i].page || !is_first_of_path(i))
+    buf_printf(out, "\"%s\":{", path);
+    for (size_t i = first; i < table->n; i++) {
+        if (strcmp(table->entries[i].route->path, path) != 0)
             continue;
-        buf_printf(out, "%s\"%s\":{", i == 0 ? "" : ",", routes[i].path);
-        for (size_t j = i; j < n_routes; j++) {
-            if (strcmp(routes[j].path, routes[i].path) != 0)
-                continue;
-            if (more)
-                buf_add_char(out, ',');
-            more = true;
-            add_operation(out, &routes[j]);
-        }
-        buf_add_char(out, '}');
+        if (i > first)
+            buf_add_char(out, ',');
+        add_operation(out, &table->entries[i]);
+    }
+    buf_add_char(out, '}');
+}
+
+static void add_paths(struct buf *out, const struct route_table *table)
+{
+    bool more = false;
+
+    for (size_t i = 0; i < table->n; i++) {
+        const struct route *route = table->entries[i].route;
+
+        if (route->page || first_of_path(table, route->path) != i)
+            continue;
+        if (more)
+            buf_add_char(out, ',');
+        more = true;
+        add_path(out, table, i);
     }
 }
 
-static void add_schemas(struct buf *out)
+static void add_schemas(struct buf *out, const struct route_table *table)
 {
     struct schema_set set = { 0 };
 
     schema_set_add(&set, &error_answer_shape);
-    for (size_t i = 0; i < n_routes; i++) {
-        if (routes[i].body != NULL)
-            schema_set_add(&set, routes[i].body);
-        if (routes[i].answer != NULL)
-            schema_set_add(&set, routes[i].answer);
+    for (size_t i = 0; i < table->n; i++) {
+        const struct route *route = table->entries[i].route;
+
+        if (route->body != NULL)
+            schema_set_add(&set, route->body);
+        if (route->answer != NULL)
+            schema_set_add(&set, route->answer);
     }
     schema_write_validation_errors(out);
     for (size_t i = 0; i < set.n; i++) {
@@ -271,16 +276,16 @@ static void indent(struct str text, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-void openapi_write(struct buf *out)
+void openapi_write(const struct route_table *table, struct buf *out)
 {
     struct buf compact;
 
     buf_init(&compact, DOCUMENT_MAX);
     buf_add_c(&compact, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"" TITLE
                         "\",\"version\":\"" VERSION "\"},\"paths\":{");
-    add_paths(&compact);
+    add_paths(&compact, table);
     buf_add_c(&compact, "},\"components\":{\"schemas\":{");
-    add_schemas(&compact);
+    add_schemas(&compact, table);
     buf_add_c(&compact, "},\"securitySchemes\":{\"HTTPBearer\":{\"type\":\"http\","
                         "\"scheme\":\"bearer\"},\"SessionCookie\":{\"type\":\"apiKey\","
                         "\"in\":\"cookie\",\"name\":\"muster_session\",\"description\":"
@@ -288,9 +293,4 @@ void openapi_write(struct buf *out)
                         "with __Host-.\"}}}}");
     indent(buf_str(&compact), out);
     buf_done(&compact);
-}
-
-void get_openapi(struct api_call *call)
-{
-    call_reply_json(call, 200, call->api->openapi);
 }

@@ -2,6 +2,7 @@
 #include "app/assemble.h"
 
 #include "api/openapi.h"
+#include "app/features.h"
 #include "base/clock.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
@@ -84,8 +85,9 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
     arena_done(&arena);
     if (r != 0)
         return -1;
+    route_table_init(&ret->api.routes, features);
     buf_init(&ret->openapi, MIB(16));
-    openapi_write(&ret->openapi);
+    openapi_write(&ret->api.routes, &ret->openapi);
     ret->api.openapi = buf_str(&ret->openapi);
     return 0;
 }
@@ -93,5 +95,6 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
 void disassemble(struct assembly *a)
 {
     engine_free(a->api.engine);
+    route_table_done(&a->api.routes);
     buf_done(&a->openapi);
 }

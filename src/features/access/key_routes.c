@@ -1,7 +1,6 @@
 /* key_routes.c - keys of a tenant, for admins; and their rotation, for themselves too. */
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -9,6 +8,7 @@
 #include "engine/engine.h"
 #include "features/access/key_rotation.h"
 #include "features/access/registry.h"
+#include "features/access/routes.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"
 #include "features/agents/shapes.h"
@@ -68,7 +68,7 @@ static bool check_key(struct api_call *call)
     return false;
 }
 
-void post_key(struct api_call *call)
+static void post_key(struct api_call *call)
 {
     if (!check_key(call))
         return;
@@ -82,7 +82,7 @@ static int list_keys(struct api_call *call, struct db *db, struct error *err)
                            call->answer, err);
 }
 
-void get_keys(struct api_call *call)
+static void get_keys(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct key_list);
     call_read(call, list_keys);
@@ -98,7 +98,7 @@ static int revoke_key(struct api_call *call, struct db *db, struct error *err)
     return list_keys(call, db, err);
 }
 
-void delete_key(struct api_call *call)
+static void delete_key(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct key_list);
     call_change(call, revoke_key);
@@ -117,7 +117,7 @@ static int rotate_own_key(struct api_call *call, struct db *db, struct error *er
     return rotate(call, db, call->key->key_id, err);
 }
 
-void post_refresh_key(struct api_call *call)
+static void post_refresh_key(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct key_refreshed);
     call_change(call, rotate_own_key);
@@ -134,8 +134,24 @@ static int rotate_key(struct api_call *call, struct db *db, struct error *err)
     return -1;
 }
 
-void post_key_rotate(struct api_call *call)
+static void post_key_rotate(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct key_refreshed);
     call_change(call, rotate_key);
 }
+
+/* clang-format off */
+const struct route key_routes[] = {
+    { ROUTE(POST, "/api/v1/agents/refresh-key", ANY_KEY, 200), .handler = post_refresh_key, .answer = &key_refreshed_shape, .audit = "key.rotate",
+      .summary = "Make a fresh key in place of the one that asks" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/keys", ADMIN, 200), .handler = get_keys, .params = &tenant_path_shape, .answer = &key_list_shape,
+      .summary = "Keys of a tenant, without their tokens" },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/keys", ADMIN, 201), .handler = post_key, .params = &tenant_path_shape, .body = &key_create_shape, .answer = &key_created_shape, .audit = "key.add",
+      .summary = "Make a key; its token is shown this once" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/keys/{key_id}", ADMIN, 200), .handler = delete_key, .params = &key_path_shape, .answer = &key_list_shape, .audit = "key.revoke",
+      .summary = "Revoke a key" },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/keys/{key_id}/rotate", ADMIN, 200), .handler = post_key_rotate, .params = &key_path_shape, .answer = &key_refreshed_shape, .audit = "key.rotate",
+      .summary = "Make a fresh key in place of another, which is good for five more minutes" },
+    { 0 },
+};
+/* clang-format on */

@@ -1,7 +1,8 @@
 /* tenant_routes.c - tenants, for operators; and a tenant's plan, for those who are of it. */
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/queries.h"
 #include "features/access/registry.h"
+#include "features/access/routes.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"
 
@@ -23,7 +24,7 @@ static int add_tenant(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void post_tenant(struct api_call *call)
+static void post_tenant(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant);
     call_change(call, add_tenant);
@@ -37,7 +38,7 @@ static int set_tenant(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void patch_tenant(struct api_call *call)
+static void patch_tenant(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant);
     call_change(call, set_tenant);
@@ -48,7 +49,7 @@ static int read_tenant(struct api_call *call, struct db *db, struct error *err)
     return admin_tenant(db, call->tenant->slug, call->arena, call->answer, err);
 }
 
-void get_tenant(struct api_call *call)
+static void get_tenant(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant_plan);
     call_read(call, read_tenant);
@@ -59,8 +60,22 @@ static int list_tenants(struct api_call *call, struct db *db, struct error *err)
     return admin_list_tenants(db, call->arena, call->answer, err);
 }
 
-void get_tenants(struct api_call *call)
+static void get_tenants(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant_list);
     call_read(call, list_tenants);
 }
+
+/* clang-format off */
+const struct route tenant_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants", PLATFORM, 200), .handler = get_tenants, .answer = &tenant_list_shape,
+      .summary = "All tenants" },
+    { ROUTE(POST, "/api/v1/tenants", PLATFORM, 201), .handler = post_tenant, .body = &tenant_create_shape, .answer = &tenant_shape, .audit = "tenant.add",
+      .summary = "Make a tenant" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}", READ, 200), .handler = get_tenant, .params = &tenant_path_shape, .answer = &tenant_plan_shape,
+      .summary = "A tenant, its plan, and what it uses of it" },
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}", PLATFORM, 200), .handler = patch_tenant, .params = &tenant_path_shape, .body = &tenant_patch_shape, .answer = &tenant_shape, .audit = "tenant.set",
+      .summary = "Change name and plan of a tenant" },
+    { 0 },
+};
+/* clang-format on */

@@ -1,10 +1,10 @@
 /* agent_routes.c - agents, for operators. */
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"
+#include "features/agents/routes.h"
 
 static int enable_agent(struct api_call *call, struct db *db, struct error *err)
 {
@@ -19,7 +19,7 @@ static int enable_agent(struct api_call *call, struct db *db, struct error *err)
     return admin_enable_agent(db, call->tenant->id, path->agent_name, patch->enabled, err);
 }
 
-void patch_agent(struct api_call *call)
+static void patch_agent(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct agent_state);
     call_change(call, enable_agent);
@@ -33,8 +33,18 @@ static int remove_agent(struct api_call *call, struct db *db, struct error *err)
     return admin_delete_agent(db, call->tenant->id, path->agent_name, call->answer, err);
 }
 
-void delete_agent(struct api_call *call)
+static void delete_agent(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct agent_deleted);
     call_change(call, remove_agent);
 }
+
+/* clang-format off */
+const struct route agent_routes[] = {
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}/agents/{agent_name}", ADMIN, 200), .handler = patch_agent, .params = &agent_path_shape, .body = &agent_patch_shape, .answer = &agent_state_shape, .audit = "agent.set",
+      .summary = "Enable or disable an agent" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}", ADMIN, 200), .handler = delete_agent, .params = &agent_path_shape, .answer = &agent_deleted_shape, .audit = "agent.delete",
+      .summary = "Remove an agent; what it reported stays" },
+    { 0 },
+};
+/* clang-format on */

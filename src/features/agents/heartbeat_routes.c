@@ -1,12 +1,12 @@
 /* heartbeat_routes.c - processes that say they are alive. */
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/agents/heartbeats.h"
+#include "features/agents/routes.h"
 #include "features/agents/shapes.h"
 
 /* A sign of life on its way through the writer; call->answer until there is another. */
@@ -31,7 +31,7 @@ static void stored(struct heartbeat_request *request, const struct error *err)
     call_resume(h->call, err, answer_heartbeat);
 }
 
-void post_heartbeat(struct api_call *call)
+static void post_heartbeat(struct api_call *call)
 {
     const struct heartbeat_query *query = call->query;
     struct heartbeat_call *h = ARENA_NEW(call->arena, struct heartbeat_call);
@@ -47,3 +47,11 @@ void post_heartbeat(struct api_call *call)
     if (heartbeats_submit(engine_writer(call->api->engine), &h->request, &err) != 0)
         call_reply_failure(call, &err);
 }
+
+/* clang-format off */
+const struct route heartbeat_routes[] = {
+    { ROUTE(POST, "/api/v1/heartbeat", ANY_KEY, 200), .handler = post_heartbeat, .query = &heartbeat_query_shape, .answer = &heartbeat_answer_shape,
+      .summary = "Say that a process is alive" },
+    { 0 },
+};
+/* clang-format on */

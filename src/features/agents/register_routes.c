@@ -1,13 +1,13 @@
 /* register_routes.c - agents that say who they are. */
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/agents/registrations.h"
 #include "features/agents/report.h"
+#include "features/agents/routes.h"
 #include "features/agents/shapes.h"
 #include "features/agents/vocabulary.h"
 #include "http/exchange.h"
@@ -45,7 +45,7 @@ static void stored(struct registration_request *request, const struct error *err
     call_resume(r->call, err, answer_registration);
 }
 
-void post_register(struct api_call *call)
+static void post_register(struct api_call *call)
 {
     const struct agent_register *body = call->body;
     struct register_call *r;
@@ -65,3 +65,11 @@ void post_register(struct api_call *call)
     if (registrations_submit(engine_writer(call->api->engine), &r->request, &err) != 0)
         call_reply_failure(call, &err);
 }
+
+/* clang-format off */
+const struct route register_routes[] = {
+    { ROUTE(POST, "/api/v1/agents/register", ANY_KEY, 200), .handler = post_register, .body = &agent_register_shape, .answer = &agent_registered_shape,
+      .summary = "Say who the agent is and what it reports" },
+    { 0 },
+};
+/* clang-format on */

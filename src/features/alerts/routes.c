@@ -2,10 +2,10 @@
 #include "features/alerts/alerts.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "base/clock.h"
 #include "features/access/registry.h"
+#include "features/alerts/routes.h"
 #include "features/alerts/shapes.h"
 
 static int read_alerts(struct api_call *call, struct db *db, struct error *err)
@@ -13,7 +13,7 @@ static int read_alerts(struct api_call *call, struct db *db, struct error *err)
     return alerts_list(db, call->tenant, call->query, call->arena, call->answer, err);
 }
 
-void get_alerts(struct api_call *call)
+static void get_alerts(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct alert_list);
     call_read(call, read_alerts);
@@ -31,7 +31,7 @@ static int acknowledge(struct api_call *call, struct db *db, struct error *err)
     return alerts_acknowledge(db, &row, call->arena, call->answer, err);
 }
 
-void acknowledge_alert(struct api_call *call)
+static void acknowledge_alert(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct alert);
     call_change(call, acknowledge);
@@ -49,8 +49,22 @@ static int mute(struct api_call *call, struct db *db, struct error *err)
     return alerts_mute(db, call->tenant->id, answer, err);
 }
 
-void change_mute(struct api_call *call)
+static void change_mute(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct mute_state);
     call_change(call, mute);
 }
+
+/* clang-format off */
+const struct route alert_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/alerts", READ, 200), .handler = get_alerts, .params = &tenant_path_shape, .query = &alerts_query_shape, .answer = &alert_list_shape, .tagged = true,
+      .summary = "Alerts, newest first" },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge", MEMBER, 200), .handler = acknowledge_alert, .params = &alert_path_shape, .answer = &alert_shape, .audit = "alert.acknowledge",
+      .summary = "Say that somebody looks after an alert" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, 200), .handler = change_mute, .params = &agent_path_shape, .body = &mute_set_shape, .answer = &mute_state_shape, .audit = "agent.mute",
+      .summary = "Tell nobody of an agent's alerts for a while" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, 200), .handler = change_mute, .params = &agent_path_shape, .answer = &mute_state_shape, .audit = "agent.unmute",
+      .summary = "Tell of an agent's alerts again" },
+    { 0 },
+};
+/* clang-format on */

@@ -1,7 +1,9 @@
 /* rule_routes.c - what a tenant wants to be alerted of. */
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/queries.h"
 #include "features/access/registry.h"
+#include "features/alerts/routes.h"
+#include "features/alerts/rule_shapes.h"
 #include "features/alerts/rules.h"
 #include "features/events/ingest.h"
 
@@ -10,7 +12,7 @@ static int show(struct api_call *call, struct db *db, struct error *err)
     return alert_rules_show(db, call->tenant->id, call->arena, call->answer, err);
 }
 
-void get_rules(struct api_call *call)
+static void get_rules(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct alert_rules);
     call_read(call, show);
@@ -30,8 +32,18 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     return show(call, db, err);
 }
 
-void set_rules(struct api_call *call)
+static void set_rules(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct alert_rules);
     call_change(call, set);
 }
+
+/* clang-format off */
+const struct route rule_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/rules", MEMBER, 200), .handler = get_rules, .params = &tenant_path_shape, .answer = &alert_rules_shape,
+      .summary = "What a tenant is alerted of" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/rules", ADMIN, 200), .handler = set_rules, .params = &tenant_path_shape, .body = &alert_rules_shape, .answer = &alert_rules_shape, .audit = "rules.set",
+      .summary = "Replace what a tenant is alerted of" },
+    { 0 },
+};
+/* clang-format on */

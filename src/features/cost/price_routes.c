@@ -3,9 +3,11 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/queries.h"
 #include "base/buf.h"
 #include "engine/engine.h"
+#include "features/cost/price_shapes.h"
+#include "features/cost/routes.h"
 
 static int list(struct api_call *call, struct db *db, struct error *err)
 {
@@ -13,7 +15,7 @@ static int list(struct api_call *call, struct db *db, struct error *err)
                        err);
 }
 
-void get_prices(struct api_call *call)
+static void get_prices(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct price_list);
     call_read(call, list);
@@ -42,7 +44,7 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void post_price(struct api_call *call)
+static void post_price(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct price);
     call_change(call, set);
@@ -59,7 +61,7 @@ static int take_away(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void delete_price(struct api_call *call)
+static void delete_price(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct price);
     call_change(call, take_away);
@@ -73,8 +75,24 @@ static int take_over(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void import_prices(struct api_call *call)
+static void import_prices(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct price_imported);
     call_change(call, take_over);
 }
+
+/* clang-format off */
+const struct route price_routes[] = {
+    { ROUTE(GET, "/api/v1/platform/prices", PLATFORM, 200), .handler = get_prices, .query = &prices_query_shape, .answer = &price_list_shape,
+      .summary = "What models cost" },
+    { ROUTE(POST, "/api/v1/platform/prices", PLATFORM, 201), .handler = post_price, .body = &price_create_shape, .answer = &price_shape, .audit = "price.set",
+      .summary = "Set what a model costs, from a moment on" },
+    { ROUTE(POST, "/api/v1/platform/prices/import", PLATFORM, 200), .handler = import_prices, .body = &price_import_shape, .answer = &price_imported_shape, .limit = LIMIT_BUSINESS, .audit = "price.import",
+      .summary = "Take over a file of prices, or nothing of it" },
+    { ROUTE(DELETE, "/api/v1/platform/prices/{price_id}", PLATFORM, 200), .handler = delete_price, .params = &price_path_shape, .answer = &price_shape, .audit = "price.rm",
+      .summary = "Take a price away" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/prices", READ, 200), .handler = get_prices, .params = &tenant_path_shape, .query = &prices_query_shape, .answer = &price_list_shape,
+      .summary = "What models cost" },
+    { 0 },
+};
+/* clang-format on */

@@ -3,9 +3,9 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "engine/engine.h"
 #include "features/agents/report.h"
+#include "features/cost/routes.h"
 
 static void answer_llm(struct api_call *call)
 {
@@ -22,7 +22,7 @@ static void answer_llm(struct api_call *call)
                                                    .detail = words.detail });
 }
 
-void post_llm(struct api_call *call)
+static void post_llm(struct api_call *call)
 {
     const struct llm_usage *body = call->body;
     struct report_call *report = report_begin(call, body->client_id, body->agent_name, answer_llm);
@@ -34,3 +34,11 @@ void post_llm(struct api_call *call)
     if (reports_submit_llm(engine_writer(call->api->engine), &report->request, &err) != 0)
         call_reply_failure(call, &err);
 }
+
+/* clang-format off */
+const struct route llm_report_routes[] = {
+    { ROUTE(POST, "/api/v1/telemetry/llm", ANY_KEY, 202), .handler = post_llm, .body = &llm_usage_shape, .answer = &llm_verdict_shape,
+      .summary = "Report the tokens that one run used of a model" },
+    { 0 },
+};
+/* clang-format on */

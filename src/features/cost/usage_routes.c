@@ -3,10 +3,10 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/cost/routes.h"
 #include "features/cost/usage_shapes.h"
 
 static int read_usage(struct api_call *call, struct db *db, struct error *err)
@@ -26,8 +26,16 @@ static int read_usage(struct api_call *call, struct db *db, struct error *err)
     return usage_read(db, &request, call->arena, call->answer, err);
 }
 
-void get_usage(struct api_call *call)
+static void get_usage(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct usage_answer);
     call_read(call, read_usage);
 }
+
+/* clang-format off */
+const struct route usage_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/llm/usage", READ, 200), .handler = get_usage, .also = ALSO_CONFLICT, .params = &tenant_path_shape, .query = &usage_query_shape, .answer = &usage_answer_shape, .tagged = true,
+      .summary = "LLM usage and what it cost" },
+    { 0 },
+};
+/* clang-format on */

@@ -3,11 +3,11 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
+#include "features/events/routes.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 
@@ -21,7 +21,7 @@ static int read_narrative(struct api_call *call, struct db *db, struct error *er
     return run_read(engine_event_log(call->api->engine), db, &key, call->arena, call->answer, err);
 }
 
-void get_run_events(struct api_call *call)
+static void get_run_events(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct run_narrative);
     call_read_inline(call, read_narrative);
@@ -41,7 +41,7 @@ static bool is_short(const struct runs_query *query)
     return !filters && !query->include_steps && query->limit <= SHORT_PAGE;
 }
 
-void get_runs(struct api_call *call)
+static void get_runs(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct run_list);
     if (is_short(call->query))
@@ -66,8 +66,20 @@ static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void post_runs_rebuild(struct api_call *call)
+static void post_runs_rebuild(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct runs_rebuild);
     call_change(call, rebuild_runs);
 }
+
+/* clang-format off */
+const struct route run_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/runs", READ, 200), .handler = get_runs, .params = &tenant_path_shape, .query = &runs_query_shape, .answer = &run_list_shape, .tagged = true,
+      .summary = "Runs, newest start first" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = get_run_events, .params = &run_path_shape, .answer = &run_narrative_shape, .tagged = true,
+      .summary = "Full event narrative of one run" },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .handler = post_runs_rebuild, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
+      .summary = "Make the states of runs anew from their events, one step" },
+    { 0 },
+};
+/* clang-format on */

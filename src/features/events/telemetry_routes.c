@@ -1,13 +1,13 @@
 /* telemetry_routes.c - run events from agents, one at a time or in batches. */
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/agents/report.h"
 #include "features/events/ingest.h"
+#include "features/events/routes.h"
 #include "features/events/shapes.h"
 #include "http/exchange.h"
 
@@ -60,7 +60,7 @@ static void answer_event(struct api_call *call)
     call_reply_answer(call, &answer);
 }
 
-void post_telemetry(struct api_call *call)
+static void post_telemetry(struct api_call *call)
 {
     const struct telemetry_event *event = call->body;
 
@@ -108,7 +108,7 @@ static void answer_batch(struct api_call *call)
     call_reply_answer(call, &answer);
 }
 
-void post_telemetry_batch(struct api_call *call)
+static void post_telemetry_batch(struct api_call *call)
 {
     const struct telemetry_batch *batch = call->body;
     const struct telemetry_event *events = batch->events.items;
@@ -121,3 +121,13 @@ void post_telemetry_batch(struct api_call *call)
     else
         submit(call, events, batch->events.n, answer_batch);
 }
+
+/* clang-format off */
+const struct route telemetry_routes[] = {
+    { ROUTE(POST, "/api/v1/telemetry", ANY_KEY, 202), .handler = post_telemetry, .body = &telemetry_event_shape, .answer = &event_verdict_shape,
+      .summary = "Report one run event" },
+    { ROUTE(POST, "/api/v1/telemetry/batch", ANY_KEY, 202), .handler = post_telemetry_batch, .body = &telemetry_batch_shape, .answer = &batch_verdict_shape, .limit = LIMIT_BATCH,
+      .summary = "Report many run events at once" },
+    { 0 },
+};
+/* clang-format on */

@@ -1,13 +1,15 @@
 /* routes.c - everything of a time range, as lines that are sent while they are read. */
+#include "features/export/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
+#include "features/events/shapes.h"
 #include "features/export/exports.h"
+#include "features/export/shapes.h"
 #include "http/stream.h"
 #include "shape/problems.h"
 #include "shape/rule.h"
@@ -96,17 +98,31 @@ static void export_all(struct api_call *call, enum export_kind kind)
         call_reply_error(call, 503, "Enough exports are running already; please try again later");
 }
 
-void get_export_events(struct api_call *call)
+static void get_export_events(struct api_call *call)
 {
     export_all(call, EXPORT_EVENTS);
 }
 
-void get_export_business(struct api_call *call)
+static void get_export_business(struct api_call *call)
 {
     export_all(call, EXPORT_BUSINESS);
 }
 
-void get_export_llm(struct api_call *call)
+static void get_export_llm(struct api_call *call)
 {
     export_all(call, EXPORT_LLM);
 }
+
+/* clang-format off */
+static const char *const export_media[] = { "application/x-ndjson", "text/csv", NULL };
+
+const struct route export_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/events", READ, 200), .handler = get_export_events, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &stored_event_shape, .media = export_media,
+      .summary = "All events of a time range, in order of arrival, a line each" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/business", READ, 200), .handler = get_export_business, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &business_line_shape, .media = export_media,
+      .summary = "All business values and cells of breakdowns of a time range, a line each" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/llm", READ, 200), .handler = get_export_llm, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &llm_line_shape, .media = export_media,
+      .summary = "All LLM usage of a time range, by time, a line each" },
+    { 0 },
+};
+/* clang-format on */

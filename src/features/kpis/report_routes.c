@@ -3,9 +3,9 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "engine/engine.h"
 #include "features/agents/report.h"
+#include "features/kpis/routes.h"
 
 static void answer_business(struct api_call *call)
 {
@@ -22,7 +22,7 @@ static void answer_business(struct api_call *call)
                                                         .detail = words.detail });
 }
 
-void post_business(struct api_call *call)
+static void post_business(struct api_call *call)
 {
     const struct business_telemetry *body = call->body;
     struct report_call *report =
@@ -35,3 +35,11 @@ void post_business(struct api_call *call)
     if (reports_submit_business(engine_writer(call->api->engine), &report->request, &err) != 0)
         call_reply_failure(call, &err);
 }
+
+/* clang-format off */
+const struct route kpi_report_routes[] = {
+    { ROUTE(POST, "/api/v1/telemetry/business", ANY_KEY, 202), .handler = post_business, .body = &business_telemetry_shape, .answer = &business_verdict_shape, .limit = LIMIT_BUSINESS,
+      .summary = "Report the business KPIs of one run" },
+    { 0 },
+};
+/* clang-format on */

@@ -2,9 +2,10 @@
 #include "features/kpis/kpis.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/queries.h"
 #include "base/clock.h"
 #include "features/access/registry.h"
+#include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
 
 static struct kpi_reader reader_of(struct api_call *call, struct db *db)
@@ -29,7 +30,7 @@ static int read_catalog(struct api_call *call, struct db *db, struct error *err)
     return kpis_catalog(&reader, call->answer, err);
 }
 
-void get_kpi_catalog(struct api_call *call)
+static void get_kpi_catalog(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct kpi_catalog);
     call_read(call, read_catalog);
@@ -42,7 +43,7 @@ static int read_summary(struct api_call *call, struct db *db, struct error *err)
     return kpis_summary(&reader, call->query, call->answer, err);
 }
 
-void get_kpi_summary(struct api_call *call)
+static void get_kpi_summary(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct kpi_summary);
     call_read(call, read_summary);
@@ -56,7 +57,7 @@ static int read_series(struct api_call *call, struct db *db, struct error *err)
     return refuse(call, kpis_series(&reader, call->query, call->answer, &refusal, err), &refusal);
 }
 
-void get_kpi_series(struct api_call *call)
+static void get_kpi_series(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct kpi_series_answer);
     call_read(call, read_series);
@@ -71,8 +72,22 @@ static int read_breakdown(struct api_call *call, struct db *db, struct error *er
                   &refusal);
 }
 
-void get_kpi_breakdown(struct api_call *call)
+static void get_kpi_breakdown(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct kpi_breakdown);
     call_read(call, read_breakdown);
 }
+
+/* clang-format off */
+const struct route kpi_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/catalog", READ, 200), .handler = get_kpi_catalog, .params = &tenant_path_shape, .answer = &kpi_catalog_shape, .tagged = true,
+      .summary = "Declared KPIs with label, unit, agg" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/summary", READ, 200), .handler = get_kpi_summary, .params = &tenant_path_shape, .query = &summary_query_shape, .answer = &kpi_summary_shape, .tagged = true,
+      .summary = "KPIs over a range, totalled as each was declared" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/series", READ, 200), .handler = get_kpi_series, .params = &tenant_path_shape, .query = &series_query_shape, .answer = &kpi_series_shape, .tagged = true,
+      .summary = "Trend of one KPI" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/breakdown", READ, 200), .handler = get_kpi_breakdown, .params = &tenant_path_shape, .query = &breakdown_query_shape, .answer = &kpi_breakdown_shape, .tagged = true,
+      .summary = "One KPI split by dimensions" },
+    { 0 },
+};
+/* clang-format on */

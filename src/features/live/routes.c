@@ -1,7 +1,8 @@
 /* routes.c - live updates as server-sent events. */
+#include "features/live/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
@@ -68,7 +69,7 @@ static void gone(struct feed_listener *listener)
         call_reply_failure(live->call, &(struct error){ .code = ERR_BUSY });
 }
 
-void get_live(struct api_call *call)
+static void get_live(struct api_call *call)
 {
     struct live_call *live = ARENA_NEW(call->arena, struct live_call);
     struct str last_id = http_header_get(&call->exchange->request, "last-event-id");
@@ -81,3 +82,13 @@ void get_live(struct api_call *call)
     if (feed_listen(engine_feed(call->api->engine), &live->listener, last_id, &err) != 0)
         call_reply_error(call, 503, "Too many listen to live updates; please try again later");
 }
+
+/* clang-format off */
+static const char *const live_media[] = { "text/event-stream", NULL };
+
+const struct route live_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/stream", READ, 200), .handler = get_live, .params = &tenant_path_shape, .media = live_media,
+      .summary = "Live updates of runs, agents and alerts, as server-sent events" },
+    { 0 },
+};
+/* clang-format on */

@@ -2,7 +2,7 @@
 #include "features/portal/portal.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
+#include "features/portal/routes.h"
 #include "http/body.h"
 
 static const struct portal_file *find(struct str path)
@@ -75,7 +75,7 @@ static void reply_with(struct api_call *call, const struct portal_file *file, bo
         reply_inflated(call, &reply, file);
 }
 
-void get_portal(struct api_call *call)
+static void get_portal(struct api_call *call)
 {
     static const struct call_file none = {
         .type = "text/plain; charset=utf-8",
@@ -91,7 +91,7 @@ void get_portal(struct api_call *call)
         reply_with(call, page, false);
 }
 
-void get_portal_asset(struct api_call *call)
+static void get_portal_asset(struct api_call *call)
 {
     const struct portal_file *file = find(call->exchange->request.path);
 
@@ -100,3 +100,13 @@ void get_portal_asset(struct api_call *call)
     else
         reply_with(call, file, true);
 }
+
+/* clang-format off */
+const struct route portal_routes[] = {
+    { ROUTE(GET, "/", OPEN, 200), .handler = get_portal, .page = true,
+      .summary = "The portal" },
+    { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = get_portal_asset, .page = true,
+      .summary = "What its page loads" },
+    { 0 },
+};
+/* clang-format on */

@@ -2,15 +2,17 @@
 #include "features/retention/retention.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/queries.h"
 #include "features/access/registry.h"
+#include "features/access/retention_shapes.h"
+#include "features/retention/routes.h"
 
 static int show(struct api_call *call, struct db *db, struct error *err)
 {
     return retention_show(db, call->tenant->id, call->answer, err);
 }
 
-void get_retention(struct api_call *call)
+static void get_retention(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct retention_limits);
     call_read(call, show);
@@ -30,8 +32,18 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     return show(call, db, err);
 }
 
-void set_retention(struct api_call *call)
+static void set_retention(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct retention_limits);
     call_change(call, set);
 }
+
+/* clang-format off */
+const struct route retention_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/retention", MEMBER, 200), .handler = get_retention, .params = &tenant_path_shape, .answer = &retention_shape,
+      .summary = "How long a tenant's data is kept" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/retention", ADMIN, 200), .handler = set_retention, .params = &tenant_path_shape, .body = &retention_shape, .answer = &retention_shape, .audit = "retention.set",
+      .summary = "Replace how long a tenant's data is kept; what is older is deleted within minutes" },
+    { 0 },
+};
+/* clang-format on */

@@ -2,11 +2,11 @@
 #include "api/answers.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
+#include "features/status/routes.h"
 
-void get_health(struct api_call *call)
+static void get_health(struct api_call *call)
 {
     if (engine_is_healthy(call->api->engine))
         call_reply_answer(call, &(struct health_answer){ .status = STR_LIT("ok") });
@@ -14,7 +14,7 @@ void get_health(struct api_call *call)
         call_reply_json(call, 503, STR_LIT("{\"status\":\"unavailable\"}"));
 }
 
-void get_limits(struct api_call *call)
+static void get_limits(struct api_call *call)
 {
     const struct api_limits *limits = &call->api->limits;
     const struct tenant_entry *tenant = call->key->tenant;
@@ -30,3 +30,22 @@ void get_limits(struct api_call *call)
 
     call_reply_answer(call, &answer);
 }
+
+static void get_openapi(struct api_call *call)
+{
+    call_reply_json(call, 200, call->api->openapi);
+}
+
+/* clang-format off */
+const struct route health_routes[] = {
+    { ROUTE(GET, "/api/v1/health", OPEN, 200), .handler = get_health, .unavailable = &health_answer_shape, .answer = &health_answer_shape,
+      .summary = "Is the service up" },
+    { ROUTE(GET, "/openapi.json", OPEN, 200), .handler = get_openapi,
+      .summary = "This document" },
+    { ROUTE(GET, "/api/v1/openapi.json", OPEN, 200), .handler = get_openapi,
+      .summary = "This document" },
+    { ROUTE(GET, "/api/v1/limits", ANY_KEY, 200), .handler = get_limits, .answer = &limits_answer_shape,
+      .summary = "What is taken at most" },
+    { 0 },
+};
+/* clang-format on */

@@ -3,10 +3,12 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/queries.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
+#include "features/vault/routes.h"
+#include "features/vault/shapes.h"
 #include "features/vault/vault.h"
 
 static struct secrets secrets_of(const struct api_call *call)
@@ -21,7 +23,7 @@ static int list(struct api_call *call, struct db *db, struct error *err)
     return secrets_list(&secrets, db, call->arena, call->answer, err);
 }
 
-void get_secrets(struct api_call *call)
+static void get_secrets(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct secret_list);
     call_read(call, list);
@@ -42,7 +44,7 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void put_secret(struct api_call *call)
+static void put_secret(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct secret);
     call_change(call, set);
@@ -59,7 +61,7 @@ static int rm(struct api_call *call, struct db *db, struct error *err)
     return list(call, db, err);
 }
 
-void delete_secret(struct api_call *call)
+static void delete_secret(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct secret_list);
     call_change(call, rm);
@@ -96,7 +98,7 @@ static void rotated(struct change *change, const struct error *err)
         call_reply_answer(call, answer);
 }
 
-void post_vault_rotate(struct api_call *call)
+static void post_vault_rotate(struct api_call *call)
 {
     struct error err = { 0 };
 
@@ -105,3 +107,17 @@ void post_vault_rotate(struct api_call *call)
     if (change_submit(call->api->engine, &call->change, &err) != 0)
         call_reply_failure(call, &err);
 }
+
+/* clang-format off */
+const struct route vault_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/secrets", ADMIN, 200), .handler = get_secrets, .params = &tenant_path_shape, .answer = &secret_list_shape,
+      .summary = "Secrets of a tenant, without their values" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/secrets/{name}", ADMIN, 200), .handler = put_secret, .params = &secret_path_shape, .body = &secret_set_shape, .answer = &secret_shape, .audit = "secret.set",
+      .summary = "Set a secret; nobody can read it back" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/secrets/{name}", ADMIN, 200), .handler = delete_secret, .params = &secret_path_shape, .answer = &secret_list_shape, .audit = "secret.rm",
+      .summary = "Remove a secret" },
+    { ROUTE(POST, "/api/v1/platform/vault/rotate", PLATFORM, 200), .handler = post_vault_rotate, .answer = &vault_rotated_shape, .audit = "vault.rotate",
+      .summary = "Make a new master key, while everything goes on" },
+    { 0 },
+};
+/* clang-format on */

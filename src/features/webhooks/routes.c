@@ -1,7 +1,8 @@
 /* routes.c - webhooks and their deliveries, for a tenant's admins. */
+#include "features/webhooks/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/queries.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/webhooks/courier.h"
@@ -28,7 +29,7 @@ static int list(struct api_call *call, struct db *db, struct error *err)
     return webhooks_list(&hooks, call->answer, err);
 }
 
-void get_webhooks(struct api_call *call)
+static void get_webhooks(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct webhook_list);
     call_read(call, list);
@@ -64,7 +65,7 @@ static bool check_url(struct api_call *call, struct str url)
     return false;
 }
 
-void post_webhook(struct api_call *call)
+static void post_webhook(struct api_call *call)
 {
     if (!check_url(call, ((const struct webhook_create *)call->body)->url))
         return;
@@ -79,7 +80,7 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     return webhooks_set(&hooks, call->body, call->answer, err);
 }
 
-void patch_webhook(struct api_call *call)
+static void patch_webhook(struct api_call *call)
 {
     struct str url = ((const struct webhook_patch *)call->body)->url;
 
@@ -98,7 +99,7 @@ static int drop(struct api_call *call, struct db *db, struct error *err)
     return list(call, db, err);
 }
 
-void delete_webhook(struct api_call *call)
+static void delete_webhook(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct webhook_list);
     call_change(call, drop);
@@ -111,7 +112,7 @@ static int deliveries(struct api_call *call, struct db *db, struct error *err)
     return webhooks_deliveries(&hooks, call->query, call->answer, err);
 }
 
-void get_deliveries(struct api_call *call)
+static void get_deliveries(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct delivery_list);
     call_read(call, deliveries);
@@ -128,7 +129,7 @@ static int retry(struct api_call *call, struct db *db, struct error *err)
     return webhooks_deliveries(&hooks, &newest, call->answer, err);
 }
 
-void post_delivery_retry(struct api_call *call)
+static void post_delivery_retry(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct delivery_list);
     call_change(call, retry);
@@ -191,7 +192,27 @@ static void start_test(struct api_call *call, const struct error *failure)
         call_finish(call, &err);
 }
 
-void post_webhook_test(struct api_call *call)
+static void post_webhook_test(struct api_call *call)
 {
     call_change_then(call, CHANGE_NOTHING, note_test, start_test);
 }
+
+/* clang-format off */
+const struct route webhook_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/webhooks", ADMIN, 200), .handler = get_webhooks, .params = &tenant_path_shape, .answer = &webhook_list_shape,
+      .summary = "Webhooks of a tenant" },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/webhooks", ADMIN, 201), .handler = post_webhook, .params = &tenant_path_shape, .body = &webhook_create_shape, .answer = &webhook_shape, .audit = "webhook.add",
+      .summary = "Make a webhook; its secret is shown this once" },
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN, 200), .handler = patch_webhook, .params = &webhook_path_shape, .body = &webhook_patch_shape, .answer = &webhook_shape, .audit = "webhook.set",
+      .summary = "Change a webhook, switch it on or off, or give it a new secret" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN, 200), .handler = delete_webhook, .params = &webhook_path_shape, .answer = &webhook_list_shape, .audit = "webhook.remove",
+      .summary = "Remove a webhook and its deliveries" },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/webhooks/{webhook_id}/test", ADMIN, 200), .handler = post_webhook_test, .params = &webhook_path_shape, .answer = &webhook_tested_shape, .audit = "webhook.test",
+      .summary = "Send a test message at once and tell what came of it" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries", ADMIN, 200), .handler = get_deliveries, .params = &webhook_path_shape, .query = &deliveries_query_shape, .answer = &delivery_list_shape,
+      .summary = "What was sent to a webhook, newest first" },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry", ADMIN, 200), .handler = post_delivery_retry, .params = &delivery_path_shape, .answer = &delivery_list_shape, .audit = "delivery.retry",
+      .summary = "Send it again at once" },
+    { 0 },
+};
+/* clang-format on */

@@ -1,8 +1,9 @@
 /* password_routes.c - people change their own password. */
 #include "api/call.h"
-#include "api/handlers.h"
+#include "features/access/routes.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/sessions.h"
+#include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 
 /* The old one is checked and the new one hashed, on the hashing thread. */
@@ -57,7 +58,7 @@ static void checked(struct api_call *call, const struct error *err)
         call_change_then(call, CHANGE_USERS, set_password, call_finish);
 }
 
-void post_password(struct api_call *call)
+static void post_password(struct api_call *call)
 {
     const struct password_change *change = call->body;
     struct str email = call->user->email;
@@ -69,3 +70,11 @@ void post_password(struct api_call *call)
     call->answer = ARENA_NEW(call->arena, struct session_answer);
     call_hash(call, check_and_hash, checked);
 }
+
+/* clang-format off */
+const struct route password_routes[] = {
+    { ROUTE(POST, "/api/v1/auth/password", USER, 200), .handler = post_password, .also = ALSO_CONFLICT, .body = &password_change_shape, .answer = &session_answer_shape,
+      .summary = "Change one's own password; one's other sessions end" },
+    { 0 },
+};
+/* clang-format on */

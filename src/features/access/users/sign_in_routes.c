@@ -9,11 +9,12 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "engine/engine.h"
+#include "features/access/routes.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/cookies.h"
 #include "features/access/users/sessions.h"
+#include "features/access/users/shapes.h"
 
 /* What a log-in or set-up carries from step to step. */
 struct opening {
@@ -113,7 +114,7 @@ static void checked(struct api_call *call, const struct error *err)
     }
 }
 
-void post_sign_in(struct api_call *call)
+static void post_sign_in(struct api_call *call)
 {
     const struct sign_in *sign_in = call->body;
 
@@ -123,7 +124,7 @@ void post_sign_in(struct api_call *call)
     call_hash(call, check_password, checked);
 }
 
-void get_set_up(struct api_call *call)
+static void get_set_up(struct api_call *call)
 {
     const struct set_up_state state = { sessions_has_no_user(engine_sessions(call->api->engine)) };
 
@@ -162,7 +163,7 @@ static void hashed_first(struct api_call *call, const struct error *err)
     call_change_then(call, CHANGE_USERS, make_first, opened);
 }
 
-void post_set_up(struct api_call *call)
+static void post_set_up(struct api_call *call)
 {
     const struct set_up *set_up = call->body;
     struct sessions *sessions = engine_sessions(call->api->engine);
@@ -199,7 +200,7 @@ static void ended(struct api_call *call, const struct error *err)
     call_finish(call, err);
 }
 
-void post_sign_out(struct api_call *call)
+static void post_sign_out(struct api_call *call)
 {
     struct logged_out *answer = ARENA_NEW(call->arena, struct logged_out);
 
@@ -208,8 +209,24 @@ void post_sign_out(struct api_call *call)
     call_change_then(call, CHANGE_USERS, end_session, ended);
 }
 
-void get_me(struct api_call *call)
+static void get_me(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct session_answer);
     call_read(call, accounts_answer_me);
 }
+
+/* clang-format off */
+const struct route sign_in_routes[] = {
+    { ROUTE(GET, "/api/v1/auth/setup", OPEN, 200), .handler = get_set_up, .answer = &set_up_state_shape,
+      .summary = "Is the first platform admin still to be made" },
+    { ROUTE(POST, "/api/v1/auth/setup", OPEN, 200), .handler = post_set_up, .also = ALSO_CONFLICT, .body = &set_up_shape, .answer = &session_answer_shape,
+      .summary = "Make the first platform admin and log in" },
+    { ROUTE(POST, "/api/v1/auth/login", OPEN, 200), .handler = post_sign_in, .also = ALSO_CONFLICT, .body = &sign_in_shape, .answer = &session_answer_shape,
+      .summary = "Log in" },
+    { ROUTE(POST, "/api/v1/auth/logout", USER, 200), .handler = post_sign_out, .answer = &logged_out_shape,
+      .summary = "End the session" },
+    { ROUTE(GET, "/api/v1/auth/me", USER, 200), .handler = get_me, .answer = &session_answer_shape,
+      .summary = "Who is logged in" },
+    { 0 },
+};
+/* clang-format on */

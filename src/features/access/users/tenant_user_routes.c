@@ -1,8 +1,10 @@
 /* tenant_user_routes.c - who has a role in a tenant, for its admins. */
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/queries.h"
 #include "features/access/registry.h"
+#include "features/access/routes.h"
 #include "features/access/users/accounts.h"
+#include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 #include "features/access/users/users.h"
 
@@ -11,7 +13,7 @@ static int list_users(struct api_call *call, struct db *db, struct error *err)
     return users_list_tenant(db, call->tenant->id, call->arena, call->answer, err);
 }
 
-void get_tenant_users(struct api_call *call)
+static void get_tenant_users(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant_user_list);
     call_read(call, list_users);
@@ -51,7 +53,7 @@ static void hashed(struct api_call *call, const struct error *err)
         call_change_then(call, CHANGE_USERS, add_role, call_finish);
 }
 
-void post_tenant_user(struct api_call *call)
+static void post_tenant_user(struct api_call *call)
 {
     const struct tenant_user_create *create = call->body;
 
@@ -75,7 +77,7 @@ static int set_role(struct api_call *call, struct db *db, struct error *err)
     return users_set_role(db, &change, call->arena, call->answer, err);
 }
 
-void patch_tenant_user(struct api_call *call)
+static void patch_tenant_user(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant_user);
     call_change_then(call, CHANGE_USERS, set_role, call_finish);
@@ -91,8 +93,22 @@ static int remove_role(struct api_call *call, struct db *db, struct error *err)
     return list_users(call, db, err);
 }
 
-void delete_tenant_user(struct api_call *call)
+static void delete_tenant_user(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct tenant_user_list);
     call_change_then(call, CHANGE_USERS, remove_role, call_finish);
 }
+
+/* clang-format off */
+const struct route tenant_user_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/users", ADMIN, 200), .handler = get_tenant_users, .params = &tenant_path_shape, .answer = &tenant_user_list_shape,
+      .summary = "Everybody with a role in the tenant" },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/users", ADMIN, 201), .handler = post_tenant_user, .params = &tenant_path_shape, .body = &tenant_user_create_shape, .answer = &tenant_user_added_shape, .audit = "role.add",
+      .summary = "Give somebody a role in the tenant" },
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}/users/{email}", ADMIN, 200), .handler = patch_tenant_user, .params = &tenant_user_path_shape, .body = &tenant_user_patch_shape, .answer = &tenant_user_shape, .audit = "role.set",
+      .summary = "Change somebody's role in the tenant; their sessions end" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/users/{email}", ADMIN, 200), .handler = delete_tenant_user, .params = &tenant_user_path_shape, .answer = &tenant_user_list_shape, .audit = "role.remove",
+      .summary = "Take somebody's role in the tenant away" },
+    { 0 },
+};
+/* clang-format on */

@@ -2,8 +2,9 @@
 #include "features/access/users/users.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
+#include "features/access/routes.h"
 #include "features/access/users/accounts.h"
+#include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 
 static int list_users(struct api_call *call, struct db *db, struct error *err)
@@ -11,7 +12,7 @@ static int list_users(struct api_call *call, struct db *db, struct error *err)
     return users_list(db, call->arena, call->answer, err);
 }
 
-void get_users(struct api_call *call)
+static void get_users(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct user_list);
     call_read(call, list_users);
@@ -48,7 +49,7 @@ static void hashed_new(struct api_call *call, const struct error *err)
         call_change_then(call, CHANGE_USERS, add_user, call_finish);
 }
 
-void post_user(struct api_call *call)
+static void post_user(struct api_call *call)
 {
     const struct user_create *create = call->body;
 
@@ -90,7 +91,7 @@ static void hashed_set(struct api_call *call, const struct error *err)
         call_change_then(call, CHANGE_USERS, set_user, call_finish);
 }
 
-void patch_user(struct api_call *call)
+static void patch_user(struct api_call *call)
 {
     const struct user_path *path = call->params;
     const struct user_patch *patch = call->body;
@@ -113,8 +114,22 @@ static int remove_user(struct api_call *call, struct db *db, struct error *err)
     return list_users(call, db, err);
 }
 
-void delete_user(struct api_call *call)
+static void delete_user(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct user_list);
     call_change_then(call, CHANGE_USERS, remove_user, call_finish);
 }
+
+/* clang-format off */
+const struct route user_routes[] = {
+    { ROUTE(GET, "/api/v1/platform/users", PLATFORM, 200), .handler = get_users, .answer = &user_list_shape,
+      .summary = "All users" },
+    { ROUTE(POST, "/api/v1/platform/users", PLATFORM, 201), .handler = post_user, .body = &user_create_shape, .answer = &user_shape, .audit = "user.add",
+      .summary = "Make a user" },
+    { ROUTE(PATCH, "/api/v1/platform/users/{email}", PLATFORM, 200), .handler = patch_user, .params = &user_path_shape, .body = &user_patch_shape, .answer = &user_shape, .audit = "user.set",
+      .summary = "Change a user's role or password; their sessions end" },
+    { ROUTE(DELETE, "/api/v1/platform/users/{email}", PLATFORM, 200), .handler = delete_user, .params = &user_path_shape, .answer = &user_list_shape, .audit = "user.remove",
+      .summary = "Remove a user" },
+    { 0 },
+};
+/* clang-format on */

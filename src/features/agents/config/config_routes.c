@@ -8,12 +8,12 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "db/db.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/routes.h"
 #include "features/vault/vault.h"
 
 enum { ANSWER_MAX = 64 << 20 };
@@ -141,7 +141,7 @@ static void done(struct reader_job *job, const struct error *err)
         give_secrets(c);
 }
 
-void get_agent_config(struct api_call *call)
+static void get_agent_config(struct api_call *call)
 {
     const struct agent_query *query = call->query;
     struct config_call *c;
@@ -157,3 +157,11 @@ void get_agent_config(struct api_call *call)
     if (engine_read(call->api->engine, &call->read, &err) != 0)
         call_reply_failure(call, &err);
 }
+
+/* clang-format off */
+const struct route config_routes[] = {
+    { ROUTE(GET, "/api/v1/agents/config", OWN_AGENT, 200), .handler = get_agent_config, .query = &agent_query_shape, .tagged = true, .audit = "config.resolve",
+      .summary = "The agent's configuration, with secrets resolved" },
+    { 0 },
+};
+/* clang-format on */

@@ -2,10 +2,11 @@
 #include "features/agents/config/values.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/config/shapes.h"
+#include "features/agents/routes.h"
 #include "shape/problems.h"
 
 /* The routes of an agent have its name before the key. */
@@ -39,7 +40,7 @@ static int list(struct api_call *call, struct db *db, struct error *err)
     return values_list(db, &view, call->arena, call->answer, err);
 }
 
-void get_values(struct api_call *call)
+static void get_values(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct config_values);
     call_read(call, list);
@@ -77,7 +78,7 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     return -1;
 }
 
-void change_value(struct api_call *call)
+static void change_value(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct config_value);
     call_change(call, set);
@@ -88,7 +89,7 @@ static int list_catalog(struct api_call *call, struct db *db, struct error *err)
     return values_catalog(db, call->tenant->id, call->query, call->arena, call->answer, err);
 }
 
-void get_catalog(struct api_call *call)
+static void get_catalog(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct catalog_list);
     call_read(call, list_catalog);
@@ -108,8 +109,30 @@ static int classify(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void patch_catalog(struct api_call *call)
+static void patch_catalog(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct catalog_parameter);
     call_change(call, classify);
 }
+
+/* clang-format off */
+const struct route value_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/values", MEMBER, 200), .handler = get_values, .params = &tenant_path_shape, .answer = &config_values_shape,
+      .summary = "Configuration values of a workspace" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/values/{key}", MEMBER, 200), .handler = change_value, .params = &parameter_path_shape, .body = &value_set_shape, .answer = &config_value_shape, .audit = "value.set",
+      .summary = "Set a configuration value of a workspace" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/values/{key}", MEMBER, 200), .handler = change_value, .params = &parameter_path_shape, .answer = &config_value_shape, .audit = "value.unset",
+      .summary = "Unset a configuration value of a workspace" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/values", MEMBER, 200), .handler = get_values, .params = &agent_path_shape, .answer = &config_values_shape,
+      .summary = "What holds for each parameter of an agent" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/values/{key}", MEMBER, 200), .handler = change_value, .params = &agent_value_path_shape, .body = &value_set_shape, .answer = &config_value_shape, .audit = "value.set",
+      .summary = "Set a configuration value of an agent" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/values/{key}", MEMBER, 200), .handler = change_value, .params = &agent_value_path_shape, .answer = &config_value_shape, .audit = "value.unset",
+      .summary = "Unset a configuration value of an agent" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/catalog", MEMBER, 200), .handler = get_catalog, .params = &tenant_path_shape, .query = &catalog_query_shape, .answer = &catalog_list_shape,
+      .summary = "Who may set and see which parameters" },
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}/catalog/{key}", ADMIN, 200), .handler = patch_catalog, .params = &parameter_path_shape, .body = &catalog_patch_shape, .answer = &catalog_parameter_shape, .audit = "catalog.set",
+      .summary = "Change who may set and see a parameter" },
+    { 0 },
+};
+/* clang-format on */

@@ -1,16 +1,17 @@
 /* routes.c - what agents are told: they ask for it, operators set it. */
+#include "features/agents/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "base/buf.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/agents/directives/directives_admin.h"
+#include "features/agents/directives/shapes.h"
 #include "features/agents/shapes.h"
 
-void get_agent_model(struct api_call *call)
+static void get_agent_model(struct api_call *call)
 {
     const struct agent_query *query = call->query;
     struct agent_model answer;
@@ -22,7 +23,7 @@ void get_agent_model(struct api_call *call)
     call_reply_tagged(call, &answer);
 }
 
-void get_agent_policy(struct api_call *call)
+static void get_agent_policy(struct api_call *call)
 {
     const struct agent_query *query = call->query;
     struct command_policy answer;
@@ -91,13 +92,13 @@ static int set_model(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void get_model(struct api_call *call)
+static void get_model(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct model_setting);
     call_read(call, show_model);
 }
 
-void change_model(struct api_call *call)
+static void change_model(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct model_setting);
     call_change(call, set_model);
@@ -127,14 +128,60 @@ static int set_policy(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void get_policy(struct api_call *call)
+static void get_policy(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct policy_setting);
     call_read(call, show_policy);
 }
 
-void change_policy(struct api_call *call)
+static void change_policy(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct policy_setting);
     call_change(call, set_policy);
 }
+
+/* clang-format off */
+const struct route directive_routes[] = {
+    { ROUTE(GET, "/api/v1/agents/model", ANY_KEY, 200), .handler = get_agent_model, .query = &agent_query_shape, .answer = &agent_model_shape, .tagged = true,
+      .summary = "The LLM model that the agent must use" },
+    { ROUTE(GET, "/api/v1/agents/command-policy", ANY_KEY, 200), .handler = get_agent_policy, .query = &agent_query_shape, .answer = &command_policy_shape, .tagged = true,
+      .summary = "The shell commands that the agent may run" },
+    { ROUTE(GET, "/api/v1/platform/model", PLATFORM, 200), .handler = get_model, .answer = &model_setting_shape,
+      .summary = "The model that holds for the platform" },
+    { ROUTE(PUT, "/api/v1/platform/model", PLATFORM, 200), .handler = change_model, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
+      .summary = "Set the model of the platform" },
+    { ROUTE(DELETE, "/api/v1/platform/model", PLATFORM, 200), .handler = change_model, .answer = &model_setting_shape, .audit = "model.unset",
+      .summary = "Unset the model of the platform" },
+    { ROUTE(GET, "/api/v1/platform/command-policy", PLATFORM, 200), .handler = get_policy, .answer = &policy_setting_shape,
+      .summary = "The command policy that holds for the platform" },
+    { ROUTE(PUT, "/api/v1/platform/command-policy", PLATFORM, 200), .handler = change_policy, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
+      .summary = "Set the command policy of the platform" },
+    { ROUTE(DELETE, "/api/v1/platform/command-policy", PLATFORM, 200), .handler = change_policy, .answer = &policy_setting_shape, .audit = "policy.unset",
+      .summary = "Unset the command policy of the platform" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/model", MEMBER, 200), .handler = get_model, .params = &tenant_path_shape, .answer = &model_setting_shape,
+      .summary = "The model that holds for a workspace" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/model", ADMIN, 200), .handler = change_model, .params = &tenant_path_shape, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
+      .summary = "Set the model of a workspace" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/model", ADMIN, 200), .handler = change_model, .params = &tenant_path_shape, .answer = &model_setting_shape, .audit = "model.unset",
+      .summary = "Unset the model of a workspace" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/command-policy", MEMBER, 200), .handler = get_policy, .params = &tenant_path_shape, .answer = &policy_setting_shape,
+      .summary = "The command policy that holds for a workspace" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/command-policy", ADMIN, 200), .handler = change_policy, .params = &tenant_path_shape, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
+      .summary = "Set the command policy of a workspace" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/command-policy", ADMIN, 200), .handler = change_policy, .params = &tenant_path_shape, .answer = &policy_setting_shape, .audit = "policy.unset",
+      .summary = "Unset the command policy of a workspace" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/model", MEMBER, 200), .handler = get_model, .params = &agent_path_shape, .answer = &model_setting_shape,
+      .summary = "The model that holds for an agent" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/model", ADMIN, 200), .handler = change_model, .params = &agent_path_shape, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
+      .summary = "Set the model of an agent" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/model", ADMIN, 200), .handler = change_model, .params = &agent_path_shape, .answer = &model_setting_shape, .audit = "model.unset",
+      .summary = "Unset the model of an agent" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", MEMBER, 200), .handler = get_policy, .params = &agent_path_shape, .answer = &policy_setting_shape,
+      .summary = "The command policy that holds for an agent" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, 200), .handler = change_policy, .params = &agent_path_shape, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
+      .summary = "Set the command policy of an agent" },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, 200), .handler = change_policy, .params = &agent_path_shape, .answer = &policy_setting_shape, .audit = "policy.unset",
+      .summary = "Unset the command policy of an agent" },
+    { 0 },
+};
+/* clang-format on */

@@ -3,10 +3,15 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "api/queries.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/documents/shapes.h"
+#include "features/agents/routes.h"
+#include "features/agents/shapes.h"
+
+/* A document as JSON: each of its bytes may take six. */
+enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
 
 static int pull(struct api_call *call, struct db *db, struct error *err)
 {
@@ -17,7 +22,7 @@ static int pull(struct api_call *call, struct db *db, struct error *err)
     return documents_pull(db, &place, call->arena, call->answer, err);
 }
 
-void get_agent_document(struct api_call *call)
+static void get_agent_document(struct api_call *call)
 {
     const struct agent_query *query = call->query;
 
@@ -44,7 +49,7 @@ static int show(struct api_call *call, struct db *db, struct error *err)
     return documents_show(db, &place, 0, call->arena, call->answer, err);
 }
 
-void get_document(struct api_call *call)
+static void get_document(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct document);
     call_read(call, show);
@@ -70,7 +75,7 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void put_document(struct api_call *call)
+static void put_document(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct document);
     call_change(call, set);
@@ -83,7 +88,7 @@ static int history(struct api_call *call, struct db *db, struct error *err)
     return documents_history(db, &place, call->query, call->arena, call->answer, err);
 }
 
-void get_document_versions(struct api_call *call)
+static void get_document_versions(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct document_history);
     call_read(call, history);
@@ -106,7 +111,7 @@ static int show_version(struct api_call *call, struct db *db, struct error *err)
     return documents_show(db, &place, path->version, call->arena, call->answer, err);
 }
 
-void get_document_version(struct api_call *call)
+static void get_document_version(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct document);
     call_read(call, show_version);
@@ -123,7 +128,7 @@ static int restore(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void post_document_restore(struct api_call *call)
+static void post_document_restore(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct document);
     call_change(call, restore);
@@ -136,8 +141,28 @@ static int diff(struct api_call *call, struct db *db, struct error *err)
     return documents_diff(db, &place, call->query, call->arena, call->answer, err);
 }
 
-void get_document_diff(struct api_call *call)
+static void get_document_diff(struct api_call *call)
 {
     call->answer = ARENA_NEW(call->arena, struct document_diff);
     call_read(call, diff);
 }
+
+/* clang-format off */
+const struct route document_routes[] = {
+    { ROUTE(GET, "/api/v1/agents/document", ANY_KEY, 200), .handler = get_agent_document, .also = ALSO_NOT_FOUND, .query = &agent_query_shape, .answer = &agent_document_shape, .tagged = true,
+      .summary = "The agent's configuration document, as edited" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document", MEMBER, 200), .handler = get_document, .params = &agent_path_shape, .answer = &document_shape,
+      .summary = "The newest version of an agent's document" },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/document", ADMIN, 200), .handler = put_document, .params = &agent_path_shape, .body = &document_set_shape, .answer = &document_shape, .body_max = DOCUMENT_BODY_MAX, .audit = "document.set",
+      .summary = "Set an agent's document: a new version, unless it says the same" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions", MEMBER, 200), .handler = get_document_versions, .params = &agent_path_shape, .query = &history_query_shape, .answer = &document_history_shape,
+      .summary = "The versions of an agent's document, newest first" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}", MEMBER, 200), .handler = get_document_version, .params = &document_version_path_shape, .answer = &document_shape,
+      .summary = "One version of an agent's document" },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}/restore", ADMIN, 200), .handler = post_document_restore, .params = &document_version_path_shape, .answer = &document_shape, .audit = "document.restore",
+      .summary = "Make an old version the newest again" },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/diff", MEMBER, 200), .handler = get_document_diff, .params = &agent_path_shape, .query = &diff_query_shape, .answer = &document_diff_shape,
+      .summary = "What changed between two versions of an agent's document" },
+    { 0 },
+};
+/* clang-format on */
