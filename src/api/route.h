@@ -8,11 +8,14 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/err.h"
 #include "base/str.h"
+#include "engine/change.h"
 #include "http/exchange.h"
 #include "shape/shape.h"
 
 struct api_call;
+struct db;
 struct feature;
 
 /* Who may call. Beyond this, handlers check the names they are given. The operator is the user that
@@ -34,14 +37,26 @@ enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS };
 /* Error answers that the other columns do not imply. */
 enum route_also { ALSO_NOT_FOUND = 1, ALSO_CONFLICT = 2 };
 
-typedef void route_fn(struct api_call *call);
+/* A step of a call on the carrier's thread: answers the call, hands it on, or fails with -1; then
+ * its caller answers what `err` says (call_reply()). */
+typedef int call_step_fn(struct api_call *call, struct error *err);
+
+/* Work of a call, mostly on another thread: fills all of *call->answer, or fails. It may be called
+ * again, after a roll-back or on another connection. */
+typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err);
 
 struct route {
     enum http_method method;
     const char *path; /* with {names} as segments */
     enum route_auth auth;
     int status; /* of success */
-    route_fn *handler;
+
+    /* What it does. A handler comes first and may go on with the work: call_proceed(). */
+    call_step_fn *handler;   /* NULL: nothing precedes the work */
+    call_work_fn *read;      /* on a reader */
+    call_work_fn *change;    /* on the writer, in a transaction */
+    enum change_topic topic; /* of `change` */
+
     const struct shape *params, *query; /* NULL: none */
     const struct shape *body;           /* of the request; NULL: not read */
     const struct shape *answer;         /* NULL: any JSON */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
+#include "features/access/auth.h"
 
 enum { GROUP_MAX_EVENTS = 4000 };
 
@@ -73,6 +74,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
                         .body_max_bytes = (size_t)settings->body_max_bytes,
                         .business_max_bytes = (size_t)settings->business_max_bytes },
     };
+    ret->api.hooks = &access_hooks;
     ret->api.version = MUSTER_VERSION;
     ret->api.metrics_token = settings->metrics_token;
     ret->api.started_at = clock_wall_us();

@@ -19,12 +19,6 @@ static int enable_agent(struct api_call *call, struct db *db, struct error *err)
     return admin_enable_agent(db, call->tenant->id, path->agent_name, patch->enabled, err);
 }
 
-static void patch_agent(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct agent_state);
-    call_change(call, enable_agent);
-}
-
 static int remove_agent(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_path *path = call->params;
@@ -33,17 +27,11 @@ static int remove_agent(struct api_call *call, struct db *db, struct error *err)
     return admin_delete_agent(db, call->tenant->id, path->agent_name, call->answer, err);
 }
 
-static void delete_agent(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct agent_deleted);
-    call_change(call, remove_agent);
-}
-
 /* clang-format off */
 const struct route agent_routes[] = {
-    { ROUTE(PATCH, "/api/v1/tenants/{slug}/agents/{agent_name}", ADMIN, 200), .handler = patch_agent, .params = &agent_path_shape, .body = &agent_patch_shape, .answer = &agent_state_shape, .audit = "agent.set",
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}/agents/{agent_name}", ADMIN, 200), .change = enable_agent, .params = &agent_path_shape, .body = &agent_patch_shape, .answer = &agent_state_shape, .audit = "agent.set",
       .summary = "Enable or disable an agent" },
-    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}", ADMIN, 200), .handler = delete_agent, .params = &agent_path_shape, .answer = &agent_deleted_shape, .audit = "agent.delete",
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}", ADMIN, 200), .change = remove_agent, .params = &agent_path_shape, .answer = &agent_deleted_shape, .audit = "agent.delete",
       .summary = "Remove an agent; what it reported stays" },
     { 0 },
 };

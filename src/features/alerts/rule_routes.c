@@ -1,4 +1,4 @@
-/* rule_routes.c - what a tenant wants to be alerted of. */
+/* rule_routes.c - the alert rules of a tenant. */
 #include "api/call.h"
 #include "api/queries.h"
 #include "features/access/registry.h"
@@ -7,18 +7,12 @@
 #include "features/alerts/rules.h"
 #include "features/events/ingest.h"
 
-static int show(struct api_call *call, struct db *db, struct error *err)
+static int show_rules(struct api_call *call, struct db *db, struct error *err)
 {
     return alert_rules_show(db, call->tenant->id, call->arena, call->answer, err);
 }
 
-static void get_rules(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct alert_rules);
-    call_read(call, show);
-}
-
-static int set(struct api_call *call, struct db *db, struct error *err)
+static int set_rules(struct api_call *call, struct db *db, struct error *err)
 {
     const struct alert_rules *rules = call->body;
 
@@ -29,20 +23,14 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     if (alert_rules_set(db, call->tenant->id, rules, ingest_notes_of(&call->change.write),
                         call->arena, err) != 0)
         return -1;
-    return show(call, db, err);
-}
-
-static void set_rules(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct alert_rules);
-    call_change(call, set);
+    return show_rules(call, db, err);
 }
 
 /* clang-format off */
 const struct route rule_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/rules", MEMBER, 200), .handler = get_rules, .params = &tenant_path_shape, .answer = &alert_rules_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/rules", MEMBER, 200), .read = show_rules, .params = &tenant_path_shape, .answer = &alert_rules_shape,
       .summary = "What a tenant is alerted of" },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/rules", ADMIN, 200), .handler = set_rules, .params = &tenant_path_shape, .body = &alert_rules_shape, .answer = &alert_rules_shape, .audit = "rules.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/rules", ADMIN, 200), .change = set_rules, .params = &tenant_path_shape, .body = &alert_rules_shape, .answer = &alert_rules_shape, .audit = "rules.set",
       .summary = "Replace what a tenant is alerted of" },
     { 0 },
 };

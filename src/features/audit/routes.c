@@ -13,37 +13,25 @@ static int64_t chain_of(const struct api_call *call)
     return call->tenant == NULL ? AUDIT_PLATFORM : call->tenant->id;
 }
 
-static int read_page(struct api_call *call, struct db *db, struct error *err)
+static int list_audit(struct api_call *call, struct db *db, struct error *err)
 {
     return audit_list(db, chain_of(call), call->query, call->arena, call->answer, err);
 }
 
-static void get_audit(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct audit_page);
-    call_read(call, read_page);
-}
-
-static int verify(struct api_call *call, struct db *db, struct error *err)
+static int verify_audit(struct api_call *call, struct db *db, struct error *err)
 {
     return audit_verify(db, chain_of(call), call->answer, err);
 }
 
-static void get_audit_verify(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct audit_verdict);
-    call_read(call, verify);
-}
-
 /* clang-format off */
 const struct route audit_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/audit", ADMIN, 200), .handler = get_audit, .params = &tenant_path_shape, .query = &audit_query_shape, .answer = &audit_page_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/audit", ADMIN, 200), .read = list_audit, .params = &tenant_path_shape, .query = &audit_query_shape, .answer = &audit_page_shape,
       .summary = "Audit log of a tenant, newest first" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/audit/verify", ADMIN, 200), .handler = get_audit_verify, .params = &tenant_path_shape, .answer = &audit_verdict_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/audit/verify", ADMIN, 200), .read = verify_audit, .params = &tenant_path_shape, .answer = &audit_verdict_shape,
       .summary = "Is the audit log of a tenant as it was written" },
-    { ROUTE(GET, "/api/v1/platform/audit", PLATFORM, 200), .handler = get_audit, .query = &audit_query_shape, .answer = &audit_page_shape,
+    { ROUTE(GET, "/api/v1/platform/audit", PLATFORM, 200), .read = list_audit, .query = &audit_query_shape, .answer = &audit_page_shape,
       .summary = "Audit log of the platform, newest first" },
-    { ROUTE(GET, "/api/v1/platform/audit/verify", PLATFORM, 200), .handler = get_audit_verify, .answer = &audit_verdict_shape,
+    { ROUTE(GET, "/api/v1/platform/audit/verify", PLATFORM, 200), .read = verify_audit, .answer = &audit_verdict_shape,
       .summary = "Is the audit log of the platform as it was written" },
     { 0 },
 };

@@ -1,4 +1,4 @@
-/* price_routes.c - the platform's price list: read by all, changed by operators. */
+/* price_routes.c - the platform's price list: all may read it, platform admins change it. */
 #include "features/cost/prices.h"
 
 #include "api/api.h"
@@ -9,16 +9,10 @@
 #include "features/cost/price_shapes.h"
 #include "features/cost/routes.h"
 
-static int list(struct api_call *call, struct db *db, struct error *err)
+static int list_prices(struct api_call *call, struct db *db, struct error *err)
 {
     return prices_list(engine_prices(call->api->engine), db, call->query, call->arena, call->answer,
                        err);
-}
-
-static void get_prices(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct price_list);
-    call_read(call, list);
 }
 
 /* What was done, for the audit log: the answer itself. */
@@ -34,7 +28,7 @@ static void note(struct api_call *call, struct str target)
     buf_done(&text);
 }
 
-static int set(struct api_call *call, struct db *db, struct error *err)
+static int set_price(struct api_call *call, struct db *db, struct error *err)
 {
     struct price *answer = call->answer;
 
@@ -44,13 +38,7 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-static void post_price(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct price);
-    call_change(call, set);
-}
-
-static int take_away(struct api_call *call, struct db *db, struct error *err)
+static int remove_price(struct api_call *call, struct db *db, struct error *err)
 {
     const struct price_path *path = call->params;
     struct price *answer = call->answer;
@@ -61,13 +49,7 @@ static int take_away(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-static void delete_price(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct price);
-    call_change(call, take_away);
-}
-
-static int take_over(struct api_call *call, struct db *db, struct error *err)
+static int import_prices(struct api_call *call, struct db *db, struct error *err)
 {
     if (prices_import(db, call->body, call->arena, call->answer, err) != 0)
         return -1;
@@ -75,23 +57,17 @@ static int take_over(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-static void import_prices(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct price_imported);
-    call_change(call, take_over);
-}
-
 /* clang-format off */
 const struct route price_routes[] = {
-    { ROUTE(GET, "/api/v1/platform/prices", PLATFORM, 200), .handler = get_prices, .query = &prices_query_shape, .answer = &price_list_shape,
+    { ROUTE(GET, "/api/v1/platform/prices", PLATFORM, 200), .read = list_prices, .query = &prices_query_shape, .answer = &price_list_shape,
       .summary = "What models cost" },
-    { ROUTE(POST, "/api/v1/platform/prices", PLATFORM, 201), .handler = post_price, .body = &price_create_shape, .answer = &price_shape, .audit = "price.set",
+    { ROUTE(POST, "/api/v1/platform/prices", PLATFORM, 201), .change = set_price, .body = &price_create_shape, .answer = &price_shape, .audit = "price.set",
       .summary = "Set what a model costs, from a moment on" },
-    { ROUTE(POST, "/api/v1/platform/prices/import", PLATFORM, 200), .handler = import_prices, .body = &price_import_shape, .answer = &price_imported_shape, .limit = LIMIT_BUSINESS, .audit = "price.import",
+    { ROUTE(POST, "/api/v1/platform/prices/import", PLATFORM, 200), .change = import_prices, .body = &price_import_shape, .answer = &price_imported_shape, .limit = LIMIT_BUSINESS, .audit = "price.import",
       .summary = "Take over a file of prices, or nothing of it" },
-    { ROUTE(DELETE, "/api/v1/platform/prices/{price_id}", PLATFORM, 200), .handler = delete_price, .params = &price_path_shape, .answer = &price_shape, .audit = "price.rm",
+    { ROUTE(DELETE, "/api/v1/platform/prices/{price_id}", PLATFORM, 200), .change = remove_price, .params = &price_path_shape, .answer = &price_shape, .audit = "price.rm",
       .summary = "Take a price away" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/prices", READ, 200), .handler = get_prices, .params = &tenant_path_shape, .query = &prices_query_shape, .answer = &price_list_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/prices", READ, 200), .read = list_prices, .params = &tenant_path_shape, .query = &prices_query_shape, .answer = &price_list_shape,
       .summary = "What models cost" },
     { 0 },
 };

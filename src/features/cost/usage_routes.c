@@ -26,15 +26,9 @@ static int read_usage(struct api_call *call, struct db *db, struct error *err)
     return usage_read(db, &request, call->arena, call->answer, err);
 }
 
-static void get_usage(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct usage_answer);
-    call_read(call, read_usage);
-}
-
 /* clang-format off */
 const struct route usage_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/llm/usage", READ, 200), .handler = get_usage, .also = ALSO_CONFLICT, .params = &tenant_path_shape, .query = &usage_query_shape, .answer = &usage_answer_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/llm/usage", READ, 200), .read = read_usage, .also = ALSO_CONFLICT, .params = &tenant_path_shape, .query = &usage_query_shape, .answer = &usage_answer_shape, .tagged = true,
       .summary = "LLM usage and what it cost" },
     { 0 },
 };

@@ -21,18 +21,12 @@ static int read_narrative(struct api_call *call, struct db *db, struct error *er
     return run_read(engine_event_log(call->api->engine), db, &key, call->arena, call->answer, err);
 }
 
-static void get_run_events(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct run_narrative);
-    call_read_inline(call, read_narrative);
-}
-
-static int read_list(struct api_call *call, struct db *db, struct error *err)
+static int list_runs(struct api_call *call, struct db *db, struct error *err)
 {
     return run_list_read(db, call->tenant, call->query, call->arena, call->answer, err);
 }
 
-/* Not if it looks at more runs than it lists, or at what belongs to them. */
+/* Not when it reads more runs than it lists, or their steps. */
 static bool is_short(const struct runs_query *query)
 {
     const bool filters = query->status >= 0 ||
@@ -41,16 +35,12 @@ static bool is_short(const struct runs_query *query)
     return !filters && !query->include_steps && query->limit <= SHORT_PAGE;
 }
 
-static void get_runs(struct api_call *call)
+static int begin_list_runs(struct api_call *call, struct error *err)
 {
-    call->answer = ARENA_NEW(call->arena, struct run_list);
-    if (is_short(call->query))
-        call_read_inline(call, read_list);
-    else
-        call_read(call, read_list);
+    return is_short(call->query) ? call_read_inline(call, err) : call_proceed(call, err);
 }
 
-enum { REBUILD_STEP = 500 }; /* runs in one transaction: others wait meanwhile */
+enum { REBUILD_STEP = 500 }; /* runs per transaction: others wait meanwhile */
 
 static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
 {
@@ -66,19 +56,13 @@ static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-static void post_runs_rebuild(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct runs_rebuild);
-    call_change(call, rebuild_runs);
-}
-
 /* clang-format off */
 const struct route run_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/runs", READ, 200), .handler = get_runs, .params = &tenant_path_shape, .query = &runs_query_shape, .answer = &run_list_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/runs", READ, 200), .handler = begin_list_runs, .read = list_runs, .params = &tenant_path_shape, .query = &runs_query_shape, .answer = &run_list_shape, .tagged = true,
       .summary = "Runs, newest start first" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = get_run_events, .params = &run_path_shape, .answer = &run_narrative_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = call_read_inline, .read = read_narrative, .params = &run_path_shape, .answer = &run_narrative_shape, .tagged = true,
       .summary = "Full event narrative of one run" },
-    { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .handler = post_runs_rebuild, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
+    { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .change = rebuild_runs, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
       .summary = "Make the states of runs anew from their events, one step" },
     { 0 },
 };

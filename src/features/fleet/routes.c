@@ -25,24 +25,12 @@ static int read_agents(struct api_call *call, struct db *db, struct error *err)
     return fleet_list(db, &view, call->query, call->arena, call->answer, err);
 }
 
-static void get_agents(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct agent_list);
-    call_read(call, read_agents);
-}
-
 static int read_agent(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_path *path = call->params;
     const struct fleet_view view = view_of(call);
 
     return fleet_agent(db, &view, path->agent_name, call->arena, call->answer, err);
-}
-
-static void get_agent(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct agent_detail);
-    call_read(call, read_agent);
 }
 
 static int read_workflow(struct api_call *call, struct db *db, struct error *err)
@@ -52,19 +40,13 @@ static int read_workflow(struct api_call *call, struct db *db, struct error *err
     return workflow_read(db, call->tenant, path->workflow_run_id, call->arena, call->answer, err);
 }
 
-static void get_workflow(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct workflow);
-    call_read(call, read_workflow);
-}
-
 /* clang-format off */
 const struct route fleet_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/agents", READ, 200), .handler = get_agents, .params = &tenant_path_shape, .query = &agents_query_shape, .answer = &agent_list_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents", READ, 200), .read = read_agents, .params = &tenant_path_shape, .query = &agents_query_shape, .answer = &agent_list_shape, .tagged = true,
       .summary = "Agents by name, and how they are doing" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}", READ, 200), .handler = get_agent, .params = &agent_path_shape, .answer = &agent_detail_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}", READ, 200), .read = read_agent, .params = &agent_path_shape, .answer = &agent_detail_shape, .tagged = true,
       .summary = "All that is known of an agent" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, 200), .handler = get_workflow, .params = &workflow_path_shape, .answer = &workflow_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, 200), .read = read_workflow, .params = &workflow_path_shape, .answer = &workflow_shape, .tagged = true,
       .summary = "The runs of a workflow, and whether its steps fit together" },
     { 0 },
 };

@@ -15,12 +15,13 @@ static struct kpi_reader reader_of(struct api_call *call, struct db *db)
     };
 }
 
-/* What was found out only while reading is refused as what the query's shape refuses. */
-static int refuse(struct api_call *call, int r, const struct kpi_refusal *refusal)
+/* What only reading shows to be wrong with the query is refused as its shape would. */
+static int refuse(struct api_call *call, int r, const struct kpi_refusal *refusal,
+                  struct error *err)
 {
-    if (refusal->name != NULL)
-        call_refuse_query(call, refusal->name, refusal->value, refusal->sentence);
-    return r;
+    if (r == 0 || refusal->name == NULL)
+        return r;
+    return call_refuse_query(call, err, refusal->name, refusal->value, refusal->sentence);
 }
 
 static int read_catalog(struct api_call *call, struct db *db, struct error *err)
@@ -30,12 +31,6 @@ static int read_catalog(struct api_call *call, struct db *db, struct error *err)
     return kpis_catalog(&reader, call->answer, err);
 }
 
-static void get_kpi_catalog(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct kpi_catalog);
-    call_read(call, read_catalog);
-}
-
 static int read_summary(struct api_call *call, struct db *db, struct error *err)
 {
     const struct kpi_reader reader = reader_of(call, db);
@@ -43,24 +38,13 @@ static int read_summary(struct api_call *call, struct db *db, struct error *err)
     return kpis_summary(&reader, call->query, call->answer, err);
 }
 
-static void get_kpi_summary(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct kpi_summary);
-    call_read(call, read_summary);
-}
-
 static int read_series(struct api_call *call, struct db *db, struct error *err)
 {
     const struct kpi_reader reader = reader_of(call, db);
     struct kpi_refusal refusal = { 0 };
 
-    return refuse(call, kpis_series(&reader, call->query, call->answer, &refusal, err), &refusal);
-}
-
-static void get_kpi_series(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct kpi_series_answer);
-    call_read(call, read_series);
+    return refuse(call, kpis_series(&reader, call->query, call->answer, &refusal, err), &refusal,
+                  err);
 }
 
 static int read_breakdown(struct api_call *call, struct db *db, struct error *err)
@@ -68,25 +52,19 @@ static int read_breakdown(struct api_call *call, struct db *db, struct error *er
     const struct kpi_reader reader = reader_of(call, db);
     struct kpi_refusal refusal = { 0 };
 
-    return refuse(call, kpis_breakdown(&reader, call->query, call->answer, &refusal, err),
-                  &refusal);
-}
-
-static void get_kpi_breakdown(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct kpi_breakdown);
-    call_read(call, read_breakdown);
+    return refuse(call, kpis_breakdown(&reader, call->query, call->answer, &refusal, err), &refusal,
+                  err);
 }
 
 /* clang-format off */
 const struct route kpi_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/business/catalog", READ, 200), .handler = get_kpi_catalog, .params = &tenant_path_shape, .answer = &kpi_catalog_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/catalog", READ, 200), .read = read_catalog, .params = &tenant_path_shape, .answer = &kpi_catalog_shape, .tagged = true,
       .summary = "Declared KPIs with label, unit, agg" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/business/summary", READ, 200), .handler = get_kpi_summary, .params = &tenant_path_shape, .query = &summary_query_shape, .answer = &kpi_summary_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/summary", READ, 200), .read = read_summary, .params = &tenant_path_shape, .query = &summary_query_shape, .answer = &kpi_summary_shape, .tagged = true,
       .summary = "KPIs over a range, totalled as each was declared" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/business/series", READ, 200), .handler = get_kpi_series, .params = &tenant_path_shape, .query = &series_query_shape, .answer = &kpi_series_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/series", READ, 200), .read = read_series, .params = &tenant_path_shape, .query = &series_query_shape, .answer = &kpi_series_shape, .tagged = true,
       .summary = "Trend of one KPI" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/business/breakdown", READ, 200), .handler = get_kpi_breakdown, .params = &tenant_path_shape, .query = &breakdown_query_shape, .answer = &kpi_breakdown_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/breakdown", READ, 200), .read = read_breakdown, .params = &tenant_path_shape, .query = &breakdown_query_shape, .answer = &kpi_breakdown_shape, .tagged = true,
       .summary = "One KPI split by dimensions" },
     { 0 },
 };

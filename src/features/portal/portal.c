@@ -75,37 +75,39 @@ static void reply_with(struct api_call *call, const struct portal_file *file, bo
         reply_inflated(call, &reply, file);
 }
 
-static void get_portal(struct api_call *call)
+static int send_page(struct api_call *call, struct error *err)
 {
     static const struct call_file none = {
         .type = "text/plain; charset=utf-8",
-        .bytes = STR_INIT("This is muster. The portal is not in this build, since Node.js was "
-                          "missing when it was made.\nThe API is at /api/v1, its description at "
+        .bytes = STR_INIT("This is muster. This build has no portal because Node.js was missing "
+                          "when it was built.\nThe API is at /api/v1, its description at "
                           "/openapi.json.\n"),
     };
     const struct portal_file *page = find(STR_LIT("/"));
 
+    (void)err;
     if (page == NULL)
         call_reply_file(call, &none);
     else
         reply_with(call, page, false);
+    return 0;
 }
 
-static void get_portal_asset(struct api_call *call)
+static int send_asset(struct api_call *call, struct error *err)
 {
     const struct portal_file *file = find(call->exchange->request.path);
 
     if (file == NULL)
-        call_reply_error(call, 404, "Not Found");
-    else
-        reply_with(call, file, true);
+        return call_refuse(call, err, 404, "Not Found");
+    reply_with(call, file, true);
+    return 0;
 }
 
 /* clang-format off */
 const struct route portal_routes[] = {
-    { ROUTE(GET, "/", OPEN, 200), .handler = get_portal, .page = true,
+    { ROUTE(GET, "/", OPEN, 200), .handler = send_page, .page = true,
       .summary = "The portal" },
-    { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = get_portal_asset, .page = true,
+    { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = send_asset, .page = true,
       .summary = "What its page loads" },
     { 0 },
 };

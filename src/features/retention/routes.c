@@ -7,18 +7,12 @@
 #include "features/access/retention_shapes.h"
 #include "features/retention/routes.h"
 
-static int show(struct api_call *call, struct db *db, struct error *err)
+static int show_retention(struct api_call *call, struct db *db, struct error *err)
 {
     return retention_show(db, call->tenant->id, call->answer, err);
 }
 
-static void get_retention(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct retention_limits);
-    call_read(call, show);
-}
-
-static int set(struct api_call *call, struct db *db, struct error *err)
+static int set_retention(struct api_call *call, struct db *db, struct error *err)
 {
     const struct retention_limits *limits = call->body;
     struct buf detail;
@@ -29,20 +23,14 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     buf_done(&detail);
     if (retention_set(db, call->tenant->id, limits, err) != 0)
         return -1;
-    return show(call, db, err);
-}
-
-static void set_retention(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct retention_limits);
-    call_change(call, set);
+    return show_retention(call, db, err);
 }
 
 /* clang-format off */
 const struct route retention_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/retention", MEMBER, 200), .handler = get_retention, .params = &tenant_path_shape, .answer = &retention_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/retention", MEMBER, 200), .read = show_retention, .params = &tenant_path_shape, .answer = &retention_shape,
       .summary = "How long a tenant's data is kept" },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/retention", ADMIN, 200), .handler = set_retention, .params = &tenant_path_shape, .body = &retention_shape, .answer = &retention_shape, .audit = "retention.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/retention", ADMIN, 200), .change = set_retention, .params = &tenant_path_shape, .body = &retention_shape, .answer = &retention_shape, .audit = "retention.set",
       .summary = "Replace how long a tenant's data is kept; what is older is deleted within minutes" },
     { 0 },
 };

@@ -1,4 +1,4 @@
-/* metrics_routes.c - what monitoring systems are told, and who may ask. */
+/* metrics_routes.c - metrics for monitoring systems, and who may read them. */
 #include "features/status/metrics_routes.h"
 
 #include <dirent.h>
@@ -135,19 +135,20 @@ static bool has_token(const struct api_call *call)
     return str_eq_nocase(scheme, STR_LIT("Bearer")) && digest_equal(&wanted, &given);
 }
 
-static void get_metrics(struct api_call *call)
+static int send_metrics(struct api_call *call, struct error *err)
 {
     bool by_token = call->api->metrics_token != NULL && call->api->metrics_token[0] != '\0';
+    bool is_operator = call->exchange->request.peer == PEER_OPERATOR;
 
-    if (call->exchange->request.peer == PEER_OPERATOR || (by_token && has_token(call)))
-        reply(call->api, call->exchange);
-    else if (by_token)
-        call_reply_unauthorized(call, true);
-    else
-        call_reply_error(call, 404, "Not Found");
+    if (!is_operator && !by_token)
+        return call_refuse(call, err, 404, "Not Found");
+    if (!is_operator && !has_token(call))
+        return call_refuse_caller(call, err, true);
+    reply(call->api, call->exchange);
+    return 0;
 }
 
-/* A listener of its own: no token, no route but one. */
+/* A listener of its own: no token, and only one route. */
 
 static void plain(struct http_exchange *x, int status, const char *text)
 {
@@ -169,13 +170,13 @@ static void on_request(void *ctx, struct http_exchange *x)
         (method == METHOD_GET || method == METHOD_HEAD))
         reply(ctx, x);
     else
-        plain(x, 404, "Only GET /metrics is answered here\n");
+        plain(x, 404, "Only GET /metrics is served here\n");
 }
 
 static void on_too_large(void *ctx, struct http_exchange *x)
 {
     (void)ctx;
-    plain(x, 413, "No body is taken here\n");
+    plain(x, 413, "No body is accepted here\n");
 }
 
 static void on_refused(void *ctx, struct http_exchange *x, int status, const char *detail)
@@ -204,7 +205,7 @@ void metrics_app(struct api *api, struct http_app *ret)
 
 /* clang-format off */
 const struct route metrics_routes[] = {
-    { ROUTE(GET, "/metrics", OPEN, 200), .handler = get_metrics, .page = true,
+    { ROUTE(GET, "/metrics", OPEN, 200), .handler = send_metrics, .page = true,
       .summary = "Metrics" },
     { 0 },
 };

@@ -118,7 +118,9 @@ TEST(every_route_is_whole)
         struct route_values values;
 
         CHECK(route->path[0] == '/');
-        CHECK(route->handler != NULL);
+        CHECK(route->handler != NULL || route->read != NULL || route->change != NULL);
+        CHECK(route->read == NULL || route->change == NULL);
+        CHECK((route->read == NULL && route->change == NULL) || route->answer != NULL);
         CHECK(route->status >= 200 && route->status < 300);
         CHECK(route->summary != NULL && route->summary[0] != '\0');
         CHECK(route->page || (brace != NULL) == (route->params != NULL));

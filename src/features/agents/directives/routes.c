@@ -1,4 +1,4 @@
-/* routes.c - what agents are told: they ask for it, operators set it. */
+/* routes.c - models and command policies: agents pull them, admins set them. */
 #include "features/agents/routes.h"
 #include "api/api.h"
 #include "api/call.h"
@@ -11,31 +11,31 @@
 #include "features/agents/directives/shapes.h"
 #include "features/agents/shapes.h"
 
-static void get_agent_model(struct api_call *call)
+static int pull_model(struct api_call *call, struct error *err)
 {
     const struct agent_query *query = call->query;
-    struct agent_model answer;
 
-    if (!auth_may_report(call, STR_NULL, query->agent_name))
-        return;
+    if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
+        return -1;
     registry_model(engine_registry(call->api->engine), call->key->tenant->id, query->agent_name,
-                   call->arena, &answer);
-    call_reply_tagged(call, &answer);
+                   call->arena, call->answer);
+    call_reply(call, NULL);
+    return 0;
 }
 
-static void get_agent_policy(struct api_call *call)
+static int pull_policy(struct api_call *call, struct error *err)
 {
     const struct agent_query *query = call->query;
-    struct command_policy answer;
 
-    if (!auth_may_report(call, STR_NULL, query->agent_name))
-        return;
+    if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
+        return -1;
     registry_policy(engine_registry(call->api->engine), call->key->tenant->id, query->agent_name,
-                    call->arena, &answer);
-    call_reply_tagged(call, &answer);
+                    call->arena, call->answer);
+    call_reply(call, NULL);
+    return 0;
 }
 
-/* Whom the path speaks of: the platform, {slug}, or {slug} and {agent_name}. */
+/* What the path is about: the platform, {slug}, or {slug} and {agent_name}. */
 static struct directive_key place_of(const struct api_call *call)
 {
     struct directive_key place = { .agent_name = STR_LIT("") };
@@ -68,8 +68,8 @@ static int show_model(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-/* What holds then. */
-static void tell_model(struct api_call *call, const struct model_setting *setting)
+/* What is in effect after the change. */
+static void note_model(struct api_call *call, const struct model_setting *setting)
 {
     struct buf text;
 
@@ -79,7 +79,7 @@ static void tell_model(struct api_call *call, const struct model_setting *settin
     buf_done(&text);
 }
 
-/* A DELETE has no body, and unsets. */
+/* Without a body (DELETE) it unsets. */
 static int set_model(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key place = place_of(call);
@@ -88,20 +88,8 @@ static int set_model(struct api_call *call, struct db *db, struct error *err)
     if (directives_set_model(db, &place, call->body, call->arena, answer, err) != 0)
         return -1;
     name_place(call, &answer->tenant, &answer->agent_name);
-    tell_model(call, answer);
+    note_model(call, answer);
     return 0;
-}
-
-static void get_model(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct model_setting);
-    call_read(call, show_model);
-}
-
-static void change_model(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct model_setting);
-    call_change(call, set_model);
 }
 
 static int show_policy(struct api_call *call, struct db *db, struct error *err)
@@ -128,59 +116,47 @@ static int set_policy(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-static void get_policy(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct policy_setting);
-    call_read(call, show_policy);
-}
-
-static void change_policy(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct policy_setting);
-    call_change(call, set_policy);
-}
-
 /* clang-format off */
 const struct route directive_routes[] = {
-    { ROUTE(GET, "/api/v1/agents/model", ANY_KEY, 200), .handler = get_agent_model, .query = &agent_query_shape, .answer = &agent_model_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/agents/model", ANY_KEY, 200), .handler = pull_model, .query = &agent_query_shape, .answer = &agent_model_shape, .tagged = true,
       .summary = "The LLM model that the agent must use" },
-    { ROUTE(GET, "/api/v1/agents/command-policy", ANY_KEY, 200), .handler = get_agent_policy, .query = &agent_query_shape, .answer = &command_policy_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/agents/command-policy", ANY_KEY, 200), .handler = pull_policy, .query = &agent_query_shape, .answer = &command_policy_shape, .tagged = true,
       .summary = "The shell commands that the agent may run" },
-    { ROUTE(GET, "/api/v1/platform/model", PLATFORM, 200), .handler = get_model, .answer = &model_setting_shape,
+    { ROUTE(GET, "/api/v1/platform/model", PLATFORM, 200), .read = show_model, .answer = &model_setting_shape,
       .summary = "The model that holds for the platform" },
-    { ROUTE(PUT, "/api/v1/platform/model", PLATFORM, 200), .handler = change_model, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
+    { ROUTE(PUT, "/api/v1/platform/model", PLATFORM, 200), .change = set_model, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
       .summary = "Set the model of the platform" },
-    { ROUTE(DELETE, "/api/v1/platform/model", PLATFORM, 200), .handler = change_model, .answer = &model_setting_shape, .audit = "model.unset",
+    { ROUTE(DELETE, "/api/v1/platform/model", PLATFORM, 200), .change = set_model, .answer = &model_setting_shape, .audit = "model.unset",
       .summary = "Unset the model of the platform" },
-    { ROUTE(GET, "/api/v1/platform/command-policy", PLATFORM, 200), .handler = get_policy, .answer = &policy_setting_shape,
+    { ROUTE(GET, "/api/v1/platform/command-policy", PLATFORM, 200), .read = show_policy, .answer = &policy_setting_shape,
       .summary = "The command policy that holds for the platform" },
-    { ROUTE(PUT, "/api/v1/platform/command-policy", PLATFORM, 200), .handler = change_policy, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
+    { ROUTE(PUT, "/api/v1/platform/command-policy", PLATFORM, 200), .change = set_policy, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
       .summary = "Set the command policy of the platform" },
-    { ROUTE(DELETE, "/api/v1/platform/command-policy", PLATFORM, 200), .handler = change_policy, .answer = &policy_setting_shape, .audit = "policy.unset",
+    { ROUTE(DELETE, "/api/v1/platform/command-policy", PLATFORM, 200), .change = set_policy, .answer = &policy_setting_shape, .audit = "policy.unset",
       .summary = "Unset the command policy of the platform" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/model", MEMBER, 200), .handler = get_model, .params = &tenant_path_shape, .answer = &model_setting_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/model", MEMBER, 200), .read = show_model, .params = &tenant_path_shape, .answer = &model_setting_shape,
       .summary = "The model that holds for a workspace" },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/model", ADMIN, 200), .handler = change_model, .params = &tenant_path_shape, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/model", ADMIN, 200), .change = set_model, .params = &tenant_path_shape, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
       .summary = "Set the model of a workspace" },
-    { ROUTE(DELETE, "/api/v1/tenants/{slug}/model", ADMIN, 200), .handler = change_model, .params = &tenant_path_shape, .answer = &model_setting_shape, .audit = "model.unset",
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/model", ADMIN, 200), .change = set_model, .params = &tenant_path_shape, .answer = &model_setting_shape, .audit = "model.unset",
       .summary = "Unset the model of a workspace" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/command-policy", MEMBER, 200), .handler = get_policy, .params = &tenant_path_shape, .answer = &policy_setting_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/command-policy", MEMBER, 200), .read = show_policy, .params = &tenant_path_shape, .answer = &policy_setting_shape,
       .summary = "The command policy that holds for a workspace" },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/command-policy", ADMIN, 200), .handler = change_policy, .params = &tenant_path_shape, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/command-policy", ADMIN, 200), .change = set_policy, .params = &tenant_path_shape, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
       .summary = "Set the command policy of a workspace" },
-    { ROUTE(DELETE, "/api/v1/tenants/{slug}/command-policy", ADMIN, 200), .handler = change_policy, .params = &tenant_path_shape, .answer = &policy_setting_shape, .audit = "policy.unset",
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/command-policy", ADMIN, 200), .change = set_policy, .params = &tenant_path_shape, .answer = &policy_setting_shape, .audit = "policy.unset",
       .summary = "Unset the command policy of a workspace" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/model", MEMBER, 200), .handler = get_model, .params = &agent_path_shape, .answer = &model_setting_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/model", MEMBER, 200), .read = show_model, .params = &agent_path_shape, .answer = &model_setting_shape,
       .summary = "The model that holds for an agent" },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/model", ADMIN, 200), .handler = change_model, .params = &agent_path_shape, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/model", ADMIN, 200), .change = set_model, .params = &agent_path_shape, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
       .summary = "Set the model of an agent" },
-    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/model", ADMIN, 200), .handler = change_model, .params = &agent_path_shape, .answer = &model_setting_shape, .audit = "model.unset",
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/model", ADMIN, 200), .change = set_model, .params = &agent_path_shape, .answer = &model_setting_shape, .audit = "model.unset",
       .summary = "Unset the model of an agent" },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", MEMBER, 200), .handler = get_policy, .params = &agent_path_shape, .answer = &policy_setting_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", MEMBER, 200), .read = show_policy, .params = &agent_path_shape, .answer = &policy_setting_shape,
       .summary = "The command policy that holds for an agent" },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, 200), .handler = change_policy, .params = &agent_path_shape, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, 200), .change = set_policy, .params = &agent_path_shape, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
       .summary = "Set the command policy of an agent" },
-    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, 200), .handler = change_policy, .params = &agent_path_shape, .answer = &policy_setting_shape, .audit = "policy.unset",
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, 200), .change = set_policy, .params = &agent_path_shape, .answer = &policy_setting_shape, .audit = "policy.unset",
       .summary = "Unset the command policy of an agent" },
     { 0 },
 };
