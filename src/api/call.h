@@ -109,8 +109,8 @@ int call_refuse_caller(struct api_call *call, struct error *err, bool had_token)
 /* 405 with Allow. */
 int call_refuse_method(struct api_call *call, struct error *err, struct str allowed);
 
-/* 422 with a value_error at a member of the body. Its value is echoed unless it is STR_NULL: secret,
- * or no text. */
+/* 422 with a value_error at a member of the body. Its value is echoed unless it is STR_NULL:
+ * secret, or no text. */
 int call_refuse_body(struct api_call *call, struct error *err, const char *name, struct str value,
                      const char *sentence);
 

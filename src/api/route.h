@@ -68,7 +68,11 @@ struct route {
     bool page;                /* of the portal, or metrics: not in the OpenAPI document */
     const char *const *media; /* media types of success, ends in NULL; NULL: JSON */
     const char *audit;        /* "noun.verb": a change, or secrets handed out, for the audit log */
+
+    /* For the OpenAPI document, unless it is a page. */
+    const char *id; /* names the operation in generated clients: "list_runs" */
     const char *summary;
+    const char *description; /* what a caller must know; the document adds who may call */
 };
 
 #define ROUTE(m, p, a, s) .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .status = (s)

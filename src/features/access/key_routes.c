@@ -103,15 +103,20 @@ static int rotate_key(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route key_routes[] = {
     { ROUTE(POST, "/api/v1/agents/refresh-key", ANY_KEY, 200), .change = rotate_own_key, .answer = &key_refreshed_shape, .audit = "key.rotate",
-      .summary = "Make a fresh key in place of the one that asks" },
+      .id = "rotate_own_key", .summary = "Rotate the key that makes this request",
+      .description = "Answers a new token for the same workspace and agent. The old key stays valid for five minutes after its first rotation. If the answer was lost, rotate again with the old key." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/keys", ADMIN, 200), .read = list_keys, .params = &tenant_path_shape, .answer = &key_list_shape,
-      .summary = "Keys of a tenant, without their tokens" },
+      .id = "list_keys", .summary = "List a workspace's keys",
+      .description = "Ids, labels, agents, expiry and last use. Tokens are not stored and cannot be shown again." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/keys", ADMIN, 201), .handler = check_key, .change = add_key, .params = &tenant_path_shape, .body = &key_create_shape, .answer = &key_created_shape, .audit = "key.add",
-      .summary = "Make a key; its token is shown this once" },
+      .id = "create_key", .summary = "Create a key",
+      .description = "The answer holds the token, which is shown only this once. With `agent_name` the key is bound to that agent; without it, it is a workspace key." },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/keys/{key_id}", ADMIN, 200), .change = revoke_key, .params = &key_path_shape, .answer = &key_list_shape, .audit = "key.revoke",
-      .summary = "Revoke a key" },
+      .id = "revoke_key", .summary = "Revoke a key",
+      .description = "In effect at once. Keys created from it by rotation stay valid." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/keys/{key_id}/rotate", ADMIN, 200), .change = rotate_key, .params = &key_path_shape, .answer = &key_refreshed_shape, .audit = "key.rotate",
-      .summary = "Make a fresh key in place of another, which is good for five more minutes" },
+      .id = "rotate_key", .summary = "Rotate a key",
+      .description = "Answers a new token; the old key stays valid for five minutes after its first rotation. 409 when the key has expired or was revoked." },
     { 0 },
 };
 /* clang-format on */

@@ -45,13 +45,17 @@ static int list_tenants(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route tenant_routes[] = {
     { ROUTE(GET, "/api/v1/tenants", PLATFORM, 200), .read = list_tenants, .answer = &tenant_list_shape,
-      .summary = "All tenants" },
+      .id = "list_tenants", .summary = "List all workspaces",
+      .description = "With their plans." },
     { ROUTE(POST, "/api/v1/tenants", PLATFORM, 201), .change = add_tenant, .body = &tenant_create_shape, .answer = &tenant_shape, .audit = "tenant.add",
-      .summary = "Make a tenant" },
+      .id = "create_tenant", .summary = "Create a workspace",
+      .description = "The slug names it in paths and in `client_id`, and cannot be changed." },
     { ROUTE(GET, "/api/v1/tenants/{slug}", READ, 200), .read = read_tenant, .params = &tenant_path_shape, .answer = &tenant_plan_shape,
-      .summary = "A tenant, its plan, and what it uses of it" },
+      .id = "get_tenant", .summary = "Get a workspace and its plan",
+      .description = "Name, limits of the plan, and how many agents there are." },
     { ROUTE(PATCH, "/api/v1/tenants/{slug}", PLATFORM, 200), .change = set_tenant, .params = &tenant_path_shape, .body = &tenant_patch_shape, .answer = &tenant_shape, .audit = "tenant.set",
-      .summary = "Change name and plan of a tenant" },
+      .id = "update_tenant", .summary = "Change a workspace's name or plan",
+      .description = "Members that are left out stay as they are." },
     { 0 },
 };
 /* clang-format on */

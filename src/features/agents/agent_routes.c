@@ -30,9 +30,11 @@ static int remove_agent(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route agent_routes[] = {
     { ROUTE(PATCH, "/api/v1/tenants/{slug}/agents/{agent_name}", ADMIN, 200), .change = enable_agent, .params = &agent_path_shape, .body = &agent_patch_shape, .answer = &agent_state_shape, .audit = "agent.set",
-      .summary = "Enable or disable an agent" },
+      .id = "update_agent", .summary = "Enable or disable an agent",
+      .description = "Events and reports of a disabled agent are rejected; it may still register, send heartbeats and pull its configuration." },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}", ADMIN, 200), .change = remove_agent, .params = &agent_path_shape, .answer = &agent_deleted_shape, .audit = "agent.delete",
-      .summary = "Remove an agent; what it reported stays" },
+      .id = "delete_agent", .summary = "Delete an agent",
+      .description = "Deletes what it declared, its model and its command policy, and revokes the keys bound to it. Its runs, reports and document stay. It comes back as a new agent when it reports again." },
     { 0 },
 };
 /* clang-format on */

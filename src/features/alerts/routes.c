@@ -41,13 +41,17 @@ static int mute_agent(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route alert_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/alerts", READ, 200), .read = list_alerts, .params = &tenant_path_shape, .query = &alerts_query_shape, .answer = &alert_list_shape, .tagged = true,
-      .summary = "Alerts, newest first" },
+      .id = "list_alerts", .summary = "List alerts, newest first",
+      .description = "Silent agents, failed and stuck runs, KPIs beyond a threshold and exceeded budgets. Pass `next` as `cursor` to read on; only a null `next` is the end." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge", MEMBER, 200), .change = acknowledge_alert, .params = &alert_path_shape, .answer = &alert_shape, .audit = "alert.acknowledge",
-      .summary = "Say that somebody looks after an alert" },
+      .id = "acknowledge_alert", .summary = "Acknowledge an alert",
+      .description = "Records who takes care of it. The first acknowledgement stands and changes nothing else." },
     { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, 200), .change = mute_agent, .params = &agent_path_shape, .body = &mute_set_shape, .answer = &mute_state_shape, .audit = "agent.mute",
-      .summary = "Tell nobody of an agent's alerts for a while" },
+      .id = "mute_agent", .summary = "Mute an agent's alerts",
+      .description = "Until `until`, alerts of the agent are listed but not sent to webhooks. One that is still open then is sent." },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, 200), .change = mute_agent, .params = &agent_path_shape, .answer = &mute_state_shape, .audit = "agent.unmute",
-      .summary = "Tell of an agent's alerts again" },
+      .id = "unmute_agent", .summary = "Unmute an agent's alerts",
+      .description = "Open alerts that were muted are sent to webhooks." },
     { 0 },
 };
 /* clang-format on */

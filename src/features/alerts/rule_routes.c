@@ -29,9 +29,11 @@ static int set_rules(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route rule_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/rules", MEMBER, 200), .read = show_rules, .params = &tenant_path_shape, .answer = &alert_rules_shape,
-      .summary = "What a tenant is alerted of" },
+      .id = "get_alert_rules", .summary = "Get a workspace's alert rules",
+      .description = "Which alerts are raised beside those for silent agents." },
     { ROUTE(PUT, "/api/v1/tenants/{slug}/rules", ADMIN, 200), .change = set_rules, .params = &tenant_path_shape, .body = &alert_rules_shape, .answer = &alert_rules_shape, .audit = "rules.set",
-      .summary = "Replace what a tenant is alerted of" },
+      .id = "set_alert_rules", .summary = "Replace a workspace's alert rules",
+      .description = "Members that are left out get their defaults. Alerts of a rule that is removed are closed without a message." },
     { 0 },
 };
 /* clang-format on */

@@ -26,13 +26,17 @@ static int verify_audit(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route audit_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/audit", ADMIN, 200), .read = list_audit, .params = &tenant_path_shape, .query = &audit_query_shape, .answer = &audit_page_shape,
-      .summary = "Audit log of a tenant, newest first" },
+      .id = "list_tenant_audit", .summary = "List a workspace's audit log, newest first",
+      .description = "Every administrative change and every time that secrets were handed out. A filtered page may be short: only a null `next` is the end." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/audit/verify", ADMIN, 200), .read = verify_audit, .params = &tenant_path_shape, .answer = &audit_verdict_shape,
-      .summary = "Is the audit log of a tenant as it was written" },
+      .id = "verify_tenant_audit", .summary = "Verify a workspace's audit log",
+      .description = "Recomputes the chain of hashes and names the first entry that was changed, removed or inserted." },
     { ROUTE(GET, "/api/v1/platform/audit", PLATFORM, 200), .read = list_audit, .query = &audit_query_shape, .answer = &audit_page_shape,
-      .summary = "Audit log of the platform, newest first" },
+      .id = "list_platform_audit", .summary = "List the platform's audit log, newest first",
+      .description = "Every administrative change and every time that secrets were handed out. A filtered page may be short: only a null `next` is the end." },
     { ROUTE(GET, "/api/v1/platform/audit/verify", PLATFORM, 200), .read = verify_audit, .answer = &audit_verdict_shape,
-      .summary = "Is the audit log of the platform as it was written" },
+      .id = "verify_platform_audit", .summary = "Verify the platform's audit log",
+      .description = "Recomputes the chain of hashes and names the first entry that was changed, removed or inserted." },
     { 0 },
 };
 /* clang-format on */

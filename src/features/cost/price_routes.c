@@ -60,15 +60,20 @@ static int import_prices(struct api_call *call, struct db *db, struct error *err
 /* clang-format off */
 const struct route price_routes[] = {
     { ROUTE(GET, "/api/v1/platform/prices", PLATFORM, 200), .read = list_prices, .query = &prices_query_shape, .answer = &price_list_shape,
-      .summary = "What models cost" },
+      .id = "list_prices", .summary = "List model prices",
+      .description = "USD per million tokens. With `model` it answers the prices that a reported model name resolves to, by name, alias, without provider prefix and without date suffix." },
     { ROUTE(POST, "/api/v1/platform/prices", PLATFORM, 201), .change = set_price, .body = &price_create_shape, .answer = &price_shape, .audit = "price.set",
-      .summary = "Set what a model costs, from a moment on" },
+      .id = "set_price", .summary = "Set a model's price",
+      .description = "In effect from `valid_from`, or for all times without it. Replaces a price with the same model and `valid_from`." },
     { ROUTE(POST, "/api/v1/platform/prices/import", PLATFORM, 200), .change = import_prices, .body = &price_import_shape, .answer = &price_imported_shape, .limit = LIMIT_BUSINESS, .audit = "price.import",
-      .summary = "Take over a file of prices, or nothing of it" },
+      .id = "import_prices", .summary = "Import a price file (all or nothing)",
+      .description = "Accepts LiteLLM's price file or `{\"prices\": [...]}` as the list answers it. One invalid entry makes it 422, and nothing changes." },
     { ROUTE(DELETE, "/api/v1/platform/prices/{price_id}", PLATFORM, 200), .change = remove_price, .params = &price_path_shape, .answer = &price_shape, .audit = "price.rm",
-      .summary = "Take a price away" },
+      .id = "delete_price", .summary = "Delete a price",
+      .description = "Usage in its time is then priced by the preceding price of the model, if there is one." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/prices", READ, 200), .read = list_prices, .params = &tenant_path_shape, .query = &prices_query_shape, .answer = &price_list_shape,
-      .summary = "What models cost" },
+      .id = "list_tenant_prices", .summary = "List model prices for a workspace",
+      .description = "The platform's price list, readable with a workspace key." },
     { 0 },
 };
 /* clang-format on */

@@ -29,7 +29,8 @@ static int read_usage(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route usage_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/llm/usage", READ, 200), .read = read_usage, .also = ALSO_CONFLICT, .params = &tenant_path_shape, .query = &usage_query_shape, .answer = &usage_answer_shape, .tagged = true,
-      .summary = "LLM usage and what it cost" },
+      .id = "get_llm_usage", .summary = "Get LLM usage and cost",
+      .description = "Tokens and cost, grouped by `group_by`: `model`, `agent`, `run`, `day` or a comma-separated list of them. Tokens of models without a price are counted; their cost is unknown and the model is listed in `unpriced`." },
     { 0 },
 };
 /* clang-format on */

@@ -59,11 +59,14 @@ static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route run_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/runs", READ, 200), .handler = begin_list_runs, .read = list_runs, .params = &tenant_path_shape, .query = &runs_query_shape, .answer = &run_list_shape, .tagged = true,
-      .summary = "Runs, newest start first" },
+      .id = "list_runs", .summary = "List runs, newest first",
+      .description = "Sorted by start, then by `run_id`. Pass `next` as `cursor` to read on: a page may have fewer runs than `limit`, and only a null `next` is the end." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = call_read_inline, .read = read_narrative, .params = &run_path_shape, .answer = &run_narrative_shape, .tagged = true,
-      .summary = "Full event narrative of one run" },
+      .id = "get_run_events", .summary = "Get all events of a run",
+      .description = "Ordered by `seq`, timestamp and arrival. The whole narrative is answered at once, up to 64 MiB." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .change = rebuild_runs, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
-      .summary = "Make the states of runs anew from their events, one step" },
+      .id = "rebuild_runs", .summary = "Rebuild run states from events (one page)",
+      .description = "Each call rebuilds one page of runs. Repeat it with `after` set to the answer's `next` until that is null." },
     { 0 },
 };
 /* clang-format on */

@@ -112,11 +112,14 @@ static const char *const export_media[] = { "application/x-ndjson", "text/csv", 
 
 const struct route export_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/export/events", READ, 200), .handler = export_events, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &stored_event_shape, .media = export_media,
-      .summary = "All events of a time range, in order of arrival, a line each" },
+      .id = "export_events", .summary = "Export run events of a time range",
+      .description = "One line per event in order of arrival, sent while it is read. An export that fails midway ends without its last chunk. At most two exports run at once: more are 503." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/export/business", READ, 200), .handler = export_business, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &business_line_shape, .media = export_media,
-      .summary = "All business values and cells of breakdowns of a time range, a line each" },
+      .id = "export_kpis", .summary = "Export business KPIs of a time range",
+      .description = "One line per value, then one per cell of each breakdown, sent while it is read. At most two exports run at once: more are 503." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/export/llm", READ, 200), .handler = export_llm, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &llm_line_shape, .media = export_media,
-      .summary = "All LLM usage of a time range, by time, a line each" },
+      .id = "export_llm_usage", .summary = "Export LLM usage of a time range",
+      .description = "One line per report, sorted by timestamp, sent while it is read. At most two exports run at once: more are 503." },
     { 0 },
 };
 /* clang-format on */

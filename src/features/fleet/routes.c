@@ -43,11 +43,14 @@ static int read_workflow(struct api_call *call, struct db *db, struct error *err
 /* clang-format off */
 const struct route fleet_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents", READ, 200), .read = read_agents, .params = &tenant_path_shape, .query = &agents_query_shape, .answer = &agent_list_shape, .tagged = true,
-      .summary = "Agents by name, and how they are doing" },
+      .id = "list_agents", .summary = "List agents and their state",
+      .description = "Sorted by name. `state` is `up`, `late`, `silent`, `disabled` or `unknown`, by the interval that the agent declared. Pass `next` as `cursor` to read on." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}", READ, 200), .read = read_agent, .params = &agent_path_shape, .answer = &agent_detail_shape, .tagged = true,
-      .summary = "All that is known of an agent" },
+      .id = "get_agent", .summary = "Get an agent",
+      .description = "Its state, what it declared, counts and versions of its newest 1,000 runs, and the model and command policy in effect." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, 200), .read = read_workflow, .params = &workflow_path_shape, .answer = &workflow_shape, .tagged = true,
-      .summary = "The runs of a workflow, and whether its steps fit together" },
+      .id = "get_workflow", .summary = "Get the runs of a workflow",
+      .description = "Runs by start, at most 1,000, and for each step whether its required inputs are outputs of an earlier one." },
     { 0 },
 };
 /* clang-format on */

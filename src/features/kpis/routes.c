@@ -59,13 +59,17 @@ static int read_breakdown(struct api_call *call, struct db *db, struct error *er
 /* clang-format off */
 const struct route kpi_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/business/catalog", READ, 200), .read = read_catalog, .params = &tenant_path_shape, .answer = &kpi_catalog_shape, .tagged = true,
-      .summary = "Declared KPIs with label, unit, agg" },
+      .id = "get_kpi_catalog", .summary = "List declared KPIs",
+      .description = "Label, unit and aggregation of every KPI, as each agent declared it at registration." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/business/summary", READ, 200), .read = read_summary, .params = &tenant_path_shape, .query = &summary_query_shape, .answer = &kpi_summary_shape, .tagged = true,
-      .summary = "KPIs over a range, totalled as each was declared" },
+      .id = "get_kpi_summary", .summary = "Summarize KPIs over a time range",
+      .description = "One row per agent and key, aggregated as declared, with the value of the preceding range of the same length. Undeclared keys have a null label, unit and aggregation." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/business/series", READ, 200), .read = read_series, .params = &tenant_path_shape, .query = &series_query_shape, .answer = &kpi_series_shape, .tagged = true,
-      .summary = "Trend of one KPI" },
+      .id = "get_kpi_series", .summary = "Get one KPI over time",
+      .description = "One point per bucket that has a value, at most 1,500 buckets. Without `agent_name` it covers all agents that report the key, which must then aggregate it in the same way." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/business/breakdown", READ, 200), .read = read_breakdown, .params = &tenant_path_shape, .query = &breakdown_query_shape, .answer = &kpi_breakdown_shape, .tagged = true,
-      .summary = "One KPI split by dimensions" },
+      .id = "get_kpi_breakdown", .summary = "Break one KPI down by dimensions",
+      .description = "`by` is a comma-separated list of dimensions. At most 1,000 rows, largest first; `truncated` says that there are more." },
     { 0 },
 };
 /* clang-format on */

@@ -106,9 +106,9 @@ static int send_asset(struct api_call *call, struct error *err)
 /* clang-format off */
 const struct route portal_routes[] = {
     { ROUTE(GET, "/", OPEN, 200), .handler = send_page, .page = true,
-      .summary = "The portal" },
+      .summary = "Get the portal" },
     { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = send_asset, .page = true,
-      .summary = "What its page loads" },
+      .summary = "Get a file of the portal" },
     { 0 },
 };
 /* clang-format on */

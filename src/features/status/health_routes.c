@@ -50,13 +50,17 @@ static int send_openapi(struct api_call *call, struct error *err)
 /* clang-format off */
 const struct route health_routes[] = {
     { ROUTE(GET, "/api/v1/health", OPEN, 200), .handler = show_health, .unavailable = &health_answer_shape, .answer = &health_answer_shape,
-      .summary = "Is the service up" },
+      .id = "get_health", .summary = "Check that the service is up",
+      .description = "Answers 503 with status `unavailable` while the database does not answer." },
     { ROUTE(GET, "/openapi.json", OPEN, 200), .handler = send_openapi,
-      .summary = "This document" },
+      .id = "get_openapi", .summary = "Get this document",
+      .description = "The OpenAPI 3.1 description of every operation, generated from the tables that the service itself reads." },
     { ROUTE(GET, "/api/v1/openapi.json", OPEN, 200), .handler = send_openapi,
-      .summary = "This document" },
+      .id = "get_openapi_v1", .summary = "Get this document",
+      .description = "The same document as `/openapi.json`." },
     { ROUTE(GET, "/api/v1/limits", ANY_KEY, 200), .handler = show_limits, .answer = &limits_answer_shape,
-      .summary = "What is taken at most" },
+      .id = "get_limits", .summary = "Get the limits of this key",
+      .description = "Sizes of batches and bodies, the rate limit of the key and the number of agents in the plan. Beyond a size limit the answer is 413, beyond the rate limit 429." },
     { 0 },
 };
 /* clang-format on */

@@ -206,7 +206,7 @@ void metrics_app(struct api *api, struct http_app *ret)
 /* clang-format off */
 const struct route metrics_routes[] = {
     { ROUTE(GET, "/metrics", OPEN, 200), .handler = send_metrics, .page = true,
-      .summary = "Metrics" },
+      .summary = "Get metrics in the text format of Prometheus" },
     { 0 },
 };
 /* clang-format on */

@@ -85,13 +85,17 @@ static int begin_rotation(struct api_call *call, struct error *err)
 /* clang-format off */
 const struct route vault_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/secrets", ADMIN, 200), .read = list_secrets, .params = &tenant_path_shape, .answer = &secret_list_shape,
-      .summary = "Secrets of a tenant, without their values" },
+      .id = "list_secrets", .summary = "List a workspace's secrets",
+      .description = "Names and versions; values cannot be read back." },
     { ROUTE(PUT, "/api/v1/tenants/{slug}/secrets/{name}", ADMIN, 200), .change = set_secret, .params = &secret_path_shape, .body = &secret_set_shape, .answer = &secret_shape, .audit = "secret.set",
-      .summary = "Set a secret; nobody can read it back" },
+      .id = "set_secret", .summary = "Set a secret",
+      .description = "Text of at most 64 KiB, stored encrypted; it cannot be read back. `shared` lets workspace-wide values refer to it; left out, it stays as it is." },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/secrets/{name}", ADMIN, 200), .change = remove_secret, .params = &secret_path_shape, .answer = &secret_list_shape, .audit = "secret.rm",
-      .summary = "Remove a secret" },
+      .id = "delete_secret", .summary = "Delete a secret",
+      .description = "Agents whose configuration refers to it get 409 from then on." },
     { ROUTE(POST, "/api/v1/platform/vault/rotate", PLATFORM, 200), .handler = begin_rotation, .answer = &vault_rotated_shape, .audit = "vault.rotate",
-      .summary = "Make a new master key, while everything goes on" },
+      .id = "rotate_master_key", .summary = "Rotate the master key",
+      .description = "Wraps all data keys with a new master key while the service runs. 409 when the master key is not in a file." },
     { 0 },
 };
 /* clang-format on */

@@ -63,11 +63,48 @@ TEST(the_document_has_every_route_and_no_other)
         operation = yyjson_obj_get(item, method);
         assert_non_null(operation);
         assert_string_equal(yyjson_get_str(yyjson_obj_get(operation, "summary")), route->summary);
+        CHECK(strncmp(yyjson_get_str(yyjson_obj_get(operation, "description")), route->description,
+                      strlen(route->description)) == 0); /* and who may call */
+        CHECK(yyjson_equals_str(yyjson_ptr_get(operation, "/tags/0"), table.entries[i].feature));
         CHECK((yyjson_obj_get(operation, "security") != NULL) == (route->auth != AUTH_OPEN));
         CHECK((yyjson_obj_get(operation, "requestBody") != NULL) == (route->body != NULL));
     }
     route_table_done(&table);
     yyjson_doc_free(document);
+}
+
+static bool is_word(const char *text)
+{
+    return text != NULL && text[0] != '\0' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+}
+
+/* One or more sentences, the last one with a full stop; or a title without one. */
+static bool is_text(const char *text, bool is_sentence)
+{
+    return text != NULL && strlen(text) > 3 && text[0] != ' ' &&
+           (text[strlen(text) - 1] == '.') == is_sentence;
+}
+
+TEST(every_operation_has_a_tag_an_id_of_its_own_a_summary_and_a_description)
+{
+    struct route_table table;
+
+    route_table_init(&table, features);
+    for (size_t i = 0; i < table.n; i++) {
+        const struct route *route = table.entries[i].route;
+
+        if (route->page)
+            continue;
+        if (!is_word(table.entries[i].feature) || !is_word(route->id) ||
+            !is_text(route->summary, false) || !is_text(route->description, true))
+            fail_msg("%s %s lacks a tag, an id, a summary or a description",
+                     route_method_name(route->method), route->path);
+        for (size_t j = 0; j < i; j++)
+            if (!table.entries[j].route->page && strcmp(table.entries[j].route->id, route->id) == 0)
+                fail_msg("%s is the id of two operations", route->id);
+    }
+    route_table_done(&table);
 }
 
 /* Every "$ref" anywhere in `value` names something of the document. */

@@ -79,7 +79,8 @@ static int change_password(struct api_call *call, struct error *err)
 /* clang-format off */
 const struct route password_routes[] = {
     { ROUTE(POST, "/api/v1/auth/password", USER, 200), .handler = change_password, .also = ALSO_CONFLICT, .body = &password_change_shape, .answer = &session_answer_shape,
-      .summary = "Change one's own password; one's other sessions end" },
+      .id = "change_password", .summary = "Change one's own password",
+      .description = "Ends all other sessions of the user." },
     { 0 },
 };
 /* clang-format on */

@@ -218,15 +218,20 @@ static int sign_out(struct api_call *call, struct error *err)
 /* clang-format off */
 const struct route sign_in_routes[] = {
     { ROUTE(GET, "/api/v1/auth/setup", OPEN, 200), .handler = show_set_up, .answer = &set_up_state_shape,
-      .summary = "Is the first platform admin still to be made" },
+      .id = "get_setup_state", .summary = "Check whether the first platform admin is missing",
+      .description = "While there is no user, each start of the service prints a setup link." },
     { ROUTE(POST, "/api/v1/auth/setup", OPEN, 200), .handler = set_up, .also = ALSO_CONFLICT, .body = &set_up_shape, .answer = &session_answer_shape,
-      .summary = "Make the first platform admin and log in" },
+      .id = "set_up", .summary = "Create the first platform admin and sign in",
+      .description = "Needs the code of the setup link. 409 once there is a user." },
     { ROUTE(POST, "/api/v1/auth/login", OPEN, 200), .handler = sign_in, .also = ALSO_CONFLICT, .body = &sign_in_shape, .answer = &session_answer_shape,
-      .summary = "Log in" },
+      .id = "sign_in", .summary = "Sign in",
+      .description = "Sets the session cookie and answers the `csrf_token` that changes must send as X-CSRF-Token. After ten failures in 15 minutes for an account or address the answer is 429." },
     { ROUTE(POST, "/api/v1/auth/logout", USER, 200), .handler = sign_out, .answer = &logged_out_shape,
-      .summary = "End the session" },
+      .id = "sign_out", .summary = "Sign out",
+      .description = "Ends the session and deletes its cookie." },
     { ROUTE(GET, "/api/v1/auth/me", USER, 200), .read = accounts_answer_me, .answer = &session_answer_shape,
-      .summary = "Who is logged in" },
+      .id = "get_current_user", .summary = "Get the signed-in user",
+      .description = "Roles in workspaces, the session's `csrf_token`, and when the session expires if it is not used." },
     { 0 },
 };
 /* clang-format on */

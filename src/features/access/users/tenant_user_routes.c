@@ -77,13 +77,17 @@ static int remove_role(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route tenant_user_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/users", ADMIN, 200), .read = list_tenant_users, .params = &tenant_path_shape, .answer = &tenant_user_list_shape,
-      .summary = "Everybody with a role in the tenant" },
+      .id = "list_tenant_users", .summary = "List a workspace's users",
+      .description = "Everyone with a role in the workspace." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/users", ADMIN, 201), .handler = begin_add_role, .change = add_role, .topic = CHANGE_USERS, .params = &tenant_path_shape, .body = &tenant_user_create_shape, .answer = &tenant_user_added_shape, .audit = "role.add",
-      .summary = "Give somebody a role in the tenant" },
+      .id = "add_tenant_user", .summary = "Give a user a role in a workspace",
+      .description = "A known e-mail address gets the role and keeps its password. An unknown one needs a `password`, and the user is created." },
     { ROUTE(PATCH, "/api/v1/tenants/{slug}/users/{email}", ADMIN, 200), .change = set_role, .topic = CHANGE_USERS, .params = &tenant_user_path_shape, .body = &tenant_user_patch_shape, .answer = &tenant_user_shape, .audit = "role.set",
-      .summary = "Change somebody's role in the tenant; their sessions end" },
+      .id = "update_tenant_user", .summary = "Change a user's role in a workspace",
+      .description = "In effect at once. Ends the user's sessions if this is their only workspace." },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/users/{email}", ADMIN, 200), .change = remove_role, .topic = CHANGE_USERS, .params = &tenant_user_path_shape, .answer = &tenant_user_list_shape, .audit = "role.remove",
-      .summary = "Take somebody's role in the tenant away" },
+      .id = "remove_tenant_user", .summary = "Remove a user from a workspace",
+      .description = "The user keeps their account and their roles elsewhere." },
     { 0 },
 };
 /* clang-format on */

@@ -96,13 +96,17 @@ static int remove_user(struct api_call *call, struct db *db, struct error *err)
 /* clang-format off */
 const struct route user_routes[] = {
     { ROUTE(GET, "/api/v1/platform/users", PLATFORM, 200), .read = list_platform_users, .answer = &user_list_shape,
-      .summary = "All users" },
+      .id = "list_users", .summary = "List all users",
+      .description = "With their platform role and their roles in workspaces." },
     { ROUTE(POST, "/api/v1/platform/users", PLATFORM, 201), .handler = begin_add_user, .change = add_user, .topic = CHANGE_USERS, .body = &user_create_shape, .answer = &user_shape, .audit = "user.add",
-      .summary = "Make a user" },
+      .id = "create_user", .summary = "Create a user",
+      .description = "The e-mail address identifies the user. Passwords need at least 12 characters and must not be common ones." },
     { ROUTE(PATCH, "/api/v1/platform/users/{email}", PLATFORM, 200), .handler = begin_set_user, .change = set_user, .topic = CHANGE_USERS, .params = &user_path_shape, .body = &user_patch_shape, .answer = &user_shape, .audit = "user.set",
-      .summary = "Change a user's role or password; their sessions end" },
+      .id = "update_user", .summary = "Change a user's platform role or password",
+      .description = "Ends the user's sessions. The last platform admin cannot lose the role: 409." },
     { ROUTE(DELETE, "/api/v1/platform/users/{email}", PLATFORM, 200), .change = remove_user, .topic = CHANGE_USERS, .params = &user_path_shape, .answer = &user_list_shape, .audit = "user.remove",
-      .summary = "Remove a user" },
+      .id = "delete_user", .summary = "Delete a user",
+      .description = "Ends the user's sessions and removes all their roles. The last platform admin cannot be deleted: 409." },
     { 0 },
 };
 /* clang-format on */
