@@ -11,6 +11,7 @@
 #include "features/agents/agents.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
+#include "features/agents/routes.h"
 #include "features/features.h"
 
 enum { SAVE_PERIOD_TICKS = 2 };
@@ -103,6 +104,8 @@ struct last_seen *engine_last_seen(struct engine *e)
 
 const struct feature agents_feature = {
     .name = "agents",
+    .routes = { register_routes, heartbeat_routes, directive_routes, config_routes, document_routes,
+                agent_routes, value_routes },
     .open = agents_open,
     .tick = agents_tick,
     .stop = agents_stop,

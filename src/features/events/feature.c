@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
+#include "features/events/routes.h"
 #include "features/features.h"
 
 struct event_log *events_log(const struct engine *e)
@@ -46,6 +47,7 @@ struct event_log *engine_event_log(struct engine *e)
 
 const struct feature events_feature = {
     .name = "events",
+    .routes = { telemetry_routes, run_routes },
     .open = events_open,
     .close = events_close,
     .txn = { .open = events_txn_open,

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "features/features.h"
 #include "features/live/feed.h"
+#include "features/live/routes.h"
 
 struct feed *live_feed(const struct engine *e)
 {
@@ -42,6 +43,7 @@ struct feed *engine_feed(struct engine *e)
 
 const struct feature live_feature = {
     .name = "live",
+    .routes = { live_routes },
     .open = live_open,
     .close = live_close,
     .txn = { .open = live_txn_open },

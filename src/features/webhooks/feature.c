@@ -10,6 +10,7 @@
 #include "features/features.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/courier.h"
+#include "features/webhooks/routes.h"
 #include "features/webhooks/webhooks.h"
 
 struct webhooks {
@@ -96,6 +97,7 @@ const struct webhooks_context *engine_webhooks(struct engine *e)
 
 const struct feature webhooks_feature = {
     .name = "webhooks",
+    .routes = { webhook_routes },
     .open = webhooks_open,
     .start = webhooks_start,
     .stop = webhooks_stop,
