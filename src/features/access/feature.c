@@ -130,26 +130,6 @@ static void access_close(void *state)
     free(access);
 }
 
-struct registry *engine_registry(struct engine *e)
-{
-    return access_registry(e);
-}
-
-struct sessions *engine_sessions(struct engine *e)
-{
-    return access_sessions(e);
-}
-
-struct throttle *engine_throttle(struct engine *e)
-{
-    return access_throttle(e);
-}
-
-struct token_guess_limiter *engine_token_guesses(struct engine *e)
-{
-    return access_token_guesses(e);
-}
-
 const struct feature access_feature = {
     .name = "access",
     .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,

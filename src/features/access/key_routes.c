@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/key_rotation.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
@@ -61,7 +62,7 @@ static int check_key(struct api_call *call, struct error *err)
 
 static int list_keys(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_list_keys(db, engine_registry(call->api->engine), call->tenant->id, call->arena,
+    return admin_list_keys(db, access_registry(call->api->engine), call->tenant->id, call->arena,
                            call->answer, err);
 }
 

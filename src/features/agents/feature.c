@@ -97,11 +97,6 @@ static void agents_txn_forget(struct txn *txn)
     admit_forget(txn->admit);
 }
 
-struct last_seen *engine_last_seen(struct engine *e)
-{
-    return agents_last_seen(e);
-}
-
 const struct feature agents_feature = {
     .name = "agents",
     .routes = { register_routes, heartbeat_routes, directive_routes, config_routes, document_routes,

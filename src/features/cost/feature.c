@@ -46,11 +46,6 @@ static void cost_txn_reset(struct txn *txn)
     llm_totals_clear(txn->totals);
 }
 
-struct prices *engine_prices(struct engine *e)
-{
-    return cost_prices(e);
-}
-
 const struct feature cost_feature = {
     .name = "cost",
     .routes = { llm_report_routes, usage_routes, price_routes },

@@ -11,7 +11,7 @@
 
 static int list_prices(struct api_call *call, struct db *db, struct error *err)
 {
-    return prices_list(engine_prices(call->api->engine), db, call->query, call->arena, call->answer,
+    return prices_list(cost_prices(call->api->engine), db, call->query, call->arena, call->answer,
                        err);
 }
 

@@ -40,11 +40,6 @@ static void events_txn_close(struct txn *txn)
     event_batch_free(txn->events);
 }
 
-struct event_log *engine_event_log(struct engine *e)
-{
-    return events_log(e);
-}
-
 const struct feature events_feature = {
     .name = "events",
     .routes = { telemetry_routes, run_routes },

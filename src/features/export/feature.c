@@ -49,11 +49,6 @@ static void export_close(void *state)
     free(export);
 }
 
-struct exports *engine_exports(struct engine *e)
-{
-    return export_exports(e);
-}
-
 const struct feature export_feature = {
     .name = "export",
     .routes = { export_routes },

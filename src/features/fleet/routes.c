@@ -15,7 +15,7 @@
 static struct fleet_view view_of(const struct api_call *call)
 {
     return (struct fleet_view){ .tenant = call->tenant,
-                                .last_seen = engine_last_seen(call->api->engine),
+                                .last_seen = agents_last_seen(call->api->engine),
                                 .directives = agents_directives(call->api->engine),
                                 .now_us = clock_wall_us() };
 }

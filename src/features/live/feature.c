@@ -36,11 +36,6 @@ static void live_txn_open(struct engine *e, struct txn *txn)
     txn->feed = live_feed(e);
 }
 
-struct feed *engine_feed(struct engine *e)
-{
-    return live_feed(e);
-}
-
 const struct feature live_feature = {
     .name = "live",
     .routes = { live_routes },

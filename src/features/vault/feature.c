@@ -33,11 +33,6 @@ static void vault_feature_close(void *state)
     vault_free(state);
 }
 
-struct vault *engine_vault(struct engine *e)
-{
-    return vault_of(e);
-}
-
 const struct feature vault_feature = {
     .name = "vault",
     .routes = { vault_routes },

@@ -85,16 +85,6 @@ static void webhooks_close(void *state)
     free(webhooks);
 }
 
-struct courier *engine_courier(struct engine *e)
-{
-    return webhooks_courier(e);
-}
-
-const struct webhooks_context *engine_webhooks(struct engine *e)
-{
-    return webhooks_context(e);
-}
-
 const struct feature webhooks_feature = {
     .name = "webhooks",
     .routes = { webhook_routes },

@@ -152,7 +152,7 @@ static int pull_config(struct api_call *call, struct error *err)
         return -1;
     c = ARENA_NEW(call->arena, struct config_call);
     c->call = call;
-    c->secrets = (struct secrets){ engine_vault(call->api->engine), call->key->tenant->id };
+    c->secrets = (struct secrets){ vault_of(call->api->engine), call->key->tenant->id };
     call->own = c;
     call->read = (struct reader_job){ .run = config_read, .done = config_read_done };
     return engine_read(call->api->engine, &call->read, err);
