@@ -12,7 +12,7 @@ import "./style/forms.css";
 import { render } from "preact";
 
 import { App } from "./app";
-import { ask } from "./lib/session";
+import { ask } from "./features/access/session";
 
 const root = document.getElementById("app");
 if (root) render(<App />, root);

@@ -9,20 +9,20 @@ import { agentPage, runsOf } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { chosen } from "../lib/ranges";
 import { go, href, pathOf } from "../lib/route";
-import { useMay } from "../lib/session";
+import { useMay } from "../features/access/session";
 import type { PageProps } from "../pages";
-import { AgentContract, AgentVersions } from "../ui/agent_contract";
-import { AgentKpis } from "../ui/agent_kpis";
+import { AgentContract, AgentVersions } from "../features/agents/contract";
+import { AgentKpis } from "../features/kpis/agent_kpis";
 import { Card, CopyButton, Empty, ErrorNote, Heading, Live, Skeleton, Time } from "../ui/basics";
 import { ConfirmButton } from "../ui/dialog";
-import { Document } from "../ui/document";
+import { Document } from "../features/agents/document";
 import { Switch } from "../ui/forms";
-import { ModelCard, MODES, PolicyCard, WHERE } from "../ui/guidance";
-import { Keys } from "../ui/keys";
-import { Mute } from "../ui/mute";
+import { ModelCard, MODES, PolicyCard, WHERE } from "../features/agents/directives";
+import { Keys } from "../features/access/keys";
+import { Mute } from "../features/alerts/mute";
 import { AgentState, Squares } from "../ui/state";
 import { Tabs } from "../ui/tabs";
-import { Values } from "../ui/values";
+import { Values } from "../features/agents/values";
 
 const AGENT = "GET /api/v1/tenants/{slug}/agents/{agent_name}";
 

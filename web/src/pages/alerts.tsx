@@ -6,14 +6,14 @@ import { call } from "../lib/api";
 import { useLiveQuery } from "../lib/query";
 import { chosen } from "../lib/ranges";
 import { pathOf } from "../lib/route";
-import { useMay } from "../lib/session";
+import { useMay } from "../features/access/session";
 import type { PageProps } from "../pages";
-import { AlertRow } from "../ui/alert_list";
+import { AlertRow } from "../features/alerts/alert_row";
 import { Empty, ErrorNote, Heading, Live, Skeleton } from "../ui/basics";
 import { Pager } from "../ui/pager";
-import { Rules } from "../ui/rules";
+import { Rules } from "../features/alerts/rules";
 import { Tabs } from "../ui/tabs";
-import { Webhooks } from "../ui/webhooks";
+import { Webhooks } from "../features/webhooks/webhooks";
 
 const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
 const PAGE = 100;

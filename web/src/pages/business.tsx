@@ -12,8 +12,8 @@ import { setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
 import { Empty, ErrorNote, Heading, Live, Select, Skeleton } from "../ui/basics";
 import { Sparkline } from "../ui/chart";
-import { KpiDetail } from "../ui/kpi_detail";
-import { Export } from "../ui/export";
+import { KpiDetail } from "../features/kpis/kpi_detail";
+import { Export } from "../features/export/export_menu";
 import { SearchField } from "../ui/search_field";
 
 const SUMMARY = "GET /api/v1/tenants/{slug}/business/summary";

@@ -8,7 +8,7 @@ import { agentPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { chosen, PERIODS, wordsOf } from "../lib/ranges";
 import { href, setQuery } from "../lib/route";
-import { useMay } from "../lib/session";
+import { useMay } from "../features/access/session";
 import type { PageProps } from "../pages";
 import {
     Card,
@@ -22,7 +22,7 @@ import {
     Skeleton,
 } from "../ui/basics";
 import { Bars, Chart, type Line } from "../ui/chart";
-import { Export } from "../ui/export";
+import { Export } from "../features/export/export_menu";
 
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 const LINES_MAX = 7;

@@ -11,7 +11,7 @@ import { setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
 import { Empty, ErrorNote, Heading, Live, Segments, Skeleton, Time } from "../ui/basics";
 import { SearchField } from "../ui/search_field";
-import { StartHere } from "../ui/start";
+import { StartHere } from "../features/fleet/first_event";
 import { AgentState, Squares } from "../ui/state";
 
 const AGENTS = "GET /api/v1/tenants/{slug}/agents";

@@ -5,16 +5,16 @@ import { useState } from "preact/hooks";
 import { call } from "../lib/api";
 import { plural } from "../lib/format";
 import { chosen } from "../lib/ranges";
-import { useMay } from "../lib/session";
+import { useMay } from "../features/access/session";
 import type { PageProps } from "../pages";
-import { AuditLog } from "../ui/audit";
+import { AuditLog } from "../features/audit/audit_log";
 import { Card, Empty, Heading } from "../ui/basics";
 import { ConfirmButton } from "../ui/dialog";
-import { ModelCard, PolicyCard } from "../ui/guidance";
-import { Prices } from "../ui/prices";
+import { ModelCard, PolicyCard } from "../features/agents/directives";
+import { Prices } from "../features/cost/prices";
 import { Tabs } from "../ui/tabs";
-import { Tenants } from "../ui/tenants";
-import { PlatformUsers } from "../ui/users";
+import { Tenants } from "../features/access/tenants";
+import { PlatformUsers } from "../features/access/users";
 
 const TABS = [
     { value: "tenants", label: "Workspaces" },

@@ -21,11 +21,11 @@ import {
     Skeleton,
     Time,
 } from "../ui/basics";
-import { EventRow } from "../ui/event_row";
-import { RunCost } from "../ui/run_cost";
-import { RunMetrics } from "../ui/run_metrics";
+import { EventRow } from "../features/events/event_row";
+import { RunCost } from "../features/cost/run_cost";
+import { RunMetrics } from "../features/events/run_metrics";
 import { RunStatus } from "../ui/state";
-import { Waterfall } from "../ui/waterfall";
+import { Waterfall } from "../features/events/waterfall";
 
 const NARRATIVE = "GET /api/v1/tenants/{slug}/runs/{run_id}/events";
 const SHOWN_FIRST = 200;

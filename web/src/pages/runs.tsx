@@ -3,13 +3,13 @@
 import type { RunListItem } from "api";
 import { call, type Query } from "../lib/api";
 import { count, span } from "../lib/format";
-import { useAgentNames } from "../lib/agents";
+import { useAgentNames } from "../features/agents/names";
 import { useLiveQuery } from "../lib/query";
 import { chosen, RANGES, wordsOf } from "../lib/ranges";
 import { href, pathOf, setQuery } from "../lib/route";
 import type { PageProps } from "../pages";
 import { Empty, ErrorNote, Heading, Live, Segments, Select, Skeleton, Time } from "../ui/basics";
-import { Export } from "../ui/export";
+import { Export } from "../features/export/export_menu";
 import { Pager } from "../ui/pager";
 import { SearchField } from "../ui/search_field";
 import { RunStatus } from "../ui/state";

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { ApiError } from "../lib/api";
 import { go, usePlace } from "../lib/route";
-import { ask, logIn, type Session, setUp } from "../lib/session";
+import { ask, logIn, type Session, setUp } from "../features/access/session";
 import { ErrorNote, Field } from "../ui/basics";
 import { Mark } from "../ui/shell";
 

@@ -6,7 +6,7 @@ import { ApiError, call } from "../lib/api";
 import { slugOf } from "../lib/format";
 import { forget } from "../lib/query";
 import { go } from "../lib/route";
-import { isPlatformAdmin, type Me } from "../lib/session";
+import { isPlatformAdmin, type Me } from "../features/access/session";
 import { startOf } from "../pages";
 import { Card, Empty, ErrorNote, Field } from "../ui/basics";
 

@@ -1,0 +1,75 @@
+// The numbers that a run's events measured: a chart each that changed, a figure each that did not.
+
+import type { StoredEvent } from "api";
+import { compact, number, span } from "../../lib/format";
+import { Card } from "../../ui/basics";
+import { Chart } from "../../ui/chart";
+
+const CHARTS_MAX = 12;
+
+interface Metric {
+    name: string;
+    times: number[]; // seconds since the run began
+    values: number[];
+}
+
+function metricsOf(events: StoredEvent[], from: number): Metric[] {
+    const found = new Map<string, Metric>();
+    for (const event of events) {
+        for (const [name, value] of Object.entries(event.metrics)) {
+            const metric = found.get(name) ?? { name, times: [], values: [] };
+            metric.times.push((Date.parse(event.timestamp) - from) / 1000);
+            metric.values.push(value);
+            found.set(name, metric);
+        }
+    }
+    return [...found.values()].sort((a, b) => b.values.length - a.values.length);
+}
+
+/** uPlot wants times in order; events come by seq. */
+function sorted(metric: Metric): { times: number[]; values: number[] } {
+    const order = metric.times
+        .map((_, i) => i)
+        .sort((a, b) => (metric.times[a] ?? 0) - (metric.times[b] ?? 0));
+    return {
+        times: order.map((i) => metric.times[i] ?? 0),
+        values: order.map((i) => metric.values[i] ?? 0),
+    };
+}
+
+export function RunMetrics({ events, from }: { events: StoredEvent[]; from: number }) {
+    const metrics = metricsOf(events, from);
+    if (metrics.length === 0) return null;
+    const charts = metrics.filter((metric) => new Set(metric.times).size > 1).slice(0, CHARTS_MAX);
+    const figures = metrics.filter((metric) => !charts.includes(metric));
+    return (
+        <Card title="Metrics">
+            <div class="small-charts">
+                {charts.map((metric) => {
+                    const { times, values } = sorted(metric);
+                    return (
+                        <Chart
+                            key={metric.name}
+                            label={`${metric.name} over the run`}
+                            times={times}
+                            lines={[{ label: metric.name, values }]}
+                            format={compact}
+                            formatTime={(seconds) => span(seconds * 1000)}
+                            height={140}
+                        />
+                    );
+                })}
+            </div>
+            {figures.length > 0 && (
+                <dl class="figures">
+                    {figures.map((metric) => (
+                        <div key={metric.name}>
+                            <dt>{metric.name}</dt>
+                            <dd>{number(metric.values[metric.values.length - 1] ?? 0)}</dd>
+                        </div>
+                    ))}
+                </dl>
+            )}
+        </Card>
+    );
+}
