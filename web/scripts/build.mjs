@@ -37,7 +37,7 @@ function licences() {
 async function bundle() {
     const made = await build({
         absWorkingDir: web,
-        entryPoints: { portal: "src/main.tsx" },
+        entryPoints: { portal: "src/app/main.tsx" },
         outdir: "out", // nothing is written there: names only
         write: false,
         bundle: true,
@@ -84,7 +84,7 @@ async function collect() {
         files.push({ name: hashed, bytes });
         return hashed;
     };
-    const entry = Object.keys(outputs).find((path) => outputs[path].entryPoint === "src/main.tsx");
+    const entry = Object.keys(outputs).find((path) => outputs[path].entryPoint === "src/app/main.tsx");
     const html = page({
         icon: add("icon.svg", readFileSync(join(web, "src/icon.svg"))),
         licences: add("licences.txt", Buffer.from(licences())),

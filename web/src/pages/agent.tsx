@@ -2,7 +2,7 @@
 
 import type { Agent as AgentType } from "api";
 
-import { useAct } from "../lib/act";
+import { useAct } from "../lib/action";
 import { call } from "../lib/api";
 import { count, span } from "../lib/format";
 import { agentPage, runsOf } from "../lib/paths";
@@ -10,7 +10,7 @@ import { useLiveQuery } from "../lib/query";
 import { chosen } from "../lib/ranges";
 import { go, href, pathOf } from "../lib/route";
 import { useMay } from "../features/access/session";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import { AgentContract, AgentVersions } from "../features/agents/contract";
 import { AgentKpis } from "../features/kpis/agent_kpis";
 import { Card, CopyButton, Empty, ErrorNote, Heading, Live, Skeleton, Time } from "../ui/basics";
@@ -20,7 +20,7 @@ import { Switch } from "../ui/forms";
 import { ModelCard, MODES, PolicyCard, WHERE } from "../features/agents/directives";
 import { Keys } from "../features/access/keys";
 import { Mute } from "../features/alerts/mute";
-import { AgentState, Squares } from "../ui/state";
+import { AgentState, Squares } from "../ui/chip";
 import { Tabs } from "../ui/tabs";
 import { Values } from "../features/agents/values";
 

@@ -7,7 +7,7 @@ import { useLiveQuery } from "../lib/query";
 import { chosen } from "../lib/ranges";
 import { pathOf } from "../lib/route";
 import { useMay } from "../features/access/session";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import { AlertRow } from "../features/alerts/alert_row";
 import { Empty, ErrorNote, Heading, Live, Skeleton } from "../ui/basics";
 import { Pager } from "../ui/pager";

@@ -9,7 +9,7 @@ import { change, cost, count, each, inUnit, percent, plural } from "../lib/forma
 import { useLiveQuery, useQuery } from "../lib/query";
 import { chosen, PERIODS, wordsOf } from "../lib/ranges";
 import { setQuery } from "../lib/route";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import { Empty, ErrorNote, Heading, Live, Select, Skeleton } from "../ui/basics";
 import { Sparkline } from "../ui/chart";
 import { KpiDetail } from "../features/kpis/kpi_detail";

@@ -9,7 +9,7 @@ import { useLiveQuery } from "../lib/query";
 import { chosen, PERIODS, wordsOf } from "../lib/ranges";
 import { href, setQuery } from "../lib/route";
 import { useMay } from "../features/access/session";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import {
     Card,
     Copyable,

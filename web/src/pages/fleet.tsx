@@ -8,11 +8,11 @@ import { cost, count, exact } from "../lib/format";
 import { agentPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { setQuery } from "../lib/route";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import { Empty, ErrorNote, Heading, Live, Segments, Skeleton, Time } from "../ui/basics";
 import { SearchField } from "../ui/search_field";
 import { StartHere } from "../features/fleet/first_event";
-import { AgentState, Squares } from "../ui/state";
+import { AgentState, Squares } from "../ui/chip";
 
 const AGENTS = "GET /api/v1/tenants/{slug}/agents";
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";

@@ -6,7 +6,7 @@ import { call } from "../lib/api";
 import { plural } from "../lib/format";
 import { chosen } from "../lib/ranges";
 import { useMay } from "../features/access/session";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import { AuditLog } from "../features/audit/audit_log";
 import { Card, Empty, Heading } from "../ui/basics";
 import { ConfirmButton } from "../ui/dialog";

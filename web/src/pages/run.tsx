@@ -9,7 +9,7 @@ import { count, plural, span } from "../lib/format";
 import { agentPage, workflowPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf, setQuery } from "../lib/route";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import {
     Card,
     CopyButton,
@@ -24,7 +24,7 @@ import {
 import { EventRow } from "../features/events/event_row";
 import { RunCost } from "../features/cost/run_cost";
 import { RunMetrics } from "../features/events/run_metrics";
-import { RunStatus } from "../ui/state";
+import { RunStatus } from "../ui/chip";
 import { Waterfall } from "../features/events/waterfall";
 
 const NARRATIVE = "GET /api/v1/tenants/{slug}/runs/{run_id}/events";

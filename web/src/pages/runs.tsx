@@ -7,12 +7,12 @@ import { useAgentNames } from "../features/agents/names";
 import { useLiveQuery } from "../lib/query";
 import { chosen, RANGES, wordsOf } from "../lib/ranges";
 import { href, pathOf, setQuery } from "../lib/route";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import { Empty, ErrorNote, Heading, Live, Segments, Select, Skeleton, Time } from "../ui/basics";
 import { Export } from "../features/export/export_menu";
 import { Pager } from "../ui/pager";
 import { SearchField } from "../ui/search_field";
-import { RunStatus } from "../ui/state";
+import { RunStatus } from "../ui/chip";
 
 const LIST = "GET /api/v1/tenants/{slug}/dashboard/runs";
 const LIMIT = 50;

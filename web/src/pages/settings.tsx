@@ -6,7 +6,7 @@ import { useQuery } from "../lib/query";
 import { chosen } from "../lib/ranges";
 import { href, pathOf } from "../lib/route";
 import { useMay } from "../features/access/session";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import { AuditLog } from "../features/audit/audit_log";
 import { Card, Copyable, ErrorNote, Heading, Skeleton, Time } from "../ui/basics";
 import { Catalog } from "../features/agents/catalog";

@@ -6,7 +6,7 @@ import { ApiError } from "../lib/api";
 import { go, usePlace } from "../lib/route";
 import { ask, logIn, type Session, setUp } from "../features/access/session";
 import { ErrorNote, Field } from "../ui/basics";
-import { Mark } from "../ui/shell";
+import { Mark } from "../app/shell";
 
 const PASSWORD_LEAST = 12;
 

@@ -7,7 +7,7 @@ import { slugOf } from "../lib/format";
 import { forget } from "../lib/query";
 import { go } from "../lib/route";
 import { isPlatformAdmin, type Me } from "../features/access/session";
-import { startOf } from "../pages";
+import { startOf } from "../app/pages";
 import { Card, Empty, ErrorNote, Field } from "../ui/basics";
 
 function MakeTenant() {

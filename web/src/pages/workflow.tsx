@@ -7,9 +7,9 @@ import { plural, span } from "../lib/format";
 import { agentPage, runPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf } from "../lib/route";
-import type { PageProps } from "../pages";
+import type { PageProps } from "../app/pages";
 import { CopyButton, ErrorNote, Heading, Live, Skeleton, Time } from "../ui/basics";
-import { Chip, RunStatus } from "../ui/state";
+import { Chip, RunStatus } from "../ui/chip";
 
 const WORKFLOW = "GET /api/v1/tenants/{slug}/workflows/{workflow_run_id}";
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { useAct } from "../lib/act";
+import { useAct } from "../lib/action";
 import { CopyButton, IconButton } from "./basics";
 import { Form, TextField } from "./forms";
 

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import type { Act } from "../lib/act";
+import type { Act } from "../lib/action";
 import { type Choice, ErrorNote, Field } from "./basics";
 
 interface Common {

@@ -3,7 +3,7 @@
 import type { Key } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useNow } from "../../lib/clock";
 import { useQuery } from "../../lib/query";
@@ -11,7 +11,7 @@ import { Card, Copyable, Empty, ErrorNote, Skeleton, Time } from "../../ui/basic
 import { ConfirmButton, Dialog, Once } from "../../ui/dialog";
 import { Form, TextField } from "../../ui/forms";
 import { Icon } from "../../ui/icons";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 const KEYS = "GET /api/v1/tenants/{slug}/keys";
 

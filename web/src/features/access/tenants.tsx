@@ -3,12 +3,12 @@
 import type { Tenant } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { count, slugOf } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { href } from "../../lib/route";
-import { startOf } from "../../pages";
+import { startOf } from "../../app/pages";
 import { Card, ErrorNote, Skeleton, Time } from "../../ui/basics";
 import { Dialog } from "../../ui/dialog";
 import { Form, TextField } from "../../ui/forms";

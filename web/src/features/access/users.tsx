@@ -3,14 +3,14 @@
 import type { TenantUser, User } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { Card, ErrorNote, Select, Skeleton, Time } from "../../ui/basics";
 import { ConfirmButton, Dialog } from "../../ui/dialog";
 import { ChoiceField, Form, TextField } from "../../ui/forms";
 import { Icon } from "../../ui/icons";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 const OF_TENANT = "GET /api/v1/tenants/{slug}/users";
 const ALL = "GET /api/v1/platform/users";

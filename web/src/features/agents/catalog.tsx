@@ -4,14 +4,14 @@
 import type { CatalogParameter } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { setQuery, usePlace } from "../../lib/route";
 import { Card, Empty, ErrorNote, Skeleton } from "../../ui/basics";
 import { Dialog } from "../../ui/dialog";
 import { Check, ChoiceField, Form } from "../../ui/forms";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 const CATALOG = "GET /api/v1/tenants/{slug}/catalog";
 const CHANGE = "PATCH /api/v1/tenants/{slug}/catalog/{key}";

@@ -3,12 +3,12 @@
 import type { CommandPolicySetting } from "api";
 import { useEffect, useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { Card, ErrorNote, Skeleton, Time } from "../../ui/basics";
 import { AreaField, ChoiceField, Form, TextField } from "../../ui/forms";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 /** The platform when empty, else a workspace, else one of its agents. */
 export interface Place {

@@ -3,7 +3,7 @@
 import type { Document as Doc, DocumentVersion } from "api";
 import { useEffect, useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { ApiError, call } from "../../lib/api";
 import { draftOf, keepDraft } from "./drafts";
 import { bytes, who } from "../../lib/format";

@@ -3,7 +3,7 @@
 import type { ConfigParamDecl, ConfigValue } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { who } from "../../lib/format";
 import { useQuery } from "../../lib/query";
@@ -11,7 +11,7 @@ import { Card, Empty, ErrorNote, Skeleton, Time } from "../../ui/basics";
 import { Dialog } from "../../ui/dialog";
 import { AreaField, ChoiceField, Form, TextField } from "../../ui/forms";
 import { Icon } from "../../ui/icons";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 const OF_AGENT = "/api/v1/tenants/{slug}/agents/{agent_name}/values";
 const OF_TENANT = "/api/v1/tenants/{slug}/values";

@@ -3,14 +3,14 @@
 import type { Alert } from "api";
 import type { ComponentChildren } from "preact";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { cost, number, span, who } from "../../lib/format";
 import { agentPage, runPage } from "../../lib/paths";
 import { href, pathOf } from "../../lib/route";
 import { ErrorNote, Time } from "../../ui/basics";
 import { MuteByName } from "./mute";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 const ACKNOWLEDGE = "POST /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge";
 

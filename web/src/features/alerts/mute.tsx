@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { forget, useQuery } from "../../lib/query";
 import { ErrorNote, Skeleton, Time } from "../../ui/basics";

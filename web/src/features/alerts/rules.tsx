@@ -3,7 +3,7 @@
 import type { AlertRules, BudgetRule, KpiRule } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { Card, ErrorNote, Skeleton } from "../../ui/basics";

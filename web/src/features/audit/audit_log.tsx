@@ -3,7 +3,7 @@
 import type { AuditEntry } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { type Answer, call } from "../../lib/api";
 import { actorOf, count, who } from "../../lib/format";
 import { useQuery } from "../../lib/query";
@@ -11,7 +11,7 @@ import { setQuery, usePlace } from "../../lib/route";
 import { Card, Empty, ErrorNote, Skeleton, Time } from "../../ui/basics";
 import { Pager } from "../../ui/pager";
 import { SearchField } from "../../ui/search_field";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 const OF_TENANT = "/api/v1/tenants/{slug}/audit";
 const OF_PLATFORM = "/api/v1/platform/audit";

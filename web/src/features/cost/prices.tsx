@@ -3,7 +3,7 @@
 import type { Price } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { ApiError, call } from "../../lib/api";
 import { count } from "../../lib/format";
 import { useQuery } from "../../lib/query";

@@ -6,7 +6,7 @@ import type { StoredEvent } from "api";
 import { exact, number, span } from "../../lib/format";
 import { CopyButton, SafeLink } from "../../ui/basics";
 import { Icon } from "../../ui/icons";
-import { toneOf } from "../../ui/state";
+import { toneOf } from "../../ui/chip";
 import { Tree } from "../../ui/tree";
 
 const WORDS: Record<StoredEvent["event"], string> = {

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useMay } from "../access/session";
 import { CopyButton, ErrorNote, Segments } from "../../ui/basics";

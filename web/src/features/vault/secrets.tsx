@@ -2,14 +2,14 @@
 
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { Card, Empty, ErrorNote, Skeleton, Time } from "../../ui/basics";
 import { ConfirmButton, Dialog } from "../../ui/dialog";
 import { Check, Form, TextField } from "../../ui/forms";
 import { Icon } from "../../ui/icons";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 const SECRETS = "GET /api/v1/tenants/{slug}/secrets";
 const SET = "PUT /api/v1/tenants/{slug}/secrets/{name}";

@@ -3,7 +3,7 @@
 import type { Delivery } from "api";
 import { useEffect, useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { plural } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
@@ -11,7 +11,7 @@ import { chosen } from "../../lib/ranges";
 import { setQuery, usePlace } from "../../lib/route";
 import { ErrorNote, Segments, Skeleton, Time } from "../../ui/basics";
 import { Pager } from "../../ui/pager";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 const DELIVERIES = "GET /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries";
 const RETRY =

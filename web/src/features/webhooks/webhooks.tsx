@@ -3,7 +3,7 @@
 import type { Webhook } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/act";
+import { useAct } from "../../lib/action";
 import { call } from "../../lib/api";
 import { plural } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
@@ -13,7 +13,7 @@ import { Deliveries } from "./deliveries";
 import { ConfirmButton, Dialog, Once } from "../../ui/dialog";
 import { Check, ChoiceField, Form, Switch, TextField } from "../../ui/forms";
 import { Icon } from "../../ui/icons";
-import { Chip } from "../../ui/state";
+import { Chip } from "../../ui/chip";
 
 const WEBHOOKS = "GET /api/v1/tenants/{slug}/webhooks";
 const CHANGE = "PATCH /api/v1/tenants/{slug}/webhooks/{webhook_id}";

@@ -3,7 +3,7 @@
 
 import type { ComponentType } from "preact";
 
-import type { IconName } from "./ui/icons";
+import type { IconName } from "../ui/icons";
 
 export interface PageProps {
     slug: string; // of the tenant; empty on pages of the platform
@@ -23,16 +23,16 @@ export interface Page {
 
 /* prettier-ignore */
 export const pages: Page[] = [
-    { path: "/t/:slug/fleet",            title: "Fleet",    nav: "fleet",    load: () => import("./pages/fleet") },
-    { path: "/t/:slug/runs",             title: "Runs",     nav: "runs",     load: () => import("./pages/runs") },
-    { path: "/t/:slug/runs/:run_id",     title: "Run",                       load: () => import("./pages/run") },
-    { path: "/t/:slug/workflows/:workflow", title: "Workflow", under: "Runs", load: () => import("./pages/workflow") },
-    { path: "/t/:slug/business",         title: "Business", nav: "business", load: () => import("./pages/business") },
-    { path: "/t/:slug/cost",             title: "Cost",     nav: "cost",     load: () => import("./pages/cost") },
-    { path: "/t/:slug/alerts",           title: "Alerts",   nav: "alerts",   load: () => import("./pages/alerts") },
-    { path: "/t/:slug/agents/:agent",    title: "Agent",    under: "Fleet",  load: () => import("./pages/agent") },
-    { path: "/t/:slug/settings",         title: "Settings", nav: "settings", load: () => import("./pages/settings") },
-    { path: "/platform",                 title: "Platform", nav: "platform", platform: true, load: () => import("./pages/platform") },
+    { path: "/t/:slug/fleet",            title: "Fleet",    nav: "fleet",    load: () => import("../pages/fleet") },
+    { path: "/t/:slug/runs",             title: "Runs",     nav: "runs",     load: () => import("../pages/runs") },
+    { path: "/t/:slug/runs/:run_id",     title: "Run",                       load: () => import("../pages/run") },
+    { path: "/t/:slug/workflows/:workflow", title: "Workflow", under: "Runs", load: () => import("../pages/workflow") },
+    { path: "/t/:slug/business",         title: "Business", nav: "business", load: () => import("../pages/business") },
+    { path: "/t/:slug/cost",             title: "Cost",     nav: "cost",     load: () => import("../pages/cost") },
+    { path: "/t/:slug/alerts",           title: "Alerts",   nav: "alerts",   load: () => import("../pages/alerts") },
+    { path: "/t/:slug/agents/:agent",    title: "Agent",    under: "Fleet",  load: () => import("../pages/agent") },
+    { path: "/t/:slug/settings",         title: "Settings", nav: "settings", load: () => import("../pages/settings") },
+    { path: "/platform",                 title: "Platform", nav: "platform", platform: true, load: () => import("../pages/platform") },
 ];
 
 /** Parts of pages that people look for by name. */

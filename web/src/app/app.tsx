@@ -3,17 +3,17 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { brief } from "./lib/format";
-import { href, match, usePlace } from "./lib/route";
-import { type Me, session } from "./features/access/session";
-import { useStore } from "./lib/store";
-import { rememberedTenant, rememberTenant } from "./features/access/last_tenant";
-import { type TenantName, useTenants } from "./features/access/my_tenants";
+import { brief } from "../lib/format";
+import { href, match, usePlace } from "../lib/route";
+import { type Me, session } from "../features/access/session";
+import { useStore } from "../lib/store";
+import { rememberedTenant, rememberTenant } from "../features/access/last_tenant";
+import { type TenantName, useTenants } from "../features/access/my_tenants";
 import { pages, startOf, type Page, type PageProps } from "./pages";
-import { SignIn } from "./pages/sign_in";
-import { Welcome } from "./pages/welcome";
-import { Empty, Skeleton } from "./ui/basics";
-import { Shell } from "./ui/shell";
+import { SignIn } from "../pages/sign_in";
+import { Welcome } from "../pages/welcome";
+import { Empty, Skeleton } from "../ui/basics";
+import { Shell } from "./shell";
 
 interface Found {
     page: Page;

@@ -8,9 +8,9 @@ import { useQuery } from "../lib/query";
 import { go, href, pathOf } from "../lib/route";
 import { isAdmin, isPlatformAdmin, type Me } from "../features/access/session";
 import type { TenantName } from "../features/access/my_tenants";
-import { pages, parts, startOf } from "../pages";
-import { useModal } from "./dialog";
-import { Icon, type IconName } from "./icons";
+import { pages, parts, startOf } from "./pages";
+import { useModal } from "../ui/dialog";
+import { Icon, type IconName } from "../ui/icons";
 
 interface Entry {
     icon: IconName;

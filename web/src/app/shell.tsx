@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { useAct } from "../lib/act";
+import { useAct } from "../lib/action";
 import { call } from "../lib/api";
 import { useLiveQuery } from "../lib/query";
 import { go, href } from "../lib/route";
@@ -11,11 +11,11 @@ import { isAdmin, isPlatformAdmin, logOut, type Me } from "../features/access/se
 import { useStore } from "../lib/store";
 import type { TenantName } from "../features/access/my_tenants";
 import { setTheme, theme, type Theme } from "../lib/theme";
-import { type Page, pages, startOf } from "../pages";
-import { IconButton } from "./basics";
-import { Icon } from "./icons";
-import { Palette } from "./palette";
-import { useShown } from "./tabs";
+import { type Page, pages, startOf } from "./pages";
+import { IconButton } from "../ui/basics";
+import { Icon } from "../ui/icons";
+import { Palette } from "./search";
+import { useShown } from "../ui/tabs";
 
 const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
 const COUNTED_MAX = 99;

@@ -1,0 +1,19 @@
+// Where the portal begins.
+
+import "uplot/dist/uPlot.min.css";
+import "../style/base.css";
+import "../style/shell.css";
+import "../style/parts.css";
+import "../style/tables.css";
+import "../style/charts.css";
+import "../style/run.css";
+import "../style/forms.css";
+
+import { render } from "preact";
+
+import { App } from "./app";
+import { ask } from "../features/access/session";
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);
+void ask();
