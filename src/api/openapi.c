@@ -5,6 +5,7 @@
 
 #include "api/answers.h"
 #include "api/route.h"
+#include "api/shapes.h"
 #include "shape/schema.h"
 
 #define TITLE   "Agent Telemetry and Registration API"
@@ -217,15 +218,7 @@ static void add_schemas(struct buf *out, const struct route_table *table)
 {
     struct schema_set set = { 0 };
 
-    schema_set_add(&set, &error_answer_shape);
-    for (size_t i = 0; i < table->n; i++) {
-        const struct route *route = table->entries[i].route;
-
-        if (route->body != NULL)
-            schema_set_add(&set, route->body);
-        if (route->answer != NULL)
-            schema_set_add(&set, route->answer);
-    }
+    shapes_collect(table, SHAPE_BODY | SHAPE_ANSWER, &set);
     schema_write_validation_errors(out);
     for (size_t i = 0; i < set.n; i++) {
         buf_printf(out, ",\"%s\":", set.items[i]->name);

@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/key_use.h"
 #include "features/access/registry.h"
 #include "features/access/token.h"
@@ -36,11 +37,11 @@ bool auth_look_up(struct api_call *call)
 
     if (!str_is_null(call->cookie)) {
         call->user =
-            sessions_find(engine_sessions(call->api->engine), &call->digest, now_us, call->arena);
+            sessions_find(access_sessions(call->api->engine), &call->digest, now_us, call->arena);
         call->unknown_token = call->user == NULL;
         return call->user != NULL;
     }
-    call->key = registry_key(engine_registry(call->api->engine), &call->digest, now_us);
+    call->key = registry_key(access_registry(call->api->engine), &call->digest, now_us);
     call->unknown_token = call->key == NULL;
     if (call->key != NULL)
         key_use_remember(call->key->use, now_us);
@@ -97,7 +98,7 @@ static int authorize_operator(struct api_call *call, struct str slug, struct err
 
     if (str_is_null(slug))
         return 0;
-    tenant = registry_tenant(engine_registry(call->api->engine), slug);
+    tenant = registry_tenant(access_registry(call->api->engine), slug);
     if (tenant == NULL)
         return call_refuse(call, err, 404, "There is no tenant '%.*s'", STR_ARG(slug));
     enter_tenant(call, tenant);
@@ -117,7 +118,7 @@ static int authorize_user(struct api_call *call, struct str slug, struct error *
         return authorize_operator(call, slug, err);
     if (call->route->auth == AUTH_PLATFORM)
         return call_refuse(call, err, 403, "Only platform admins may do this");
-    tenant = registry_tenant(engine_registry(call->api->engine), slug);
+    tenant = registry_tenant(access_registry(call->api->engine), slug);
     role = tenant == NULL ? ROLE_NONE : user_role(call->user, tenant->id);
     if (role == ROLE_NONE)
         return call_refuse(call, err, 403, "You have no access to that tenant");

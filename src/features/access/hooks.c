@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/auth.h"
 #include "features/access/key_check.h"
 #include "features/access/rate.h"
@@ -24,7 +25,7 @@ static int check_rate(struct api_call *call, struct error *err)
     struct rate_verdict verdict;
 
     if (call->user != NULL)
-        verdict = sessions_rate(engine_sessions(call->api->engine), &call->user->session,
+        verdict = sessions_rate(access_sessions(call->api->engine), &call->user->session,
                                 clock_mono_us());
     else if (call->key != NULL)
         verdict =

@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/auth.h"
 #include "features/access/key_use.h"
 #include "features/access/registry.h"
@@ -14,7 +15,7 @@
 
 static struct token_guess_limiter *token_guesses_of(const struct api_call *call)
 {
-    return engine_token_guesses(call->api->engine);
+    return access_token_guesses(call->api->engine);
 }
 
 bool key_check_needed(const struct api_call *call)
@@ -78,8 +79,8 @@ static int refresh(struct reader_job *job, struct db *db, struct error *err)
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
     if (!str_is_null(call->cookie))
-        return sessions_refresh(engine_sessions(call->api->engine), db, err);
-    return registry_refresh(engine_registry(call->api->engine), db, err);
+        return sessions_refresh(access_sessions(call->api->engine), db, err);
+    return registry_refresh(access_registry(call->api->engine), db, err);
 }
 
 static void refreshed(struct reader_job *job, const struct error *err)
@@ -99,7 +100,7 @@ static int check_unknown(struct api_call *call, struct error *err)
 {
     struct engine *engine = call->api->engine;
 
-    if (!engine_is_shared(engine) || registry_knew_key(engine_registry(engine), &call->digest) ||
+    if (!engine_is_shared(engine) || registry_knew_key(access_registry(engine), &call->digest) ||
         token_guesses_exceeded(token_guesses_of(call), auth_origin(call)))
         return count_token_guess(call, err);
     if (token_guess_may_look_up(token_guesses_of(call)))

@@ -1,17 +1,17 @@
 /* key_routes.c - keys of a tenant, for its admins; and rotation, for keys themselves too. */
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/key_rotation.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"
-#include "features/agents/shapes.h"
+#include "shape/problems.h"
 
 /* Which key it is, without its token. */
 static struct str detail_of(const struct key_created *made, struct arena *arena)
@@ -62,7 +62,7 @@ static int check_key(struct api_call *call, struct error *err)
 
 static int list_keys(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_list_keys(db, engine_registry(call->api->engine), call->tenant->id, call->arena,
+    return admin_list_keys(db, access_registry(call->api->engine), call->tenant->id, call->arena,
                            call->answer, err);
 }
 

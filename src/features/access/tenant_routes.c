@@ -1,6 +1,5 @@
 /* tenant_routes.c - tenants, for platform admins; and a tenant's plan, for its users. */
 #include "api/call.h"
-#include "api/queries.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
 #include "features/access/shapes.h"

@@ -2,10 +2,11 @@
 #include "features/alerts/alerts.h"
 
 #include "api/call.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
+#include "features/agents/shapes.h"
 #include "features/alerts/routes.h"
 #include "features/alerts/shapes.h"
 

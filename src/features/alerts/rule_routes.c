@@ -1,11 +1,11 @@
 /* rule_routes.c - the alert rules of a tenant. */
 #include "api/call.h"
-#include "api/queries.h"
+#include "engine/txn.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/alerts/routes.h"
 #include "features/alerts/rule_shapes.h"
 #include "features/alerts/rules.h"
-#include "features/events/ingest.h"
 
 static int show_rules(struct api_call *call, struct db *db, struct error *err)
 {
@@ -20,8 +20,8 @@ static int set_rules(struct api_call *call, struct db *db, struct error *err)
         call->arena, "{\"run_failed\":%s,\"run_stuck\":%s,\"kpis\":%zu,\"budgets\":%zu}",
         rules->run_failed ? "true" : "false", rules->run_stuck ? "true" : "false", rules->kpis.n,
         rules->budgets.n);
-    if (alert_rules_set(db, call->tenant->id, rules, ingest_notes_of(&call->change.write),
-                        call->arena, err) != 0)
+    if (alert_rules_set(db, call->tenant->id, rules, call->change.write.txn->notes, call->arena,
+                        err) != 0)
         return -1;
     return show_rules(call, db, err);
 }

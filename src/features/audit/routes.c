@@ -1,8 +1,8 @@
 /* routes.c - the audit log of a tenant, and of the platform. */
 #include "features/audit/routes.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/audit/audit.h"
 #include "features/audit/entries.h"
 #include "features/audit/shapes.h"

@@ -3,15 +3,15 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "base/buf.h"
 #include "engine/engine.h"
+#include "features/access/shapes.h"
 #include "features/cost/price_shapes.h"
 #include "features/cost/routes.h"
 
 static int list_prices(struct api_call *call, struct db *db, struct error *err)
 {
-    return prices_list(engine_prices(call->api->engine), db, call->query, call->arena, call->answer,
+    return prices_list(cost_prices(call->api->engine), db, call->query, call->arena, call->answer,
                        err);
 }
 

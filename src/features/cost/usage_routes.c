@@ -3,9 +3,10 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/access/shapes.h"
+#include "features/cost/prices.h"
 #include "features/cost/routes.h"
 #include "features/cost/usage_shapes.h"
 
@@ -13,7 +14,7 @@ static int read_usage(struct api_call *call, struct db *db, struct error *err)
 {
     const struct usage_query *query = call->query;
     struct usage_request request = { .tenant = call->tenant,
-                                     .prices = engine_prices(call->api->engine),
+                                     .prices = cost_prices(call->api->engine),
                                      .agent_name = query->agent_name,
                                      .run_id = query->run_id,
                                      .kpi = query->kpi };

@@ -3,10 +3,10 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
+#include "features/events/event_log.h"
 #include "features/events/routes.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
@@ -18,7 +18,7 @@ static int read_narrative(struct api_call *call, struct db *db, struct error *er
     const struct run_path *path = call->params;
     const struct run_key key = { call->tenant, path->run_id };
 
-    return run_read(engine_event_log(call->api->engine), db, &key, call->arena, call->answer, err);
+    return run_read(events_log(call->api->engine), db, &key, call->arena, call->answer, err);
 }
 
 static int list_runs(struct api_call *call, struct db *db, struct error *err)

@@ -2,11 +2,11 @@
 #include "features/export/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/events/shapes.h"
 #include "features/export/exports.h"
 #include "features/export/shapes.h"
@@ -87,7 +87,7 @@ static int begin_export(struct api_call *call, enum export_kind kind, struct err
     sentence = timerange_parse(query->time_range, clock_wall_us(), &export->job.range);
     if (sentence != NULL)
         return call_refuse_query(call, err, "time_range", query->time_range, sentence);
-    if (exports_submit(engine_exports(call->api->engine), &export->job, err) != 0)
+    if (exports_submit(export_exports(call->api->engine), &export->job, err) != 0)
         return call_refuse(call, err, 503, "Too many exports are running; retry later");
     return 0;
 }

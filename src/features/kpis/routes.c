@@ -2,9 +2,9 @@
 #include "features/kpis/kpis.h"
 
 #include "api/call.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
 

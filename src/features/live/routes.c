@@ -2,10 +2,11 @@
 #include "features/live/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/access/users/sessions.h"
 #include "features/live/feed.h"
 #include "http/stream.h"
@@ -41,7 +42,7 @@ static bool may_listen(struct live_call *live)
     if (call->user == NULL || now_us - live->checked_us < (int64_t)SESSION_CHECK_S * USEC_PER_SEC)
         return true;
     live->checked_us = now_us;
-    return sessions_may_look_up(engine_sessions(call->api->engine), &call->user->session,
+    return sessions_may_look_up(access_sessions(call->api->engine), &call->user->session,
                                 call->tenant->id, clock_wall_us());
 }
 
@@ -79,7 +80,7 @@ static int stream_updates(struct api_call *call, struct error *err)
     live->listener = (struct feed_listener){ .tenant_id = call->tenant->id,
                                              .push = live_push,
                                              .gone = live_gone };
-    if (feed_listen(engine_feed(call->api->engine), &live->listener, last_id, err) != 0)
+    if (feed_listen(live_feed(call->api->engine), &live->listener, last_id, err) != 0)
         return call_refuse(call, err, 503, "Too many live update streams are open; retry later");
     return 0;
 }

@@ -2,9 +2,9 @@
 #include "features/retention/retention.h"
 
 #include "api/call.h"
-#include "api/queries.h"
 #include "features/access/registry.h"
 #include "features/access/retention_shapes.h"
+#include "features/access/shapes.h"
 #include "features/retention/routes.h"
 
 static int show_retention(struct api_call *call, struct db *db, struct error *err)

@@ -3,17 +3,17 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/vault/routes.h"
 #include "features/vault/shapes.h"
 #include "features/vault/vault.h"
 
 static struct secrets secrets_of(const struct api_call *call)
 {
-    return (struct secrets){ engine_vault(call->api->engine), call->tenant->id };
+    return (struct secrets){ vault_of(call->api->engine), call->tenant->id };
 }
 
 static int list_secrets(struct api_call *call, struct db *db, struct error *err)
@@ -55,7 +55,7 @@ static int rotate_master_key(struct api_call *call, struct db *db, struct error 
     struct vault_rotated *answer = call->answer;
     size_t n;
 
-    if (vault_rotate(engine_vault(call->api->engine), db, call, &n, err) != 0)
+    if (vault_rotate(vault_of(call->api->engine), db, call, &n, err) != 0)
         return -1;
     answer->data_keys = (int64_t)n;
     call->audit_detail = arena_printf(call->arena, "{\"data_keys\":%zu}", n);
@@ -68,7 +68,7 @@ static void master_key_rotated(struct api_call *call, const struct error *err)
     struct error unfinished = { 0 };
 
     answer->old_key_removed =
-        vault_end_rotation(engine_vault(call->api->engine), call, err == NULL, &unfinished) == 0;
+        vault_end_rotation(vault_of(call->api->engine), call, err == NULL, &unfinished) == 0;
     if (!answer->old_key_removed)
         log_write(LOG_WARNING, "vault", "the old master key stays in the file: %s",
                   unfinished.text);

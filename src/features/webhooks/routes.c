@@ -2,9 +2,9 @@
 #include "features/webhooks/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/webhooks/courier.h"
 #include "features/webhooks/shapes.h"
 #include "features/webhooks/webhooks.h"
@@ -14,7 +14,7 @@
 static struct webhooks_call hooks_of(struct api_call *call, struct db *db)
 {
     return (struct webhooks_call){ .db = db,
-                                   .context = engine_webhooks(call->api->engine),
+                                   .context = webhooks_context(call->api->engine),
                                    .tenant_id = call->tenant->id,
                                    .webhook_id =
                                        call->values.n > 1 ? call->values.values[1] : STR_NULL,
@@ -41,7 +41,7 @@ static int add_webhook(struct api_call *call, struct db *db, struct error *err)
 
 static int check_url(struct api_call *call, struct str url, struct error *err)
 {
-    const char *wrong = webhooks_check_url(engine_webhooks(call->api->engine), url);
+    const char *wrong = webhooks_check_url(webhooks_context(call->api->engine), url);
 
     return wrong == NULL ? 0 : call_refuse_body(call, err, "url", url, wrong);
 }
@@ -148,7 +148,7 @@ static void start_webhook_test(struct api_call *call, const struct error *failur
                                            .webhook_id = path->webhook_id,
                                            .done = webhook_tested },
                                  .call = call };
-    if (courier_submit(engine_courier(call->api->engine), &testing->test, &err) != 0)
+    if (courier_submit(webhooks_courier(call->api->engine), &testing->test, &err) != 0)
         call_reply(call, &err);
 }
 

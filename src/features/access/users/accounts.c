@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/users/cookies.h"
@@ -24,7 +25,7 @@ int accounts_check_password(struct api_call *call, const char *name, struct str 
 
 int accounts_begin_attempt(struct api_call *call, struct str email, struct error *err)
 {
-    int64_t wait_s = throttle_begin(engine_throttle(call->api->engine), email, auth_origin(call),
+    int64_t wait_s = throttle_begin(access_throttle(call->api->engine), email, auth_origin(call),
                                     clock_mono_us());
 
     if (wait_s == 0)
@@ -37,7 +38,7 @@ void accounts_end_attempt(struct api_call *call, struct str email, bool decided,
 {
     enum throttle_outcome outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED;
 
-    throttle_end(engine_throttle(call->api->engine), email, auth_origin(call), clock_mono_us(),
+    throttle_end(access_throttle(call->api->engine), email, auth_origin(call), clock_mono_us(),
                  decided ? outcome : ATTEMPT_UNDECIDED);
 }
 
@@ -50,7 +51,7 @@ int accounts_audit(struct api_call *call, struct db *db, const struct session_us
         users_memberships(db, user->user_id, call->arena, &tenants, err) != 0)
         return -1;
     if (tenants.n == 1)
-        call->tenant = registry_tenant(engine_registry(call->api->engine),
+        call->tenant = registry_tenant(access_registry(call->api->engine),
                                        ((const struct tenant_membership *)tenants.items)->slug);
     return call_audit(call, db, action, err);
 }

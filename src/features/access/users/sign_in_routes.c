@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/routes.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/cookies.h"
@@ -134,7 +135,7 @@ static int show_set_up(struct api_call *call, struct error *err)
     struct set_up_state *answer = call->answer;
 
     (void)err;
-    *answer = (struct set_up_state){ sessions_has_no_user(engine_sessions(call->api->engine)) };
+    *answer = (struct set_up_state){ sessions_has_no_user(access_sessions(call->api->engine)) };
     call_reply(call, NULL);
     return 0;
 }
@@ -174,7 +175,7 @@ static void first_password_hashed(struct api_call *call, const struct error *err
 static int set_up(struct api_call *call, struct error *err)
 {
     const struct set_up *set_up = call->body;
-    struct sessions *sessions = engine_sessions(call->api->engine);
+    struct sessions *sessions = access_sessions(call->api->engine);
 
     if (session_check_origin(call, err) != 0)
         return -1;

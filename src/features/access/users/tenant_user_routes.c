@@ -1,8 +1,8 @@
 /* tenant_user_routes.c - the users of a tenant and their roles, for its admins. */
 #include "api/call.h"
-#include "api/queries.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
+#include "features/access/shapes.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"

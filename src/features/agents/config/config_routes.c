@@ -8,12 +8,13 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "db/db.h"
 #include "engine/engine.h"
+#include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/agents/routes.h"
+#include "features/agents/shapes.h"
 #include "features/vault/vault.h"
 
 enum { ANSWER_MAX = 64 << 20 };
@@ -73,11 +74,11 @@ static void reply_config(struct api_call *call)
     call_reply_config(call, c->config.tag, c->config.missing, &c->body);
 }
 
-static int enter_resolved(struct writer_job *job, struct db *db, struct error *err)
+static int enter_resolved(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct config_call *c = CONTAINER_OF(job, struct config_call, job);
 
-    return call_audit(c->call, db, c->call->route->audit, err);
+    return call_audit(c->call, txn->db, c->call->route->audit, err);
 }
 
 static void resolved_entered(struct writer_job *job, const struct error *err)
@@ -151,7 +152,7 @@ static int pull_config(struct api_call *call, struct error *err)
         return -1;
     c = ARENA_NEW(call->arena, struct config_call);
     c->call = call;
-    c->secrets = (struct secrets){ engine_vault(call->api->engine), call->key->tenant->id };
+    c->secrets = (struct secrets){ vault_of(call->api->engine), call->key->tenant->id };
     call->own = c;
     call->read = (struct reader_job){ .run = config_read, .done = config_read_done };
     return engine_read(call->api->engine, &call->read, err);

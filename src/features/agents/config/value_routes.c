@@ -2,11 +2,13 @@
 #include "features/agents/config/values.h"
 
 #include "api/call.h"
-#include "api/queries.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/agents/config/shapes.h"
 #include "features/agents/routes.h"
+#include "features/agents/shapes.h"
+#include "shape/problems.h"
 
 /* The routes of an agent have its name before the key. */
 static bool is_agents(const struct api_call *call)

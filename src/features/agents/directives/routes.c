@@ -2,11 +2,13 @@
 #include "features/agents/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "base/buf.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
+#include "features/agents/agents.h"
+#include "features/agents/directives/directives.h"
 #include "features/agents/directives/directives_admin.h"
 #include "features/agents/directives/shapes.h"
 #include "features/agents/shapes.h"
@@ -17,8 +19,8 @@ static int pull_model(struct api_call *call, struct error *err)
 
     if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
         return -1;
-    registry_model(engine_registry(call->api->engine), call->key->tenant->id, query->agent_name,
-                   call->arena, call->answer);
+    directives_cache_model(agents_directives(call->api->engine), call->key->tenant->id,
+                           query->agent_name, call->arena, call->answer);
     call_reply(call, NULL);
     return 0;
 }
@@ -29,8 +31,8 @@ static int pull_policy(struct api_call *call, struct error *err)
 
     if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
         return -1;
-    registry_policy(engine_registry(call->api->engine), call->key->tenant->id, query->agent_name,
-                    call->arena, call->answer);
+    directives_cache_policy(agents_directives(call->api->engine), call->key->tenant->id,
+                            query->agent_name, call->arena, call->answer);
     call_reply(call, NULL);
     return 0;
 }

@@ -3,7 +3,6 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/queries.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/agents/documents/shapes.h"
