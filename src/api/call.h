@@ -5,7 +5,7 @@
  * functions that have "reply" in their name.
  *
  * What is wrong is reported in one way: a step or work fails with -1 and `err`, and
- * call_refuse() and its siblings note what the client is told.
+ * call_refuse() and its siblings note what to answer.
  */
 #pragma once
 #include <stdbool.h>
@@ -38,7 +38,7 @@ struct call_rate {
     int64_t reset_s;          /* also what the Retry-After of a 429 says */
 };
 
-/* What a client is told when a call is refused. */
+/* The answer to a call that is refused. */
 struct call_refusal {
     int status;
     struct error_answer body;
@@ -52,9 +52,9 @@ struct api_call {
     const struct route *route; /* NULL: none fits */
     struct route_values values;
 
-    const struct key_entry *key; /* NULL: open route, a person, or the operator */
-    struct session_user *user;   /* who is signed in; NULL: a key, the operator, or nobody */
-    struct str cookie;           /* of that person's session; STR_NULL: none came */
+    const struct key_entry *key; /* NULL: open route, a user, or the operator */
+    struct session_user *user;   /* signed in; NULL: a key, the operator, or unknown */
+    struct str cookie;           /* of that user's session; STR_NULL: none was sent */
     bool unknown_token;          /* well-formed token or cookie, but not (yet) known here */
     struct sha256 digest;        /* of that token or cookie */
     bool has_rate;
@@ -62,13 +62,13 @@ struct api_call {
 
     void *params, *query, *body;       /* filled as the route's shapes say */
     const struct tenant_entry *tenant; /* of the path's {slug}, or the key's, once authorized */
-    int64_t tenant_id;                 /* whose share of the readers it takes; 0: nobody's */
+    int64_t tenant_id;                 /* for its share of the readers; 0: none */
     void *answer;                      /* of the route's answer shape, zeroed at first */
 
     struct str set_cookie; /* the reply's Set-Cookie; STR_NULL: none */
     void *own;             /* the handler's own, between its steps */
 
-    struct str audit_target; /* what a change was done to; STR_NULL: the path tells it */
+    struct str audit_target; /* what a change was done to; STR_NULL: the path */
     struct str audit_detail; /* a JSON object without secrets; STR_NULL: none */
 
     call_work_fn *work;
@@ -95,7 +95,7 @@ void call_admit(struct api_call *call);
 /* Runs a step and answers its failure. */
 void call_run_or_reply(struct api_call *call, call_step_fn *step);
 
-/* Each notes on the call what its client is told, and returns -1 for the step or work that fails by
+/* Each notes on the call what to answer, and returns -1 for the step or work that fails by
  * it. A 429 and a 503 get Retry-After. */
 int call_refuse(struct api_call *call, struct error *err, int status, const char *fmt, ...)
     PRINTF(4, 5);

@@ -80,7 +80,16 @@ static void add_common_headers(const struct api_call *call, struct headers *h)
     add_header(h, STR_LIT("RateLimit-Reset"), decimal(call->arena, call->rate.reset_s));
 }
 
-/* Sends `body` (taken over) with the common headers and those already in `h`. */
+/* With the common headers and those already in `h`. */
+static void send_reply(struct api_call *call, struct http_reply *reply, struct headers *h)
+{
+    add_common_headers(call, h);
+    reply->headers = h->items;
+    reply->n_headers = h->n;
+    http_reply(call->exchange, reply);
+}
+
+/* Takes the body over. */
 static void send_body(struct api_call *call, int status, struct headers *h, struct buf *body)
 {
     struct http_reply reply = { .status = status,
@@ -89,10 +98,7 @@ static void send_body(struct api_call *call, int status, struct headers *h, stru
                                 .body_take = body->data,
                                 .wipe_bytes = h->secret ? body->len : 0 };
 
-    add_common_headers(call, h);
-    reply.headers = h->items;
-    reply.n_headers = h->n;
-    http_reply(call->exchange, &reply);
+    send_reply(call, &reply, h);
 }
 
 static int refuse_overflown(struct api_call *call, struct error *err)
@@ -136,10 +142,7 @@ void call_reply_unchanged(struct api_call *call, struct str tag)
     struct headers h = { 0 };
 
     add_header(&h, STR_LIT("ETag"), tag);
-    add_common_headers(call, &h);
-    unchanged.headers = h.items;
-    unchanged.n_headers = h.n;
-    http_reply(call->exchange, &unchanged);
+    send_reply(call, &unchanged, &h);
 }
 
 static void reply_answer(struct api_call *call)
@@ -184,10 +187,7 @@ void call_reply_json(struct api_call *call, int status, struct str text)
                                 .content_type = "application/json",
                                 .body = text };
 
-    add_common_headers(call, &h);
-    reply.headers = h.items;
-    reply.n_headers = h.n;
-    http_reply(call->exchange, &reply);
+    send_reply(call, &reply, &h);
 }
 
 void call_reply_file(struct api_call *call, const struct call_file *file)
@@ -222,8 +222,7 @@ void call_stream_begin(struct api_call *call, const char *content_type,
     struct http_reply head = { .status = call->route->status, .content_type = content_type };
     struct headers h = { 0 };
 
-    for (size_t i = 0; i < n; i++)
-        add_header(&h, headers[i].name, headers[i].value);
+    add_headers(&h, headers, n);
     add_common_headers(call, &h);
     head.headers = h.items;
     head.n_headers = h.n;
@@ -364,7 +363,7 @@ void call_log_failure(const struct api_call *call, const struct error *err)
     log_end(&line);
 }
 
-/* What the client is told of an error that was not refused in so many words. */
+/* The answer to an error for which no step noted one. */
 static void refuse_by_code(struct api_call *call, const struct error *err)
 {
     switch (err->code) {

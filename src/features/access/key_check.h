@@ -12,7 +12,7 @@
 
 struct api_call;
 
-/* After auth_identify(): must the database be asked or told before the caller is admitted? */
+/* After auth_identify(): must the database be read or written before the caller is admitted? */
 bool key_check_needed(const struct api_call *call);
 
 /* Fails, or sets exchange->waits and later calls call_admit(). */

@@ -80,9 +80,9 @@ static void print_process(struct api *api, struct buf *out)
                  resident_bytes());
     print_number(out, "process_open_fds", "gauge", "Open files and sockets", open_files());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-        print_number(out, "process_max_fds", "gauge", "Files and sockets that may be open",
+        print_number(out, "process_max_fds", "gauge", "Limit of open files and sockets",
                      (double)files.rlim_cur);
-    print_number(out, "process_start_time_seconds", "gauge", "When this process began",
+    print_number(out, "process_start_time_seconds", "gauge", "Start of this process in Unix time",
                  (double)api->started_at / (double)USEC_PER_SEC);
 }
 
@@ -98,20 +98,20 @@ static void print_engine(struct api *api, struct buf *out)
                  (double)s.queue_bytes);
     print_number(out, "muster_reads_waiting", "gauge", "Reads waiting for a thread",
                  (double)s.reads_waiting);
-    print_number(out, "muster_exports_running", "gauge", "Exports under way",
+    print_number(out, "muster_exports_running", "gauge", "Running exports",
                  exports_running(export_exports(api->engine)));
     print_number(out, "muster_store_bytes", "gauge", "Size of the database",
                  (double)retention_store_bytes(api->engine));
-    print_number(out, "muster_alerts_open", "gauge", "Alerts that are open, of all tenants",
+    print_number(out, "muster_alerts_open", "gauge", "Open alerts of all tenants",
                  (double)alerts_count_open(api->engine));
     print_number(out, "muster_registry_number", "gauge",
-                 "The change number of tenants, keys and settings that this process has",
+                 "Change number of the tenants, keys and settings that this process has loaded",
                  (double)registry_number(access_registry(api->engine)));
 }
 
 void metrics_write(struct api *api, struct buf *out)
 {
-    metric_print_head(out, "muster_build_info", "gauge", "The version that runs");
+    metric_print_head(out, "muster_build_info", "gauge", "Version of this process");
     buf_printf(out, "muster_build_info{version=\"%s\"} 1\n", api->version);
     request_metrics_write(&api->routes, out);
     metric_print(out);
@@ -131,7 +131,7 @@ static void reply(struct api *api, struct http_exchange *x)
                                         .body_take = text.data });
 }
 
-/* "Bearer <metrics_token>". Both are hashed, so that the time taken tells nothing. */
+/* "Bearer <metrics_token>". Both are hashed, so that timing reveals nothing. */
 static bool has_token(const struct api_call *call)
 {
     struct str value = http_header_get(&call->exchange->request, "authorization");

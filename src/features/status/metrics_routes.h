@@ -1,4 +1,4 @@
-/* metrics_routes.h - what monitoring systems are told, and who may ask. */
+/* metrics_routes.h - metrics for monitoring systems, and who may read them. */
 #pragma once
 #include "base/buf.h"
 

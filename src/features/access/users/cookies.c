@@ -62,7 +62,7 @@ struct str session_csrf_token(struct api_call *call)
     return arena_copy(call->arena, str_from(token, BASE64URL_LEN));
 }
 
-/* "https://host:port" names this service. An opaque origin ("null") names nobody. */
+/* "https://host:port" names this service. An opaque origin ("null") does not. */
 static bool is_own_origin(const struct api_call *call, struct str origin)
 {
     struct str rest = origin, host;

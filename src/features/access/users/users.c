@@ -96,7 +96,8 @@ static int check_not_last_admin(struct db *db, const struct user_row *user, stru
     if (store_users_count(db, &n, &admins, err) != 0)
         return -1;
     if (admins <= 1)
-        return err_set(err, ERR_CONFLICT, "'%.*s' is the last platform admin; make another first",
+        return err_set(err, ERR_CONFLICT,
+                       "'%.*s' is the last platform admin; create another one first",
                        STR_ARG(user->email));
     return 0;
 }

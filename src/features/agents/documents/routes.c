@@ -119,7 +119,7 @@ const struct route document_routes[] = {
       .description = "The newest version, or 404 when there is none." },
     { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/document", ADMIN, 200), .change = set_document, .params = &agent_path_shape, .body = &document_set_shape, .answer = &document_shape, .body_max = DOCUMENT_BODY_MAX, .audit = "document.set",
       .id = "set_document", .summary = "Set an agent's document",
-      .description = "Text of at most 1 MiB. Creates a version unless the text is unchanged. Pass `base_version` to get 409 instead of overwriting somebody else's edit." },
+      .description = "Text of at most 1 MiB. Creates a version unless the text is unchanged. Pass `base_version` to get 409 instead of overwriting another user's edit." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions", MEMBER, 200), .read = list_document_versions, .params = &agent_path_shape, .query = &history_query_shape, .answer = &document_history_shape,
       .id = "list_document_versions", .summary = "List versions of an agent's document, newest first",
       .description = "Every version is kept. Pass `next` as `before` to read on; a null `next` is the end." },

@@ -98,7 +98,7 @@ int store_document_add(struct db *db, const struct document_key *place,
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_CONFLICT,
-                       "the document was changed by somebody else at the same moment; look at it "
-                       "and set it again");
+                       "another user changed the document at the same time; review it and set it "
+                       "again");
     return 0;
 }
