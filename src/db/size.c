@@ -2,17 +2,16 @@
 #include "db/size.h"
 
 #include "db/db.h"
-#include "shape/rows.h"
 
 /* clang-format off */
 static const struct db_query select_size = {
     .sqlite = "SELECT c.page_count * s.page_size FROM pragma_page_count() c, pragma_page_size() s",
     .postgres = "SELECT pg_database_size(current_database())",
-};
+ };
 /* clang-format on */
 
 int store_size(struct db *db, int64_t *ret, struct error *err)
 {
     *ret = 0;
-    return db_exec(db, &select_size, NULL, rows_read_int, ret, err);
+    return db_exec(db, &select_size, DB_NO_ARGS, db_read_int, ret, err);
 }

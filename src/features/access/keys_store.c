@@ -12,67 +12,51 @@
 static const struct db_query insert_key = {
     .sql = "INSERT INTO keys (" KEY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,"
            " $10, $11, $12)",
-    .n_args = 12,
 };
 static const struct db_query revoke_key = {
     .sql = "UPDATE keys SET revoked_at = COALESCE(revoked_at, $3)"
            " WHERE tenant_id = $1 AND key_id = $2",
-    .n_args = 3,
 };
 static const struct db_query select_live_keys = {
     .sql = "SELECT " KEY_COLUMNS " FROM keys WHERE revoked_at IS NULL"
            " AND (expires_at IS NULL OR expires_at >= $1)"
            " AND (rotated_at IS NULL OR rotated_at >= $1)",
-    .n_args = 1,
 };
 #define ONE_KEY "SELECT " KEY_COLUMNS " FROM keys WHERE tenant_id = $1 AND key_id = $2"
 static const struct db_query lock_key = {
     .sqlite = ONE_KEY,
     .postgres = ONE_KEY " FOR UPDATE",
-    .n_args = 2,
-};
+ };
 static const struct db_query set_rotated = {
     .sql = "UPDATE keys SET rotated_at = COALESCE(rotated_at, $3)"
            " WHERE tenant_id = $1 AND key_id = $2",
-    .n_args = 3,
 };
 static const struct db_query revoke_unused = {
     .sql = "UPDATE keys SET revoked_at = $3 WHERE tenant_id = $1 AND predecessor = $2"
            " AND revoked_at IS NULL AND first_used_at IS NULL RETURNING key_id",
-    .n_args = 3,
 };
 static const struct db_query set_first_used = {
     .sql = "UPDATE keys SET first_used_at = COALESCE(first_used_at, $3)"
            " WHERE tenant_id = $1 AND key_id = $2 AND revoked_at IS NULL",
-    .n_args = 3,
 };
 static const struct db_query set_used = {
     .sql = "UPDATE keys SET last_used_at = $3 WHERE tenant_id = $1 AND key_id = $2"
            " AND (last_used_at IS NULL OR last_used_at < $3)",
-    .n_args = 3,
 };
 static const struct db_query select_tenant_keys = {
     .sql = "SELECT " KEY_COLUMNS " FROM keys WHERE tenant_id = $1 ORDER BY created_at, key_id",
-    .n_args = 1,
-};
+ };
 /* clang-format on */
 
 int store_key_add(struct db *db, const struct key_row *row, struct error *err)
 {
-    const struct db_value args[] = {
-        db_int(row->tenant_id),
-        db_text(row->key_id),
-        db_blob(str_from((const char *)row->digest.bytes, SHA256_BYTES)),
-        db_text(row->agent_name),
-        db_text(row->label),
-        db_int(row->created_at),
-        rows_time_value(row->last_used_at),
-        rows_time_value(row->expires_at),
-        rows_time_value(row->revoked_at),
-        db_text(row->predecessor),
-        rows_time_value(row->rotated_at),
-        rows_time_value(row->first_used_at),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->key_id),
+                db_blob(str_from((const char *)row->digest.bytes, SHA256_BYTES)),
+                db_text(row->agent_name), db_text(row->label), db_int(row->created_at),
+                rows_time_value(row->last_used_at), rows_time_value(row->expires_at),
+                rows_time_value(row->revoked_at), db_text(row->predecessor),
+                rows_time_value(row->rotated_at), rows_time_value(row->first_used_at));
 
     return db_exec(db, &insert_key, args, NULL, NULL, err);
 }
@@ -80,7 +64,7 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err)
 int store_key_revoke(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
                      struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(key_id), db_int(now_us) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(now_us));
 
     if (db_exec(db, &revoke_key, args, NULL, NULL, err) != 0)
         return -1;
@@ -114,7 +98,7 @@ static bool add_key_row(void *ctx, const struct db_row *row)
 static int select_rows(struct db *db, const struct db_query *query, int64_t arg, struct rows *rows,
                        struct error *err)
 {
-    const struct db_value args[] = { db_int(arg) };
+    const struct db_args args = DB_ARGS(db_int(arg));
 
     return db_exec(db, query, args, add_key_row, rows, err);
 }
@@ -147,7 +131,7 @@ int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct a
                    struct key_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct key_row) };
-    const struct db_value args[] = { db_int(tenant_id), db_text(key_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id));
 
     if (db_exec(db, &lock_key, args, add_key_row, &rows, err) != 0)
         return -1;
@@ -170,7 +154,8 @@ int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, 
                       struct list *ret_replaced, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct str) };
-    const struct db_value args[] = { db_int(key->tenant_id), db_text(key->key_id), db_int(now_us) };
+    const struct db_args args =
+        DB_ARGS(db_int(key->tenant_id), db_text(key->key_id), db_int(now_us));
 
     if (db_exec(db, &set_rotated, args, NULL, NULL, err) != 0 ||
         db_exec(db, &revoke_unused, args, add_key_id, &rows, err) != 0)
@@ -182,7 +167,7 @@ int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, 
 int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
                          bool *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(key_id), db_int(now_us) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(now_us));
 
     if (db_exec(db, &set_first_used, args, NULL, NULL, err) != 0)
         return -1;
@@ -193,7 +178,7 @@ int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, in
 int store_key_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t at,
                    struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(key_id), db_int(at) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(at));
 
     return db_exec(db, &set_used, args, NULL, NULL, err);
 }

@@ -8,16 +8,13 @@
 static const struct db_query insert_tenant = {
     .sql = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at)"
            " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (slug) DO NOTHING RETURNING tenant_id",
-    .n_args = 5,
 };
 static const struct db_query update_tenant = {
     .sql = "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4 WHERE slug = $1",
-    .n_args = 4,
-};
+ };
 static const struct db_query select_tenant = {
     .sql = "SELECT tenant_id, slug, name, max_agents, rate_limit, created_at FROM tenants"
            " WHERE slug = $1",
-    .n_args = 1,
 };
 static const struct db_query select_tenants = {
     .sql = "SELECT t.tenant_id, t.slug, t.name, t.max_agents, t.rate_limit, t.created_at,"
@@ -26,20 +23,20 @@ static const struct db_query select_tenants = {
 };
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'registry'",
-};
+ };
 static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'",
-};
+ };
 /* clang-format on */
 
 int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_text(row->slug), db_text(row->name),
-                                     db_int(row->max_agents), db_int(row->rate_limit),
-                                     db_int(row->created_at) };
+    const struct db_args args =
+        DB_ARGS(db_text(row->slug), db_text(row->name), db_int(row->max_agents),
+                db_int(row->rate_limit), db_int(row->created_at));
     int64_t id = 0;
 
-    if (db_exec(db, &insert_tenant, args, rows_read_int, &id, err) != 0)
+    if (db_exec(db, &insert_tenant, args, db_read_int, &id, err) != 0)
         return -1;
     if (id == 0)
         return err_set(err, ERR_CONFLICT, "tenant '%.*s' exists already", STR_ARG(row->slug));
@@ -49,8 +46,8 @@ int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
 
 int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_text(row->slug), db_text(row->name),
-                                     db_int(row->max_agents), db_int(row->rate_limit) };
+    const struct db_args args = DB_ARGS(db_text(row->slug), db_text(row->name),
+                                        db_int(row->max_agents), db_int(row->rate_limit));
 
     return db_exec(db, &update_tenant, args, NULL, NULL, err);
 }
@@ -85,7 +82,7 @@ int store_tenants(struct db *db, struct arena *arena, struct tenant_row **ret, s
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct tenant_row) };
 
-    if (db_exec(db, &select_tenants, NULL, add_with_rules, &rows, err) != 0)
+    if (db_exec(db, &select_tenants, DB_NO_ARGS, add_with_rules, &rows, err) != 0)
         return -1;
     *ret = rows.items;
     *ret_n = rows.n;
@@ -96,7 +93,7 @@ int store_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
                  struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct tenant_row) };
-    const struct db_value args[] = { db_text(slug) };
+    const struct db_args args = DB_ARGS(db_text(slug));
 
     if (db_exec(db, &select_tenant, args, add_tenant_row, &rows, err) != 0)
         return -1;
@@ -108,10 +105,10 @@ int store_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
 
 int store_registry_number(struct db *db, int64_t *ret, struct error *err)
 {
-    return db_exec(db, &select_number, NULL, rows_read_int, ret, err);
+    return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
 
 int store_registry_changed(struct db *db, struct error *err)
 {
-    return db_exec(db, &add_to_number, NULL, NULL, NULL, err);
+    return db_exec(db, &add_to_number, DB_NO_ARGS, NULL, NULL, err);
 }

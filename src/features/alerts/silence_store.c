@@ -24,7 +24,6 @@ static const struct db_query hold = {
               " WHERE a.tenant_id = $1 AND a.agent_id = $2",
     .postgres = FACTS ", COALESCE(a.full_name, a.agent_name)" FROM
                 " WHERE a.tenant_id = $1 AND a.agent_id = $2 FOR UPDATE OF s",
-    .n_args = 2,
 };
 /* clang-format on */
 
@@ -59,7 +58,7 @@ int store_silences(struct db *db, struct arena *arena, struct list *ret, struct 
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct silence_row) };
 
-    if (db_exec(db, &all_silences, NULL, add_row, &rows, err) != 0)
+    if (db_exec(db, &all_silences, DB_NO_ARGS, add_row, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
@@ -68,7 +67,7 @@ int store_silences(struct db *db, struct arena *arena, struct list *ret, struct 
 int store_silence_hold(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                        struct silence_row *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(agent_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(agent_id));
     struct rows rows = { .arena = arena, .size = sizeof(struct silence_row) };
 
     if (db_exec(db, &hold, args, add_held, &rows, err) != 0)

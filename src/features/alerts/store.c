@@ -21,7 +21,6 @@ static const struct db_query open_alert = {
            " since_at, opened_at, detail, limit_seconds)"
            " VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $10, $11)"
            " ON CONFLICT (tenant_id, type, agent_id, subject) WHERE open = 1 DO NOTHING",
-    .n_args = 11,
 };
 /* Muted or not is its agent's; what is unique is the run. */
 static const struct db_query failed_alert = {
@@ -33,52 +32,43 @@ static const struct db_query failed_alert = {
            " FROM runs r JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
            " WHERE r.tenant_id = $1 AND r.run_no = $2"
            " ON CONFLICT (tenant_id, subject) WHERE type = 'run.failed' DO NOTHING",
-    .n_args = 6,
 };
 static const struct db_query close_alert = {
     .sql = "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
-    .n_args = 5,
 };
 static const struct db_query tell_alert = {
     .sql = "UPDATE alerts SET told = 1"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0",
-    .n_args = 2,
 };
 static const struct db_query unnotified_alerts = {
     .sql = "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.open = 1 AND l.told = 0"
            " AND a.enabled = 1 AND a.deleted_at IS NULL"
            " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
            " ORDER BY l.tenant_id, l.alert_id LIMIT $2",
-    .n_args = 2,
 };
 static const struct db_query acknowledge_alert = {
     .sql = "UPDATE alerts SET acknowledged_at = COALESCE(acknowledged_at, $3),"
            " acknowledged_by = COALESCE(acknowledged_by, $4)"
            " WHERE tenant_id = $1 AND alert_id = $2",
-    .n_args = 4,
 };
-static const struct db_query select_alert = { .sql = ALERTS " AND l.alert_id = $2", .n_args = 2 };
-static const struct db_query all_alerts = { .sql = ALERTS NEWEST_FIRST, .n_args = 3 };
+static const struct db_query select_alert = { .sql = ALERTS " AND l.alert_id = $2" };
+static const struct db_query all_alerts = { .sql = ALERTS NEWEST_FIRST };
 static const struct db_query alerts_by_state = {
     .sql = ALERTS " AND l.open = $4" NEWEST_FIRST,
-    .n_args = 4,
-};
+ };
 static const struct db_query alerts_by_agent = {
     .sql = ALERTS " AND l.agent_id = $4" NEWEST_FIRST,
-    .n_args = 4,
-};
+ };
 static const struct db_query count_open = {
     .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1",
-};
+ };
 static const struct db_query alerts_of_thresholds = {
     .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded')",
-    .n_args = 1,
-};
+ };
 static const struct db_query select_over = {
     .sql = "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
            " AND subject = $4 AND since_at = $5 AND closed_at >= $6 LIMIT 1",
-    .n_args = 6,
 };
 /* $1 is a JSON array of tenant and agent. */
 static const struct db_query alerts_of_sightings = {
@@ -90,26 +80,17 @@ static const struct db_query alerts_of_sightings = {
                 " JOIN alerts l ON l.tenant_id = CAST(j ->> 0 AS BIGINT) AND l.type = 'agent.silent'"
                 " AND l.agent_id = CAST(j ->> 1 AS BIGINT) AND l.subject = '' AND l.open = 1"
                 WITH_AGENT,
-    .n_args = 1,
 };
 /* clang-format on */
 
 int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opened,
                      struct error *err)
 {
-    const struct db_value args[] = {
-        db_int(row->tenant_id),
-        db_text(row->alert_id),
-        db_text(row->type),
-        db_int(row->agent_id),
-        db_text(row->subject),
-        rows_opt_int_value(row->run_no),
-        db_int(row->told),
-        db_int(row->since_at),
-        db_int(row->opened_at),
-        db_text(row->detail),
-        rows_opt_int_value(row->limit_seconds),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_text(row->type),
+                db_int(row->agent_id), db_text(row->subject), rows_opt_int_value(row->run_no),
+                db_int(row->told), db_int(row->since_at), db_int(row->opened_at),
+                db_text(row->detail), rows_opt_int_value(row->limit_seconds));
 
     if (db_exec(db, &open_alert, args, NULL, NULL, err) != 0)
         return -1;
@@ -120,9 +101,9 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
 int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
                        struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_int(row->run_no.value),
-                                     db_text(row->alert_id), db_int(row->since_at),
-                                     db_int(row->opened_at), db_text(row->detail) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_int(row->run_no.value), db_text(row->alert_id),
+                db_int(row->since_at), db_int(row->opened_at), db_text(row->detail));
 
     if (db_exec(db, &failed_alert, args, NULL, NULL, err) != 0)
         return -1;
@@ -133,9 +114,9 @@ int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_fir
 int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,
                       struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_text(row->alert_id),
-                                     db_int(row->closed_at), db_text(row->closed_by),
-                                     rows_opt_int_value(row->away_seconds) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_int(row->closed_at),
+                db_text(row->closed_by), rows_opt_int_value(row->away_seconds));
 
     if (db_exec(db, &close_alert, args, NULL, NULL, err) != 0)
         return -1;
@@ -146,7 +127,7 @@ int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_clos
 int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_first,
                          struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_text(row->alert_id) };
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id));
 
     if (db_exec(db, &tell_alert, args, NULL, NULL, err) != 0)
         return -1;
@@ -156,8 +137,9 @@ int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_f
 
 int store_alert_acknowledge(struct db *db, const struct alert_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_text(row->alert_id),
-                                     db_int(row->acknowledged_at), db_text(row->acknowledged_by) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_int(row->acknowledged_at),
+                db_text(row->acknowledged_by));
 
     if (db_exec(db, &acknowledge_alert, args, NULL, NULL, err) != 0)
         return -1;
@@ -208,7 +190,7 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
     } else if (filter->open >= 0) {
         q = &alerts_by_state;
     }
-    if (db_exec(db, q, args, add_alert, &rows, err) != 0)
+    if (db_exec(db, q, DB_ARGS_OF(args), add_alert, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
@@ -217,7 +199,7 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
 int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct arena *arena,
                             struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(now), db_int(limit) };
+    const struct db_args args = DB_ARGS(db_int(now), db_int(limit));
     struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
 
     if (db_exec(db, &unnotified_alerts, args, add_alert, &rows, err) != 0)
@@ -229,7 +211,7 @@ int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct ar
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
 {
     *ret = 0;
-    return db_exec(db, &count_open, NULL, rows_read_int, ret, err);
+    return db_exec(db, &count_open, DB_NO_ARGS, db_read_int, ret, err);
 }
 
 int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,
@@ -237,8 +219,7 @@ int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *a
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
 
-    if (db_exec(db, &alerts_of_thresholds, (const struct db_value[]){ db_int(tenant_id) },
-                add_alert, &rows, err) != 0)
+    if (db_exec(db, &alerts_of_thresholds, DB_ARGS(db_int(tenant_id)), add_alert, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
@@ -247,12 +228,12 @@ int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *a
 int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
                         struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_int(row->agent_id),
-                                     db_text(row->type),     db_text(row->subject),
-                                     db_int(row->since_at),  db_int(closed_at) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_int(row->agent_id), db_text(row->type),
+                db_text(row->subject), db_int(row->since_at), db_int(closed_at));
     int64_t found = 0;
 
-    if (db_exec(db, &select_over, args, rows_read_int, &found, err) != 0)
+    if (db_exec(db, &select_over, args, db_read_int, &found, err) != 0)
         return -1;
     *ret = found != 0;
     return 0;
@@ -261,7 +242,7 @@ int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t clos
 int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
                 struct alert_row *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(alert_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id));
     struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
 
     if (db_exec(db, &select_alert, args, add_alert, &rows, err) != 0)
@@ -283,8 +264,8 @@ int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, s
         buf_printf(&agents, "%s[%lld,%lld]", i == 0 ? "" : ",", (long long)sightings[i].tenant_id,
                    (long long)sightings[i].agent_id);
     buf_add_char(&agents, ']');
-    r = db_exec(db, &alerts_of_sightings, (const struct db_value[]){ db_text(buf_str(&agents)) },
-                add_alert, &rows, err);
+    r = db_exec(db, &alerts_of_sightings, DB_ARGS(db_text(buf_str(&agents))), add_alert, &rows,
+                err);
     buf_done(&agents);
     *ret = (struct list){ rows.items, rows.n };
     return r;

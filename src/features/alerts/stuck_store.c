@@ -19,39 +19,32 @@ static const struct db_query select_tenants = {
     .sql = "SELECT t.tenant_id, m.start_at, m.run_id FROM tenants t"
            " LEFT JOIN stuck_marks m ON m.tenant_id = t.tenant_id"
            " WHERE t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2",
-    .n_args = 2,
 };
 static const struct db_query set_mark = {
     .sql = "INSERT INTO stuck_marks (tenant_id, start_at, run_id) VALUES ($1, $2, $3)"
            " ON CONFLICT (tenant_id) DO UPDATE SET start_at = excluded.start_at,"
            " run_id = excluded.run_id WHERE (excluded.start_at, excluded.run_id)"
            " > (stuck_marks.start_at, stuck_marks.run_id)",
-    .n_args = 3,
 };
 static const struct db_query select_runs = {
     .sql = RUN_COLUMNS " FROM runs r" WITH_AGENT
            " WHERE r.tenant_id = $1 AND (r.start_at, r.run_id) > ($2, $3) AND r.start_at <= $4"
            " AND r.closing_at IS NULL AND NOT EXISTS (SELECT 1 FROM alerts l WHERE" ALERT_OF_RUN ")"
            " ORDER BY r.start_at, r.run_id LIMIT $5",
-    .n_args = 5,
 };
 static const struct db_query select_run = {
     .sql = RUN_COLUMNS " FROM runs r" WITH_AGENT " WHERE r.tenant_id = $1 AND r.run_no = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query put_later = {
     .sql = "INSERT INTO stuck_later (tenant_id, due_at, run_no) VALUES ($1, $2, $3)"
            " ON CONFLICT DO NOTHING",
-    .n_args = 3,
 };
 static const struct db_query forget_later = {
     .sql = "DELETE FROM stuck_later WHERE tenant_id = $1 AND run_no = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query select_due = {
     .sql = RUN_COLUMNS " FROM stuck_later s JOIN runs r ON r.tenant_id = s.tenant_id"
            " AND r.run_no = s.run_no" WITH_AGENT " WHERE s.due_at <= $1 ORDER BY s.due_at LIMIT $2",
-    .n_args = 2,
 };
 static const struct db_query select_over = {
     .sql = RUN_COLUMNS " FROM alerts l JOIN runs r ON r.tenant_id = l.tenant_id"
@@ -59,17 +52,14 @@ static const struct db_query select_over = {
            " AND (r.closing_at IS NOT NULL OR a.enabled = 0 OR a.deleted_at IS NOT NULL OR EXISTS"
            " (SELECT 1 FROM alert_rules p WHERE p.tenant_id = r.tenant_id AND p.run_stuck = 0))"
            " LIMIT $1",
-    .n_args = 1,
 };
 static const struct db_query count_open = {
     .sql = "SELECT COUNT(*) FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
            " AND agent_id = $2 AND open = 1",
-    .n_args = 2,
 };
 static const struct db_query select_alert = {
     .sql = "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
            " AND agent_id = $2 AND subject = $3 AND open = 1",
-    .n_args = 3,
 };
 /* clang-format on */
 
@@ -101,7 +91,7 @@ static bool add_run(void *ctx, const struct db_row *row)
     return true;
 }
 
-static int list_runs(struct db *db, const struct db_query *q, const struct db_value *args,
+static int list_runs(struct db *db, const struct db_query *q, struct db_args args,
                      struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct stuck_run) };
@@ -115,7 +105,7 @@ static int list_runs(struct db *db, const struct db_query *q, const struct db_va
 int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct arena *arena,
                         struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(after), db_int(limit) };
+    const struct db_args args = DB_ARGS(db_int(after), db_int(limit));
     struct rows rows = { .arena = arena, .size = sizeof(struct stuck_tenant) };
 
     if (db_exec(db, &select_tenants, args, add_tenant, &rows, err) != 0)
@@ -126,8 +116,8 @@ int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct aren
 
 int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant->tenant_id), db_int(tenant->mark.start_at),
-                                     db_text(tenant->mark.run_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant->tenant_id), db_int(tenant->mark.start_at),
+                                        db_text(tenant->mark.run_id));
 
     return db_exec(db, &set_mark, args, NULL, NULL, err);
 }
@@ -135,9 +125,9 @@ int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant, struct er
 int store_stuck_runs(struct db *db, int64_t tenant_id, const struct stuck_span *span,
                      struct arena *arena, struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(span->after.start_at),
-                                     db_text(span->after.run_id), db_int(span->until),
-                                     db_int(span->limit) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_int(span->after.start_at), db_text(span->after.run_id),
+                db_int(span->until), db_int(span->limit));
 
     return list_runs(db, &select_runs, args, arena, ret, err);
 }
@@ -145,7 +135,7 @@ int store_stuck_runs(struct db *db, int64_t tenant_id, const struct stuck_span *
 int store_stuck_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                     struct stuck_run *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(run_no) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(run_no));
     struct list list;
 
     if (list_runs(db, &select_run, args, arena, &list, err) != 0)
@@ -156,14 +146,15 @@ int store_stuck_run(struct db *db, int64_t tenant_id, int64_t run_no, struct are
 
 int store_stuck_later(struct db *db, const struct stuck_run *run, int64_t due_at, struct error *err)
 {
-    const struct db_value args[] = { db_int(run->tenant_id), db_int(due_at), db_int(run->run_no) };
+    const struct db_args args =
+        DB_ARGS(db_int(run->tenant_id), db_int(due_at), db_int(run->run_no));
 
     return db_exec(db, &put_later, args, NULL, NULL, err);
 }
 
 int store_stuck_forget(struct db *db, const struct stuck_run *run, struct error *err)
 {
-    const struct db_value args[] = { db_int(run->tenant_id), db_int(run->run_no) };
+    const struct db_args args = DB_ARGS(db_int(run->tenant_id), db_int(run->run_no));
 
     return db_exec(db, &forget_later, args, NULL, NULL, err);
 }
@@ -171,7 +162,7 @@ int store_stuck_forget(struct db *db, const struct stuck_run *run, struct error 
 int store_stuck_due(struct db *db, int64_t until, int64_t limit, struct arena *arena,
                     struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(until), db_int(limit) };
+    const struct db_args args = DB_ARGS(db_int(until), db_int(limit));
 
     return list_runs(db, &select_due, args, arena, ret, err);
 }
@@ -179,14 +170,14 @@ int store_stuck_due(struct db *db, int64_t until, int64_t limit, struct arena *a
 int store_stuck_over(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
                      struct error *err)
 {
-    return list_runs(db, &select_over, (const struct db_value[]){ db_int(limit) }, arena, ret, err);
+    return list_runs(db, &select_over, DB_ARGS(db_int(limit)), arena, ret, err);
 }
 
 int store_stuck_count(struct db *db, const struct stuck_run *run, int64_t *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(run->tenant_id), db_int(run->agent_id) };
+    const struct db_args args = DB_ARGS(db_int(run->tenant_id), db_int(run->agent_id));
 
-    return db_exec(db, &count_open, args, rows_read_int, ret, err);
+    return db_exec(db, &count_open, args, db_read_int, ret, err);
 }
 
 struct text_reader {
@@ -205,8 +196,8 @@ static bool read_text(void *ctx, const struct db_row *row)
 int store_stuck_alert(struct db *db, const struct stuck_run *run, struct arena *arena,
                       struct str *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(run->tenant_id), db_int(run->agent_id),
-                                     db_text(run->run_id) };
+    const struct db_args args =
+        DB_ARGS(db_int(run->tenant_id), db_int(run->agent_id), db_text(run->run_id));
     struct text_reader reader = { arena, STR_NULL };
 
     if (db_exec(db, &select_alert, args, read_text, &reader, err) != 0)

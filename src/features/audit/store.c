@@ -10,41 +10,33 @@
 static const struct db_query make_head = {
     .sql = "INSERT INTO audit_heads (tenant_id, seq, hash) VALUES ($1, 0, $2)"
            " ON CONFLICT (tenant_id) DO NOTHING",
-    .n_args = 2,
 };
 static const struct db_query lock_head = {
     .sqlite = "SELECT seq, hash FROM audit_heads WHERE tenant_id = $1",
     .postgres = "SELECT seq, hash FROM audit_heads WHERE tenant_id = $1 FOR UPDATE",
-    .n_args = 1,
-};
+ };
 static const struct db_query move_head = {
     .sql = "UPDATE audit_heads SET seq = $2, hash = $3 WHERE tenant_id = $1",
-    .n_args = 3,
-};
+ };
 static const struct db_query insert_entry = {
     .sql = "INSERT INTO audit_log (tenant_id, seq, at, actor, action, target, origin, detail, hash)"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    .n_args = 9,
 };
 static const struct db_query select_head = {
     .sql = "SELECT seq, hash FROM audit_heads WHERE tenant_id = $1",
-    .n_args = 1,
-};
+ };
 static const struct db_query select_newest = {
     .sql = "SELECT COALESCE(MAX(seq), 0) FROM audit_log WHERE tenant_id = $1",
-    .n_args = 1,
-};
+ };
 #define ENTRY_COLUMNS "tenant_id, seq, at, actor, action, target, origin, detail, hash"
 static const struct db_query select_page = {
     .sql = "SELECT " ENTRY_COLUMNS " FROM audit_log WHERE tenant_id = $1 AND seq < $2 AND seq >= $3"
            " AND at >= $4 AND at < $5 AND (CAST($6 AS TEXT) IS NULL OR action = $6)"
            " AND (CAST($7 AS TEXT) IS NULL OR actor = $7) ORDER BY seq DESC LIMIT $8",
-    .n_args = 8,
 };
 static const struct db_query select_walk = {
     .sql = "SELECT " ENTRY_COLUMNS " FROM audit_log WHERE tenant_id = $1 AND seq > $2"
            " ORDER BY seq LIMIT $3",
-    .n_args = 3,
 };
 /* clang-format on */
 
@@ -75,7 +67,7 @@ static bool read_head(void *ctx, const struct db_row *row)
 int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)
 {
     static const struct sha256 beginning;
-    const struct db_value args[] = { db_int(tenant_id), hash_value(&beginning) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), hash_value(&beginning));
 
     *ret = (struct audit_head){ 0 };
     if (db_exec(db, &make_head, args, NULL, NULL, err) != 0)
@@ -86,13 +78,12 @@ int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, s
 int store_audit_append(struct db *db, const struct audit_entry *entry,
                        const struct audit_head *head, struct error *err)
 {
-    const struct db_value row[] = { db_int(entry->tenant_id), db_int(head->seq),
-                                    db_int(entry->at),        db_text(entry->actor),
-                                    db_text(entry->action),   db_text(entry->target),
-                                    db_text(entry->origin),   db_text(entry->detail),
-                                    hash_value(&head->hash) };
-    const struct db_value end[] = { db_int(entry->tenant_id), db_int(head->seq),
-                                    hash_value(&head->hash) };
+    const struct db_args row =
+        DB_ARGS(db_int(entry->tenant_id), db_int(head->seq), db_int(entry->at),
+                db_text(entry->actor), db_text(entry->action), db_text(entry->target),
+                db_text(entry->origin), db_text(entry->detail), hash_value(&head->hash));
+    const struct db_args end =
+        DB_ARGS(db_int(entry->tenant_id), db_int(head->seq), hash_value(&head->hash));
 
     if (db_exec(db, &insert_entry, row, NULL, NULL, err) != 0)
         return -1;
@@ -101,7 +92,7 @@ int store_audit_append(struct db *db, const struct audit_entry *entry,
 
 int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id));
 
     *ret = (struct audit_head){ 0 };
     return db_exec(db, &select_head, args, read_head, ret, err);
@@ -132,9 +123,9 @@ struct span {
 static int find(struct db *db, int64_t tenant_id, const struct audit_filter *f,
                 const struct span *span, struct rows *rows, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(span->before), db_int(span->floor),
-                                     db_int(f->since),  db_int(f->until),     db_text(f->action),
-                                     db_text(f->actor), db_int(f->limit + 1) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_int(span->before), db_int(span->floor), db_int(f->since),
+                db_int(f->until), db_text(f->action), db_text(f->actor), db_int(f->limit + 1));
 
     return db_exec(db, &select_page, args, add_entry, rows, err);
 }
@@ -144,10 +135,10 @@ int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter
                      struct arena *arena, struct audit_rows *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct audit_row) };
-    const struct db_value tenant[] = { db_int(tenant_id) };
+    const struct db_args tenant = DB_ARGS(db_int(tenant_id));
     int64_t newest = 0, before, floor;
 
-    if (db_exec(db, &select_newest, tenant, rows_read_int, &newest, err) != 0)
+    if (db_exec(db, &select_newest, tenant, db_read_int, &newest, err) != 0)
         return -1;
     before = filter->before > newest ? newest + 1 : filter->before;
     floor = before - filter->scan_max > 1 ? before - filter->scan_max : 1;
@@ -166,7 +157,7 @@ int store_audit_walk(struct db *db, int64_t tenant_id, int64_t after, struct are
                      struct audit_rows *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct audit_row) };
-    const struct db_value args[] = { db_int(tenant_id), db_int(after), db_int(AUDIT_STEP) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(after), db_int(AUDIT_STEP));
 
     if (db_exec(db, &select_walk, args, add_entry, &rows, err) != 0)
         return -1;

@@ -14,10 +14,10 @@
 /* clang-format off */
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'prices'",
-};
+ };
 static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'prices'",
-};
+ };
 static const struct db_query select_all = { .sql = "SELECT " COLUMNS " FROM prices" };
 static const struct db_query put = {
     .sql = "INSERT INTO prices (model, provider, input, output, cache_read, cache_write,"
@@ -28,12 +28,10 @@ static const struct db_query put = {
            " cache_write = excluded.cache_write,"
            " input_includes_cache = excluded.input_includes_cache, aliases = excluded.aliases,"
            " updated_at = excluded.updated_at RETURNING price_id",
-    .n_args = 10,
 };
 static const struct db_query delete_one = {
     .sql = "DELETE FROM prices WHERE price_id = $1 RETURNING " COLUMNS,
-    .n_args = 1,
-};
+ };
 
 /* The column of the aliases. */
 #define OWNER     struct price_create
@@ -47,7 +45,7 @@ static const struct shape names_shape = { SHAPE_OF("Names", struct price_create,
 int store_prices_number(struct db *db, int64_t *ret, struct error *err)
 {
     *ret = 0;
-    return db_exec(db, &select_number, NULL, rows_read_int, ret, err);
+    return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
 
 /* Nobody but us writes it: what cannot be read is no alias. */
@@ -88,7 +86,7 @@ int store_prices(struct db *db, struct arena *arena, struct price_row **ret, siz
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct price_row) };
 
-    if (db_exec(db, &select_all, NULL, add_row, &rows, err) != 0)
+    if (db_exec(db, &select_all, DB_NO_ARGS, add_row, &rows, err) != 0)
         return -1;
     *ret = rows.items;
     *ret_n = rows.n;
@@ -116,14 +114,14 @@ int store_price_put(struct db *db, struct price_row *row, struct error *err)
     buf_init(&aliases, SIZE_MAX); /* in proportion to the body, which was bounded */
     write_aliases(&row->aliases, &aliases);
     r = db_exec(db, &put,
-                (const struct db_value[]){
-                    db_text(row->model), db_text(row->provider), db_int(row->amounts.input),
-                    db_int(row->amounts.output), rows_opt_int_value(row->amounts.cache_read),
-                    rows_opt_int_value(row->amounts.cache_write), db_int(row->input_includes_cache),
-                    db_int(row->valid_from), db_text(buf_str(&aliases)), db_int(row->updated_at) },
-                rows_read_int, &row->price_id, err);
+                DB_ARGS(db_text(row->model), db_text(row->provider), db_int(row->amounts.input),
+                        db_int(row->amounts.output), rows_opt_int_value(row->amounts.cache_read),
+                        rows_opt_int_value(row->amounts.cache_write),
+                        db_int(row->input_includes_cache), db_int(row->valid_from),
+                        db_text(buf_str(&aliases)), db_int(row->updated_at)),
+                db_read_int, &row->price_id, err);
     buf_done(&aliases);
-    return r != 0 ? -1 : db_exec(db, &add_to_number, NULL, NULL, NULL, err);
+    return r != 0 ? -1 : db_exec(db, &add_to_number, DB_NO_ARGS, NULL, NULL, err);
 }
 
 int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
@@ -131,11 +129,10 @@ int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, str
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct price_row) };
 
-    if (db_exec(db, &delete_one, (const struct db_value[]){ db_int(price_id) }, add_row, &rows,
-                err) != 0)
+    if (db_exec(db, &delete_one, DB_ARGS(db_int(price_id)), add_row, &rows, err) != 0)
         return -1;
     if (rows.n == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no price %lld", (long long)price_id);
     *ret = *(struct price_row *)rows.items;
-    return db_exec(db, &add_to_number, NULL, NULL, NULL, err);
+    return db_exec(db, &add_to_number, DB_NO_ARGS, NULL, NULL, err);
 }

@@ -23,36 +23,30 @@
 static const struct db_query first_agents = {
     .sqlite = AGENTS " ORDER BY a.agent_name LIMIT $2",
     .postgres = AGENTS " ORDER BY a.agent_name COLLATE \"C\" LIMIT $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query next_agents = {
     .sqlite = AGENTS " AND a.agent_name > $3 ORDER BY a.agent_name LIMIT $2",
     .postgres = AGENTS " AND a.agent_name COLLATE \"C\" > $3"
                 " ORDER BY a.agent_name COLLATE \"C\" LIMIT $2",
-    .n_args = 3,
 };
 static const struct db_query one_agent = {
     .sql = AGENTS " AND a.agent_name = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query select_declared = {
     .sql = "SELECT registered_version, description, telemetry_doc, interval_seconds,"
            " COALESCE(inputs, '[]'), COALESCE(outputs, '[]'), COALESCE(config_schema, 'null')"
            " FROM agents WHERE tenant_id = $1 AND agent_id = $2",
-    .n_args = 2,
 };
 static const struct db_query select_kpis = {
     .sqlite = "SELECT COALESCE(full_key, key), label, unit, agg FROM kpis"
               " WHERE tenant_id = $1 AND agent_id = $2 ORDER BY key",
     .postgres = "SELECT COALESCE(full_key, key), label, unit, agg FROM kpis"
                 " WHERE tenant_id = $1 AND agent_id = $2 ORDER BY key COLLATE \"C\"",
-    .n_args = 2,
 };
 static const struct db_query select_runs = {
     .sql = "SELECT run_id, agent_version, start_at, closing_at, closing_event, duration_ms"
            " FROM runs WHERE tenant_id = $1 AND agent_id = $2 AND start_at IS NOT NULL"
            " ORDER BY start_at DESC, run_id DESC LIMIT $3",
-    .n_args = 3,
 };
 
 /* What a registration keeps as JSON. */
@@ -98,8 +92,8 @@ int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *
                      struct arena *arena, struct list *ret, struct error *err)
 {
     const struct db_query *q = str_is_null(span->after_key) ? &first_agents : &next_agents;
-    const struct db_value args[] = { db_int(tenant_id), db_int(span->limit),
-                                     db_text(span->after_key) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_int(span->limit), db_text(span->after_key));
     struct rows rows = { .arena = arena, .size = sizeof(struct fleet_agent) };
 
     if (db_exec(db, q, args, add_agent, &rows, err) != 0)
@@ -111,8 +105,8 @@ int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *
 int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
                       struct fleet_agent *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id),
-                                     db_text(store_name_key(agent_name, arena).key) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
     struct rows rows = { .arena = arena, .size = sizeof(struct fleet_agent) };
 
     if (db_exec(db, &one_agent, args, add_agent, &rows, err) != 0)
@@ -165,7 +159,7 @@ static bool add_kpi(void *ctx, const struct db_row *row)
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                          struct agent_register *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(agent_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(agent_id));
     struct declared_reader reader = { .arena = arena, .ret = ret };
     struct rows kpis = { .arena = arena, .size = sizeof(struct business_kpi_decl) };
     struct problems *problems = problems_new(arena, "stored");
@@ -209,8 +203,8 @@ static bool add_run(void *ctx, const struct db_row *row)
 int store_fleet_runs(struct db *db, const struct fleet_place *place, int64_t limit,
                      struct arena *arena, struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(place->tenant_id), db_int(place->agent_id),
-                                     db_int(limit) };
+    const struct db_args args =
+        DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_int(limit));
     struct rows rows = { .arena = arena, .size = sizeof(struct fleet_run) };
 
     if (db_exec(db, &select_runs, args, add_run, &rows, err) != 0)

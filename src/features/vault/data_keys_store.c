@@ -9,27 +9,22 @@
 /* clang-format off */
 static const struct db_query select_newest = {
     .sql = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1",
-    .n_args = 1,
-};
+ };
 static const struct db_query select_version = {
     .sql = SELECT_KEYS " WHERE tenant_id = $1 AND version = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query lock_platform = {
     .sqlite = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1",
     .postgres = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1 FOR UPDATE",
-    .n_args = 1,
-};
+ };
 static const struct db_query select_all = { .sql = SELECT_KEYS " ORDER BY tenant_id, version" };
 static const struct db_query insert_key = {
     .sql = "INSERT INTO data_keys (tenant_id, version, wrapped, created_at)"
            " VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, version) DO NOTHING",
-    .n_args = 4,
 };
 static const struct db_query update_key = {
     .sql = "UPDATE data_keys SET wrapped = $3 WHERE tenant_id = $1 AND version = $2",
-    .n_args = 3,
-};
+ };
 /* clang-format on */
 
 static bool add_key(void *ctx, const struct db_row *row)
@@ -43,7 +38,7 @@ static bool add_key(void *ctx, const struct db_row *row)
     return true;
 }
 
-static int select_one(struct db *db, const struct db_query *q, const struct db_value *args,
+static int select_one(struct db *db, const struct db_query *q, struct db_args args,
                       struct arena *arena, struct data_key_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct data_key_row) };
@@ -57,7 +52,7 @@ static int select_one(struct db *db, const struct db_query *q, const struct db_v
 int store_data_key(struct db *db, int64_t tenant_id, int64_t version, struct arena *arena,
                    struct data_key_row *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(version) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(version));
 
     return select_one(db, version == 0 ? &select_newest : &select_version, args, arena, ret, err);
 }
@@ -65,7 +60,7 @@ int store_data_key(struct db *db, int64_t tenant_id, int64_t version, struct are
 int store_data_key_lock(struct db *db, struct arena *arena, struct data_key_row *ret,
                         struct error *err)
 {
-    const struct db_value args[] = { db_int(DATA_KEY_PLATFORM) };
+    const struct db_args args = DB_ARGS(db_int(DATA_KEY_PLATFORM));
 
     return select_one(db, &lock_platform, args, arena, ret, err);
 }
@@ -75,7 +70,7 @@ int store_data_keys(struct db *db, struct arena *arena, struct data_key_row **re
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct data_key_row) };
 
-    if (db_exec(db, &select_all, NULL, add_key, &rows, err) != 0)
+    if (db_exec(db, &select_all, DB_NO_ARGS, add_key, &rows, err) != 0)
         return -1;
     *ret = rows.items;
     *ret_n = rows.n;
@@ -85,16 +80,16 @@ int store_data_keys(struct db *db, struct arena *arena, struct data_key_row **re
 int store_data_key_add(struct db *db, const struct data_key_row *row, int64_t now_us,
                        struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_int(row->version),
-                                     db_blob(row->wrapped), db_int(now_us) };
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_int(row->version),
+                                        db_blob(row->wrapped), db_int(now_us));
 
     return db_exec(db, &insert_key, args, NULL, NULL, err);
 }
 
 int store_data_key_set(struct db *db, const struct data_key_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_int(row->version),
-                                     db_blob(row->wrapped) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_int(row->version), db_blob(row->wrapped));
 
     return db_exec(db, &update_key, args, NULL, NULL, err);
 }

@@ -9,24 +9,20 @@
 /* clang-format off */
 static const struct db_query select_secret = {
     .sql = "SELECT " COLUMNS ", sealed FROM secrets WHERE tenant_id = $1 AND name = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query select_secrets = {
     .sqlite = "SELECT " COLUMNS ", NULL FROM secrets WHERE tenant_id = $1 ORDER BY name",
     .postgres = "SELECT " COLUMNS ", NULL FROM secrets WHERE tenant_id = $1 ORDER BY name COLLATE \"C\"",
-    .n_args = 1,
-};
+ };
 static const struct db_query put_secret = {
     .sql = "INSERT INTO secrets (tenant_id, name, shared, version, sealed, created_at, updated_at)"
            " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (tenant_id, name) DO UPDATE SET"
            " shared = excluded.shared, version = excluded.version, sealed = excluded.sealed,"
            " updated_at = excluded.updated_at WHERE secrets.version = excluded.version - 1",
-    .n_args = 7,
 };
 static const struct db_query delete_secret = {
     .sql = "DELETE FROM secrets WHERE tenant_id = $1 AND name = $2",
-    .n_args = 2,
-};
+ };
 /* clang-format on */
 
 static bool add_secret(void *ctx, const struct db_row *row)
@@ -47,7 +43,7 @@ int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena
                  struct secret_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct secret_row) };
-    const struct db_value args[] = { db_int(tenant_id), db_text(name) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name));
 
     if (db_exec(db, &select_secret, args, add_secret, &rows, err) != 0)
         return -1;
@@ -59,7 +55,7 @@ int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct 
                   size_t *ret_n, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct secret_row) };
-    const struct db_value args[] = { db_int(tenant_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id));
 
     if (db_exec(db, &select_secrets, args, add_secret, &rows, err) != 0)
         return -1;
@@ -71,10 +67,9 @@ int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct 
 int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,
                      struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id),      db_text(row->name),
-                                     db_int(row->shared),    db_int(row->version),
-                                     db_blob(row->sealed),   db_int(row->created_at),
-                                     db_int(row->updated_at) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(row->name), db_int(row->shared), db_int(row->version),
+                db_blob(row->sealed), db_int(row->created_at), db_int(row->updated_at));
 
     if (db_exec(db, &put_secret, args, NULL, NULL, err) != 0)
         return -1;
@@ -87,7 +82,7 @@ int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *
 
 int store_secret_remove(struct db *db, int64_t tenant_id, struct str name, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(name) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name));
 
     if (db_exec(db, &delete_secret, args, NULL, NULL, err) != 0)
         return -1;

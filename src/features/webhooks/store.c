@@ -17,54 +17,39 @@ static const struct db_query put_webhook = {
            " types = excluded.types, label = excluded.label, enabled = excluded.enabled,"
            " secret = excluded.secret, old_secret = excluded.old_secret,"
            " old_until = excluded.old_until",
-    .n_args = 11,
 };
 static const struct db_query select_webhook = {
     .sql = "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query select_webhooks = {
     .sql = "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1"
            " ORDER BY created_at, webhook_id",
-    .n_args = 1,
 };
 static const struct db_query count_use = {
     .sql = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries"
            " WHERE tenant_id = $1 AND webhook_id = $2 GROUP BY state",
-    .n_args = 2,
 };
 static const struct db_query delete_deliveries = {
     .sql = "DELETE FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query delete_webhook = {
     .sql = "DELETE FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query disable_webhook = {
     .sql = "UPDATE webhooks SET enabled = 0 WHERE tenant_id = $1 AND webhook_id = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query give_up_waiting = {
     .sql = "UPDATE deliveries SET state = 2, next_at = NULL, last_error = 'the webhook was switched off'"
            " WHERE tenant_id = $1 AND webhook_id = $2 AND next_at IS NOT NULL",
-    .n_args = 2,
 };
 /* clang-format on */
 
 int store_webhook_put(struct db *db, const struct webhook_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id),
-                                     db_text(row->webhook_id),
-                                     db_text(row->url),
-                                     db_int(row->format),
-                                     db_text(row->types),
-                                     db_text(row->label),
-                                     db_int(row->enabled),
-                                     db_int(row->created_at),
-                                     db_blob(row->secret),
-                                     db_blob(row->old_secret),
-                                     rows_time_value(row->old_until) };
+    const struct db_args args = DB_ARGS(
+        db_int(row->tenant_id), db_text(row->webhook_id), db_text(row->url), db_int(row->format),
+        db_text(row->types), db_text(row->label), db_int(row->enabled), db_int(row->created_at),
+        db_blob(row->secret), db_blob(row->old_secret), rows_time_value(row->old_until));
 
     return db_exec(db, &put_webhook, args, NULL, NULL, err);
 }
@@ -97,7 +82,7 @@ int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struc
                   struct webhook_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct webhook_row) };
-    const struct db_value args[] = { db_int(tenant_id), db_text(webhook_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
     if (db_exec(db, &select_webhook, args, add_webhook, &rows, err) != 0)
         return -1;
@@ -112,8 +97,7 @@ int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct webhook_row) };
 
-    if (db_exec(db, &select_webhooks, (const struct db_value[]){ db_int(tenant_id) }, add_webhook,
-                &rows, err) != 0)
+    if (db_exec(db, &select_webhooks, DB_ARGS(db_int(tenant_id)), add_webhook, &rows, err) != 0)
         return -1;
     *ret = rows.items;
     *ret_n = rows.n;
@@ -141,7 +125,7 @@ static bool add_use(void *ctx, const struct db_row *row)
 int store_webhook_use(struct db *db, int64_t tenant_id, struct str webhook_id,
                       struct webhook_use *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(webhook_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
     *ret = (struct webhook_use){ .last_delivered_at = TIME_NULL };
     return db_exec(db, &count_use, args, add_use, ret, err);
@@ -149,7 +133,7 @@ int store_webhook_use(struct db *db, int64_t tenant_id, struct str webhook_id,
 
 int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(webhook_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
     if (db_exec(db, &delete_deliveries, args, NULL, NULL, err) != 0 ||
         db_exec(db, &delete_webhook, args, NULL, NULL, err) != 0)
@@ -162,7 +146,7 @@ int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id
 int store_webhook_disable(struct db *db, int64_t tenant_id, struct str webhook_id,
                           struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(webhook_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
     if (db_exec(db, &disable_webhook, args, NULL, NULL, err) != 0)
         return -1;

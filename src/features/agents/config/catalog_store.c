@@ -21,25 +21,21 @@ static const struct db_query enter = {
                 " CAST(j ->> 2 AS SMALLINT), j ->> 3, j ->> 4, CAST($3 AS BIGINT)"
                 " FROM json_array_elements(CAST($2 AS json)) AS j ORDER BY j ->> 0"
                 " ON CONFLICT (tenant_id, key) DO NOTHING",
-    .n_args = 3,
 };
 
 #define SELECT_ENTRIES "SELECT COALESCE(full_key, key), secret, edit, see, created_at FROM security_catalog"
 
 static const struct db_query select_entry = {
     .sql = SELECT_ENTRIES " WHERE tenant_id = $1 AND key = $2",
-    .n_args = 2,
-};
+ };
 static const struct db_query select_page = {
     .sqlite = SELECT_ENTRIES " WHERE tenant_id = $1 AND key > $2 ORDER BY key LIMIT $3",
     .postgres = SELECT_ENTRIES " WHERE tenant_id = $1 AND key COLLATE \"C\" > $2"
                 " ORDER BY key COLLATE \"C\" LIMIT $3",
-    .n_args = 3,
 };
 static const struct db_query update_entry = {
     .sql = "UPDATE security_catalog SET secret = $3, edit = $4, see = $5"
            " WHERE tenant_id = $1 AND key = $2",
-    .n_args = 5,
 };
 /* clang-format on */
 
@@ -71,7 +67,7 @@ struct str store_catalog_prepare(const struct catalog_entry *entries, size_t n, 
 int store_catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, int64_t now_us,
                         struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(prepared), db_int(now_us) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(prepared), db_int(now_us));
 
     return db_exec(db, &enter, args, NULL, NULL, err);
 }
@@ -102,7 +98,7 @@ int store_catalog_entry(struct db *db, int64_t tenant_id, struct str key, struct
                         struct catalog_entry *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct catalog_entry) };
-    const struct db_value args[] = { db_int(tenant_id), db_text(store_name_key(key, arena).key) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(store_name_key(key, arena).key));
 
     if (db_exec(db, &select_entry, args, add_entry, &rows, err) != 0)
         return -1;
@@ -115,8 +111,8 @@ int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct catalog_entry) };
     struct str after = str_is_null(query->after) ? STR_LIT("") : query->after;
-    const struct db_value args[] = { db_int(tenant_id), db_text(store_name_key(after, arena).key),
-                                     db_int(query->limit) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(store_name_key(after, arena).key), db_int(query->limit));
 
     if (db_exec(db, &select_page, args, add_entry, &rows, err) != 0)
         return -1;
@@ -132,10 +128,9 @@ int store_catalog_set(struct db *db, int64_t tenant_id, const struct catalog_ent
 
     arena_init(&arena);
     r = db_exec(db, &update_entry,
-                (const struct db_value[]){ db_int(tenant_id),
-                                           db_text(store_name_key(entry->key, &arena).key),
-                                           db_int(entry->secret), db_text(str_of(entry->edit)),
-                                           db_text(str_of(entry->see)) },
+                DB_ARGS(db_int(tenant_id), db_text(store_name_key(entry->key, &arena).key),
+                        db_int(entry->secret), db_text(str_of(entry->edit)),
+                        db_text(str_of(entry->see))),
                 NULL, NULL, err);
     arena_done(&arena);
     return r;

@@ -15,23 +15,19 @@ static const struct db_query select_values = {
               " ($2 = 2 AND scope = 2 AND agent_name = $3)) ORDER BY key, scope DESC",
     .postgres = SELECT_VALUES " AND ((scope = 1 AND agent_name = '') OR"
                 " ($2 = 2 AND scope = 2 AND agent_name = $3)) ORDER BY key COLLATE \"C\", scope DESC",
-    .n_args = 3,
 };
 static const struct db_query select_of_key = {
     .sql = SELECT_VALUES " AND key = $2 LIMIT 1000",
-    .n_args = 2,
-};
+ };
 static const struct db_query set_value = {
     .sql = "INSERT INTO config_values (tenant_id, scope, agent_name, full_name, key, full_key,"
            " value, updated_at, author) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
            " ON CONFLICT (tenant_id, scope, agent_name, key) DO UPDATE SET value = excluded.value,"
            " updated_at = excluded.updated_at, author = excluded.author",
-    .n_args = 9,
 };
 static const struct db_query unset_value = {
     .sql = "DELETE FROM config_values WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
            " AND key = $4",
-    .n_args = 4,
 };
 /* clang-format on */
 
@@ -53,8 +49,8 @@ int store_values(struct db *db, const struct directive_key *place, struct arena 
                  struct value_row **ret, size_t *ret_n, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct value_row) };
-    const struct db_value args[] = { db_int(place->tenant_id), db_int(place->scope),
-                                     db_text(store_name_key(place->agent_name, arena).key) };
+    const struct db_args args = DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
+                                        db_text(store_name_key(place->agent_name, arena).key));
 
     if (db_exec(db, &select_values, args, add_value, &rows, err) != 0)
         return -1;
@@ -67,7 +63,7 @@ int store_values_of_key(struct db *db, int64_t tenant_id, struct str key, struct
                         struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct value_row) };
-    const struct db_value args[] = { db_int(tenant_id), db_text(store_name_key(key, arena).key) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(store_name_key(key, arena).key));
 
     if (db_exec(db, &select_of_key, args, add_value, &rows, err) != 0)
         return -1;
@@ -86,10 +82,9 @@ int store_value_set(struct db *db, const struct directive_key *place, const stru
     name = store_name_key(place->agent_name, &arena);
     key = store_name_key(row->key, &arena);
     r = db_exec(db, &set_value,
-                (const struct db_value[]){ db_int(place->tenant_id), db_int(place->scope),
-                                           db_text(name.key), db_text(name.full), db_text(key.key),
-                                           db_text(key.full), db_text(row->value),
-                                           db_int(row->updated_at), db_text(row->author) },
+                DB_ARGS(db_int(place->tenant_id), db_int(place->scope), db_text(name.key),
+                        db_text(name.full), db_text(key.key), db_text(key.full),
+                        db_text(row->value), db_int(row->updated_at), db_text(row->author)),
                 NULL, NULL, err);
     arena_done(&arena);
     return r;
@@ -103,9 +98,9 @@ int store_value_unset(struct db *db, const struct directive_key *place, struct s
 
     arena_init(&arena);
     r = db_exec(db, &unset_value,
-                (const struct db_value[]){ db_int(place->tenant_id), db_int(place->scope),
-                                           db_text(store_name_key(place->agent_name, &arena).key),
-                                           db_text(store_name_key(key, &arena).key) },
+                DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
+                        db_text(store_name_key(place->agent_name, &arena).key),
+                        db_text(store_name_key(key, &arena).key)),
                 NULL, NULL, err);
     arena_done(&arena);
     return r;

@@ -26,10 +26,9 @@ static const struct db_query set_model = {
     .sql = "INSERT INTO agent_models (tenant_id, scope, agent_name, full_name, model, updated_at)"
            " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, scope, agent_name)"
            " DO UPDATE SET model = excluded.model, updated_at = excluded.updated_at",
-    .n_args = 6,
 };
-static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_PLACE, .n_args = 3 };
-static const struct db_query model_at = { .sql = SELECT_MODELS HOLDS_AT_PLACE, .n_args = 3 };
+static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_PLACE };
+static const struct db_query model_at = { .sql = SELECT_MODELS HOLDS_AT_PLACE };
 static const struct db_query all_models = { .sql = SELECT_MODELS };
 
 static const struct db_query set_policy = {
@@ -38,10 +37,9 @@ static const struct db_query set_policy = {
            " ON CONFLICT (tenant_id, scope, agent_name) DO UPDATE SET mode = excluded.mode,"
            " allow = excluded.allow, deny = excluded.deny,"
            " version = command_policies.version + 1, updated_at = excluded.updated_at",
-    .n_args = 8,
 };
-static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_PLACE, .n_args = 3 };
-static const struct db_query policy_at = { .sql = SELECT_POLICIES HOLDS_AT_PLACE, .n_args = 3 };
+static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_PLACE };
+static const struct db_query policy_at = { .sql = SELECT_POLICIES HOLDS_AT_PLACE };
 static const struct db_query all_policies = { .sql = SELECT_POLICIES };
 /* clang-format on */
 
@@ -54,8 +52,8 @@ static int exec_at(struct db *db, const struct db_query *q, const struct directi
 
     arena_init(&arena);
     r = db_exec(db, q,
-                (const struct db_value[]){ db_int(place->tenant_id), db_int(place->scope),
-                                           db_text(store_name_key(place->agent_name, &arena).key) },
+                DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
+                        db_text(store_name_key(place->agent_name, &arena).key)),
                 on_row, ctx, err);
     arena_done(&arena);
     return r;
@@ -77,9 +75,8 @@ int store_model_set(struct db *db, const struct model_row *row, struct error *er
     arena_init(&arena);
     name = store_name_key(row->place.agent_name, &arena);
     r = db_exec(db, &set_model,
-                (const struct db_value[]){ db_int(row->place.tenant_id), db_int(row->place.scope),
-                                           db_text(name.key), db_text(name.full),
-                                           db_text(row->model), db_int(row->updated_at) },
+                DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
+                        db_text(name.full), db_text(row->model), db_int(row->updated_at)),
                 NULL, NULL, err);
     arena_done(&arena);
     return r;
@@ -118,7 +115,7 @@ int store_models(struct db *db, struct arena *arena, struct model_row **ret, siz
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct model_row) };
 
-    if (db_exec(db, &all_models, NULL, add_model, &rows, err) != 0)
+    if (db_exec(db, &all_models, DB_NO_ARGS, add_model, &rows, err) != 0)
         return -1;
     *ret = rows.items;
     *ret_n = rows.n;
@@ -154,11 +151,10 @@ int store_policy_set(struct db *db, const struct policy_row *row, struct error *
     arena_init(&arena);
     name = store_name_key(row->place.agent_name, &arena);
     r = db_exec(db, &set_policy,
-                (const struct db_value[]){
-                    db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
-                    db_text(name.full), db_int(row->policy.mode),
-                    db_text(strings_text(&row->policy.allow, &arena)),
-                    db_text(strings_text(&row->policy.deny, &arena)), db_int(row->updated_at) },
+                DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
+                        db_text(name.full), db_int(row->policy.mode),
+                        db_text(strings_text(&row->policy.allow, &arena)),
+                        db_text(strings_text(&row->policy.deny, &arena)), db_int(row->updated_at)),
                 NULL, NULL, err);
     arena_done(&arena);
     return r;
@@ -216,7 +212,7 @@ int store_policies(struct db *db, struct arena *arena, struct policy_row **ret, 
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };
 
-    if (db_exec(db, &all_policies, NULL, add_policy, &rows, err) != 0)
+    if (db_exec(db, &all_policies, DB_NO_ARGS, add_policy, &rows, err) != 0)
         return -1;
     *ret = rows.items;
     *ret_n = rows.n;

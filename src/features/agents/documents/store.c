@@ -11,21 +11,17 @@
 /* clang-format off */
 static const struct db_query select_newest = {
     .sql = "SELECT " COLUMNS ", document" OF_NAME " ORDER BY version DESC LIMIT 1",
-    .n_args = 2,
-};
+ };
 static const struct db_query select_version = {
     .sql = "SELECT " COLUMNS ", document" OF_NAME " AND version = $3",
-    .n_args = 3,
-};
+ };
 static const struct db_query select_versions = {
     .sql = "SELECT " COLUMNS ", NULL" OF_NAME " AND version < $3 ORDER BY version DESC LIMIT $4",
-    .n_args = 4,
-};
+ };
 static const struct db_query insert_version = {
     .sql = "INSERT INTO agent_documents (tenant_id, agent_name, full_name, version, format,"
            " document, bytes, updated_at, author) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
            " ON CONFLICT (tenant_id, agent_name, version) DO NOTHING",
-    .n_args = 9,
 };
 /* clang-format on */
 
@@ -49,9 +45,9 @@ int store_document(struct db *db, const struct document_key *place, int64_t vers
                    struct arena *arena, struct document_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct document_row) };
-    const struct db_value args[] = { db_int(place->tenant_id),
-                                     db_text(store_name_key(place->agent_name, arena).key),
-                                     db_int(version) };
+    const struct db_args args =
+        DB_ARGS(db_int(place->tenant_id), db_text(store_name_key(place->agent_name, arena).key),
+                db_int(version));
 
     if (db_exec(db, version == 0 ? &select_newest : &select_version, args, add_row, &rows, err) !=
         0)
@@ -65,12 +61,9 @@ int store_document_versions(struct db *db, const struct document_key *place,
                             struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct document_row) };
-    const struct db_value args[] = {
-        db_int(place->tenant_id),
-        db_text(store_name_key(place->agent_name, arena).key),
-        db_int(query->before.has ? query->before.value : INT64_MAX),
-        db_int(query->limit),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(place->tenant_id), db_text(store_name_key(place->agent_name, arena).key),
+                db_int(query->before.has ? query->before.value : INT64_MAX), db_int(query->limit));
 
     if (db_exec(db, &select_versions, args, add_row, &rows, err) != 0)
         return -1;
@@ -88,10 +81,9 @@ int store_document_add(struct db *db, const struct document_key *place,
     arena_init(&arena);
     name = store_name_key(place->agent_name, &arena);
     r = db_exec(db, &insert_version,
-                (const struct db_value[]){
-                    db_int(place->tenant_id), db_text(name.key), db_text(name.full),
-                    db_int(row->version), db_int(row->format), db_text(row->document),
-                    db_int(row->bytes), db_int(row->updated_at), db_text(row->author) },
+                DB_ARGS(db_int(place->tenant_id), db_text(name.key), db_text(name.full),
+                        db_int(row->version), db_int(row->format), db_text(row->document),
+                        db_int(row->bytes), db_int(row->updated_at), db_text(row->author)),
                 NULL, NULL, err);
     arena_done(&arena);
     if (r != 0)
