@@ -91,6 +91,15 @@ static int read_choice(const struct field *field, struct str text)
     return -1;
 }
 
+/* One of few words is stored as itself or as its number; anything else is null, where allowed. */
+static bool read_word(const struct field *field, struct str text, struct str *ret)
+{
+    int i = str_is_null(text) ? -1 : read_choice(field, text);
+
+    *ret = i < 0 ? STR_NULL : str_of(field->choices[i]);
+    return i >= 0 || (field->flags & F_NULL) != 0;
+}
+
 /* What is nested, from JSON text, by the same table that checked it when it came in. */
 static bool read_nested(const struct field *field, struct str text, struct arena *arena, void *to)
 {
@@ -119,13 +128,17 @@ static bool read_column(const struct field *field, const struct db_row *row, uns
 
     switch (field->type) {
     case T_STR:
+        if (field->choices != NULL)
+            return read_word(field, db_get_text(row, column), to);
+        *(struct str *)to = arena_copy(arena, db_get_blob(row, column)); /* a text's bytes, too */
+        return true;
     case T_UUID:
     case T_JSON:
     case T_OBJECT:
     case T_DICT_STR:
     case T_DICT_NUM:
     case T_LIST_TEXT:
-        *(struct str *)to = arena_copy(arena, db_get_blob(row, column)); /* a text's bytes, too */
+        *(struct str *)to = rows_text(arena, row, column);
         return true;
     case T_ENUM:
         *(int *)to = is_null ? -1 : read_choice(field, db_get_text(row, column));
@@ -215,4 +228,24 @@ int rows_one(struct db *db, const struct db_query *q, struct db_args args, struc
 
     memset(ret, 0, q->row->size);
     return read_rows(db, q, args, &reading);
+}
+
+struct text {
+    struct arena *arena;
+    struct str *ret;
+};
+
+static bool read_text(void *ctx, const struct db_row *row)
+{
+    const struct text *text = ctx;
+
+    *text->ret = rows_text(text->arena, row, 0);
+    return false;
+}
+
+int rows_one_text(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+                  struct str *ret, struct error *err)
+{
+    *ret = STR_NULL;
+    return db_exec(db, q, args, read_text, &(struct text){ arena, ret }, err);
 }

@@ -4,8 +4,8 @@
  * shape of the API, or a table in the same words for a struct that no answer
  * shows. Each column fills the field of its name; a column without one is a
  * bug (ERR_INTERNAL), a field without a column stays zero. Columns hold what
- * the field's type says: booleans and choices as integers, lists and nested
- * shapes as JSON text. Blobs are read as T_STR.
+ * the field's type says: booleans as integers, one of several choices as its
+ * number or its text, lists and nested shapes as JSON text. Blobs are T_STR.
  */
 #pragma once
 #include "base/arena.h"
@@ -19,6 +19,10 @@ int rows_list(struct db *db, const struct db_query *q, struct db_args args, stru
 /* The first row, or zeroes when there is none. */
 int rows_one(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
              void *ret, struct error *err) MUST_CHECK;
+
+/* The first column of the first row; STR_NULL when there is none. */
+int rows_one_text(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+                  struct str *ret, struct error *err) MUST_CHECK;
 
 /* The table of a struct that is no answer: SHAPE_OF() with the struct's own name. */
 #define ROW_OF(ctype, fields) SHAPE_OF(#ctype, ctype, fields)

@@ -9,6 +9,7 @@ static const char *const colours[] = { "red", "green", NULL };
 
 struct item {
     struct str name, note, json;
+    struct str word; /* one of the colours, or null */
     int colour, shade;
     int64_t at, number;
     struct opt_int maybe;
@@ -22,7 +23,7 @@ struct item {
 #define OWNER     struct item
 #define MEMBER(m) m
 static const struct field item_fields[] = {
-    { STR(name) }, { STR(note) }, { JSON(json) }, { INT(number) }, { TIME(at) }, { OPT_INT(maybe) },
+    { STR(name) }, { STR(word), .flags = F_NULL, .choices = colours }, { STR(note) }, { JSON(json) }, { INT(number) }, { TIME(at) }, { OPT_INT(maybe) },
     { BOOL(flag) }, { NUMBER(real) }, { LIST_STR(words) }, { INT(computed) },
     { ENUM(colour), .choices = colours }, { ENUM(shade), .choices = colours },
 };
@@ -39,15 +40,15 @@ static const struct db_query create = {
 };
 static const struct db_query insert = {
     .sql = "INSERT INTO items (id, " COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
- };
+};
 static const struct db_query select_items = {
     .row = &item_row,
     .sql = "SELECT " COLUMNS " FROM items ORDER BY id",
- };
+};
 static const struct db_query select_one = {
     .row = &item_row,
-    .sql = "SELECT name, number AS computed FROM items WHERE id >= $1 ORDER BY id",
- };
+    .sql = "SELECT name, colour AS word, number AS computed FROM items WHERE id >= $1 ORDER BY id",
+};
 static const struct db_query select_unknown = { .row = &item_row, .sql = "SELECT id FROM items" };
 /* clang-format on */
 
@@ -105,6 +106,10 @@ TEST(one_row_is_the_first_or_zeroes)
     arena_init(&arena);
     CHECK_INT(rows_one(db, &select_one, DB_ARGS(db_int(1)), &arena, &item, NULL), 0);
     CHECK(str_eq_c(item.name, "one") && item.computed == 7 && item.number == 0);
+    CHECK(str_eq_c(item.word, "green"));
+    suite_script(db, "UPDATE items SET colour = 2");
+    CHECK_INT(rows_one(db, &select_one, DB_ARGS(db_int(1)), &arena, &item, NULL), 0);
+    CHECK(str_is_null(item.word));
     CHECK_INT(rows_one(db, &select_one, DB_ARGS(db_int(3)), &arena, &item, NULL), 0);
     CHECK(str_is_null(item.name) && item.computed == 0);
     arena_done(&arena);

@@ -11,13 +11,13 @@
 static const struct db_query create = {
     .sqlite   = "CREATE TABLE sample (id BIGINT PRIMARY KEY, i BIGINT, r DOUBLE PRECISION, t TEXT, b BLOB)",
     .postgres = "CREATE TABLE sample (id BIGINT PRIMARY KEY, i BIGINT, r DOUBLE PRECISION, t TEXT, b BYTEA)",
- };
+};
 static const struct db_query insert = {
     .sql = "INSERT INTO sample (id, i, r, t, b) VALUES ($1, $2, $3, $4, $5)",
- };
+};
 static const struct db_query select_one = {
     .sql = "SELECT i, r, t, b FROM sample WHERE id = $1",
- };
+};
 static const struct db_query select_ids = { .sql = "SELECT id FROM sample ORDER BY id" };
 static const struct db_query count = { .sql = "SELECT COUNT(*) FROM sample" };
 /* clang-format on */
