@@ -2,6 +2,7 @@
 #include "features/access/keys_store.h"
 
 #include "db/db.h"
+#include "features/access/shapes.h"
 #include "shape/rows.h"
 
 #define KEY_COLUMNS                                                                                \
@@ -26,7 +27,7 @@ static const struct db_query select_live_keys = {
 static const struct db_query lock_key = {
     .sqlite = ONE_KEY,
     .postgres = ONE_KEY " FOR UPDATE",
- };
+};
 static const struct db_query set_rotated = {
     .sql = "UPDATE keys SET rotated_at = COALESCE(rotated_at, $3)"
            " WHERE tenant_id = $1 AND key_id = $2",
@@ -44,8 +45,10 @@ static const struct db_query set_used = {
            " AND (last_used_at IS NULL OR last_used_at < $3)",
 };
 static const struct db_query select_tenant_keys = {
-    .sql = "SELECT " KEY_COLUMNS " FROM keys WHERE tenant_id = $1 ORDER BY created_at, key_id",
- };
+    .row = &key_shape,
+    .sql = "SELECT key_id, agent_name, label, created_at, last_used_at, expires_at, revoked_at,"
+           " predecessor, rotated_at FROM keys WHERE tenant_id = $1 ORDER BY created_at, key_id",
+};
 /* clang-format on */
 
 int store_key_add(struct db *db, const struct key_row *row, struct error *err)
@@ -95,35 +98,20 @@ static bool add_key_row(void *ctx, const struct db_row *row)
     return true;
 }
 
-static int select_rows(struct db *db, const struct db_query *query, int64_t arg, struct rows *rows,
-                       struct error *err)
+int store_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+               struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(arg));
-
-    return db_exec(db, query, args, add_key_row, rows, err);
+    return rows_list(db, &select_tenant_keys, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
-int store_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct key_row **ret,
-               size_t *ret_n, struct error *err)
+int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+                    struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct key_row) };
 
-    if (select_rows(db, &select_tenant_keys, tenant_id, &rows, err) != 0)
+    if (db_exec(db, &select_live_keys, DB_ARGS(db_int(since)), add_key_row, &rows, err) != 0)
         return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
-}
-
-int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct key_row **ret,
-                    size_t *ret_n, struct error *err)
-{
-    struct rows rows = { .arena = arena, .size = sizeof(struct key_row) };
-
-    if (select_rows(db, &select_live_keys, since, &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
+    *ret = (struct list){ rows.items, rows.n };
     return 0;
 }
 

@@ -13,7 +13,7 @@ static const struct db_query select_limits = { .sql = SELECT_LIMITS };
 static const struct db_query take_limits = {
     .sqlite = SELECT_LIMITS,
     .postgres = SELECT_LIMITS " FOR UPDATE SKIP LOCKED",
- };
+};
 static const struct db_query set_limits = {
     .sql = "INSERT INTO retention (tenant_id, events_days, business_days, llm_days,"
            " keep_failed_runs, updated_at) VALUES ($1, $2, $3, $4, $5, $6)"
@@ -23,7 +23,7 @@ static const struct db_query set_limits = {
 };
 static const struct db_query select_marks = {
     .sql = "SELECT business_until, llm_until FROM retention WHERE tenant_id = $1",
- };
+};
 /* Also one that has no limit any more but events of runs that are gone. */
 static const struct db_query select_next = {
     .sql = "SELECT COALESCE(MIN(tenant_id), 0) FROM retention r WHERE tenant_id > $1"

@@ -11,26 +11,26 @@ static const struct db_query insert_session = {
 };
 static const struct db_query use_session = {
     .sql = "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2",
- };
+};
 static const struct db_query delete_session = {
     .sql = "DELETE FROM sessions WHERE digest = $1",
- };
+};
 static const struct db_query delete_others = {
     .sql = "DELETE FROM sessions WHERE user_id = $1 AND digest <> $2",
- };
+};
 static const struct db_query delete_all = {
     .sql = "DELETE FROM sessions WHERE user_id = $1",
- };
+};
 static const struct db_query delete_oldest = {
     .sql = "DELETE FROM sessions WHERE user_id = $1 AND digest NOT IN (SELECT digest FROM sessions"
            " WHERE user_id = $1 ORDER BY created_at DESC, digest LIMIT $2)",
 };
 static const struct db_query prune_sessions = {
     .sql = "DELETE FROM sessions WHERE created_at < $1 OR last_used_at < $2",
- };
+};
 static const struct db_query select_sessions = {
     .sql = "SELECT digest, user_id, created_at, last_used_at FROM sessions",
- };
+};
 /* clang-format on */
 
 static struct db_value digest_value(const struct sha256 *digest)
@@ -100,14 +100,12 @@ static bool add_session_row(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_sessions(struct db *db, struct arena *arena, struct session_row **ret, size_t *ret_n,
-                   struct error *err)
+int store_sessions(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct session_row) };
 
     if (db_exec(db, &select_sessions, DB_NO_ARGS, add_session_row, &rows, err) != 0)
         return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
+    *ret = (struct list){ rows.items, rows.n };
     return 0;
 }
