@@ -5,16 +5,42 @@
 #include "db/db.h"
 #include "features/webhooks/shapes.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
-#define DELIVERY_COLUMNS                                                                           \
-    "d.tenant_id, d.delivery_id, d.webhook_id, d.message_id, d.created_at, d.state, d.attempts, "  \
-    "d.next_at, d.last_at, d.last_status, d.last_ms, d.last_error, m.type, m.created_at, m.data"
+#define ANSWER_COLUMNS                                                                             \
+    "d.delivery_id, d.message_id, d.created_at, d.state, d.attempts, d.next_at, d.last_at,"        \
+    " d.last_status, d.last_ms, d.last_error, m.type"
 
 #define WITH_MESSAGE                                                                               \
     " FROM deliveries d JOIN messages m ON m.tenant_id = d.tenant_id AND m.message_id = "          \
     "d.message_id"
 
 /* clang-format off */
+#define OWNER     struct delivery_row
+#define MEMBER(m) m
+static const struct field delivery_row_fields[] = {
+    { INT(tenant_id) }, { STR(delivery_id) }, { STR(webhook_id) }, { TIME(created_at) },
+    { ENUM(state), .choices = delivery_state_names }, { INT(attempts) }, { TIME(next_at) },
+    { TIME(last_at) }, { OPT_INT(last_status) }, { OPT_INT(last_ms) }, { STR(last_error) },
+#undef MEMBER
+#define MEMBER(m) message.m
+    { STR(message_id) }, { STR(type) }, { STR(data) },
+    { FIELD_AT("message_tenant_id", tenant_id, int64_t, T_INT) },
+    { FIELD_AT("message_created_at", created_at, int64_t, T_TIME) },
+};
+#undef MEMBER
+#undef OWNER
+static const struct shape delivery_row = { ROW_OF(struct delivery_row, delivery_row_fields) };
+
+#define OWNER     struct due_webhook
+#define MEMBER(m) m
+static const struct field due_webhook_fields[] = {
+    { INT(tenant_id) }, { STR(webhook_id) }, { INT(deliveries) },
+};
+#undef MEMBER
+#undef OWNER
+static const struct shape due_webhook = { ROW_OF(struct due_webhook, due_webhook_fields) };
+
 static const struct db_query insert_message = {
     .sql = "INSERT INTO messages (tenant_id, message_id, type, created_at, data)"
            " VALUES ($1, $2, $3, $4, $5)",
@@ -25,13 +51,15 @@ static const struct db_query insert_delivery = {
 };
 /* $2 is how far to look, by the index of times: what waits for later is not read. */
 static const struct db_query select_due = {
-    .sql = "SELECT tenant_id, webhook_id, COUNT(*) FROM (SELECT tenant_id, webhook_id, next_at"
+    .row = &due_webhook,
+    .sql = "SELECT tenant_id, webhook_id, COUNT(*) AS deliveries FROM (SELECT tenant_id, webhook_id, next_at"
            " FROM deliveries WHERE next_at IS NOT NULL AND next_at <= $1 ORDER BY next_at LIMIT $2)"
            " d GROUP BY tenant_id, webhook_id ORDER BY MIN(next_at)",
 };
 /* When much is due, from webhook to webhook, so that what one has hides no other. */
 static const struct db_query select_due_of_all = {
-    .sql = "SELECT tenant_id, webhook_id, 0 FROM (SELECT w.tenant_id, w.webhook_id,"
+    .row = &due_webhook,
+    .sql = "SELECT tenant_id, webhook_id FROM (SELECT w.tenant_id, w.webhook_id,"
            " (SELECT MIN(d.next_at) FROM deliveries d WHERE d.tenant_id = w.tenant_id"
            " AND d.webhook_id = w.webhook_id AND d.next_at IS NOT NULL) AS first_at"
            " FROM webhooks w) q WHERE first_at <= $1 ORDER BY first_at LIMIT $2",
@@ -51,8 +79,11 @@ static const struct db_query claim_due = {
                 " AND delivery_id = (" OLDEST_DUE " FOR UPDATE SKIP LOCKED) RETURNING delivery_id",
 };
 static const struct db_query select_delivery = {
-    .sql = "SELECT " DELIVERY_COLUMNS WITH_MESSAGE " WHERE d.tenant_id = $1 AND d.delivery_id = $2",
- };
+    .row = &delivery_row,
+    .sql = "SELECT d.tenant_id, d.webhook_id, m.tenant_id AS message_tenant_id,"
+           " m.created_at AS message_created_at, m.data, " ANSWER_COLUMNS WITH_MESSAGE
+           " WHERE d.tenant_id = $1 AND d.delivery_id = $2",
+};
 static const struct db_query update_delivery = {
     .sql = "UPDATE deliveries SET state = $3, next_at = $4, last_at = $5, last_status = $6,"
            " last_ms = $7, last_error = $8 WHERE tenant_id = $1 AND delivery_id = $2"
@@ -63,7 +94,8 @@ static const struct db_query retry = {
            " WHERE tenant_id = $1 AND webhook_id = $2 AND delivery_id = $3",
 };
 static const struct db_query select_log = {
-    .sql = "SELECT " DELIVERY_COLUMNS WITH_MESSAGE
+    .row = &delivery_shape,
+    .sql = "SELECT " ANSWER_COLUMNS WITH_MESSAGE
            " WHERE d.tenant_id = $1 AND d.webhook_id = $2 AND d.delivery_id < $3"
            " AND (CAST($4 AS BIGINT) < 0 OR d.state = $4) ORDER BY d.delivery_id DESC LIMIT $5",
 };
@@ -104,42 +136,22 @@ int store_delivery_add(struct db *db, const struct delivery_row *row, struct err
     return db_exec(db, &insert_delivery, args, NULL, NULL, err);
 }
 
-struct due_reader {
-    struct rows rows; /* of struct due_webhook */
-    int64_t n;        /* deliveries */
-};
-
-static bool add_due(void *ctx, const struct db_row *row)
+int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct list *ret,
+                         struct error *err)
 {
-    struct due_reader *reader = ctx;
-    struct due_webhook *due = rows_add(&reader->rows);
+    enum { SCAN_MAX = 500 };
+    const struct due_webhook *due;
+    int64_t n = 0;
 
-    due->tenant_id = db_get_int(row, 0);
-    due->webhook_id = rows_text(reader->rows.arena, row, 1);
-    reader->n += db_get_int(row, 2);
-    return true;
-}
-
-int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct due_webhook **ret,
-                         size_t *ret_n, struct error *err)
-{
-    enum { LOOK_MAX = 500 };
-    const struct due_reader empty = { .rows = { .arena = arena,
-                                                .size = sizeof(struct due_webhook) } };
-    struct db_value args[] = { db_int(now), db_int(LOOK_MAX) };
-    struct due_reader reader = empty;
-
-    if (db_exec(db, &select_due, DB_ARGS_OF(args), add_due, &reader, err) != 0)
+    if (rows_list(db, &select_due, DB_ARGS(db_int(now), db_int(SCAN_MAX)), arena, ret, err) != 0)
         return -1;
-    if (reader.n == LOOK_MAX) {
-        args[1] = db_int(DUE_MAX);
-        reader = empty;
-        if (db_exec(db, &select_due_of_all, DB_ARGS_OF(args), add_due, &reader, err) != 0)
-            return -1;
-    }
-    *ret = reader.rows.items;
-    *ret_n = reader.rows.n;
-    return 0;
+    due = ret->items;
+    for (size_t i = 0; i < ret->n; i++)
+        n += due[i].deliveries;
+    if (n < SCAN_MAX)
+        return 0;
+    return rows_list(db, &select_due_of_all, DB_ARGS(db_int(now), db_int(DUE_MAX)), arena, ret,
+                     err);
 }
 
 int store_deliveries_release(struct db *db, int64_t now, struct error *err)
@@ -150,62 +162,20 @@ int store_deliveries_release(struct db *db, int64_t now, struct error *err)
     return db_exec(db, &release_planned, args, NULL, NULL, err);
 }
 
-static bool add_delivery(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct delivery_row *d = rows_add(rows);
-
-    d->tenant_id = d->message.tenant_id = db_get_int(row, 0);
-    d->delivery_id = rows_text(rows->arena, row, 1);
-    d->webhook_id = rows_text(rows->arena, row, 2);
-    d->message.message_id = rows_text(rows->arena, row, 3);
-    d->created_at = db_get_int(row, 4);
-    d->state = (int)db_get_int(row, 5);
-    d->attempts = db_get_int(row, 6);
-    d->next_at = rows_time(row, 7);
-    d->last_at = rows_time(row, 8);
-    d->last_status = rows_opt_int(row, 9);
-    d->last_ms = rows_opt_int(row, 10);
-    d->last_error = rows_text(rows->arena, row, 11);
-    d->message.type = rows_text(rows->arena, row, 12);
-    d->message.created_at = db_get_int(row, 13);
-    d->message.data = rows_text(rows->arena, row, 14);
-    return true;
-}
-
-struct claimed {
-    struct arena *arena;
-    struct str delivery_id;
-};
-
-static bool keep_id(void *ctx, const struct db_row *row)
-{
-    struct claimed *claimed = ctx;
-
-    claimed->delivery_id = rows_text(claimed->arena, row, 0);
-    return true;
-}
-
 int store_delivery_claim(struct db *db, const struct due_webhook *webhook, int64_t now,
                          struct arena *arena, struct delivery_row *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct delivery_row) };
     const struct db_args args = DB_ARGS(db_int(now + LEASE_US), db_int(webhook->tenant_id),
                                         db_text(webhook->webhook_id), db_int(now));
-    struct claimed claimed = { arena, STR_NULL };
+    struct str delivery_id;
 
     *ret = (struct delivery_row){ .delivery_id = STR_NULL };
-    if (db_exec(db, &claim_due, args, keep_id, &claimed, err) != 0)
+    if (rows_one_text(db, &claim_due, args, arena, &delivery_id, err) != 0)
         return -1;
-    if (str_is_null(claimed.delivery_id))
+    if (str_is_null(delivery_id))
         return 0;
-    if (db_exec(db, &select_delivery,
-                DB_ARGS(db_int(webhook->tenant_id), db_text(claimed.delivery_id)), add_delivery,
-                &rows, err) != 0)
-        return -1;
-    if (rows.n > 0)
-        *ret = *(struct delivery_row *)rows.items;
-    return 0;
+    return rows_one(db, &select_delivery, DB_ARGS(db_int(webhook->tenant_id), db_text(delivery_id)),
+                    arena, ret, err);
 }
 
 int store_delivery_set(struct db *db, const struct delivery_row *row, int64_t again_at,
@@ -234,19 +204,14 @@ int store_delivery_retry(struct db *db, const struct delivery_filter *which, str
 }
 
 int store_deliveries(struct db *db, const struct delivery_filter *filter, struct arena *arena,
-                     struct delivery_row **ret, size_t *ret_n, struct error *err)
+                     struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct delivery_row) };
     const struct db_args args =
         DB_ARGS(db_int(filter->tenant_id), db_text(filter->webhook_id),
                 db_text(str_is_null(filter->before) ? above_all : filter->before),
                 db_int(filter->state), db_int(filter->limit));
 
-    if (db_exec(db, &select_log, args, add_delivery, &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &select_log, args, arena, ret, err);
 }
 
 int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struct error *err)
