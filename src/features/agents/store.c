@@ -4,8 +4,18 @@
 #include "db/db.h"
 #include "db/name_key.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
+#define OWNER     struct agent_name
+#define MEMBER(m) m
+static const struct field agent_name_fields[] = {
+    { INT(agent_id) }, { STR(name) },
+};
+#undef MEMBER
+#undef OWNER
+static const struct shape agent_name_row = { ROW_OF(struct agent_name, agent_name_fields) };
+
 static const struct db_query select_agent = {
     .sql = "SELECT a.agent_id, a.enabled, s.last_seen_at, a.interval_seconds"
            " FROM agents a JOIN agent_signs s"
@@ -14,15 +24,15 @@ static const struct db_query select_agent = {
 };
 static const struct db_query select_id = {
     .sql = "SELECT agent_id FROM agents WHERE tenant_id = $1 AND agent_name = $2",
- };
+};
 /* Holds the tenant, so that its agents are counted by one process at a time. */
 static const struct db_query lock_tenant = {
     .sqlite = "SELECT max_agents FROM tenants WHERE tenant_id = $1",
     .postgres = "SELECT max_agents FROM tenants WHERE tenant_id = $1 FOR UPDATE",
- };
+};
 static const struct db_query count_agents = {
     .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
- };
+};
 static const struct db_query revive_agent = {
     .sql = "UPDATE agents SET deleted_at = NULL, enabled = 1, first_seen_at = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 RETURNING agent_id",
@@ -33,10 +43,10 @@ static const struct db_query insert_agent = {
 };
 static const struct db_query insert_sign = {
     .sql = "INSERT INTO agent_signs (tenant_id, agent_id) VALUES ($1, $2)",
- };
+};
 static const struct db_query forget_signs = {
     .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
- };
+};
 static const struct db_query mute_agent = {
     .sql = "UPDATE agents SET muted_until = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
@@ -47,13 +57,14 @@ static const struct db_query select_off = {
 };
 static const struct db_query select_muted = {
     .sql = "SELECT COALESCE(muted_until, 0) FROM agents WHERE tenant_id = $1 AND agent_id = $2",
- };
+};
 static const struct db_query enable_agent = {
     .sql = "UPDATE agents SET enabled = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
 };
 static const struct db_query select_names = {
-    .sql = "SELECT agent_id, COALESCE(full_name, agent_name) FROM agents WHERE tenant_id = $1"
+    .row = &agent_name_row,
+    .sql = "SELECT agent_id, COALESCE(full_name, agent_name) AS name FROM agents WHERE tenant_id = $1"
            " ORDER BY agent_id",
 };
 /* clang-format on */
@@ -186,26 +197,10 @@ static int set_agent(struct db *db, const struct db_query *q, int64_t tenant_id,
     return 0;
 }
 
-static bool add_name(void *ctx, const struct db_row *row)
+int store_agent_names(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                      struct error *err)
 {
-    struct rows *rows = ctx;
-    struct agent_name *name = rows_add(rows);
-
-    name->agent_id = db_get_int(row, 0);
-    name->name = rows_text(rows->arena, row, 1);
-    return true;
-}
-
-int store_agent_names(struct db *db, int64_t tenant_id, struct arena *arena,
-                      struct agent_name **ret, size_t *ret_n, struct error *err)
-{
-    struct rows rows = { .arena = arena, .size = sizeof(struct agent_name) };
-
-    if (db_exec(db, &select_names, DB_ARGS(db_int(tenant_id)), add_name, &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &select_names, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,

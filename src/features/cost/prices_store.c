@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "db/db.h"
-#include "shape/problems.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
@@ -12,13 +11,26 @@
     " valid_from, aliases, updated_at"
 
 /* clang-format off */
+#define OWNER     struct price_row
+#define MEMBER(m) m
+static const struct field price_row_fields[] = {
+    { INT(price_id) }, { STR(model) }, { STR(provider) }, { BOOL(input_includes_cache) },
+    { TIME(valid_from) }, { LIST_STR(aliases) }, { TIME(updated_at) },
+#undef MEMBER
+#define MEMBER(m) amounts.m
+    { INT(input) }, { INT(output) }, { OPT_INT(cache_read) }, { OPT_INT(cache_write) },
+};
+#undef MEMBER
+#undef OWNER
+static const struct shape price_row = { ROW_OF(struct price_row, price_row_fields) };
+
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'prices'",
- };
+};
 static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'prices'",
- };
-static const struct db_query select_all = { .sql = "SELECT " COLUMNS " FROM prices" };
+};
+static const struct db_query select_all = { .row = &price_row, .sql = "SELECT " COLUMNS " FROM prices" };
 static const struct db_query put = {
     .sql = "INSERT INTO prices (model, provider, input, output, cache_read, cache_write,"
            " input_includes_cache, valid_from, aliases, updated_at)"
@@ -30,16 +42,10 @@ static const struct db_query put = {
            " updated_at = excluded.updated_at RETURNING price_id",
 };
 static const struct db_query delete_one = {
+    .row = &price_row,
     .sql = "DELETE FROM prices WHERE price_id = $1 RETURNING " COLUMNS,
- };
+};
 
-/* The column of the aliases. */
-#define OWNER     struct price_create
-#define MEMBER(m) m
-static const struct field names_fields[] = { { LIST_STR(aliases), .flags = F_REQUIRED } };
-static const struct shape names_shape = { SHAPE_OF("Names", struct price_create, names_fields) };
-#undef MEMBER
-#undef OWNER
 /* clang-format on */
 
 int store_prices_number(struct db *db, int64_t *ret, struct error *err)
@@ -48,49 +54,9 @@ int store_prices_number(struct db *db, int64_t *ret, struct error *err)
     return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
 
-/* Nobody but us writes it: what cannot be read is no alias. */
-static struct list read_aliases(struct arena *arena, struct str text)
+int store_prices(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
-    struct price_create names;
-    struct str object;
-
-    if (str_eq_c(text, "[]"))
-        return (struct list){ 0 };
-    object = arena_printf(arena, "{\"aliases\":%.*s}", STR_ARG(text));
-    if (shape_read_json(&names_shape, object, arena, &names, problems_new(arena, "body")) != 0)
-        return (struct list){ 0 };
-    return names.aliases;
-}
-
-static bool add_row(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct price_row *p = rows_add(rows);
-
-    p->price_id = db_get_int(row, 0);
-    p->model = rows_text(rows->arena, row, 1);
-    p->provider = rows_text(rows->arena, row, 2);
-    p->amounts = (struct price_amounts){ .input = db_get_int(row, 3),
-                                         .output = db_get_int(row, 4),
-                                         .cache_read = rows_opt_int(row, 5),
-                                         .cache_write = rows_opt_int(row, 6) };
-    p->input_includes_cache = db_get_int(row, 7) != 0;
-    p->valid_from = db_get_int(row, 8);
-    p->aliases = read_aliases(rows->arena, db_get_text(row, 9));
-    p->updated_at = db_get_int(row, 10);
-    return true;
-}
-
-int store_prices(struct db *db, struct arena *arena, struct price_row **ret, size_t *ret_n,
-                 struct error *err)
-{
-    struct rows rows = { .arena = arena, .size = sizeof(struct price_row) };
-
-    if (db_exec(db, &select_all, DB_NO_ARGS, add_row, &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &select_all, DB_NO_ARGS, arena, ret, err);
 }
 
 static void write_aliases(const struct list *aliases, struct buf *out)
@@ -127,12 +93,9 @@ int store_price_put(struct db *db, struct price_row *row, struct error *err)
 int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
                        struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct price_row) };
-
-    if (db_exec(db, &delete_one, DB_ARGS(db_int(price_id)), add_row, &rows, err) != 0)
+    if (rows_one(db, &delete_one, DB_ARGS(db_int(price_id)), arena, ret, err) != 0)
         return -1;
-    if (rows.n == 0)
+    if (ret->price_id == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no price %lld", (long long)price_id);
-    *ret = *(struct price_row *)rows.items;
     return db_exec(db, &add_to_number, DB_NO_ARGS, NULL, NULL, err);
 }

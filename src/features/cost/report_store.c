@@ -22,7 +22,7 @@ static const struct db_query insert_usage = {
 static const struct db_query select_old = {
     .sqlite = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY,
     .postgres = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
- };
+};
 static const struct db_query replace_usage = {
     .sql = "UPDATE llm_usage SET received_at = $6, input_tokens = $7, output_tokens = $8,"
            " cache_read_tokens = $9, cache_write_tokens = $10, calls = $11, agent_version = $12,"
@@ -38,7 +38,7 @@ static const struct db_query select_totals = {
 static const struct db_query select_usage = { .sql = SELECT_USAGE };
 static const struct db_query select_usage_by_run = {
     .sql = SELECT_USAGE " ORDER BY run_id",
- };
+};
 /* clang-format on */
 
 static struct llm_counts read_counts(const struct db_row *row, unsigned column)
