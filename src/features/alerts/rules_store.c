@@ -4,9 +4,20 @@
 #include "db/db.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
 #define COLUMNS "tenant_id, run_failed, run_stuck, bounds, version, updated_at, rules"
+
+#define OWNER     struct alert_rules_row
+#define MEMBER(m) m
+static const struct field alert_rules_row_fields[] = {
+    { INT(tenant_id) }, { BOOL(run_failed) }, { BOOL(run_stuck) }, { INT(version) }, { TIME(updated_at) },
+    { STR(rules) }, { FIELD_AT("bounds", thresholds, int64_t, T_INT) },
+};
+#undef MEMBER
+#undef OWNER
+static const struct shape alert_rules_row = { ROW_OF(struct alert_rules_row, alert_rules_row_fields) };
 
 static const struct db_query set_rules = {
     .sql = "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6)"
@@ -16,13 +27,15 @@ static const struct db_query set_rules = {
            " rules = excluded.rules",
 };
 static const struct db_query select_rules = {
+    .row = &alert_rules_row,
     .sql = "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id = $1",
- };
+};
 static const struct db_query hold_rules = {
     .sqlite = "SELECT version FROM alert_rules WHERE tenant_id = $1",
     .postgres = "SELECT version FROM alert_rules WHERE tenant_id = $1 FOR SHARE",
- };
+};
 static const struct db_query select_thresholds = {
+    .row = &alert_rules_row,
     .sql = "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id > $1 AND bounds > 0"
            " ORDER BY tenant_id LIMIT $2",
 };
@@ -45,32 +58,10 @@ int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, stru
     return db_exec(db, &set_rules, args, NULL, NULL, err);
 }
 
-static bool add_rules(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct alert_rules_row *rules = rows_add(rows);
-
-    rules->tenant_id = db_get_int(row, 0);
-    rules->run_failed = db_get_int(row, 1) != 0;
-    rules->run_stuck = db_get_int(row, 2) != 0;
-    rules->thresholds = db_get_int(row, 3);
-    rules->version = db_get_int(row, 4);
-    rules->updated_at = db_get_int(row, 5);
-    rules->rules = rows_text(rows->arena, row, 6);
-    return true;
-}
-
 int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,
                       struct alert_rules_row *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id));
-    struct rows rows = { .arena = arena, .size = sizeof(*ret) };
-
-    if (db_exec(db, &select_rules, args, add_rules, &rows, err) != 0)
-        return -1;
-    *ret = rows.n == 0 ? (struct alert_rules_row){ .rules = STR_NULL }
-                       : *(struct alert_rules_row *)rows.items;
-    return 0;
+    return rows_one(db, &select_rules, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
@@ -83,12 +74,8 @@ int store_alert_rules_thresholds(struct db *db, int64_t after, int64_t limit, st
                                  struct list *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(after), db_int(limit));
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_rules_row) };
 
-    if (db_exec(db, &select_thresholds, args, add_rules, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(db, &select_thresholds, args, arena, ret, err);
 }
 
 int store_completed_runs(struct db *db, const struct completed_runs *which, bool *ret,

@@ -5,16 +5,29 @@
 #include "db/db.h"
 #include "features/agents/last_seen_store.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
 #define ALERT_COLUMNS                                                                              \
-    "l.tenant_id, l.alert_id, l.type, l.agent_id, COALESCE(a.full_name, a.agent_name), l.subject," \
-    " l.run_no, l.open, l.told, l.since_at, l.opened_at, l.closed_at, l.closed_by,"                \
+    "l.tenant_id, l.alert_id, l.type, l.agent_id, l.subject,"                                      \
+    " COALESCE(a.full_name, a.agent_name) AS agent_name, l.run_no, l.open, l.told, l.since_at, l.opened_at, l.closed_at, l.closed_by,"                \
     " l.away_seconds, l.acknowledged_at, l.acknowledged_by, l.detail, l.limit_seconds"
 #define WITH_AGENT                                                                                 \
     " LEFT JOIN agents a ON a.tenant_id = l.tenant_id AND a.agent_id = l.agent_id"
 #define ALERTS "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.tenant_id = $1"
 #define NEWEST_FIRST " AND l.alert_id < $2 ORDER BY l.alert_id DESC LIMIT $3"
+
+#define OWNER     struct alert_row
+#define MEMBER(m) m
+static const struct field alert_row_fields[] = {
+    { INT(tenant_id) }, { STR(alert_id) }, { STR(type) }, { INT(agent_id) }, { STR(agent_name) },
+    { STR(subject) }, { OPT_INT(run_no) }, { BOOL(open) }, { BOOL(told) }, { TIME(since_at) },
+    { TIME(opened_at) }, { TIME(closed_at) }, { STR(closed_by) }, { OPT_INT(away_seconds) },
+    { TIME(acknowledged_at) }, { STR(acknowledged_by) }, { STR(detail) }, { OPT_INT(limit_seconds) },
+};
+#undef MEMBER
+#undef OWNER
+static const struct shape alert_row = { ROW_OF(struct alert_row, alert_row_fields) };
 
 static const struct db_query open_alert = {
     .sql = "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, run_no, open, told,"
@@ -42,6 +55,7 @@ static const struct db_query tell_alert = {
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0",
 };
 static const struct db_query unnotified_alerts = {
+    .row = &alert_row,
     .sql = "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.open = 1 AND l.told = 0"
            " AND a.enabled = 1 AND a.deleted_at IS NULL"
            " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
@@ -52,26 +66,30 @@ static const struct db_query acknowledge_alert = {
            " acknowledged_by = COALESCE(acknowledged_by, $4)"
            " WHERE tenant_id = $1 AND alert_id = $2",
 };
-static const struct db_query select_alert = { .sql = ALERTS " AND l.alert_id = $2" };
-static const struct db_query all_alerts = { .sql = ALERTS NEWEST_FIRST };
+static const struct db_query select_alert = { .row = &alert_row, .sql = ALERTS " AND l.alert_id = $2" };
+static const struct db_query all_alerts = { .row = &alert_row, .sql = ALERTS NEWEST_FIRST };
 static const struct db_query alerts_by_state = {
+    .row = &alert_row,
     .sql = ALERTS " AND l.open = $4" NEWEST_FIRST,
- };
+};
 static const struct db_query alerts_by_agent = {
+    .row = &alert_row,
     .sql = ALERTS " AND l.agent_id = $4" NEWEST_FIRST,
- };
+};
 static const struct db_query count_open = {
     .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1",
- };
+};
 static const struct db_query alerts_of_thresholds = {
+    .row = &alert_row,
     .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded')",
- };
+};
 static const struct db_query select_over = {
     .sql = "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
            " AND subject = $4 AND since_at = $5 AND closed_at >= $6 LIMIT 1",
 };
 /* $1 is a JSON array of tenant and agent. */
 static const struct db_query alerts_of_sightings = {
+    .row = &alert_row,
     .sqlite = "SELECT " ALERT_COLUMNS " FROM json_each($1) j CROSS JOIN alerts l"
               " ON l.tenant_id = json_extract(j.value, '$[0]') AND l.type = 'agent.silent'"
               " AND l.agent_id = json_extract(j.value, '$[1]') AND l.subject = '' AND l.open = 1"
@@ -148,64 +166,29 @@ int store_alert_acknowledge(struct db *db, const struct alert_row *row, struct e
     return 0;
 }
 
-static bool add_alert(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct alert_row *alert = rows_add(rows);
-
-    alert->tenant_id = db_get_int(row, 0);
-    alert->alert_id = rows_text(rows->arena, row, 1);
-    alert->type = rows_text(rows->arena, row, 2);
-    alert->agent_id = db_get_int(row, 3);
-    alert->agent_name = rows_text(rows->arena, row, 4);
-    alert->subject = rows_text(rows->arena, row, 5);
-    alert->run_no = rows_opt_int(row, 6);
-    alert->open = db_get_int(row, 7) != 0;
-    alert->told = db_get_int(row, 8) != 0;
-    alert->since_at = db_get_int(row, 9);
-    alert->opened_at = db_get_int(row, 10);
-    alert->closed_at = rows_time(row, 11);
-    alert->closed_by = rows_text(rows->arena, row, 12);
-    alert->away_seconds = rows_opt_int(row, 13);
-    alert->acknowledged_at = rows_time(row, 14);
-    alert->acknowledged_by = rows_text(rows->arena, row, 15);
-    alert->detail = rows_text(rows->arena, row, 16);
-    alert->limit_seconds = rows_opt_int(row, 17);
-    return true;
-}
-
 int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *filter,
                  struct arena *arena, struct list *ret, struct error *err)
 {
     /* no id begins with a letter after 'a' */
     struct str before = str_is_null(filter->before) ? STR_LIT("b") : filter->before;
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
-    const struct db_query *q = &all_alerts;
-    struct db_value args[] = { db_int(tenant_id), db_text(before), db_int(filter->limit),
-                               db_int(filter->open) };
+    const struct db_query *q = filter->open >= 0 ? &alerts_by_state : &all_alerts;
+    int64_t which = filter->open;
 
     if (filter->agent_id != 0) {
         q = &alerts_by_agent;
-        args[3] = db_int(filter->agent_id);
-    } else if (filter->open >= 0) {
-        q = &alerts_by_state;
+        which = filter->agent_id;
     }
-    if (db_exec(db, q, DB_ARGS_OF(args), add_alert, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(
+        db, q, DB_ARGS(db_int(tenant_id), db_text(before), db_int(filter->limit), db_int(which)),
+        arena, ret, err);
 }
 
 int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct arena *arena,
                             struct list *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(now), db_int(limit));
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
 
-    if (db_exec(db, &unnotified_alerts, args, add_alert, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(db, &unnotified_alerts, args, arena, ret, err);
 }
 
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
@@ -217,12 +200,7 @@ int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
 int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,
                                struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
-
-    if (db_exec(db, &alerts_of_thresholds, DB_ARGS(db_int(tenant_id)), add_alert, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(db, &alerts_of_thresholds, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
@@ -243,18 +221,13 @@ int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct ar
                 struct alert_row *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id));
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
 
-    if (db_exec(db, &select_alert, args, add_alert, &rows, err) != 0)
-        return -1;
-    *ret = rows.n == 0 ? (struct alert_row){ 0 } : *(struct alert_row *)rows.items;
-    return 0;
+    return rows_one(db, &select_alert, args, arena, ret, err);
 }
 
 int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
                               struct arena *arena, struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
     struct buf agents;
     int r;
 
@@ -264,9 +237,7 @@ int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, s
         buf_printf(&agents, "%s[%lld,%lld]", i == 0 ? "" : ",", (long long)sightings[i].tenant_id,
                    (long long)sightings[i].agent_id);
     buf_add_char(&agents, ']');
-    r = db_exec(db, &alerts_of_sightings, DB_ARGS(db_text(buf_str(&agents))), add_alert, &rows,
-                err);
+    r = rows_list(db, &alerts_of_sightings, DB_ARGS(db_text(buf_str(&agents))), arena, ret, err);
     buf_done(&agents);
-    *ret = (struct list){ rows.items, rows.n };
     return r;
 }

@@ -6,11 +6,31 @@
 #include "db/db.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 _Static_assert(EVENT_FAILED == 2, "stands in the statements below and in the index runs_failed");
 
 /* clang-format off */
+#define OWNER     struct run_cursor
+#define MEMBER(m) m
+static const struct field run_cursor_fields[] = {
+    { TIME(start_at) }, { STR(run_id) },
+};
+#undef MEMBER
+#undef OWNER
+static const struct shape run_cursor = { ROW_OF(struct run_cursor, run_cursor_fields) };
+
+#define OWNER     struct gone_run
+#define MEMBER(m) m
+static const struct field gone_run_fields[] = {
+    { STR(run_id) }, { INT(agent_id) }, { BOOL(open) },
+};
+#undef MEMBER
+#undef OWNER
+static const struct shape gone_run = { ROW_OF(struct gone_run, gone_run_fields) };
+
 static const struct db_query find_window = {
+    .row = &run_cursor,
     .sql = "SELECT start_at, run_id FROM runs WHERE tenant_id = $1 AND start_at < $2"
            " AND (start_at, run_id) > ($3, $4) ORDER BY start_at, run_id LIMIT 1 OFFSET $5",
 };
@@ -28,7 +48,7 @@ static const struct db_query find_window = {
 const struct db_query expiry_mark_runs = {
     .sqlite = MARK_RUNS,
     .postgres = MARK_RUNS " FOR UPDATE OF r SKIP LOCKED",
- };
+};
 /* No number is given twice, although the greatest one may be among those that go. */
 static const struct db_query keep_run_no = {
     .sqlite = "UPDATE change_numbers SET number = (SELECT MAX(run_no) FROM runs)"
@@ -39,8 +59,9 @@ static const struct db_query keep_event_no = {
               " WHERE topic = 'event_no' AND number < (SELECT MAX(event_no) FROM events)",
 };
 /* +: by their numbers, never by an index of the tenant. ARRAY: likewise. */
-#define RETURN_RUN " RETURNING run_id, agent_id, CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END"
+#define RETURN_RUN " RETURNING run_id, agent_id, CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END AS open"
 const struct db_query expiry_delete_runs = {
+    .row = &gone_run,
     .sqlite = "DELETE FROM runs WHERE run_no IN (SELECT run_no FROM gone_runs WHERE tenant_id = $1)"
               " AND +tenant_id = $1" RETURN_RUN,
     .postgres = "DELETE FROM runs WHERE tenant_id = $1 AND run_no = ANY"
@@ -75,7 +96,7 @@ static const struct db_query delete_extents = {
 };
 static const struct db_query delete_gone = {
     .sql = "DELETE FROM gone_runs WHERE tenant_id = $1",
- };
+};
 
 #define OLDEST_BUSINESS                                                                            \
     "SELECT run_no FROM business_runs WHERE tenant_id = $1 AND timestamp < $2"                     \
@@ -83,7 +104,7 @@ static const struct db_query delete_gone = {
 const struct db_query expiry_select_business = {
     .sqlite = OLDEST_BUSINESS,
     .postgres = OLDEST_BUSINESS " FOR UPDATE SKIP LOCKED",
- };
+};
 static const struct db_query delete_values = {
     .sql = "DELETE FROM business_values WHERE tenant_id = $1 AND run_no = $2 AND key IN"
            " (SELECT key FROM business_values WHERE tenant_id = $1 AND run_no = $2 LIMIT $3)",
@@ -95,7 +116,7 @@ static const struct db_query delete_breakdowns = {
 };
 static const struct db_query delete_business_run = {
     .sql = "DELETE FROM business_runs WHERE tenant_id = $1 AND run_no = $2",
- };
+};
 
 const struct db_query expiry_delete_llm = {
     .sqlite = "DELETE FROM llm_usage WHERE tenant_id = $1"
@@ -113,35 +134,9 @@ static bool is_sqlite(const struct db *db)
     return strcmp(db_dialect(db), "sqlite") == 0;
 }
 
-struct cursor_reader {
-    struct arena *arena;
-    struct run_cursor at;
-    bool there;
-};
-
-static bool read_cursor(void *ctx, const struct db_row *row)
-{
-    struct cursor_reader *reader = ctx;
-
-    reader->at = (struct run_cursor){ db_get_int(row, 0), rows_text(reader->arena, row, 1) };
-    reader->there = true;
-    return false;
-}
-
-static bool add_gone(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct gone_run *run = rows_add(rows);
-
-    run->run_id = rows_text(rows->arena, row, 0);
-    run->agent_id = db_get_int(row, 1);
-    run->open = db_get_int(row, 2) != 0;
-    return true;
-}
-
-/* The runs that were marked: they go, and what refers to them. */
-static int delete_marked(struct db *db, const struct expiry_runs *which, struct rows *rows,
-                         struct error *err)
+/* Deletes the marked runs and what refers to them. */
+static int delete_marked(struct db *db, const struct expiry_runs *which, struct arena *arena,
+                         struct list *ret, struct error *err)
 {
     const struct db_args later = DB_ARGS(db_int(which->tenant_id), db_int(which->now_us));
     const struct gone_run *runs;
@@ -149,10 +144,10 @@ static int delete_marked(struct db *db, const struct expiry_runs *which, struct 
     if (is_sqlite(db) && (db_exec(db, &keep_run_no, DB_NO_ARGS, NULL, NULL, err) != 0 ||
                           db_exec(db, &keep_event_no, DB_NO_ARGS, NULL, NULL, err) != 0))
         return -1;
-    if (db_exec(db, &expiry_delete_runs, later, add_gone, rows, err) != 0)
+    if (rows_list(db, &expiry_delete_runs, later, arena, ret, err) != 0)
         return -1;
-    runs = rows->items;
-    for (size_t i = 0; i < rows->n; i++) {
+    runs = ret->items;
+    for (size_t i = 0; i < ret->n; i++) {
         const struct db_args alert = DB_ARGS(db_int(which->tenant_id), db_int(runs[i].agent_id),
                                              db_text(runs[i].run_id), db_int(which->now_us));
 
@@ -165,23 +160,28 @@ static int delete_marked(struct db *db, const struct expiry_runs *which, struct 
 int store_expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
                       struct expired_runs *ret, struct error *err)
 {
-    const struct db_value window[] = { db_int(which->tenant_id), db_int(which->before),
-                                       db_int(which->at.start_at), db_text(which->at.run_id),
-                                       db_int(which->window - 1) };
-    struct cursor_reader end = { arena, { which->before, STR_LIT("") }, false };
-    struct rows rows = { .arena = arena, .size = sizeof(struct gone_run) };
+    struct run_cursor end;
+    struct list gone = { 0 };
+    bool more;
 
-    if (db_exec(db, &find_window, DB_ARGS_OF(window), read_cursor, &end, err) != 0)
+    if (rows_one(db, &find_window,
+                 DB_ARGS(db_int(which->tenant_id), db_int(which->before),
+                         db_int(which->at.start_at), db_text(which->at.run_id),
+                         db_int(which->window - 1)),
+                 arena, &end, err) != 0)
         return -1;
+    more = !str_is_null(end.run_id);
+    if (!more)
+        end = (struct run_cursor){ which->before, STR_LIT("") };
     if (db_exec(db, &expiry_mark_runs,
-                DB_ARGS(window[0], window[1], window[2], window[3], db_int(end.at.start_at),
-                        db_text(end.at.run_id), db_int(which->open_before),
-                        db_int(which->keep_failed)),
+                DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->at.start_at),
+                        db_text(which->at.run_id), db_int(end.start_at), db_text(end.run_id),
+                        db_int(which->open_before), db_int(which->keep_failed)),
                 NULL, NULL, err) != 0)
         return -1;
-    if (db_changes(db) > 0 && delete_marked(db, which, &rows, err) != 0)
+    if (db_changes(db) > 0 && delete_marked(db, which, arena, &gone, err) != 0)
         return -1;
-    *ret = (struct expired_runs){ { rows.items, rows.n }, end.at, end.there };
+    *ret = (struct expired_runs){ gone, end, more };
     return 0;
 }
 
