@@ -13,15 +13,15 @@ static const struct db_query create_table = {
 };
 static const struct db_query select_newest = {
     .sql = "SELECT COALESCE(MAX(number), 0) FROM schema_version",
- };
+};
 static const struct db_query insert_version = {
     .sql = "INSERT INTO schema_version (number, name, applied_at) VALUES ($1, $2, $3)",
- };
+};
 /* SQLite's write transaction is lock enough; PostgreSQL takes one that ends with the transaction. */
 static const struct db_query take_lock = {
     .sqlite = "SELECT 1",
     .postgres = "SELECT pg_advisory_xact_lock(7211980251)",
- };
+};
 /* clang-format on */
 
 /* Begins a transaction that holds the migration lock. */

@@ -7,7 +7,7 @@
 static const struct db_query select_size = {
     .sqlite = "SELECT c.page_count * s.page_size FROM pragma_page_count() c, pragma_page_size() s",
     .postgres = "SELECT pg_database_size(current_database())",
- };
+};
 /* clang-format on */
 
 int store_size(struct db *db, int64_t *ret, struct error *err)

@@ -13,10 +13,10 @@ static const struct db_query mark_agent = {
 };
 static const struct db_query forget_sign = {
     .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
- };
+};
 static const struct db_query delete_kpis = {
     .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
- };
+};
 static const struct db_query revoke_keys = {
     .sql = "UPDATE keys SET revoked_at = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL",
@@ -42,16 +42,16 @@ int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, 
                        int64_t *ret_keys, struct error *err)
 {
     const struct db_args keys = DB_ARGS(db_int(tenant_id), db_text(agent_name), db_int(now_us));
-    struct db_value agent[] = { db_int(tenant_id), db_int(0) };
+    struct db_args agent;
     int64_t agent_id = 0;
 
     if (mark(db, tenant_id, agent_name, now_us, &agent_id, err) != 0)
         return -1;
     if (agent_id == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
-    agent[1] = db_int(agent_id);
-    if (db_exec(db, &forget_sign, DB_ARGS_OF(agent), NULL, NULL, err) != 0 ||
-        db_exec(db, &delete_kpis, DB_ARGS_OF(agent), NULL, NULL, err) != 0 ||
+    agent = DB_ARGS(db_int(tenant_id), db_int(agent_id));
+    if (db_exec(db, &forget_sign, agent, NULL, NULL, err) != 0 ||
+        db_exec(db, &delete_kpis, agent, NULL, NULL, err) != 0 ||
         db_exec(db, &revoke_keys, keys, NULL, NULL, err) != 0)
         return -1;
     *ret_keys = db_changes(db);

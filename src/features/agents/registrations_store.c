@@ -15,7 +15,7 @@ static const struct db_query update_agent = {
 };
 static const struct db_query delete_kpis = {
     .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
- };
+};
 /* $3 is a JSON array of rows, so that one statement does for all of them. */
 static const struct db_query insert_kpis = {
     .sqlite = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
@@ -28,7 +28,7 @@ static const struct db_query insert_kpis = {
 };
 static const struct db_query select_schema = {
     .sql = "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2",
- };
+};
 static const struct db_query select_schemas = {
     .sqlite = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
               " WHERE tenant_id = $1 AND instr(config_schema, $2) > 0 LIMIT 1000",
@@ -134,30 +134,13 @@ int store_registration_put(struct db *db, const struct report_key *place,
     return db_exec(db, &insert_kpis, kpis, NULL, NULL, err);
 }
 
-struct one_text {
-    struct arena *arena;
-    struct str text;
-};
-
-static bool read_text(void *ctx, const struct db_row *row)
-{
-    struct one_text *one = ctx;
-
-    one->text = rows_text(one->arena, row, 0);
-    return false;
-}
-
 int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
                         struct arena *arena, struct str *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
-    struct one_text one = { arena, STR_NULL };
 
-    if (db_exec(db, &select_schema, args, read_text, &one, err) != 0)
-        return -1;
-    *ret = one.text;
-    return 0;
+    return rows_one_text(db, &select_schema, args, arena, ret, err);
 }
 
 struct each_schema {

@@ -78,7 +78,7 @@ static const struct db_query delete_runs = {
 };
 static const struct db_query select_run_no = {
     .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_id = $2 AND event_count > 0",
- };
+};
 /* clang-format on */
 
 /* Tenant and id as one key, in the arena. */

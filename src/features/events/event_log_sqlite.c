@@ -61,13 +61,13 @@ static const struct db_query select_next_run_no = {
 };
 static const struct db_query select_event_id = {
     .sql = "SELECT tenant_id, event_id FROM events WHERE event_no = $1",
- };
+};
 static const struct db_query select_run_id = {
     .sql = "SELECT tenant_id, run_id FROM runs WHERE run_no = $1",
- };
+};
 static const struct db_query select_state = {
     .sql = "SELECT " RUN_STATE_COLUMNS " FROM runs WHERE run_no = $1",
- };
+};
 static const struct db_query insert_run = {
     .sql = "INSERT INTO runs (run_no, tenant_id, run_id, agent_id, " RUN_STATE_COLUMNS ")"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
@@ -89,7 +89,7 @@ static const struct db_query update_run_in_place = {
 };
 static const struct db_query insert_extent = {
     .sql = "INSERT INTO run_extents (run_no, first_event_no, n) VALUES ($1, $2, $3)",
- };
+};
 /* clang-format on */
 
 /* What a candidate of the index is compared with. */

@@ -40,7 +40,7 @@ static const struct db_query select_events = {
 static const struct db_query select_step = {
     .sqlite = STEP_OF("CROSS JOIN"),
     .postgres = STEP_OF("JOIN"),
- };
+};
 /* clang-format on */
 
 /* An empty container is stored as NULL: most events have none. */

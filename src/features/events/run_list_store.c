@@ -30,19 +30,19 @@
 const struct db_query run_list_page = { .sql = PAGE NEWEST_FIRST " LIMIT $6" };
 const struct db_query run_list_agent_page = {
     .sql = PAGE OF_AGENT NEWEST_FIRST " LIMIT $6",
- };
+};
 const struct db_query run_list_workflow_page = {
     .sql = PAGE OF_WORKFLOW NEWEST_FIRST " LIMIT $6",
- };
+};
 
 /* $8 is the status; what is of a workflow may have to be of an agent ($9, 0: any) too. Of all runs
  * $7 says nothing: it is 0. */
 static const struct db_query filtered_page = {
     .sql = PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS NEWEST_FIRST " LIMIT $6",
- };
+};
 static const struct db_query filtered_agent_page = {
     .sql = PAGE OF_AGENT IF_STATUS NEWEST_FIRST " LIMIT $6",
- };
+};
 static const struct db_query filtered_workflow_page = {
     .sql = PAGE OF_WORKFLOW IF_STATUS " AND (CAST($9 AS BIGINT) = 0 OR r.agent_id = $9)"
            NEWEST_FIRST " LIMIT $6",
@@ -51,13 +51,13 @@ static const struct db_query filtered_workflow_page = {
 /* The last of the runs that a page may look at. */
 const struct db_query run_list_floor = {
     .sql = FLOOR NEWEST_FIRST " LIMIT 1 OFFSET $6",
- };
+};
 const struct db_query run_list_agent_floor = {
     .sql = FLOOR OF_AGENT NEWEST_FIRST " LIMIT 1 OFFSET $6",
- };
+};
 const struct db_query run_list_workflow_floor = {
     .sql = FLOOR OF_WORKFLOW NEWEST_FIRST " LIMIT 1 OFFSET $6",
- };
+};
 /* clang-format on */
 
 /* An index to walk. */

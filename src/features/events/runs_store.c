@@ -15,12 +15,12 @@ static const struct db_query select_run = {
 };
 static const struct db_query select_run_nos = {
     .sql = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no > $2 ORDER BY run_no LIMIT $3",
- };
+};
 /* Nobody else may add to the run between reading its events and writing its state. */
 static const struct db_query lock_run = {
     .sqlite = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2",
     .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2 FOR UPDATE",
- };
+};
 static const struct db_query update_state = {
     .sql = "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
            " ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"

@@ -45,7 +45,7 @@ static const struct db_query number_step[] = {
     " AND v.timestamp >= $4 AND v.timestamp < $5 ORDER BY v.run_no, v.key" bytes
 static const struct db_query select_values = {
     .sqlite = VALUES_OF(""), .postgres = VALUES_OF(" COLLATE \"C\""),
- };
+};
 #define BREAKDOWNS_OF(bytes)                                                                       \
     "SELECT a.agent_name, r.agent_version, r.run_id, r.workflow_run_id, b.timestamp,"              \
     " b.received_at, b.metric, b.run_no, COALESCE(b.full_dimensions, b.dimensions), b.cells"       \
@@ -57,7 +57,7 @@ static const struct db_query select_values = {
     " ORDER BY b.run_no, b.metric" bytes ", b.dimensions" bytes
 static const struct db_query select_breakdowns = {
     .sqlite = BREAKDOWNS_OF(""), .postgres = BREAKDOWNS_OF(" COLLATE \"C\""),
- };
+};
 #define USAGE_OF(bytes)                                                                            \
     "SELECT a.agent_name, u.agent_version, u.run_id, u.workflow_run_id, u.timestamp,"              \
     " u.received_at, u.model, u.agent_id, u.input_tokens, u.output_tokens, u.cache_read_tokens,"   \
@@ -68,7 +68,7 @@ static const struct db_query select_breakdowns = {
     " ORDER BY u.timestamp, u.agent_id, u.run_id" bytes ", u.model" bytes " LIMIT $7"
 static const struct db_query select_usage = {
     .sqlite = USAGE_OF(""), .postgres = USAGE_OF(" COLLATE \"C\""),
- };
+};
 /* clang-format on */
 
 int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, int64_t *ret,

@@ -18,7 +18,7 @@
 
 static const struct db_query select_sets = {
     .sql = "SELECT DISTINCT b.agent_id, b.dimensions, b.full_dimensions" OF_FILTER " LIMIT $6",
- };
+};
 const struct db_query breakdowns_query = {
     .sqlite = OTHERS("o.metric", "IN (SELECT value FROM json_each($7))"),
     .postgres = OTHERS("o.metric || ''",

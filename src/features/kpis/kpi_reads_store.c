@@ -26,19 +26,19 @@
 
 static const struct db_query series_all = {
     .sql = SERIES " ORDER BY s.series_no LIMIT $2",
- };
+};
 static const struct db_query series_of_key = {
     .sql = SERIES OF_KEY("s") " ORDER BY s.series_no LIMIT $4",
- };
+};
 #define BY_BYTES(bytes) " ORDER BY a.agent_name" bytes ", k.key" bytes
 static const struct db_query declared_all = {
     .sqlite = DECLARED BY_BYTES("") " LIMIT $2",
     .postgres = DECLARED BY_BYTES(" COLLATE \"C\"") " LIMIT $2",
- };
+};
 static const struct db_query declared_of_key = {
     .sqlite = DECLARED OF_KEY("k") BY_BYTES("") " LIMIT $4",
     .postgres = DECLARED OF_KEY("k") BY_BYTES(" COLLATE \"C\"") " LIMIT $4",
- };
+};
 
 /* `of` says which series, `piece` what is read of each. */
 #define SQLITE_ROLLUPS(of, piece)                                                                  \

@@ -8,13 +8,13 @@ enum { STEP = 20000 }; /* values looked at between two settlements: bounds the m
 /* Whoever changes the row builds; in PostgreSQL others wait for it. */
 static const struct db_query claim = {
     .sql = "UPDATE change_numbers SET number = 1 WHERE topic = 'rollups' AND number = 0",
- };
+};
 /* What was made of values that were deleted since cannot be made again. */
 #define OF_WHOLE                                                                                   \
     " tenant_id NOT IN (SELECT tenant_id FROM retention WHERE business_until IS NOT NULL)"
 static const struct db_query delete_rollups = {
     .sql = "DELETE FROM business_rollups WHERE" OF_WHOLE,
- };
+};
 static const struct db_query select_step = {
     .sql = "SELECT timestamp, received_at, run_no, integer_value, real_value, tenant_id, agent_id,"
            " key, full_key FROM business_values WHERE (tenant_id, run_no, key) > ($1, $2, $3)"

@@ -16,7 +16,7 @@ struct db;
 struct directives;
 
 /* "platform", "workspace", "agent". */
-struct str directive_source(enum directive_scope scope);
+struct str directive_source(int scope);
 
 /* Everything that is set. The caller owns *ret. */
 int directives_load(struct db *db, struct directives **ret, struct error *err) MUST_CHECK;

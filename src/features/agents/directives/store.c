@@ -6,8 +6,9 @@
 #include "db/name_key.h"
 #include "shape/problems.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
-#define PLACE_COLUMNS "tenant_id, scope, COALESCE(full_name, agent_name)"
+#define PLACE_COLUMNS "tenant_id, scope, COALESCE(full_name, agent_name) AS agent_name"
 #define AT_PLACE      " WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
 
 /* Of the scopes that hold at a place, the most special one. */
@@ -21,15 +22,29 @@
 #define SELECT_POLICIES                                                                            \
     "SELECT " PLACE_COLUMNS ", mode, allow, deny, version, updated_at FROM command_policies"
 
+const char *const directive_scope_names[] = { "platform", "workspace", "agent", NULL };
+
 /* clang-format off */
+#define OWNER     struct model_row
+#define MEMBER(m) m
+static const struct field model_row_fields[] = {
+    { STR(model) }, { TIME(updated_at) },
+#undef MEMBER
+#define MEMBER(m) place.m
+    { INT(tenant_id) }, { ENUM(scope), .choices = directive_scope_names }, { STR(agent_name) },
+};
+#undef MEMBER
+#undef OWNER
+static const struct shape model_row = { ROW_OF(struct model_row, model_row_fields) };
+
 static const struct db_query set_model = {
     .sql = "INSERT INTO agent_models (tenant_id, scope, agent_name, full_name, model, updated_at)"
            " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, scope, agent_name)"
            " DO UPDATE SET model = excluded.model, updated_at = excluded.updated_at",
 };
 static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_PLACE };
-static const struct db_query model_at = { .sql = SELECT_MODELS HOLDS_AT_PLACE };
-static const struct db_query all_models = { .sql = SELECT_MODELS };
+static const struct db_query model_at = { .row = &model_row, .sql = SELECT_MODELS HOLDS_AT_PLACE };
+static const struct db_query all_models = { .row = &model_row, .sql = SELECT_MODELS };
 
 static const struct db_query set_policy = {
     .sql = "INSERT INTO command_policies (tenant_id, scope, agent_name, full_name, mode, allow, deny,"
@@ -62,7 +77,7 @@ static int exec_at(struct db *db, const struct db_query *q, const struct directi
 static struct directive_key read_place(struct arena *arena, const struct db_row *row)
 {
     return (struct directive_key){ .tenant_id = db_get_int(row, 0),
-                                   .scope = (enum directive_scope)db_get_int(row, 1),
+                                   .scope = (int)db_get_int(row, 1),
                                    .agent_name = rows_text(arena, row, 2) };
 }
 
@@ -87,39 +102,22 @@ int store_model_unset(struct db *db, const struct directive_key *place, struct e
     return exec_at(db, &unset_model, place, NULL, NULL, err);
 }
 
-static bool add_model(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct model_row *m = rows_add(rows);
-
-    m->place = read_place(rows->arena, row);
-    m->model = rows_text(rows->arena, row, 3);
-    m->updated_at = db_get_int(row, 4);
-    return true;
-}
-
 int store_model_at(struct db *db, const struct directive_key *place, struct arena *arena,
                    struct model_row *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct model_row) };
+    const struct db_args args = DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
+                                        db_text(store_name_key(place->agent_name, arena).key));
 
-    if (exec_at(db, &model_at, place, add_model, &rows, err) != 0)
+    if (rows_one(db, &model_at, args, arena, ret, err) != 0)
         return -1;
-    *ret = rows.n == 0 ? (struct model_row){ .updated_at = TIME_NULL }
-                       : *(struct model_row *)rows.items;
+    if (str_is_null(ret->model))
+        ret->updated_at = TIME_NULL;
     return 0;
 }
 
-int store_models(struct db *db, struct arena *arena, struct model_row **ret, size_t *ret_n,
-                 struct error *err)
+int store_models(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct model_row) };
-
-    if (db_exec(db, &all_models, DB_NO_ARGS, add_model, &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &all_models, DB_NO_ARGS, arena, ret, err);
 }
 
 /* A JSON array, in the arena. */
@@ -165,7 +163,7 @@ int store_policy_unset(struct db *db, const struct directive_key *place, struct 
     return exec_at(db, &unset_policy, place, NULL, NULL, err);
 }
 
-/* What cannot be read denies everything: nobody but us writes it. */
+/* An unreadable policy denies everything: only this file writes them. */
 static struct policy_set read_policy(struct arena *arena, const struct db_row *row)
 {
     int64_t mode = db_get_int(row, 3);
@@ -207,14 +205,12 @@ int store_policy_at(struct db *db, const struct directive_key *place, struct are
     return 0;
 }
 
-int store_policies(struct db *db, struct arena *arena, struct policy_row **ret, size_t *ret_n,
-                   struct error *err)
+int store_policies(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };
 
     if (db_exec(db, &all_policies, DB_NO_ARGS, add_policy, &rows, err) != 0)
         return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
+    *ret = (struct list){ rows.items, rows.n };
     return 0;
 }
