@@ -24,8 +24,8 @@ int rows_one(struct db *db, const struct db_query *q, struct db_args args, struc
 int rows_one_text(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
                   struct str *ret, struct error *err) MUST_CHECK;
 
-/* The table of a struct that is no answer: SHAPE_OF() with the struct's own name. */
-#define ROW_OF(ctype, fields) SHAPE_OF(#ctype, ctype, fields)
+/* Ends the table of a struct that is no answer, begun by SHAPE_BEGIN() (shape/table.h). */
+#define ROW_END(id) STATIC_SHAPE_END(id, #id)
 
 /* Grows by doubling; `items` is an array of `size` bytes each. */
 struct rows {

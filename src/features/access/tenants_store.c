@@ -9,15 +9,12 @@
 #define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, created_at"
 
 /* clang-format off */
-#define OWNER     struct tenant_row
-#define MEMBER(m) m
-static const struct field tenant_row_fields[] = {
+#define OWNER struct tenant_row
+SHAPE_BEGIN(tenant_row)
     { INT(tenant_id) },  { STR(slug) },        { STR(name) },        { INT(max_agents) },
     { INT(rate_limit) }, { TIME(created_at) }, { BOOL(run_failed) },
-};
-#undef MEMBER
+ROW_END(tenant_row);
 #undef OWNER
-static const struct shape tenant_row = { ROW_OF(struct tenant_row, tenant_row_fields) };
 
 static const struct db_query insert_tenant = {
     .sql = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at)"

@@ -7,14 +7,11 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define OWNER     struct agent_name
-#define MEMBER(m) m
-static const struct field agent_name_fields[] = {
+#define OWNER struct agent_name
+SHAPE_BEGIN(agent_name_row)
     { INT(agent_id) }, { STR(name) },
-};
-#undef MEMBER
+ROW_END(agent_name_row);
 #undef OWNER
-static const struct shape agent_name_row = { ROW_OF(struct agent_name, agent_name_fields) };
 
 static const struct db_query select_agent = {
     .sql = "SELECT a.agent_id, a.enabled, s.last_seen_at, a.interval_seconds"

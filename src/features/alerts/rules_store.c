@@ -9,15 +9,12 @@
 /* clang-format off */
 #define COLUMNS "tenant_id, run_failed, run_stuck, bounds, version, updated_at, rules"
 
-#define OWNER     struct alert_rules_row
-#define MEMBER(m) m
-static const struct field alert_rules_row_fields[] = {
+#define OWNER struct alert_rules_row
+SHAPE_BEGIN(alert_rules_row)
     { INT(tenant_id) }, { BOOL(run_failed) }, { BOOL(run_stuck) }, { INT(version) }, { TIME(updated_at) },
     { STR(rules) }, { FIELD_AT("bounds", thresholds, int64_t, T_INT) },
-};
-#undef MEMBER
+ROW_END(alert_rules_row);
 #undef OWNER
-static const struct shape alert_rules_row = { ROW_OF(struct alert_rules_row, alert_rules_row_fields) };
 
 static const struct db_query set_rules = {
     .sql = "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6)"

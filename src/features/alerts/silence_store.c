@@ -17,16 +17,13 @@
     " LEFT JOIN alerts l ON l.tenant_id = a.tenant_id AND l.type = 'agent.silent'"                 \
     " AND l.agent_id = a.agent_id AND l.subject = '' AND l.open = 1"
 
-#define OWNER     struct silence_row
-#define MEMBER(m) m
-static const struct field silence_row_fields[] = {
+#define OWNER struct silence_row
+SHAPE_BEGIN(silence_row)
     { INT(tenant_id) }, { INT(agent_id) }, { STR(agent_name) }, { BOOL(enabled) }, { BOOL(deleted) },
     { OPT_INT(interval_seconds) }, { TIME(last_seen_at) }, { TIME(muted_until) }, { STR(alert_id) },
     { TIME(since_at) }, { OPT_INT(limit_seconds) },
-};
-#undef MEMBER
+ROW_END(silence_row);
 #undef OWNER
-static const struct shape silence_row = { ROW_OF(struct silence_row, silence_row_fields) };
 
 static const struct db_query all_silences = {
     .row = &silence_row,

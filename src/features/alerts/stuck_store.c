@@ -17,27 +17,20 @@
     " l.tenant_id = r.tenant_id AND l.type = 'run.stuck' AND l.agent_id = r.agent_id"              \
     " AND l.subject = r.run_id AND l.open = 1"
 
-#define OWNER     struct stuck_tenant
-#define MEMBER(m) m
-static const struct field stuck_tenant_fields[] = {
+#define OWNER struct stuck_tenant
+SHAPE_BEGIN(stuck_tenant)
     { INT(tenant_id) },
-#undef MEMBER
-#define MEMBER(m) mark.m
-    { TIME(start_at) }, { STR(run_id) },
-};
-#undef MEMBER
+    { FIELD_AT("start_at", mark.start_at, int64_t, T_TIME) },
+    { FIELD_AT("run_id", mark.run_id, struct str, T_STR) },
+ROW_END(stuck_tenant);
 #undef OWNER
-static const struct shape stuck_tenant = { ROW_OF(struct stuck_tenant, stuck_tenant_fields) };
 
-#define OWNER     struct stuck_run
-#define MEMBER(m) m
-static const struct field stuck_run_fields[] = {
+#define OWNER struct stuck_run
+SHAPE_BEGIN(stuck_run)
     { INT(tenant_id) }, { INT(run_no) }, { INT(agent_id) }, { STR(run_id) }, { STR(agent_name) },
     { TIME(start_at) }, { TIME(muted_until) }, { BOOL(open) }, { BOOL(expected) }, { BOOL(wanted) },
-};
-#undef MEMBER
+ROW_END(stuck_run);
 #undef OWNER
-static const struct shape stuck_run = { ROW_OF(struct stuck_run, stuck_run_fields) };
 
 static const struct db_query select_tenants = {
     .row = &stuck_tenant,

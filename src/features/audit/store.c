@@ -9,18 +9,18 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define OWNER     struct audit_row
-#define MEMBER(m) m
-static const struct field audit_row_fields[] = {
+#define OWNER struct audit_row
+SHAPE_BEGIN(audit_row)
     { INT(seq) }, { STR(hash) },
-#undef MEMBER
-#define MEMBER(m) entry.m
-    { INT(tenant_id) }, { TIME(at) }, { STR(actor) }, { STR(action) }, { STR(target) }, { STR(origin) },
-    { STR(detail) },
-};
-#undef MEMBER
+    { FIELD_AT("tenant_id", entry.tenant_id, int64_t, T_INT) },
+    { FIELD_AT("at", entry.at, int64_t, T_TIME) },
+    { FIELD_AT("actor", entry.actor, struct str, T_STR) },
+    { FIELD_AT("action", entry.action, struct str, T_STR) },
+    { FIELD_AT("target", entry.target, struct str, T_STR) },
+    { FIELD_AT("origin", entry.origin, struct str, T_STR) },
+    { FIELD_AT("detail", entry.detail, struct str, T_STR) },
+ROW_END(audit_row);
 #undef OWNER
-static const struct shape audit_row = { ROW_OF(struct audit_row, audit_row_fields) };
 
 static const struct db_query make_head = {
     .sql = "INSERT INTO audit_heads (tenant_id, seq, hash) VALUES ($1, 0, $2)"

@@ -11,18 +11,16 @@
     " valid_from, aliases, updated_at"
 
 /* clang-format off */
-#define OWNER     struct price_row
-#define MEMBER(m) m
-static const struct field price_row_fields[] = {
+#define OWNER struct price_row
+SHAPE_BEGIN(price_row)
     { INT(price_id) }, { STR(model) }, { STR(provider) }, { BOOL(input_includes_cache) },
     { TIME(valid_from) }, { LIST_STR(aliases) }, { TIME(updated_at) },
-#undef MEMBER
-#define MEMBER(m) amounts.m
-    { INT(input) }, { INT(output) }, { OPT_INT(cache_read) }, { OPT_INT(cache_write) },
-};
-#undef MEMBER
+    { FIELD_AT("input", amounts.input, int64_t, T_INT) },
+    { FIELD_AT("output", amounts.output, int64_t, T_INT) },
+    { FIELD_AT("cache_read", amounts.cache_read, struct opt_int, T_OPT_INT) },
+    { FIELD_AT("cache_write", amounts.cache_write, struct opt_int, T_OPT_INT) },
+ROW_END(price_row);
 #undef OWNER
-static const struct shape price_row = { ROW_OF(struct price_row, price_row_fields) };
 
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'prices'",

@@ -18,16 +18,13 @@
     " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id WHERE a.tenant_id = $1"                     \
     " AND a.deleted_at IS NULL"
 
-#define OWNER     struct fleet_agent
-#define MEMBER(m) m
-static const struct field fleet_agent_fields[] = {
+#define OWNER struct fleet_agent
+SHAPE_BEGIN(fleet_agent)
     { INT(agent_id) }, { STR(key) }, { STR(agent_name) }, { STR(registered_version) }, { STR(description) },
     { BOOL(enabled) }, { OPT_INT(interval_seconds) }, { TIME(first_seen_at) }, { TIME(last_seen_at) },
     { TIME(registered_at) }, { TIME(muted_until) },
-};
-#undef MEMBER
+ROW_END(fleet_agent);
 #undef OWNER
-static const struct shape fleet_agent = { ROW_OF(struct fleet_agent, fleet_agent_fields) };
 
 /* By bytes in both databases, whatever PostgreSQL's locale. */
 static const struct db_query first_agents = {

@@ -11,23 +11,17 @@
 _Static_assert(EVENT_FAILED == 2, "stands in the statements below and in the index runs_failed");
 
 /* clang-format off */
-#define OWNER     struct run_cursor
-#define MEMBER(m) m
-static const struct field run_cursor_fields[] = {
+#define OWNER struct run_cursor
+SHAPE_BEGIN(run_cursor)
     { TIME(start_at) }, { STR(run_id) },
-};
-#undef MEMBER
+ROW_END(run_cursor);
 #undef OWNER
-static const struct shape run_cursor = { ROW_OF(struct run_cursor, run_cursor_fields) };
 
-#define OWNER     struct gone_run
-#define MEMBER(m) m
-static const struct field gone_run_fields[] = {
+#define OWNER struct gone_run
+SHAPE_BEGIN(gone_run)
     { STR(run_id) }, { INT(agent_id) }, { BOOL(open) },
-};
-#undef MEMBER
+ROW_END(gone_run);
 #undef OWNER
-static const struct shape gone_run = { ROW_OF(struct gone_run, gone_run_fields) };
 
 static const struct db_query find_window = {
     .row = &run_cursor,

@@ -8,14 +8,11 @@
 #define SELECT_KEYS "SELECT tenant_id, version, wrapped FROM data_keys"
 
 /* clang-format off */
-#define OWNER     struct data_key_row
-#define MEMBER(m) m
-static const struct field data_key_row_fields[] = {
+#define OWNER struct data_key_row
+SHAPE_BEGIN(data_key_row)
     { INT(tenant_id) }, { INT(version) }, { STR(wrapped) },
-};
-#undef MEMBER
+ROW_END(data_key_row);
 #undef OWNER
-static const struct shape data_key_row = { ROW_OF(struct data_key_row, data_key_row_fields) };
 
 static const struct db_query select_newest = {
     .row = &data_key_row,

@@ -9,15 +9,12 @@
 #define COLUMNS "name, shared, version, created_at, updated_at"
 
 /* clang-format off */
-#define OWNER     struct secret_row
-#define MEMBER(m) m
-static const struct field secret_row_fields[] = {
+#define OWNER struct secret_row
+SHAPE_BEGIN(secret_row)
     { STR(name) }, { BOOL(shared) }, { INT(version) }, { STR(sealed) }, { TIME(created_at) },
     { TIME(updated_at) },
-};
-#undef MEMBER
+ROW_END(secret_row);
 #undef OWNER
-static const struct shape secret_row = { ROW_OF(struct secret_row, secret_row_fields) };
 
 static const struct db_query select_secret = {
     .row = &secret_row,

@@ -16,30 +16,24 @@
     "d.message_id"
 
 /* clang-format off */
-#define OWNER     struct delivery_row
-#define MEMBER(m) m
-static const struct field delivery_row_fields[] = {
+#define OWNER struct delivery_row
+SHAPE_BEGIN(delivery_row)
     { INT(tenant_id) }, { STR(delivery_id) }, { STR(webhook_id) }, { TIME(created_at) },
     { ENUM(state), .choices = delivery_state_names }, { INT(attempts) }, { TIME(next_at) },
     { TIME(last_at) }, { OPT_INT(last_status) }, { OPT_INT(last_ms) }, { STR(last_error) },
-#undef MEMBER
-#define MEMBER(m) message.m
-    { STR(message_id) }, { STR(type) }, { STR(data) },
-    { FIELD_AT("message_tenant_id", tenant_id, int64_t, T_INT) },
-    { FIELD_AT("message_created_at", created_at, int64_t, T_TIME) },
-};
-#undef MEMBER
+    { FIELD_AT("message_id", message.message_id, struct str, T_STR) },
+    { FIELD_AT("type", message.type, struct str, T_STR) },
+    { FIELD_AT("data", message.data, struct str, T_STR) },
+    { FIELD_AT("message_tenant_id", message.tenant_id, int64_t, T_INT) },
+    { FIELD_AT("message_created_at", message.created_at, int64_t, T_TIME) },
+ROW_END(delivery_row);
 #undef OWNER
-static const struct shape delivery_row = { ROW_OF(struct delivery_row, delivery_row_fields) };
 
-#define OWNER     struct due_webhook
-#define MEMBER(m) m
-static const struct field due_webhook_fields[] = {
+#define OWNER struct due_webhook
+SHAPE_BEGIN(due_webhook)
     { INT(tenant_id) }, { STR(webhook_id) }, { INT(deliveries) },
-};
-#undef MEMBER
+ROW_END(due_webhook);
 #undef OWNER
-static const struct shape due_webhook = { ROW_OF(struct due_webhook, due_webhook_fields) };
 
 static const struct db_query insert_message = {
     .sql = "INSERT INTO messages (tenant_id, message_id, type, created_at, data)"

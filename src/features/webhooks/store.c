@@ -11,16 +11,13 @@
     "old_until"
 
 /* clang-format off */
-#define OWNER     struct webhook_row
-#define MEMBER(m) m
-static const struct field webhook_row_fields[] = {
+#define OWNER struct webhook_row
+SHAPE_BEGIN(webhook_row)
     { INT(tenant_id) }, { STR(webhook_id) }, { STR(url) }, { STR(types) }, { STR(label) }, { BOOL(enabled) },
     { TIME(created_at) }, { STR(secret) }, { STR(old_secret) }, { TIME(old_until) },
     { ENUM(format), .choices = webhook_format_names },
-};
-#undef MEMBER
+ROW_END(webhook_row);
 #undef OWNER
-static const struct shape webhook_row = { ROW_OF(struct webhook_row, webhook_row_fields) };
 
 /* Types are stored with commas between them, and answered as an array. */
 #define SELECT_ANSWERS                                                                             \

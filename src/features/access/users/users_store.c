@@ -9,24 +9,18 @@
 #define ROLES_OF_TENANTS " FROM user_roles r JOIN tenants t ON t.tenant_id = r.tenant_id"
 
 /* clang-format off */
-#define OWNER     struct user_row
-#define MEMBER(m) m
-static const struct field user_row_fields[] = {
+#define OWNER struct user_row
+SHAPE_BEGIN(user_row)
     { STR(user_id) }, { STR(email) }, { STR(password) }, { TIME(created_at) }, { TIME(last_login_at) },
     { FIELD_AT("platform_role", role, int, T_ENUM), .choices = platform_role_names },
-};
-#undef MEMBER
+ROW_END(user_row);
 #undef OWNER
-static const struct shape user_row = { ROW_OF(struct user_row, user_row_fields) };
-#define OWNER     struct role_row
-#define MEMBER(m) m
-static const struct field role_row_fields[] = {
+#define OWNER struct role_row
+SHAPE_BEGIN(role_row)
     { STR(user_id) }, { INT(tenant_id) }, { STR(slug) }, { STR(name) },
     { ENUM(role), .choices = tenant_role_names },
-};
-#undef MEMBER
+ROW_END(role_row);
 #undef OWNER
-static const struct shape role_row = { ROW_OF(struct role_row, role_row_fields) };
 
 static const struct db_query insert_user = {
     .sql = "INSERT INTO users (" USER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6)"

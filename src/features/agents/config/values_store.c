@@ -11,15 +11,12 @@
     " value, updated_at, author FROM config_values WHERE tenant_id = $1"
 
 /* clang-format off */
-#define OWNER     struct value_row
-#define MEMBER(m) m
-static const struct field value_row_fields[] = {
+#define OWNER struct value_row
+SHAPE_BEGIN(value_row)
     { ENUM(scope), .choices = directive_scope_names }, { STR(agent_name) }, { STR(key) }, { STR(value) },
     { TIME(updated_at) }, { STR(author) },
-};
-#undef MEMBER
+ROW_END(value_row);
 #undef OWNER
-static const struct shape value_row = { ROW_OF(struct value_row, value_row_fields) };
 
 #define AT_PLACE                                                                                   \
     " AND ((scope = 1 AND config_values.agent_name = '')"                                          \

@@ -25,17 +25,14 @@
 const char *const directive_scope_names[] = { "platform", "workspace", "agent", NULL };
 
 /* clang-format off */
-#define OWNER     struct model_row
-#define MEMBER(m) m
-static const struct field model_row_fields[] = {
+#define OWNER struct model_row
+SHAPE_BEGIN(model_row)
     { STR(model) }, { TIME(updated_at) },
-#undef MEMBER
-#define MEMBER(m) place.m
-    { INT(tenant_id) }, { ENUM(scope), .choices = directive_scope_names }, { STR(agent_name) },
-};
-#undef MEMBER
+    { FIELD_AT("tenant_id", place.tenant_id, int64_t, T_INT) },
+    { FIELD_AT("scope", place.scope, int, T_ENUM), .choices = directive_scope_names },
+    { FIELD_AT("agent_name", place.agent_name, struct str, T_STR) },
+ROW_END(model_row);
 #undef OWNER
-static const struct shape model_row = { ROW_OF(struct model_row, model_row_fields) };
 
 static const struct db_query set_model = {
     .sql = "INSERT INTO agent_models (tenant_id, scope, agent_name, full_name, model, updated_at)"
