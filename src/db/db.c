@@ -53,6 +53,11 @@ int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row
     return db->driver->exec(db, q, args, on_row, ctx, err);
 }
 
+int db_run(struct db *db, const struct db_query *q, struct db_args args, struct error *err)
+{
+    return db_exec(db, q, args, NULL, NULL, err);
+}
+
 int db_fail_args(struct db_args args, unsigned n_params, struct error *err)
 {
     return err_set(err, ERR_INTERNAL, "the query has %u parameters but %zu arguments", n_params,

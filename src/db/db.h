@@ -133,6 +133,10 @@ void db_rollback(struct db *db);
 int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
             void *ctx, struct error *err) MUST_CHECK;
 
+/* The same for a statement whose rows nobody reads. */
+int db_run(struct db *db, const struct db_query *q, struct db_args args,
+           struct error *err) MUST_CHECK;
+
 /* Rows that the last db_exec() of this connection inserted, updated or deleted. */
 int64_t db_changes(const struct db *db);
 

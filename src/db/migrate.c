@@ -29,7 +29,7 @@ static int begin_locked(struct db *db, struct error *err)
 {
     if (db_begin(db, err) != 0)
         return -1;
-    if (db_exec(db, &take_lock, DB_NO_ARGS, NULL, NULL, err) != 0) {
+    if (db_run(db, &take_lock, DB_NO_ARGS, err) != 0) {
         db_rollback(db);
         return -1;
     }
@@ -69,9 +69,9 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
         err_wrap(err, "migration %04d_%s", m->number, m->name);
         goto out;
     }
-    if (db_exec(db, &insert_version,
-                DB_ARGS(db_int(m->number), db_text(str_of(m->name)), db_int(clock_wall_us())), NULL,
-                NULL, err) != 0)
+    if (db_run(db, &insert_version,
+               DB_ARGS(db_int(m->number), db_text(str_of(m->name)), db_int(clock_wall_us())),
+               err) != 0)
         goto out;
     r = db_commit(db, err);
     *ret_applied = r == 0;
@@ -85,7 +85,7 @@ static int create_version_table(struct db *db, struct error *err)
 {
     if (begin_locked(db, err) != 0)
         return -1;
-    if (db_exec(db, &create_table, DB_NO_ARGS, NULL, NULL, err) != 0) {
+    if (db_run(db, &create_table, DB_NO_ARGS, err) != 0) {
         db_rollback(db);
         return -1;
     }

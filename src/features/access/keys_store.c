@@ -61,7 +61,7 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err)
                 rows_time_value(row->revoked_at), db_text(row->predecessor),
                 rows_time_value(row->rotated_at), rows_time_value(row->first_used_at));
 
-    return db_exec(db, &insert_key, args, NULL, NULL, err);
+    return db_run(db, &insert_key, args, err);
 }
 
 int store_key_revoke(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
@@ -69,7 +69,7 @@ int store_key_revoke(struct db *db, int64_t tenant_id, struct str key_id, int64_
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(now_us));
 
-    if (db_exec(db, &revoke_key, args, NULL, NULL, err) != 0)
+    if (db_run(db, &revoke_key, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no key '%.*s'", STR_ARG(key_id));
@@ -145,7 +145,7 @@ int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, 
     const struct db_args args =
         DB_ARGS(db_int(key->tenant_id), db_text(key->key_id), db_int(now_us));
 
-    if (db_exec(db, &set_rotated, args, NULL, NULL, err) != 0 ||
+    if (db_run(db, &set_rotated, args, err) != 0 ||
         db_exec(db, &revoke_unused, args, add_key_id, &rows, err) != 0)
         return -1;
     *ret_replaced = (struct list){ rows.items, rows.n };
@@ -157,7 +157,7 @@ int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, in
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(now_us));
 
-    if (db_exec(db, &set_first_used, args, NULL, NULL, err) != 0)
+    if (db_run(db, &set_first_used, args, err) != 0)
         return -1;
     *ret = db_changes(db) > 0;
     return 0;
@@ -166,7 +166,5 @@ int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, in
 int store_key_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t at,
                    struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(at));
-
-    return db_exec(db, &set_used, args, NULL, NULL, err);
+    return db_run(db, &set_used, DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(at)), err);
 }

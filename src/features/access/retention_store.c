@@ -91,7 +91,7 @@ int store_retention_set(struct db *db, int64_t tenant_id, const struct retention
                 rows_opt_int_value(limits->business_days), rows_opt_int_value(limits->llm_days),
                 db_int(limits->keep_failed_runs), db_int(now_us));
 
-    return db_exec(db, &set_limits, args, NULL, NULL, err);
+    return db_run(db, &set_limits, args, err);
 }
 
 static bool read_marks(void *ctx, const struct db_row *row)
@@ -117,14 +117,10 @@ int store_retention_next(struct db *db, int64_t after, int64_t *ret, struct erro
 int store_retention_mark_business(struct db *db, int64_t tenant_id, int64_t until,
                                   struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(until));
-
-    return db_exec(db, &mark_business, args, NULL, NULL, err);
+    return db_run(db, &mark_business, DB_ARGS(db_int(tenant_id), db_int(until)), err);
 }
 
 int store_retention_mark_llm(struct db *db, int64_t tenant_id, int64_t until, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(until));
-
-    return db_exec(db, &mark_llm, args, NULL, NULL, err);
+    return db_run(db, &mark_llm, DB_ARGS(db_int(tenant_id), db_int(until)), err);
 }

@@ -64,7 +64,7 @@ int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *
     const struct db_args args = DB_ARGS(db_text(row->slug), db_text(row->name),
                                         db_int(row->max_agents), db_int(row->rate_limit));
 
-    return db_exec(db, &update_tenant, args, NULL, NULL, err);
+    return db_run(db, &update_tenant, args, err);
 }
 
 int store_tenants(struct db *db, struct arena *arena, struct list *ret, struct error *err)
@@ -94,5 +94,5 @@ int store_registry_number(struct db *db, int64_t *ret, struct error *err)
 
 int store_registry_changed(struct db *db, struct error *err)
 {
-    return db_exec(db, &add_to_number, DB_NO_ARGS, NULL, NULL, err);
+    return db_run(db, &add_to_number, DB_NO_ARGS, err);
 }

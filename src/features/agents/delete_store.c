@@ -50,9 +50,8 @@ int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, 
     if (agent_id == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
     agent = DB_ARGS(db_int(tenant_id), db_int(agent_id));
-    if (db_exec(db, &forget_sign, agent, NULL, NULL, err) != 0 ||
-        db_exec(db, &delete_kpis, agent, NULL, NULL, err) != 0 ||
-        db_exec(db, &revoke_keys, keys, NULL, NULL, err) != 0)
+    if (db_run(db, &forget_sign, agent, err) != 0 || db_run(db, &delete_kpis, agent, err) != 0 ||
+        db_run(db, &revoke_keys, keys, err) != 0)
         return -1;
     *ret_keys = db_changes(db);
     return 0;

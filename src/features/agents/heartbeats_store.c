@@ -16,5 +16,5 @@ int store_heartbeat_put(struct db *db, const struct heartbeat *beat, struct erro
     const struct db_args process =
         DB_ARGS(db_int(beat->tenant_id), db_text(beat->client_id), db_int(beat->received_at));
 
-    return db_exec(db, &put_process, process, NULL, NULL, err);
+    return db_run(db, &put_process, process, err);
 }

@@ -126,12 +126,11 @@ int store_registration_put(struct db *db, const struct report_key *place,
     const struct db_args kpis =
         DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_text(rows->kpis));
 
-    if (db_exec(db, &update_agent, agent, NULL, NULL, err) != 0 ||
-        db_exec(db, &delete_kpis, kpis, NULL, NULL, err) != 0)
+    if (db_run(db, &update_agent, agent, err) != 0 || db_run(db, &delete_kpis, kpis, err) != 0)
         return -1;
     if (body->business_kpis.n == 0)
         return 0;
-    return db_exec(db, &insert_kpis, kpis, NULL, NULL, err);
+    return db_run(db, &insert_kpis, kpis, err);
 }
 
 int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,

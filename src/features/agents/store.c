@@ -131,7 +131,7 @@ static int insert(struct db *db, int64_t tenant_id, const struct name_key *name,
         if (db_exec(db, &insert_agent, args, db_read_int, ret, err) != 0)
             return -1;
     }
-    return db_exec(db, sighting, DB_ARGS(db_int(tenant_id), db_int(*ret)), NULL, NULL, err);
+    return db_run(db, sighting, DB_ARGS(db_int(tenant_id), db_int(*ret)), err);
 }
 
 static int add(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
@@ -156,9 +156,7 @@ static int add(struct db *db, int64_t tenant_id, const struct name_key *name, in
 
 int store_agent_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id));
-
-    return db_exec(db, &count_agents, args, db_read_int, ret, err);
+    return db_exec(db, &count_agents, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }
 
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
@@ -183,9 +181,9 @@ static int set_agent(struct db *db, const struct db_query *q, int64_t tenant_id,
     int r;
 
     arena_init(&arena);
-    r = db_exec(db, q,
-                DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, &arena).key), value),
-                NULL, NULL, err);
+    r = db_run(db, q,
+               DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, &arena).key), value),
+               err);
     arena_done(&arena);
     if (r != 0)
         return -1;

@@ -52,7 +52,7 @@ int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, stru
         DB_ARGS(db_int(row->tenant_id), db_int(row->run_failed), db_int(row->run_stuck),
                 db_int(row->thresholds), db_int(row->updated_at), db_text(row->rules));
 
-    return db_exec(db, &set_rules, args, NULL, NULL, err);
+    return db_run(db, &set_rules, args, err);
 }
 
 int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,

@@ -107,7 +107,7 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
                 db_int(row->told), db_int(row->since_at), db_int(row->opened_at),
                 db_text(row->detail), rows_opt_int_value(row->limit_seconds));
 
-    if (db_exec(db, &open_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &open_alert, args, err) != 0)
         return -1;
     *ret_opened = db_changes(db) > 0;
     return 0;
@@ -120,7 +120,7 @@ int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_fir
         DB_ARGS(db_int(row->tenant_id), db_int(row->run_no.value), db_text(row->alert_id),
                 db_int(row->since_at), db_int(row->opened_at), db_text(row->detail));
 
-    if (db_exec(db, &failed_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &failed_alert, args, err) != 0)
         return -1;
     *ret_first = db_changes(db) > 0;
     return 0;
@@ -133,7 +133,7 @@ int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_clos
         DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_int(row->closed_at),
                 db_text(row->closed_by), rows_opt_int_value(row->away_seconds));
 
-    if (db_exec(db, &close_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &close_alert, args, err) != 0)
         return -1;
     *ret_closed = db_changes(db) > 0;
     return 0;
@@ -144,7 +144,7 @@ int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_f
 {
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id));
 
-    if (db_exec(db, &tell_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &tell_alert, args, err) != 0)
         return -1;
     *ret_first = db_changes(db) > 0;
     return 0;
@@ -156,7 +156,7 @@ int store_alert_acknowledge(struct db *db, const struct alert_row *row, struct e
         DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_int(row->acknowledged_at),
                 db_text(row->acknowledged_by));
 
-    if (db_exec(db, &acknowledge_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &acknowledge_alert, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no alert '%.*s'", STR_ARG(row->alert_id));
@@ -183,9 +183,7 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
 int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct arena *arena,
                             struct list *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(now), db_int(limit));
-
-    return rows_list(db, &unnotified_alerts, args, arena, ret, err);
+    return rows_list(db, &unnotified_alerts, DB_ARGS(db_int(now), db_int(limit)), arena, ret, err);
 }
 
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err)

@@ -88,9 +88,7 @@ static const struct db_query select_alert = {
 int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct arena *arena,
                         struct list *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(after), db_int(limit));
-
-    return rows_list(db, &select_tenants, args, arena, ret, err);
+    return rows_list(db, &select_tenants, DB_ARGS(db_int(after), db_int(limit)), arena, ret, err);
 }
 
 int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant, struct error *err)
@@ -98,7 +96,7 @@ int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant, struct er
     const struct db_args args = DB_ARGS(db_int(tenant->tenant_id), db_int(tenant->mark.start_at),
                                         db_text(tenant->mark.run_id));
 
-    return db_exec(db, &set_mark, args, NULL, NULL, err);
+    return db_run(db, &set_mark, args, err);
 }
 
 int store_stuck_runs(struct db *db, int64_t tenant_id, const struct stuck_span *span,
@@ -114,9 +112,7 @@ int store_stuck_runs(struct db *db, int64_t tenant_id, const struct stuck_span *
 int store_stuck_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                     struct stuck_run *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(run_no));
-
-    return rows_one(db, &select_run, args, arena, ret, err);
+    return rows_one(db, &select_run, DB_ARGS(db_int(tenant_id), db_int(run_no)), arena, ret, err);
 }
 
 int store_stuck_later(struct db *db, const struct stuck_run *run, int64_t due_at, struct error *err)
@@ -124,22 +120,18 @@ int store_stuck_later(struct db *db, const struct stuck_run *run, int64_t due_at
     const struct db_args args =
         DB_ARGS(db_int(run->tenant_id), db_int(due_at), db_int(run->run_no));
 
-    return db_exec(db, &put_later, args, NULL, NULL, err);
+    return db_run(db, &put_later, args, err);
 }
 
 int store_stuck_forget(struct db *db, const struct stuck_run *run, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(run->tenant_id), db_int(run->run_no));
-
-    return db_exec(db, &forget_later, args, NULL, NULL, err);
+    return db_run(db, &forget_later, DB_ARGS(db_int(run->tenant_id), db_int(run->run_no)), err);
 }
 
 int store_stuck_due(struct db *db, int64_t until, int64_t limit, struct arena *arena,
                     struct list *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(until), db_int(limit));
-
-    return rows_list(db, &select_due, args, arena, ret, err);
+    return rows_list(db, &select_due, DB_ARGS(db_int(until), db_int(limit)), arena, ret, err);
 }
 
 int store_stuck_over(struct db *db, int64_t limit, struct arena *arena, struct list *ret,

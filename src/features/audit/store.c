@@ -90,7 +90,7 @@ int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, s
     const struct db_args args = DB_ARGS(db_int(tenant_id), hash_value(&beginning));
 
     *ret = (struct audit_head){ 0 };
-    if (db_exec(db, &make_head, args, NULL, NULL, err) != 0)
+    if (db_run(db, &make_head, args, err) != 0)
         return -1;
     return db_exec(db, &lock_head, args, read_head, ret, err);
 }
@@ -105,9 +105,9 @@ int store_audit_append(struct db *db, const struct audit_entry *entry,
     const struct db_args end =
         DB_ARGS(db_int(entry->tenant_id), db_int(head->seq), hash_value(&head->hash));
 
-    if (db_exec(db, &insert_entry, row, NULL, NULL, err) != 0)
+    if (db_run(db, &insert_entry, row, err) != 0)
         return -1;
-    return db_exec(db, &move_head, end, NULL, NULL, err);
+    return db_run(db, &move_head, end, err);
 }
 
 int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)

@@ -230,7 +230,7 @@ static int save_at_once(struct llm_totals *t, struct db *db, struct change *cons
         pg_arrays_add(&arrays, values);
     }
     pg_arrays_args(&arrays, values);
-    r = db_exec(db, &add_totals, DB_ARGS_OF(values), NULL, NULL, err);
+    r = db_run(db, &add_totals, DB_ARGS_OF(values), err);
     pg_arrays_done(&arrays);
     return r;
 }
@@ -251,7 +251,7 @@ int llm_totals_save(struct llm_totals *t, struct db *db, struct error *err)
         return save_at_once(t, db, changes, n, err);
     for (size_t i = 0; i < n; i++) {
         set_values(changes[i], values);
-        if (db_exec(db, &add_total, DB_ARGS_OF(values), NULL, NULL, err) != 0)
+        if (db_run(db, &add_total, DB_ARGS_OF(values), err) != 0)
             return -1;
     }
     return 0;

@@ -85,7 +85,7 @@ int store_price_put(struct db *db, struct price_row *row, struct error *err)
                         db_text(buf_str(&aliases)), db_int(row->updated_at)),
                 db_read_int, &row->price_id, err);
     buf_done(&aliases);
-    return r != 0 ? -1 : db_exec(db, &add_to_number, DB_NO_ARGS, NULL, NULL, err);
+    return r != 0 ? -1 : db_run(db, &add_to_number, DB_NO_ARGS, err);
 }
 
 int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
@@ -95,5 +95,5 @@ int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, str
         return -1;
     if (ret->price_id == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no price %lld", (long long)price_id);
-    return db_exec(db, &add_to_number, DB_NO_ARGS, NULL, NULL, err);
+    return db_run(db, &add_to_number, DB_NO_ARGS, err);
 }

@@ -77,14 +77,14 @@ int store_llm_put(struct db *db, const struct report_key *place, const struct ll
                                        u->cache_write_tokens, u->calls };
     struct old_usage old = { 0 };
 
-    if (db_exec(db, &insert_usage, args, NULL, NULL, err) != 0)
+    if (db_run(db, &insert_usage, args, err) != 0)
         return -1;
     if (db_changes(db) == 0) {
         if (db_exec(db, &select_old, args, read_old, &old, err) != 0)
             return -1;
         if (!old.there) /* deleted between the two */
             return err_set(err, ERR_BUSY, "a report went away while it was being replaced");
-        if (db_exec(db, &replace_usage, args, NULL, NULL, err) != 0)
+        if (db_run(db, &replace_usage, args, err) != 0)
             return -1;
         if (db_changes(db) == 0)
             return 0;

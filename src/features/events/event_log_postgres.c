@@ -150,7 +150,7 @@ static int take_runs(struct addition *a, struct error *err)
         pg_arrays_add(&arrays, row);
     }
     pg_arrays_args(&arrays, args);
-    if (db_exec(a->db, &insert_runs, DB_ARGS_OF(args), NULL, NULL, err) == 0 &&
+    if (db_run(a->db, &insert_runs, DB_ARGS_OF(args), err) == 0 &&
         db_exec(a->db, &select_runs, DB_ARGS_OF(args), read_run, a, err) == 0)
         r = 0;
     pg_arrays_done(&arrays);
@@ -217,9 +217,8 @@ static int save_runs(struct addition *a, struct error *err)
     }
     pg_arrays_args(&saved, values);
     pg_arrays_args(&empty, args);
-    if ((saved.n_rows == 0 ||
-         db_exec(a->db, &update_runs, DB_ARGS_OF(values), NULL, NULL, err) == 0) &&
-        (empty.n_rows == 0 || db_exec(a->db, &delete_runs, DB_ARGS_OF(args), NULL, NULL, err) == 0))
+    if ((saved.n_rows == 0 || db_run(a->db, &update_runs, DB_ARGS_OF(values), err) == 0) &&
+        (empty.n_rows == 0 || db_run(a->db, &delete_runs, DB_ARGS_OF(args), err) == 0))
         r = 0;
     pg_arrays_done(&saved);
     pg_arrays_done(&empty);

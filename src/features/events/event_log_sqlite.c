@@ -261,11 +261,10 @@ static int write_run(struct addition *a, const struct run_slot *slot, struct err
 
     run_row_values(&slot->state, args + (slot->is_new ? 4 : 1));
     if (slot->is_new)
-        return db_exec(a->db, &insert_run, DB_ARGS_OF(args), NULL, NULL, err);
-    if (db_exec(a->db, &update_run_in_place, DB_ARGS_OF(args), NULL, NULL, err) != 0)
+        return db_run(a->db, &insert_run, DB_ARGS_OF(args), err);
+    if (db_run(a->db, &update_run_in_place, DB_ARGS_OF(args), err) != 0)
         return -1;
-    return db_changes(a->db) > 0 ? 0
-                                 : db_exec(a->db, &update_run, DB_ARGS_OF(args), NULL, NULL, err);
+    return db_changes(a->db) > 0 ? 0 : db_run(a->db, &update_run, DB_ARGS_OF(args), err);
 }
 
 static int save_run(struct addition *a, const struct run_slot *slot, struct error *err)
@@ -295,9 +294,9 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
         a->items[i].run_status = run_state_status(&slot->state);
         a->items[i].run_no = slot->run_no;
     }
-    if (db_exec(a->db, &insert_extent,
-                DB_ARGS(db_int(slot->run_no), db_int(first), db_int(a->log->next_event_no - first)),
-                NULL, NULL, err) != 0)
+    if (db_run(a->db, &insert_extent,
+               DB_ARGS(db_int(slot->run_no), db_int(first), db_int(a->log->next_event_no - first)),
+               err) != 0)
         return -1;
     return save_run(a, slot, err);
 }

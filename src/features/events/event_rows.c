@@ -85,7 +85,7 @@ int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const stru
     struct db_value args[1 + EVENT_COLUMNS_N] = { db_int(event_no) };
 
     event_row_values(run_no, item, args + 1);
-    return db_exec(db, &insert_event, DB_ARGS_OF(args), NULL, NULL, err);
+    return db_run(db, &insert_event, DB_ARGS_OF(args), err);
 }
 
 /* In the arena, or borrowed without one. */

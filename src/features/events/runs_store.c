@@ -72,7 +72,7 @@ static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct aren
     struct list events;
     bool same = true;
 
-    if (db_exec(db, &lock_run, DB_ARGS_OF(args), NULL, NULL, err) != 0 ||
+    if (db_run(db, &lock_run, DB_ARGS_OF(args), err) != 0 ||
         store_run(db, tenant_id, run_no, arena, &run, err) != 0 ||
         store_run_events(db, tenant_id, run_no, arena, &events, err) != 0)
         return -1;
@@ -88,7 +88,7 @@ static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct aren
     if (same)
         return 0;
     ret->changed++;
-    return db_exec(db, &update_state, DB_ARGS_OF(args), NULL, NULL, err);
+    return db_run(db, &update_state, DB_ARGS_OF(args), err);
 }
 
 static bool add_run_no(void *ctx, const struct db_row *row)

@@ -253,7 +253,7 @@ static int put_one(struct db *db, const struct putting *p, size_t i, struct roll
                 value.kind == VALUE_REAL ? db_real(value.real) : db_null(),
                 value.kind == VALUE_STR ? db_text(v->string) : db_null());
 
-    if (db_exec(db, &put_value, args, NULL, NULL, err) != 0)
+    if (db_run(db, &put_value, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return 0; /* what was there is newer, or the same */
@@ -289,7 +289,7 @@ static int put_breakdowns(struct db *db, const struct report_key *place,
             db_text(b->dimensions.key), db_text(b->dimensions.full), db_int(place->agent_id),
             db_int(rows->report->timestamp), db_int(place->received_at), db_text(b->cells));
 
-        if (db_exec(db, &put_breakdown, args, NULL, NULL, err) != 0)
+        if (db_run(db, &put_breakdown, args, err) != 0)
             return -1;
     }
     return 0;

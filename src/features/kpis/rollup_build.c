@@ -52,7 +52,7 @@ static int build(struct db *db, struct rollups *rollups, struct error *err)
 {
     struct step s = { .rollups = rollups };
 
-    if (db_exec(db, &delete_rollups, DB_NO_ARGS, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_rollups, DB_NO_ARGS, err) != 0)
         return -1;
     do {
         const struct db_args args = DB_ARGS(db_int(s.tenant_id), db_int(s.run_no),
@@ -74,7 +74,7 @@ int store_rollups_build(struct db *db, struct error *err)
     if (db_begin(db, err) != 0)
         return -1;
     rollups = rollups_new();
-    if (db_exec(db, &claim, DB_NO_ARGS, NULL, NULL, err) == 0 &&
+    if (db_run(db, &claim, DB_NO_ARGS, err) == 0 &&
         (db_changes(db) == 0 || build(db, rollups, err) == 0))
         r = db_commit(db, err);
     if (r != 0)

@@ -250,7 +250,7 @@ static int save_all(struct db *db, struct rollups *r, const struct rollup_list *
         pg_arrays_add(&arrays, args);
     }
     pg_arrays_args(&arrays, args);
-    res = db_exec(db, &put_states, DB_ARGS_OF(args), NULL, NULL, err);
+    res = db_run(db, &put_states, DB_ARGS_OF(args), err);
     pg_arrays_done(&arrays);
     return res;
 }
@@ -266,7 +266,7 @@ int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list 
 
         bucket_args(list->items[i], args);
         args[4] = db_blob(kpi_state_write(&list->items[i]->stored, bytes));
-        if (db_exec(db, &put_state, DB_ARGS_OF(args), NULL, NULL, err) != 0)
+        if (db_run(db, &put_state, DB_ARGS_OF(args), err) != 0)
             return -1;
     }
     return 0;

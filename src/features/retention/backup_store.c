@@ -18,9 +18,9 @@ int store_copy(struct db *db, const char *path, struct error *err)
     int r;
 
     arena_init(&arena);
-    r = db_exec(db, &vacuum_into,
-                DB_ARGS(db_text(arena_printf(&arena, "%s%s", path[0] == '/' ? "" : "./", path))),
-                NULL, NULL, err);
+    r = db_run(db, &vacuum_into,
+               DB_ARGS(db_text(arena_printf(&arena, "%s%s", path[0] == '/' ? "" : "./", path))),
+               err);
     arena_done(&arena);
     return r;
 }

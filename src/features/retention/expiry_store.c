@@ -135,8 +135,8 @@ static int delete_marked(struct db *db, const struct expiry_runs *which, struct 
     const struct db_args later = DB_ARGS(db_int(which->tenant_id), db_int(which->now_us));
     const struct gone_run *runs;
 
-    if (is_sqlite(db) && (db_exec(db, &keep_run_no, DB_NO_ARGS, NULL, NULL, err) != 0 ||
-                          db_exec(db, &keep_event_no, DB_NO_ARGS, NULL, NULL, err) != 0))
+    if (is_sqlite(db) && (db_run(db, &keep_run_no, DB_NO_ARGS, err) != 0 ||
+                          db_run(db, &keep_event_no, DB_NO_ARGS, err) != 0))
         return -1;
     if (rows_list(db, &expiry_delete_runs, later, arena, ret, err) != 0)
         return -1;
@@ -145,10 +145,10 @@ static int delete_marked(struct db *db, const struct expiry_runs *which, struct 
         const struct db_args alert = DB_ARGS(db_int(which->tenant_id), db_int(runs[i].agent_id),
                                              db_text(runs[i].run_id), db_int(which->now_us));
 
-        if (runs[i].open && db_exec(db, &close_alert, alert, NULL, NULL, err) != 0)
+        if (runs[i].open && db_run(db, &close_alert, alert, err) != 0)
             return -1;
     }
-    return db_exec(db, &forget_later, later, NULL, NULL, err);
+    return db_run(db, &forget_later, later, err);
 }
 
 int store_expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
@@ -167,11 +167,11 @@ int store_expire_runs(struct db *db, const struct expiry_runs *which, struct are
     more = !str_is_null(end.run_id);
     if (!more)
         end = (struct run_cursor){ which->before, STR_LIT("") };
-    if (db_exec(db, &expiry_mark_runs,
-                DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->at.start_at),
-                        db_text(which->at.run_id), db_int(end.start_at), db_text(end.run_id),
-                        db_int(which->open_before), db_int(which->keep_failed)),
-                NULL, NULL, err) != 0)
+    if (db_run(db, &expiry_mark_runs,
+               DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->at.start_at),
+                       db_text(which->at.run_id), db_int(end.start_at), db_text(end.run_id),
+                       db_int(which->open_before), db_int(which->keep_failed)),
+               err) != 0)
         return -1;
     if (db_changes(db) > 0 && delete_marked(db, which, arena, &gone, err) != 0)
         return -1;
@@ -184,14 +184,14 @@ int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, int64_t *
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(max));
 
-    if (db_exec(db, &expiry_delete_events, args, NULL, NULL, err) != 0)
+    if (db_run(db, &expiry_delete_events, args, err) != 0)
         return -1;
     *ret = db_changes(db);
     if (*ret == max)
         return 0;
-    if (is_sqlite(db) && db_exec(db, &delete_extents, args, NULL, NULL, err) != 0)
+    if (is_sqlite(db) && db_run(db, &delete_extents, args, err) != 0)
         return -1;
-    return db_exec(db, &delete_gone, args, NULL, NULL, err);
+    return db_run(db, &delete_gone, args, err);
 }
 
 /* A run's values and breakdowns, and with the last of them itself. */
@@ -202,10 +202,10 @@ static int expire_report(struct db *db, const struct expiry_reports *which, int6
         DB_ARGS(db_int(which->tenant_id), db_int(run_no), db_int(which->max));
     int64_t values, breakdowns;
 
-    if (db_exec(db, &delete_values, args, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_values, args, err) != 0)
         return -1;
     values = db_changes(db);
-    if (db_exec(db, &delete_breakdowns, args, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_breakdowns, args, err) != 0)
         return -1;
     breakdowns = db_changes(db);
     ret->rows += values + breakdowns;
@@ -213,7 +213,7 @@ static int expire_report(struct db *db, const struct expiry_reports *which, int6
         return 0;
     ret->rows++;
     ret->reports++;
-    return db_exec(db, &delete_business_run, args, NULL, NULL, err);
+    return db_run(db, &delete_business_run, args, err);
 }
 
 static bool add_number(void *ctx, const struct db_row *row)
@@ -246,7 +246,7 @@ int store_expire_llm(struct db *db, const struct expiry_reports *which, struct e
     const struct db_args args =
         DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->max));
 
-    if (db_exec(db, &expiry_delete_llm, args, NULL, NULL, err) != 0)
+    if (db_run(db, &expiry_delete_llm, args, err) != 0)
         return -1;
     ret->rows = ret->reports = db_changes(db);
     return 0;

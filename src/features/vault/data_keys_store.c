@@ -65,7 +65,7 @@ int store_data_key_add(struct db *db, const struct data_key_row *row, int64_t no
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_int(row->version),
                                         db_blob(row->wrapped), db_int(now_us));
 
-    return db_exec(db, &insert_key, args, NULL, NULL, err);
+    return db_run(db, &insert_key, args, err);
 }
 
 int store_data_key_set(struct db *db, const struct data_key_row *row, struct error *err)
@@ -73,5 +73,5 @@ int store_data_key_set(struct db *db, const struct data_key_row *row, struct err
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_int(row->version), db_blob(row->wrapped));
 
-    return db_exec(db, &update_key, args, NULL, NULL, err);
+    return db_run(db, &update_key, args, err);
 }

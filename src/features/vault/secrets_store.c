@@ -55,7 +55,7 @@ int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *
         DB_ARGS(db_int(tenant_id), db_text(row->name), db_int(row->shared), db_int(row->version),
                 db_blob(row->sealed), db_int(row->created_at), db_int(row->updated_at));
 
-    if (db_exec(db, &put_secret, args, NULL, NULL, err) != 0)
+    if (db_run(db, &put_secret, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_CONFLICT,
@@ -68,7 +68,7 @@ int store_secret_remove(struct db *db, int64_t tenant_id, struct str name, struc
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name));
 
-    if (db_exec(db, &delete_secret, args, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_secret, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no secret '%.*s'", STR_ARG(name));

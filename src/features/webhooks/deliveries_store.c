@@ -118,7 +118,7 @@ int store_message_add(struct db *db, const struct message_row *row, struct error
         DB_ARGS(db_int(row->tenant_id), db_text(row->message_id), db_text(row->type),
                 db_int(row->created_at), db_text(row->data));
 
-    return db_exec(db, &insert_message, args, NULL, NULL, err);
+    return db_run(db, &insert_message, args, err);
 }
 
 int store_delivery_add(struct db *db, const struct delivery_row *row, struct error *err)
@@ -127,7 +127,7 @@ int store_delivery_add(struct db *db, const struct delivery_row *row, struct err
                                         db_text(row->webhook_id), db_text(row->message.message_id),
                                         db_int(row->created_at), rows_time_value(row->next_at));
 
-    return db_exec(db, &insert_delivery, args, NULL, NULL, err);
+    return db_run(db, &insert_delivery, args, err);
 }
 
 int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct list *ret,
@@ -153,7 +153,7 @@ int store_deliveries_release(struct db *db, int64_t now, struct error *err)
     const struct db_args args =
         DB_ARGS(db_int(now), db_int(now + LEASE_US), db_int(now + TOO_FAR_US));
 
-    return db_exec(db, &release_planned, args, NULL, NULL, err);
+    return db_run(db, &release_planned, args, err);
 }
 
 int store_delivery_claim(struct db *db, const struct due_webhook *webhook, int64_t now,
@@ -181,7 +181,7 @@ int store_delivery_set(struct db *db, const struct delivery_row *row, int64_t ag
         rows_opt_int_value(row->last_status), rows_opt_int_value(row->last_ms),
         db_text(row->last_error), db_int(again_at), db_int(row->state == DELIVERY_DELIVERED));
 
-    return db_exec(db, &update_delivery, args, NULL, NULL, err);
+    return db_run(db, &update_delivery, args, err);
 }
 
 int store_delivery_retry(struct db *db, const struct delivery_filter *which, struct str delivery_id,
@@ -190,7 +190,7 @@ int store_delivery_retry(struct db *db, const struct delivery_filter *which, str
     const struct db_args args = DB_ARGS(db_int(which->tenant_id), db_text(which->webhook_id),
                                         db_text(delivery_id), db_int(now));
 
-    if (db_exec(db, &retry, args, NULL, NULL, err) != 0)
+    if (db_run(db, &retry, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no delivery '%.*s'", STR_ARG(delivery_id));
@@ -213,10 +213,10 @@ int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struc
     enum { FORGET_MAX = 1000 };
     const struct db_args args = DB_ARGS(db_int(before), db_int(FORGET_MAX));
 
-    if (db_exec(db, &forget_deliveries, args, NULL, NULL, err) != 0)
+    if (db_run(db, &forget_deliveries, args, err) != 0)
         return -1;
     *ret_more = db_changes(db) == FORGET_MAX;
-    if (db_exec(db, &forget_messages, args, NULL, NULL, err) != 0)
+    if (db_run(db, &forget_messages, args, err) != 0)
         return -1;
     *ret_more = *ret_more || db_changes(db) == FORGET_MAX;
     return 0;

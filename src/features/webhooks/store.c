@@ -76,7 +76,7 @@ int store_webhook_put(struct db *db, const struct webhook_row *row, struct error
         db_text(row->types), db_text(row->label), db_int(row->enabled), db_int(row->created_at),
         db_blob(row->secret), db_blob(row->old_secret), rows_time_value(row->old_until));
 
-    return db_exec(db, &put_webhook, args, NULL, NULL, err);
+    return db_run(db, &put_webhook, args, err);
 }
 
 int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struct arena *arena,
@@ -149,8 +149,8 @@ int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
-    if (db_exec(db, &delete_deliveries, args, NULL, NULL, err) != 0 ||
-        db_exec(db, &delete_webhook, args, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_deliveries, args, err) != 0 ||
+        db_run(db, &delete_webhook, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
@@ -162,7 +162,7 @@ int store_webhook_disable(struct db *db, int64_t tenant_id, struct str webhook_i
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
-    if (db_exec(db, &disable_webhook, args, NULL, NULL, err) != 0)
+    if (db_run(db, &disable_webhook, args, err) != 0)
         return -1;
-    return db_exec(db, &give_up_waiting, args, NULL, NULL, err);
+    return db_run(db, &give_up_waiting, args, err);
 }

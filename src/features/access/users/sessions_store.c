@@ -43,21 +43,17 @@ int store_session_add(struct db *db, const struct session_row *row, struct error
     const struct db_args args = DB_ARGS(digest_value(&row->digest), db_text(row->user_id),
                                         db_int(row->created_at), db_int(row->last_used_at));
 
-    return db_exec(db, &insert_session, args, NULL, NULL, err);
+    return db_run(db, &insert_session, args, err);
 }
 
 int store_session_used(struct db *db, const struct sha256 *digest, int64_t at, struct error *err)
 {
-    const struct db_args args = DB_ARGS(digest_value(digest), db_int(at));
-
-    return db_exec(db, &use_session, args, NULL, NULL, err);
+    return db_run(db, &use_session, DB_ARGS(digest_value(digest), db_int(at)), err);
 }
 
 int store_session_end(struct db *db, const struct sha256 *digest, struct error *err)
 {
-    const struct db_args args = DB_ARGS(digest_value(digest));
-
-    return db_exec(db, &delete_session, args, NULL, NULL, err);
+    return db_run(db, &delete_session, DB_ARGS(digest_value(digest)), err);
 }
 
 int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *keep,
@@ -66,24 +62,19 @@ int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *k
     const struct db_args user = DB_ARGS(db_text(user_id));
 
     if (keep == NULL)
-        return db_exec(db, &delete_all, user, NULL, NULL, err);
-    return db_exec(db, &delete_others, DB_ARGS(db_text(user_id), digest_value(keep)), NULL, NULL,
-                   err);
+        return db_run(db, &delete_all, user, err);
+    return db_run(db, &delete_others, DB_ARGS(db_text(user_id), digest_value(keep)), err);
 }
 
 int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_text(user_id), db_int(n));
-
-    return db_exec(db, &delete_oldest, args, NULL, NULL, err);
+    return db_run(db, &delete_oldest, DB_ARGS(db_text(user_id), db_int(n)), err);
 }
 
 int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_before,
                          struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(created_before), db_int(used_before));
-
-    return db_exec(db, &prune_sessions, args, NULL, NULL, err);
+    return db_run(db, &prune_sessions, DB_ARGS(db_int(created_before), db_int(used_before)), err);
 }
 
 static bool add_session_row(void *ctx, const struct db_row *row)

@@ -87,7 +87,7 @@ int store_user_add(struct db *db, const struct user_row *row, struct error *err)
         DB_ARGS(db_text(row->user_id), db_text(row->email), db_text(row->password),
                 db_int(row->role), db_int(row->created_at), rows_time_value(row->last_login_at));
 
-    if (db_exec(db, &insert_user, args, NULL, NULL, err) != 0)
+    if (db_run(db, &insert_user, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_CONFLICT, "user '%.*s' exists already", STR_ARG(row->email));
@@ -105,16 +105,16 @@ int store_user_set(struct db *db, const struct user_row *row, struct error *err)
     const struct db_args args = DB_ARGS(db_text(row->user_id), db_text(row->password),
                                         db_int(row->role), rows_time_value(row->last_login_at));
 
-    return db_exec(db, &update_user, args, NULL, NULL, err);
+    return db_run(db, &update_user, args, err);
 }
 
 int store_user_remove(struct db *db, struct str user_id, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_text(user_id));
 
-    if (db_exec(db, &delete_roles, args, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_roles, args, err) != 0)
         return -1;
-    return db_exec(db, &delete_user, args, NULL, NULL, err);
+    return db_run(db, &delete_user, args, err);
 }
 
 struct counts {
@@ -160,16 +160,12 @@ int store_tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, st
 int store_role_set(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role role,
                    struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(user_id), db_int(role));
-
-    return db_exec(db, &set_role, args, NULL, NULL, err);
+    return db_run(db, &set_role, DB_ARGS(db_int(tenant_id), db_text(user_id), db_int(role)), err);
 }
 
 int store_role_remove(struct db *db, int64_t tenant_id, struct str user_id, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(user_id));
-
-    return db_exec(db, &delete_role, args, NULL, NULL, err);
+    return db_run(db, &delete_role, DB_ARGS(db_int(tenant_id), db_text(user_id)), err);
 }
 
 int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
@@ -202,5 +198,5 @@ int store_users_number(struct db *db, int64_t *ret, struct error *err)
 
 int store_users_changed(struct db *db, struct error *err)
 {
-    return db_exec(db, &add_to_number, DB_NO_ARGS, NULL, NULL, err);
+    return db_run(db, &add_to_number, DB_NO_ARGS, err);
 }

@@ -72,9 +72,7 @@ struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t
 int store_catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, int64_t now_us,
                         struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(prepared), db_int(now_us));
-
-    return db_exec(db, &enter, args, NULL, NULL, err);
+    return db_run(db, &enter, DB_ARGS(db_int(tenant_id), db_text(prepared), db_int(now_us)), err);
 }
 
 int store_catalog_entry(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
@@ -102,10 +100,10 @@ int store_catalog_set(struct db *db, int64_t tenant_id, const struct catalog_par
     int r;
 
     arena_init(&arena);
-    r = db_exec(db, &update_entry,
-                DB_ARGS(db_int(tenant_id), db_text(store_name_key(entry->key, &arena).key),
-                        db_int(entry->secret), db_text(entry->edit), db_text(entry->see)),
-                NULL, NULL, err);
+    r = db_run(db, &update_entry,
+               DB_ARGS(db_int(tenant_id), db_text(store_name_key(entry->key, &arena).key),
+                       db_int(entry->secret), db_text(entry->edit), db_text(entry->see)),
+               err);
     arena_done(&arena);
     return r;
 }

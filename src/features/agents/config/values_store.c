@@ -69,11 +69,11 @@ int store_value_set(struct db *db, const struct directive_key *place, const stru
     arena_init(&arena);
     name = store_name_key(place->agent_name, &arena);
     key = store_name_key(row->key, &arena);
-    r = db_exec(db, &set_value,
-                DB_ARGS(db_int(place->tenant_id), db_int(place->scope), db_text(name.key),
-                        db_text(name.full), db_text(key.key), db_text(key.full),
-                        db_text(row->value), db_int(row->updated_at), db_text(row->author)),
-                NULL, NULL, err);
+    r = db_run(db, &set_value,
+               DB_ARGS(db_int(place->tenant_id), db_int(place->scope), db_text(name.key),
+                       db_text(name.full), db_text(key.key), db_text(key.full), db_text(row->value),
+                       db_int(row->updated_at), db_text(row->author)),
+               err);
     arena_done(&arena);
     return r;
 }
@@ -85,11 +85,11 @@ int store_value_unset(struct db *db, const struct directive_key *place, struct s
     int r;
 
     arena_init(&arena);
-    r = db_exec(db, &unset_value,
-                DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
-                        db_text(store_name_key(place->agent_name, &arena).key),
-                        db_text(store_name_key(key, &arena).key)),
-                NULL, NULL, err);
+    r = db_run(db, &unset_value,
+               DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
+                       db_text(store_name_key(place->agent_name, &arena).key),
+                       db_text(store_name_key(key, &arena).key)),
+               err);
     arena_done(&arena);
     return r;
 }

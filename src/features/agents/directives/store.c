@@ -86,10 +86,10 @@ int store_model_set(struct db *db, const struct model_row *row, struct error *er
 
     arena_init(&arena);
     name = store_name_key(row->place.agent_name, &arena);
-    r = db_exec(db, &set_model,
-                DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
-                        db_text(name.full), db_text(row->model), db_int(row->updated_at)),
-                NULL, NULL, err);
+    r = db_run(db, &set_model,
+               DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
+                       db_text(name.full), db_text(row->model), db_int(row->updated_at)),
+               err);
     arena_done(&arena);
     return r;
 }
@@ -145,12 +145,12 @@ int store_policy_set(struct db *db, const struct policy_row *row, struct error *
 
     arena_init(&arena);
     name = store_name_key(row->place.agent_name, &arena);
-    r = db_exec(db, &set_policy,
-                DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
-                        db_text(name.full), db_int(row->policy.mode),
-                        db_text(strings_text(&row->policy.allow, &arena)),
-                        db_text(strings_text(&row->policy.deny, &arena)), db_int(row->updated_at)),
-                NULL, NULL, err);
+    r = db_run(db, &set_policy,
+               DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
+                       db_text(name.full), db_int(row->policy.mode),
+                       db_text(strings_text(&row->policy.allow, &arena)),
+                       db_text(strings_text(&row->policy.deny, &arena)), db_int(row->updated_at)),
+               err);
     arena_done(&arena);
     return r;
 }

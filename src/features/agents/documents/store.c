@@ -70,12 +70,12 @@ int store_document_add(struct db *db, const struct document_key *place,
 
     arena_init(&arena);
     name = store_name_key(place->agent_name, &arena);
-    r = db_exec(db, &insert_version,
-                DB_ARGS(db_int(place->tenant_id), db_text(name.key), db_text(name.full),
-                        db_int(document->version), db_int(format_number(document->format)),
-                        db_text(document->document), db_int((int64_t)document->document.len),
-                        db_int(document->updated_at), db_text(document->author)),
-                NULL, NULL, err);
+    r = db_run(db, &insert_version,
+               DB_ARGS(db_int(place->tenant_id), db_text(name.key), db_text(name.full),
+                       db_int(document->version), db_int(format_number(document->format)),
+                       db_text(document->document), db_int((int64_t)document->document.len),
+                       db_int(document->updated_at), db_text(document->author)),
+               err);
     arena_done(&arena);
     if (r != 0)
         return -1;

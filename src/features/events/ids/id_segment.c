@@ -112,15 +112,13 @@ int id_segment_save(struct db *db, const struct id_segment *s, enum id_segment_s
                 db_blob(str_from((const char *)s->fences, s->n_chunks * sizeof(*s->fences))),
                 db_blob(str_from((const char *)s->filter.words, id_filter_size(&s->filter))));
 
-    return db_exec(db, &replace_segment, args, NULL, NULL, err);
+    return db_run(db, &replace_segment, args, err);
 }
 
 int id_segment_mark(struct db *db, const struct id_segment *s, enum id_segment_state state,
                     struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(s->segment_no), db_int(state));
-
-    return db_exec(db, &update_segment_state, args, NULL, NULL, err);
+    return db_run(db, &update_segment_state, DB_ARGS(db_int(s->segment_no), db_int(state)), err);
 }
 
 int id_segment_append(struct db *db, struct id_segment *s, const struct id_entry *entries, size_t n,
@@ -130,7 +128,7 @@ int id_segment_append(struct db *db, struct id_segment *s, const struct id_entry
         DB_ARGS(db_int(chunk_no(s, s->n_chunks)),
                 db_blob(str_from((const char *)entries, n * sizeof(*entries))));
 
-    if (db_exec(db, &insert_chunk, args, NULL, NULL, err) != 0)
+    if (db_run(db, &insert_chunk, args, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         id_filter_add(&s->filter, entries[i].hash);
@@ -217,7 +215,7 @@ int id_segment_delete(struct db *db, const struct id_segment *s, size_t from, st
         DB_ARGS(db_int(chunk_no(s, from)), db_int((s->segment_no + 1) << CHUNK_BITS));
     const struct db_args row = DB_ARGS(db_int(s->segment_no));
 
-    if (db_exec(db, &delete_chunks, range, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_chunks, range, err) != 0)
         return -1;
-    return from == 0 ? db_exec(db, &delete_segment, row, NULL, NULL, err) : 0;
+    return from == 0 ? db_run(db, &delete_segment, row, err) : 0;
 }

@@ -120,7 +120,7 @@ static int load_secret(struct ids *ids, struct db *db, struct error *err)
     if (ids->has_secret)
         return 0;
     digest_random(ids->secret, SIP_KEY_BYTES);
-    return db_exec(db, &insert_secret, args, NULL, NULL, err);
+    return db_run(db, &insert_secret, args, err);
 }
 
 static bool read_log(void *ctx, const struct db_row *row)
@@ -322,7 +322,7 @@ static int flush(struct ids *ids, struct db *db, struct error *err)
             goto out;
     }
     if (id_segment_save(db, s, SEGMENT_LIVE, err) != 0 ||
-        db_exec(db, &delete_log, DB_NO_ARGS, NULL, NULL, err) != 0)
+        db_run(db, &delete_log, DB_NO_ARGS, err) != 0)
         goto out;
     r = 0;
 out:
@@ -342,7 +342,7 @@ static int append_log(struct ids *ids, struct db *db, struct error *err)
     int r;
 
     id_table_copy(&ids->pending, entries);
-    r = db_exec(db, &insert_log, args, NULL, NULL, err);
+    r = db_run(db, &insert_log, args, err);
     free(entries);
     return r;
 }
