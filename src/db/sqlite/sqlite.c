@@ -83,10 +83,10 @@ static int sqlite_begin(struct db *db, struct error *err)
     const bool outside = sqlite3_get_autocommit(sqlite_of(db)->handle);
 
     if (sqlite_of(db)->mode == DB_WRITER)
-        return db_sqlite_exec(db, &write, NULL, NULL, NULL, err);
+        return db_sqlite_exec(db, &write, DB_NO_ARGS, NULL, NULL, err);
     /* The view is fixed by the first read, not by BEGIN. */
-    if (db_sqlite_exec(db, &read, NULL, NULL, NULL, err) == 0 &&
-        db_sqlite_exec(db, &look, NULL, NULL, NULL, err) == 0)
+    if (db_sqlite_exec(db, &read, DB_NO_ARGS, NULL, NULL, err) == 0 &&
+        db_sqlite_exec(db, &look, DB_NO_ARGS, NULL, NULL, err) == 0)
         return 0;
     if (outside) /* also after BEGIN: SQLite looks at the clock once more when it has begun */
         db_rollback(db);
@@ -97,7 +97,7 @@ static int sqlite_commit(struct db *db, struct error *err)
 {
     static const struct db_query commit = { .sql = "COMMIT" };
 
-    return db_sqlite_exec(db, &commit, NULL, NULL, NULL, err);
+    return db_sqlite_exec(db, &commit, DB_NO_ARGS, NULL, NULL, err);
 }
 
 static void sqlite_rollback(struct db *db)

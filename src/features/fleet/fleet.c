@@ -272,14 +272,14 @@ static int hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_
                          struct arena *arena, struct error *err)
 {
     struct config_param_decl *params = decl->params.items;
-    struct catalog_entry entry;
+    struct catalog_parameter entry;
 
     for (size_t i = 0; i < decl->params.n; i++) {
         if (params[i].default_value.len == 0)
             continue;
         if (store_catalog_entry(db, tenant_id, params[i].key, arena, &entry, err) != 0)
             return -1;
-        if (str_is_null(entry.key) || strcmp(entry.see, "member") != 0)
+        if (str_is_null(entry.key) || !str_eq_c(entry.see, "member"))
             params[i].default_value = STR_LIT("");
     }
     return 0;

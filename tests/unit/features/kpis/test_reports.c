@@ -223,8 +223,8 @@ TEST(the_cap_lets_in_exactly_as_many_agents_as_the_plan_allows)
         CHECK_INT(channels[i].send(&w, 0, "c"), 'C');
         CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
         CHECK_INT(channels[i].send(&w, 1, "c"), 'A'); /* each tenant its own */
-        CHECK_INT(temp_db_int(w.reader, &count_agents, NULL), CAP + 1);
-        CHECK_INT(temp_db_int(w.reader, channels[i].count, NULL), 3 * channels[i].rows);
+        CHECK_INT(temp_db_int(w.reader, &count_agents, DB_NO_ARGS), CAP + 1);
+        CHECK_INT(temp_db_int(w.reader, channels[i].count, DB_NO_ARGS), 3 * channels[i].rows);
         world_done(&w);
     }
 }
@@ -250,17 +250,18 @@ TEST(a_disabled_agents_report_is_rejected_and_not_stored)
         CHECK_INT(channels[i].send(&w, 1, "a"), 'A');
         enable(&w, "a", true);
         CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
-        CHECK_INT(temp_db_int(w.reader, channels[i].count, NULL), 2 * channels[i].rows);
+        CHECK_INT(temp_db_int(w.reader, channels[i].count, DB_NO_ARGS), 2 * channels[i].rows);
         world_done(&w);
     }
 }
 
 static int64_t stored(struct world *w)
 {
-    return temp_db_int(w->reader, &count_values, NULL) +
-           temp_db_int(w->reader, &count_breakdowns, NULL) +
-           temp_db_int(w->reader, &count_runs, NULL) + temp_db_int(w->reader, &count_usage, NULL) +
-           temp_db_int(w->reader, &count_agents, NULL);
+    return temp_db_int(w->reader, &count_values, DB_NO_ARGS) +
+           temp_db_int(w->reader, &count_breakdowns, DB_NO_ARGS) +
+           temp_db_int(w->reader, &count_runs, DB_NO_ARGS) +
+           temp_db_int(w->reader, &count_usage, DB_NO_ARGS) +
+           temp_db_int(w->reader, &count_agents, DB_NO_ARGS);
 }
 
 /* Whichever call fails, a report is stored whole or not at all, and its agent with it. */
@@ -347,9 +348,9 @@ TEST(reports_that_race_end_as_the_newest)
         pthread_join(threads[i], NULL);
         CHECK_INT(racers[i].accepted, RACES);
     }
-    CHECK_INT(temp_db_int(w.reader, &count_values, NULL), 1 + RACERS);
-    CHECK_INT(temp_db_int(w.reader, &wrong, NULL), 0);
-    CHECK_INT(temp_db_int(w.reader, &newest, NULL), latest);
-    CHECK_INT(temp_db_int(w.reader, &newest_cell, NULL), latest);
+    CHECK_INT(temp_db_int(w.reader, &count_values, DB_NO_ARGS), 1 + RACERS);
+    CHECK_INT(temp_db_int(w.reader, &wrong, DB_NO_ARGS), 0);
+    CHECK_INT(temp_db_int(w.reader, &newest, DB_NO_ARGS), latest);
+    CHECK_INT(temp_db_int(w.reader, &newest_cell, DB_NO_ARGS), latest);
     world_done(&w);
 }
