@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
@@ -44,13 +45,13 @@ struct writer {
     struct writer_thread *threads;
     size_t n_threads;
 
-    pthread_mutex_t lock; /* guards the queue, stopping and fatal */
-    pthread_cond_t filled;
-    struct queue queue;
-    uint64_t submitted; /* bytes, ever */
-    double event_us;    /* what an event took of late; 0: not known yet */
-    bool stopping;
-    bool fatal;
+    struct lock lock;
+    struct cond filled;
+    struct queue queue GUARDED_BY(lock);
+    uint64_t submitted GUARDED_BY(lock); /* bytes since the start */
+    double event_us GUARDED_BY(lock);    /* moving average of µs per event; 0: unknown */
+    bool stopping GUARDED_BY(lock);
+    bool fatal GUARDED_BY(lock);
     atomic_uint n_lost; /* threads without a connection */
 };
 
@@ -81,7 +82,7 @@ static struct writer_job *queue_take(struct queue *q)
 }
 
 /* Is the queue too long, by what it holds or by the time that it will take? */
-static bool is_full(const struct writer *w, const struct writer_job *job)
+static bool is_full(const struct writer *w, const struct writer_job *job) REQUIRES(w->lock)
 {
     const struct writer_limits *limits = &w->options.limits;
     double wait_us = (double)w->queue.events * w->event_us;
@@ -97,7 +98,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
 {
     int r = -1;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     if (w->fatal)
         err_set(err, ERR_IO, "storage failed: the service is ending");
     else if (w->stopping)
@@ -109,9 +110,9 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
     if (r == 0) {
         queue_add(&w->queue, job);
         w->submitted += job->bytes;
-        pthread_cond_signal(&w->filled);
+        cond_signal(&w->filled);
     }
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
     if (r != 0)
         metric_add(METRIC_BUSY_WRITER, 1);
     return r;
@@ -119,19 +120,19 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
 
 void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes)
 {
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     *ret_events = w->queue.events;
     *ret_bytes = w->queue.bytes;
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
 }
 
 uint64_t writer_submitted(struct writer *w)
 {
     uint64_t submitted;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     submitted = w->submitted;
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
     return submitted;
 }
 
@@ -142,25 +143,24 @@ static void set_lost(struct writer_thread *t, bool lost)
     t->lost = lost;
 }
 
-/* Waits until there is something to do, under the lock. Without a connection it looks for one
+/* Waits until there is something to do. Without a connection it looks for one
  * meanwhile, so that the service is healthy again although nobody asks for anything. */
-static void wait_for_work(struct writer_thread *t)
+static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w->lock)
 {
-    struct writer *w = t->writer;
     struct timespec until;
 
     while (w->queue.first == NULL && !w->stopping) {
         if (!t->lost) {
-            pthread_cond_wait(&w->filled, &w->lock);
+            cond_wait(&w->filled, &w->lock);
             continue;
         }
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += LOST_PERIOD_S;
-        if (pthread_cond_timedwait(&w->filled, &w->lock, &until) == 0)
+        if (cond_wait_until(&w->filled, &w->lock, &until))
             continue;
-        pthread_mutex_unlock(&w->lock);
+        lock_release(&w->lock);
         set_lost(t, db_ping(t->db, NULL) != 0);
-        pthread_mutex_lock(&w->lock);
+        lock_acquire(&w->lock);
     }
 }
 
@@ -171,8 +171,8 @@ static void take_group(struct writer_thread *t, struct queue *ret_group)
     struct writer *w = t->writer;
 
     queue_init(ret_group);
-    pthread_mutex_lock(&w->lock);
-    wait_for_work(t);
+    lock_acquire(&w->lock);
+    wait_for_work(w, t);
     while (w->queue.first != NULL && ret_group->events < w->options.limits.group_max &&
            ret_group->bytes < GROUP_BYTES) {
         bool exclusive = w->queue.first->exclusive;
@@ -184,8 +184,8 @@ static void take_group(struct writer_thread *t, struct queue *ret_group)
             break;
     }
     if (w->queue.first != NULL)
-        pthread_cond_signal(&w->filled); /* for the next writer thread */
-    pthread_mutex_unlock(&w->lock);
+        cond_signal(&w->filled); /* for the next writer thread */
+    lock_release(&w->lock);
 }
 
 static void finish(struct queue *group, const struct error *err)
@@ -265,13 +265,13 @@ static void become_fatal(struct writer *w, const struct error *err)
     struct queue rest;
     bool first;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     first = !w->fatal;
     w->fatal = true;
     queue_init(&rest);
     while (w->queue.first != NULL)
         queue_add(&rest, queue_take(&w->queue));
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
     finish(&rest, err);
     if (first)
         w->options.on_fatal(w->options.ctx, err);
@@ -283,10 +283,10 @@ static void note_pace(struct writer *w, size_t events, int64_t us)
 {
     double event_us = events == 0 ? 0 : (double)us / (double)events;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     if (events >= PACE_EVENTS_MIN || (events > 0 && event_us < w->event_us))
         w->event_us = w->event_us == 0 ? event_us : w->event_us * 0.9 + event_us * 0.1;
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
 }
 
 static void count_commit(size_t events, int64_t us)
@@ -300,9 +300,9 @@ static bool is_fatal(struct writer *w)
 {
     bool fatal;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     fatal = w->fatal;
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
     return fatal;
 }
 
@@ -367,15 +367,11 @@ static void *run_thread(void *arg)
 int writer_new(const struct writer_options *options, struct writer **ret, struct error *err)
 {
     struct writer *w = NEW(struct writer);
-    pthread_condattr_t attributes;
 
     w->options = *options;
     queue_init(&w->queue);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->filled, &attributes);
-    pthread_condattr_destroy(&attributes);
+    lock_init(&w->lock);
+    cond_init(&w->filled);
     atomic_init(&w->n_lost, 0);
     w->threads = mem_new(options->n_dbs * sizeof(*w->threads));
     for (size_t i = 0; i < options->n_dbs; i++) {
@@ -403,10 +399,10 @@ void writer_stop(struct writer *w)
 {
     if (w == NULL)
         return;
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     w->stopping = true;
-    pthread_cond_broadcast(&w->filled);
-    pthread_mutex_unlock(&w->lock);
+    cond_broadcast(&w->filled);
+    lock_release(&w->lock);
     for (size_t i = 0; i < w->n_threads; i++)
         pthread_join(w->threads[i].id, NULL);
     w->n_threads = 0;
@@ -417,8 +413,8 @@ void writer_free(struct writer *w)
     if (w == NULL)
         return;
     writer_stop(w);
-    pthread_cond_destroy(&w->filled);
-    pthread_mutex_destroy(&w->lock);
+    cond_done(&w->filled);
+    lock_done(&w->lock);
     free(w->threads);
     free(w);
 }

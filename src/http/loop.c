@@ -190,11 +190,11 @@ static void end(struct http_loop *loop)
 
     if (loop->ending)
         return;
-    (void)pthread_mutex_lock(&loop->mutex);
+    lock_acquire(&loop->lock);
     loop->ending = loop->closed = loop->arriving == NULL;
     call = loop->posted;
     loop->posted = NULL;
-    (void)pthread_mutex_unlock(&loop->mutex);
+    lock_release(&loop->lock);
     while (call != NULL) {
         struct http_call *next = call->next;
 
@@ -264,12 +264,12 @@ static void begin_drain(struct http_loop *loop, unsigned deadline_ms)
 
 void http_loop_stop(struct http_loop *loop, unsigned deadline_ms)
 {
-    (void)pthread_mutex_lock(&loop->mutex);
+    lock_acquire(&loop->lock);
     loop->stop_asked = true;
     loop->stop_deadline_ms = deadline_ms;
     if (!loop->closed)
         (void)uv_async_send(&loop->wake);
-    (void)pthread_mutex_unlock(&loop->mutex);
+    lock_release(&loop->lock);
 }
 
 /* Replies from other threads */
@@ -279,7 +279,7 @@ bool http_loop_try_post(struct http_call *call)
     struct http_loop *loop = call->loop;
     bool closed, first;
 
-    (void)pthread_mutex_lock(&loop->mutex);
+    lock_acquire(&loop->lock);
     closed = loop->closed;
     first = loop->posted == NULL;
     if (!closed) {
@@ -288,7 +288,7 @@ bool http_loop_try_post(struct http_call *call)
         if (first) /* under the lock, since the handle goes when the loop is closed */
             (void)uv_async_send(&loop->wake);
     }
-    (void)pthread_mutex_unlock(&loop->mutex);
+    lock_release(&loop->lock);
     return !closed;
 }
 
@@ -304,14 +304,14 @@ bool http_loop_hand_over(struct http_loop *to, struct http_conn *c)
 {
     bool closed;
 
-    (void)pthread_mutex_lock(&to->mutex);
+    lock_acquire(&to->lock);
     closed = to->closed;
     if (!closed) {
         c->next = to->arriving;
         to->arriving = c;
         (void)uv_async_send(&to->wake);
     }
-    (void)pthread_mutex_unlock(&to->mutex);
+    lock_release(&to->lock);
     return !closed;
 }
 
@@ -338,14 +338,14 @@ static void on_wake(uv_async_t *async)
     bool stop;
 
     loop->now_us = clock_mono_us();
-    (void)pthread_mutex_lock(&loop->mutex);
+    lock_acquire(&loop->lock);
     call = loop->posted;
     loop->posted = NULL;
     arriving = loop->arriving;
     loop->arriving = NULL;
     stop = loop->stop_asked;
     deadline_ms = loop->stop_deadline_ms;
-    (void)pthread_mutex_unlock(&loop->mutex);
+    lock_release(&loop->lock);
     for (call = oldest_first(call); call != NULL;) {
         struct http_call *next = call->next;
 
@@ -376,7 +376,7 @@ int http_loop_init(struct http_loop *loop, const struct http_app *app,
     r = uv_loop_init(&loop->uv);
     if (r != 0)
         return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(r));
-    (void)pthread_mutex_init(&loop->mutex, NULL);
+    lock_init(&loop->lock);
     loop->read_buffer = mem_new(READ_BUFFER);
     loop->now_us = clock_mono_us();
     if (uv_async_init(&loop->uv, &loop->wake, on_wake) != 0 ||
@@ -427,5 +427,5 @@ void http_loop_done(struct http_loop *loop)
     }
     buf_done(&loop->out);
     free(loop->read_buffer);
-    (void)pthread_mutex_destroy(&loop->mutex);
+    lock_done(&loop->lock);
 }

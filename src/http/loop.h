@@ -1,14 +1,14 @@
 /* loop.h - one thread's event loop and what it owns: connections, requests, time.
  *
- * Everything in a loop is touched by its own thread alone, but for `mutex` and
+ * Everything in a loop is touched by its own thread alone, but for `lock` and
  * what it guards: the replies that other threads hand in, the connections that
  * come from another loop, and the order to stop. A request that the application keeps outlives its
  * connection; the loop outlives both, until http_server_free().
  */
 #pragma once
-#include <pthread.h>
 #include <uv.h>
 
+#include "base/lock.h"
 #include "http/admission.h"
 #include "http/body.h"
 #include "http/parser.h"
@@ -90,12 +90,12 @@ struct http_loop {
     unsigned n_cut; /* connections that the deadline ended */
     char *read_buffer;
 
-    pthread_mutex_t mutex; /* guards the rest */
-    struct http_call *posted;
-    struct http_conn *arriving; /* from the other loop */
-    bool closed;
-    bool stop_asked;
-    unsigned stop_deadline_ms;
+    struct lock lock;
+    struct http_call *posted GUARDED_BY(lock);
+    struct http_conn *arriving GUARDED_BY(lock); /* from the other loop */
+    bool closed GUARDED_BY(lock);
+    bool stop_asked GUARDED_BY(lock);
+    unsigned stop_deadline_ms GUARDED_BY(lock);
 };
 
 /* Ready to run, without listeners. */

@@ -1,11 +1,11 @@
 /* registry.c - loading tenants, keys and what agents are told, and looking them up. */
 #include "features/access/registry.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
@@ -19,24 +19,24 @@
 static const int64_t dead_us = 30LL * 24 * 3600 * USEC_PER_SEC;
 
 struct registry {
-    pthread_mutex_t refresh; /* one refresh at a time; taken before `lock` */
-    pthread_rwlock_t lock;   /* guards all below */
-    struct arena arena;      /* of names: they live as long as the registry */
-    struct map tenants;      /* slug -> struct tenant_entry */
-    struct map tenants_by_id;
-    struct map keys;       /* digest -> struct key_entry */
-    struct map keys_by_id; /* key_id -> the same */
-    int64_t refreshed_us;  /* monotonic: when the database was last asked; under `refresh` */
-    struct directives *directives; /* replaced as a whole; NULL at first */
-    _Atomic int64_t number;        /* of the change that was loaded */
+    struct lock refresh; /* one refresh at a time; taken before `lock` */
+    struct rwlock lock;
+    struct arena arena GUARDED_BY(lock); /* of names: they live as long as the registry */
+    struct map tenants GUARDED_BY(lock); /* slug -> struct tenant_entry */
+    struct map tenants_by_id GUARDED_BY(lock);
+    struct map keys GUARDED_BY(lock);               /* digest -> struct key_entry */
+    struct map keys_by_id GUARDED_BY(lock);         /* key_id -> the same */
+    struct directives *directives GUARDED_BY(lock); /* replaced as a whole; NULL at first */
+    int64_t refreshed_us GUARDED_BY(refresh);       /* monotonic: when the database was last read */
+    _Atomic int64_t number;                         /* of the change that was loaded */
 };
 
 struct registry *registry_new(void)
 {
     struct registry *r = NEW(struct registry);
 
-    pthread_mutex_init(&r->refresh, NULL);
-    pthread_rwlock_init(&r->lock, NULL);
+    lock_init(&r->refresh);
+    rwlock_init(&r->lock);
     arena_init(&r->arena);
     map_init(&r->tenants);
     map_init(&r->tenants_by_id);
@@ -52,6 +52,7 @@ void registry_free(struct registry *r)
 
     if (r == NULL)
         return;
+    rwlock_unshared(&r->lock);
     while ((key = map_next(&r->keys, &at)) != NULL)
         rate_window_free(key->owns_rate ? key->rate : NULL);
     directives_free(r->directives);
@@ -60,8 +61,8 @@ void registry_free(struct registry *r)
     map_done(&r->tenants_by_id);
     map_done(&r->tenants);
     arena_done(&r->arena);
-    pthread_rwlock_destroy(&r->lock);
-    pthread_mutex_destroy(&r->refresh);
+    rwlock_done(&r->lock);
+    lock_done(&r->refresh);
     free(r);
 }
 
@@ -70,7 +71,7 @@ static struct str id_str(const int64_t *id)
     return str_from((const char *)id, sizeof(*id));
 }
 
-static void put_tenant(struct registry *r, const struct tenant_row *row)
+static void put_tenant(struct registry *r, const struct tenant_row *row) REQUIRES(r->lock)
 {
     struct tenant_entry *tenant = map_get(&r->tenants, row->slug);
 
@@ -91,7 +92,7 @@ static struct str digest_str(const struct sha256 *digest)
     return str_from((const char *)digest->bytes, SHA256_BYTES);
 }
 
-static struct key_entry *add_key(struct registry *r, const struct key_row *row)
+static struct key_entry *add_key(struct registry *r, const struct key_row *row) REQUIRES(r->lock)
 {
     struct key_entry *key = ARENA_NEW(&r->arena, struct key_entry);
 
@@ -111,6 +112,7 @@ static struct key_entry *add_key(struct registry *r, const struct key_row *row)
 /* Not later than the wall clock says, nor earlier than is possible: a key that was known as not
  * rotated when we last asked has most of its grace before it, whatever became of the wall clock. */
 static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was_known)
+    REQUIRES(r->refresh)
 {
     int64_t left = rotated_at + KEY_GRACE_US - clock_wall_us();
     int64_t least = KEY_GRACE_US - (clock_mono_us() - r->refreshed_us);
@@ -121,6 +123,7 @@ static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was
 }
 
 static void put_key(struct registry *r, const struct key_row *row, int64_t number)
+    REQUIRES(r->refresh) REQUIRES(r->lock)
 {
     struct key_entry *key = map_get(&r->keys, digest_str(&row->digest));
     bool was_known = key != NULL;
@@ -139,7 +142,7 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
 
 /* A successor counts in the window of the key it was made from, and so on; who made whom first does
  * not depend on the order of loading. */
-static void give_window(struct registry *r, struct key_entry *key)
+static void give_window(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
 {
     struct key_entry *first = key, *before = key;
 
@@ -160,7 +163,7 @@ static void give_window(struct registry *r, struct key_entry *key)
 }
 
 /* What is no more among the live ones was revoked, or ended long ago. */
-static void end_absent_keys(struct registry *r, int64_t number)
+static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock)
 {
     struct key_entry *key;
     size_t at = 0;
@@ -194,11 +197,12 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
     return r;
 }
 
-static void take_over(struct registry *r, const struct loaded *l)
+static void take_over(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
+    EXCLUDES(r->lock)
 {
     struct directives *old;
 
-    pthread_rwlock_wrlock(&r->lock);
+    rwlock_write(&r->lock);
     for (size_t i = 0; i < l->n_tenants; i++)
         put_tenant(r, &l->tenants[i]);
     for (size_t i = 0; i < l->n_keys; i++)
@@ -209,7 +213,7 @@ static void take_over(struct registry *r, const struct loaded *l)
     old = r->directives;
     r->directives = l->directives;
     atomic_store(&r->number, l->number);
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
     directives_free(old);
 }
 
@@ -226,7 +230,7 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err)
     int status = -1;
 
     arena_init(&arena);
-    pthread_mutex_lock(&r->refresh);
+    lock_acquire(&r->refresh);
     began_us = clock_mono_us();
     if (store_registry_number(db, &number, err) != 0)
         goto out;
@@ -241,7 +245,7 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err)
 out:
     if (status == 0)
         r->refreshed_us = began_us;
-    pthread_mutex_unlock(&r->refresh);
+    lock_release(&r->refresh);
     arena_done(&arena);
     return status;
 }
@@ -250,9 +254,9 @@ static const struct key_entry *find_key(struct registry *r, const struct sha256 
 {
     const struct key_entry *key;
 
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     key = map_get(&r->keys, digest_str(digest));
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
     return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
 }
 
@@ -283,9 +287,9 @@ const struct key_entry *registry_key_by_id(struct registry *r, struct str key_id
 {
     const struct key_entry *key;
 
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     key = map_get(&r->keys_by_id, key_id);
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
     return key;
 }
 
@@ -294,7 +298,7 @@ size_t registry_take_used(struct registry *r, const struct key_entry **ret, size
     struct key_entry *key;
     size_t at = 0, n = 0;
 
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     while (n < max && (key = map_next(&r->keys, &at)) != NULL) {
         int64_t last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
 
@@ -303,7 +307,7 @@ size_t registry_take_used(struct registry *r, const struct key_entry **ret, size
         key->use->stored_at = last_at;
         ret[n++] = key;
     }
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
     return n;
 }
 
@@ -311,24 +315,24 @@ const struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
 {
     const struct tenant_entry *tenant;
 
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     tenant = map_get(&r->tenants, slug);
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
     return tenant;
 }
 
 void registry_model(struct registry *r, int64_t tenant_id, struct str agent_name,
                     struct arena *arena, struct agent_model *ret)
 {
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     directives_model(r->directives, tenant_id, agent_name, arena, ret);
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
 }
 
 void registry_policy(struct registry *r, int64_t tenant_id, struct str agent_name,
                      struct arena *arena, struct command_policy *ret)
 {
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     directives_policy(r->directives, tenant_id, agent_name, arena, ret);
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
 }

@@ -1,11 +1,11 @@
 /* mutes.c - open alerts that nobody was told of, and the job that tells of them. */
 #include "features/alerts/mutes.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
@@ -23,8 +23,8 @@ struct mutes {
 
     struct writer_job job; /* the writer's while `busy`, as is the next */
     int64_t now_us;
-    pthread_mutex_t lock; /* guards busy */
-    bool busy;
+    struct lock lock;
+    bool busy GUARDED_BY(lock);
 };
 
 struct mutes *mutes_new(const struct mutes_options *options)
@@ -32,7 +32,7 @@ struct mutes *mutes_new(const struct mutes_options *options)
     struct mutes *m = NEW(struct mutes);
 
     m->options = *options;
-    pthread_mutex_init(&m->lock, NULL);
+    lock_init(&m->lock);
     return m;
 }
 
@@ -40,7 +40,7 @@ void mutes_free(struct mutes *m)
 {
     if (m == NULL)
         return;
-    pthread_mutex_destroy(&m->lock);
+    lock_done(&m->lock);
     free(m);
 }
 
@@ -48,10 +48,10 @@ static bool swap_busy(struct mutes *m, bool busy)
 {
     bool before;
 
-    pthread_mutex_lock(&m->lock);
+    lock_acquire(&m->lock);
     before = m->busy;
     m->busy = busy;
-    pthread_mutex_unlock(&m->lock);
+    lock_release(&m->lock);
     return before;
 }
 

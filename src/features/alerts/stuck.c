@@ -6,11 +6,11 @@
  */
 #include "features/alerts/stuck.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
@@ -57,8 +57,8 @@ struct stuck {
     struct arena arena; /* of the marks */
     int64_t now_us;
     struct alert_notes *notes; /* of the transaction */
-    pthread_mutex_t lock;      /* guards busy */
-    bool busy;
+    struct lock lock;
+    bool busy GUARDED_BY(lock);
 };
 
 struct stuck *stuck_new(const struct stuck_options *options, int64_t wall_us, int64_t mono_us)
@@ -70,7 +70,7 @@ struct stuck *stuck_new(const struct stuck_options *options, int64_t wall_us, in
     s->began_us = s->round_us = mono_us;
     arena_init(&s->arena);
     s->marks = mem_new(TENANTS_MAX * sizeof(*s->marks));
-    pthread_mutex_init(&s->lock, NULL);
+    lock_init(&s->lock);
     return s;
 }
 
@@ -78,7 +78,7 @@ void stuck_free(struct stuck *s)
 {
     if (s == NULL)
         return;
-    pthread_mutex_destroy(&s->lock);
+    lock_done(&s->lock);
     arena_done(&s->arena);
     free(s->marks);
     free(s);
@@ -326,10 +326,10 @@ static bool swap_busy(struct stuck *s, bool busy)
 {
     bool before;
 
-    pthread_mutex_lock(&s->lock);
+    lock_acquire(&s->lock);
     before = s->busy;
     s->busy = busy;
-    pthread_mutex_unlock(&s->lock);
+    lock_release(&s->lock);
     return before;
 }
 

@@ -1,4 +1,5 @@
-/* threshold_watch.c - KPIs and budgets judged in rounds, and the job that opens and closes their alerts.
+/* threshold_watch.c - KPIs and budgets judged in rounds, and the job that opens and closes their
+ * alerts.
  *
  * Invariants:
  *  1. While `busy` all below it belongs to the one job under way: on a reader,
@@ -8,10 +9,10 @@
  */
 #include "features/alerts/threshold_watch.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/readers.h"
@@ -44,8 +45,8 @@ struct threshold_watch {
     struct threshold_watch_options options;
     int64_t round_us; /* monotonic: when the last round began */
     bool in_round;
-    pthread_mutex_t lock; /* guards busy */
-    bool busy;
+    struct lock lock;
+    bool busy GUARDED_BY(lock);
 
     struct reader_job read;
     struct writer_job write;
@@ -65,7 +66,7 @@ struct threshold_watch *threshold_watch_new(const struct threshold_watch_options
 
     b->options = *options;
     b->round_us = mono_us;
-    pthread_mutex_init(&b->lock, NULL);
+    lock_init(&b->lock);
     arena_init(&b->arena);
     return b;
 }
@@ -75,7 +76,7 @@ void threshold_watch_free(struct threshold_watch *b)
     if (b == NULL)
         return;
     arena_done(&b->arena);
-    pthread_mutex_destroy(&b->lock);
+    lock_done(&b->lock);
     free(b);
 }
 
@@ -83,10 +84,10 @@ static bool swap_busy(struct threshold_watch *b, bool busy)
 {
     bool before;
 
-    pthread_mutex_lock(&b->lock);
+    lock_acquire(&b->lock);
     before = b->busy;
     b->busy = busy;
-    pthread_mutex_unlock(&b->lock);
+    lock_release(&b->lock);
     return before;
 }
 

@@ -1,10 +1,10 @@
 /* sweep.c - passes and their steps. */
 #include "features/retention/sweep.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics.h"
@@ -55,8 +55,8 @@ struct sweep {
     int64_t step_began_us, step_rows;
     int64_t spent_us, second_rows; /* of all steps in this second */
     uint64_t submitted, ticked;    /* to the writer: by the tick before the last, by the last */
-    pthread_mutex_t lock;          /* guards busy */
-    bool busy;
+    struct lock lock;
+    bool busy GUARDED_BY(lock);
 };
 
 struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, int64_t mono_us)
@@ -66,7 +66,7 @@ struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, in
     s->options = *options;
     s->wall_us = wall_us;
     s->began_us = s->looked_us = mono_us;
-    pthread_mutex_init(&s->lock, NULL);
+    lock_init(&s->lock);
     return s;
 }
 
@@ -74,7 +74,7 @@ void sweep_free(struct sweep *s)
 {
     if (s == NULL)
         return;
-    pthread_mutex_destroy(&s->lock);
+    lock_done(&s->lock);
     free(s);
 }
 
@@ -82,10 +82,10 @@ static bool swap_busy(struct sweep *s, bool busy)
 {
     bool before;
 
-    pthread_mutex_lock(&s->lock);
+    lock_acquire(&s->lock);
     before = s->busy;
     s->busy = busy;
-    pthread_mutex_unlock(&s->lock);
+    lock_release(&s->lock);
     return before;
 }
 

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -39,10 +40,10 @@ struct courier {
     bool failing;                 /* the database; said once */
 
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
-    struct courier_test *tests;
-    size_t n_tests;
-    bool stopping;
+    struct lock lock;
+    struct courier_test *tests GUARDED_BY(lock);
+    size_t n_tests GUARDED_BY(lock);
+    bool stopping GUARDED_BY(lock);
 };
 
 /* Ten attempts over three days: seconds before each but the first. */
@@ -138,9 +139,9 @@ static void land(struct courier *c, struct attempt *f, const struct attempt_end 
 static void end_test(struct courier *c, struct courier_test *test, const struct attempt_end *end,
                      const struct error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     c->n_tests--;
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     test->done(test, end, err);
 }
 
@@ -351,11 +352,11 @@ static bool take_tests(struct courier *c)
     struct courier_test *tests, *next;
     bool stopping;
 
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     tests = c->tests;
     c->tests = NULL;
     stopping = c->stopping;
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     for (; tests != NULL; tests = next) {
         next = tests->next;
         start_test(c, tests);
@@ -403,7 +404,7 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
                                      .ended = store_result,
                                      .ctx = c };
     attempts_init(&c->attempts);
-    pthread_mutex_init(&c->lock, NULL);
+    lock_init(&c->lock);
     if (pthread_create(&c->thread, NULL, run_thread, c) != 0) {
         attempts_done(&c->attempts);
         free(c);
@@ -417,7 +418,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
 {
     int r = -1;
 
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     if (c->stopping || c->n_tests >= TESTS_MAX) {
         err_set(err, ERR_BUSY, "too many tests are waiting, or the service is stopping");
     } else {
@@ -426,7 +427,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
         c->n_tests++;
         r = 0;
     }
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     if (r == 0)
         attempts_wake(&c->attempts);
     return r;
@@ -436,12 +437,12 @@ void courier_free(struct courier *c)
 {
     if (c == NULL)
         return;
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     c->stopping = true;
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     attempts_wake(&c->attempts);
     pthread_join(c->thread, NULL);
     attempts_done(&c->attempts);
-    pthread_mutex_destroy(&c->lock);
+    lock_done(&c->lock);
     free(c);
 }

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "base/arena.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
@@ -27,10 +28,11 @@ struct lookup {
     struct addrinfo *found;
     int status; /* of getaddrinfo() */
 
-    pthread_mutex_t lock; /* guards the rest */
-    bool done, left;
     lookup_wake_fn *wake;
     void *ctx;
+
+    struct lock lock;
+    bool done GUARDED_BY(lock), left GUARDED_BY(lock);
 };
 
 static atomic_uint n_threads;
@@ -39,7 +41,7 @@ static void destroy(struct lookup *l)
 {
     if (l->found != NULL)
         freeaddrinfo(l->found);
-    pthread_mutex_destroy(&l->lock);
+    lock_done(&l->lock);
     arena_done(&l->arena);
     free(l);
 }
@@ -48,12 +50,12 @@ static void finish(struct lookup *l)
 {
     bool left;
 
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     l->done = true;
     left = l->left;
     if (!left)
         l->wake(l->ctx);
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
     if (left)
         destroy(l);
 }
@@ -99,7 +101,7 @@ struct lookup *lookup_new(struct str host, struct str port, lookup_wake_fn *wake
     struct lookup *l = NEW(struct lookup);
 
     arena_init(&l->arena);
-    pthread_mutex_init(&l->lock, NULL);
+    lock_init(&l->lock);
     l->host = arena_cstr(&l->arena, host);
     l->port = arena_cstr(&l->arena, port);
     l->wake = wake;
@@ -115,9 +117,9 @@ bool lookup_is_done(struct lookup *l)
 {
     bool done;
 
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     done = l->done;
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
     return done;
 }
 
@@ -134,10 +136,10 @@ void lookup_free(struct lookup *l)
 
     if (l == NULL)
         return;
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     done = l->done;
     l->left = true;
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
     if (done)
         destroy(l);
 }
