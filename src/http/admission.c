@@ -1,6 +1,7 @@
 /* admission.c - how many connections there are, in all and from each address. */
 #include "http/admission.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -64,6 +65,7 @@ static void leave_address(struct http_admission *a, const uint8_t *key)
 
     lock_acquire(&a->lock);
     address = map_get(&a->addresses, key_str(key));
+    assert(address != NULL && address->n > 0); /* it was counted when it entered */
     if (address != NULL && --address->n == 0) {
         (void)map_remove(&a->addresses, key_str(key));
         free(address);

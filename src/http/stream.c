@@ -14,10 +14,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
-#include "http/connection.h"
+#include "http/internal.h"
 #include "http/part.h"
 
 struct http_stream {
@@ -45,6 +44,7 @@ struct http_stream {
 static void free_stream(struct http_stream *s)
 {
     lock_unshared(&s->lock);
+    ASSERT_ALWAYS(s->ended); /* 3: else the producer would touch freed memory */
     http_parts_drop(&s->queue);
     http_parts_drop(&s->given);
     cond_done(&s->moved);
@@ -84,6 +84,7 @@ void http_stream_carry(struct http_exchange *x, const struct http_reply *head,
     struct http_call *call = CONTAINER_OF(x, struct http_call, x);
     struct http_stream *s = NEW(struct http_stream);
 
+    assert(x->stream == NULL);
     s->kind = kind;
     http_parts_init(&s->queue);
     http_parts_init(&s->given);
@@ -116,7 +117,9 @@ bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
     struct http_part *part = part_of(bytes);
     bool taken, first = false;
 
+    assert(!may_wait || !http_loop_is_mine(call->loop)); /* a loop never waits */
     lock_acquire(&s->lock);
+    assert(!s->ended);
     while (may_wait && s->waiting > HTTP_STREAM_WAITING_MAX && !s->unwanted)
         cond_wait(&s->moved, &s->lock);
     taken = !s->unwanted && s->waiting <= HTTP_STREAM_WAITING_MAX;
@@ -142,6 +145,7 @@ void http_stream_finish(struct http_exchange *x, bool whole)
     bool first;
 
     lock_acquire(&s->lock);
+    ASSERT_ALWAYS(!s->ended); /* 3: the loop may free it after the first */
     s->ended = true;
     s->whole = whole;
     first = !s->posted;
@@ -222,6 +226,7 @@ static void part_sent(struct http_stream *s, struct http_part *part)
     if (part->in_body) {
         s->body_sent += part->len - (s->chunked ? 2 : 0);
         lock_acquire(&s->lock);
+        assert(s->waiting >= part->len - (s->chunked ? 2 : 0));
         s->waiting -= part->len - (s->chunked ? 2 : 0);
         cond_signal(&s->moved);
         lock_release(&s->lock);
@@ -269,11 +274,12 @@ static void fly(struct http_call *call, struct http_part *part, size_t n)
 
     bufs[0] = http_conn_buf(str_from(part->line + of_line, part->line_len - of_line));
     bufs[1] = http_conn_buf(str_from(part->data + (n - of_line), part->len - (n - of_line)));
+    assert(s->flying == NULL); /* 4 */
     part->conn = c;
     s->flying = part;
     if (c->state != CONN_WRITE) {
         s->noted = s->sent;
-        http_loop_enter(c->loop, c, CONN_WRITE);
+        http_conn_enter(c, CONN_WRITE);
     }
     if (uv_write(&part->write, &c->h.stream, bufs, 2, part_written) != 0) {
         s->flying = NULL;
@@ -321,7 +327,7 @@ static void send_parts(struct http_call *call)
         }
     }
     if (s->flying == NULL && c->state == CONN_WRITE)
-        http_loop_enter(c->loop, c, CONN_BUSY);
+        http_conn_enter(c, CONN_BUSY);
 }
 
 static void queue_bytes(struct http_stream *s, struct str bytes, bool last)
@@ -381,6 +387,7 @@ void http_stream_stop(struct http_call *call)
 {
     struct http_stream *s = call->x.stream;
 
+    assert(http_loop_is_mine(call->loop)); /* 1 */
     if (s->kind != STREAM_ENDLESS || s->closing)
         return;
     refuse_more(s);
@@ -395,10 +402,12 @@ void http_stream_advance(struct http_call *call)
     bool gone = call->conn == NULL, ended, whole;
     struct http_parts given;
 
+    assert(http_loop_is_mine(call->loop)); /* 1 */
     http_parts_init(&given);
     if (gone)
         tell_done(call);
     lock_acquire(&s->lock);
+    assert(s->posted); /* 2 */
     s->posted = false;
     s->unwanted = s->unwanted || gone;
     http_parts_move(&s->given, &given);
