@@ -5,6 +5,7 @@
  * in text form, which every type can read; blobs go raw, in binary form, which
  * for bytea and text is the bytes themselves.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,7 @@ static int find(struct postgres *pg, const struct db_query *q, struct statement 
         st = statement_new(q->n_args);
         db_cache_put(&pg->statements, q, st);
     }
+    assert(st->n_args == q->n_args);
     *ret = st;
     return st->session == pg->session ? 0 : prepare(pg, q, st, err);
 }
@@ -101,6 +103,7 @@ static int encode_text(struct postgres *pg, struct str text, const char **ret, s
 {
     char *copy = pg->text.data + pg->text.len;
 
+    ASSERT_ALWAYS(pg->text.len + text.len < pg->text.capacity);     /* reserve_texts() made room */
     if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) /* would be cut there */
         return err_set(err, ERR_INVALID, "a text holds a NUL character");
     if (text.len != 0)

@@ -1,6 +1,7 @@
 /* rate.c - the sliding window, as a log of moments or as counts of sub-windows. */
 #include "features/access/rate.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ static size_t place_of(const struct rate_window *w, size_t i) REQUIRES(w->lock)
 {
     size_t place = w->first + i;
 
+    assert(w->room > 0 && w->first < w->room && i <= w->n);
     return place < w->room ? place : place - w->room;
 }
 
@@ -69,6 +71,8 @@ static void grow_ring(struct rate_window *w, size_t room) REQUIRES(w->lock)
 {
     int64_t *stamps = mem_new(room * sizeof(*stamps));
 
+    assert(w->counts == NULL || w->stamps == NULL); /* one way of counting at a time */
+    ASSERT_ALWAYS(w->n <= room);
     for (size_t i = 0; i < w->n; i++)
         stamps[i] = stamp_at(w, i);
     free(w->stamps);
@@ -116,6 +120,7 @@ static void go_to_slot(struct rate_window *w, int64_t slot) REQUIRES(w->lock)
 /* What was counted is taken as late as it may have been. */
 static void end_counting(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
 {
+    ASSERT_ALWAYS(w->total <= RATE_EXACT_MAX); /* they fit the ring */
     grow_ring(w, RATE_EXACT_MAX);
     for (int64_t slot = w->oldest; slot <= w->slot; slot++) {
         int64_t end_us = (slot + 1) * SLOT_US;
@@ -158,6 +163,7 @@ static void take_exact(struct rate_window *w, int64_t now_us, struct rate_verdic
     if (w->stamps == NULL) /* a limit that lets nobody in */
         return;
     drop_left(w, now_us);
+    assert(w->room >= limit && w->n <= w->room);
     v->allowed = w->n < limit;
     if (v->allowed)
         w->stamps[place_of(w, w->n++)] = now_us;
@@ -174,6 +180,7 @@ static void take_counted(struct rate_window *w, int64_t now_us, struct rate_verd
     int64_t leaving, left;
 
     go_to_slot(w, now_us / SLOT_US);
+    assert(w->total >= 0 && w->oldest <= w->slot && w->slot - w->oldest < SLOTS);
     v->allowed = w->total < v->limit;
     if (v->allowed) {
         w->counts[w->slot % SLOTS]++;
@@ -199,6 +206,7 @@ struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_
         take_counted(w, now_us, &v);
     else
         take_exact(w, now_us, &v);
+    assert(v.remaining >= 0 && v.remaining < limit);
     lock_release(&w->lock);
     return v;
 }

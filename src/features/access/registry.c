@@ -1,6 +1,7 @@
 /* registry.c - loading tenants, keys and what agents are told, and looking them up. */
 #include "features/access/registry.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -97,6 +98,7 @@ static struct key_entry *add_key(struct registry *r, const struct key_row *row) 
     struct key_entry *key = ARENA_NEW(&r->arena, struct key_entry);
 
     key->tenant = map_get(&r->tenants_by_id, id_str(&row->tenant_id));
+    assert(key->tenant != NULL); /* loaded from the same view of the database */
     key->key_id = arena_copy(&r->arena, row->key_id);
     key->kind = str_is_null(row->agent_name) ? TOKEN_WORKSPACE : TOKEN_AGENT;
     key->agent_name = arena_copy(&r->arena, row->agent_name);
@@ -130,6 +132,7 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
 
     if (key == NULL)
         key = add_key(r, row);
+    assert(digest_equal(&key->digest, &row->digest) && key->tenant->id == row->tenant_id);
     key->loaded = number;
     atomic_store(&key->revoked, false); /* since only the others are loaded */
     atomic_store(&key->expires_at, row->expires_at == TIME_NULL ? INT64_MAX : row->expires_at);
@@ -159,6 +162,7 @@ static void give_window(struct registry *r, struct key_entry *key) REQUIRES(r->l
         first->rate = rate_window_new();
         first->owns_rate = true;
     }
+    assert(first->rate != NULL && first->tenant == key->tenant);
     key->rate = first->rate;
 }
 
@@ -202,6 +206,7 @@ static void take_over(struct registry *r, const struct loaded *l) REQUIRES(r->re
 {
     struct directives *old;
 
+    assert(l->directives != NULL);
     rwlock_write(&r->lock);
     for (size_t i = 0; i < l->n_tenants; i++)
         put_tenant(r, &l->tenants[i]);
@@ -308,6 +313,7 @@ size_t registry_take_used(struct registry *r, const struct key_entry **ret, size
         ret[n++] = key;
     }
     rwlock_release(&r->lock);
+    assert(n <= max);
     return n;
 }
 

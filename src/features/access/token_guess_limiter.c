@@ -2,6 +2,7 @@
  * home. */
 #include "features/access/token_guess_limiter.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -70,6 +71,7 @@ static struct place *make(struct token_guess_limiter *m, uint64_t address, int64
     for (size_t i = 0; i < PLACES && !is_over(best, now_us); i++)
         if (is_over(&set[i], now_us) || set[i].began_us < best->began_us)
             best = &set[i];
+    assert(best >= set && best < set + PLACES);
     *best = (struct place){ .address = address, .began_us = now_us };
     return best;
 }
@@ -84,6 +86,7 @@ int64_t token_guess_count(struct token_guess_limiter *m, struct str from)
     place = find(m, address, now_us);
     if (place == NULL)
         place = make(m, address, now_us);
+    assert(place->address == address && place->n <= MISSES_MAX);
     if (place->n < MISSES_MAX)
         place->n++;
     else
@@ -117,6 +120,7 @@ bool token_guess_may_look_up(struct token_guess_limiter *m)
     }
     may = m->looks < LOOKS_MAX;
     m->looks += may;
+    assert(m->looks <= LOOKS_MAX);
     lock_release(&m->lock);
     return may;
 }

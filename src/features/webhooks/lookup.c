@@ -1,4 +1,4 @@
-/* lookup.c - a thread for each name, and what it shares with whoever asked.
+/* lookup.c - one thread per name, and what it shares with the attempt that needs it.
  *
  * Invariants:
  *  1. The thread writes `found` and `status` before it sets `done`, and nothing after.
@@ -6,6 +6,7 @@
  */
 #include "features/webhooks/lookup.h"
 
+#include <assert.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,7 +19,7 @@
 #include "base/thread.h"
 
 enum {
-    LOOKUPS_MAX = 256, /* threads at once, with those that nobody waits for any more */
+    LOOKUPS_MAX = 256, /* threads at once, including those that were given up */
     STACK_BYTES = 256 << 10
 };
 
@@ -39,6 +40,8 @@ static atomic_uint n_threads;
 
 static void destroy(struct lookup *l)
 {
+    lock_unshared(&l->lock);
+    ASSERT_ALWAYS(l->done && l->left); /* 2: both sides are through with it */
     if (l->found != NULL)
         freeaddrinfo(l->found);
     lock_done(&l->lock);
@@ -51,6 +54,7 @@ static void finish(struct lookup *l)
     bool left;
 
     lock_acquire(&l->lock);
+    assert(!l->done); /* 1 */
     l->done = true;
     left = l->left;
     if (!left)

@@ -1,6 +1,7 @@
 /* sessions.c - loading users and sessions, and finding who has one. */
 #include "features/access/users/sessions.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -180,6 +181,7 @@ static void put_session(struct sessions *p, const struct session_row *row) REQUI
     const struct user_entry *user = map_get(&p->users->by_id, row->user_id);
     struct session_entry *session = map_get(&p->sessions, digest_str(&row->digest));
 
+    assert(session == NULL || digest_equal(&session->digest, &row->digest));
     if (user == NULL)
         return;
     if (session == NULL) {
@@ -207,6 +209,7 @@ static void drop_ended(struct sessions *p, struct arena *arena) REQUIRES(p->lock
             ended[n++] = session;
         session->there = false; /* for the next time */
     }
+    assert(n <= p->sessions.n);
     for (size_t i = 0; i < n; i++) {
         (void)map_remove(&p->sessions, digest_str(&ended[i]->digest));
         session_free(ended[i]);
@@ -433,6 +436,7 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
         over |= sessions_end(session->created_at, used_at) + late < now_us;
         gather_use(flush, session);
     }
+    assert(flush->n <= p->sessions.n);
     rwlock_release(&p->lock);
     flush->tells = over || (shared && flush->n > 0);
     if ((flush->n == 0 && !over) || writer_submit(writer, &flush->job, NULL) != 0)

@@ -2,6 +2,7 @@
 #include "features/access/users/throttle.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 
@@ -74,6 +75,7 @@ static void link_newest(struct throttle *t, struct entry *e) REQUIRES(t->lock)
 
 static void forget(struct throttle *t, struct entry *e) REQUIRES(t->lock)
 {
+    assert(e->under_way == 0); /* the attempt that ends would look for it */
     unlink_entry(t, e);
     (void)map_remove(&t->entries, key_str(e));
     free(e);
@@ -104,6 +106,7 @@ static struct sha256 key_of(char kind, struct str name)
 /* Room for two more. Those of attempts under way stay: they are fewer than hashes can wait. */
 static void make_room(struct throttle *t) REQUIRES(t->lock)
 {
+    assert((t->entries.n == 0) == (t->oldest == NULL));
     while (t->entries.n + 2 > ENTRIES_MAX && t->oldest->under_way == 0)
         forget(t, t->oldest);
 }
@@ -129,6 +132,7 @@ static void drop_left(struct entry *e, int64_t now_us)
 {
     unsigned left = 0;
 
+    assert(e->n <= THROTTLE_FAILURES);
     while (left < e->n && e->failures[left] <= now_us - window_us)
         left++;
     for (unsigned i = left; i < e->n; i++)
@@ -180,6 +184,7 @@ int64_t throttle_begin(struct throttle *t, struct str account, struct str addres
 
 static void end_one(struct entry *e, int64_t now_us, bool failed)
 {
+    assert(e->under_way > 0); /* throttle_begin() let it */
     e->under_way--;
     if (!failed)
         return;

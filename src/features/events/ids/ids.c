@@ -1,6 +1,7 @@
 /* ids.c - what is in memory, what is in the database, and how the one becomes the other. */
 #include "features/events/ids/ids.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "db/db.h"
 #include "features/events/ids/id_merge.h"
 #include "features/events/ids/id_segment.h"
@@ -89,6 +91,7 @@ static void keep(struct segments *list, struct id_segment *s)
         list->items = (struct id_segment **)mem_resize(
             (void *)list->items, list->capacity * sizeof(struct id_segment *));
     }
+    assert(s != NULL && list->n < list->capacity);
     list->items[list->n++] = s;
 }
 
@@ -267,7 +270,7 @@ int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int6
     int r;
 
     *ret = 0;
-    if (!db_hurries(db))
+    if (!db_has_deadline(db))
         rwlock_read(&ids->lock);
     else if (!lock_timed(&ids->lock))
         return err_set(err, ERR_BUSY, "the index of ids is being changed");
@@ -285,6 +288,7 @@ int64_t ids_pending(const struct ids *ids, uint64_t hash, size_t *at)
 
 void ids_add(struct ids *ids, uint64_t hash, int64_t number)
 {
+    assert(thread_may_be("muster-writer"));
     id_table_add(&ids->pending, hash, number);
 }
 
@@ -397,6 +401,7 @@ static int delete_some(struct ids *ids, struct db *db, struct error *err) REQUIR
 
 int ids_save(struct ids *ids, struct db *db, struct error *err)
 {
+    assert(thread_may_be("muster-writer") && ids->now.flushed == NULL);
     rwlock_only_writer(&ids->lock);
     if (ids->pending.n > 0) {
         bool full = ids->recent.n + ids->pending.n >= ids->flush_at;
@@ -421,6 +426,7 @@ static void take_out(struct ids *ids, const struct id_segment *s) REQUIRES(ids->
         else
             ids->live.items[kept++] = ids->live.items[i];
     }
+    assert(kept + 1 == ids->live.n); /* it was live */
     ids->live.n = kept;
 }
 
@@ -461,6 +467,7 @@ static void publish(struct ids *ids) REQUIRES(ids->lock)
 
 void ids_committed(struct ids *ids)
 {
+    assert(thread_may_be("muster-writer"));
     settle_garbage(ids);
     rwlock_write(&ids->lock);
     publish(ids);
@@ -471,6 +478,7 @@ void ids_committed(struct ids *ids)
 
 void ids_rolled_back(struct ids *ids)
 {
+    assert(thread_may_be("muster-writer"));
     id_merge_undo(&ids->merge, &ids->now.merge_before);
     id_segment_free(ids->now.flushed);
     id_table_clear(&ids->pending);
