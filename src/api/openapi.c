@@ -6,6 +6,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/route.h"
+#include "api/shapes.h"
 #include "features/access/users/shapes.h"
 #include "shape/schema.h"
 
@@ -210,13 +211,7 @@ static void add_schemas(struct buf *out)
 {
     struct schema_set set = { 0 };
 
-    schema_set_add(&set, &error_answer_shape);
-    for (size_t i = 0; i < n_routes; i++) {
-        if (routes[i].body != NULL)
-            schema_set_add(&set, routes[i].body);
-        if (routes[i].answer != NULL)
-            schema_set_add(&set, routes[i].answer);
-    }
+    shapes_collect(SHAPE_BODY | SHAPE_ANSWER, &set);
     schema_write_validation_errors(out);
     for (size_t i = 0; i < set.n; i++) {
         buf_printf(out, ",\"%s\":", set.items[i]->name);

@@ -1,7 +1,6 @@
 /* routes.c - everything the API offers. */
 #include "api/answers.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "api/route.h"
 #include "features/access/retention_shapes.h"
 #include "features/access/shapes.h"

@@ -14,17 +14,15 @@
  * clang 19 checks REQUIRES for the very object, but GUARDED_BY in C only for
  * the type: some `struct registry`'s lock must be held.
  *
- * Order. A thread takes locks from the top of this list to the bottom, and
- * holds at most one lock per line. docs/internals/threads.md has what each
- * lock guards.
+ * Order. These are all the locks that are taken while another is held; every
+ * other lock is a leaf, held for a few instructions. A new pair goes here and
+ * into docs/internals/threads.md, which has what each lock guards.
  *
- *   1. registry.refresh, sessions.refresh   held while the database is read
- *   2. registry.lock, sessions.lock         readers only look something up
- *   3. vault.lock                           held while the key file is read or written
- *   4. ids.lock                             held by readers while they query the database
- *   5. every other lock                     held for a few instructions; its holder takes none of
- *                                           this list but the last line's
- *   6. metrics' list of blocks              may be taken anywhere
+ *   registry.refresh   then registry.lock, directives_cache.lock (SQL runs under it)
+ *   sessions.refresh   then sessions.lock                        (SQL runs under it)
+ *   sessions.lock      then rate_window.lock
+ *   ids.lock           then the metrics' lock                    (SQL runs under it)
+ *   exports.lock       then the metrics' lock
  */
 #pragma once
 #include <pthread.h>

@@ -2,7 +2,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
@@ -11,7 +10,6 @@
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"
-#include "features/agents/shapes.h"
 #include "shape/problems.h"
 
 /* Which key it is, without its token. */

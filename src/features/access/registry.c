@@ -1,4 +1,4 @@
-/* registry.c - loading tenants, keys and what agents are told, and looking them up. */
+/* registry.c - loading tenants and keys, and looking them up. */
 #include "features/access/registry.h"
 
 #include <assert.h>
@@ -13,7 +13,6 @@
 #include "features/access/keys_store.h"
 #include "features/access/rate.h"
 #include "features/access/tenants_store.h"
-#include "features/agents/directives/directives.h"
 
 /* A key that ended longer ago is not loaded. Generous: a wall clock that was set wrongly for a
  * while must not end a key for good. */
@@ -25,11 +24,12 @@ struct registry {
     struct arena arena GUARDED_BY(lock); /* of names: they live as long as the registry */
     struct map tenants GUARDED_BY(lock); /* slug -> struct tenant_entry */
     struct map tenants_by_id GUARDED_BY(lock);
-    struct map keys GUARDED_BY(lock);               /* digest -> struct key_entry */
-    struct map keys_by_id GUARDED_BY(lock);         /* key_id -> the same */
-    struct directives *directives GUARDED_BY(lock); /* replaced as a whole; NULL at first */
-    int64_t refreshed_us GUARDED_BY(refresh);       /* monotonic: when the database was last read */
-    _Atomic int64_t number;                         /* of the change that was loaded */
+    struct map keys GUARDED_BY(lock);         /* digest -> struct key_entry */
+    struct map keys_by_id GUARDED_BY(lock);   /* key_id -> the same */
+    int64_t refreshed_us GUARDED_BY(refresh); /* monotonic: when the database was last read */
+    _Atomic int64_t number;                   /* of the change that was loaded */
+    registry_load_fn *on_load;                /* set before there are threads */
+    void *on_load_ctx;
 };
 
 struct registry *registry_new(void)
@@ -56,7 +56,6 @@ void registry_free(struct registry *r)
     rwlock_unshared(&r->lock);
     while ((key = map_next(&r->keys, &at)) != NULL)
         rate_window_free(key->owns_rate ? key->rate : NULL);
-    directives_free(r->directives);
     map_done(&r->keys_by_id);
     map_done(&r->keys);
     map_done(&r->tenants_by_id);
@@ -182,11 +181,11 @@ struct loaded {
     struct tenant_row *tenants;
     struct key_row *keys;
     size_t n_tenants, n_keys;
-    struct directives *directives;
 };
 
 /* One unchanging view of it all. */
-static int load(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
+static int load(struct registry *registry, struct db *db, struct arena *arena, struct loaded *ret,
+                struct error *err)
 {
     int r = -1;
 
@@ -195,7 +194,7 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
     if (store_registry_number(db, &ret->number, err) == 0 &&
         store_tenants(db, arena, &ret->tenants, &ret->n_tenants, err) == 0 &&
         store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, &ret->n_keys, err) == 0 &&
-        directives_load(db, &ret->directives, err) == 0)
+        (registry->on_load == NULL || registry->on_load(registry->on_load_ctx, db, err) == 0))
         r = 0;
     db_rollback(db);
     return r;
@@ -204,9 +203,6 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
 static void take_over(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
     EXCLUDES(r->lock)
 {
-    struct directives *old;
-
-    assert(l->directives != NULL);
     rwlock_write(&r->lock);
     for (size_t i = 0; i < l->n_tenants; i++)
         put_tenant(r, &l->tenants[i]);
@@ -215,11 +211,14 @@ static void take_over(struct registry *r, const struct loaded *l) REQUIRES(r->re
     for (size_t i = 0; i < l->n_keys; i++)
         give_window(r, map_get(&r->keys, digest_str(&l->keys[i].digest)));
     end_absent_keys(r, l->number);
-    old = r->directives;
-    r->directives = l->directives;
     atomic_store(&r->number, l->number);
     rwlock_release(&r->lock);
-    directives_free(old);
+}
+
+void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx)
+{
+    r->on_load = fn;
+    r->on_load_ctx = ctx;
 }
 
 int64_t registry_number(const struct registry *r)
@@ -243,7 +242,7 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err)
         status = 0;
         goto out;
     }
-    if (load(db, &arena, &loaded, err) != 0)
+    if (load(r, db, &arena, &loaded, err) != 0)
         goto out;
     take_over(r, &loaded);
     status = 0;
@@ -325,20 +324,4 @@ const struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
     tenant = map_get(&r->tenants, slug);
     rwlock_release(&r->lock);
     return tenant;
-}
-
-void registry_model(struct registry *r, int64_t tenant_id, struct str agent_name,
-                    struct arena *arena, struct agent_model *ret)
-{
-    rwlock_read(&r->lock);
-    directives_model(r->directives, tenant_id, agent_name, arena, ret);
-    rwlock_release(&r->lock);
-}
-
-void registry_policy(struct registry *r, int64_t tenant_id, struct str agent_name,
-                     struct arena *arena, struct command_policy *ret)
-{
-    rwlock_read(&r->lock);
-    directives_policy(r->directives, tenant_id, agent_name, arena, ret);
-    rwlock_release(&r->lock);
 }

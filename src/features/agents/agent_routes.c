@@ -1,10 +1,9 @@
 /* agent_routes.c - agents, for operators. */
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "features/access/registry.h"
-#include "features/access/shapes.h"
 #include "features/access/tenants.h"
+#include "features/agents/shapes.h"
 
 static int enable_agent(struct api_call *call, struct db *db, struct error *err)
 {

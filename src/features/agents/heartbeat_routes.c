@@ -2,7 +2,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"

@@ -1,9 +1,9 @@
 /* routes.c - alerts as people read and acknowledge them, and agents that are muted. */
+#include "features/agents/shapes.h"
 #include "features/alerts/alerts.h"
 
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "features/access/registry.h"
 #include "features/alerts/shapes.h"

@@ -1,9 +1,9 @@
 /* rule_routes.c - what a tenant wants to be alerted of. */
 #include "api/call.h"
 #include "api/handlers.h"
+#include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/alerts/rules.h"
-#include "features/events/ingest.h"
 
 static int show(struct api_call *call, struct db *db, struct error *err)
 {
@@ -24,8 +24,8 @@ static int set(struct api_call *call, struct db *db, struct error *err)
         call->arena, "{\"run_failed\":%s,\"run_stuck\":%s,\"kpis\":%zu,\"budgets\":%zu}",
         rules->run_failed ? "true" : "false", rules->run_stuck ? "true" : "false", rules->kpis.n,
         rules->budgets.n);
-    if (alert_rules_set(db, call->tenant->id, rules, ingest_notes_of(&call->change.write),
-                        call->arena, err) != 0)
+    if (alert_rules_set(db, call->tenant->id, rules, call->change.write.txn->notes, call->arena,
+                        err) != 0)
         return -1;
     return show(call, db, err);
 }

@@ -4,7 +4,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "features/cost/usage_shapes.h"

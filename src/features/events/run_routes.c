@@ -4,10 +4,8 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
-#include "features/access/shapes.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 

@@ -1,12 +1,13 @@
 /* routes.c - agents and workflows as front ends read them. */
+#include "features/agents/shapes.h"
 #include "features/fleet/fleet.h"
 
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/agents/agents.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/workflows.h"
 
@@ -14,7 +15,7 @@ static struct fleet_view view_of(const struct api_call *call)
 {
     return (struct fleet_view){ .tenant = call->tenant,
                                 .last_seen = engine_last_seen(call->api->engine),
-                                .registry = engine_registry(call->api->engine),
+                                .directives = agents_directives(call->api->engine),
                                 .now_us = clock_wall_us() };
 }
 

@@ -13,6 +13,11 @@
 #include "base/digest.h"
 #include "base/metrics.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
+#include "features/access/registry.h"
+#include "features/alerts/alerts.h"
+#include "features/export/exports.h"
+#include "features/retention/retention.h"
 #include "http/exchange.h"
 
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
@@ -158,13 +163,15 @@ static void print_engine(struct api *api, struct buf *out)
                  (double)s.queue_bytes);
     print_number(out, "muster_reads_waiting", "gauge", "Reads waiting for a thread",
                  (double)s.reads_waiting);
-    print_number(out, "muster_exports_running", "gauge", "Exports under way", s.exports);
-    print_number(out, "muster_store_bytes", "gauge", "Size of the database", (double)s.store_bytes);
+    print_number(out, "muster_exports_running", "gauge", "Exports under way",
+                 exports_running(export_exports(api->engine)));
+    print_number(out, "muster_store_bytes", "gauge", "Size of the database",
+                 (double)retention_store_bytes(api->engine));
     print_number(out, "muster_alerts_open", "gauge", "Alerts that are open, of all tenants",
-                 (double)s.alerts_open);
+                 (double)alerts_count_open(api->engine));
     print_number(out, "muster_registry_number", "gauge",
                  "The change number of tenants, keys and settings that this process has",
-                 (double)s.registry_number);
+                 (double)registry_number(access_registry(api->engine)));
 }
 
 void metrics_write(struct api *api, struct buf *out)

@@ -9,11 +9,12 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "db/db.h"
 #include "engine/engine.h"
+#include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/shapes.h"
 #include "features/vault/vault.h"
 
 enum { ANSWER_MAX = 64 << 20 };
@@ -73,11 +74,11 @@ static void reply(struct api_call *call)
     call_reply_config(call, c->config.tag, c->config.missing, &c->body);
 }
 
-static int enter(struct writer_job *job, struct db *db, struct error *err)
+static int enter(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct config_call *c = CONTAINER_OF(job, struct config_call, job);
 
-    return call_audit(c->call, db, c->call->route->audit, err);
+    return call_audit(c->call, txn->db, c->call->route->audit, err);
 }
 
 static void entered(struct writer_job *job, const struct error *err)

@@ -3,9 +3,9 @@
 
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/shapes.h"
 #include "shape/problems.h"
 
 /* The routes of an agent have its name before the key. */

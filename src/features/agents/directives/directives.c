@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "features/agents/shapes.h"
@@ -127,4 +128,58 @@ void directives_policy(const struct directives *g, int64_t tenant_id, struct str
     ret->source = directive_source(row->place.scope);
     ret->version = row->version;
     ret->updated_at = row->updated_at;
+}
+
+struct directives_cache {
+    struct rwlock lock;
+    struct directives *loaded GUARDED_BY(lock) PT_GUARDED_BY(lock); /* replaced as a whole; NULL at
+                                                                     * first */
+};
+
+struct directives_cache *directives_cache_new(void)
+{
+    struct directives_cache *c = NEW(struct directives_cache);
+
+    rwlock_init(&c->lock);
+    return c;
+}
+
+void directives_cache_free(struct directives_cache *c)
+{
+    if (c == NULL)
+        return;
+    rwlock_unshared(&c->lock);
+    directives_free(c->loaded);
+    rwlock_done(&c->lock);
+    free(c);
+}
+
+int directives_cache_load(struct directives_cache *c, struct db *db, struct error *err)
+{
+    struct directives *loaded, *old;
+
+    if (directives_load(db, &loaded, err) != 0)
+        return -1;
+    rwlock_write(&c->lock);
+    old = c->loaded;
+    c->loaded = loaded;
+    rwlock_release(&c->lock);
+    directives_free(old);
+    return 0;
+}
+
+void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
+                            struct arena *arena, struct agent_model *ret)
+{
+    rwlock_read(&c->lock);
+    directives_model(c->loaded, tenant_id, agent_name, arena, ret);
+    rwlock_release(&c->lock);
+}
+
+void directives_cache_policy(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
+                             struct arena *arena, struct command_policy *ret)
+{
+    rwlock_read(&c->lock);
+    directives_policy(c->loaded, tenant_id, agent_name, arena, ret);
+    rwlock_release(&c->lock);
 }

@@ -2,11 +2,12 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "base/buf.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/agents.h"
+#include "features/agents/directives/directives.h"
 #include "features/agents/directives/directives_admin.h"
 #include "features/agents/shapes.h"
 
@@ -17,8 +18,8 @@ void get_agent_model(struct api_call *call)
 
     if (!auth_may_report(call, STR_NULL, query->agent_name))
         return;
-    registry_model(engine_registry(call->api->engine), call->key->tenant->id, query->agent_name,
-                   call->arena, &answer);
+    directives_cache_model(agents_directives(call->api->engine), call->key->tenant->id,
+                           query->agent_name, call->arena, &answer);
     call_reply_tagged(call, &answer);
 }
 
@@ -29,8 +30,8 @@ void get_agent_policy(struct api_call *call)
 
     if (!auth_may_report(call, STR_NULL, query->agent_name))
         return;
-    registry_policy(engine_registry(call->api->engine), call->key->tenant->id, query->agent_name,
-                    call->arena, &answer);
+    directives_cache_policy(agents_directives(call->api->engine), call->key->tenant->id,
+                            query->agent_name, call->arena, &answer);
     call_reply_tagged(call, &answer);
 }
 

@@ -4,9 +4,9 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/queries.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/shapes.h"
 
 static int pull(struct api_call *call, struct db *db, struct error *err)
 {

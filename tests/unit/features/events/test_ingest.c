@@ -11,6 +11,7 @@
 #include "features/events/ingest.h"
 #include "features/events/shapes.h"
 #include "unit/temp_db.h"
+#include "unit/txn_parts.h"
 
 enum { EVENTS_MAX = 8, CAP = 3 };
 
@@ -23,7 +24,7 @@ struct world {
     struct registry *registry;
     struct last_seen *last_seen;
     struct event_log *log;
-    void *group; /* struct ingest_group */
+    struct txn txn;
     struct writer *writer;
     struct tenant_entry tenants[2];
     pthread_mutex_t lock; /* guards what follows */
@@ -58,8 +59,8 @@ static void world_init(struct world *w, int nth, enum err_code code)
 {
     const char *url = temp_db_new();
     struct writer_options options = {
-        .group_methods = &ingest_group_methods,
-        .n_dbs = 1,
+        .hooks = &txn_parts_hooks,
+        .n_txns = 1,
         .limits = { .events_max = 1000, .bytes_max = MIB(1), .group_max = 1000 },
         .on_fatal = on_fatal,
     };
@@ -75,16 +76,15 @@ static void world_init(struct world *w, int nth, enum err_code code)
     w->registry = registry_new();
     w->last_seen = last_seen_new();
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
-    w->group = ingest_group_new(w->log, w->registry, w->last_seen);
-    options.dbs = &w->fault;
-    options.groups = &w->group;
+    w->txn = txn_parts_new(w->fault, w->log, w->registry, w->last_seen);
+    options.txns = &w->txn;
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
 
 static void world_done(struct world *w)
 {
     writer_free(w->writer);
-    ingest_group_free(w->group);
+    txn_parts_done(&w->txn);
     w->log->methods->free(w->log);
     last_seen_free(w->last_seen);
     registry_free(w->registry);

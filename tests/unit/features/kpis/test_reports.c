@@ -14,6 +14,7 @@
 #include "features/kpis/report_shapes.h"
 #include "shape/problems.h"
 #include "unit/temp_db.h"
+#include "unit/txn_parts.h"
 
 enum { CAP = 2, RACERS = 4, RACES = 25 };
 
@@ -29,7 +30,7 @@ struct world {
     struct event_log *log;
     struct registry *registry;
     struct last_seen *last_seen;
-    void *group;
+    struct txn txn;
     struct writer *writer;
     struct tenant_entry tenants[2];
 };
@@ -63,10 +64,9 @@ static void world_init(struct world *w, int nth, enum err_code code)
 {
     const char *url = temp_db_new();
     struct writer_options options = {
-        .dbs = &w->fault,
-        .groups = &w->group,
-        .group_methods = &ingest_group_methods,
-        .n_dbs = 1,
+        .txns = &w->txn,
+        .n_txns = 1,
+        .hooks = &txn_parts_hooks,
         .limits = { .events_max = 1000, .bytes_max = MIB(1), .group_max = 1000 },
         .on_fatal = on_fatal,
     };
@@ -79,15 +79,15 @@ static void world_init(struct world *w, int nth, enum err_code code)
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
     w->registry = registry_new();
     w->last_seen = last_seen_new();
-    w->group = ingest_group_new(w->log, w->registry, w->last_seen);
     w->fault = db_fault_new(w->real, nth, code);
+    w->txn = txn_parts_new(w->fault, w->log, w->registry, w->last_seen);
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
 
 static void world_done(struct world *w)
 {
     writer_free(w->writer);
-    ingest_group_free(w->group);
+    txn_parts_done(&w->txn);
     last_seen_free(w->last_seen);
     registry_free(w->registry);
     w->log->methods->free(w->log);

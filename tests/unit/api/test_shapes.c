@@ -1,30 +1,62 @@
 /* test_shapes.c - the tables as a whole, their rules, and the answers they write. */
-#include "app/shapes.h"
+#include "api/shapes.h"
 
 #include "api/answers.h"
-#include "api/queries.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
+#include "features/cost/usage_shapes.h"
 #include "features/events/shapes.h"
+#include "features/export/shapes.h"
+#include "features/kpis/shapes.h"
 #include "shape/problems.h"
 #include "test.h"
 
 #define RUN "3f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b"
 
-TEST(no_two_shapes_have_one_name)
+enum { REQUESTS = SHAPE_BODY | SHAPE_QUERY | SHAPE_PATH, ANY_USE = REQUESTS | SHAPE_ANSWER };
+
+static bool is_in(const struct schema_set *set, const struct shape *shape)
 {
-    for (size_t i = 0; all_shapes[i] != NULL; i++)
-        for (size_t j = 0; j < i; j++)
-            CHECK(strcmp(all_shapes[i]->name, all_shapes[j]->name) != 0);
+    for (size_t i = 0; i < set->n; i++)
+        if (set->items[i] == shape)
+            return true;
+    return false;
+}
+
+TEST(shapes_are_collected_by_use_and_with_what_is_nested_in_them)
+{
+    struct schema_set bodies = { 0 }, answers = { 0 };
+
+    shapes_collect(SHAPE_BODY, &bodies);
+    CHECK(is_in(&bodies, &agent_register_shape));
+    CHECK(is_in(&bodies, &config_param_decl_shape)); /* two levels down */
+    CHECK(!is_in(&bodies, &runs_query_shape));
+    CHECK(!is_in(&bodies, &run_list_shape));
+    shapes_collect(SHAPE_ANSWER, &answers);
+    CHECK(is_in(&answers, &stored_event_shape));
+    CHECK(is_in(&answers, &error_answer_shape));
+    CHECK(!is_in(&answers, &agent_register_shape));
+}
+
+TEST(shapes_are_collected_by_name_and_no_two_have_one_name)
+{
+    struct schema_set all = { 0 };
+
+    shapes_collect(ANY_USE, &all);
+    for (size_t i = 1; i < all.n; i++)
+        CHECK(strcmp(all.items[i - 1]->name, all.items[i]->name) < 0);
 }
 
 TEST(no_two_members_of_a_shape_have_one_name_or_place)
 {
-    for (size_t s = 0; all_shapes[s] != NULL; s++) {
-        const struct field *fields = all_shapes[s]->fields;
+    struct schema_set all = { 0 };
 
-        for (size_t i = 0; i < all_shapes[s]->n_fields; i++) {
-            CHECK(fields[i].offset < all_shapes[s]->size);
+    shapes_collect(ANY_USE, &all);
+    for (size_t s = 0; s < all.n; s++) {
+        const struct field *fields = all.items[s]->fields;
+
+        for (size_t i = 0; i < all.items[s]->n_fields; i++) {
+            CHECK(fields[i].offset < all.items[s]->size);
             for (size_t j = 0; j < i; j++) {
                 CHECK(strcmp(fields[i].name, fields[j].name) != 0);
                 CHECK(fields[i].offset != fields[j].offset);
@@ -36,29 +68,34 @@ TEST(no_two_members_of_a_shape_have_one_name_or_place)
 /* In a request a member is required, may be null, or has a default. */
 TEST(every_member_of_a_request_can_be_absent_in_one_way_only)
 {
-    const struct shape *const *const groups[] = { body_shapes, query_shapes, path_shapes };
+    struct schema_set requests = { 0 };
 
-    for (size_t g = 0; g < COUNT_OF(groups); g++) {
-        for (size_t s = 0; groups[g][s] != NULL; s++) {
-            for (size_t i = 0; i < groups[g][s]->n_fields; i++) {
-                const struct field *field = &groups[g][s]->fields[i];
-                int ways = ((field->flags & F_REQUIRED) != 0) + (field->absent != NULL) +
-                           ((field->flags & F_NULL) != 0);
+    shapes_collect(REQUESTS, &requests);
+    for (size_t s = 0; s < requests.n; s++) {
+        for (size_t i = 0; i < requests.items[s]->n_fields; i++) {
+            const struct field *field = &requests.items[s]->fields[i];
+            int ways = ((field->flags & F_REQUIRED) != 0) + (field->absent != NULL) +
+                       ((field->flags & F_NULL) != 0);
 
-                CHECK_INT(ways, 1);
-                CHECK((field->flags & F_OMIT) == 0);
-            }
+            CHECK_INT(ways, 1);
+            CHECK((field->flags & F_OMIT) == 0);
         }
     }
 }
 
+/* A shape that is also sent, such as a tenant's rules, is read by the rules of requests. */
 TEST(every_member_of_an_answer_is_always_there_or_left_out_when_empty)
 {
-    for (size_t s = 0; answer_shapes[s] != NULL; s++) {
-        for (size_t i = 0; i < answer_shapes[s]->n_fields; i++) {
-            int flags = answer_shapes[s]->fields[i].flags;
+    struct schema_set requests = { 0 }, answers = { 0 };
 
-            CHECK(((flags & F_REQUIRED) != 0) != ((flags & F_OMIT) != 0));
+    shapes_collect(REQUESTS, &requests);
+    shapes_collect(SHAPE_ANSWER, &answers);
+    for (size_t s = 0; s < answers.n; s++) {
+        for (size_t i = 0; i < answers.items[s]->n_fields; i++) {
+            int flags = answers.items[s]->fields[i].flags;
+
+            CHECK(is_in(&requests, answers.items[s]) ||
+                  ((flags & F_REQUIRED) != 0) != ((flags & F_OMIT) != 0));
         }
     }
 }
@@ -152,8 +189,8 @@ TEST(what_is_absent_from_a_query_has_its_default)
 
 #define REPEATED(where, first)                                                                     \
     "{\"type\":\"value_error\",\"loc\":[\"body\"," where                                           \
-    "],\"msg\":\"Value error, Its key is already that of element " first                           \
-    "\",\"ctx\":{\"error\":\"Its key is already that of element " first "\"}}"
+    "],\"msg\":\"Value error, Should not repeat the key of element " first                         \
+    "\",\"ctx\":{\"error\":\"Should not repeat the key of element " first "\"}}"
 
 TEST(a_key_declared_twice_is_refused_at_its_second_place)
 {
@@ -189,8 +226,8 @@ TEST(a_slug_is_words_joined_by_hyphens)
     check_read(
         &tenant_create_shape, false, "{\"slug\":\"a\\\"\"}",
         "{\"detail\":[{\"type\":\"value_error\",\"loc\":[\"body\",\"slug\"],\"msg\":\"Value "
-        "error, A slug is lower-case letters and digits in words joined by single hyphens, at "
-        "most 63 characters\",\"input\":\"a\\\"\",\"ctx\":{\"error\":\"A slug is lower-case "
+        "error, Should be lowercase letters and digits in words joined by single hyphens, at "
+        "most 63 characters\",\"input\":\"a\\\"\",\"ctx\":{\"error\":\"Should be lowercase "
         "letters and digits in words joined by single hyphens, at most 63 characters\"}}]}");
 }
 
