@@ -52,9 +52,14 @@ static void set_slice(uint32_t policy, uint64_t slice_us)
 
 static _Thread_local const char *own_name; /* NULL: thread_begin() was not called */
 
+bool thread_is(const char *name)
+{
+    return own_name != NULL && strcmp(own_name, name) == 0;
+}
+
 bool thread_may_be(const char *name)
 {
-    return own_name == NULL || strcmp(own_name, name) == 0;
+    return own_name == NULL || thread_is(name);
 }
 
 void thread_begin(const char *name, enum thread_kind kind)

@@ -12,6 +12,9 @@ enum thread_kind {
  * kernel does not let us, or an administrator has chosen another policy, the kind has no effect. */
 void thread_begin(const char *name, enum thread_kind kind);
 
+/* Did this thread begin under this name? For asserts. */
+bool thread_is(const char *name);
+
 /* Is this the thread that began under this name, or one that never began (the main thread, a
  * test's)? For asserts: what belongs to one kind of thread is set up and taken down by another. */
 bool thread_may_be(const char *name);

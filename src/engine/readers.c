@@ -8,6 +8,7 @@
  */
 #include "engine/readers.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -113,6 +114,7 @@ static struct connection *pop(struct readers *r, int64_t tenant_id) REQUIRES(r->
 {
     struct connection *c = r->free;
 
+    assert(c != NULL && c->tenant_id == 0);
     r->free = c->next;
     c->tenant_id = tenant_id;
     return c;
@@ -120,6 +122,7 @@ static struct connection *pop(struct readers *r, int64_t tenant_id) REQUIRES(r->
 
 static void push(struct readers *r, struct connection *c) REQUIRES(r->lock)
 {
+    assert(c != r->free);
     c->tenant_id = 0;
     c->next = r->free;
     r->free = c;
@@ -140,6 +143,7 @@ static struct reader_job *unqueue(struct readers *r) REQUIRES(r->lock)
     *at = job->next;
     if (*at == NULL)
         r->last = at;
+    assert(r->n_queued > 0);
     r->n_queued--;
     return job;
 }
@@ -167,6 +171,7 @@ static void run_job(struct reader_job *job, struct db *db)
     struct error err = { 0 };
     int status = job->run(job, db, &err);
 
+    assert(thread_may_be("muster-reader"));
     if (status != 0 && err.code == ERR_UNAVAILABLE && db_ping(db, &err) == 0)
         status = job->run(job, db, &err);
     job->done(job, status == 0 ? NULL : &err);
@@ -205,6 +210,7 @@ static void bring_back(struct readers *r, struct connection *c, bool was_held_up
     (void)db_set_deadline(c->db, 0);
     lock_acquire(&r->lock);
     push(r, c);
+    assert(r->n_lent > 0);
     r->n_lent--;
     if (was_held_up)
         r->lends_from_us = clock_mono_us() + REST_US;
@@ -294,6 +300,7 @@ void readers_free(struct readers *r)
     lock_acquire(&r->lock);
     while (r->n_lent > 0)
         cond_wait(&r->changed, &r->lock);
+    assert(r->first == NULL && r->n_queued == 0); /* each job's done() was called */
     lock_release(&r->lock);
     cond_done(&r->changed);
     lock_done(&r->lock);

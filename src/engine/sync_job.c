@@ -1,9 +1,11 @@
 /* sync_job.c - a writer job whose submitter waits. */
 #include "engine/sync_job.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "base/lock.h"
+#include "base/thread.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 
@@ -29,6 +31,7 @@ static void done(struct writer_job *job, const struct error *err)
     struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
 
     lock_acquire(&e->lock);
+    assert(!e->done);
     if (err != NULL)
         e->err = *err;
     e->done = true;
@@ -50,6 +53,8 @@ int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct er
                           .fn = fn,
                           .ctx = ctx };
 
+    assert(!thread_is("muster-writer")); /* it would wait for itself */
+    assert(!thread_is("muster-loop"));   /* a loop never waits */
     lock_init(&e.lock);
     cond_init(&e.changed);
     if (writer_submit(writer, &e.job, &e.err) == 0)

@@ -1,6 +1,7 @@
 /* watcher.c - the thread, its period, and how it judges the health of the database. */
 #include "engine/watcher.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ static void look(struct watcher *w)
     bool ok = (was_healthy || db_ping(w->options.db, &err) == 0) &&
               w->options.refresh(w->options.ctx, w->options.db, &err) == 0;
 
+    assert(thread_may_be("muster-watcher"));
     atomic_store(&w->healthy, ok);
     if (ok)
         atomic_store(&w->answered_us, clock_mono_us());

@@ -53,6 +53,28 @@ struct writer {
     atomic_uint n_lost; /* threads without a connection */
 };
 
+static _Thread_local const struct writer_thread *current;
+
+static bool on_writer_thread(const struct writer_thread *t)
+{
+    return current == t;
+}
+
+/* The one place where the state of a transaction changes. */
+static void enter(struct txn *txn, enum txn_state state)
+{
+    static const unsigned allowed[] = {
+        [TXN_IDLE] = 1U << TXN_OPEN,
+        [TXN_OPEN] = 1U << TXN_APPLIED | 1U << TXN_ROLLED_BACK,
+        [TXN_APPLIED] = 1U << TXN_COMMITTED | 1U << TXN_ROLLED_BACK,
+        [TXN_COMMITTED] = 1U << TXN_OPEN,
+        [TXN_ROLLED_BACK] = 1U << TXN_OPEN,
+    };
+
+    ASSERT_ALWAYS((allowed[txn->state] & 1U << state) != 0);
+    txn->state = state;
+}
+
 static void queue_init(struct queue *q)
 {
     *q = (struct queue){ .last = &q->first };
@@ -71,6 +93,7 @@ static struct writer_job *queue_take(struct queue *q)
 {
     struct writer_job *job = q->first;
 
+    assert(job != NULL && q->events >= job->events && q->bytes >= job->bytes);
     q->first = job->next;
     if (q->first == NULL)
         q->last = &q->first;
@@ -106,6 +129,8 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
     else
         r = 0;
     if (r == 0) {
+        ASSERT_ALWAYS(job->state != JOB_QUEUED); /* it would be in the queue twice */
+        job->state = JOB_QUEUED;
         queue_add(&w->queue, job);
         w->submitted += job->bytes;
         cond_signal(&w->filled);
@@ -191,8 +216,17 @@ static void finish(struct queue *group, const struct error *err)
     while (group->first != NULL) {
         struct writer_job *job = queue_take(group);
 
+        ASSERT_ALWAYS(job->state == JOB_QUEUED); /* invariant 2: exactly once */
+        job->state = JOB_DONE;
         job->done(job, err);
     }
+}
+
+/* Nothing is acknowledged before this. */
+static void finish_durable(const struct writer_thread *t, struct queue *group)
+{
+    ASSERT_ALWAYS(t->txn->state == TXN_COMMITTED); /* invariant 1 */
+    finish(group, NULL);
 }
 
 /* A connection lost between transactions fails no job: reconnect first. */
@@ -212,14 +246,16 @@ static int apply_all(struct writer_thread *t, const struct queue *group, struct 
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
+    assert(on_writer_thread(t) && t->txn->state == TXN_OPEN);
     for (struct writer_job *job = group->first; job != NULL; job = job->next) {
+        assert(job->state == JOB_QUEUED);
         job->txn = t->txn;
         if (job->apply(job, t->txn, err) != 0)
             return -1;
     }
     if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
         return -1;
-    t->txn->state = TXN_APPLIED;
+    enter(t->txn, TXN_APPLIED);
     return 0;
 }
 
@@ -228,7 +264,7 @@ static int roll_back(struct writer_thread *t)
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
     db_rollback(t->txn->db);
-    t->txn->state = TXN_ENDED;
+    enter(t->txn, TXN_ROLLED_BACK);
     if (hooks != NULL)
         hooks->rolled_back(t->txn);
     return -1;
@@ -238,7 +274,7 @@ static void committed(struct writer_thread *t, bool changes)
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
-    t->txn->state = TXN_ENDED;
+    enter(t->txn, TXN_COMMITTED);
     if (hooks == NULL)
         return;
     hooks->committed(t->txn);
@@ -251,15 +287,14 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
 {
     bool changes = group->first->exclusive && !group->first->keeps_caches;
 
-    assert(t->txn->state == TXN_IDLE || t->txn->state == TXN_ENDED);
+    assert(on_writer_thread(t));
     if (begin(t, err) != 0)
         return -1;
-    t->txn->state = TXN_OPEN;
+    enter(t->txn, TXN_OPEN);
     if (apply_all(t, group, err) != 0)
         return roll_back(t);
     if (MUSTER_ACK_EARLY)
         finish(group, NULL);
-    assert(t->txn->state == TXN_APPLIED);
     if (db_commit(t->txn->db, err) != 0)
         return roll_back(t);
     committed(t, changes);
@@ -329,7 +364,7 @@ static void run_group(struct writer_thread *t, struct queue *group)
 
         note_pace(t->writer, events, us);
         count_commit(events, us);
-        finish(group, NULL);
+        finish_durable(t, group);
         return;
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
@@ -357,6 +392,7 @@ static void *run_thread(void *arg)
     struct queue group;
 
     thread_begin("muster-writer", THREAD_PLAIN);
+    current = t;
     for (;;) {
         take_group(t, &group);
         if (group.first == NULL)
@@ -412,6 +448,8 @@ void writer_free(struct writer *w)
     if (w == NULL)
         return;
     writer_stop(w);
+    lock_unshared(&w->lock);
+    assert(w->queue.first == NULL); /* invariant 2 */
     cond_done(&w->filled);
     lock_done(&w->lock);
     free(w->threads);

@@ -1,6 +1,7 @@
 /* silence.c - deadlines of agents, and the job that opens and closes their alerts. */
 #include "features/alerts/silence.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -350,6 +351,7 @@ static void done(struct writer_job *job, const struct error *err)
     lock_acquire(&s->lock);
     if (err != NULL && s->failure.code == ERR_NONE)
         s->failure = *err;
+    assert(s->under_way > 0);
     s->under_way--;
     lock_release(&s->lock);
 }
@@ -375,6 +377,7 @@ static int submit(struct silence *s, struct error *err)
 
     s->loaded = false; /* look again when they are done */
     lock_acquire(&s->lock);
+    assert(s->under_way == 0 && s->n_flips <= FLIPS_MAX);
     s->under_way = s->n_flips;
     lock_release(&s->lock);
     for (; n < s->n_flips; n++) {
