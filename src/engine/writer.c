@@ -191,6 +191,8 @@ static void finish(struct queue *group, const struct error *err)
     while (group->first != NULL) {
         struct writer_job *job = queue_take(group);
 
+        if (job->stored != NULL)
+            job->stored(job, err);
         job->done(job, err);
     }
 }

@@ -26,7 +26,7 @@ static int admit(struct report_request *request, struct txn *txn, struct str age
     return 0;
 }
 
-static int apply_business(struct writer_job *job, struct txn *txn, struct error *err)
+static int business_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
     struct report_key place;
@@ -41,7 +41,7 @@ static int apply_business(struct writer_job *job, struct txn *txn, struct error 
                                  &request->undeclared, err);
 }
 
-static int apply_llm(struct writer_job *job, struct txn *txn, struct error *err)
+static int llm_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
     struct report_key place;
@@ -53,38 +53,34 @@ static int apply_llm(struct writer_job *job, struct txn *txn, struct error *err)
     return store_llm_put(txn->db, &place, request->llm, txn->totals, err);
 }
 
-static void done(struct writer_job *job, const struct error *err)
+static void report_stored(struct writer_job *job, const struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
 
     if (err == NULL && request->verdict == VERDICT_ACCEPTED) {
-        bool is_llm = job->apply == apply_llm;
+        bool is_llm = job->apply == llm_apply;
 
         metric_add(is_llm ? METRIC_REPORTS_LLM : METRIC_REPORTS_BUSINESS, 1);
         feed_note_agent(job->txn->feed, request->tenant->id,
                         is_llm ? request->llm->agent_name : request->business->agent_name);
     }
-    request->done(request, err);
 }
 
-int reports_submit_business(struct writer *writer, struct report_request *request,
-                            struct error *err)
+void reports_prepare_business(struct report_request *request)
 {
     store_business_prepare(request->business, request->arena, &request->rows);
     request->undeclared = (struct list){ 0 };
     request->job = (struct writer_job){
-        .apply = apply_business,
-        .done = done,
+        .apply = business_apply,
+        .stored = report_stored,
         .events = 1 + request->rows.n_values + request->rows.n_breakdowns, /* rows it writes */
         .bytes = request->bytes,
     };
-    return writer_submit(writer, &request->job, err);
 }
 
-int reports_submit_llm(struct writer *writer, struct report_request *request, struct error *err)
+void reports_prepare_llm(struct report_request *request)
 {
     request->job = (struct writer_job){
-        .apply = apply_llm, .done = done, .events = 1, .bytes = request->bytes
+        .apply = llm_apply, .stored = report_stored, .events = 1, .bytes = request->bytes
     };
-    return writer_submit(writer, &request->job, err);
 }

@@ -96,9 +96,9 @@ static void world_done(struct world *w)
     db_close(w->real);
 }
 
-static void done(struct report_request *request, const struct error *err)
+static void done(struct writer_job *job, const struct error *err)
 {
-    struct sent *s = CONTAINER_OF(request, struct sent, request);
+    struct sent *s = CONTAINER_OF(job, struct sent, request.job);
 
     pthread_mutex_lock(&s->lock);
     s->done = true;
@@ -123,14 +123,18 @@ static void *read_body(struct sent *s, const struct shape *shape, const char *ag
 
 static void sent_init(struct sent *s, const struct tenant_entry *tenant)
 {
-    *s = (struct sent){ .request = { .tenant = tenant,
-                                     .arena = &s->arena,
-                                     .bytes = 100,
-                                     .received_at = 1,
-                                     .done = done } };
+    *s = (struct sent){
+        .request = { .tenant = tenant, .arena = &s->arena, .bytes = 100, .received_at = 1 }
+    };
     arena_init(&s->arena);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->told, NULL);
+}
+
+static void submit(struct world *w, struct sent *s)
+{
+    s->request.job.done = done;
+    CHECK(writer_submit(w->writer, &s->request.job, NULL) == 0);
 }
 
 /* A letter for what became of it: Accepted, disabled (X), cap (C), or ! when it failed. */
@@ -157,7 +161,8 @@ static void start_business(struct world *w, struct sent *s, size_t tenant, const
 {
     sent_init(s, &w->tenants[tenant]);
     s->request.business = read_body(s, &business_telemetry_shape, agent, second, members);
-    CHECK(reports_submit_business(w->writer, &s->request, NULL) == 0);
+    reports_prepare_business(&s->request);
+    submit(w, s);
 }
 
 static char send_business(struct world *w, size_t tenant, const char *agent)
@@ -182,7 +187,8 @@ static char send_llm(struct world *w, size_t tenant, const char *agent)
 
     sent_init(&s, &w->tenants[tenant]);
     s.request.llm = read_body(&s, &llm_usage_shape, agent, 1, "\"model\":\"m\"");
-    CHECK(reports_submit_llm(w->writer, &s.request, NULL) == 0);
+    reports_prepare_llm(&s.request);
+    submit(w, &s);
     letter = wait_for(&s);
     arena_done(&s.arena);
     return letter;
