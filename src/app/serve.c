@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/assemble.h"
+#include "app/commands.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/datadir.h"
@@ -244,7 +245,7 @@ static int stop(struct server *s)
     return atomic_load(&s->fatal) ? EXIT_FAILED : EXIT_DONE;
 }
 
-int run_serve(struct invocation *in)
+int serve_run(struct invocation *in)
 {
     struct server s = { .settings = &in->settings, .main_thread = pthread_self() };
     sigset_t set = block_signals();
