@@ -1,4 +1,4 @@
-/* client.c - choosing between the server's handlers and our own. */
+/* client.c - choosing between a running server and this process. */
 #include "cli/client.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cli/datadir.h"
 #include "cli/settings.h"
 
-enum { PATIENCE_S = 10, RETRY_MS = 20 };
+enum { WAIT_MAX_S = 10, RETRY_MS = 20 };
 
 struct client {
     struct arena arena;
@@ -34,12 +34,12 @@ static void pause_briefly(void)
     (void)nanosleep(&pause, NULL);
 }
 
-/* The lock is held by a server that answers, by one that is just starting or stopping, or by
- * another command: wait until it is clear which. */
+/* The lock is held by a server that answers, by one that is starting or stopping, or by another
+ * command: waits until it is clear which. */
 static int find_way(struct client *c, const struct settings *settings, struct error *err)
 {
     const struct client_request probe = { METHOD_GET, STR_LIT("/api/v1/health"), STR_NULL };
-    int64_t until = clock_mono_us() + (int64_t)PATIENCE_S * USEC_PER_SEC;
+    int64_t until = clock_mono_us() + (int64_t)WAIT_MAX_S * USEC_PER_SEC;
     struct client_reply reply;
 
     for (;;) {

@@ -25,9 +25,9 @@ struct client_reply {
     struct str body; /* in the arena */
 };
 
-/* Takes the body of a good reply as it comes, on some thread. */
+/* Receives the body of a good reply as it arrives, on some thread. */
 struct client_sink {
-    bool (*take)(void *ctx, struct str bytes); /* false when it can take no more */
+    bool (*take)(void *ctx, struct str bytes); /* false to stop */
     void *ctx;
 };
 

@@ -118,22 +118,24 @@ static int do_page(struct invocation *in, const struct client_request *request,
 /* Does what the row says. */
 static int run_row(struct invocation *in)
 {
-    struct client_request first, request;
+    struct client_request request;
     struct error err = { 0 };
-    struct str next;
+    struct str first, next;
+    struct buf path;
+    int r;
 
-    if (request_make(in, &first, &err) != 0)
+    if (request_make(in, &request, &err) != 0)
         return command_fail(&err);
-    request = first;
-    do {
-        if (do_page(in, &request, &next, &err) != 0)
-            return command_fail(&err);
-        if (!str_is_null(next))
-            request.path =
-                arena_printf(&in->arena, "%.*s&%s=%s", STR_ARG(first.path), in->command->next,
-                             request_segment(in, arena_cstr(&in->arena, next)));
-    } while (!str_is_null(next));
-    return EXIT_DONE;
+    first = request.path;
+    buf_init(&path, MIB(1));
+    while ((r = do_page(in, &request, &next, &err)) == 0 && !str_is_null(next)) {
+        buf_clear(&path);
+        buf_printf(&path, "%.*s&%s=", STR_ARG(first), in->command->next);
+        print_encoded(&path, next);
+        request.path = buf_str(&path);
+    }
+    buf_done(&path);
+    return r == 0 ? EXIT_DONE : command_fail(&err);
 }
 
 /* The words of a command line: those of a command, or of a noun. */

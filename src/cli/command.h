@@ -46,6 +46,7 @@ struct option {
     const char *help;
     const char *field; /* its name in a body or query; NULL: `name` with '_' for '-'; "": none */
     bool required;     /* arguments always are */
+    const char *needs; /* another option that must be given too; NULL: none */
 };
 
 #define OPTIONS(...)                                                                               \
@@ -65,9 +66,8 @@ struct command {
     const char *help;
     const char *examples; /* one or two command lines that work, a line each */
 
-    /* What it sends. "{name}" in a path is the percent-encoded value of an argument or option; of
-     * several paths, separated by '|', the first whose names are all given is used. Other values
-     * go into the body by the shape of the body, or without one into the query. */
+    /* What it sends. The path is a template (see template.h) of arguments and options; their other
+     * values go into the body by its shape, or without one into the query. */
     enum http_method method;
     const char *path;
     const struct shape *body;

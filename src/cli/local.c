@@ -1,4 +1,4 @@
-/* local.c - an HTTP carrier made of one exchange and a condition to wait on. */
+/* local.c - an HTTP carrier of one exchange, with a condition to wait on. */
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool is_good(int status)
     return status >= 200 && status < 300;
 }
 
-/* With the lock; false when nothing more can be taken. */
+/* With the lock; false when no more bytes fit. */
 static bool take_bytes(struct local *local, struct str bytes)
 {
     if (local->sink != NULL && is_good(local->status))
@@ -41,7 +41,7 @@ static bool take_bytes(struct local *local, struct str bytes)
     return !local->body.overflown;
 }
 
-static void take_reply(struct http_exchange *x, const struct http_reply *reply)
+static void local_reply(struct http_exchange *x, const struct http_reply *reply)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
 
@@ -52,8 +52,8 @@ static void take_reply(struct http_exchange *x, const struct http_reply *reply)
     pthread_mutex_unlock(&local->lock);
 }
 
-static void begin(struct http_exchange *x, const struct http_reply *head,
-                  enum http_stream_kind kind)
+static void local_begin(struct http_exchange *x, const struct http_reply *head,
+                        enum http_stream_kind kind)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
 
@@ -63,7 +63,7 @@ static void begin(struct http_exchange *x, const struct http_reply *head,
     pthread_mutex_unlock(&local->lock);
 }
 
-static bool write_part(struct http_exchange *x, struct buf *part, bool may_wait)
+static bool local_write(struct http_exchange *x, struct buf *part, bool may_wait)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
     bool taken;
@@ -76,7 +76,7 @@ static bool write_part(struct http_exchange *x, struct buf *part, bool may_wait)
     return taken;
 }
 
-static void end(struct http_exchange *x, bool whole)
+static void local_end(struct http_exchange *x, bool whole)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
 
@@ -85,15 +85,17 @@ static void end(struct http_exchange *x, bool whole)
     pthread_mutex_unlock(&local->lock);
 }
 
-/* Any thread will do: the one that waits does nothing else. */
-static void go_on(struct http_exchange *x, http_resume_fn *fn)
+/* On any thread: the waiting one does nothing else. */
+static void local_resume(struct http_exchange *x, http_resume_fn *fn)
 {
     fn(x);
 }
 
-static const struct http_carrier local_carrier = {
-    .reply = take_reply, .resume = go_on, .begin = begin, .write = write_part, .end = end
-};
+static const struct http_carrier local_carrier = { .reply = local_reply,
+                                                   .resume = local_resume,
+                                                   .begin = local_begin,
+                                                   .write = local_write,
+                                                   .end = local_end };
 
 static void wait_reply(struct local *local)
 {
@@ -135,5 +137,5 @@ int local_call(struct api *api, const struct client_request *request,
     buf_done(&local.body);
     pthread_cond_destroy(&local.answered);
     pthread_mutex_destroy(&local.lock);
-    return local.whole ? 0 : err_set(err, ERR_INTERNAL, "the answer ended before it was whole");
+    return local.whole ? 0 : err_set(err, ERR_INTERNAL, "the answer ended early");
 }

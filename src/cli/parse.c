@@ -112,33 +112,39 @@ static int refuse_option(struct invocation *in, const char *given, struct error 
                    known[0] == '\0' ? "" : ", ", "and the settings");
 }
 
+/* Gives a flag, an option with a value (NULL: none follows) or a setting what it was given. */
+static int take_value(struct invocation *in, const char *name, const char *value, struct error *err)
+{
+    const struct option *option = find_option(in->command, name);
+
+    if (value == NULL)
+        return err_set(err, ERR_INVALID, "--%s needs a value%s%s", name, option != NULL ? ": " : "",
+                       option != NULL ? help_value(option) : "");
+    return option != NULL ? add_value(in, option, value, err) : add_setting(in, name, value, err);
+}
+
 /* One word that begins with "--", and perhaps its value: returns how many were taken, or -1. */
 static int take_option(struct invocation *in, int n, char **words, struct error *err)
 {
-    const char *equals = strchr(words[0], '=');
-    struct str spelled = str_from(words[0] + 2, equals == NULL ? strlen(words[0] + 2)
-                                                               : (size_t)(equals - words[0] - 2));
-    const char *name = arena_cstr(&in->arena, spelled);
+    struct str equals = str_of(words[0] + 2), spelled = str_split(&equals, '=');
+    const char *name = arena_cstr(&in->arena, spelled), *next = n > 1 ? words[1] : NULL;
     const struct option *option = find_option(in->command, name);
-    const char *value = equals != NULL ? equals + 1 : n > 1 ? words[1] : NULL;
-    int r;
+    const bool joined = !str_is_null(equals), is_json = strcmp(name, "json") == 0;
 
-    if (strcmp(name, "json") == 0 && equals == NULL) {
+    if (is_json && !joined) {
         in->json = true;
         return 1;
     }
     if (option == NULL && settings_find_flag(name) == NULL)
         return refuse_option(in, words[0], err);
     if (option != NULL && option->type == OPTION_FLAG) {
-        if (equals != NULL)
+        if (joined)
             return err_set(err, ERR_INVALID, "--%s takes no value", name);
-        return add_value(in, option, "", err) == 0 ? 1 : -1;
+        return take_value(in, name, "", err) == 0 ? 1 : -1;
     }
-    if (value == NULL)
-        return err_set(err, ERR_INVALID, "--%s needs a value%s%s", name, option != NULL ? ": " : "",
-                       option != NULL ? help_value(option) : "");
-    r = option != NULL ? add_value(in, option, value, err) : add_setting(in, name, value, err);
-    return r != 0 ? -1 : equals != NULL ? 1 : 2;
+    if (take_value(in, name, joined ? equals.data : next, err) != 0)
+        return -1;
+    return joined ? 1 : 2;
 }
 
 static int check_missing(struct invocation *in, size_t n_args, struct error *err)
@@ -150,6 +156,17 @@ static int check_missing(struct invocation *in, size_t n_args, struct error *err
     for (const struct option *o = c->options; o != NULL && o->name != NULL; o++)
         if (o->required && command_value(in, o->name) == NULL)
             return err_set(err, ERR_INVALID, "--%s %s is missing", o->name, help_value(o));
+    return 0;
+}
+
+static int check_needs(struct invocation *in, struct error *err)
+{
+    for (size_t i = 0; i < in->n_given; i++) {
+        const struct option *o = in->given[i].option;
+
+        if (o->needs != NULL && command_value(in, o->needs) == NULL)
+            return err_set(err, ERR_INVALID, "--%s needs --%s", o->name, o->needs);
+    }
     return 0;
 }
 
@@ -186,5 +203,8 @@ int command_parse(struct invocation *in, int argc, char **argv, struct error *er
             return err_set(err, ERR_INVALID, "unexpected argument '%s'", argv[i]);
         }
     }
-    return check_missing(in, n_args, err) != 0 || check_change(in, err) != 0 ? -1 : 0;
+    return check_missing(in, n_args, err) != 0 || check_needs(in, err) != 0 ||
+                   check_change(in, err) != 0
+               ? -1
+               : 0;
 }

@@ -31,6 +31,19 @@ void print_visible(struct buf *out, struct str s)
     }
 }
 
+/* Means nothing in a URL; a dot does, in "..". */
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+}
+
+void print_encoded(struct buf *out, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        buf_printf(out, is_plain(s.data[i]) ? "%c" : "%%%02x", (unsigned char)s.data[i]);
+}
+
 void say(FILE *out, const char *format, ...)
 {
     const size_t n = strlen(format);

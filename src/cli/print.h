@@ -11,5 +11,8 @@
 /* Adds the text, with control characters as \x1b. */
 void print_visible(struct buf *out, struct str s);
 
+/* Adds the text as a segment of a path or a value in a query, percent-encoded. */
+void print_encoded(struct buf *out, struct str s);
+
 /* As fprintf(), but with control characters as \x1b, except a newline that ends the format. */
 void say(FILE *out, const char *format, ...) PRINTF(2, 3);

@@ -84,7 +84,7 @@ static int read_password(int fd, const char *question, struct arena *arena, stru
 
 int prompt_password(bool from_stdin, struct arena *arena, struct str *ret, struct error *err)
 {
-    struct str again;
+    struct str first = STR_NULL, again = STR_NULL;
     int terminal, r = -1;
 
     if (from_stdin)
@@ -93,9 +93,10 @@ int prompt_password(bool from_stdin, struct arena *arena, struct str *ret, struc
     if (terminal < 0)
         return err_set(err, ERR_INVALID,
                        "no terminal to ask for the password: use --password-stdin");
-    if (read_password(terminal, "New password", arena, ret, err) == 0 &&
+    if (read_password(terminal, "New password", arena, &first, err) == 0 &&
         read_password(terminal, "Again", arena, &again, err) == 0)
-        r = str_eq(*ret, again) ? 0 : err_set(err, ERR_INVALID, "the two passwords differ");
+        r = str_eq(first, again) ? 0 : err_set(err, ERR_INVALID, "the two passwords differ");
     (void)close(terminal);
+    *ret = first;
     return r;
 }

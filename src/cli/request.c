@@ -5,28 +5,9 @@
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "cli/print.h"
 #include "cli/template.h"
 #include "shape/shape.h"
-
-/* Means nothing in a URL; a dot does, in "..". */
-static bool is_plain(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-}
-
-const char *request_segment(struct invocation *in, const char *name)
-{
-    struct buf text;
-    const char *copy;
-
-    buf_init(&text, KIB(16));
-    for (; *name != '\0'; name++)
-        buf_printf(&text, is_plain(*name) ? "%c" : "%%%02x", (unsigned char)*name);
-    copy = arena_cstr(&in->arena, buf_str(&text));
-    buf_done(&text);
-    return copy;
-}
 
 const char *request_field(struct invocation *in, const struct option *option)
 {
@@ -38,66 +19,14 @@ const char *request_field(struct invocation *in, const struct option *option)
     return text;
 }
 
-/* Does the template have "{name}"? */
-static bool has_place(struct str template, const char *name)
+bool request_in_path(const struct command *c, const char *name)
 {
     size_t n = strlen(name);
 
-    for (size_t i = 0; i + n + 2 <= template.len; i++)
-        if (template.data[i] == '{' && memcmp(template.data + i + 1, name, n) == 0 &&
-            template.data[i + 1 + n] == '}')
+    for (const char *at = c->path; at != NULL && *at != '\0'; at++)
+        if (*at == '{' && strncmp(at + 1, name, n) == 0 && at[1 + n] == '}')
             return true;
     return false;
-}
-
-bool request_in_path(const struct command *c, const char *name)
-{
-    return c->path != NULL && has_place(str_of(c->path), name);
-}
-
-/* Takes the text up to the next place off `*rest`, and that place's name; STR_NULL: none follows.
- */
-static struct str next_place(struct str *rest, struct str *ret_before)
-{
-    *ret_before = str_split(rest, '{');
-    return str_is_null(*rest) ? STR_NULL : str_split(rest, '}');
-}
-
-/* The first place of the template that has no value; STR_NULL: all have one. */
-static struct str missing_place(struct invocation *in, struct str template)
-{
-    struct str before, name;
-
-    while (!str_is_null(name = next_place(&template, &before)))
-        if (command_value(in, arena_cstr(&in->arena, name)) == NULL)
-            return name;
-    return STR_NULL;
-}
-
-/* Of the row's paths the first whose places all have values: the last always has. */
-static struct str choose_path(struct invocation *in)
-{
-    struct str rest = str_of(in->command->path), path;
-
-    do
-        path = str_split(&rest, '|');
-    while (!str_is_null(rest) && !str_is_null(missing_place(in, path)));
-    return path;
-}
-
-/* An option that only another of the paths has needs what that path needs. */
-static int check_unused(struct invocation *in, struct str path, const char *name, struct error *err)
-{
-    struct str rest = str_of(in->command->path), other, missing = STR_NULL;
-
-    if (has_place(path, name) || !request_in_path(in->command, name))
-        return 0;
-    while (!str_is_null(rest) && str_is_null(missing)) {
-        other = str_split(&rest, '|');
-        if (has_place(other, name))
-            missing = missing_place(in, other);
-    }
-    return err_set(err, ERR_INVALID, "--%s needs --%.*s", name, STR_ARG(missing));
 }
 
 static bool is_sent(const struct command *c, const struct option *option)
@@ -106,40 +35,26 @@ static bool is_sent(const struct command *c, const struct option *option)
            option->type != OPTION_BODY && !request_in_path(c, option->name);
 }
 
-static void add_query(struct invocation *in, struct buf *out)
-{
-    bool first = memchr(out->data, '?', out->len) == NULL;
-
-    for (size_t i = 0; i < in->n_given; i++) {
-        if (!is_sent(in->command, in->given[i].option))
-            continue;
-        buf_printf(out, "%c%s=%s", first ? '?' : '&', request_field(in, in->given[i].option),
-                   request_segment(in, in->given[i].value));
-        first = false;
-    }
-}
-
-int request_path(struct invocation *in, struct str *ret, struct error *err)
+struct str request_path(struct invocation *in)
 {
     const struct command *c = in->command;
-    struct str rest = choose_path(in), path = rest, before, name;
+    struct str path;
     struct buf out;
+    bool first;
 
-    for (size_t i = 0; i < in->n_given; i++)
-        if (check_unused(in, path, in->given[i].option->name, err) != 0)
-            return -1;
     buf_init(&out, MIB(1));
-    do {
-        name = next_place(&rest, &before);
-        buf_add(&out, before);
-        if (!str_is_null(name))
-            buf_add_c(&out, request_segment(in, command_value(in, arena_cstr(&in->arena, name))));
-    } while (!str_is_null(rest));
-    if (c->body == NULL && c->bind == NULL)
-        add_query(in, &out);
-    *ret = arena_copy(&in->arena, buf_str(&out));
+    template_write_path(in, c->path, &out);
+    first = memchr(out.data, '?', out.len) == NULL;
+    for (size_t i = 0; i < in->n_given && c->body == NULL && c->bind == NULL; i++) {
+        if (!is_sent(c, in->given[i].option))
+            continue;
+        buf_printf(&out, "%c%s=", first ? '?' : '&', request_field(in, in->given[i].option));
+        print_encoded(&out, str_of(in->given[i].value));
+        first = false;
+    }
+    path = arena_copy(&in->arena, buf_str(&out));
     buf_done(&out);
-    return 0;
+    return path;
 }
 
 /* A list of words, separated by commas. */
@@ -205,10 +120,8 @@ static int bind_file(struct invocation *in, struct str *ret, struct error *err)
 int request_make(struct invocation *in, struct client_request *ret, struct error *err)
 {
     const struct command *c = in->command;
-    struct client_request request = { .method = c->method };
+    struct client_request request = { .method = c->method, .path = request_path(in) };
 
-    if (request_path(in, &request.path, err) != 0)
-        return -1;
     if (c->bind != NULL) {
         if (c->bind(in, &request.body, err) != 0)
             return -1;

@@ -12,8 +12,8 @@ struct shape;
 /* The whole request of the command's row. */
 int request_make(struct invocation *in, struct client_request *ret, struct error *err) MUST_CHECK;
 
-/* Its path and query alone. ERR_INVALID when an option is given that needs another. */
-int request_path(struct invocation *in, struct str *ret, struct error *err) MUST_CHECK;
+/* Its path and query alone, in the arena. */
+struct str request_path(struct invocation *in);
 
 /* Sends a request and turns anything but success into `err`. */
 int request_send(struct invocation *in, const struct client_request *request,
@@ -40,9 +40,6 @@ struct str request_bind(struct invocation *in, const struct shape *shape);
 /* The struct as a request body, in the arena. */
 struct str request_body(struct invocation *in, const struct shape *shape, const void *value);
 
-/* A name as a segment of a path or a value in a query, in the arena. */
-const char *request_segment(struct invocation *in, const char *name);
-
 /* The whole file, at most `bytes_max`, in the arena. */
 int request_file(struct invocation *in, const char *path, size_t bytes_max, struct str *ret,
                  struct error *err) MUST_CHECK;
@@ -50,5 +47,5 @@ int request_file(struct invocation *in, const char *path, size_t bytes_max, stru
 /* What an option is called in a body or query, in the arena. */
 const char *request_field(struct invocation *in, const struct option *option);
 
-/* Does the command's path, or one of them, name it? */
+/* Does the command's path have a place of that name? */
 bool request_in_path(const struct command *c, const char *name);

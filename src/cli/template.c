@@ -17,6 +17,7 @@ struct scope {
     const struct shape *shape; /* NULL: none */
     const void *value;
     struct str item;
+    void (*add)(struct buf *out, struct str s); /* how values are written */
 };
 
 /* What stands between two braces. */
@@ -187,7 +188,7 @@ static void write_items(const struct scope *scope, const struct place *place, st
         return;
     list = (const void *)((const char *)scope->value + field->offset);
     for (size_t i = 0; i < list->n; i++) {
-        struct scope inner = { .in = scope->in, .shape = field->nested };
+        struct scope inner = { .in = scope->in, .shape = field->nested, .add = scope->add };
 
         if (field->type == T_LIST)
             inner.value = (const char *)list->items + i * field->nested->size;
@@ -216,7 +217,7 @@ static void write_place(const struct scope *scope, const struct place *place, st
     else if (place->kind == '?')
         write_text(scope, is_set(scope, place) ? place->yes : place->no, out);
     else
-        print_visible(out, text_of(scope, place));
+        scope->add(out, text_of(scope, place));
     pad(out, from, place->width);
 }
 
@@ -238,7 +239,14 @@ static void write_text(const struct scope *scope, struct str text, struct buf *o
 void template_write(struct invocation *in, const struct shape *shape, const void *value,
                     const char *text, struct buf *out)
 {
-    const struct scope scope = { .in = in, .shape = shape, .value = value };
+    const struct scope scope = { .in = in, .shape = shape, .value = value, .add = print_visible };
+
+    write_text(&scope, str_of(text), out);
+}
+
+void template_write_path(struct invocation *in, const char *text, struct buf *out)
+{
+    const struct scope scope = { .in = in, .add = print_encoded };
 
     write_text(&scope, str_of(text), out);
 }

@@ -29,5 +29,8 @@ void template_write(struct invocation *in, const struct shape *shape, const void
 void template_print(struct invocation *in, const struct shape *shape, const void *value,
                     const char *text);
 
+/* A path, from what was given on the command line, percent-encoded. */
+void template_write_path(struct invocation *in, const char *text, struct buf *out);
+
 /* One member as text; STR_NULL when it is null or false. */
 struct str template_text(const struct field *field, const void *value, struct arena *arena);

@@ -84,7 +84,7 @@ const struct command audit_commands[] = {
       .help = "list the newest entries of the audit log",
       .examples = "muster audit list --tenant acme --since 7d\n"
                   "muster audit list --action tenant.add",
-      .method = METHOD_GET, .path = "/api/v1/tenants/{tenant}/audit|/api/v1/platform/audit",
+      .method = METHOD_GET, .path = "/api/v1/{tenant?tenants/{tenant}|platform}/audit",
       .answer = &audit_page_shape, .list = "entries",
       .line = "{seq:-6} {at:-27} {actor:-24} {action:-14} {origin:-15} {target} {detail}" },
     { "audit", "verify",

@@ -14,10 +14,8 @@ static int run_rebuild_run(struct invocation *in)
     int64_t runs = 0, changed = 0;
     struct client_reply reply;
     struct error err = { 0 };
-    struct str path;
+    struct str path = request_path(in);
 
-    if (request_path(in, &path, &err) != 0)
-        return command_fail(&err);
     while (page.next.has) {
         request.path =
             arena_printf(&in->arena, "%.*s?after=%lld", STR_ARG(path), (long long)page.next.value);

@@ -46,11 +46,11 @@ static int export_run(struct invocation *in)
 {
     struct target target = { .path = command_value(in, "output") };
     const struct client_sink sink = { target_take, &target };
-    struct client_request request = { .method = METHOD_GET };
+    struct client_request request = { .method = METHOD_GET, .path = request_path(in) };
     struct error err = { 0 }, late = { 0 };
     int r;
 
-    if (request_path(in, &request.path, &err) != 0 || open_target(&target, &err) != 0)
+    if (open_target(&target, &err) != 0)
         return command_fail(&err);
     r = request_pour(in, &request, &sink, &err);
     if (close_target(&target, &late) != 0)

@@ -23,7 +23,7 @@
 #include "features/audit/store.h"
 #include "features/retention/backup_store.h"
 #include "features/retention/commands.h"
-#include "shape/table.h"
+#include "shape/shape.h"
 
 enum { CHECK_US = 20000 }; /* between two checks of who holds the data directory */
 
@@ -129,37 +129,21 @@ out:
     return r;
 }
 
-/* The file that a command has written, for programs. */
-struct made_file {
-    struct str file;
-    int64_t bytes;
-};
-
-#define OWNER     struct made_file
-#define MEMBER(m) m
-static const struct field made_file_fields[] = {
-    { STR(file), .flags = F_REQUIRED },
-    { INT(bytes), .flags = F_REQUIRED },
-};
-#undef OWNER
-#undef MEMBER
-static const struct shape made_file_shape = { SHAPE_OF("MadeFile", struct made_file,
-                                                       made_file_fields) };
-
-static int say_made(const struct invocation *in, const char *path, const char *sentence)
+/* Prints the sentence, or for programs the file and its size. */
+static int say_written(const struct invocation *in, const char *path, struct str sentence)
 {
-    struct made_file made = { .file = str_of(path) };
     struct stat status;
     struct buf text;
 
-    if (!in->json) {
-        (void)printf("%s\n", sentence);
-        return EXIT_DONE;
-    }
-    if (stat(path, &status) == 0)
-        made.bytes = status.st_size;
     buf_init(&text, KIB(64));
-    shape_write_json(&made_file_shape, &made, &text);
+    if (in->json) {
+        buf_add_c(&text, "{\"file\":");
+        buf_add_json(&text, str_of(path));
+        buf_printf(&text, ",\"bytes\":%lld}",
+                   stat(path, &status) == 0 ? (long long)status.st_size : 0);
+    } else {
+        buf_add(&text, sentence);
+    }
     (void)printf("%.*s\n", STR_ARG(buf_str(&text)));
     buf_done(&text);
     return EXIT_DONE;
@@ -180,13 +164,12 @@ static int backup_run(struct invocation *in)
     maintenance_end(&k);
     if (r != 0)
         return command_fail(&err);
-    return say_made(
+    return say_written(
         in, path,
         arena_printf(&in->arena,
                      "backup written to '%s'; it does not contain the vault's master key: back up "
                      "that file separately",
-                     path)
-            .data);
+                     path));
 }
 
 static int can_read(const char *path, struct error *err)
@@ -236,12 +219,11 @@ static int restore_run(struct invocation *in)
     datadir_done(&d);
     if (r != 0)
         return command_fail(&err);
-    return say_made(
+    return say_written(
         in, database,
         arena_printf(&in->arena,
                      "'%s' restored from '%s'; restore the vault's master key (master.key) too",
-                     database, command_value(in, "file"))
-            .data);
+                     database, command_value(in, "file")));
 }
 
 /* Adds a sentence when the chain has been altered. */
@@ -283,35 +265,17 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
     return 0;
 }
 
-struct check_done {
-    bool ok;
-    struct list problems;
-};
-
-#define OWNER     struct check_done
-#define MEMBER(m) m
-static const struct field check_done_fields[] = {
-    { BOOL(ok), .flags = F_REQUIRED },
-    { LIST_STR(problems), .flags = F_REQUIRED },
-};
-#undef OWNER
-#undef MEMBER
-static const struct shape check_done_shape = { SHAPE_OF("CheckDone", struct check_done,
-                                                        check_done_fields) };
-
-static void say_json(struct invocation *in, struct str lines)
+static void say_json(struct str lines)
 {
-    size_t n = 0, most = lines.len; /* at most one line per byte */
-    struct str *each = ARENA_ARRAY(&in->arena, struct str, most + 1);
-    struct check_done done = { .ok = lines.len == 0 };
     struct buf text;
 
-    while (lines.len > 0)
-        each[n++] = str_split(&lines, '\n');
-    done.problems = (struct list){ each, n };
     buf_init(&text, MIB(16));
-    shape_write_json(&check_done_shape, &done, &text);
-    (void)printf("%.*s\n", STR_ARG(buf_str(&text)));
+    buf_printf(&text, "{\"ok\":%s,\"problems\":[", lines.len == 0 ? "true" : "false");
+    for (bool first = true; lines.len > 0; first = false) {
+        buf_add_c(&text, first ? "" : ",");
+        buf_add_json(&text, str_split(&lines, '\n'));
+    }
+    (void)printf("%.*s]}\n", STR_ARG(buf_str(&text)));
     buf_done(&text);
 }
 
@@ -335,7 +299,7 @@ static int check_run(struct invocation *in)
     rest = buf_str(&problems);
     r = rest.len > 0 ? EXIT_FAILED : EXIT_DONE;
     if (in->json)
-        say_json(in, rest);
+        say_json(rest);
     else if (r == EXIT_DONE)
         (void)printf("the database is intact and the audit log has not been altered\n");
     while (rest.len > 0) {

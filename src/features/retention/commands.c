@@ -48,10 +48,10 @@ static int read_limits(const struct invocation *in, struct retention_limits *lim
 static int retention_set_bind(struct invocation *in, struct str *ret, struct error *err)
 {
     struct retention_limits limits = { 0 };
-    struct str path;
+    const char *path = request_path(in).data;
 
-    if (read_limits(in, &limits, err) != 0 || request_path(in, &path, err) != 0 ||
-        request_get(in, path.data, &retention_shape, &limits, err) != 0 ||
+    if (read_limits(in, &limits, err) != 0 ||
+        request_get(in, path, &retention_shape, &limits, err) != 0 ||
         read_limits(in, &limits, err) != 0)
         return -1;
     *ret = request_body(in, &retention_shape, &limits);

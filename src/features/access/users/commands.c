@@ -7,9 +7,9 @@
 #include "features/access/commands.h"
 #include "features/access/users/shapes.h"
 
-#define USERS        "/api/v1/platform/users"
-#define TENANT_USERS "/api/v1/tenants/{tenant}/users"
-#define EMAIL_ARG    { "email", OPTION_NAME, "EMAIL", .help = "e-mail address of the user" }
+#define USERS       "/api/v1/platform/users"
+#define THOSE_USERS "/api/v1/{tenant?tenants/{tenant}|platform}/users"
+#define EMAIL_ARG   { "email", OPTION_NAME, "EMAIL", .help = "e-mail address of the user" }
 #define PASSWORD_OPTION                                                                            \
     { "password-stdin", OPTION_FLAG, .field = "",                                                  \
       .help = "read the password from standard input instead of the terminal" }
@@ -87,14 +87,14 @@ const struct command user_commands[] = {
       .help = "create a user, or give a user a role in a tenant; asks for the password of a new user",
       .examples = "muster user add ada@example.com --role platform_admin\n"
                   "muster user add bob@example.com --tenant acme --role member --password-stdin < file",
-      .method = METHOD_POST, .path = TENANT_USERS "|" USERS, .bind = user_add_bind,
+      .method = METHOD_POST, .path = THOSE_USERS, .bind = user_add_bind,
       .answer_of = user_add_answer,
       .line = "user '{email}' is {role}{tenant? in tenant '{tenant}'{created?|; the user exists and keeps the password}}" },
     { "user", "list",
       .options = OPTIONS({ "tenant", OPTION_TENANT, .help = "only users with a role in this tenant" }),
       .help = "list all users, or a tenant's",
       .examples = "muster user list --tenant acme",
-      .method = METHOD_GET, .path = TENANT_USERS "|" USERS, .answer_of = user_list_answer, .list = "users",
+      .method = METHOD_GET, .path = THOSE_USERS, .answer_of = user_list_answer, .list = "users",
       .line = "{email:-32} {role:-14}{tenants* {slug}:{role}} {last_login_at?last signed in {last_login_at}|never signed in}" },
     { "user", "passwd", .args = { EMAIL_ARG }, .options = OPTIONS(PASSWORD_OPTION),
       .help = "set a user's password and end the user's sessions",
@@ -105,7 +105,7 @@ const struct command user_commands[] = {
       .options = OPTIONS({ "tenant", OPTION_TENANT, .help = "remove only the role in this tenant" }),
       .help = "delete a user, or remove the user's role in a tenant",
       .examples = "muster user rm bob@example.com --tenant acme",
-      .method = METHOD_DELETE, .path = TENANT_USERS "/{email}|" USERS "/{email}",
+      .method = METHOD_DELETE, .path = THOSE_USERS "/{email}",
       .line = "{tenant?'{email}' no longer has a role in tenant '{tenant}'|user '{email}' deleted}" },
     { 0 },
 };

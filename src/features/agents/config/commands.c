@@ -7,10 +7,7 @@
 #define AGENT_OPTION                                                                               \
     { "agent", OPTION_NAME, .help = "agent whose value it is; without it the workspace's" }
 
-/* Of the agent, or of the workspace. */
-#define VALUES(rest)                                                                               \
-    "/api/v1/tenants/{tenant}/agents/{agent}/values" rest "|/api/v1/tenants/{tenant}/values" rest
-
+#define VALUES "/api/v1/tenants/{tenant}{agent?/agents/{agent}}/values"
 #define VALUE_LINE                                                                                 \
     "{key:-32} {hidden?(hidden)|{value?{value}|(no value)}}"                                       \
     "{source?  [{source}]|{required?  required}}"
@@ -23,17 +20,17 @@ const struct command config_commands[] = {
       .help = "set a configuration value of a workspace or an agent",
       .examples = "muster value set crm.url https://crm.example.com --tenant acme\n"
                   "muster value set crm.token vault:CRM_TOKEN --tenant acme --agent collector",
-      .method = METHOD_PUT, .path = VALUES("/{key}"), .body = &value_set_shape,
+      .method = METHOD_PUT, .path = VALUES "/{key}", .body = &value_set_shape,
       .answer = &config_value_shape, .line = VALUE_LINE },
     { "value", "list", .options = OPTIONS(TENANT_OPTION, AGENT_OPTION),
       .help = "list a workspace's values, or the values in effect for an agent",
       .examples = "muster value list --tenant acme --agent collector",
-      .method = METHOD_GET, .path = VALUES(""),
+      .method = METHOD_GET, .path = VALUES,
       .answer = &config_values_shape, .list = "values", .line = VALUE_LINE },
     { "value", "rm", .args = { KEY_ARG }, .options = OPTIONS(TENANT_OPTION, AGENT_OPTION),
       .help = "delete a configuration value",
       .examples = "muster value rm crm.url --tenant acme",
-      .method = METHOD_DELETE, .path = VALUES("/{key}"),
+      .method = METHOD_DELETE, .path = VALUES "/{key}",
       .answer = &config_value_shape, .line = VALUE_LINE },
     { "catalog", "list", .options = OPTIONS(TENANT_OPTION),
       .help = "list the parameters and who may set and see them",

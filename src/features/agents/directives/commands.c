@@ -3,13 +3,11 @@
 #include "features/agents/directives/shapes.h"
 
 /* Of an agent, of a workspace, or of the platform. */
-#define PLACES(what)                                                                               \
-    "/api/v1/tenants/{tenant}/agents/{agent}/" what "|/api/v1/tenants/{tenant}/" what              \
-    "|/api/v1/platform/" what
+#define PLACE "/api/v1/{tenant?tenants/{tenant}{agent?/agents/{agent}}|platform}"
 
 #define PLACE_OPTIONS                                                                              \
     OPTIONS({ "tenant", OPTION_TENANT, .help = "for this tenant; without it the platform" },       \
-            { "agent", OPTION_NAME, .help = "for this agent of the tenant" })
+            { "agent", OPTION_NAME, .needs = "tenant", .help = "for this agent of the tenant" })
 
 #define MODEL_LINE "{model?{model} (set for the {source})|no model is set}"
 #define POLICY_LINE                                                                                \
@@ -22,32 +20,32 @@ const struct command directive_commands[] = {
       .help = "set the LLM model that agents must use",
       .examples = "muster model set claude-sonnet-4\n"
                   "muster model set gpt-4o-mini --tenant acme --agent collector",
-      .method = METHOD_PUT, .path = PLACES("model"), .body = &model_set_shape,
+      .method = METHOD_PUT, .path = PLACE "/model", .body = &model_set_shape,
       .answer = &model_setting_shape, .line = MODEL_LINE },
     { "model", "unset", .options = PLACE_OPTIONS,
       .help = "use the model of the workspace or the platform again",
       .examples = "muster model unset --tenant acme --agent collector",
-      .method = METHOD_DELETE, .path = PLACES("model"),
+      .method = METHOD_DELETE, .path = PLACE "/model",
       .answer = &model_setting_shape, .line = MODEL_LINE },
     { "model", "show", .options = PLACE_OPTIONS,
       .help = "show the model in effect",
       .examples = "muster model show --tenant acme",
-      .method = METHOD_GET, .path = PLACES("model"),
+      .method = METHOD_GET, .path = PLACE "/model",
       .answer = &model_setting_shape, .line = MODEL_LINE },
     { "policy", "set", .args = { { "file", OPTION_BODY, "FILE.json", .help = "{\"mode\":...,\"allow\":[...],\"deny\":[...]}" } }, .options = PLACE_OPTIONS,
       .help = "set the commands that agents may run",
       .examples = "muster policy set policy.json --tenant acme",
-      .method = METHOD_PUT, .path = PLACES("command-policy"),
+      .method = METHOD_PUT, .path = PLACE "/command-policy",
       .answer = &policy_setting_shape, .line = POLICY_LINE },
     { "policy", "unset", .options = PLACE_OPTIONS,
       .help = "use the policy of the workspace or the platform again",
       .examples = "muster policy unset --tenant acme --agent collector",
-      .method = METHOD_DELETE, .path = PLACES("command-policy"),
+      .method = METHOD_DELETE, .path = PLACE "/command-policy",
       .answer = &policy_setting_shape, .line = POLICY_LINE },
     { "policy", "show", .options = PLACE_OPTIONS,
       .help = "show the policy in effect",
       .examples = "muster policy show --tenant acme --agent collector",
-      .method = METHOD_GET, .path = PLACES("command-policy"),
+      .method = METHOD_GET, .path = PLACE "/command-policy",
       .answer = &policy_setting_shape, .line = POLICY_LINE },
     { 0 },
 };

@@ -58,7 +58,7 @@ const struct command document_commands[] = {
       .options = OPTIONS(TENANT_OPTION, AGENT_OPTION, { "version", OPTION_NUMBER, .help = "an older version" }),
       .help = "print an agent's document",
       .examples = "muster document show --tenant acme --agent collector --version 3",
-      .method = METHOD_GET, .path = DOCUMENT "/versions/{version}|" DOCUMENT,
+      .method = METHOD_GET, .path = DOCUMENT "{version?/versions/{version}}",
       .answer = &document_shape, .raw = "document" },
     { "document", "history", .options = OPTIONS(TENANT_OPTION, AGENT_OPTION),
       .help = "list the versions of an agent's document",
