@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/openapi.h"
+#include "api/route.h"
 #include "app/assemble.h"
 #include "app/features.h"
 #include "cli/command.h"
@@ -22,10 +23,19 @@ static int print_page(void (*write)(struct buf *out))
     return EXIT_DONE;
 }
 
+static void write_openapi(struct buf *out)
+{
+    struct route_table table;
+
+    route_table_init(&table, features);
+    openapi_write(&table, out);
+    route_table_done(&table);
+}
+
 static int openapi_run(struct invocation *in)
 {
     (void)in;
-    return print_page(openapi_write);
+    return print_page(write_openapi);
 }
 
 static int settings_run(struct invocation *in)

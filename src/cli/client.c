@@ -15,16 +15,16 @@ struct client {
     struct arena arena;
     struct datadir datadir;
     const struct client_local *local;
-    struct api *api; /* ours when there is no server; else NULL */
+    struct settings settings; /* of our own service */
+    struct api *api;          /* ours when there is no server; else NULL */
 };
 
 static int open_local(struct client *c, const struct settings *settings, const char *database,
                       struct error *err)
 {
-    struct settings own = *settings;
-
-    own.readers = 1; /* one call at a time: many commands at once must not use up connections */
-    return c->local->open(&own, database, &c->api, err);
+    c->settings = *settings;
+    c->settings.readers = 1; /* one call at a time: many commands must not use up connections */
+    return c->local->open(&c->settings, database, &c->api, err);
 }
 
 static void pause_briefly(void)

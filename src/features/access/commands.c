@@ -8,7 +8,6 @@
 #include "cli/print.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
-#include "features/agents/shapes.h"
 
 static const char *key_state(const struct key *key)
 {

@@ -1,7 +1,7 @@
 /* commands.c - agents on the command line; `agent list` is the fleet's. */
 #include "features/agents/commands.h"
 
-#include "features/access/shapes.h"
+#include "features/agents/shapes.h"
 
 #define AGENT     "/api/v1/tenants/{tenant}/agents/{name}"
 #define AGENT_ARG { "name", OPTION_NAME, "NAME", .help = "name of the agent" }

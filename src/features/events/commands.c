@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cli/request.h"
-#include "features/access/shapes.h"
+#include "features/events/shapes.h"
 
 /* One request per page, so that none takes long. */
 static int run_rebuild_run(struct invocation *in)

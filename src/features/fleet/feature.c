@@ -2,8 +2,10 @@
 #include "engine/feature.h"
 #include "features/features.h"
 #include "features/fleet/commands.h"
+#include "features/fleet/routes.h"
 
 const struct feature fleet_feature = {
     .name = "fleet",
+    .routes = { fleet_routes },
     .commands = { fleet_commands },
 };

@@ -8,6 +8,7 @@
 #include "db/db.h"
 #include "features/access/registry.h"
 #include "features/agents/config/catalog_store.h"
+#include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/liveness.h"
 #include "features/agents/shapes.h"
@@ -330,7 +331,8 @@ int fleet_agent(struct db *db, const struct fleet_view *view, struct str agent_n
         return -1;
     ret->model = ARENA_NEW(arena, struct agent_model);
     ret->command_policy = ARENA_NEW(arena, struct command_policy);
-    registry_model(view->registry, view->tenant->id, agent_name, arena, ret->model);
-    registry_policy(view->registry, view->tenant->id, agent_name, arena, ret->command_policy);
+    directives_cache_model(view->directives, view->tenant->id, agent_name, arena, ret->model);
+    directives_cache_policy(view->directives, view->tenant->id, agent_name, arena,
+                            ret->command_policy);
     return 0;
 }

@@ -9,20 +9,20 @@ struct agent_model;
 struct command_policy;
 struct config_schema_decl;
 
-/* From the best to the worst, then those of whom nothing is expected. */
+/* From best to worst, then agents without an expected interval. */
 enum agent_life { LIFE_UP, LIFE_LATE, LIFE_SILENT, LIFE_UNKNOWN, LIFE_DISABLED };
 
 extern const char *const agent_life_names[]; /* in that order, ends in NULL */
 
 struct agents_query {
     int64_t limit;
-    struct str cursor; /* null: from the first name on */
+    struct str cursor; /* null: from the first name */
     int state;         /* enum agent_life; -1: any */
     struct str q;      /* null: any name */
     bool include_runs;
 };
 
-/* A run in short. */
+/* A run in brief. */
 struct agent_run {
     struct str run_id;
     struct str status; /* one of run_status_names */
@@ -78,7 +78,7 @@ extern const struct shape agent_version_shape; /* "AgentVersion" */
 extern const struct shape run_counts_shape;    /* "RunCounts" */
 extern const struct shape agent_detail_shape;  /* "Agent" */
 
-/* An output and an input of one key whose types do not fit. */
+/* An output and an input of the same key with different types. */
 struct type_mismatch {
     struct str key, output_type, input_type;
 };
@@ -90,8 +90,8 @@ struct workflow_step {
 /* From one step of a workflow to the next. */
 struct workflow_link {
     struct workflow_step *from, *to;
-    struct opt_bool compatible; /* null when one side declared nothing */
-    struct list missing;        /* of struct str: required inputs that no earlier step puts out */
+    struct opt_bool compatible; /* null: one side declares nothing */
+    struct list missing;        /* of struct str: required inputs that no earlier step outputs */
     struct list mismatched;     /* of struct type_mismatch */
 };
 
@@ -109,3 +109,9 @@ extern const struct shape type_mismatch_shape; /* "TypeMismatch" */
 extern const struct shape workflow_step_shape; /* "WorkflowStep" */
 extern const struct shape workflow_link_shape; /* "WorkflowLink" */
 extern const struct shape workflow_shape;      /* "Workflow" */
+
+struct workflow_path {
+    struct str slug, workflow_run_id;
+};
+
+extern const struct shape workflow_path_shape; /* "WorkflowPath" */

@@ -1,7 +1,6 @@
 /* reports.h - business KPIs and LLM usage on their way into the store.
  *
- * A report is applied by the writer in one transaction, with what other
- * requests brought, and told once that is durable.
+ * The writer applies a report in one transaction, together with other requests.
  */
 #pragma once
 #include "base/arena.h"
@@ -17,10 +16,10 @@ struct tenant_entry;
 
 /* Filled in by the caller, in memory that lives until done(). */
 struct report_request {
-    struct writer_job job;     /* the service's own, as is `rows` */
+    struct writer_job job;     /* filled in by the functions below but for done(), as is `rows` */
     struct business_rows rows; /* of a business report */
     const struct tenant_entry *tenant;
-    union { /* as the function that it is submitted by says */
+    union { /* as the function that prepares it says */
         const struct business_telemetry *business;
         const struct llm_usage *llm;
     };
@@ -30,13 +29,8 @@ struct report_request {
 
     enum verdict verdict;   /* set before done(NULL); a report is never a duplicate */
     struct list undeclared; /* of struct str; business: keys not declared at registration */
-
-    /* Writer thread, exactly once. `err` is NULL when the report is durable or not accepted. */
-    void (*done)(struct report_request *request, const struct error *err);
 };
 
-/* Any thread. ERR_BUSY when too much is waiting; done() is then not called. */
-int reports_submit_business(struct writer *writer, struct report_request *request,
-                            struct error *err) MUST_CHECK;
-int reports_submit_llm(struct writer *writer, struct report_request *request,
-                       struct error *err) MUST_CHECK;
+/* Each fills in the job, for the caller to submit. */
+void reports_prepare_business(struct report_request *request);
+void reports_prepare_llm(struct report_request *request);

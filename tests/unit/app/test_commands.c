@@ -127,15 +127,18 @@ struct line {
     struct list words;
 };
 
-#define OWNER     struct line
-#define MEMBER(m) m
-static const struct field line_fields[] = {
-    { STR(name) },  { STR(note) },     { BOOL(on) },
-    { INT(count) }, { OPT_INT(most) }, { LIST_STR(words) },
-};
+/* clang-format off */
+#define OWNER struct line
+SHAPE_BEGIN(line_shape)
+    { STR(name) },
+    { STR(note) },
+    { BOOL(on) },
+    { INT(count) },
+    { OPT_INT(most) },
+    { LIST_STR(words) },
+STATIC_SHAPE_END(line_shape, "Line");
 #undef OWNER
-#undef MEMBER
-static const struct shape line_shape = { SHAPE_OF("Line", struct line, line_fields) };
+/* clang-format on */
 
 static void check_line(const char *template, const char *expected)
 {
