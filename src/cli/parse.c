@@ -6,15 +6,14 @@
 #include "cli/help.h"
 #include "cli/request.h"
 
-/* "--tenant SLUG" of an option, "SLUG" of an argument. */
+/* "--tenant" of an option, "SLUG" of an argument, whose choices are no name for it. */
 static const char *label_of(struct invocation *in, const struct option *option)
 {
     const struct command *c = in->command;
-    bool is_argument = option >= c->args && option < c->args + COMMAND_ARGS_MAX;
 
-    return arena_printf(&in->arena, "%s%s", is_argument ? "" : "--",
-                        is_argument ? help_value(option) : option->name)
-        .data;
+    if (option < c->args || option >= c->args + COMMAND_ARGS_MAX)
+        return arena_printf(&in->arena, "--%s", option->name).data;
+    return option->type == OPTION_WORD ? option->name : help_value(option);
 }
 
 static bool is_word(const char *words, const char *value)
