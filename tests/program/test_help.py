@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -66,6 +67,24 @@ def test_the_settings_are_told_to_programs_too():
     assert len(told) > 10
     for setting in told:
         assert f"| `{setting['name']}` | `{setting['flag']}` | `{setting['variable']}` |" in page
+
+
+def test_the_manual_page_has_every_command_and_setting():
+    page = muster("man").stdout
+    for noun, verb, usage in commands():
+        heading = next(
+            line for line in page.splitlines()
+            if line.startswith(f'.SS "muster {noun} {verb}' if verb else f'.SS "muster {noun}')
+        )  # fmt: skip
+        section = page.split(heading)[1].split("\n.S")[0].replace("\\-", "-")
+        for option in re.findall(r"--[a-z-]+", usage):
+            assert f"\\fB{option}\\fR" in section, (noun, verb)
+    for setting in json.loads(muster("settings", "--json").stdout)["settings"]:
+        assert setting["variable"] in page
+    if shutil.which("groff"):
+        checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=page, text=True,
+                                 capture_output=True, check=False)  # fmt: skip
+        assert (checked.returncode, checked.stderr) == (0, "")
 
 
 def complete(folder, *words):
