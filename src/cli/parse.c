@@ -76,8 +76,12 @@ static int check_value(struct invocation *in, const struct option *option, const
 static int add_value(struct invocation *in, const struct option *option, const char *value,
                      struct error *err)
 {
+    int64_t number;
+
     if (check_value(in, option, value, err) != 0)
         return -1;
+    if (option->type == OPTION_NUMBER && str_to_int(str_of(value), &number))
+        value = arena_printf(&in->arena, "%lld", (long long)number).data; /* 7 of 007 */
     if (in->n_given == COMMAND_GIVEN_MAX)
         return err_set(err, ERR_INVALID, "too many options at '%s'", value);
     if (command_value(in, option->name) == NULL)

@@ -167,9 +167,8 @@ static struct place read_place(struct str whole)
 static void pad(struct buf *out, size_t from, int64_t width)
 {
     size_t want = (size_t)llabs(width), len = out->len - from, n = len < want ? want - len : 0;
-    char *room = buf_reserve(out, n);
 
-    if (n == 0 || room == NULL)
+    if (n == 0 || buf_reserve(out, n) == NULL)
         return;
     buf_added(out, n);
     if (width > 0)

@@ -47,7 +47,7 @@ def embedded(tmp_path):
 def test_a_tenant_is_made_and_listed(server):
     done = server.run("tenant", "add", "cli-one", "--name", "The first", "--max-agents", "7")
     assert (done.returncode, done.stdout, done.stderr) == (0, "tenant 'cli-one' created\n", "")
-    made = json.loads(server.cli("tenant", "add", "cli-two", "--rate-limit", "9", "--json"))
+    made = json.loads(server.cli("tenant", "add", "cli-two", "--rate-limit", "009", "--json"))
     created_at = made.pop("created_at")
     assert made == {"slug": "cli-two", "name": "", "max_agents": 100, "rate_limit": 9}
     listed = json.loads(server.cli("tenant", "list", "--json"))["tenants"]

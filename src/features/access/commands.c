@@ -62,8 +62,8 @@ const struct command access_commands[] = {
     { "key", "add",
       .options = OPTIONS(TENANT_OPTION,
                          { "agent", OPTION_NAME, .field = "agent_name", .help = "bind the key to this agent" },
-                         { "label", OPTION_TEXT, .help = "note that lists show" },
-                         { "expires", OPTION_TIME, .field = "expires_at", .help = "end of its life; without it the key never expires" }),
+                         { "label", OPTION_TEXT, .help = "note shown in lists" },
+                         { "expires", OPTION_TIME, .field = "expires_at", .help = "expiry time; without it the key never expires" }),
       .help = "create a key and print its token, which is shown only once",
       .examples = "muster key add --tenant acme --label fleet\n"
                   "muster key add --tenant acme --agent collector --expires 2030-01-01T00:00:00Z",

@@ -19,7 +19,7 @@ const struct command agent_commands[] = {
       .method = METHOD_PATCH, .path = AGENT, .body_text = "{\"enabled\":false}",
       .line = "agent '{name}' disabled" },
     { "agent", "delete", .args = { AGENT_ARG }, .options = OPTIONS(TENANT_OPTION),
-      .help = "delete an agent and revoke its keys; what it reported is kept",
+      .help = "delete an agent and revoke its keys; its reports are kept",
       .examples = "muster agent delete collector --tenant acme",
       .method = METHOD_DELETE, .path = AGENT, .answer = &agent_deleted_shape,
       .line = "agent '{name}' deleted, keys revoked: {keys_revoked}" },

@@ -52,7 +52,7 @@ const struct command webhook_commands[] = {
       .options = OPTIONS(TENANT_OPTION,
                          { "format", OPTION_WORD, "standard|slack|email", .help = "form of the messages; without it email for mailto:, else standard" },
                          { "types", OPTION_TEXT, "TYPE,...", .help = "event types to send; without it all" },
-                         { "label", OPTION_TEXT, .help = "note that lists show" }),
+                         { "label", OPTION_TEXT, .help = "note shown in lists" }),
       .help = "create a webhook and print its secret, which is shown only once",
       .examples = "muster webhook add https://hooks.example.com/muster --tenant acme --types agent.silent,agent.recovered\n"
                   "muster webhook add mailto:ops@example.com --tenant acme",
