@@ -1,6 +1,5 @@
 /* agent_routes.c - agents, for operators. */
 #include "api/call.h"
-#include "features/access/registry.h"
 #include "features/access/tenants.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
@@ -15,7 +14,7 @@ static int enable_agent(struct api_call *call, struct db *db, struct error *err)
     call->audit_detail =
         patch->enabled ? STR_LIT("{\"enabled\":true}") : STR_LIT("{\"enabled\":false}");
     *answer = (struct agent_state){ path->agent_name, patch->enabled };
-    return admin_enable_agent(db, call->tenant->id, path->agent_name, patch->enabled, err);
+    return admin_enable_agent(db, call->tenant_id, path->agent_name, patch->enabled, err);
 }
 
 static int remove_agent(struct api_call *call, struct db *db, struct error *err)
@@ -23,7 +22,7 @@ static int remove_agent(struct api_call *call, struct db *db, struct error *err)
     const struct agent_path *path = call->params;
 
     call->audit_target = path->agent_name;
-    return admin_delete_agent(db, call->tenant->id, path->agent_name, call->answer, err);
+    return admin_delete_agent(db, call->tenant_id, path->agent_name, call->answer, err);
 }
 
 /* clang-format off */
