@@ -18,8 +18,7 @@ struct api_limits {
     size_t business_max_bytes;
 };
 
-/* What the API leaves to a feature: who calls, what they may do, and the record of it. All run on
- * the carrier's thread but audit(), which runs on the writer's. */
+/* What the API leaves to a feature: who calls, and what they may do. On the carrier's thread. */
 struct api_hooks {
     /* The head has come, of a route that is not open: finds out who calls. When that takes another
      * thread it sets exchange->waits, and call_admit() follows later. */
@@ -36,16 +35,19 @@ struct api_hooks {
 
     /* Adds to the access log who called. */
     void (*log_caller)(const struct api_call *call, struct log_line *line);
-
-    /* Enters in the audit log, in the transaction, what the caller did to call->audit_target. */
-    int (*audit)(struct api_call *call, struct db *db, const char *action, struct error *err);
 };
+
+/* Enters in the audit log, in the writer's transaction, what the caller did to call->audit_target.
+ */
+typedef int api_audit_fn(struct api_call *call, struct db *db, const char *action,
+                         struct error *err);
 
 /* Lives as long as its carrier. Borrows the engine. */
 struct api {
     struct engine *engine;
     struct route_table routes; /* of all features */
     const struct api_hooks *hooks;
+    api_audit_fn *audit;
     struct api_limits limits;
     struct str openapi; /* the document, made once: openapi_write() */
     const char *version;

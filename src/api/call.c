@@ -78,7 +78,7 @@ int call_read_inline(struct api_call *call, struct error *err)
 
 int call_audit(struct api_call *call, struct db *db, const char *action, struct error *err)
 {
-    return call->api->hooks->audit(call, db, action, err);
+    return call->api->audit(call, db, action, err);
 }
 
 static int run_change(struct change *change, struct db *db, struct error *err)

@@ -7,6 +7,7 @@
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
+#include "features/audit/audit.h"
 
 enum { GROUP_MAX_EVENTS = 4000 };
 
@@ -58,6 +59,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
                         .business_max_bytes = (size_t)settings->business_max_bytes },
     };
     ret->api.hooks = &access_hooks;
+    ret->api.audit = audit_call;
     ret->api.version = MUSTER_VERSION;
     ret->api.metrics_token = settings->metrics_token;
     ret->api.started_at = clock_wall_us();

@@ -20,9 +20,16 @@ struct db;
 struct txn;
 struct writer;
 
+enum writer_job_state {
+    JOB_NEW,    /* the submitter's */
+    JOB_QUEUED, /* accepted: done() will be called */
+    JOB_DONE,   /* the submitter's again */
+};
+
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct writer_job {
-    struct writer_job *next; /* the writer's own */
+    struct writer_job *next;     /* the writer's own, as is the state */
+    enum writer_job_state state; /* JOB_NEW, or JOB_DONE when it is submitted again */
 
     /* Writer thread, in the transaction. On failure nothing of the whole group is kept. May be
      * called again for the same job, after a roll-back. */

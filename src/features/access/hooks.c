@@ -11,7 +11,6 @@
 #include "features/access/registry.h"
 #include "features/access/users/cookies.h"
 #include "features/access/users/sessions.h"
-#include "features/audit/audit.h"
 
 static int identify_caller(struct api_call *call, struct error *err)
 {
@@ -60,27 +59,10 @@ static void log_caller(const struct api_call *call, struct log_line *line)
     }
 }
 
-static int audit_caller(struct api_call *call, struct db *db, const char *action, struct error *err)
-{
-    const struct http_request *request = &call->exchange->request;
-    const struct audit_entry entry = {
-        .tenant_id = call->tenant == NULL ? AUDIT_PLATFORM : call->tenant->id,
-        .at = clock_wall_us(),
-        .actor = auth_actor(call),
-        .action = str_of(action),
-        .target = str_is_null(call->audit_target) ? request->path : call->audit_target,
-        .origin = auth_origin(call),
-        .detail = call->audit_detail,
-    };
-
-    return audit_add(db, &entry, err);
-}
-
 const struct api_hooks access_hooks = {
     .identify = identify_caller,
     .check_caller = check_caller,
     .look_up = auth_look_up,
     .authorize = auth_authorize,
     .log_caller = log_caller,
-    .audit = audit_caller,
 };

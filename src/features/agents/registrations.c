@@ -60,7 +60,7 @@ static void registration_stored(struct writer_job *job, const struct error *err)
 static struct str catalog_of(const struct list *list, struct arena *arena)
 {
     const struct config_param_decl *params = list->items;
-    struct catalog_entry *entries = ARENA_ARRAY(arena, struct catalog_entry, list->n);
+    struct catalog_parameter *entries = ARENA_ARRAY(arena, struct catalog_parameter, list->n);
 
     for (size_t i = 0; i < list->n; i++)
         entries[i] = secret_key_names_first_entry(params[i].key);

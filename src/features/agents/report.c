@@ -3,8 +3,10 @@
 
 #include "api/call.h"
 #include "base/clock.h"
+#include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/live/feed.h"
 #include "http/exchange.h"
 
 int report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
@@ -33,18 +35,37 @@ int report_words(struct api_call *call, enum verdict verdict, struct str agent_n
 }
 
 int report_begin(struct api_call *call, struct str client_id, struct str agent_name,
-                 struct report_request **ret, struct error *err)
+                 struct report *report, struct error *err)
 {
-    struct report_request *request;
-
     if (auth_may_report(call, client_id.len == 0 ? STR_NULL : client_id, agent_name, err) != 0)
         return -1;
-    request = ARENA_NEW(call->arena, struct report_request);
-    request->tenant = call->key->tenant;
-    request->arena = call->arena;
-    request->bytes = call->exchange->request.body.len;
-    request->received_at = clock_wall_us();
-    call->own = request;
-    *ret = request;
+    *report = (struct report){ .tenant = call->key->tenant,
+                               .agent_name = agent_name,
+                               .arena = call->arena,
+                               .bytes = call->exchange->request.body.len,
+                               .received_at = clock_wall_us() };
+    call->own = report;
     return 0;
+}
+
+int report_admit(struct report *report, struct txn *txn, struct report_key *ret, struct error *err)
+{
+    const struct applicant agent = { report->tenant->id, report->agent_name, report->received_at };
+    struct admission admission;
+
+    if (admit_agent(txn, &agent, &admission, err) != 0)
+        return -1;
+    report->verdict = admission.verdict;
+    *ret = (struct report_key){ .tenant_id = report->tenant->id,
+                                .agent_id = admission.agent_id,
+                                .received_at = report->received_at };
+    return 0;
+}
+
+void report_count(const struct report *report, enum metric metric, const struct error *err)
+{
+    if (err != NULL || report->verdict != VERDICT_ACCEPTED)
+        return;
+    metric_add(metric, 1);
+    feed_note_agent(report->job.txn->feed, report->tenant->id, report->agent_name);
 }

@@ -1,8 +1,11 @@
-/* report.h - what the routes on which agents report have in common. */
+/* report.h - what the channels on which agents report have in common. */
 #pragma once
 #include "api/call.h"
+#include "base/metrics.h"
 #include "base/str.h"
-#include "features/kpis/reports.h"
+#include "engine/writer.h"
+#include "features/agents/admit.h"
+#include "features/agents/report_key.h"
 
 /* A verdict in the words of an answer. */
 struct report_words {
@@ -14,7 +17,26 @@ struct report_words {
 int report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
                  struct report_words *ret, struct error *err) MUST_CHECK;
 
-/* Makes call->own a business or LLM-usage report, filled in but for its body. An empty client_id is
- * the key's own. Fails with 403. */
+/* A report on its way through the writer, embedded first by each kind; in memory that lives until
+ * the job's done(). */
+struct report {
+    struct writer_job job;
+    const struct tenant_entry *tenant;
+    struct str agent_name;
+    struct arena *arena;  /* the request's: the writer's from submit until done() */
+    size_t bytes;         /* of the request, for the queue's bound */
+    int64_t received_at;  /* wall clock */
+    enum verdict verdict; /* set before done(NULL); a report is never a duplicate */
+};
+
+/* Fills in the report but for its job, and makes it call->own. An empty client_id is the key's own.
+ * Fails with 403. */
 int report_begin(struct api_call *call, struct str client_id, struct str agent_name,
-                 struct report_request **ret, struct error *err) MUST_CHECK;
+                 struct report *report, struct error *err) MUST_CHECK;
+
+/* In the job's apply(): sets the verdict and, when that is accepted, the key of the report. */
+int report_admit(struct report *report, struct txn *txn, struct report_key *ret,
+                 struct error *err) MUST_CHECK;
+
+/* In the job's stored(): counts what was accepted, and publishes that the agent was seen. */
+void report_count(const struct report *report, enum metric metric, const struct error *err);

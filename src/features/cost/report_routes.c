@@ -2,17 +2,17 @@
 #include "features/cost/report_shapes.h"
 
 #include "api/call.h"
-#include "features/agents/report.h"
+#include "features/cost/reports.h"
 #include "features/cost/routes.h"
 
 static int fill_llm_verdict(struct api_call *call, struct error *err)
 {
-    const struct report_request *request = call->own;
-    const struct llm_usage *usage = request->llm;
+    const struct llm_report *llm = call->own;
+    const struct llm_usage *usage = llm->body;
     struct llm_verdict *answer = call->answer;
     struct report_words words;
 
-    if (report_words(call, request->verdict, usage->agent_name, &words, err) != 0)
+    if (report_words(call, llm->report.verdict, usage->agent_name, &words, err) != 0)
         return -1;
     *answer = (struct llm_verdict){ .status = words.status,
                                     .run_id = usage->run_id,
@@ -25,13 +25,13 @@ static int fill_llm_verdict(struct api_call *call, struct error *err)
 static int report_llm_usage(struct api_call *call, struct error *err)
 {
     const struct llm_usage *body = call->body;
-    struct report_request *request;
+    struct llm_report *llm = ARENA_NEW(call->arena, struct llm_report);
 
-    if (report_begin(call, body->client_id, body->agent_name, &request, err) != 0)
+    if (report_begin(call, body->client_id, body->agent_name, &llm->report, err) != 0)
         return -1;
-    request->llm = body;
-    reports_prepare_llm(request);
-    return call_submit(call, &request->job, fill_llm_verdict, err);
+    llm->body = body;
+    llm_report_prepare(llm);
+    return call_submit(call, &llm->report.job, fill_llm_verdict, err);
 }
 
 /* clang-format off */

@@ -2,21 +2,21 @@
 #include "features/kpis/report_shapes.h"
 
 #include "api/call.h"
-#include "features/agents/report.h"
+#include "features/kpis/reports.h"
 #include "features/kpis/routes.h"
 
 static int fill_business_verdict(struct api_call *call, struct error *err)
 {
-    const struct report_request *request = call->own;
-    const struct business_telemetry *report = request->business;
+    const struct business_report *business = call->own;
+    const struct business_telemetry *body = business->body;
     struct business_verdict *answer = call->answer;
     struct report_words words;
 
-    if (report_words(call, request->verdict, report->agent_name, &words, err) != 0)
+    if (report_words(call, business->report.verdict, body->agent_name, &words, err) != 0)
         return -1;
     *answer = (struct business_verdict){ .status = words.status,
-                                         .run_id = report->run_id,
-                                         .undeclared = request->undeclared,
+                                         .run_id = body->run_id,
+                                         .undeclared = business->undeclared,
                                          .reason = words.reason,
                                          .detail = words.detail };
     return 0;
@@ -25,13 +25,13 @@ static int fill_business_verdict(struct api_call *call, struct error *err)
 static int report_business(struct api_call *call, struct error *err)
 {
     const struct business_telemetry *body = call->body;
-    struct report_request *request;
+    struct business_report *business = ARENA_NEW(call->arena, struct business_report);
 
-    if (report_begin(call, body->client_id, body->agent_name, &request, err) != 0)
+    if (report_begin(call, body->client_id, body->agent_name, &business->report, err) != 0)
         return -1;
-    request->business = body;
-    reports_prepare_business(request);
-    return call_submit(call, &request->job, fill_business_verdict, err);
+    business->body = body;
+    business_report_prepare(business);
+    return call_submit(call, &business->report.job, fill_business_verdict, err);
 }
 
 /* clang-format off */

@@ -261,9 +261,7 @@ static int check_chain(struct invocation *in, struct db *db, const struct tenant
 /* Fills `problems` with lines; -1 when it could not be found out. */
 static int check_all(struct invocation *in, struct db *db, struct buf *problems, struct error *err)
 {
-    struct tenant_row *tenants;
-    struct list found;
-    size_t n;
+    struct list found, tenants;
 
     if (store_check(db, &in->arena, &found, err) != 0)
         return -1;
@@ -271,11 +269,11 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
         buf_printf(problems, "%.*s\n", STR_ARG(((const struct str *)found.items)[i]));
     if (found.n > 0)
         return 0; /* what such a database says of its log is worth nothing */
-    if (store_tenants(db, &in->arena, &tenants, &n, err) != 0 ||
+    if (store_tenants(db, &in->arena, &tenants, err) != 0 ||
         check_chain(in, db, NULL, problems, err) != 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
-        if (check_chain(in, db, &tenants[i], problems, err) != 0)
+    for (size_t i = 0; i < tenants.n; i++)
+        if (check_chain(in, db, &((const struct tenant_row *)tenants.items)[i], problems, err) != 0)
             return -1;
     return 0;
 }

@@ -202,15 +202,16 @@ int config_prepare(struct db *db, const struct secrets *secrets, struct str agen
     const struct config_param_decl *params;
     struct config_schema_decl decl;
     struct value_row *rows;
+    struct list values;
     struct map by_key;
-    size_t n;
 
     *ret = (struct config){ .secrets = secrets, .agent_name = agent_name };
     if (params_of_agent(db, secrets->tenant_id, agent_name, arena, &decl, err) != 0 ||
-        store_values(db, &place, arena, &rows, &n, err) != 0)
+        store_values(db, &place, arena, &values, err) != 0)
         return -1;
     map_init(&by_key);
-    for (size_t i = n; i-- > 0;) /* an agent's comes before the workspace's: it stays */
+    rows = values.items;
+    for (size_t i = values.n; i-- > 0;) /* the agent's replaces the workspace's */
         (void)map_put(&by_key, rows[i].key, &rows[i]);
     params = decl.params.items;
     ret->n_parts = decl.params.n;

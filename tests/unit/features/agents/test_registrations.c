@@ -158,7 +158,7 @@ static struct str rows(struct world *w, const struct db_query *q)
     struct error err = { 0 };
 
     buf_clear(&w->text);
-    if (db_exec(w->reader, q, NULL, add_row, &w->text, &err) != 0)
+    if (db_exec(w->reader, q, DB_NO_ARGS, add_row, &w->text, &err) != 0)
         fail_msg("%s", err.text);
     return buf_str(&w->text);
 }
@@ -221,7 +221,7 @@ TEST(a_new_agent_counts_against_the_cap_of_its_tenant)
               'C');
     CHECK_INT(put(&w, 0, "{\"agent_name\":\"a\"}"), 'U');
     CHECK_INT(put(&w, 1, "{\"agent_name\":\"c\"}"), 'R');
-    CHECK_INT(temp_db_int(w.reader, &count_all, NULL), 3);
+    CHECK_INT(temp_db_int(w.reader, &count_all, DB_NO_ARGS), 3);
     world_done(&w);
 }
 
@@ -316,7 +316,7 @@ TEST(a_registration_is_all_or_nothing_whichever_call_fails)
         more = db_fault_fired(w.fault);
         fired += more;
         CHECK_INT(letter, more ? '!' : 'R');
-        CHECK_INT(temp_db_int(w.reader, &count_all, NULL), more ? 0 : 1 + 2 + 2);
+        CHECK_INT(temp_db_int(w.reader, &count_all, DB_NO_ARGS), more ? 0 : 1 + 2 + 2);
         world_done(&w);
     }
     CHECK_INT(fired, 13); /* begin, seven for the agent, three that declare, catalog, commit */
