@@ -1,7 +1,6 @@
 /* agent_routes.c - agents, for operators. */
 #include "api/call.h"
 #include "base/clock.h"
-#include "features/access/registry.h"
 #include "features/agents/directives/store.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
@@ -17,14 +16,14 @@ static int enable_agent(struct api_call *call, struct db *db, struct error *err)
     call->audit_detail =
         patch->enabled ? STR_LIT("{\"enabled\":true}") : STR_LIT("{\"enabled\":false}");
     *answer = (struct agent_state){ path->agent_name, patch->enabled };
-    return store_agent_enable(db, call->tenant->id, path->agent_name, patch->enabled, err);
+    return store_agent_enable(db, call->tenant_id, path->agent_name, patch->enabled, err);
 }
 
 /* Its registration, KPIs, directives and keys go; what it reported stays. */
 static int remove_agent(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_path *path = call->params;
-    const struct directive_key key = { SCOPE_AGENT, call->tenant->id, path->agent_name };
+    const struct directive_key key = { SCOPE_AGENT, call->tenant_id, path->agent_name };
     struct agent_deleted *answer = call->answer;
 
     call->audit_target = path->agent_name;
