@@ -5,6 +5,24 @@
 
 #include "db/driver.h"
 
+/* Asserts that no other thread uses the connection meanwhile, and no row callback either. */
+static void begin_use(struct db *db)
+{
+#ifdef NDEBUG
+    (void)db;
+#else
+    const bool in_use = atomic_exchange(&db->in_use, true);
+
+    assert(!in_use);
+#endif
+}
+
+static int end_use(struct db *db, int r)
+{
+    atomic_store_explicit(&db->in_use, false, memory_order_release);
+    return r;
+}
+
 int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *err)
 {
     static const struct {
@@ -28,29 +46,37 @@ int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *e
 
 void db_close(struct db *db)
 {
-    if (db != NULL)
-        db->driver->close(db);
+    if (db == NULL)
+        return;
+    begin_use(db);
+    db->driver->close(db);
 }
 
 int db_begin(struct db *db, struct error *err)
 {
-    return db->driver->begin(db, err);
+    begin_use(db);
+    return end_use(db, db->driver->begin(db, err));
 }
 
 int db_commit(struct db *db, struct error *err)
 {
-    return db->driver->commit(db, err);
+    begin_use(db);
+    return end_use(db, db->driver->commit(db, err));
 }
 
 void db_rollback(struct db *db)
 {
+    begin_use(db);
     db->driver->rollback(db);
+    (void)end_use(db, 0);
 }
 
 int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
             void *ctx, struct error *err)
 {
-    return db->driver->exec(db, q, args, on_row, ctx, err);
+    assert(args.n == 0 || args.values != NULL);
+    begin_use(db);
+    return end_use(db, db->driver->exec(db, q, args, on_row, ctx, err));
 }
 
 int db_run(struct db *db, const struct db_query *q, struct db_args args, struct error *err)
@@ -71,17 +97,20 @@ int64_t db_changes(const struct db *db)
 
 int db_script(struct db *db, const char *sql, struct error *err)
 {
-    return db->driver->script(db, sql, err);
+    begin_use(db);
+    return end_use(db, db->driver->script(db, sql, err));
 }
 
 int db_ping(struct db *db, struct error *err)
 {
-    return db->driver->ping(db, err);
+    begin_use(db);
+    return end_use(db, db->driver->ping(db, err));
 }
 
 int db_checkpoint(struct db *db, struct error *err)
 {
-    return db->driver->checkpoint(db, err);
+    begin_use(db);
+    return end_use(db, db->driver->checkpoint(db, err));
 }
 
 void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
@@ -92,15 +121,16 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
 
 bool db_set_deadline(struct db *db, int64_t until_us)
 {
-    if (db->driver->hurry == NULL || !db->driver->hurry(db, until_us))
+    assert(until_us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));
+    if (db->driver->set_deadline == NULL || !db->driver->set_deadline(db, until_us))
         return false;
-    db->hurries = until_us != 0;
+    db->has_deadline = until_us != 0;
     return true;
 }
 
-bool db_hurries(const struct db *db)
+bool db_has_deadline(const struct db *db)
 {
-    return db->hurries;
+    return db->has_deadline;
 }
 
 const char *db_dialect(const struct db *db)

@@ -164,7 +164,7 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
 bool db_set_deadline(struct db *db, int64_t until_us);
 
 /* For whoever knows beforehand that it is in vain, or would wait for something else. */
-bool db_hurries(const struct db *db);
+bool db_has_deadline(const struct db *db);
 
 /* "sqlite" or "postgres": which of a pair of migrations applies. */
 const char *db_dialect(const struct db *db);

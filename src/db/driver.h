@@ -1,5 +1,7 @@
 /* driver.h - what a database must be able to do for us; private to this folder. */
 #pragma once
+#include <stdatomic.h>
+
 #include "db/db.h"
 
 struct db_driver {
@@ -15,10 +17,10 @@ struct db_driver {
     int (*ping)(struct db *db, struct error *err);
     int (*checkpoint)(struct db *db, struct error *err);
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
-    bool (*hurry)(struct db *db, int64_t until_us);                    /* likewise */
+    bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
 };
 
-/* Columns of a row, one set a driver. */
+/* Columns of a row, one set per driver. */
 struct db_row_methods {
     bool (*is_null)(const struct db_row *row, unsigned column);
     int64_t (*get_int)(const struct db_row *row, unsigned column);
@@ -30,7 +32,8 @@ struct db_row_methods {
 
 struct db {
     const struct db_driver *driver; /* first member of every driver's connection */
-    bool hurries;                   /* see db_set_deadline() */
+    bool has_deadline;              /* see db_set_deadline() */
+    atomic_bool in_use;             /* one thread at a time; checked by asserts */
 };
 
 struct db_row {

@@ -1,6 +1,7 @@
 /* migrate.c - the schema's version is a row in the database; each step commits with its number. */
 #include "db/migrate.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -65,6 +66,7 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
         return 0;
     }
     m = &migrations[newest];
+    assert(m->number == newest + 1);
     if (db_script(db, postgres ? m->postgres : m->sqlite, err) != 0) {
         err_wrap(err, "migration %04d_%s", m->number, m->name);
         goto out;

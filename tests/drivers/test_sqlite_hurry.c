@@ -127,14 +127,14 @@ TEST(what_gives_too_much_is_in_vain_too)
     for (size_t i = 0; i < COUNT_OF(rows); i++) { /* the second one counts with the first */
         const struct db_args args = DB_ARGS(db_int(rows[i].bytes));
 
-        CHECK(db_hurries(reader));
+        CHECK(db_has_deadline(reader));
         CHECK_INT(db_exec(reader, &long_text, args, take_text, &got, &err) == 0, rows[i].fits);
         CHECK_INT(err.code, rows[i].fits ? ERR_NONE : ERR_BUSY);
         if (i > 0)
             hurry();
     }
     CHECK(db_set_deadline(reader, 0));
-    CHECK(!db_hurries(reader));
+    CHECK(!db_has_deadline(reader));
     CHECK(db_exec(reader, &long_text, DB_ARGS(db_int(20000)), take_text, &got, NULL) == 0);
     end();
 }

@@ -128,7 +128,7 @@ def test_an_expired_key_is_refused_and_one_that_expires_is_good_till_then(own_se
     server = own_server
     tenant = server.add_tenant()
     for expires, status, word in (
-        ("2020-01-01T00:00:00Z", 1, "is over"),
+        ("2020-01-01T00:00:00Z", 1, "in the past"),
         ("2020-01-01", 2, "2020-01-01"),
     ):
         done = server.run("key", "add", "--tenant", tenant.slug, "--expires", expires)

@@ -1,4 +1,5 @@
 /* row.c - columns come as text; here they become what the caller asks for. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,6 +18,8 @@ struct postgres_row {
 
 static const struct postgres_row *row_of(const struct db_row *row)
 {
+    assert(((const struct postgres_row *)row)->number <
+           PQntuples(((const struct postgres_row *)row)->result));
     return (const struct postgres_row *)row;
 }
 
@@ -24,6 +27,7 @@ static bool row_is_null(const struct db_row *row, unsigned column)
 {
     const struct postgres_row *r = row_of(row);
 
+    assert((int)column < PQnfields(r->result));
     return PQgetisnull(r->result, r->number, (int)column) != 0;
 }
 
@@ -32,6 +36,7 @@ static const char *value_of(const struct db_row *row, unsigned column)
 {
     const struct postgres_row *r = row_of(row);
 
+    assert((int)column < PQnfields(r->result));
     return PQgetvalue(r->result, r->number, (int)column);
 }
 

@@ -5,6 +5,7 @@
  * in text form, which every type can read; blobs go raw, in binary form, which
  * for bytea and text is the bytes themselves.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,7 @@ static int encode_text(struct postgres *pg, struct str text, const char **ret, s
 {
     char *copy = pg->text.data + pg->text.len;
 
+    ASSERT_ALWAYS(pg->text.len + text.len < pg->text.capacity);     /* reserve_texts() made room */
     if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) /* would be cut there */
         return err_set(err, ERR_INVALID, "a text holds a NUL character");
     if (text.len != 0)

@@ -1,4 +1,5 @@
 /* statement.c - statements of SQLite: prepared once, bound without a copy, stepped row by row. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -20,29 +21,31 @@ struct sqlite_row {
 
 enum { DEADLINE_BYTES = 32 * 1024 }; /* 0.2 ms of printing, with all that JSON may make of them */
 
-static sqlite3_stmt *stmt_of(const struct db_row *row)
+/* The statement that the row is of, which has this column. */
+static sqlite3_stmt *stmt_of(const struct db_row *row, unsigned column)
 {
+    assert((int)column < sqlite3_column_count(((const struct sqlite_row *)row)->stmt));
     return ((const struct sqlite_row *)row)->stmt;
 }
 
 static bool row_is_null(const struct db_row *row, unsigned column)
 {
-    return sqlite3_column_type(stmt_of(row), (int)column) == SQLITE_NULL;
+    return sqlite3_column_type(stmt_of(row, column), (int)column) == SQLITE_NULL;
 }
 
 static int64_t row_get_int(const struct db_row *row, unsigned column)
 {
-    return sqlite3_column_int64(stmt_of(row), (int)column);
+    return sqlite3_column_int64(stmt_of(row, column), (int)column);
 }
 
 static double row_get_real(const struct db_row *row, unsigned column)
 {
-    return sqlite3_column_double(stmt_of(row), (int)column);
+    return sqlite3_column_double(stmt_of(row, column), (int)column);
 }
 
 static struct str row_get_bytes(const struct db_row *row, unsigned column, enum db_type type)
 {
-    sqlite3_stmt *stmt = stmt_of(row);
+    sqlite3_stmt *stmt = stmt_of(row, column);
     const void *data;
     size_t len;
 
@@ -60,12 +63,12 @@ static struct str row_get_bytes(const struct db_row *row, unsigned column, enum 
 
 static unsigned row_columns(const struct db_row *row)
 {
-    return (unsigned)sqlite3_column_count(stmt_of(row));
+    return (unsigned)sqlite3_column_count(stmt_of(row, 0));
 }
 
 static const char *row_column_name(const struct db_row *row, unsigned column)
 {
-    return sqlite3_column_name(stmt_of(row), (int)column);
+    return sqlite3_column_name(stmt_of(row, column), (int)column);
 }
 
 static const struct db_row_methods row_methods = {
@@ -183,6 +186,7 @@ static int run(struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ct
     bool more, in_vain = false;
     int code;
 
+    assert(!sqlite3_stmt_busy(stmt)); /* reset after its last use */
     do {
         code = sqlite3_step(stmt);
         if (code != SQLITE_ROW)

@@ -305,7 +305,7 @@ static int read_all(struct reading *r, struct db *db, struct error *err)
 
     if (status == 0 && r->groups.too_many)
         return err_set(err, ERR_CONFLICT,
-                       "There are more than %d groups at once: take a shorter time_range",
+                       "There are more than %d groups; choose a shorter time_range",
                        USAGE_OPEN_MAX);
     return status;
 }

@@ -4,6 +4,7 @@
  * several writers and several processes agree. Runs are taken in one order by
  * everybody, so that they do not wait for each other in a circle.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -107,6 +108,7 @@ static void sort_out(struct addition *a)
             map_put(&a->events, event_key, item);
         }
         if (slot == NULL) {
+            assert(a->n_slots < a->n);
             slot = &a->slots[a->n_slots++];
             *slot = (struct run_slot){ .tenant_id = item->tenant_id,
                                        .agent_id = item->agent_id,
@@ -184,6 +186,7 @@ static int insert_all(struct addition *a, struct error *err)
     for (size_t i = 0; i < a->n; i++) {
         if (a->slot_of[i] == NULL)
             continue;
+        assert(a->slot_of[i]->run_no > 0 && a->slot_of[i]->tenant_id == a->items[i].tenant_id);
         event_row_values(a->slot_of[i]->run_no, &a->items[i], values);
         pg_arrays_add(&arrays, values);
         a->items[i].duplicate = a->items[i].event->event_id.len > 0;

@@ -5,10 +5,12 @@
  * through ids.h. Within one transaction the events of a run stand together, so
  * that a batch makes one extent for each of its runs.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "db/db.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
@@ -241,6 +243,7 @@ static int join_run(struct addition *a, size_t i, struct error *err)
         slot->last_item = i;
         return 0;
     }
+    assert(a->n_slots < a->n); /* at most one run per item */
     slot = &a->slots[a->n_slots];
     *slot = (struct run_slot){ .hash = hash,
                                .tenant_id = item->tenant_id,
@@ -286,6 +289,7 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
         const struct event_item *item = &a->items[i];
         int64_t event_no = a->log->next_event_no++;
 
+        assert(!item->duplicate && item->tenant_id == slot->tenant_id);
         if (event_row_insert(a->db, event_no, slot->run_no, item, err) != 0)
             return -1;
         if (item->event->event_id.len > 0)
@@ -298,6 +302,7 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
                DB_ARGS(db_int(slot->run_no), db_int(first), db_int(a->log->next_event_no - first)),
                err) != 0)
         return -1;
+    assert(a->log->next_event_no > first && slot->state.event_count > 0);
     return save_run(a, slot, err);
 }
 
@@ -326,8 +331,10 @@ static int sqlite_add(struct event_log *log, struct db *db, struct event_item *i
                           .hashes = ARENA_ARRAY(arena, uint64_t, n),
                           .next = ARENA_ARRAY(arena, size_t, n),
                           .slots = ARENA_ARRAY(arena, struct run_slot, n) };
-    int r = add_all(&a, err);
+    int r;
 
+    assert(thread_may_be("muster-writer"));
+    r = add_all(&a, err);
     id_table_done(&a.events);
     id_table_done(&a.runs);
     return r;
@@ -342,6 +349,7 @@ static void sqlite_committed(struct event_log *log)
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
+    assert(l->next_event_no >= l->committed_event_no && l->next_run_no >= l->committed_run_no);
     ids_committed(l->ids);
     l->committed_event_no = l->next_event_no;
     l->committed_run_no = l->next_run_no;

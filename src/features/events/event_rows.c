@@ -1,6 +1,8 @@
 /* event_rows.c - writing and reading the rows of events. */
 #include "features/events/event_rows.h"
 
+#include <assert.h>
+
 #include "db/db.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
@@ -76,6 +78,7 @@ void event_row_values(int64_t run_no, const struct event_item *item, struct db_v
         db_text(e->output), /* {} and null differ here */
     };
 
+    assert(run_no > 0 && item->tenant_id > 0 && item->agent_id > 0);
     memcpy(ret, values, sizeof(values));
 }
 

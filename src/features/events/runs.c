@@ -75,7 +75,7 @@ static int load(struct db *db, const struct run_key *key, int64_t run_no, struct
 
     if (store_run(db, key->tenant->id, run_no, arena, &run, err) != 0)
         return -1;
-    if (run.state.event_count > SHORT_STORY && db_hurries(db))
+    if (run.state.event_count > SHORT_STORY && db_has_deadline(db))
         return err_set(err, ERR_BUSY, "so many events take their time");
     if (store_run_events(db, key->tenant->id, run_no, arena, &ret->events, err) != 0)
         return -1;

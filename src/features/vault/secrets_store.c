@@ -59,7 +59,7 @@ int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_CONFLICT,
-                       "secret '%.*s' was changed at the same time; set it again",
+                       "another user set secret '%.*s' at the same time; set it again",
                        STR_ARG(row->name));
     return 0;
 }

@@ -244,24 +244,24 @@ enum attempt_clearance attempt_clear(struct attempt *f, const char **ret_wrong)
     const char *why = "";
 
     if (f->lookup == NULL)
-        return FLIGHT_CLEARED;
+        return ATTEMPT_CLEARED;
     if (!lookup_is_done(f->lookup)) {
         *ret_wrong = "the name was not looked up in time";
-        return clock_raw_us() - f->began_us > (int64_t)CONNECT_MS * USEC_PER_MSEC ? FLIGHT_REFUSED
-                                                                                  : FLIGHT_WAITS;
+        return clock_raw_us() - f->began_us > (int64_t)CONNECT_MS * USEC_PER_MSEC ? ATTEMPT_REFUSED
+                                                                                  : ATTEMPT_WAITS;
     }
     found = lookup_found(f->lookup, &why);
     (void)snprintf(f->error, sizeof(f->error), "the name was not found: %s", why);
     *ret_wrong = f->error;
     if (found == NULL)
-        return FLIGHT_REFUSED;
+        return ATTEMPT_REFUSED;
     *ret_wrong = not_public;
     for (const struct addrinfo *a = found; a != NULL; a = a->ai_next)
         if (!target_is_public(a->ai_addr))
-            return FLIGHT_REFUSED;
+            return ATTEMPT_REFUSED;
     pin(f, found);
     f->error[0] = '\0';
-    return FLIGHT_CLEARED;
+    return ATTEMPT_CLEARED;
 }
 
 static const char *error_of(struct attempt *f, CURLcode result, long status)

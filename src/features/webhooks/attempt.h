@@ -22,14 +22,20 @@ struct mail_options {
     const char *password_file; /* read each time, so that it can be changed */
 };
 
-/* Borrowed for as long as there are flights. */
+/* Borrowed for as long as there are attempts. */
 struct attempt_options {
     struct target_rules rules;
     struct mail_options mail;
-    CURLM *multi; /* woken when a flight may go on */
+    CURLM *multi; /* woken when an attempt may go on */
 };
 
-enum { FLIGHT_ERROR_MAX = CURL_ERROR_SIZE };
+/* attempts.c moves it on, and asserts that it goes forward. */
+enum attempt_state {
+    ATTEMPT_NEW,       /* being filled in */
+    ATTEMPT_RESOLVING, /* prepared; waits for its name to be looked up, if it has one */
+    ATTEMPT_SENDING,   /* libcurl has it */
+    ATTEMPT_ENDED,     /* its result is known, or it was broken off */
+};
 
 struct attempt {
     struct attempt *next;
@@ -48,32 +54,31 @@ struct attempt {
     const struct attempt_options *options;
     struct target_place place;
     struct lookup *lookup; /* of its name; NULL: there is nothing to look up */
-    bool flying;           /* the courier's own: libcurl has it */
-    bool forbidden;        /* an address was not public */
-    int64_t began_us;      /* raw */
-    char error[FLIGHT_ERROR_MAX];
+    enum attempt_state state;
+    bool forbidden;   /* an address was not public */
+    int64_t began_us; /* raw */
+    char error[CURL_ERROR_SIZE];
 };
 
-/* What came of it. */
+/* The result. */
 struct attempt_end {
     bool delivered;
-    bool gone; /* it wants nothing any more (410) */
-    bool over; /* there shall be no other attempt */
+    bool gone; /* the target wants no more messages (410) */
+    bool over; /* there is no other attempt */
     struct opt_int status;
     int64_t ms;
     int64_t retry_after_s; /* 0: it did not say */
-    const char *error;     /* NULL when delivered; lives as long as the flight */
+    const char *error;     /* NULL when delivered; lives as long as the attempt */
 };
 
-/* Prepares f->easy from delivery, webhook and secrets, and begins to look its name up. NULL, or a
- * sentence why it cannot be sent at all. */
+/* Prepares f->easy from delivery, webhook and secrets, and begins to look up its name. NULL, or a
+ * sentence that says why it cannot be sent. */
 const char *attempt_prepare(struct attempt *f, const struct attempt_options *options);
 
-enum attempt_clearance { FLIGHT_WAITS, FLIGHT_CLEARED, FLIGHT_REFUSED };
+enum attempt_clearance { ATTEMPT_WAITS, ATTEMPT_CLEARED, ATTEMPT_REFUSED };
 
-/* May it take off? Where a name leads is asked once, and it is connected to an address of the
- * answer or to none: one of them that is not public refuses them all. *ret_wrong says why it is
- * refused. */
+/* May it be sent? A name is looked up once, and only addresses of that answer are connected to: one
+ * of them that is not public refuses them all. *ret_wrong says why it is refused. */
 enum attempt_clearance attempt_clear(struct attempt *f, const char **ret_wrong);
 
 struct attempt_end attempt_finish(struct attempt *f, CURLcode result);

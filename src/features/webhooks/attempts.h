@@ -1,4 +1,4 @@
-/* attempts.h - the flights that are under way, all in one libcurl handle.
+/* attempts.h - the attempts in progress, all in one libcurl handle.
  *
  * One thread but where it says otherwise.
  */
@@ -10,7 +10,7 @@ struct attempts {
     struct attempt *first; /* newest first */
     size_t n;              /* without those that have an owner */
 
-    /* A flight has ended and is not among them any more; whoever is told frees it. */
+    /* An attempt has ended and was taken out of the list; the callee frees it. */
     void (*ended)(void *ctx, struct attempt *f, const struct attempt_end *end);
     void *ctx;
 };
@@ -18,19 +18,19 @@ struct attempts {
 /* With options.rules, options.mail, ended and ctx set. */
 void attempts_init(struct attempts *all);
 
-/* There are none any more. */
+/* The list must be empty. */
 void attempts_done(struct attempts *all);
 
-/* Takes the flight over. It takes off when it is cleared, or has ended. */
+/* Takes the attempt over. It is sent once it is cleared, or has ended on return. */
 void attempts_start(struct attempts *all, struct attempt *f);
 
-/* Lets them go on, for so long if nothing happens. True when one has ended. */
+/* Makes progress, or waits for it up to `wait_ms`. True when one has ended. */
 bool attempts_advance(struct attempts *all, int wait_ms);
 
 /* Ends the waiting of attempts_advance(). Any thread. */
 void attempts_wake(struct attempts *all);
 
-/* Takes one out, unended, or gives NULL. The caller frees it. */
+/* Breaks one off and takes it out; NULL when there is none. The caller frees it. */
 struct attempt *attempts_take(struct attempts *all);
 
 /* The newest one of this delivery, or NULL. */

@@ -1,6 +1,7 @@
-/* courier.c - claims what is due, flies it, stores what came of it. */
+/* courier.c - claims due deliveries, sends them and stores the results. */
 #include "features/webhooks/courier.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -18,11 +20,11 @@
 #include "features/webhooks/shapes.h"
 
 enum {
-    FLIGHTS_MAX = 64,      /* tests are counted apart */
-    FLIGHTS_OF_TENANT = 8, /* so that targets that hang hold up nobody else's */
-    FLIGHTS_OF_ONE = 2,    /* webhook */
-    TESTS_MAX = 16,        /* waiting or in the air */
-    TESTS_OF_TENANT = 4,   /* in the air */
+    ATTEMPTS_MAX = 64,      /* in progress; tests are counted apart */
+    ATTEMPTS_OF_TENANT = 8, /* so that hanging targets do not hold up other tenants */
+    ATTEMPTS_OF_WEBHOOK = 2,
+    TESTS_MAX = 16,      /* queued or in progress */
+    TESTS_OF_TENANT = 4, /* in progress */
     PERIOD_MS = 200,
     STEP_S = 2, /* that the wall clock may stray from the monotonic one between two looks */
     RETRY_AFTER_MAX_S = 86400,
@@ -36,13 +38,13 @@ struct courier {
     int64_t looked_us, forgot_us; /* monotonic */
     bool released;                /* what was planned by a clock that has been set back */
     int64_t apart_us;             /* wall less monotonic clock, at the last look */
-    bool failing;                 /* the database; said once */
+    bool failing;                 /* the database; logged once */
 
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
-    struct courier_test *tests;
-    size_t n_tests;
-    bool stopping;
+    struct lock lock;
+    struct courier_test *tests GUARDED_BY(lock);
+    size_t n_tests GUARDED_BY(lock);
+    bool stopping GUARDED_BY(lock);
 };
 
 /* Ten attempts over three days: seconds before each but the first. */
@@ -69,7 +71,7 @@ static int open_secret(struct courier *c, struct attempt *f, struct str sealed, 
     buf_init(&text, MIB(1));
     r = vault_open(c->options.vault, c->options.db, &label, sealed, &text, err);
     if (r == 0 && text.len != WEBHOOK_SECRET_LEN)
-        r = err_set(err, ERR_SCHEMA, "the secret of a webhook is none");
+        r = err_set(err, ERR_SCHEMA, "stored webhook secret has the wrong length");
     if (r == 0)
         memcpy(f->secrets[f->n_secrets++], text.data, WEBHOOK_SECRET_LEN);
     vault_wipe(&text);
@@ -112,8 +114,9 @@ static int64_t next_at(const struct delivery_row *d, const struct attempt_end *e
     return now + (delay_us > asked_s * USEC_PER_SEC ? delay_us : asked_s * USEC_PER_SEC);
 }
 
-/* If it cannot be stored the delivery is due again when its lease is over. */
-static void land(struct courier *c, struct attempt *f, const struct attempt_end *end)
+/* If it cannot be stored, the delivery is due again when its lease expires. */
+static void store_delivery_result(struct courier *c, struct attempt *f,
+                                  const struct attempt_end *end)
 {
     struct outcome o = { .delivery = f->delivery,
                          .again_at = f->delivery.next_at,
@@ -121,6 +124,7 @@ static void land(struct courier *c, struct attempt *f, const struct attempt_end 
     int64_t now = clock_wall_us();
     struct error err = { 0 };
 
+    assert(f->delivery.state == DELIVERY_WAITING); /* only those are claimed, and end once */
     o.delivery.last_at = now;
     o.delivery.last_status = end->status;
     o.delivery.last_ms = (struct opt_int){ true, end->ms };
@@ -131,39 +135,42 @@ static void land(struct courier *c, struct attempt *f, const struct attempt_end 
         o.delivery.state = DELIVERY_DELIVERED;
     else if (o.delivery.next_at == TIME_NULL)
         o.delivery.state = DELIVERY_DEAD;
+    assert((o.delivery.state == DELIVERY_WAITING) == (o.delivery.next_at != TIME_NULL));
     if (writer_run_sync(c->options.writer, store_outcome, &o, &err) != 0)
-        log_write(LOG_WARNING, "webhook", "what came of a delivery is not stored: %s", err.text);
+        log_write(LOG_WARNING, "webhook", "cannot store the result of a delivery: %s", err.text);
 }
 
 static void end_test(struct courier *c, struct courier_test *test, const struct attempt_end *end,
                      const struct error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
+    assert(c->n_tests > 0);
     c->n_tests--;
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     test->done(test, end, err);
 }
 
-/* Tells whoever waits for it, and frees it. */
+/* An attempt has ended: answers its test or stores its result, and frees it. */
 static void store_result(void *ctx, struct attempt *f, const struct attempt_end *end)
 {
     struct courier *c = ctx;
     struct courier_test *test = f->owner;
 
+    assert(thread_may_be("muster-courier"));
     if (test != NULL)
         end_test(c, test, end, NULL);
     else
-        land(c, f, end);
+        store_delivery_result(c, f, end);
     attempt_free(f);
 }
 
-/* May another one of it take off? */
+/* May another attempt for this webhook begin? */
 static bool has_room(const struct courier *c, const struct due_webhook *due, size_t of_tenant_max)
 {
     struct attempts_count n = attempts_count(&c->attempts, due->tenant_id, due->webhook_id);
 
-    return c->attempts.n < FLIGHTS_MAX && n.of_tenant < of_tenant_max &&
-           n.of_webhook < FLIGHTS_OF_ONE;
+    return c->attempts.n < ATTEMPTS_MAX && n.of_tenant < of_tenant_max &&
+           n.of_webhook < ATTEMPTS_OF_WEBHOOK;
 }
 
 struct claiming {
@@ -187,8 +194,8 @@ static struct attempt *new_attempt(void)
     return f;
 }
 
-/* Is it in the air, and its lease only seems to be over since the clock has leapt? Then that goes
- * on under the new lease. A retry by hand counts its attempts anew. */
+/* Is an attempt in progress whose lease only seems to have expired, because the clock was set? Then
+ * it goes on under the new lease. A retry by hand starts counting attempts from zero. */
 static bool goes_on(struct courier *c, const struct delivery_row *claimed)
 {
     struct attempt *f = attempts_find(&c->attempts, claimed);
@@ -235,14 +242,15 @@ static int send_some(struct courier *c, const struct list *webhooks, size_t of_t
     for (size_t i = 0; i < webhooks->n; i++) {
         bool claimed = true;
 
-        for (int k = 0; k < FLIGHTS_OF_ONE && claimed && has_room(c, &due[i], of_tenant_max); k++)
+        for (int k = 0; k < ATTEMPTS_OF_WEBHOOK && claimed && has_room(c, &due[i], of_tenant_max);
+             k++)
             if (send_one(c, &due[i], &claimed, err) != 0)
                 return -1;
     }
     return 0;
 }
 
-/* First for those who have nothing in the air: however much others have, they come next. */
+/* Tenants without an attempt in progress come first, however much is due for others. */
 static int send_due(struct courier *c, struct error *err)
 {
     struct arena arena;
@@ -251,7 +259,7 @@ static int send_due(struct courier *c, struct error *err)
 
     arena_init(&arena);
     if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, err) == 0 &&
-        send_some(c, &due, 1, err) == 0 && send_some(c, &due, FLIGHTS_OF_TENANT, err) == 0)
+        send_some(c, &due, 1, err) == 0 && send_some(c, &due, ATTEMPTS_OF_TENANT, err) == 0)
         r = 0;
     arena_done(&arena);
     return r;
@@ -298,8 +306,7 @@ static int forget_old(struct courier *c, struct error *err)
     return 0;
 }
 
-/* Every now and then, and when something has landed. The database may be away for a while: that is
- * said once. */
+/* Every PERIOD_MS, and when an attempt has ended. A database that is unavailable is logged once. */
 static void look(struct courier *c)
 {
     struct error err = { 0 };
@@ -346,17 +353,17 @@ static void start_test(struct courier *c, struct courier_test *test)
     attempts_start(&c->attempts, f);
 }
 
-/* True when it is time to end. */
+/* True when the courier is to stop. */
 static bool take_tests(struct courier *c)
 {
     struct courier_test *tests, *next;
     bool stopping;
 
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     tests = c->tests;
     c->tests = NULL;
     stopping = c->stopping;
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     for (; tests != NULL; tests = next) {
         next = tests->next;
         start_test(c, tests);
@@ -364,7 +371,7 @@ static bool take_tests(struct courier *c)
     return stopping;
 }
 
-/* What is in the air is broken off: tests are told, deliveries are due again after their lease. */
+/* Breaks off attempts in progress: tests fail, deliveries are due again after their lease. */
 static void break_off(struct courier *c)
 {
     const struct error stopping = { .code = ERR_BUSY, .text = "the service is stopping" };
@@ -404,7 +411,7 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
                                      .ended = store_result,
                                      .ctx = c };
     attempts_init(&c->attempts);
-    pthread_mutex_init(&c->lock, NULL);
+    lock_init(&c->lock);
     if (pthread_create(&c->thread, NULL, run_thread, c) != 0) {
         attempts_done(&c->attempts);
         free(c);
@@ -418,7 +425,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
 {
     int r = -1;
 
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     if (c->stopping || c->n_tests >= TESTS_MAX) {
         err_set(err, ERR_BUSY, "too many tests are waiting, or the service is stopping");
     } else {
@@ -427,7 +434,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
         c->n_tests++;
         r = 0;
     }
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     if (r == 0)
         attempts_wake(&c->attempts);
     return r;
@@ -437,12 +444,12 @@ void courier_free(struct courier *c)
 {
     if (c == NULL)
         return;
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     c->stopping = true;
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     attempts_wake(&c->attempts);
     pthread_join(c->thread, NULL);
     attempts_done(&c->attempts);
-    pthread_mutex_destroy(&c->lock);
+    lock_done(&c->lock);
     free(c);
 }

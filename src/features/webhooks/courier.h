@@ -40,7 +40,7 @@ int courier_new(const struct courier_options *options, struct courier **ret,
 /* Any thread. ERR_BUSY when too many wait or it is stopping; done() is then not called. */
 int courier_submit(struct courier *c, struct courier_test *test, struct error *err) MUST_CHECK;
 
-/* Breaks off what is in the air: it is due again later. NULL is fine. */
+/* Breaks off attempts in progress: their deliveries are due again later. NULL is fine. */
 void courier_free(struct courier *c);
 
 /* When a delivery is tried again after `attempts` failures, from 1 on; in microseconds from now,

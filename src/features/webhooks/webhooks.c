@@ -90,7 +90,7 @@ int webhooks_add(const struct webhooks_call *call, const struct webhook_create *
     if (store_webhooks(call->db, call->tenant_id, call->arena, &others, err) != 0)
         return -1;
     if (others.n >= WEBHOOKS_MAX)
-        return err_set(err, ERR_CONFLICT, "There are %zu webhooks, and no more are possible",
+        return err_set(err, ERR_CONFLICT, "There are %zu webhooks already, which is the limit",
                        others.n);
     digest_random_base62(digits, sizeof(digits));
     row.webhook_id = arena_printf(call->arena, "whk_%.*s", ID_DIGITS, digits);
@@ -125,7 +125,8 @@ int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *p
         return -1;
     if (!str_is_null(patch->url)) {
         if (is_mail(patch->url) != is_mail(row.url))
-            return err_set(err, ERR_CONFLICT, "A webhook stays mail, or what it was: make another");
+            return err_set(err, ERR_CONFLICT,
+                           "A webhook cannot change between URL and e-mail; create another one");
         row.url = patch->url;
     }
     if (!str_is_null(patch->label))
@@ -190,6 +191,6 @@ int webhooks_retry(const struct webhooks_call *call, struct str delivery_id, str
     if (read_webhook(call, &webhook, err) != 0)
         return -1;
     if (!webhook.enabled)
-        return err_set(err, ERR_CONFLICT, "The webhook is switched off: switch it on first");
+        return err_set(err, ERR_CONFLICT, "The webhook is disabled; enable it first");
     return store_delivery_retry(call->db, &which, delivery_id, clock_wall_us(), err);
 }

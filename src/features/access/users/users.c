@@ -1,6 +1,8 @@
 /* users.c - users and roles, from the shapes of the API to rows and back. */
 #include "features/access/users/users.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/digest.h"
 #include "features/access/users/sessions_store.h"
@@ -77,8 +79,10 @@ static int check_not_last_admin(struct db *db, const struct user_row *user, stru
         return 0;
     if (store_users_count(db, &n, &admins, err) != 0)
         return -1;
+    assert(admins > 0 && admins <= n); /* this one, at least */
     if (admins <= 1)
-        return err_set(err, ERR_CONFLICT, "'%.*s' is the last platform admin; make another first",
+        return err_set(err, ERR_CONFLICT,
+                       "'%.*s' is the last platform admin; create another one first",
                        STR_ARG(user->email));
     return 0;
 }
@@ -198,6 +202,7 @@ int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_cr
     if (role != ROLE_NONE)
         return err_set(err, ERR_CONFLICT, "'%.*s' has a role in this tenant already",
                        STR_ARG(create->email));
+    assert(tenant_id > 0 && wanted != ROLE_NONE);
     if (store_role_set(db, tenant_id, row.user_id, wanted, err) != 0)
         return -1;
     *ret = (struct tenant_user_added){ .user_id = row.user_id,
@@ -226,6 +231,7 @@ static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, st
 static int end_sessions(struct db *db, const struct user_row *user, size_t n_roles,
                         struct error *err)
 {
+    assert(n_roles > 0); /* the role that changes */
     if (user->role == PLATFORM_ADMIN || n_roles > 1)
         return 0;
     return store_sessions_end(db, user->user_id, NULL, err);

@@ -79,7 +79,7 @@ static int survey_secret(struct survey *s, struct db *db, const struct config_pa
     int r;
 
     if (++s->n_references > REFERENCES_MAX)
-        return err_set(err, ERR_CONFLICT, "parameter '%.*s': there are more than %d references",
+        return err_set(err, ERR_CONFLICT, "parameter '%.*s': more than %d secret references",
                        STR_ARG(part->param->key), REFERENCES_MAX);
     arena_init(&arena);
     r = find_secret(&(struct resolver){ db, s->config->secrets, &arena }, part, name, &row, err);
@@ -258,8 +258,8 @@ static int write_set(const struct resolver *r, const struct config_part *part, s
     vault_wipe(&text);
     if (status == 0 && !fits)
         return err_set(err, ERR_CONFLICT,
-                       "the value of parameter '%.*s' does not fit its type %.*s, or is none of "
-                       "its choices",
+                       "the value of parameter '%.*s' is not of type %.*s, or not one of its "
+                       "choices",
                        STR_ARG(part->param->key), STR_ARG(part->param->value_type));
     return status;
 }
@@ -291,6 +291,6 @@ int config_write(struct db *db, const struct config *config, struct arena *arena
     }
     buf_add_char(out, '}');
     if (out->overflown)
-        return err_set(err, ERR_CONFLICT, "the configuration is too large to be given at once");
+        return err_set(err, ERR_CONFLICT, "the configuration is too large to send at once");
     return 0;
 }

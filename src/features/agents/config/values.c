@@ -262,8 +262,8 @@ static int check_clear(struct db *db, const struct values_view *view, struct are
     for (size_t i = 0; i < found.n; i++)
         if (!reference_is_in(rows[i].value))
             return err_set(err, ERR_CONFLICT,
-                           "it is set in the clear for %s '%.*s': set it to a reference, or unset "
-                           "it, first",
+                           "the parameter is set in plain text for %s '%.*s'; unset it or refer to "
+                           "a secret first",
                            rows[i].scope == SCOPE_AGENT ? "agent" : "the workspace",
                            STR_ARG(rows[i].agent_name));
     return 0;
@@ -277,8 +277,8 @@ int values_classify(struct db *db, const struct values_view *view,
         return -1;
     if (str_is_null(ret->key))
         return err_set(err, ERR_NOT_FOUND,
-                       "the catalog has no parameter '%.*s': it is entered when an agent declares "
-                       "it or a value is set for it",
+                       "the catalog has no parameter '%.*s'; it is added when an agent declares it "
+                       "or a value is set",
                        STR_ARG(view->key));
     if (patch->secret.has && patch->secret.value && !ret->secret &&
         check_clear(db, view, arena, err) != 0)

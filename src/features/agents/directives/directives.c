@@ -1,9 +1,9 @@
 /* directives.c - finding what an agent is told. */
 #include "features/agents/directives/directives.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "features/agents/shapes.h"
@@ -125,15 +125,16 @@ void directives_policy(const struct directives *g, int64_t tenant_id, struct str
 }
 
 struct directives_cache {
-    pthread_rwlock_t lock;     /* guards the pointer, and what it points at while it is used */
-    struct directives *loaded; /* replaced as a whole; NULL at first */
+    struct rwlock lock;
+    struct directives *loaded GUARDED_BY(lock) PT_GUARDED_BY(lock); /* replaced as a whole; NULL at
+                                                                     * first */
 };
 
 struct directives_cache *directives_cache_new(void)
 {
     struct directives_cache *c = NEW(struct directives_cache);
 
-    pthread_rwlock_init(&c->lock, NULL);
+    rwlock_init(&c->lock);
     return c;
 }
 
@@ -141,8 +142,9 @@ void directives_cache_free(struct directives_cache *c)
 {
     if (c == NULL)
         return;
+    rwlock_unshared(&c->lock);
     directives_free(c->loaded);
-    pthread_rwlock_destroy(&c->lock);
+    rwlock_done(&c->lock);
     free(c);
 }
 
@@ -152,10 +154,10 @@ int directives_cache_load(struct directives_cache *c, struct db *db, struct erro
 
     if (directives_load(db, &loaded, err) != 0)
         return -1;
-    pthread_rwlock_wrlock(&c->lock);
+    rwlock_write(&c->lock);
     old = c->loaded;
     c->loaded = loaded;
-    pthread_rwlock_unlock(&c->lock);
+    rwlock_release(&c->lock);
     directives_free(old);
     return 0;
 }
@@ -163,15 +165,15 @@ int directives_cache_load(struct directives_cache *c, struct db *db, struct erro
 void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
                             struct arena *arena, struct agent_model *ret)
 {
-    pthread_rwlock_rdlock(&c->lock);
+    rwlock_read(&c->lock);
     directives_model(c->loaded, tenant_id, agent_name, arena, ret);
-    pthread_rwlock_unlock(&c->lock);
+    rwlock_release(&c->lock);
 }
 
 void directives_cache_policy(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
                              struct arena *arena, struct command_policy *ret)
 {
-    pthread_rwlock_rdlock(&c->lock);
+    rwlock_read(&c->lock);
     directives_policy(c->loaded, tenant_id, agent_name, arena, ret);
-    pthread_rwlock_unlock(&c->lock);
+    rwlock_release(&c->lock);
 }

@@ -62,8 +62,8 @@ int documents_set(struct db *db, const struct document_key *place, const struct 
         return -1;
     if (set->base_version.has && set->base_version.value != newest.version)
         return err_set(err, ERR_CONFLICT,
-                       "the document was edited from version %lld, but the newest is %lld; read "
-                       "it and set it again",
+                       "the edit is based on version %lld, but the newest is %lld; review that and "
+                       "set the document again",
                        (long long)set->base_version.value, (long long)newest.version);
     *ret = (struct document){ .agent_name = place->agent_name,
                               .format = str_of(document_format_names[set->format]),

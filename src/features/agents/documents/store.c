@@ -76,6 +76,7 @@ int store_document_add(struct db *db, const struct document_key *place,
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_CONFLICT,
-                       "the document was changed at the same time; read it and set it again");
+                       "another user changed the document at the same time; review it and set it "
+                       "again");
     return 0;
 }

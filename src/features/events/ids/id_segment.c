@@ -1,6 +1,7 @@
 /* id_segment.c - SQL of segments and their chunks. */
 #include "features/events/ids/id_segment.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ static const struct db_query delete_chunks = {
 
 static int64_t chunk_no(const struct id_segment *s, size_t chunk)
 {
+    assert(s->segment_no > 0 && (int64_t)chunk < 1LL << CHUNK_BITS);
     return s->segment_no << CHUNK_BITS | (int64_t)chunk;
 }
 
@@ -128,6 +130,8 @@ int id_segment_append(struct db *db, struct id_segment *s, const struct id_entry
         DB_ARGS(db_int(chunk_no(s, s->n_chunks)),
                 db_blob(str_from((const char *)entries, n * sizeof(*entries))));
 
+    assert(n > 0 && n <= ID_CHUNK_ENTRIES);
+    assert(s->n_chunks == 0 || s->fences[s->n_chunks - 1] <= entries[0].hash); /* sorted */
     if (db_run(db, &insert_chunk, args, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++)

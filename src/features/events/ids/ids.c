@@ -1,14 +1,16 @@
 /* ids.c - what is in memory, what is in the database, and how the one becomes the other. */
 #include "features/events/ids/ids.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/digest.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "db/db.h"
 #include "features/events/ids/id_merge.h"
 #include "features/events/ids/id_segment.h"
@@ -56,9 +58,9 @@ struct ids {
     bool has_secret, damaged;
     size_t flush_at;
 
-    pthread_rwlock_t lock; /* guards recent and live; only the writer changes them */
-    struct id_table recent;
-    struct segments live;
+    struct rwlock lock; /* only the writer takes it for writing */
+    struct id_table recent GUARDED_BY(lock);
+    struct segments live GUARDED_BY(lock);
 
     /* the writer's own */
     struct id_table pending;
@@ -86,6 +88,7 @@ static void keep(struct segments *list, struct id_segment *s)
         list->items = (struct id_segment **)mem_resize(
             (void *)list->items, list->capacity * sizeof(struct id_segment *));
     }
+    assert(s != NULL && list->n < list->capacity);
     list->items[list->n++] = s;
 }
 
@@ -158,22 +161,11 @@ static int load(struct ids *ids, struct db *db, struct error *err)
     return ids->damaged ? err_set(err, ERR_IO, "the index of ids is damaged") : 0;
 }
 
-/* The writer goes first: it would never come to publish under a steady stream of readers. */
-static void init_lock(pthread_rwlock_t *lock)
-{
-    pthread_rwlockattr_t attr;
-
-    pthread_rwlockattr_init(&attr);
-    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-    pthread_rwlock_init(lock, &attr);
-    pthread_rwlockattr_destroy(&attr);
-}
-
 int ids_new(struct db *db, size_t flush_at, struct ids **ret, struct error *err)
 {
     struct ids *ids = NEW(struct ids);
 
-    init_lock(&ids->lock);
+    rwlock_init_writer_first(&ids->lock);
     ids->next_segment_no = 1;
     ids->flush_at = flush_at;
     if (load(ids, db, err) != 0) {
@@ -194,7 +186,7 @@ void ids_free(struct ids *ids)
     id_segment_free(ids->now.flushed);
     id_table_done(&ids->recent);
     id_table_done(&ids->pending);
-    pthread_rwlock_destroy(&ids->lock);
+    rwlock_done(&ids->lock);
     free(ids);
 }
 
@@ -229,7 +221,7 @@ static int find_in_segment(const struct id_segment *s, struct db *db, const stru
 }
 
 static int find_locked(const struct ids *ids, struct db *db, const struct ids_query *query,
-                       int64_t *ret, struct error *err)
+                       int64_t *ret, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     bool same = false;
     int64_t number;
@@ -255,9 +247,9 @@ static int find_locked(const struct ids *ids, struct db *db, const struct ids_qu
     return 0;
 }
 
-/* The writer has it for a tenth of a millisecond after each transaction, but may itself wait for
- * somebody who reads in his own time. */
-static bool lock_timed(pthread_rwlock_t *lock)
+/* The writer holds it for a tenth of a millisecond after each transaction, but may itself be
+ * blocked by a reader without a deadline. */
+static bool lock_timed(struct rwlock *lock) TRY_ACQUIRE_SHARED(true, *lock)
 {
     struct timespec until;
 
@@ -267,7 +259,7 @@ static bool lock_timed(pthread_rwlock_t *lock)
         until.tv_sec++;
         until.tv_nsec -= NSEC_PER_SEC;
     }
-    return pthread_rwlock_timedrdlock(lock, &until) == 0;
+    return rwlock_read_until(lock, &until);
 }
 
 int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int64_t *ret,
@@ -276,12 +268,12 @@ int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int6
     int r;
 
     *ret = 0;
-    if (!db_hurries(db))
-        pthread_rwlock_rdlock(&ids->lock);
+    if (!db_has_deadline(db))
+        rwlock_read(&ids->lock);
     else if (!lock_timed(&ids->lock))
         return err_set(err, ERR_BUSY, "the index of ids is being changed");
     r = find_locked(ids, db, query, ret, err);
-    pthread_rwlock_unlock(&ids->lock);
+    rwlock_release(&ids->lock);
     return r;
 }
 
@@ -294,6 +286,7 @@ int64_t ids_pending(const struct ids *ids, uint64_t hash, size_t *at)
 
 void ids_add(struct ids *ids, uint64_t hash, int64_t number)
 {
+    assert(thread_may_be("muster-writer"));
     id_table_add(&ids->pending, hash, number);
 }
 
@@ -305,7 +298,7 @@ static int by_hash(const void *a, const void *b)
 }
 
 /* All that is in memory becomes a segment, and the log empty. */
-static int flush(struct ids *ids, struct db *db, struct error *err)
+static int flush(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     size_t n = ids->recent.n + ids->pending.n;
     struct id_entry *entries = mem_new(n * sizeof(*entries));
@@ -350,6 +343,7 @@ static int append_log(struct ids *ids, struct db *db, struct error *err)
 /* Eight live segments of one tier, oldest first; 0 when no tier has so many. Those that would
  * make too large a segment stay as they are: its filter must fit into a row. */
 static size_t find_mergeable(const struct ids *ids, struct id_segment *ret[ID_MERGE_INPUTS])
+    REQUIRES_SHARED(ids->lock)
 {
     for (int tier = 0; tier < 16; tier++) {
         size_t n = 0, total = 0;
@@ -368,14 +362,14 @@ static size_t find_mergeable(const struct ids *ids, struct id_segment *ret[ID_ME
 
 /* An id is merged once a tier, so merging must write several times what is added to keep up; and
  * more while a large merge lets small segments pile up. */
-static size_t merge_chunks(const struct ids *ids)
+static size_t merge_chunks(const struct ids *ids) REQUIRES_SHARED(ids->lock)
 {
     size_t pace = MERGE_PACE + ids->live.n / MERGE_HASTE;
 
     return MERGE_CHUNKS + ids->pending.n * pace / ID_CHUNK_ENTRIES;
 }
 
-static int merge_some(struct ids *ids, struct db *db, struct error *err)
+static int merge_some(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     struct id_segment *inputs[ID_MERGE_INPUTS];
     size_t n;
@@ -390,7 +384,7 @@ static int merge_some(struct ids *ids, struct db *db, struct error *err)
     return id_merge_step(db, &ids->merge, merge_chunks(ids), &ids->now.merged, err);
 }
 
-static int delete_some(struct ids *ids, struct db *db, struct error *err)
+static int delete_some(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     size_t most = 2 * merge_chunks(ids); /* faster than they come */
     const struct id_segment *s;
@@ -405,6 +399,8 @@ static int delete_some(struct ids *ids, struct db *db, struct error *err)
 
 int ids_save(struct ids *ids, struct db *db, struct error *err)
 {
+    assert(thread_may_be("muster-writer") && ids->now.flushed == NULL);
+    rwlock_only_writer(&ids->lock);
     if (ids->pending.n > 0) {
         bool full = ids->recent.n + ids->pending.n >= ids->flush_at;
 
@@ -418,7 +414,7 @@ int ids_save(struct ids *ids, struct db *db, struct error *err)
 
 /* --- after the transaction --- */
 
-static void take_out(struct ids *ids, const struct id_segment *s)
+static void take_out(struct ids *ids, const struct id_segment *s) REQUIRES(ids->lock)
 {
     size_t kept = 0;
 
@@ -428,6 +424,7 @@ static void take_out(struct ids *ids, const struct id_segment *s)
         else
             ids->live.items[kept++] = ids->live.items[i];
     }
+    assert(kept + 1 == ids->live.n); /* it was live */
     ids->live.n = kept;
 }
 
@@ -445,7 +442,7 @@ static void settle_garbage(struct ids *ids)
     }
 }
 
-static void publish(struct ids *ids)
+static void publish(struct ids *ids) REQUIRES(ids->lock)
 {
     if (ids->now.flushed != NULL) {
         keep(&ids->live, ids->now.flushed);
@@ -468,16 +465,18 @@ static void publish(struct ids *ids)
 
 void ids_committed(struct ids *ids)
 {
+    assert(thread_may_be("muster-writer"));
     settle_garbage(ids);
-    pthread_rwlock_wrlock(&ids->lock);
+    rwlock_write(&ids->lock);
     publish(ids);
-    pthread_rwlock_unlock(&ids->lock);
+    rwlock_release(&ids->lock);
     id_table_clear(&ids->pending);
     ids->now = (struct ids_transaction){ .merge_before = ids->merge };
 }
 
 void ids_rolled_back(struct ids *ids)
 {
+    assert(thread_may_be("muster-writer"));
     id_merge_undo(&ids->merge, &ids->now.merge_before);
     id_segment_free(ids->now.flushed);
     id_table_clear(&ids->pending);

@@ -100,9 +100,9 @@ static void world_done(struct world *w)
     db_close(w->real);
 }
 
-static void done(struct registration_request *request, const struct error *err)
+static void done(struct writer_job *job, const struct error *err)
 {
-    struct sent *s = CONTAINER_OF(request, struct sent, request);
+    struct sent *s = CONTAINER_OF(job, struct sent, request.job);
 
     s->result = err == NULL ? ERR_NONE : err->code;
     CHECK(sem_post(&s->told) == 0);
@@ -125,9 +125,10 @@ static char put(struct world *w, size_t tenant, const char *text)
                                                .body = &body,
                                                .arena = &arena,
                                                .bytes = strlen(text),
-                                               .received_at = ++w->now,
-                                               .done = done };
-    CHECK(registrations_submit(w->writer, &s.request, NULL) == 0);
+                                               .received_at = ++w->now };
+    registrations_prepare(&s.request);
+    s.request.job.done = done;
+    CHECK(writer_submit(w->writer, &s.request.job, NULL) == 0);
     while (sem_wait(&s.told) != 0)
         continue;
     if (s.result != ERR_NONE)

@@ -95,9 +95,9 @@ static void world_done(struct world *w)
     pthread_mutex_destroy(&w->lock);
 }
 
-static void done(struct ingest_request *request, const struct error *err)
+static void done(struct writer_job *job, const struct error *err)
 {
-    struct world *w = CONTAINER_OF(request, struct sent, request)->world;
+    struct world *w = CONTAINER_OF(job, struct sent, request.job)->world;
 
     pthread_mutex_lock(&w->lock);
     w->done = true;
@@ -154,10 +154,11 @@ static const char *deliver(struct world *w, size_t tenant, const char *events)
                                             .n = n,
                                             .bytes = 100,
                                             .received_at = 1,
-                                            .verdicts = verdicts,
-                                            .done = done };
+                                            .verdicts = verdicts };
+    ingest_prepare(&sent.request);
+    sent.request.job.done = done;
     w->done = false;
-    CHECK(ingest_submit(w->writer, &sent.request, NULL) == 0);
+    CHECK(writer_submit(w->writer, &sent.request.job, NULL) == 0);
     pthread_mutex_lock(&w->lock);
     while (!w->done)
         pthread_cond_wait(&w->told, &w->lock);
