@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "base/clock.h"
 #include "base/digest.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -167,14 +166,6 @@ static int unknown_command(int argc, char **argv)
     return EXIT_USAGE;
 }
 
-/* Tests of the whole program move its clock. */
-static int follow_test_clock(struct error *err)
-{
-    const char *path = getenv("MUSTER_TEST_CLOCK");
-
-    return path == NULL ? 0 : clock_follow(path, err);
-}
-
 /* Secrets pass through this process: nobody else is to look into it, nor at what a crash leaves.
  * It is no reason not to run where the system does not let us. */
 static void hide_memory(void)
@@ -193,7 +184,7 @@ int main(int argc, char **argv)
 
     hide_memory();
     digest_init();
-    if (keyring_take_variable(&err) != 0 || follow_test_clock(&err) != 0)
+    if (keyring_take_variable(&err) != 0)
         return command_fail(&err);
     if (asks_for_help(argc, argv))
         return print_help(argc, argv);

@@ -18,7 +18,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from muster import BINARY, Clock, Postgres, Server  # noqa: E402
+from muster import Clock, Postgres, Server  # noqa: E402
 from people import platform_admin  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
@@ -33,10 +33,10 @@ def pytest_collection_modifyitems(config, items):
 @contextmanager
 def running(store, folder, **more):
     """A started server on a new store; stopped, checked and cleared away at the end."""
-    assert BINARY.exists(), f"{BINARY} is not built"
     postgres = Postgres() if store == "postgres" else None
     database = postgres.create_migrated() if postgres else None
     server = Server(folder / "data", database, **more)
+    assert server.binary.exists(), f"{server.binary} is not built"
     try:
         yield server.start()
         server.stop()

@@ -4,10 +4,10 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/metrics.h"
-#include "db/fault.h"
 #include "engine/readers.h"
+#include "hooks/clock_hook.h"
+#include "hooks/fault.h"
 #include "unit/patience.h"
 #include "unit/temp_db.h"
 

@@ -2,12 +2,12 @@
 #include "features/agents/last_seen.h"
 
 #include "base/clock.h"
-#include "db/fault.h"
 #include "db/migrate.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
+#include "hooks/fault.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"
 

@@ -5,13 +5,13 @@
 #include <semaphore.h>
 
 #include "base/buf.h"
-#include "db/fault.h"
 #include "db/migrate.h"
 #include "db/name_key.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/shapes.h"
 #include "features/agents/store.h"
+#include "hooks/fault.h"
 #include "shape/problems.h"
 #include "unit/temp_db.h"
 

@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
-#include "db/fault.h"
+#include "hooks/fault.h"
 #include "unit/features/events/ids/id_world.h"
 
 /* clang-format off */
