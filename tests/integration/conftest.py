@@ -6,7 +6,8 @@
     clock         moves that server's clocks: the test asks for both
 
 MUSTER_TEST_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
-MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store.
+MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store. Those that are marked
+`smoke` are what `make check` runs.
 """
 
 import os
@@ -22,6 +23,10 @@ from muster import Clock, Postgres, Server  # noqa: E402
 from people import platform_admin  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "smoke: one of the few that `make check` runs")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -73,6 +73,7 @@ def reopen(tenant, server):
     tenant.server, tenant.client = server, server.client(tenant.token)
 
 
+@pytest.mark.smoke
 def test_an_alert_opens_once_and_closes_with_the_next_sign_of_life(world, clock):
     register(world)
     report(world)

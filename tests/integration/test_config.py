@@ -85,6 +85,7 @@ def test_only_the_agents_own_key_gives_it(tenant, agent):
     stranger.close()
 
 
+@pytest.mark.smoke
 def test_an_agents_value_beats_the_workspaces_beats_the_default(tenant, agent):
     register(tenant, param("a", default="d"), param("b", default="d"), param("c", default="d"),
              param("none"), param("empty", default=""))  # fmt: skip

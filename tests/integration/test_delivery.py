@@ -71,6 +71,7 @@ def world(sender):
     tenant.client.close()
 
 
+@pytest.mark.smoke
 def test_a_silence_and_its_end_are_told_once_and_signed(world, clock):
     with receiving() as receiver:
         hook = Hook(world, receiver.url)

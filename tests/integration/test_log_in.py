@@ -20,6 +20,7 @@ HOUR, DAY = 3600, 24 * 3600
 ME, PASSWORDS = "/api/v1/auth/me", "/api/v1/auth/password"
 
 
+@pytest.mark.smoke
 def test_a_log_in_tells_who_one_is_and_sets_the_cookie(server, tenant):
     email = new_email()
     add_user(server, "--tenant", tenant.slug, "--role", "admin", email=email.upper())
