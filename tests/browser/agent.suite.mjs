@@ -145,7 +145,7 @@ describe("one agent", () => {
         await close(page);
     });
 
-    test("whoever edits an old version is told, and nothing is overwritten", async () => {
+    test("an edit of an old version is refused, and nothing is overwritten", async () => {
         const [one, other] = [await open("document"), await open("document")];
         const area = (page) => page.getByLabel("Document", { exact: true });
         await area(one).fill("by one");
@@ -257,7 +257,7 @@ describe("one agent", () => {
         await close(page);
     });
 
-    test("an agent is removed only by whoever types its name; its runs stay", async () => {
+    test("removing an agent needs its name typed; its runs stay", async () => {
         const page = await open();
         await button(page, "Remove the agent").click();
         const remove = page.getByRole("dialog").getByRole("button", { name: "Remove" });

@@ -230,7 +230,7 @@ describe("fleet, business and cost", () => {
         await close(page);
     });
 
-    test("charts are drawn anew in other colours", async () => {
+    test("charts are redrawn when the colours change", async () => {
         const page = await open("/t/figures/cost", {});
         await page.locator(".chart canvas").waitFor();
         const ink = () => page.locator(".chart canvas").evaluate((canvas) => canvas.toDataURL().length);

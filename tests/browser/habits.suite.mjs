@@ -159,7 +159,7 @@ describe("habits", () => {
         await close(page);
     });
 
-    test("a tab that nobody looks at lets go of its stream, and catches up later", async () => {
+    test("a hidden tab closes its stream, and catches up later", async () => {
         const page = await open("/t/acme/runs?agent_name=hidden", {});
         await page.getByText("Live", { exact: true }).waitFor();
         await page.getByText("No run fits").waitFor();
@@ -197,7 +197,7 @@ describe("habits", () => {
         await close(first);
     });
 
-    test("whoever logs in next in the same tab sees nothing of who was there", async () => {
+    test("the next user in the same tab sees nothing of the one before", async () => {
         const other = server.addTenant("other");
         const page = await open("/t/acme/settings?tab=keys", {});
         await rows(page).first().waitFor();

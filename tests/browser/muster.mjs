@@ -30,7 +30,7 @@ export const PASSWORD = "seven slow herons at noon";
 const NO_LIMIT = "1000000000";
 const SIZE = { width: 1280, height: 860 };
 
-/** Chromium in a container: as root, with little shared memory, and asking nobody for anything. */
+/** Chromium in a container: as root, with little shared memory, without background requests. */
 const FLAGS = [
     "--no-sandbox",
     "--disable-dev-shm-usage",
@@ -169,7 +169,7 @@ export class Server {
         await this.begin(new URL(this.url).host);
     }
 
-    /** Their sessions have ended: whoever comes next logs in anew. */
+    /** Their sessions have ended: the next user logs in again. */
     async forgetPeople() {
         const pages = [...this.left.values()].flat();
         this.left.clear();
@@ -195,7 +195,7 @@ export async function sharedServer() {
 
 after(async () => (await server)?.stop());
 
-/** Somebody who is logged in and uses the API without a page. */
+/** A user who is logged in and uses the API without a page. */
 export class Person {
     static async logIn(server, email, password = PASSWORD) {
         const person = new Person();
@@ -275,7 +275,7 @@ export async function shot(page, name) {
     });
 }
 
-/** The cookie of somebody who has logged in, as a browser keeps it; once a person. */
+/** The cookie of a logged-in user, as a browser keeps it; one per user. */
 export async function sessionOf(server, email, password = PASSWORD) {
     if (!server.sessions.has(email)) {
         const person = await Person.logIn(server, email, password);
@@ -290,8 +290,8 @@ export async function sessionOf(server, email, password = PASSWORD) {
     return server.sessions.get(email);
 }
 
-/** A page where somebody is logged in, at `hash`: one that another test left, or a new one. Whoever
- * does more to a page than a person can asks for one of its own, by any options. */
+/** A page where a user is logged in, at `hash`: one that another test left, or a new one. A
+ * test that does more to a page than a person can asks for one of its own, by any options. */
 export async function openAs(browser, server, email, hash, options) {
     const left = options === undefined ? server.left.get(email)?.pop() : undefined;
     const storageState = await sessionOf(server, email);

@@ -1,4 +1,4 @@
-// Every view of the portal for somebody who may see all of it. `shows` is there once it is drawn.
+// Every view of the portal for a user who may see all of it. `shows` is there once it is drawn.
 
 const ROWS = "tbody tr";
 

@@ -118,7 +118,7 @@ describe("runs", () => {
         await page.context().close();
     });
 
-    test("a run that nobody knows says so", async () => {
+    test("an unknown run says so", async () => {
         const page = await open("/t/runners/runs/00000000-0000-4000-8000-000000000000");
         await page.getByRole("alert").waitFor();
         await close(page);

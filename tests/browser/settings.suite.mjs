@@ -86,7 +86,7 @@ describe("settings and platform", () => {
         await close(page);
     });
 
-    test("nothing is deleted before somebody has been warned and has agreed", async () => {
+    test("nothing is deleted before a warning and a confirmation", async () => {
         const limits = () => JSON.parse(server.cli(["retention", "show", "--tenant", "acme", "--json"]));
         const page = await settings("retention");
         const put = () => page.waitForResponse((reply) => reply.request().method() === "PUT");

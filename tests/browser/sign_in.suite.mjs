@@ -1,4 +1,4 @@
-// From a new service to somebody who works with it: set-up, the first workspace, log-in, log-out.
+// From a new service to its first user at work: set-up, the first workspace, log-in, log-out.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -57,7 +57,7 @@ describe("set-up and log-in", () => {
         await close(page);
     });
 
-    test("whoever logs out is out, and a session that ended asks for the password again", async () => {
+    test("a user who logs out is out, and a session that ended asks for the password again", async () => {
         const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/runs", {});
         const cookies = await page.context().cookies();
         assert.ok(cookies.every((one) => one.httpOnly && one.sameSite === "Strict"));
@@ -83,7 +83,7 @@ describe("set-up and log-in", () => {
         await close(page);
     });
 
-    test("colours follow the system until somebody chooses", async () => {
+    test("colours follow the system until the user chooses", async () => {
         const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/runs", {});
         const scheme = () =>
             page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);

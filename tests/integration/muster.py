@@ -110,7 +110,7 @@ class Client:
     def _exchange(self, method, path, body, headers):
         fresh = self.connection.sock is None
         try:
-            with contextlib.suppress(BrokenPipeError):  # it has answered and wants no more
+            with contextlib.suppress(BrokenPipeError):  # it has answered and reads no further
                 self.connection.request(method, path, body, headers)
             got = self.connection.getresponse()
             return Answer(got.status, got.headers, got.read())
@@ -185,7 +185,7 @@ class Clock:
         self._write()
 
     def step(self, seconds):
-        """Somebody sets the wall clock."""
+        """The wall clock is set."""
         self.stepped_us += int(seconds * 1_000_000)
         self._write()
 
@@ -344,7 +344,7 @@ class Server:
 
     @property
     def asks(self):
-        """Whether somebody can be asked by a request."""
+        """Whether an administrator can ask by a request."""
         return self.admin is not None and self.process is not None
 
     def add_key(self, slug, *more):

@@ -1,4 +1,5 @@
-/* test_run_list_store.c - pages of runs: their order, what is filtered, and that none is lost between. */
+/* test_run_list_store.c - pages of runs: their order, what is filtered, and that none is lost
+ * between. */
 #include "features/events/run_list_store.h"
 
 #include "base/buf.h"
@@ -211,7 +212,7 @@ TEST(pages_have_no_gap_and_no_repeat_while_runs_arrive)
     }
 }
 
-/* One page looks at no more runs than that; the others come with the next ones. */
+/* One page reads at most that number of runs; the next pages have the others. */
 TEST(a_filter_that_fits_few_runs_is_answered_in_bounded_pages)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* test_backup_store.c - a copy is the whole database, and ends when it is no more wanted. */
+/* test_backup_store.c - a copy is the whole database, and stops when it is cancelled. */
 #include "features/retention/backup_store.h"
 
 #include "db/migrate.h"

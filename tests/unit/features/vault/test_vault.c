@@ -1,4 +1,4 @@
-/* test_vault.c - what is sealed opens for whom it was sealed, and for nobody else. */
+/* test_vault.c - what is sealed opens in its own context and in no other. */
 #include "features/vault/vault.h"
 
 #include <errno.h>
