@@ -1,73 +1,190 @@
 #!/usr/bin/python3
-"""Includes in src/ only point down, and a library's header stays in the layer that owns it."""
+"""The house of src/ is as docs/ARCHITECTURE.md draws it.
+
+Its two tables are read here, so that there is no second description: the machinery, lowest first,
+with the libraries that each folder may include; and the features, with what each uses and which of
+its headers others may include. Red on an include that points up or sideways, that reaches into a
+feature by a private header or without a row that allows it, on features that use each other in a
+circle, on headers that include each other in a circle, and on a crowded folder.
+"""
 
 import re
 
 from gate import files_in, line_at, run
 
-# Folders of one row are siblings: they may not see each other.
-LAYERS = [
-    ["base"],
-    ["contract", "db", "http"],
-    ["store"],
-    ["service"],
-    ["api"],
-    ["app"],
-]
-RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
-
-# A library's header, and the layers that may include it.
-LIBRARIES = [
-    (r"sqlite3\.h", {"db"}),
-    (r"libpq-fe\.h|libpq/.*|postgres.*", {"db"}),
-    (r"uv\.h|uv/.*", {"http"}),
-    (r"llhttp\.h", {"http"}),
-    (r"openssl/.*", {"http"}),
-    (r"yyjson\.h", {"contract"}),
-    (r"zlib\.h", {"base", "http"}),  # base: CRC-32 of tokens; http: gzip bodies
-    (r"sodium\.h|sodium/.*", {"base", "service"}),  # service: the vault and passwords
-    (r"curl/.*", {"service", "app"}),  # webhooks; the CLI speaking to a running server
-    (r"cmocka\.h", set()),
-]
-
+C_FILES_MAX = 25  # in one folder
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.M)
+CODE = re.compile(r"`([^`]+)`")
+
+# A library's header, and the word by which the machinery table names it. Libraries that the table
+# gives to no folder stay out of src/.
+LIBRARIES = [
+    (r"sqlite3\.h", "sqlite3"),
+    (r"libpq-fe\.h|libpq/.*|postgres.*", "libpq"),
+    (r"uv\.h|uv/.*", "libuv"),
+    (r"llhttp\.h", "llhttp"),
+    (r"openssl/.*", "OpenSSL"),
+    (r"yyjson\.h", "yyjson"),
+    (r"zlib\.h", "zlib"),
+    (r"sodium\.h|sodium/.*", "libsodium"),
+    (r"curl/.*", "libcurl"),
+    (r"cmocka\.h", "cmocka"),
+]
 
 
-def own_problem(layer, header):
-    target = header.split("/")[0]
-    if target not in RANK or "/" not in header:
-        return f'"{header}" names no layer: write it from src/, as in "base/str.h"'
-    if target != layer and RANK[target] == RANK[layer]:
-        return f"{layer} and {target} are siblings: neither includes the other"
-    if RANK[target] > RANK[layer]:
-        return f"{layer} is below {target}: an include may only point down"
+def table_rows(text, heading):
+    """The cells of the first Markdown table after the heading, without its two head lines."""
+    _, found, rest = text.partition(f"\n## {heading}\n")
+    lines = [line for line in rest.split("\n## ")[0].splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]] if found else []
+
+
+class House:
+    def __init__(self, root):
+        page = root / "docs/ARCHITECTURE.md"
+        text = page.read_text() if page.exists() else ""
+        machinery = table_rows(text, "Machinery")
+        self.folders = [CODE.findall(row[0])[0] for row in machinery]
+        self.rank = {name: i for i, name in enumerate(self.folders)}
+        self.libraries = {CODE.findall(row[0])[0]: set(CODE.findall(row[2])) for row in machinery}
+        self.uses, self.public, self.feature_libraries = {}, {}, {}
+        for row in table_rows(text, "Features"):
+            name = CODE.findall(row[0])[0]
+            named = CODE.findall(row[2])
+            self.uses[name] = {word for word in named if not word.startswith("lib")}
+            self.feature_libraries[name] = {word for word in named if word.startswith("lib")}
+            self.public[name] = set(CODE.findall(row[3]))
+
+    def problems(self):
+        problems = []
+        if not self.folders or not self.uses:
+            return ["docs/ARCHITECTURE.md: the tables of machinery and features are missing"]
+        for name, used in self.uses.items():
+            for other in used - set(self.uses):
+                problems.append(f"docs/ARCHITECTURE.md: {name} uses {other}, which is no feature")
+        done = set()
+        while len(done) < len(self.uses):
+            ready = [name for name in self.uses if name not in done and self.uses[name] <= done]
+            if not ready:
+                circle = ", ".join(sorted(set(self.uses) - done))
+                return [*problems, f"docs/ARCHITECTURE.md: features use each other in a circle: {circle}"]
+            done.update(ready)
+        return problems
+
+
+def room_of(path):
+    """("features", "access") or ("base", None), of a path from src/."""
+    parts = path.split("/")
+    return ("features", parts[1]) if parts[0] == "features" and len(parts) > 2 else (parts[0], None)
+
+
+def feature_problem(house, feature, header):
+    target = header.split("/")[1]
+    if header == "features/features.h" or target == feature:
+        return None
+    if target not in house.uses.get(feature, set()):
+        return f"{feature} does not use {target}: the table in docs/ARCHITECTURE.md has no such edge"
+    if header.removeprefix(f"features/{target}/") not in house.public[target]:
+        return f'"{header}" is private to {target}'
     return None
 
 
-def library_problem(layer, header):
-    for pattern, allowed in LIBRARIES:
-        if re.fullmatch(pattern, header) and layer not in allowed:
-            where = ", ".join(sorted(allowed)) or "tests"
-            return f"<{header}> belongs to {where}, not to {layer}"
+def own_problem(house, path, header):
+    folder, feature = room_of(path)
+    target, _ = room_of(header)
+    if "/" not in header or target not in (*house.rank, "features", "app"):
+        return f'"{header}" names no folder of src/: write it from src/, as in "base/str.h"'
+    if folder == "app":
+        return None
+    if target == "app":
+        return f"{folder} is below app: an include may only point down"
+    if folder == "features":
+        return feature_problem(house, feature, header) if target == "features" else None
+    if target == "features":
+        return f"{folder} is machinery: it includes no feature"
+    if folder in house.rank and house.rank[target] > house.rank[folder]:
+        return f"{folder} is below {target}: an include may only point down"
     return None
+
+
+def library_problem(house, path, header):
+    folder, feature = room_of(path)
+    allowed = house.feature_libraries.get(feature, set()) if feature else house.libraries.get(folder)
+    for pattern, name in LIBRARIES:
+        if re.fullmatch(pattern, header) and allowed is not None and name not in allowed:
+            return f"<{header}>: the table in docs/ARCHITECTURE.md does not give {name} to {feature or folder}"
+    return None
+
+
+def circles(includes):
+    """A problem for each header from which includes lead back to it."""
+    state, problems = {}, []
+
+    def visit(path, way):
+        state[path] = "open"
+        for header in includes.get(path, ()):
+            if state.get(header) == "open":
+                circle = [*way[way.index(header):], header] if header in way else [path, header]
+                problems.append(f"src/{header}: included in a circle: {' -> '.join(circle)}")
+            elif header in includes and header not in state:
+                visit(header, [*way, header])
+        state[path] = "done"
+
+    for path in sorted(includes):
+        if path not in state:
+            visit(path, [path])
+    return problems
+
+
+def crowded(files, root):
+    count = {}
+    for path in files:
+        if path.suffix == ".c":
+            folder = path.parent.relative_to(root)
+            count[folder] = count.get(folder, 0) + 1
+    return [
+        f"{folder}: {n} .c files, and no more than {C_FILES_MAX} find room in a folder"
+        for folder, n in sorted(count.items())
+        if n > C_FILES_MAX
+    ]
+
+
+def strangers(house, files, root):
+    """Folders of the tree that no table has, and rows of tables that no folder has."""
+    seen = {room_of(str(path.relative_to(root / "src"))) for path in files}
+    wanted = {(name, None) for name in house.folders} | {("features", name) for name in house.uses}
+    own = {("app", None), ("features", None)}
+    return [
+        f"src/{'/'.join(filter(None, room))}: no row in the tables of docs/ARCHITECTURE.md"
+        for room in sorted(seen - wanted - own, key=str)
+    ] + [
+        f"docs/ARCHITECTURE.md: src/{'/'.join(filter(None, room))} is not there"
+        for room in sorted(wanted - seen, key=str)
+    ]
 
 
 def gate(root):
     files = files_in(root, ["src"], {".c", ".h"})
-    problems = [] if files else ["src/: no files to look at"]
+    if not files:
+        return ["src/: no files to look at"], ""
+    house = House(root)
+    problems = house.problems()
+    if not house.folders or not house.uses:
+        return problems, ""
+    problems += strangers(house, files, root) + crowded(files, root)
+    includes = {}
     for path in files:
-        where = path.relative_to(root)
-        layer = where.parts[1]
-        if layer not in RANK:
-            problems.append(f"{where}: src/{layer} is no layer of docs/ARCHITECTURE.md")
-            continue
+        where = str(path.relative_to(root / "src"))
         text = path.read_text()
         for match in INCLUDE.finditer(text):
             own, library = match.groups()
-            problem = own_problem(layer, own) if own else library_problem(layer, library)
+            includes.setdefault(where, []).extend([own] if own else [])
+            problem = own_problem(house, where, own) if own else library_problem(house, where, library)
             if problem:
-                problems.append(f"{where}:{line_at(text, match.start())}: {problem}")
-    return problems, f"{len(files)} files include only downwards"
+                problems.append(f"src/{where}:{line_at(text, match.start())}: {problem}")
+    problems += circles(includes)
+    edges = sum(len(used) for used in house.uses.values())
+    return problems, f"{len(files)} files, {len(house.uses)} features, {edges} edges between them"
 
 
 if __name__ == "__main__":

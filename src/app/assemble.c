@@ -2,9 +2,11 @@
 #include "app/assemble.h"
 
 #include "api/openapi.h"
+#include "app/features.h"
 #include "base/clock.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
+#include "features/access/auth.h"
 
 enum { GROUP_MAX_EVENTS = 4000 };
 
@@ -31,40 +33,23 @@ static int read_public_url(const char *url, struct api *ret, struct error *err)
     return 0;
 }
 
-/* In the data directory unless a setting says otherwise. */
-static const char *key_file(const struct settings *settings, struct arena *arena)
-{
-    if (settings->master_key_file[0] != '\0')
-        return settings->master_key_file;
-    return arena_printf(arena, "%s/master.key", settings->data).data;
-}
-
 int assemble(const struct assembly_options *options, struct assembly *ret, struct error *err)
 {
     const struct settings *settings = options->settings;
-    struct arena arena;
-    struct engine_options engine = {
+    const struct engine_options engine = {
         .database = options->database,
+        .features = features,
+        .settings = settings,
         .serves = options->serves,
         .readers = (unsigned)settings->readers,
         .reads_max = (size_t)settings->queue_max_reads,
-        .hashes_apart = options->serves,
-        .live_max = (unsigned)settings->max_live_streams,
-        .live_max_per_tenant = (unsigned)settings->max_live_streams_per_tenant,
         .writer = { .events_max = (size_t)settings->queue_max_events,
                     .bytes_max = (size_t)settings->queue_max_bytes,
                     .group_max = GROUP_MAX_EVENTS,
                     .wait_max_ms = (unsigned)settings->queue_max_wait_ms },
-        .webhook_rules = { .allow_http = settings->webhook_allow_http != 0,
-                           .allow_private = settings->webhook_allow_private != 0 },
-        .mail = { .url = settings->smtp_url,
-                  .from = settings->smtp_from,
-                  .user = settings->smtp_user,
-                  .password_file = settings->smtp_password_file },
         .on_fatal = options->on_fatal,
         .ctx = options->ctx,
     };
-    int r;
 
     *ret = (struct assembly){
         .api.limits = { .batch_max_events = (size_t)settings->batch_max_events,
@@ -72,20 +57,18 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
                         .body_max_bytes = (size_t)settings->body_max_bytes,
                         .business_max_bytes = (size_t)settings->business_max_bytes },
     };
+    ret->api.hooks = &access_hooks;
     ret->api.version = MUSTER_VERSION;
     ret->api.metrics_token = settings->metrics_token;
     ret->api.started_at = clock_wall_us();
     ret->api.trusted_proxies = str_of(settings->trusted_proxies);
     if (read_public_url(settings->public_url, &ret->api, err) != 0)
         return -1;
-    arena_init(&arena);
-    engine.key_file = key_file(settings, &arena);
-    r = engine_new(&engine, &ret->api.engine, err);
-    arena_done(&arena);
-    if (r != 0)
+    if (engine_new(&engine, &ret->api.engine, err) != 0)
         return -1;
+    route_table_init(&ret->api.routes, features);
     buf_init(&ret->openapi, MIB(16));
-    openapi_write(&ret->openapi);
+    openapi_write(&ret->api.routes, &ret->openapi);
     ret->api.openapi = buf_str(&ret->openapi);
     return 0;
 }
@@ -93,5 +76,6 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
 void disassemble(struct assembly *a)
 {
     engine_free(a->api.engine);
+    route_table_done(&a->api.routes);
     buf_done(&a->openapi);
 }

@@ -2,29 +2,26 @@
 #include "engine/change.h"
 
 #include "engine/engine.h"
-#include "features/access/registry.h"
-#include "features/access/tenants_store.h"
-#include "features/access/users/sessions.h"
-#include "features/access/users/users_store.h"
+#include "engine/txn.h"
 
-static int apply(struct writer_job *job, struct db *db, struct error *err)
+static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
+    const struct engine_cache *cache =
+        change->topic == CHANGE_NOTHING ? NULL : engine_cache(change->engine, change->topic);
 
-    if (change->topic == CHANGE_USERS && store_users_changed(db, err) != 0)
+    if (cache != NULL && cache->bumps_first && cache->bump(txn->db, err) != 0)
         return -1;
-    if (change->apply(change, db, err) != 0)
+    if (change->apply(change, txn->db, err) != 0)
         return -1;
-    return change->topic == CHANGE_REGISTRY ? store_registry_changed(db, err) : 0;
+    return cache == NULL || cache->bumps_first ? 0 : cache->bump(txn->db, err);
 }
 
 static int refresh(struct reader_job *job, struct db *db, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, read);
 
-    if (change->topic == CHANGE_USERS)
-        return sessions_refresh(engine_sessions(change->engine), db, err);
-    return registry_refresh(engine_registry(change->engine), db, err);
+    return engine_cache(change->engine, change->topic)->refresh(change->engine, db, err);
 }
 
 /* The change is durable whatever became of the refresh; the watcher does it again in a second. */

@@ -6,25 +6,19 @@
  */
 #pragma once
 #include "base/err.h"
+#include "engine/engine.h"
 #include "engine/readers.h"
 #include "engine/writer.h"
 
 struct db;
 struct engine;
 
-/* What is changed, and so what other processes and our own memory must load anew. */
-enum change_topic {
-    CHANGE_REGISTRY, /* tenants, keys, what agents are told */
-    CHANGE_USERS,    /* users, roles, sessions; one such change at a time, in all processes */
-    CHANGE_NOTHING,  /* of what is kept in memory */
-};
-
 /* Filled in by the caller, in memory that lives until done(). */
 struct change {
     struct writer_job write; /* the change's own, as is `read` */
     struct reader_job read;
     struct engine *engine;
-    enum change_topic topic;
+    enum change_topic topic; /* what the change makes stale */
 
     /* Writer thread, in the transaction; may be called again after a roll-back. */
     int (*apply)(struct change *change, struct db *db, struct error *err);

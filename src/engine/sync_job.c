@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "engine/txn.h"
 #include "engine/writer.h"
 
 struct sync_job {
@@ -16,11 +17,11 @@ struct sync_job {
     struct error err; /* ERR_NONE: durable */
 };
 
-static int apply(struct writer_job *job, struct db *db, struct error *err)
+static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
 
-    return e->fn(e->ctx, db, err);
+    return e->fn(e->ctx, txn->db, err);
 }
 
 static void done(struct writer_job *job, const struct error *err)

@@ -1,4 +1,4 @@
-/* sync_job.h - a write that its thread waits for: for threads that have nothing else to do. */
+/* sync_job.h - a write that the calling thread waits for. */
 #pragma once
 #include "base/err.h"
 
@@ -8,7 +8,7 @@ struct writer;
 /* Writer's thread, in a transaction; may be called again after a roll-back. */
 typedef int sync_job_fn(void *ctx, struct db *db, struct error *err);
 
-/* Returns when it is durable, or has failed; never refused because much waits. Never on a loop's or
- * the writer's thread. */
+/* Returns when it is durable or has failed; never refused for a full queue. Not for loop threads or
+ * the writer's. */
 int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx,
                     struct error *err) MUST_CHECK;

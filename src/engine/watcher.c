@@ -1,4 +1,4 @@
-/* watcher.c - the thread that looks after things once a second. */
+/* watcher.c - the thread, its period, and how it judges the health of the database. */
 #include "engine/watcher.h"
 
 #include <pthread.h>
@@ -11,8 +11,6 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "db/db.h"
-#include "features/access/registry.h"
-#include "features/access/users/sessions.h"
 
 enum { PERIOD_MS = 1000, TEST_PERIOD_MS = 100, PATIENCE_S = 5, NSEC_PER_SEC = 1000000000 };
 
@@ -31,8 +29,7 @@ static void look(struct watcher *w)
     bool was_healthy = atomic_load(&w->healthy);
     struct error err = { 0 };
     bool ok = (was_healthy || db_ping(w->options.db, &err) == 0) &&
-              registry_refresh(w->options.registry, w->options.db, &err) == 0 &&
-              sessions_refresh(w->options.sessions, w->options.db, &err) == 0;
+              w->options.refresh(w->options.ctx, w->options.db, &err) == 0;
 
     atomic_store(&w->healthy, ok);
     if (ok)

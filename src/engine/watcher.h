@@ -1,7 +1,8 @@
-/* watcher.h - what must be looked after every second, whoever asks or not.
+/* watcher.h - the thread that runs about once a second, whether a request comes or not.
  *
- * Keeps the registry and people in step with the database, so that what another
- * process changed is seen within a second, and knows whether the database answers.
+ * Keeps the caches in step with the database, so that what another process
+ * changed is seen within a second, knows whether the database answers, and
+ * ticks the features.
  */
 #pragma once
 #include <stdbool.h>
@@ -9,15 +10,12 @@
 #include "base/err.h"
 
 struct db;
-struct sessions;
-struct registry;
 struct watcher;
 
 struct watcher_options {
-    struct registry *registry; /* borrowed, as are the others */
-    struct sessions *sessions;
-    struct db *db;                         /* nobody else may use it until watcher_free() */
-    void (*tick)(void *ctx, bool healthy); /* every second on its thread; not to block for long */
+    struct db *db; /* borrowed; no other thread may use it until watcher_free() */
+    int (*refresh)(void *ctx, struct db *db, struct error *err); /* the caches */
+    void (*tick)(void *ctx, bool healthy); /* on its thread; must not block for long */
     void *ctx;
 };
 

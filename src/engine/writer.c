@@ -1,6 +1,7 @@
 /* writer.c - the queue, the writer threads and their transactions. */
 #include "engine/writer.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,18 +12,17 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "engine/txn.h"
 
-/* A build with this set answers before it commits. It exists so that the crash test can show that
- * it would notice. */
+/* A test build with this set answers before it commits, to show that the crash test notices. */
 #ifndef MUSTER_ACK_EARLY
 #define MUSTER_ACK_EARLY 0
 #endif
 
 enum {
-    LOST_PERIOD_S = 1,     /* between two looks for a lost connection */
-    PACE_EVENTS_MIN = 200, /* in a commit whose time says what an event takes */
+    LOST_PERIOD_S = 1,     /* between two attempts to reconnect */
+    PACE_EVENTS_MIN = 200, /* in a commit whose duration counts for the pace */
     GROUP_BYTES = 8 << 20, /* of requests in one transaction, but for the last */
-    STEADY_EVENTS = 200,   /* in a group that is large */
 };
 
 struct queue {
@@ -32,11 +32,9 @@ struct queue {
 
 struct writer_thread {
     struct writer *writer;
-    struct db *db;
-    void *group;
+    struct txn *txn;
     pthread_t id;
-    bool lost;   /* its connection: ask before using it again */
-    bool steady; /* its kind of thread is */
+    bool lost; /* its connection: ask before using it again */
 };
 
 struct writer {
@@ -48,7 +46,7 @@ struct writer {
     pthread_cond_t filled;
     struct queue queue;
     uint64_t submitted; /* bytes, ever */
-    double event_us;    /* what an event took of late; 0: not known yet */
+    double event_us;    /* moving average of µs per event; 0: not known yet */
     bool stopping;
     bool fatal;
     atomic_uint n_lost; /* threads without a connection */
@@ -87,7 +85,7 @@ static bool is_full(const struct writer *w, const struct writer_job *job)
     double wait_us = (double)w->queue.events * w->event_us;
 
     if (w->queue.first == NULL)
-        return false; /* whatever its size: it is alone */
+        return false; /* whatever its size: nothing else waits */
     return w->queue.events + job->events > limits->events_max ||
            w->queue.bytes + job->bytes > limits->bytes_max ||
            (limits->wait_max_ms > 0 && wait_us > limits->wait_max_ms * 1000.0);
@@ -142,8 +140,8 @@ static void set_lost(struct writer_thread *t, bool lost)
     t->lost = lost;
 }
 
-/* Waits until there is something to do, under the lock. Without a connection it looks for one
- * meanwhile, so that the service is healthy again although nobody asks for anything. */
+/* Waits until a job is queued, under the lock. Without a connection it tries to reconnect
+ * meanwhile, so that the service becomes healthy again without any request. */
 static void wait_for_work(struct writer_thread *t)
 {
     struct writer *w = t->writer;
@@ -159,13 +157,13 @@ static void wait_for_work(struct writer_thread *t)
         if (pthread_cond_timedwait(&w->filled, &w->lock, &until) == 0)
             continue;
         pthread_mutex_unlock(&w->lock);
-        set_lost(t, db_ping(t->db, NULL) != 0);
+        set_lost(t, db_ping(t->txn->db, NULL) != 0);
         pthread_mutex_lock(&w->lock);
     }
 }
 
-/* A group is what has gathered, up to group_max events; a job that wants to be alone is one by
- * itself. Empty only when stopping. */
+/* A group is what has gathered, up to group_max events; an exclusive job is a group by itself.
+ * Empty only when stopping. */
 static void take_group(struct writer_thread *t, struct queue *ret_group)
 {
     struct writer *w = t->writer;
@@ -193,64 +191,80 @@ static void finish(struct queue *group, const struct error *err)
     while (group->first != NULL) {
         struct writer_job *job = queue_take(group);
 
+        if (job->stored != NULL)
+            job->stored(job, err);
         job->done(job, err);
     }
 }
 
-/* A connection that was lost while nothing was under way is no reason to fail anybody. */
+/* A connection lost between transactions fails no job: reconnect first. */
 static int begin(struct writer_thread *t, struct error *err)
 {
-    if (!t->lost && db_begin(t->db, err) == 0)
+    if (!t->lost && db_begin(t->txn->db, err) == 0)
         return 0;
     if (!t->lost && err->code != ERR_UNAVAILABLE)
         return -1;
-    if (db_ping(t->db, err) != 0)
+    if (db_ping(t->txn->db, err) != 0)
         return -1;
     set_lost(t, false);
-    return db_begin(t->db, err);
+    return db_begin(t->txn->db, err);
 }
 
 static int apply_all(struct writer_thread *t, const struct queue *group, struct error *err)
 {
-    const struct writer_group_methods *methods = t->writer->options.group_methods;
+    const struct writer_hooks *hooks = t->writer->options.hooks;
 
     for (struct writer_job *job = group->first; job != NULL; job = job->next) {
-        job->group = t->group;
-        if (job->apply(job, t->db, err) != 0)
+        job->txn = t->txn;
+        if (job->apply(job, t->txn, err) != 0)
             return -1;
     }
-    return methods == NULL ? 0 : methods->prepare(t->group, t->db, err);
+    if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
+        return -1;
+    t->txn->state = TXN_APPLIED;
+    return 0;
 }
 
 static int roll_back(struct writer_thread *t)
 {
-    const struct writer_group_methods *methods = t->writer->options.group_methods;
+    const struct writer_hooks *hooks = t->writer->options.hooks;
 
-    db_rollback(t->db);
-    if (methods != NULL)
-        methods->rolled_back(t->group);
+    db_rollback(t->txn->db);
+    t->txn->state = TXN_ENDED;
+    if (hooks != NULL)
+        hooks->rolled_back(t->txn);
     return -1;
+}
+
+static void committed(struct writer_thread *t, bool changes)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+
+    t->txn->state = TXN_ENDED;
+    if (hooks == NULL)
+        return;
+    hooks->committed(t->txn);
+    if (changes)
+        hooks->changed(t->txn);
 }
 
 /* Applies and commits the jobs of `group`. */
 static int commit_group(struct writer_thread *t, struct queue *group, struct error *err)
 {
-    const struct writer_group_methods *methods = t->writer->options.group_methods;
-
     bool changes = group->first->exclusive && !group->first->keeps_caches;
 
+    assert(t->txn->state == TXN_IDLE || t->txn->state == TXN_ENDED);
     if (begin(t, err) != 0)
         return -1;
+    t->txn->state = TXN_OPEN;
     if (apply_all(t, group, err) != 0)
         return roll_back(t);
     if (MUSTER_ACK_EARLY)
         finish(group, NULL);
-    if (db_commit(t->db, err) != 0)
+    assert(t->txn->state == TXN_APPLIED);
+    if (db_commit(t->txn->db, err) != 0)
         return roll_back(t);
-    if (methods != NULL)
-        methods->committed(t->group);
-    if (methods != NULL && changes)
-        methods->changed(t->group);
+    committed(t, changes);
     return 0;
 }
 
@@ -277,8 +291,8 @@ static void become_fatal(struct writer *w, const struct error *err)
         w->options.on_fatal(w->options.ctx, err);
 }
 
-/* Keeps the pace: a moving average over commits, the last ones weighing most. Of a small one most
- * is the sync, which many events would share: it can only tell that things go faster. */
+/* Keeps the pace as a moving average over commits. The duration of a small commit is mostly its
+ * sync, which a larger one would share: it may only lower the average. */
 static void note_pace(struct writer *w, size_t events, int64_t us)
 {
     double event_us = events == 0 ? 0 : (double)us / (double)events;
@@ -322,7 +336,8 @@ static void run_group(struct writer_thread *t, struct queue *group)
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
     if (!is_general(err.code) && group->first != NULL && group->first->next != NULL) {
-        while (group->first != NULL && !is_fatal(t->writer)) { /* one is bad: spare the others */
+        while (group->first != NULL &&
+               !is_fatal(t->writer)) { /* retry one by one: spare the good */
             struct queue single;
 
             queue_init(&single);
@@ -338,17 +353,6 @@ static void run_group(struct writer_thread *t, struct queue *group)
         become_fatal(t->writer, &err);
 }
 
-/* Who sends few at a time waits for them, and the writer should run as soon as it is woken; who
- * sends many may wait a moment longer than those who read meanwhile. */
-static void adapt_scheduling(struct writer_thread *t, size_t events)
-{
-    bool steady = events >= STEADY_EVENTS;
-
-    if (steady != t->steady)
-        thread_become(steady ? THREAD_STEADY : THREAD_PLAIN);
-    t->steady = steady;
-}
-
 static void *run_thread(void *arg)
 {
     struct writer_thread *t = arg;
@@ -359,7 +363,6 @@ static void *run_thread(void *arg)
         take_group(t, &group);
         if (group.first == NULL)
             return NULL;
-        adapt_scheduling(t, group.events);
         run_group(t, &group);
     }
 }
@@ -377,13 +380,11 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
     pthread_cond_init(&w->filled, &attributes);
     pthread_condattr_destroy(&attributes);
     atomic_init(&w->n_lost, 0);
-    w->threads = mem_new(options->n_dbs * sizeof(*w->threads));
-    for (size_t i = 0; i < options->n_dbs; i++) {
+    w->threads = mem_new(options->n_txns * sizeof(*w->threads));
+    for (size_t i = 0; i < options->n_txns; i++) {
         struct writer_thread *t = &w->threads[i];
 
-        *t = (struct writer_thread){ .writer = w,
-                                     .db = options->dbs[i],
-                                     .group = options->groups ? options->groups[i] : NULL };
+        *t = (struct writer_thread){ .writer = w, .txn = &options->txns[i] };
         if (pthread_create(&t->id, NULL, run_thread, t) != 0) {
             writer_free(w);
             return err_set(err, ERR_INTERNAL, "cannot start a writer thread");

@@ -1,7 +1,141 @@
-/* feature.c - what the service starts, serves and stops for this feature. */
+/* feature.c - tenants, keys, users and sessions in memory, kept in step with the database. */
 #include "engine/feature.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "features/access/access.h"
+#include "features/access/key_use.h"
+#include "features/access/registry.h"
+#include "features/access/routes.h"
+#include "features/access/tenants_store.h"
+#include "features/access/token_guess_limiter.h"
+#include "features/access/users/sessions.h"
+#include "features/access/users/throttle.h"
+#include "features/access/users/users_store.h"
 #include "features/features.h"
+
+enum { KEY_USES_PERIOD_S = 60, SESSIONS_PERIOD_S = 60 };
+
+struct access {
+    struct registry *registry;
+    struct sessions *sessions;
+    struct throttle *throttle;
+    struct token_guess_limiter *token_guesses;
+    int64_t key_uses_saved_us, sessions_saved_us; /* monotonic; the watcher's */
+};
+
+static const struct access *access_of(const struct engine *e)
+{
+    return engine_state(e, &access_feature);
+}
+
+struct registry *access_registry(const struct engine *e)
+{
+    return access_of(e)->registry;
+}
+
+struct sessions *access_sessions(const struct engine *e)
+{
+    return access_of(e)->sessions;
+}
+
+struct throttle *access_throttle(const struct engine *e)
+{
+    return access_of(e)->throttle;
+}
+
+struct token_guess_limiter *access_token_guesses(const struct engine *e)
+{
+    return access_of(e)->token_guesses;
+}
+
+static int refresh_registry(struct engine *e, struct db *db, struct error *err)
+{
+    return registry_refresh(access_registry(e), db, err);
+}
+
+static int refresh_sessions(struct engine *e, struct db *db, struct error *err)
+{
+    return sessions_refresh(access_sessions(e), db, err);
+}
+
+static const struct engine_cache registry_cache = { .bump = store_registry_changed,
+                                                    .refresh = refresh_registry };
+
+/* One change of users at a time: two could each leave the other the last administrator. */
+static const struct engine_cache users_cache = { .bump = store_users_changed,
+                                                 .bumps_first = true,
+                                                 .refresh = refresh_sessions };
+
+static int access_open(struct engine *e, void **ret_state, struct error *err)
+{
+    struct access *access = NEW(struct access);
+
+    (void)err;
+    access->registry = registry_new();
+    access->sessions = sessions_new();
+    access->throttle = throttle_new();
+    access->token_guesses = token_guess_limiter_new();
+    access->key_uses_saved_us = access->sessions_saved_us = clock_mono_us();
+    engine_set_cache(e, CHANGE_REGISTRY, &registry_cache);
+    engine_set_cache(e, CHANGE_USERS, &users_cache);
+    *ret_state = access;
+    return 0;
+}
+
+static void save_sessions(struct engine *e)
+{
+    sessions_flush(access_sessions(e), engine_writer(e), engine_is_shared(e), clock_wall_us());
+}
+
+static bool is_due(int64_t *last_us, int64_t now_us, unsigned period_s)
+{
+    if (now_us - *last_us < (int64_t)period_s * USEC_PER_SEC)
+        return false;
+    *last_us = now_us;
+    return true;
+}
+
+static int access_tick(struct engine *e, const struct tick *tick, struct error *err)
+{
+    struct access *access = engine_state(e, &access_feature);
+
+    (void)err;
+    if (is_due(&access->key_uses_saved_us, tick->mono_us, KEY_USES_PERIOD_S))
+        key_use_flush(access->registry, engine_writer(e));
+    if (is_due(&access->sessions_saved_us, tick->mono_us, SESSIONS_PERIOD_S))
+        save_sessions(e);
+    return 0;
+}
+
+static void access_stop(struct engine *e)
+{
+    key_use_flush(access_registry(e), engine_writer(e));
+    save_sessions(e);
+}
+
+static void access_close(void *state)
+{
+    struct access *access = state;
+
+    if (access == NULL)
+        return;
+    registry_free(access->registry);
+    token_guess_limiter_free(access->token_guesses);
+    sessions_free(access->sessions);
+    throttle_free(access->throttle);
+    free(access);
+}
 
 const struct feature access_feature = {
     .name = "access",
+    .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,
+                tenant_user_routes },
+    .open = access_open,
+    .tick = access_tick,
+    .stop = access_stop,
+    .close = access_close,
 };

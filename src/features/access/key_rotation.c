@@ -6,7 +6,7 @@
 #include "features/access/key_create.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry.h"
-#include "features/agents/shapes.h"
+#include "features/access/shapes.h"
 
 /* {"successor":"key_…","replaced":["key_…"]}; ids need no escapes. */
 static struct str detail_of(struct str successor, const struct list *replaced, struct arena *arena)

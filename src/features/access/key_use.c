@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "engine/txn.h"
 #include "features/access/keys_store.h"
 #include "shape/shape.h"
 
@@ -28,14 +29,14 @@ struct flush {
     size_t n;
 };
 
-static int store_uses(struct writer_job *job, struct db *db, struct error *err)
+static int store_uses(struct writer_job *job, struct txn *txn, struct error *err)
 {
     const struct flush *flush = CONTAINER_OF(job, struct flush, job);
 
     for (size_t i = 0; i < flush->n; i++) {
         const struct key_entry *key = flush->keys[i];
 
-        if (store_key_used(db, key->tenant->id, key->key_id,
+        if (store_key_used(txn->db, key->tenant->id, key->key_id,
                            atomic_load_explicit(&key->use->last_at, memory_order_relaxed),
                            err) != 0)
             return -1;
@@ -79,11 +80,11 @@ bool key_use_is_noted(const struct key_use *use)
     return atomic_load_explicit(&use->noted, memory_order_acquire);
 }
 
-static int store_first(struct writer_job *job, struct db *db, struct error *err)
+static int store_first(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
 
-    return store_key_first_used(db, use->key->tenant->id, use->key->key_id, clock_wall_us(),
+    return store_key_first_used(txn->db, use->key->tenant->id, use->key->key_id, clock_wall_us(),
                                 &use->good, err);
 }
 

@@ -1,4 +1,4 @@
-/* registry.c - loading tenants, keys and what agents are told, and looking them up. */
+/* registry.c - loading tenants and keys, and looking them up. */
 #include "features/access/registry.h"
 
 #include <pthread.h>
@@ -12,7 +12,6 @@
 #include "features/access/keys_store.h"
 #include "features/access/rate.h"
 #include "features/access/tenants_store.h"
-#include "features/agents/directives/directives.h"
 
 /* A key that ended longer ago is not loaded. Generous: a wall clock that was set wrongly for a
  * while must not end a key for good. */
@@ -24,11 +23,12 @@ struct registry {
     struct arena arena;      /* of names: they live as long as the registry */
     struct map tenants;      /* slug -> struct tenant_entry */
     struct map tenants_by_id;
-    struct map keys;       /* digest -> struct key_entry */
-    struct map keys_by_id; /* key_id -> the same */
-    int64_t refreshed_us;  /* monotonic: when the database was last asked; under `refresh` */
-    struct directives *directives; /* replaced as a whole; NULL at first */
-    _Atomic int64_t number;        /* of the change that was loaded */
+    struct map keys;        /* digest -> struct key_entry */
+    struct map keys_by_id;  /* key_id -> the same */
+    int64_t refreshed_us;   /* monotonic: when the database was last asked; under `refresh` */
+    _Atomic int64_t number; /* of the change that was loaded */
+    registry_load_fn *on_load;
+    void *on_load_ctx;
 };
 
 struct registry *registry_new(void)
@@ -54,7 +54,6 @@ void registry_free(struct registry *r)
         return;
     while ((key = map_next(&r->keys, &at)) != NULL)
         rate_window_free(key->owns_rate ? key->rate : NULL);
-    directives_free(r->directives);
     map_done(&r->keys_by_id);
     map_done(&r->keys);
     map_done(&r->tenants_by_id);
@@ -175,11 +174,11 @@ struct loaded {
     struct tenant_row *tenants;
     struct key_row *keys;
     size_t n_tenants, n_keys;
-    struct directives *directives;
 };
 
 /* One unchanging view of it all. */
-static int load(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
+static int load(struct registry *registry, struct db *db, struct arena *arena, struct loaded *ret,
+                struct error *err)
 {
     int r = -1;
 
@@ -188,7 +187,7 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
     if (store_registry_number(db, &ret->number, err) == 0 &&
         store_tenants(db, arena, &ret->tenants, &ret->n_tenants, err) == 0 &&
         store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, &ret->n_keys, err) == 0 &&
-        directives_load(db, &ret->directives, err) == 0)
+        (registry->on_load == NULL || registry->on_load(registry->on_load_ctx, db, err) == 0))
         r = 0;
     db_rollback(db);
     return r;
@@ -196,8 +195,6 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
 
 static void take_over(struct registry *r, const struct loaded *l)
 {
-    struct directives *old;
-
     pthread_rwlock_wrlock(&r->lock);
     for (size_t i = 0; i < l->n_tenants; i++)
         put_tenant(r, &l->tenants[i]);
@@ -206,11 +203,14 @@ static void take_over(struct registry *r, const struct loaded *l)
     for (size_t i = 0; i < l->n_keys; i++)
         give_window(r, map_get(&r->keys, digest_str(&l->keys[i].digest)));
     end_absent_keys(r, l->number);
-    old = r->directives;
-    r->directives = l->directives;
     atomic_store(&r->number, l->number);
     pthread_rwlock_unlock(&r->lock);
-    directives_free(old);
+}
+
+void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx)
+{
+    r->on_load = fn;
+    r->on_load_ctx = ctx;
 }
 
 int64_t registry_number(const struct registry *r)
@@ -234,7 +234,7 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err)
         status = 0;
         goto out;
     }
-    if (load(db, &arena, &loaded, err) != 0)
+    if (load(r, db, &arena, &loaded, err) != 0)
         goto out;
     take_over(r, &loaded);
     status = 0;
@@ -315,20 +315,4 @@ const struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
     tenant = map_get(&r->tenants, slug);
     pthread_rwlock_unlock(&r->lock);
     return tenant;
-}
-
-void registry_model(struct registry *r, int64_t tenant_id, struct str agent_name,
-                    struct arena *arena, struct agent_model *ret)
-{
-    pthread_rwlock_rdlock(&r->lock);
-    directives_model(r->directives, tenant_id, agent_name, arena, ret);
-    pthread_rwlock_unlock(&r->lock);
-}
-
-void registry_policy(struct registry *r, int64_t tenant_id, struct str agent_name,
-                     struct arena *arena, struct command_policy *ret)
-{
-    pthread_rwlock_rdlock(&r->lock);
-    directives_policy(r->directives, tenant_id, agent_name, arena, ret);
-    pthread_rwlock_unlock(&r->lock);
 }

@@ -1,5 +1,4 @@
-/* registry.h - tenants, keys and what agents are told, in memory, so that loops never ask a
- * database.
+/* registry.h - tenants and keys in memory, so that loops never ask a database.
  *
  * What is found stays valid until registry_free(): entries are only ever added
  * or changed in place, never taken away. The database carries a number that
@@ -22,9 +21,6 @@
 #include "base/str.h"
 #include "features/access/token.h"
 
-struct agent_model;
-struct arena;
-struct command_policy;
 struct db;
 struct rate_window;
 struct registry;
@@ -72,7 +68,13 @@ void registry_free(struct registry *r);
 /* Reads the change number and, if it moved, everything. Blocks: never on a loop thread. */
 int registry_refresh(struct registry *r, struct db *db, struct error *err) MUST_CHECK;
 
-/* Grows whenever something was loaded anew. */
+/* Loads what else the change number stands for, in the same view of the database. */
+typedef int registry_load_fn(void *ctx, struct db *db, struct error *err);
+
+/* Before the first refresh. */
+void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx);
+
+/* Grows with every reload. */
 int64_t registry_number(const struct registry *r);
 
 /* Neither revoked, nor expired at `now_us` (wall clock), nor beyond its grace. */
@@ -94,9 +96,3 @@ size_t registry_take_used(struct registry *r, const struct key_entry **ret, size
 
 /* NULL when there is none. */
 const struct tenant_entry *registry_tenant(struct registry *r, struct str slug);
-
-/* What the agent is told: as in guidance.h. */
-void registry_model(struct registry *r, int64_t tenant_id, struct str agent_name,
-                    struct arena *arena, struct agent_model *ret);
-void registry_policy(struct registry *r, int64_t tenant_id, struct str agent_name,
-                     struct arena *arena, struct command_policy *ret);

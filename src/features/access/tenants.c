@@ -8,6 +8,7 @@
 #include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/directives/store.h"
+#include "features/agents/shapes.h"
 #include "features/agents/store.h"
 
 static struct tenant tenant_answer(const struct tenant_row *row)

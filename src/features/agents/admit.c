@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
-#include "features/alerts/alerts.h"
 #include "shape/shape.h"
 
 enum { AGENTS_MAX = 100000 }; /* remembered at most */
@@ -26,20 +26,17 @@ struct known_agent {
 struct admit {
     const struct registry *registry;
     struct last_seen *last_seen;
-    struct alert_notes *notes;
     int64_t registry_number; /* that `agents` is good for */
     struct map agents;
     struct buf key; /* of the agent being looked up */
 };
 
-struct admit *admit_new(const struct registry *registry, struct last_seen *last_seen,
-                        struct alert_notes *notes)
+struct admit *admit_new(const struct registry *registry, struct last_seen *last_seen)
 {
     struct admit *a = NEW(struct admit);
 
     a->registry = registry;
     a->last_seen = last_seen;
-    a->notes = notes;
     map_init(&a->agents);
     buf_init(&a->key, MIB(1));
     return a;
@@ -111,42 +108,43 @@ static int find(struct admit *a, struct db *db, const struct applicant *agent, b
  * one that ends a silence, with what is told of it: were it lost, the alert would stay open. When
  * that is rolled back, or another process has the row, it is stored a little later with all others.
  */
-static int hear(struct admit *a, struct db *db, struct known_agent *known,
-                const struct applicant *agent, struct error *err)
+static int hear(struct txn *txn, struct known_agent *known, const struct applicant *agent,
+                struct error *err)
 {
+    struct last_seen *last_seen = txn->admit->last_seen;
     struct sighting sighting = { .tenant_id = agent->tenant_id,
                                  .agent_id = known->row.agent_id,
                                  .at = agent->at };
 
     if ((known->row.last_seen_at == TIME_NULL || last_seen_take_awaited(known->sighting)) &&
-        (store_last_seen_put(db, &sighting, 1, clock_wall_us(), err) != 0 ||
-         alerts_heard(db, &sighting, 1, a->notes, err) != 0))
+        (store_last_seen_put(txn->db, &sighting, 1, clock_wall_us(), err) != 0 ||
+         last_seen_heard(last_seen, txn, &sighting, 1, err) != 0))
         return -1;
     known->row.last_seen_at = agent->at;
-    last_seen_note(a->last_seen, known->sighting, agent->at);
+    last_seen_note(last_seen, known->sighting, agent->at);
     return 0;
 }
 
-int admit_agent(struct admit *a, struct db *db, const struct applicant *agent,
-                struct admission *ret, struct error *err)
+int admit_agent(struct txn *txn, const struct applicant *agent, struct admission *ret,
+                struct error *err)
 {
     struct known_agent *known;
 
-    if (find(a, db, agent, true, &known, err) != 0)
+    if (find(txn->admit, txn->db, agent, true, &known, err) != 0)
         return -1;
     *ret = (struct admission){ .verdict = VERDICT_AGENT_CAP };
     if (known == NULL)
         return 0;
     ret->agent_id = known->row.agent_id;
     ret->verdict = known->row.enabled ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
-    return hear(a, db, known, agent, err);
+    return hear(txn, known, agent, err);
 }
 
-int admit_hear(struct admit *a, struct db *db, const struct applicant *agent, struct error *err)
+int admit_hear(struct txn *txn, const struct applicant *agent, struct error *err)
 {
     struct known_agent *known;
 
-    if (find(a, db, agent, false, &known, err) != 0)
+    if (find(txn->admit, txn->db, agent, false, &known, err) != 0)
         return -1;
-    return known == NULL ? 0 : hear(a, db, known, agent, err);
+    return known == NULL ? 0 : hear(txn, known, agent, err);
 }

@@ -8,10 +8,9 @@
 #include "base/str.h"
 
 struct admit;
-struct alert_notes;
-struct db;
 struct last_seen;
 struct registry;
+struct txn;
 
 /* What becomes of a report. */
 enum verdict {
@@ -33,21 +32,19 @@ struct applicant {
     int64_t at; /* wall clock: when it came */
 };
 
-/* One a writer thread. Borrows all; alerts that close are noted in `notes`. */
-struct admit *admit_new(const struct registry *registry, struct last_seen *last_seen,
-                        struct alert_notes *notes);
+/* One per writer thread: its transaction's `admit`. Borrows both. */
+struct admit *admit_new(const struct registry *registry, struct last_seen *last_seen);
 
 /* NULL is fine. */
 void admit_free(struct admit *a);
 
 /* Inside the transaction that stores the report. Whoever is known or becomes so has shown that it
  * is alive, whatever the verdict. */
-int admit_agent(struct admit *a, struct db *db, const struct applicant *agent,
-                struct admission *ret, struct error *err) MUST_CHECK;
+int admit_agent(struct txn *txn, const struct applicant *agent, struct admission *ret,
+                struct error *err) MUST_CHECK;
 
 /* A sign of life and nothing else: it makes no agent known. */
-int admit_hear(struct admit *a, struct db *db, const struct applicant *agent,
-               struct error *err) MUST_CHECK;
+int admit_hear(struct txn *txn, const struct applicant *agent, struct error *err) MUST_CHECK;
 
 /* Somebody changed what is expected of an agent. */
 void admit_changed(struct admit *a);

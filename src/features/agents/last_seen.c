@@ -14,16 +14,15 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/agents/last_seen_store.h"
-#include "features/alerts/alerts.h"
-#include "features/events/ingest.h"
 #include "shape/shape.h"
 
 enum {
     SAVE_MAX = 10000,  /* agents in one transaction */
     ROWS_AN_EVENT = 8, /* that take the writer as long as an event, or less */
-    MISSES_MAX = 5,    /* saves that find the row taken, or none at all */
+    UNSTORED_MAX = 5,  /* saves that find the row locked, or no row */
 };
 
 struct agent_key {
@@ -35,7 +34,7 @@ struct last_seen_entry {
     _Atomic int64_t at; /* TIME_NULL: not heard of since the start */
     atomic_bool waits, awaited;
     struct last_seen_entry *next; /* of those that wait */
-    int token_guesses;            /* the save's own */
+    int unstored;                 /* saves in a row that did not store it */
     int64_t noticed_at;           /* a time, and when it was noticed: of who watches */
     int64_t noticed_us;
 };
@@ -50,6 +49,7 @@ struct last_seen {
     struct last_seen_entry *waiting;
     bool saving;
     atomic_bool changed; /* what is expected of some agent */
+    last_seen_fn *on_heard;
 
     /* of the save under way; the writer's */
     struct writer_job job;
@@ -186,8 +186,19 @@ bool last_seen_take_changed(struct last_seen *l)
     return atomic_exchange(&l->changed, false);
 }
 
+void last_seen_on_heard(struct last_seen *l, last_seen_fn *fn)
+{
+    l->on_heard = fn;
+}
+
+int last_seen_heard(struct last_seen *l, struct txn *txn, const struct sighting *sightings,
+                    size_t n, struct error *err)
+{
+    return l->on_heard == NULL ? 0 : l->on_heard(txn, sightings, n, err);
+}
+
 /* Writer thread; maybe again after a roll-back, with times that are newer by then. */
-static int apply(struct writer_job *job, struct db *db, struct error *err)
+static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct last_seen *l = CONTAINER_OF(job, struct last_seen, job);
 
@@ -198,9 +209,9 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
                                         .agent_id = sighting->key.agent_id,
                                         .at = atomic_load(&sighting->at) };
     }
-    if (store_last_seen_put(db, l->rows, l->n, clock_wall_us(), err) != 0)
+    if (store_last_seen_put(txn->db, l->rows, l->n, clock_wall_us(), err) != 0)
         return -1;
-    return alerts_heard(db, l->rows, l->n, ingest_notes_of(job), err);
+    return last_seen_heard(l, txn, l->rows, l->n, err);
 }
 
 static void end_save(struct last_seen *l)
@@ -226,8 +237,8 @@ static void done(struct writer_job *job, const struct error *err)
     for (size_t i = 0; i < l->n && err == NULL; i++) {
         struct last_seen_entry *sighting = l->taken[i].sighting;
 
-        sighting->token_guesses = l->rows[i].stored ? 0 : sighting->token_guesses + 1;
-        if (!l->rows[i].stored && sighting->token_guesses < MISSES_MAX)
+        sighting->unstored = l->rows[i].stored ? 0 : sighting->unstored + 1;
+        if (!l->rows[i].stored && sighting->unstored < UNSTORED_MAX)
             put_in_line(l, sighting);
     }
     end_save(l);

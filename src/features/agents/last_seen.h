@@ -13,10 +13,17 @@
 #include <stdbool.h>
 
 #include "base/base.h"
+#include "base/err.h"
 
 struct last_seen;
 struct last_seen_entry; /* of one agent; as long-lived as the life it is from */
+struct sighting;
+struct txn;
 struct writer;
+
+/* Writer thread, in the transaction that stores the sightings. */
+typedef int last_seen_fn(struct txn *txn, const struct sighting *sightings, size_t n,
+                         struct error *err);
 
 struct last_seen *last_seen_new(void);
 
@@ -49,6 +56,13 @@ bool last_seen_take_awaited(struct last_seen_entry *sighting);
 /* Somebody changed what is expected of an agent; and has anybody since the last question? */
 void last_seen_set_changed(struct last_seen *l);
 bool last_seen_take_changed(struct last_seen *l);
+
+/* What else a stored sighting leads to. Before the writer runs. */
+void last_seen_on_heard(struct last_seen *l, last_seen_fn *fn);
+
+/* Calls it. */
+int last_seen_heard(struct last_seen *l, struct txn *txn, const struct sighting *sightings,
+                    size_t n, struct error *err) MUST_CHECK;
 
 /* Hands what is new to the writer, unless it is at it already. */
 void last_seen_save(struct last_seen *l, struct writer *writer);

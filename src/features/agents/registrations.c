@@ -1,11 +1,11 @@
 /* registrations.c - what the writer does with a registration. */
 #include "features/agents/registrations.h"
 
+#include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/agents/config/secret_key_names.h"
 #include "features/agents/shapes.h"
 #include "features/agents/store.h"
-#include "features/events/ingest.h"
 
 /* A disabled agent may register, so this is not for admit_agent() to decide. */
 static int find_or_add(struct registration_request *request, struct db *db, struct agent_row *ret,
@@ -28,34 +28,33 @@ static bool is_same(const struct opt_int *a, const struct opt_int *b)
     return a->has == b->has && (!a->has || a->value == b->value);
 }
 
-static int apply(struct writer_job *job, struct db *db, struct error *err)
+static int registration_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
     struct report_key place = { .tenant_id = request->tenant->id,
                                 .received_at = request->received_at };
     struct agent_row agent;
 
-    if (find_or_add(request, db, &agent, err) != 0)
+    if (find_or_add(request, txn->db, &agent, err) != 0)
         return -1;
     request->verdict = agent.agent_id == 0 ? VERDICT_AGENT_CAP : VERDICT_ACCEPTED;
     if (agent.agent_id == 0)
         return 0;
     place.agent_id = agent.agent_id;
     request->is_other = !is_same(&agent.interval_seconds, &request->body->interval_seconds);
-    if (store_registration_put(db, &place, &request->rows, err) != 0)
+    if (store_registration_put(txn->db, &place, &request->rows, err) != 0)
         return -1;
     if (str_is_null(request->catalog))
         return 0;
-    return store_catalog_enter(db, place.tenant_id, request->catalog, place.received_at, err);
+    return store_catalog_enter(txn->db, place.tenant_id, request->catalog, place.received_at, err);
 }
 
-static void done(struct writer_job *job, const struct error *err)
+static void registration_stored(struct writer_job *job, const struct error *err)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
 
-    if (err == NULL && job->group != NULL && request->is_other)
-        admit_changed(ingest_admit_of(job));
-    request->done(request, err);
+    if (err == NULL && job->txn->admit != NULL && request->is_other)
+        admit_changed(job->txn->admit);
 }
 
 static struct str catalog_of(const struct list *list, struct arena *arena)
@@ -68,8 +67,7 @@ static struct str catalog_of(const struct list *list, struct arena *arena)
     return store_catalog_prepare(entries, list->n, arena);
 }
 
-int registrations_submit(struct writer *writer, struct registration_request *request,
-                         struct error *err)
+void registrations_prepare(struct registration_request *request)
 {
     const struct agent_register *body = request->body;
     size_t params = body->config_schema == NULL ? 0 : body->config_schema->params.n;
@@ -78,10 +76,9 @@ int registrations_submit(struct writer *writer, struct registration_request *req
     request->catalog =
         params == 0 ? STR_NULL : catalog_of(&body->config_schema->params, request->arena);
     request->job = (struct writer_job){
-        .apply = apply,
-        .done = done,
+        .apply = registration_apply,
+        .stored = registration_stored,
         .events = 1 + body->business_kpis.n + params, /* rows it writes */
         .bytes = request->bytes,
     };
-    return writer_submit(writer, &request->job, err);
 }

@@ -1,14 +1,18 @@
-/* alert_notes.c - alerts of a transaction, on their way to those who listen. */
+/* alert_notes.c - alerts of a transaction, on their way to live updates. */
 #include "features/alerts/alert_notes.h"
 
+#include <stdlib.h>
+
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/metrics.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/shapes.h"
 #include "features/live/feed.h"
 
 enum {
-    NOTES_MAX = 1000, /* told of one transaction; who misses some looks at the list */
+    NOTES_MAX = 1000, /* published per transaction; the list of alerts has the rest */
     NOTE_BYTES_MAX = 64 << 10
 };
 
@@ -20,16 +24,27 @@ struct alert_note {
     struct str json;
 };
 
-void alert_notes_init(struct alert_notes *notes)
+struct alert_notes {
+    struct arena arena;
+    struct alert_note *first, **end;
+    size_t n;
+};
+
+struct alert_notes *alert_notes_new(void)
 {
-    *notes = (struct alert_notes){ 0 };
+    struct alert_notes *notes = NEW(struct alert_notes);
+
     notes->end = &notes->first;
     arena_init(&notes->arena);
+    return notes;
 }
 
-void alert_notes_done(struct alert_notes *notes)
+void alert_notes_free(struct alert_notes *notes)
 {
+    if (notes == NULL)
+        return;
     arena_done(&notes->arena);
+    free(notes);
 }
 
 void alert_notes_add(struct alert_notes *notes, const struct alert_row *row)

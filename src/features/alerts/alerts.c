@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/digest.h"
+#include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
@@ -188,8 +189,7 @@ static int close_heard(struct db *db, struct alert_news *news, int64_t at, struc
     return alerts_close(db, news, err);
 }
 
-int alerts_heard(struct db *db, const struct sighting *sightings, size_t n,
-                 struct alert_notes *notes, struct error *err)
+int alerts_heard(struct txn *txn, const struct sighting *sightings, size_t n, struct error *err)
 {
     int64_t now = clock_wall_us();
     struct arena arena;
@@ -197,16 +197,16 @@ int alerts_heard(struct db *db, const struct sighting *sightings, size_t n,
     int r;
 
     arena_init(&arena);
-    r = store_alerts_of_sightings(db, sightings, n, &arena, &alerts, err);
+    r = store_alerts_of_sightings(txn->db, sightings, n, &arena, &alerts, err);
     for (size_t i = 0; r == 0 && i < alerts.n; i++) {
         struct alert_row *row = &((struct alert_row *)alerts.items)[i];
         struct alert_news news = { .row = row,
                                    .message = STR_LIT("agent.recovered"),
-                                   .notes = notes };
+                                   .notes = txn->notes };
         int64_t at = find_heard(sightings, n, row);
 
         if (at != TIME_NULL && sighting_is_later(at, row->since_at, now))
-            r = close_heard(db, &news, at, &arena, err);
+            r = close_heard(txn->db, &news, at, &arena, err);
     }
     arena_done(&arena);
     return r;

@@ -17,9 +17,11 @@ struct alert_list;
 struct alert_notes;
 struct alerts_query;
 struct db;
+struct engine;
 struct mute_state;
 struct sighting;
 struct tenant_entry;
+struct txn;
 
 /* What becomes of an alert, in a transaction of the writer. */
 struct alert_news {
@@ -53,10 +55,13 @@ int alerts_tell_again(struct db *db, const struct alert_news *news, int64_t at,
 /* How long the agent was away when it is heard of at this time. */
 struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at);
 
+/* Open alerts of all tenants, when last counted. Any thread. */
+int64_t alerts_count_open(const struct engine *e);
+
 /* Closes the silence alerts of agents that have been heard of. Within the transaction that stores
  * the signs. */
-int alerts_heard(struct db *db, const struct sighting *sightings, size_t n,
-                 struct alert_notes *notes, struct error *err) MUST_CHECK;
+int alerts_heard(struct txn *txn, const struct sighting *sightings, size_t n,
+                 struct error *err) MUST_CHECK;
 
 /* The alert as people read it; its strings are the row's. */
 struct alert alerts_answer(const struct alert_row *row);

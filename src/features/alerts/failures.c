@@ -2,7 +2,9 @@
 #include "features/alerts/failures.h"
 
 #include "base/buf.h"
+#include "engine/txn.h"
 #include "features/alerts/alerts.h"
+#include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
 #include "shape/utf8.h"
@@ -59,17 +61,21 @@ static int alert_of(struct db *db, const struct event_item *item, struct alert_n
     return alerts_failed(db, &news, &first, err);
 }
 
-int failures_alert(struct db *db, const struct event_item *items, size_t n,
-                   struct alert_notes *notes, struct error *err)
+int failures_alert(struct txn *txn, struct error *err)
 {
+    const struct event_item *items;
     struct arena arena;
+    size_t n;
     int r = 0;
 
+    if (!event_batch_is_watched(txn->events))
+        return 0;
+    items = event_batch_items(txn->events, &n);
     arena_init(&arena);
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (!items[i].watched || items[i].duplicate || items[i].run_status != RUN_FAILED)
             continue;
-        r = alert_of(db, &items[i], notes, &arena, err);
+        r = alert_of(txn->db, &items[i], txn->notes, &arena, err);
         arena_reset(&arena);
     }
     arena_done(&arena);

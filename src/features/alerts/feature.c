@@ -1,7 +1,166 @@
-/* feature.c - what the service starts, serves and stops for this feature. */
+/* feature.c - what is evaluated once a second, and the alerts of each transaction. */
 #include "engine/feature.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "engine/engine.h"
+#include "features/access/access.h"
+#include "features/access/registry.h"
+#include "features/agents/agents.h"
+#include "features/agents/last_seen.h"
+#include "features/alerts/alert_notes.h"
+#include "features/alerts/alerts.h"
+#include "features/alerts/failures.h"
+#include "features/alerts/mutes.h"
+#include "features/alerts/routes.h"
+#include "features/alerts/silence.h"
+#include "features/alerts/stuck.h"
+#include "features/alerts/threshold_watch.h"
+#include "features/cost/prices.h"
 #include "features/features.h"
+
+enum { COUNT_PERIOD_TICKS = 10 };
+
+struct alerts {
+    struct silence *silence; /* NULL, as all that follow: this engine serves no agents */
+    struct stuck *stuck;
+    struct threshold_watch *thresholds;
+    struct mutes *mutes;
+    unsigned ticks;       /* the watcher's */
+    _Atomic int64_t open; /* when last counted */
+};
+
+int64_t alerts_count_open(const struct engine *e)
+{
+    const struct alerts *alerts = engine_state(e, &alerts_feature);
+
+    return atomic_load(&alerts->open);
+}
+
+static int alerts_feature_open(struct engine *e, void **ret_state, struct error *err)
+{
+    (void)err;
+    last_seen_on_heard(agents_last_seen(e), alerts_heard);
+    *ret_state = NEW(struct alerts);
+    return 0;
+}
+
+static void count_open(struct engine *e, struct alerts *alerts)
+{
+    int64_t open;
+
+    if (store_alerts_open(engine_watch_db(e), &open, NULL) == 0)
+        atomic_store(&alerts->open, open);
+}
+
+static int evaluate(struct engine *e, const struct tick *tick, struct error *err)
+{
+    struct alerts *alerts = engine_state(e, &alerts_feature);
+    const struct silence_now now = { .wall_us = tick->wall_us,
+                                     .mono_us = tick->mono_us,
+                                     .raw_us = tick->raw_us,
+                                     .healthy = tick->healthy,
+                                     .registry_number = registry_number(access_registry(e)) };
+    int64_t epoch_us;
+
+    if (silence_tick(alerts->silence, &now, err) != 0)
+        return -1;
+    if (!tick->healthy)
+        return 0;
+    epoch_us = silence_epoch_us(alerts->silence);
+    if (stuck_tick(alerts->stuck, tick->wall_us, tick->mono_us, epoch_us, err) != 0 ||
+        threshold_watch_tick(alerts->thresholds, tick->wall_us, tick->mono_us, epoch_us, err) !=
+            0 ||
+        mutes_tick(alerts->mutes, tick->wall_us, tick->raw_us, err) != 0)
+        return -1;
+    metric_add(METRIC_WATCH_LOOKS, 1);
+    return 0;
+}
+
+static int alerts_tick(struct engine *e, const struct tick *tick, struct error *err)
+{
+    struct alerts *alerts = engine_state(e, &alerts_feature);
+
+    if (alerts->ticks++ % COUNT_PERIOD_TICKS == 0)
+        count_open(e, alerts);
+    return alerts->silence == NULL ? 0 : evaluate(e, tick, err);
+}
+
+static int alerts_start(struct engine *e, struct error *err)
+{
+    struct alerts *alerts = engine_state(e, &alerts_feature);
+    const struct tick now = engine_now(e, true);
+    const struct silence_options silence = { engine_watch_db(e), agents_last_seen(e),
+                                             engine_writer(e), engine_is_shared(e) };
+    const struct stuck_options stuck = { engine_watch_db(e), engine_writer(e) };
+    const struct threshold_watch_options thresholds = { engine_readers(e), engine_writer(e),
+                                                        cost_prices(e) };
+    const struct mutes_options mutes = { engine_watch_db(e), engine_writer(e) };
+    const struct silence_now began = { .wall_us = now.wall_us,
+                                       .mono_us = now.mono_us,
+                                       .raw_us = now.raw_us,
+                                       .healthy = now.healthy,
+                                       .registry_number = registry_number(access_registry(e)) };
+
+    count_open(e, alerts);
+    if (!engine_serves(e))
+        return 0;
+    alerts->silence = silence_new(&silence, &began);
+    alerts->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
+    alerts->thresholds = threshold_watch_new(&thresholds, now.mono_us);
+    alerts->mutes = mutes_new(&mutes);
+    /* Before the first report: which report ends a silence is known from here on. */
+    return evaluate(e, &now, err);
+}
+
+static void alerts_feature_close(void *state)
+{
+    struct alerts *alerts = state;
+
+    if (alerts == NULL)
+        return;
+    silence_free(alerts->silence);
+    stuck_free(alerts->stuck);
+    threshold_watch_free(alerts->thresholds);
+    mutes_free(alerts->mutes);
+    free(alerts);
+}
+
+static void alerts_txn_open(struct engine *e, struct txn *txn)
+{
+    (void)e;
+    txn->notes = alert_notes_new();
+}
+
+static void alerts_txn_close(struct txn *txn)
+{
+    alert_notes_free(txn->notes);
+}
+
+static void alerts_txn_committed(struct txn *txn)
+{
+    alert_notes_publish(txn->notes, txn->feed);
+    alert_notes_clear(txn->notes);
+}
+
+static void alerts_txn_rolled_back(struct txn *txn)
+{
+    alert_notes_clear(txn->notes);
+}
 
 const struct feature alerts_feature = {
     .name = "alerts",
+    .routes = { alert_routes, rule_routes },
+    .open = alerts_feature_open,
+    .start = alerts_start,
+    .tick = alerts_tick,
+    .close = alerts_feature_close,
+    .txn = { .open = alerts_txn_open,
+             .close = alerts_txn_close,
+             .prepare = failures_alert,
+             .committed = alerts_txn_committed,
+             .rolled_back = alerts_txn_rolled_back },
 };

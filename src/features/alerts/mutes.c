@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/mem.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "shape/utf8.h"
@@ -72,7 +73,7 @@ static struct str summary_of(const struct alert_row *row, struct arena *arena)
 }
 
 /* By the alerts as they are now. */
-static int apply(struct writer_job *job, struct db *db, struct error *err)
+static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct mutes *m = CONTAINER_OF(job, struct mutes, job);
     struct arena arena;
@@ -80,14 +81,14 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
     int r;
 
     arena_init(&arena);
-    r = store_alerts_unnotified(db, m->now_us, TELL_MAX, &arena, &list, err);
+    r = store_alerts_unnotified(txn->db, m->now_us, TELL_MAX, &arena, &list, err);
     for (size_t i = 0; r == 0 && i < list.n; i++) {
         struct alert_row *row = &((struct alert_row *)list.items)[i];
         const struct alert_news news = { .row = row,
                                          .message = row->type,
                                          .summary = summary_of(row, &arena) };
 
-        r = alerts_tell_again(db, &news, m->now_us, err);
+        r = alerts_tell_again(txn->db, &news, m->now_us, err);
     }
     arena_done(&arena);
     return r;

@@ -8,13 +8,13 @@
 #include "base/datetime.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/liveness.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/silence_store.h"
-#include "features/events/ingest.h"
 #include "shape/utf8.h"
 
 enum {
@@ -266,7 +266,7 @@ static int open_alert(const struct flip *flip, struct db *db, const struct silen
         &alert, alert.type,
         arena_printf(arena, "Agent '%.*s' is silent: nothing was heard of it since %s",
                      STR_ARG(name), datetime_format(row->last_seen_at, text).data),
-        ingest_notes_of(&flip->job)
+        flip->job.txn->notes
     };
     bool opened;
 
@@ -291,7 +291,7 @@ static int close_alert(const struct flip *flip, struct db *db, const struct sile
     struct alert_row alert;
     struct alert_news news = { .row = &alert,
                                .message = STR_LIT("agent.recovered"),
-                               .notes = ingest_notes_of(&flip->job) };
+                               .notes = flip->job.txn->notes };
 
     if (store_alert(db, row->tenant_id, row->alert_id, arena, &alert, err) != 0)
         return -1;
@@ -330,14 +330,14 @@ static int apply_flip(const struct flip *flip, struct db *db, struct arena *aren
     return open_alert(flip, db, &w.row, arena, err);
 }
 
-static int apply(struct writer_job *job, struct db *db, struct error *err)
+static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     const struct flip *flip = CONTAINER_OF(job, struct flip, job);
     struct arena arena;
     int r;
 
     arena_init(&arena);
-    r = apply_flip(flip, db, &arena, err);
+    r = apply_flip(flip, txn->db, &arena, err);
     arena_done(&arena);
     return r;
 }

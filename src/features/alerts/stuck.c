@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/mem.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/stuck_store.h"
-#include "features/events/ingest.h"
 #include "features/fleet/store.h"
 #include "shape/utf8.h"
 
@@ -304,20 +304,20 @@ static int apply_act(const struct stuck *s, struct db *db, const struct act *act
     return open_alert(s, db, &run, act->limit_us, arena, err);
 }
 
-static int apply(struct writer_job *job, struct db *db, struct error *err)
+static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct stuck *s = CONTAINER_OF(job, struct stuck, job);
     struct arena arena;
     int r = 0;
 
-    s->notes = ingest_notes_of(job);
+    s->notes = txn->notes;
     arena_init(&arena);
     for (size_t i = 0; r == 0 && i < s->n_acts; i++) {
-        r = apply_act(s, db, &s->acts[i], &arena, err);
+        r = apply_act(s, txn->db, &s->acts[i], &arena, err);
         arena_reset(&arena);
     }
     for (size_t i = 0; r == 0 && i < s->n_marks; i++)
-        r = store_stuck_mark(db, &s->marks[i], err);
+        r = store_stuck_mark(txn->db, &s->marks[i], err);
     arena_done(&arena);
     return r;
 }

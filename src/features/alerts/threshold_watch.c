@@ -1,4 +1,5 @@
-/* threshold_watch.c - KPIs and budgets judged in rounds, and the job that opens and closes their alerts.
+/* threshold_watch.c - KPIs and budgets judged in rounds, and the job that opens and closes their
+ * alerts.
  *
  * Invariants:
  *  1. While `busy` all below it belongs to the one job under way: on a reader,
@@ -15,13 +16,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/readers.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/agents/store.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/rule_eval.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
-#include "features/events/ingest.h"
 
 enum {
     PERIOD_S = 60,     /* between the beginnings of two rounds */
@@ -233,20 +234,20 @@ static int close_alert(struct threshold_watch *b, struct db *db, const struct fl
     return r;
 }
 
-static int apply(struct writer_job *job, struct db *db, struct error *err)
+static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, write);
-    struct alert_notes *notes = ingest_notes_of(job);
+    struct alert_notes *notes = txn->notes;
 
     for (const struct flip *flip = b->flips; flip != NULL; flip = flip->next) {
         int64_t version;
 
-        if (store_alert_rules_hold(db, flip->tenant_id, &version, err) != 0)
+        if (store_alert_rules_hold(txn->db, flip->tenant_id, &version, err) != 0)
             return -1;
         if (version != flip->version)
             continue; /* the rules are others now: the next round judges by them */
-        if ((!str_is_null(flip->alert_id) && close_alert(b, db, flip, notes, err) != 0) ||
-            (flip->rule_eval.crossed && open_alert(b, db, flip, notes, err) != 0))
+        if ((!str_is_null(flip->alert_id) && close_alert(b, txn->db, flip, notes, err) != 0) ||
+            (flip->rule_eval.crossed && open_alert(b, txn->db, flip, notes, err) != 0))
             return -1;
     }
     return 0;

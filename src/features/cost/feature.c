@@ -1,7 +1,59 @@
-/* feature.c - what the service starts, serves and stops for this feature. */
+/* feature.c - the price book, and what a transaction adds to the sums of usage. */
 #include "engine/feature.h"
+
+#include "engine/engine.h"
+#include "features/cost/llm_totals.h"
+#include "features/cost/prices.h"
+#include "features/cost/routes.h"
 #include "features/features.h"
+
+struct prices *cost_prices(const struct engine *e)
+{
+    return engine_state(e, &cost_feature);
+}
+
+static int cost_open(struct engine *e, void **ret_state, struct error *err)
+{
+    (void)e;
+    (void)err;
+    *ret_state = prices_new();
+    return 0;
+}
+
+static void cost_close(void *state)
+{
+    prices_free(state);
+}
+
+static void cost_txn_open(struct engine *e, struct txn *txn)
+{
+    (void)e;
+    txn->totals = llm_totals_new();
+}
+
+static void cost_txn_close(struct txn *txn)
+{
+    llm_totals_free(txn->totals);
+}
+
+static int cost_txn_prepare(struct txn *txn, struct error *err)
+{
+    return llm_totals_save(txn->totals, txn->db, err);
+}
+
+static void cost_txn_reset(struct txn *txn)
+{
+    llm_totals_clear(txn->totals);
+}
 
 const struct feature cost_feature = {
     .name = "cost",
+    .routes = { llm_report_routes, usage_routes, price_routes },
+    .open = cost_open,
+    .close = cost_close,
+    .txn = { .open = cost_txn_open,
+             .close = cost_txn_close,
+             .prepare = cost_txn_prepare,
+             .committed = cost_txn_reset,
+             .rolled_back = cost_txn_reset },
 };

@@ -9,8 +9,8 @@
 enum { DIGITS_MAX = 64, EXPONENT_MAX = 1000, RESULT_DIGITS_MAX = 19 };
 
 static const char no_number[] = "Should be a number that is not negative, such as 2.5 or \"2.5\"";
-static const char too_many[] = "Should have no more decimals than 12 for a million tokens";
-static const char too_much[] = "Should be at most 1000000 dollars for a million tokens";
+static const char too_many[] = "Should have at most 12 decimals per million tokens";
+static const char too_much[] = "Should be at most 1000000 dollars per million tokens";
 
 /* digits × 10^exponent; no leading zeros, so none at all is 0. */
 struct number {

@@ -43,3 +43,8 @@ int prices_remove(struct db *db, int64_t price_id, struct arena *arena, struct p
  * since ever. */
 int prices_import(struct db *db, const struct price_import *import, struct arena *arena,
                   struct price_imported *ret, struct error *err) MUST_CHECK;
+
+struct engine;
+
+/* The engine's. Any thread. */
+struct prices *cost_prices(const struct engine *e);

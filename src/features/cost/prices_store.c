@@ -36,11 +36,10 @@ static const struct db_query delete_one = {
 };
 
 /* The column of the aliases. */
-#define OWNER     struct price_create
-#define MEMBER(m) m
-static const struct field names_fields[] = { { LIST_STR(aliases), .flags = F_REQUIRED } };
-static const struct shape names_shape = { SHAPE_OF("Names", struct price_create, names_fields) };
-#undef MEMBER
+#define OWNER struct price_create
+SHAPE_BEGIN(names_shape)
+    { LIST_STR(aliases), .flags = F_REQUIRED },
+STATIC_SHAPE_END(names_shape, "Names");
 #undef OWNER
 /* clang-format on */
 

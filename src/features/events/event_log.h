@@ -11,6 +11,7 @@
 #include "base/str.h"
 
 struct db;
+struct engine;
 struct event_log;
 struct telemetry_event;
 
@@ -60,3 +61,6 @@ int event_log_new(struct db *db, struct event_log **ret, struct error *err) MUST
 
 int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *err) MUST_CHECK;
 int event_log_postgres_new(struct event_log **ret);
+
+/* The engine's. Any thread. */
+struct event_log *events_log(const struct engine *e);

@@ -4,7 +4,6 @@
 #include "db/db.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
-#include "features/export/store.h"
 #include "shape/rows.h"
 
 #define READ_COLUMNS                                                                               \

@@ -4,12 +4,12 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "shape/timerange.h"
 
 struct db;
 struct event_item;
 struct list;
 struct stored_event;
-struct store_step;
 
 /* The columns of an event that come from its body, in the order of event_row_values(). */
 #define EVENT_COLUMNS                                                                              \
@@ -36,6 +36,13 @@ int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct ar
 /* Its strings are borrowed until it returns; client_id is empty. False: no more are wanted. */
 typedef bool event_row_fn(void *ctx, int64_t event_no, const struct stored_event *event);
 
-/* The events of a step (features/export/store.h), in order of arrival. */
+/* All rows of a tenant in a range of numbers, which grow as rows arrive. */
+struct store_step {
+    int64_t tenant_id;
+    int64_t after, until;    /* numbers: exclusive, inclusive */
+    struct time_range range; /* of timestamps */
+};
+
+/* The events of a step, in order of arrival. */
 int store_events_step(struct db *db, const struct store_step *step, event_row_fn *fn, void *ctx,
                       struct error *err) MUST_CHECK;

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "api/queries.h"
 #include "base/clock.h"
 #include "db/db.h"
 #include "features/access/registry.h"

@@ -8,10 +8,12 @@
 #pragma once
 #include <stdbool.h>
 
-#include "api/queries.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "features/export/shapes.h"
+#include "shape/timerange.h"
 
+struct engine;
 struct exports;
 struct tenant_entry;
 
@@ -45,3 +47,6 @@ unsigned exports_running(struct exports *e);
 
 /* Those that run are ended before they are whole. NULL is fine. */
 void exports_free(struct exports *e);
+
+/* The engine's. Any thread, until the engine stops. */
+struct exports *export_exports(const struct engine *e);

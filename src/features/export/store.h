@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/events/event_rows.h"
 #include "shape/timerange.h"
 
 struct business_line;
@@ -17,12 +18,6 @@ struct db;
 struct llm_line;
 
 enum store_numbers { NUMBERS_OF_EVENTS, NUMBERS_OF_BUSINESS };
-
-struct store_step {
-    int64_t tenant_id;
-    int64_t after, until;    /* numbers: exclusive, inclusive */
-    struct time_range range; /* of timestamps */
-};
 
 /* The greatest number of the tenant; 0: none. */
 int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, int64_t *ret,

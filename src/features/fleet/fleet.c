@@ -8,6 +8,7 @@
 #include "db/db.h"
 #include "features/access/registry.h"
 #include "features/agents/config/catalog_store.h"
+#include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/liveness.h"
 #include "features/agents/shapes.h"
@@ -69,7 +70,7 @@ static void judge(const struct fleet_view *view, const struct fleet_agent *agent
                                   .agent_version = agent->registered_version,
                                   .description = agent->description,
                                   .enabled = agent->enabled,
-                                  .state = str_of(agent_life_names[verdict.state]),
+                                  .state = str_of(liveness_names[verdict.state]),
                                   .interval_seconds = agent->interval_seconds,
                                   .first_seen_at = agent->first_seen_at,
                                   .last_seen_at = facts.last_seen_at,
@@ -118,7 +119,7 @@ static bool fits(const struct agents_query *query, const struct agent_listed *ag
 {
     if (!str_is_null(query->q) && !is_part(query->q, agent->agent_name))
         return false;
-    return query->state < 0 || str_eq_c(agent->state, agent_life_names[query->state]);
+    return query->state < 0 || str_eq_c(agent->state, liveness_names[query->state]);
 }
 
 static bool is_full(const struct page *p)
@@ -330,7 +331,8 @@ int fleet_agent(struct db *db, const struct fleet_view *view, struct str agent_n
         return -1;
     ret->model = ARENA_NEW(arena, struct agent_model);
     ret->command_policy = ARENA_NEW(arena, struct command_policy);
-    registry_model(view->registry, view->tenant->id, agent_name, arena, ret->model);
-    registry_policy(view->registry, view->tenant->id, agent_name, arena, ret->command_policy);
+    directives_cache_model(view->directives, view->tenant->id, agent_name, arena, ret->model);
+    directives_cache_policy(view->directives, view->tenant->id, agent_name, arena,
+                            ret->command_policy);
     return 0;
 }

@@ -9,14 +9,14 @@ struct agent_list;
 struct agents_query;
 struct db;
 struct last_seen;
-struct registry;
+struct directives_cache;
 struct tenant_entry;
 
 /* Who looks, and by what. */
 struct fleet_view {
     const struct tenant_entry *tenant;
     struct last_seen *last_seen;
-    struct registry *registry;
+    struct directives_cache *directives;
     int64_t now_us; /* wall clock */
 };
 

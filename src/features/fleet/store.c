@@ -61,19 +61,14 @@ struct declared {
     struct config_schema_decl *config_schema;
 };
 
-#define OWNER     struct declared
-#define MEMBER(m) m
-static const struct field declared_fields[] = {
+#define OWNER struct declared
+SHAPE_BEGIN(declared_shape)
     { LIST(inputs, io_field_shape),  .flags = F_REQUIRED },
     { LIST(outputs, io_field_shape), .flags = F_REQUIRED },
     { SHAPE(config_schema, struct config_schema_decl, config_schema_decl_shape), .flags = F_NULL },
-};
+STATIC_SHAPE_END(declared_shape, "Declared");
 #undef OWNER
-#undef MEMBER
 /* clang-format on */
-
-static const struct shape declared_shape = { SHAPE_OF("Declared", struct declared,
-                                                      declared_fields) };
 
 static bool add_agent(void *ctx, const struct db_row *row)
 {

@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 
-#include "api/queries.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "db/db.h"

@@ -1,7 +1,45 @@
-/* feature.c - what the service starts, serves and stops for this feature. */
+/* feature.c - the feed of live updates, and its place in every transaction. */
 #include "engine/feature.h"
+
+#include "cli/settings.h"
+#include "engine/engine.h"
 #include "features/features.h"
+#include "features/live/feed.h"
+#include "features/live/routes.h"
+
+struct feed *live_feed(const struct engine *e)
+{
+    return engine_state(e, &live_feature);
+}
+
+static int live_open(struct engine *e, void **ret_state, struct error *err)
+{
+    const struct settings *settings = engine_settings(e);
+    const struct feed_options options = {
+        .listeners_max = (unsigned)settings->max_live_streams,
+        .per_tenant_max = (unsigned)settings->max_live_streams_per_tenant,
+        .shared = engine_is_shared(e),
+    };
+
+    (void)err;
+    *ret_state = feed_new(&options);
+    return 0;
+}
+
+static void live_close(void *state)
+{
+    feed_free(state);
+}
+
+static void live_txn_open(struct engine *e, struct txn *txn)
+{
+    txn->feed = live_feed(e);
+}
 
 const struct feature live_feature = {
     .name = "live",
+    .routes = { live_routes },
+    .open = live_open,
+    .close = live_close,
+    .txn = { .open = live_txn_open },
 };

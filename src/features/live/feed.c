@@ -10,8 +10,6 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
-#include "features/events/event_log.h"
-#include "features/events/shapes.h"
 #include "features/live/topic.h"
 
 enum {
@@ -78,7 +76,7 @@ static struct topic *find_topic(struct feed *f, int64_t tenant_id)
 /* Noting */
 
 static void note(struct topic *t, enum change_kind kind, struct str name, struct str text,
-                 int status)
+                 const char *status)
 {
     static const char letters[] = {
         [CHANGE_RUN] = 'r', [CHANGE_AGENT] = 'a', [CHANGE_ALERT] = 'l'
@@ -93,7 +91,7 @@ static void note(struct topic *t, enum change_kind kind, struct str name, struct
     topic_note(t, kind, str_from(key, 1 + name.len), text, status);
 }
 
-static bool is_active(const struct feed *f)
+bool feed_is_active(const struct feed *f)
 {
     return f != NULL && atomic_load_explicit(&f->active, memory_order_relaxed);
 }
@@ -106,27 +104,25 @@ static void wake(struct feed *f)
     f->noted = true;
 }
 
-void feed_note_events(struct feed *f, const struct event_item *items, size_t n)
+void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n)
 {
     struct topic *t = NULL;
     int64_t tenant_id = -1;
 
-    if (!is_active(f))
+    if (!feed_is_active(f))
         return;
     pthread_mutex_lock(&f->lock);
     for (size_t i = 0; i < n; i++) {
-        const struct event_item *item = &items[i];
+        const struct feed_run *run = &runs[i];
 
-        if (item->duplicate)
-            continue;
-        if (item->tenant_id != tenant_id) {
-            tenant_id = item->tenant_id;
+        if (run->tenant_id != tenant_id) {
+            tenant_id = run->tenant_id;
             t = find_topic(f, tenant_id);
         }
         if (t == NULL)
             continue;
-        note(t, CHANGE_RUN, item->event->run_id, item->event->agent_name, item->run_status);
-        note(t, CHANGE_AGENT, item->event->agent_name, STR_LIT(""), 0);
+        note(t, CHANGE_RUN, run->run_id, run->agent_name, run->status);
+        note(t, CHANGE_AGENT, run->agent_name, STR_LIT(""), NULL);
         wake(f);
     }
     pthread_mutex_unlock(&f->lock);
@@ -137,12 +133,12 @@ static void note_one(struct feed *f, int64_t tenant_id, enum change_kind kind, s
 {
     struct topic *t;
 
-    if (!is_active(f))
+    if (!feed_is_active(f))
         return;
     pthread_mutex_lock(&f->lock);
     t = find_topic(f, tenant_id);
     if (t != NULL) {
-        note(t, kind, name, text, 0);
+        note(t, kind, name, text, NULL);
         wake(f);
     }
     pthread_mutex_unlock(&f->lock);

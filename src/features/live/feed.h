@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct event_item;
+struct engine;
 struct feed;
 
 /* Embedded by who listens; alive until gone(). */
@@ -45,8 +45,18 @@ struct feed *feed_new(const struct feed_options *options);
 int feed_listen(struct feed *f, struct feed_listener *listener, struct str last_id,
                 struct error *err) MUST_CHECK;
 
-/* The events that a transaction stored: their runs have changed, their agents were seen. */
-void feed_note_events(struct feed *f, const struct event_item *items, size_t n);
+/* A run that has changed, and whose agent was seen. */
+struct feed_run {
+    int64_t tenant_id;
+    struct str run_id, agent_name;
+    const char *status; /* static */
+};
+
+/* There are listeners: changes are worth noting. A NULL feed is not active. */
+bool feed_is_active(const struct feed *f);
+
+/* The runs that a transaction changed. */
+void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n);
 
 /* The agent was seen, or its state has changed. */
 void feed_note_agent(struct feed *f, int64_t tenant_id, struct str agent_name);
@@ -56,3 +66,6 @@ void feed_note_alert(struct feed *f, int64_t tenant_id, struct str json);
 
 /* Ends all listeners. NULL is fine. */
 void feed_free(struct feed *f);
+
+/* The engine's. Any thread. */
+struct feed *live_feed(const struct engine *e);

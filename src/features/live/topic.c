@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/metrics.h"
-#include "features/events/shapes.h"
 
 enum {
     CHANGES_MAX = 500,      /* between two flushes; beyond it everything has changed */
@@ -88,7 +87,8 @@ static void forget_keys(struct topic *t)
     map_init(&t->keys);
 }
 
-void topic_note(struct topic *t, enum change_kind kind, struct str key, struct str text, int status)
+void topic_note(struct topic *t, enum change_kind kind, struct str key, struct str text,
+                const char *status)
 {
     struct topic_change *change;
 
@@ -179,7 +179,7 @@ static void write_change(const struct topic *t, const struct topic_change *chang
         buf_add_char(out, ',');
         add_member(out, "agent_name", change->text);
         buf_add_char(out, ',');
-        add_member(out, "status", str_of(run_status_names[change->status]));
+        add_member(out, "status", str_of(change->status));
         buf_add_char(out, '}');
     }
     buf_add_c(out, "\n\n");

@@ -16,9 +16,9 @@ enum change_kind { CHANGE_RUN, CHANGE_AGENT, CHANGE_ALERT };
 struct topic_change {
     struct topic_change *next;
     enum change_kind kind;
-    int status;      /* of a run */
-    struct str key;  /* a letter for the kind, and what has changed */
-    struct str text; /* of a run: its agent; of an alert: its JSON */
+    const char *status; /* of a run; static */
+    struct str key;     /* a letter for the kind, and what has changed */
+    struct str text;    /* of a run: its agent; of an alert: its JSON */
 };
 
 struct topic_changes {
@@ -54,7 +54,7 @@ void topic_free(struct topic *t);
 
 /* Notes a change, once for each key. An alert has none. */
 void topic_note(struct topic *t, enum change_kind kind, struct str key, struct str text,
-                int status);
+                const char *status);
 
 /* Takes the changes out. */
 struct topic_changes topic_take(struct topic *t);

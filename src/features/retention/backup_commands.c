@@ -134,16 +134,14 @@ struct made_file {
     int64_t bytes;
 };
 
-#define OWNER     struct made_file
-#define MEMBER(m) m
-static const struct field made_file_fields[] = {
+/* clang-format off */
+#define OWNER struct made_file
+SHAPE_BEGIN(made_file_shape)
     { STR(file), .flags = F_REQUIRED },
     { INT(bytes), .flags = F_REQUIRED },
-};
+STATIC_SHAPE_END(made_file_shape, "MadeFile");
 #undef OWNER
-#undef MEMBER
-static const struct shape made_file_shape = { SHAPE_OF("MadeFile", struct made_file,
-                                                       made_file_fields) };
+/* clang-format on */
 
 static int say_made(const struct invocation *in, const char *path, const char *sentence)
 {
@@ -287,16 +285,14 @@ struct check_done {
     struct list problems;
 };
 
-#define OWNER     struct check_done
-#define MEMBER(m) m
-static const struct field check_done_fields[] = {
+/* clang-format off */
+#define OWNER struct check_done
+SHAPE_BEGIN(check_done_shape)
     { BOOL(ok), .flags = F_REQUIRED },
     { LIST_STR(problems), .flags = F_REQUIRED },
-};
+STATIC_SHAPE_END(check_done_shape, "CheckDone");
 #undef OWNER
-#undef MEMBER
-static const struct shape check_done_shape = { SHAPE_OF("CheckDone", struct check_done,
-                                                        check_done_fields) };
+/* clang-format on */
 
 static void say_json(struct invocation *in, struct str lines)
 {

@@ -13,3 +13,8 @@ int retention_show(struct db *db, int64_t tenant_id, struct retention_limits *re
  * before. */
 int retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,
                   struct error *err) MUST_CHECK;
+
+struct engine;
+
+/* Bytes of the whole database, when last measured. Any thread. */
+int64_t retention_store_bytes(const struct engine *e);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/uuid.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/retention_store.h"
 #include "features/events/event_log.h"
@@ -235,7 +236,7 @@ static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, struct e
 }
 
 /* Works on a copy of how far it is: a transaction that fails leaves that as it was. */
-static int apply(struct writer_job *job, struct db *db, struct error *err)
+static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct sweep *s = CONTAINER_OF(job, struct sweep, job);
     struct pass *p = &s->next;
@@ -244,9 +245,9 @@ static int apply(struct writer_job *job, struct db *db, struct error *err)
     s->step_rows = 0;
     s->step_began_us = clock_raw_us();
     while (p->under_way && !is_long(s)) {
-        if (!p->begun && next_tenant(db, p, err) != 0)
+        if (!p->begun && next_tenant(txn->db, p, err) != 0)
             return -1;
-        if (p->under_way && sweep_tenant(s, db, p, err) != 0)
+        if (p->under_way && sweep_tenant(s, txn->db, p, err) != 0)
             return -1;
     }
     return 0;

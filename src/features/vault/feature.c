@@ -1,7 +1,41 @@
-/* feature.c - what the service starts, serves and stops for this feature. */
+/* feature.c - the vault, opened with the master key that settings name. */
 #include "engine/feature.h"
+
+#include "base/arena.h"
+#include "cli/settings.h"
+#include "engine/engine.h"
 #include "features/features.h"
+#include "features/vault/routes.h"
+#include "features/vault/vault.h"
+
+struct vault *vault_of(const struct engine *e)
+{
+    return engine_state(e, &vault_feature);
+}
+
+static int vault_feature_open(struct engine *e, void **ret_state, struct error *err)
+{
+    const struct settings *settings = engine_settings(e);
+    const char *key_file = settings->master_key_file;
+    struct vault *vault;
+    struct arena arena;
+
+    arena_init(&arena);
+    if (key_file[0] == '\0') /* in the data directory unless a setting says otherwise */
+        key_file = arena_printf(&arena, "%s/master.key", settings->data).data;
+    *ret_state = vault = vault_new(key_file);
+    arena_done(&arena);
+    return engine_serves(e) ? vault_start(vault, engine_open_db(e), err) : 0;
+}
+
+static void vault_feature_close(void *state)
+{
+    vault_free(state);
+}
 
 const struct feature vault_feature = {
     .name = "vault",
+    .routes = { vault_routes },
+    .open = vault_feature_open,
+    .close = vault_feature_close,
 };

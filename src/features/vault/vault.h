@@ -16,6 +16,7 @@
 #include "base/str.h"
 
 struct db;
+struct engine;
 struct vault;
 
 /* What is sealed: part of it as much as its text. */
@@ -67,3 +68,6 @@ int vault_rotate(struct vault *v, struct db *db, const void *owner, size_t *ret_
                  struct error *err) MUST_CHECK;
 int vault_end_rotation(struct vault *v, const void *owner, bool committed,
                        struct error *err) MUST_CHECK;
+
+/* The engine's. Any thread. */
+struct vault *vault_of(const struct engine *e);

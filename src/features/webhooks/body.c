@@ -54,14 +54,13 @@ struct summary {
     struct str summary;
 };
 
-#define OWNER     struct summary
-#define MEMBER(m) m
-static const struct field summary_fields[] = {
+/* clang-format off */
+#define OWNER struct summary
+SHAPE_BEGIN(summary_shape)
     { STR(summary), .absent = "\"\"" },
-};
-static const struct shape summary_shape = { SHAPE_OF("Summary", struct summary, summary_fields) };
+STATIC_SHAPE_END(summary_shape, "Summary");
 #undef OWNER
-#undef MEMBER
+/* clang-format on */
 
 /* The sentence, or the type where there is none. */
 static struct str sentence_of(const struct message_row *message, struct arena *arena)

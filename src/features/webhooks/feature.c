@@ -1,7 +1,95 @@
-/* feature.c - what the service starts, serves and stops for this feature. */
+/* feature.c - the courier, with a connection of its own. */
 #include "engine/feature.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "cli/settings.h"
+#include "db/db.h"
+#include "engine/engine.h"
 #include "features/features.h"
+#include "features/vault/vault.h"
+#include "features/webhooks/courier.h"
+#include "features/webhooks/routes.h"
+#include "features/webhooks/webhooks.h"
+
+struct webhooks {
+    struct db *db; /* the courier's */
+    struct webhooks_context context;
+    struct courier *courier;
+};
+
+struct courier *webhooks_courier(const struct engine *e)
+{
+    const struct webhooks *webhooks = engine_state(e, &webhooks_feature);
+
+    return webhooks->courier;
+}
+
+const struct webhooks_context *webhooks_context(const struct engine *e)
+{
+    const struct webhooks *webhooks = engine_state(e, &webhooks_feature);
+
+    return &webhooks->context;
+}
+
+static int webhooks_open(struct engine *e, void **ret_state, struct error *err)
+{
+    const struct settings *settings = engine_settings(e);
+    struct webhooks *webhooks = NEW(struct webhooks);
+
+    *ret_state = webhooks;
+    webhooks->context = (struct webhooks_context){
+        .vault = vault_of(e),
+        .rules = { .allow_http = settings->webhook_allow_http != 0,
+                   .allow_private = settings->webhook_allow_private != 0 },
+    };
+    return db_open(engine_database(e), DB_READER, &webhooks->db, err);
+}
+
+static int webhooks_start(struct engine *e, struct error *err)
+{
+    struct webhooks *webhooks = engine_state(e, &webhooks_feature);
+    const struct settings *settings = engine_settings(e);
+    const struct courier_options options = {
+        .db = webhooks->db,
+        .writer = engine_writer(e),
+        .vault = webhooks->context.vault,
+        .rules = webhooks->context.rules,
+        .mail = { .url = settings->smtp_url,
+                  .from = settings->smtp_from,
+                  .user = settings->smtp_user,
+                  .password_file = settings->smtp_password_file },
+        .delivers = engine_serves(e),
+    };
+
+    return courier_new(&options, &webhooks->courier, err);
+}
+
+/* While there is a writer: the courier waits for what it asked of it. */
+static void webhooks_stop(struct engine *e)
+{
+    struct webhooks *webhooks = engine_state(e, &webhooks_feature);
+
+    courier_free(webhooks->courier);
+    webhooks->courier = NULL;
+}
+
+static void webhooks_close(void *state)
+{
+    struct webhooks *webhooks = state;
+
+    if (webhooks == NULL)
+        return;
+    db_close(webhooks->db);
+    free(webhooks);
+}
 
 const struct feature webhooks_feature = {
     .name = "webhooks",
+    .routes = { webhook_routes },
+    .open = webhooks_open,
+    .start = webhooks_start,
+    .stop = webhooks_stop,
+    .close = webhooks_close,
 };

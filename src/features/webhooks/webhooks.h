@@ -7,9 +7,11 @@
 #include "base/err.h"
 #include "features/webhooks/target.h"
 
+struct courier;
 struct db;
 struct deliveries_query;
 struct delivery_list;
+struct engine;
 struct vault;
 struct webhook;
 struct webhook_create;
@@ -56,3 +58,7 @@ int webhooks_find(const struct webhooks_call *call, struct error *err) MUST_CHEC
 
 int webhooks_retry(const struct webhooks_call *call, struct str delivery_id,
                    struct error *err) MUST_CHECK;
+
+/* The engine's. Any thread. */
+const struct webhooks_context *webhooks_context(const struct engine *e);
+struct courier *webhooks_courier(const struct engine *e);

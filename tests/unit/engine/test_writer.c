@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "hooks/clock_hook.h"
 #include "hooks/fault.h"
@@ -22,6 +23,7 @@ static const struct db_query count_mark = {
 /* A writer over a database with one table, and a second connection to see what is durable. */
 struct bench {
     struct db *real, *fault, *reader;
+    struct txn txn;
     struct writer *writer;
 
     pthread_mutex_t lock; /* guards what follows */
@@ -43,7 +45,7 @@ struct job {
     enum err_code result;
 };
 
-static int apply(struct writer_job *write, struct db *db, struct error *err)
+static int apply(struct writer_job *write, struct txn *txn, struct error *err)
 {
     struct job *job = CONTAINER_OF(write, struct job, write);
     struct bench *b = job->bench;
@@ -57,8 +59,8 @@ static int apply(struct writer_job *write, struct db *db, struct error *err)
         pthread_mutex_unlock(&b->lock);
         return 0;
     }
-    if (db_exec(db, &insert_mark, (const struct db_value[]){ db_int(job->id) }, NULL, NULL, err) !=
-        0)
+    if (db_exec(txn->db, &insert_mark, (const struct db_value[]){ db_int(job->id) }, NULL, NULL,
+                err) != 0)
         return -1;
     return job->fail_with == ERR_NONE ? 0 : err_set(err, job->fail_with, "told to fail");
 }
@@ -99,7 +101,7 @@ static void bench_init(struct bench *b, int nth, enum err_code code, struct writ
 {
     const char *url = temp_db_new();
     struct error err = { 0 };
-    struct writer_options options = { .n_dbs = 1, .limits = limits, .on_fatal = on_fatal };
+    struct writer_options options = { .n_txns = 1, .limits = limits, .on_fatal = on_fatal };
 
     *b = (struct bench){ .real = temp_db_open(url, DB_WRITER) };
     CHECK(db_script(b->real, "CREATE TABLE marks (id INTEGER PRIMARY KEY) STRICT", NULL) == 0);
@@ -107,7 +109,8 @@ static void bench_init(struct bench *b, int nth, enum err_code code, struct writ
     b->fault = db_fault_new(b->real, nth, code);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    options.dbs = &b->fault;
+    b->txn.db = b->fault;
+    options.txns = &b->txn;
     options.ctx = b;
     if (writer_new(&options, &b->writer, &err) != 0)
         fail_msg("%s", err.text);

@@ -1,4 +1,5 @@
 /* test_writer_group.c - what the jobs of one transaction share hears of its end before they do. */
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "hooks/fault.h"
 #include "unit/temp_db.h"
@@ -11,6 +12,7 @@ static void on_fatal(void *ctx, const struct error *err)
 
 /* What happened to a group, as letters: a(pply), p(repare), c(ommitted), r(olled back), d(one). */
 struct story {
+    struct txn txn;
     char text[64];
     size_t n;
     enum err_code prepare_with;
@@ -22,18 +24,18 @@ struct job {
     bool done;
 };
 
-static void tell(void *story, char letter)
+static void tell(struct txn *txn, char letter)
 {
-    struct story *s = story;
+    struct story *s = CONTAINER_OF(txn, struct story, txn);
 
     s->text[s->n++] = letter;
 }
 
-static int apply(struct writer_job *write, struct db *db, struct error *err)
+static int apply(struct writer_job *write, struct txn *txn, struct error *err)
 {
-    (void)db;
+    (void)write;
     (void)err;
-    tell(write->group, 'a');
+    tell(txn, 'a');
     return 0;
 }
 
@@ -41,33 +43,32 @@ static void done(struct writer_job *write, const struct error *err)
 {
     struct job *job = CONTAINER_OF(write, struct job, write);
 
-    tell(write->group, 'd');
+    tell(write->txn, 'd');
     job->result = err == NULL ? ERR_NONE : err->code;
     job->done = true;
 }
 
-static int prepare(void *group, struct db *db, struct error *err)
+static int prepare(struct txn *txn, struct error *err)
 {
-    struct story *s = group;
+    const struct story *s = CONTAINER_OF(txn, struct story, txn);
 
-    (void)db;
-    tell(s, 'p');
+    tell(txn, 'p');
     return s->prepare_with == ERR_NONE ? 0 : err_set(err, s->prepare_with, "told to fail");
 }
 
-static void committed(void *group)
+static void committed(struct txn *txn)
 {
-    tell(group, 'c');
+    tell(txn, 'c');
 }
 
-static void rolled_back(void *group)
+static void rolled_back(struct txn *txn)
 {
-    tell(group, 'r');
+    tell(txn, 'r');
 }
 
-static const struct writer_group_methods methods = { .prepare = prepare,
-                                                     .committed = committed,
-                                                     .rolled_back = rolled_back };
+static const struct writer_hooks hooks = { .prepare = prepare,
+                                           .committed = committed,
+                                           .rolled_back = rolled_back };
 
 TEST(what_a_group_shares_is_prepared_and_told_before_anybody_is)
 {
@@ -84,19 +85,18 @@ TEST(what_a_group_shares_is_prepared_and_told_before_anybody_is)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct db *real = temp_db_open(temp_db_new(), DB_WRITER);
         struct db *fault = db_fault_new(real, rows[i].nth, rows[i].code);
-        struct story story = { .prepare_with = rows[i].prepare_with };
+        struct story story = { .txn = { .db = fault }, .prepare_with = rows[i].prepare_with };
         struct job job = { .write = { .apply = apply, .done = done } };
         const struct writer_options options = {
-            .dbs = &fault,
-            .groups = (void *const[]){ &story },
-            .group_methods = &methods,
-            .n_dbs = 1,
+            .txns = &story.txn,
+            .n_txns = 1,
+            .hooks = &hooks,
             .limits = { .events_max = 9, .bytes_max = 9, .group_max = 9 },
             .on_fatal = on_fatal
         };
         struct writer *writer;
 
-        job.write.group = &story;
+        job.write.txn = &story.txn;
         CHECK(writer_new(&options, &writer, NULL) == 0);
         CHECK(writer_submit(writer, &job.write, NULL) == 0);
         writer_free(writer);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/users_store.h"
@@ -376,18 +377,19 @@ struct flush {
     int64_t now_us;
 };
 
-static int apply_flush(struct writer_job *job, struct db *db, struct error *err)
+static int apply_flush(struct writer_job *job, struct txn *txn, struct error *err)
 {
     const struct flush *flush = CONTAINER_OF(job, struct flush, job);
     const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
 
-    if (flush->tells && store_users_changed(db, err) != 0)
+    if (flush->tells && store_users_changed(txn->db, err) != 0)
         return -1;
     for (size_t i = 0; i < flush->n; i++)
-        if (store_session_used(db, &flush->used[i].digest, flush->used[i].last_used_at, err) != 0)
+        if (store_session_used(txn->db, &flush->used[i].digest, flush->used[i].last_used_at, err) !=
+            0)
             return -1;
     /* late, since another process may know of a use that is not written yet */
-    return store_sessions_prune(db, flush->now_us - (int64_t)LIFE_S * USEC_PER_SEC - late,
+    return store_sessions_prune(txn->db, flush->now_us - (int64_t)LIFE_S * USEC_PER_SEC - late,
                                 flush->now_us - (int64_t)IDLE_S * USEC_PER_SEC - late, err);
 }
 

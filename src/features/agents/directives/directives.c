@@ -1,6 +1,7 @@
 /* directives.c - finding what an agent is told. */
 #include "features/agents/directives/directives.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -127,4 +128,56 @@ void directives_policy(const struct directives *g, int64_t tenant_id, struct str
     ret->source = directive_source(row->place.scope);
     ret->version = row->version;
     ret->updated_at = row->updated_at;
+}
+
+struct directives_cache {
+    pthread_rwlock_t lock;     /* guards the pointer, and what it points at while it is used */
+    struct directives *loaded; /* replaced as a whole; NULL at first */
+};
+
+struct directives_cache *directives_cache_new(void)
+{
+    struct directives_cache *c = NEW(struct directives_cache);
+
+    pthread_rwlock_init(&c->lock, NULL);
+    return c;
+}
+
+void directives_cache_free(struct directives_cache *c)
+{
+    if (c == NULL)
+        return;
+    directives_free(c->loaded);
+    pthread_rwlock_destroy(&c->lock);
+    free(c);
+}
+
+int directives_cache_load(struct directives_cache *c, struct db *db, struct error *err)
+{
+    struct directives *loaded, *old;
+
+    if (directives_load(db, &loaded, err) != 0)
+        return -1;
+    pthread_rwlock_wrlock(&c->lock);
+    old = c->loaded;
+    c->loaded = loaded;
+    pthread_rwlock_unlock(&c->lock);
+    directives_free(old);
+    return 0;
+}
+
+void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
+                            struct arena *arena, struct agent_model *ret)
+{
+    pthread_rwlock_rdlock(&c->lock);
+    directives_model(c->loaded, tenant_id, agent_name, arena, ret);
+    pthread_rwlock_unlock(&c->lock);
+}
+
+void directives_cache_policy(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
+                             struct arena *arena, struct command_policy *ret)
+{
+    pthread_rwlock_rdlock(&c->lock);
+    directives_policy(c->loaded, tenant_id, agent_name, arena, ret);
+    pthread_rwlock_unlock(&c->lock);
 }

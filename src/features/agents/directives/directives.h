@@ -14,6 +14,7 @@ struct agent_model;
 struct command_policy;
 struct db;
 struct directives;
+struct directives_cache;
 
 /* "platform", "workspace", "agent". */
 struct str directive_source(enum directive_scope scope);
@@ -33,3 +34,18 @@ void directives_model(const struct directives *g, int64_t tenant_id, struct str 
 /* Likewise; when none is set anywhere, nothing is allowed. */
 void directives_policy(const struct directives *g, int64_t tenant_id, struct str agent_name,
                        struct arena *arena, struct command_policy *ret);
+
+/* What is loaded, for all threads. */
+struct directives_cache *directives_cache_new(void);
+
+/* NULL is fine. */
+void directives_cache_free(struct directives_cache *c);
+
+/* Replaces the whole. Blocks: never on a loop thread. */
+int directives_cache_load(struct directives_cache *c, struct db *db, struct error *err) MUST_CHECK;
+
+/* As directives_model() and directives_policy(). */
+void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
+                            struct arena *arena, struct agent_model *ret);
+void directives_cache_policy(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
+                             struct arena *arena, struct command_policy *ret);

@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "db/migrate.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
+#include "features/alerts/alerts.h"
 #include "hooks/fault.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"
@@ -35,6 +37,7 @@ static void world_init(struct world *w, int nth)
 
     *w = (struct world){ .real = temp_db_open(temp_db_new(), DB_WRITER),
                          .last_seen = last_seen_new() };
+    last_seen_on_heard(w->last_seen, alerts_heard);
     CHECK(store_migrate(w->real, NULL) == 0);
     CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
@@ -58,8 +61,9 @@ static void see(struct world *w, int64_t at)
 /* A writer that lives as long as one save. */
 static void save(struct world *w)
 {
+    struct txn txn = { .db = w->fault };
     const struct writer_options options = {
-        .dbs = &w->fault, .n_dbs = 1, .limits = { 10, 10, 10, 0 }, .on_fatal = on_fatal
+        .txns = &txn, .n_txns = 1, .limits = { 10, 10, 10, 0 }, .on_fatal = on_fatal
     };
     struct writer *writer;
 

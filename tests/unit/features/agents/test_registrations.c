@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "db/migrate.h"
 #include "db/name_key.h"
+#include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/shapes.h"
@@ -40,6 +41,7 @@ static const struct db_query count_all = {
 /* clang-format on */
 
 struct world {
+    struct txn txn;
     struct db *real, *fault, *reader;
     struct writer *writer;
     struct tenant_entry tenants[2];
@@ -72,8 +74,8 @@ static void world_init(struct world *w, int nth, enum err_code code)
 {
     const char *url = temp_db_new();
     struct writer_options options = {
-        .dbs = &w->fault,
-        .n_dbs = 1,
+        .txns = &w->txn,
+        .n_txns = 1,
         .limits = { .events_max = 1000, .bytes_max = MIB(1), .group_max = 1000 },
         .on_fatal = on_fatal,
     };
@@ -85,6 +87,7 @@ static void world_init(struct world *w, int nth, enum err_code code)
     add_tenant(w, 1, "other");
     w->reader = temp_db_open(url, DB_READER);
     w->fault = db_fault_new(w->real, nth, code);
+    w->txn.db = w->fault;
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
 
@@ -97,9 +100,9 @@ static void world_done(struct world *w)
     db_close(w->real);
 }
 
-static void done(struct registration_request *request, const struct error *err)
+static void done(struct writer_job *job, const struct error *err)
 {
-    struct sent *s = CONTAINER_OF(request, struct sent, request);
+    struct sent *s = CONTAINER_OF(job, struct sent, request.job);
 
     s->result = err == NULL ? ERR_NONE : err->code;
     CHECK(sem_post(&s->told) == 0);
@@ -122,9 +125,10 @@ static char put(struct world *w, size_t tenant, const char *text)
                                                .body = &body,
                                                .arena = &arena,
                                                .bytes = strlen(text),
-                                               .received_at = ++w->now,
-                                               .done = done };
-    CHECK(registrations_submit(w->writer, &s.request, NULL) == 0);
+                                               .received_at = ++w->now };
+    registrations_prepare(&s.request);
+    s.request.job.done = done;
+    CHECK(writer_submit(w->writer, &s.request.job, NULL) == 0);
     while (sem_wait(&s.told) != 0)
         continue;
     if (s.result != ERR_NONE)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "db/migrate.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/last_seen.h"
@@ -47,6 +48,7 @@ static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts 
 static const struct db_query count_all = { .sql = "SELECT COUNT(*) FROM alerts" };
 
 struct world {
+    struct txn txn;
     struct db *db, *reader;
     struct last_seen *last_seen;
     struct writer *writer;
@@ -81,7 +83,7 @@ static void world_init(struct world *w)
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
     const char *url = temp_db_new();
     struct silence_options options = { 0 };
-    struct writer_options writer = { .n_dbs = 1,
+    struct writer_options writer = { .n_txns = 1,
                                      .limits = { 10, 10, 10, 0 },
                                      .on_fatal = on_fatal };
     struct agent_row agent;
@@ -98,7 +100,8 @@ static void world_init(struct world *w)
     w->agent_id = agent.agent_id;
     see(w, wall_start);
     w->reader = temp_db_open(url, DB_READER);
-    writer.dbs = &w->db;
+    w->txn.db = w->db;
+    writer.txns = &w->txn;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
     options = (struct silence_options){ w->reader, w->last_seen, w->writer, false };
     w->silence = silence_new(&options, &w->now);
@@ -113,10 +116,10 @@ static void world_done(struct world *w)
     db_close(w->db);
 }
 
-static int pass(struct writer_job *job, struct db *db, struct error *err)
+static int pass(struct writer_job *job, struct txn *txn, struct error *err)
 {
     (void)job;
-    (void)db;
+    (void)txn->db;
     (void)err;
     return 0;
 }

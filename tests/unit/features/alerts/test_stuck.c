@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "db/migrate.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/store.h"
@@ -29,6 +30,7 @@ static const struct db_query count_open = {
 };
 
 struct world {
+    struct txn txn;
     struct db *db, *reader;
     struct writer *writer;
     struct stuck *stuck;
@@ -52,7 +54,7 @@ static void on_fatal(void *ctx, const struct error *err)
 static void world_init(struct world *w, int64_t wall_us)
 {
     const char *url = temp_db_new();
-    struct writer_options writer = { .n_dbs = 1,
+    struct writer_options writer = { .n_txns = 1,
                                      .limits = { 10, 10, 10, 0 },
                                      .on_fatal = on_fatal };
     struct stuck_options options;
@@ -74,7 +76,8 @@ static void world_init(struct world *w, int64_t wall_us)
         w->agents[i] = agent.agent_id;
     }
     w->reader = temp_db_open(url, DB_READER);
-    writer.dbs = &w->db;
+    w->txn.db = w->db;
+    writer.txns = &w->txn;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
     options = (struct stuck_options){ w->reader, w->writer };
     w->stuck = stuck_new(&options, w->wall_us, w->mono_us);
@@ -102,10 +105,10 @@ static void begin_runs(struct world *w, size_t i, int n, int64_t start_at)
     }
 }
 
-static int pass(struct writer_job *job, struct db *db, struct error *err)
+static int pass(struct writer_job *job, struct txn *txn, struct error *err)
 {
     (void)job;
-    (void)db;
+    (void)txn->db;
     (void)err;
     return 0;
 }

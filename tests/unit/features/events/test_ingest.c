@@ -11,6 +11,7 @@
 #include "features/events/shapes.h"
 #include "hooks/fault.h"
 #include "unit/temp_db.h"
+#include "unit/txn_parts.h"
 
 enum { EVENTS_MAX = 8, CAP = 3 };
 
@@ -23,7 +24,7 @@ struct world {
     struct registry *registry;
     struct last_seen *last_seen;
     struct event_log *log;
-    void *group; /* struct ingest_group */
+    struct txn txn;
     struct writer *writer;
     struct tenant_entry tenants[2];
     pthread_mutex_t lock; /* guards what follows */
@@ -58,8 +59,8 @@ static void world_init(struct world *w, int nth, enum err_code code)
 {
     const char *url = temp_db_new();
     struct writer_options options = {
-        .group_methods = &ingest_group_methods,
-        .n_dbs = 1,
+        .hooks = &txn_parts_hooks,
+        .n_txns = 1,
         .limits = { .events_max = 1000, .bytes_max = MIB(1), .group_max = 1000 },
         .on_fatal = on_fatal,
     };
@@ -75,16 +76,15 @@ static void world_init(struct world *w, int nth, enum err_code code)
     w->registry = registry_new();
     w->last_seen = last_seen_new();
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
-    w->group = ingest_group_new(w->log, w->registry, w->last_seen);
-    options.dbs = &w->fault;
-    options.groups = &w->group;
+    w->txn = txn_parts_new(w->fault, w->log, w->registry, w->last_seen);
+    options.txns = &w->txn;
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
 
 static void world_done(struct world *w)
 {
     writer_free(w->writer);
-    ingest_group_free(w->group);
+    txn_parts_done(&w->txn);
     w->log->methods->free(w->log);
     last_seen_free(w->last_seen);
     registry_free(w->registry);
@@ -95,9 +95,9 @@ static void world_done(struct world *w)
     pthread_mutex_destroy(&w->lock);
 }
 
-static void done(struct ingest_request *request, const struct error *err)
+static void done(struct writer_job *job, const struct error *err)
 {
-    struct world *w = CONTAINER_OF(request, struct sent, request)->world;
+    struct world *w = CONTAINER_OF(job, struct sent, request.job)->world;
 
     pthread_mutex_lock(&w->lock);
     w->done = true;
@@ -154,10 +154,11 @@ static const char *deliver(struct world *w, size_t tenant, const char *events)
                                             .n = n,
                                             .bytes = 100,
                                             .received_at = 1,
-                                            .verdicts = verdicts,
-                                            .done = done };
+                                            .verdicts = verdicts };
+    ingest_prepare(&sent.request);
+    sent.request.job.done = done;
     w->done = false;
-    CHECK(ingest_submit(w->writer, &sent.request, NULL) == 0);
+    CHECK(writer_submit(w->writer, &sent.request.job, NULL) == 0);
     pthread_mutex_lock(&w->lock);
     while (!w->done)
         pthread_cond_wait(&w->told, &w->lock);

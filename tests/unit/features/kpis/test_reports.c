@@ -9,11 +9,13 @@
 #include "features/agents/last_seen.h"
 #include "features/agents/store.h"
 #include "features/cost/report_shapes.h"
+#include "features/cost/reports.h"
 #include "features/events/event_log.h"
 #include "features/kpis/report_shapes.h"
 #include "hooks/fault.h"
 #include "shape/problems.h"
 #include "unit/temp_db.h"
+#include "unit/txn_parts.h"
 
 enum { CAP = 2, RACERS = 4, RACES = 25 };
 
@@ -29,14 +31,18 @@ struct world {
     struct event_log *log;
     struct registry *registry;
     struct last_seen *last_seen;
-    void *group;
+    struct txn txn;
     struct writer *writer;
     struct tenant_entry tenants[2];
 };
 
 /* A report that its sender waits for. */
 struct sent {
-    struct report_request request;
+    union {
+        struct report report; /* the first member of both */
+        struct business_report business;
+        struct llm_report llm;
+    };
     struct arena arena;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t told;
@@ -63,10 +69,9 @@ static void world_init(struct world *w, int nth, enum err_code code)
 {
     const char *url = temp_db_new();
     struct writer_options options = {
-        .dbs = &w->fault,
-        .groups = &w->group,
-        .group_methods = &ingest_group_methods,
-        .n_dbs = 1,
+        .txns = &w->txn,
+        .n_txns = 1,
+        .hooks = &txn_parts_hooks,
         .limits = { .events_max = 1000, .bytes_max = MIB(1), .group_max = 1000 },
         .on_fatal = on_fatal,
     };
@@ -79,15 +84,15 @@ static void world_init(struct world *w, int nth, enum err_code code)
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
     w->registry = registry_new();
     w->last_seen = last_seen_new();
-    w->group = ingest_group_new(w->log, w->registry, w->last_seen);
     w->fault = db_fault_new(w->real, nth, code);
+    w->txn = txn_parts_new(w->fault, w->log, w->registry, w->last_seen);
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
 
 static void world_done(struct world *w)
 {
     writer_free(w->writer);
-    ingest_group_free(w->group);
+    txn_parts_done(&w->txn);
     last_seen_free(w->last_seen);
     registry_free(w->registry);
     w->log->methods->free(w->log);
@@ -96,9 +101,9 @@ static void world_done(struct world *w)
     db_close(w->real);
 }
 
-static void done(struct report_request *request, const struct error *err)
+static void done(struct writer_job *job, const struct error *err)
 {
-    struct sent *s = CONTAINER_OF(request, struct sent, request);
+    struct sent *s = CONTAINER_OF(job, struct sent, report.job);
 
     pthread_mutex_lock(&s->lock);
     s->done = true;
@@ -123,14 +128,18 @@ static void *read_body(struct sent *s, const struct shape *shape, const char *ag
 
 static void sent_init(struct sent *s, const struct tenant_entry *tenant)
 {
-    *s = (struct sent){ .request = { .tenant = tenant,
-                                     .arena = &s->arena,
-                                     .bytes = 100,
-                                     .received_at = 1,
-                                     .done = done } };
+    *s = (struct sent){
+        .report = { .tenant = tenant, .arena = &s->arena, .bytes = 100, .received_at = 1 }
+    };
     arena_init(&s->arena);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->told, NULL);
+}
+
+static void submit(struct world *w, struct sent *s)
+{
+    s->report.job.done = done;
+    CHECK(writer_submit(w->writer, &s->report.job, NULL) == 0);
 }
 
 /* A letter for what became of it: Accepted, disabled (X), cap (C), or ! when it failed. */
@@ -149,15 +158,17 @@ static char wait_for(struct sent *s)
     pthread_mutex_destroy(&s->lock);
     if (s->result != ERR_NONE)
         return '!';
-    return letters[s->request.verdict];
+    return letters[s->report.verdict];
 }
 
 static void start_business(struct world *w, struct sent *s, size_t tenant, const char *agent,
                            int second, const char *members)
 {
     sent_init(s, &w->tenants[tenant]);
-    s->request.business = read_body(s, &business_telemetry_shape, agent, second, members);
-    CHECK(reports_submit_business(w->writer, &s->request, NULL) == 0);
+    s->report.agent_name = str_of(agent);
+    s->business.body = read_body(s, &business_telemetry_shape, agent, second, members);
+    business_report_prepare(&s->business);
+    submit(w, s);
 }
 
 static char send_business(struct world *w, size_t tenant, const char *agent)
@@ -170,7 +181,7 @@ static char send_business(struct world *w, size_t tenant, const char *agent)
                    "\"breakdowns\":[{\"metric\":\"a\",\"by\":\"d\",\"slices\":{\"x\":1}}]");
     letter = wait_for(&s);
     if (letter != '!')
-        CHECK_INT(s.request.undeclared.n, letter == 'A' ? 2 : 0);
+        CHECK_INT(s.business.undeclared.n, letter == 'A' ? 2 : 0);
     arena_done(&s.arena);
     return letter;
 }
@@ -181,8 +192,10 @@ static char send_llm(struct world *w, size_t tenant, const char *agent)
     char letter;
 
     sent_init(&s, &w->tenants[tenant]);
-    s.request.llm = read_body(&s, &llm_usage_shape, agent, 1, "\"model\":\"m\"");
-    CHECK(reports_submit_llm(w->writer, &s.request, NULL) == 0);
+    s.report.agent_name = str_of(agent);
+    s.llm.body = read_body(&s, &llm_usage_shape, agent, 1, "\"model\":\"m\"");
+    llm_report_prepare(&s.llm);
+    submit(w, &s);
     letter = wait_for(&s);
     arena_done(&s.arena);
     return letter;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/digest.h"
-#include "features/events/event_log.h"
 #include "features/events/shapes.h"
 #include "features/live/topic.h"
 #include "test.h"
@@ -20,7 +19,7 @@ static void note_run(struct topic *t, const char *run, int status)
     char key[64];
 
     (void)snprintf(key, sizeof(key), "r%s", run);
-    topic_note(t, CHANGE_RUN, str_of(key), STR_LIT("worker"), status);
+    topic_note(t, CHANGE_RUN, str_of(key), STR_LIT("worker"), run_status_names[status]);
 }
 
 static void tell(struct topic *t, struct buf *out)
@@ -42,8 +41,8 @@ TEST(changes_of_one_thing_are_one_message_with_the_last_word)
     note_run(t, "one", RUN_IN_PROGRESS);
     note_run(t, "two", RUN_FAILED);
     note_run(t, "one", RUN_COMPLETED);
-    topic_note(t, CHANGE_ALERT, STR_LIT("l"), STR_LIT("{\"n\":1}"), 0);
-    topic_note(t, CHANGE_ALERT, STR_LIT("l"), STR_LIT("{\"n\":2}"), 0);
+    topic_note(t, CHANGE_ALERT, STR_LIT("l"), STR_LIT("{\"n\":1}"), NULL);
+    topic_note(t, CHANGE_ALERT, STR_LIT("l"), STR_LIT("{\"n\":2}"), NULL);
     tell(t, &out);
     CHECK_STR(buf_str(&out),
               "id: ab-1\nevent: run\n"
@@ -132,18 +131,18 @@ static void gone(struct feed_listener *listener)
 static void *note_on(void *arg)
 {
     struct feed *f = arg;
-    struct telemetry_event events[4];
-    struct event_item items[4];
+    struct feed_run runs[4];
     char names[4][16];
 
     for (unsigned i = 0; i < 4; i++) {
         (void)snprintf(names[i], sizeof(names[i]), "agent-%u", i);
-        events[i] =
-            (struct telemetry_event){ .agent_name = str_of(names[i]), .run_id = STR_LIT("run") };
-        items[i] = (struct event_item){ .tenant_id = i, .event = &events[i] };
+        runs[i] = (struct feed_run){ .tenant_id = i,
+                                     .run_id = STR_LIT("run"),
+                                     .agent_name = str_of(names[i]),
+                                     .status = "running" };
     }
     for (unsigned n = 0; n < 2000; n++) {
-        feed_note_events(f, items, 4);
+        feed_note_runs(f, runs, 4);
         feed_note_agent(f, n % 4, str_of(names[n % 4]));
     }
     return NULL;

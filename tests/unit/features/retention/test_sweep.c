@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "db/migrate.h"
 #include "engine/sync_job.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/retention_shapes.h"
 #include "features/access/retention_store.h"
@@ -58,6 +59,7 @@ static const struct db_query count_business = { .sql = "SELECT COUNT(*) FROM bus
 static const struct db_query count_usage = { .sql = "SELECT COUNT(*) FROM llm_usage" };
 
 struct world {
+    struct txn txn;
     struct db *db, *reader;
     struct event_log *log;
     struct writer *writer;
@@ -76,7 +78,7 @@ static void world_init(struct world *w)
 {
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
     const char *url = temp_db_new();
-    struct writer_options writer = { .n_dbs = 1,
+    struct writer_options writer = { .n_txns = 1,
                                      .limits = { 10, 10, 10, 0 },
                                      .on_fatal = on_fatal };
     struct agent_row agent;
@@ -91,7 +93,8 @@ static void world_init(struct world *w)
     w->tenant_id = tenant.tenant_id;
     w->agent_id = agent.agent_id;
     w->reader = temp_db_open(url, DB_READER);
-    writer.dbs = &w->db;
+    w->txn.db = w->db;
+    writer.txns = &w->txn;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
     w->sweep =
         sweep_new(&(struct sweep_options){ w->reader, w->writer, w->log }, w->wall_us, w->mono_us);

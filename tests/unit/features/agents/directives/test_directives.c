@@ -18,14 +18,22 @@ enum { PLATFORM = 0, ACME = 1, OTHER = 2 }; /* ids that the tests give themselve
 struct world {
     struct db *db;
     struct registry *registry;
+    struct directives_cache *directives;
     struct arena arena;
 };
+
+static int load_directives(void *ctx, struct db *db, struct error *err)
+{
+    return directives_cache_load(ctx, db, err);
+}
 
 static void world_init(struct world *w)
 {
     w->db = temp_db_open(temp_db_new(), DB_WRITER);
     CHECK(store_migrate(w->db, NULL) == 0);
     w->registry = registry_new();
+    w->directives = directives_cache_new();
+    registry_on_load(w->registry, load_directives, w->directives);
     arena_init(&w->arena);
 }
 
@@ -33,6 +41,7 @@ static void world_done(struct world *w)
 {
     arena_done(&w->arena);
     registry_free(w->registry);
+    directives_cache_free(w->directives);
     db_close(w->db);
 }
 
@@ -74,7 +83,7 @@ static struct str told(struct world *w, int64_t tenant, struct str agent)
 {
     struct agent_model model;
 
-    registry_model(w->registry, tenant, agent, &w->arena, &model);
+    directives_cache_model(w->directives, tenant, agent, &w->arena, &model);
     CHECK(str_eq(model.agent_name, agent));
     CHECK(str_is_null(model.model) == str_is_null(model.source));
     return arena_printf(&w->arena, "%.*s/%.*s", STR_ARG(model.model), STR_ARG(model.source));
@@ -174,7 +183,7 @@ static struct str policy_told(struct world *w, int64_t tenant, const char *agent
 {
     struct command_policy p;
 
-    registry_policy(w->registry, tenant, str_of(agent), &w->arena, &p);
+    directives_cache_policy(w->directives, tenant, str_of(agent), &w->arena, &p);
     CHECK_STR(p.agent_name, agent);
     CHECK((p.updated_at == TIME_NULL) == (p.version == 0));
     return policy_text(w, p.mode, p.source, p.version, (const struct list[]){ p.allow, p.deny });
@@ -207,7 +216,7 @@ TEST(the_most_special_policy_is_told_and_without_any_nothing_is_allowed)
 }
 
 struct asker {
-    struct registry *registry;
+    struct directives_cache *directives;
     atomic_bool stop;
     int64_t wrong;
 };
@@ -222,7 +231,7 @@ static void *ask(void *arg)
     while (!atomic_load(&asker->stop)) {
         struct agent_model m;
 
-        registry_model(asker->registry, ACME, STR_LIT("a"), &arena, &m);
+        directives_cache_model(asker->directives, ACME, STR_LIT("a"), &arena, &m);
         if (!str_is_null(m.model) && !str_eq(m.model, STR_LIT("aaaaaaaaaaaaaaaa")) &&
             !str_eq(m.model, STR_LIT("bb")))
             asker->wrong++;
@@ -240,7 +249,7 @@ TEST(who_asks_during_a_change_gets_one_or_the_other)
     struct world w;
 
     world_init(&w);
-    asker = (struct asker){ .registry = w.registry };
+    asker = (struct asker){ .directives = w.directives };
     CHECK(pthread_create(&thread, NULL, ask, &asker) == 0);
     for (int i = 0; i < CHANGES; i++)
         (void)set_model(&w, ACME, "a", i % 2 == 0 ? "aaaaaaaaaaaaaaaa" : "bb");

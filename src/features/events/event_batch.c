@@ -1,0 +1,134 @@
+/* event_batch.c - gathering the events of a transaction, and storing them at its end. */
+#include "features/events/event_batch.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "engine/txn.h"
+#include "features/agents/admit.h"
+#include "features/events/event_log.h"
+#include "features/events/shapes.h"
+#include "features/live/feed.h"
+
+struct event_batch {
+    struct event_log *log;
+    struct arena arena; /* scratch of one transaction */
+    struct event_item *items;
+    enum verdict **verdicts; /* of the items, where their requests keep them */
+    size_t n, capacity;
+    size_t n_watched; /* of the items */
+};
+
+struct event_batch *event_batch_new(struct event_log *log)
+{
+    struct event_batch *batch = NEW(struct event_batch);
+
+    batch->log = log;
+    arena_init(&batch->arena);
+    return batch;
+}
+
+void event_batch_free(struct event_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    arena_done(&batch->arena);
+    free(batch->items);
+    free((void *)batch->verdicts);
+    free(batch);
+}
+
+void event_batch_add(struct event_batch *batch, const struct event_item *item,
+                     enum verdict *verdict)
+{
+    assert(*verdict == VERDICT_ACCEPTED);
+    if (batch->n == batch->capacity) {
+        batch->capacity = batch->capacity == 0 ? 256 : batch->capacity * 2;
+        batch->items = mem_resize(batch->items, batch->capacity * sizeof(*batch->items));
+        batch->verdicts = (enum verdict **)mem_resize((void *)batch->verdicts,
+                                                      batch->capacity * sizeof(*batch->verdicts));
+    }
+    batch->items[batch->n] = *item;
+    batch->n_watched += item->watched;
+    batch->verdicts[batch->n++] = verdict;
+}
+
+const struct event_item *event_batch_items(const struct event_batch *batch, size_t *ret_n)
+{
+    *ret_n = batch->n;
+    return batch->items;
+}
+
+bool event_batch_is_watched(const struct event_batch *batch)
+{
+    return batch->n_watched > 0;
+}
+
+static void reset(struct event_batch *batch)
+{
+    batch->n = batch->n_watched = 0;
+    arena_reset(&batch->arena);
+}
+
+int event_batch_prepare(struct txn *txn, struct error *err)
+{
+    struct event_batch *batch = txn->events;
+    const struct event_log_methods *log = batch->log->methods;
+
+    if (batch->n == 0)
+        return 0;
+    if (log->add(batch->log, txn->db, batch->items, batch->n, &batch->arena, err) != 0)
+        return -1;
+    for (size_t i = 0; i < batch->n; i++)
+        if (batch->items[i].duplicate)
+            *batch->verdicts[i] = VERDICT_DUPLICATE;
+    return log->prepare(batch->log, txn->db, err);
+}
+
+/* To whoever listens to live updates. */
+static void publish(struct event_batch *batch, struct feed *feed)
+{
+    struct feed_run *runs;
+    size_t n = 0;
+
+    if (batch->n == 0 || !feed_is_active(feed))
+        return;
+    runs = ARENA_ARRAY(&batch->arena, struct feed_run, batch->n);
+    for (size_t i = 0; i < batch->n; i++) {
+        const struct event_item *item = &batch->items[i];
+
+        if (!item->duplicate)
+            runs[n++] = (struct feed_run){ .tenant_id = item->tenant_id,
+                                           .run_id = item->event->run_id,
+                                           .agent_name = item->event->agent_name,
+                                           .status = run_status_names[item->run_status] };
+    }
+    feed_note_runs(feed, runs, n);
+}
+
+void event_batch_committed(struct txn *txn)
+{
+    struct event_batch *batch = txn->events;
+
+    batch->log->methods->committed(batch->log);
+    publish(batch, txn->feed);
+    reset(batch);
+}
+
+void event_batch_rolled_back(struct txn *txn)
+{
+    struct event_batch *batch = txn->events;
+
+    batch->log->methods->rolled_back(batch->log);
+    reset(batch);
+}
+
+void event_batch_changed(struct txn *txn)
+{
+    struct event_batch *batch = txn->events;
+
+    assert(batch->n == 0);
+    batch->log->methods->forget(batch->log);
+}

@@ -1,0 +1,37 @@
+/* event_batch.h - the events of one transaction: gathered, then stored in bulk before its commit.
+ *
+ * The writer's thread only.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum verdict;
+struct event_batch;
+struct event_item;
+struct event_log;
+struct txn;
+
+/* Borrows the log. */
+struct event_batch *event_batch_new(struct event_log *log);
+
+/* NULL is fine. */
+void event_batch_free(struct event_batch *batch);
+
+/* The event's verdict is changed to a duplicate when it turns out to be one. */
+void event_batch_add(struct event_batch *batch, const struct event_item *item,
+                     enum verdict *verdict);
+
+/* What has gathered; once prepared, with what became of each. */
+const struct event_item *event_batch_items(const struct event_batch *batch, size_t *ret_n);
+
+/* Does any of them belong to those that alerts watch for? */
+bool event_batch_is_watched(const struct event_batch *batch);
+
+/* The steps of a transaction, as in engine/txn.h. */
+int event_batch_prepare(struct txn *txn, struct error *err);
+void event_batch_committed(struct txn *txn);
+void event_batch_rolled_back(struct txn *txn);
+void event_batch_changed(struct txn *txn);

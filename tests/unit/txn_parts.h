@@ -1,0 +1,61 @@
+/* txn_parts.h - a transaction with the parts that reports need, for tests without an engine. */
+#pragma once
+#include "engine/txn.h"
+#include "engine/writer.h"
+#include "features/agents/admit.h"
+#include "features/cost/llm_totals.h"
+#include "features/events/event_batch.h"
+#include "features/kpis/rollups.h"
+
+static inline struct txn txn_parts_new(struct db *db, struct event_log *log,
+                                       const struct registry *registry, struct last_seen *last_seen)
+{
+    return (struct txn){ .db = db,
+                         .admit = admit_new(registry, last_seen),
+                         .events = event_batch_new(log),
+                         .rollups = rollups_new(),
+                         .totals = llm_totals_new() };
+}
+
+static inline void txn_parts_done(struct txn *txn)
+{
+    admit_free(txn->admit);
+    event_batch_free(txn->events);
+    rollups_free(txn->rollups);
+    llm_totals_free(txn->totals);
+}
+
+static inline int txn_parts_prepare(struct txn *txn, struct error *err)
+{
+    if (event_batch_prepare(txn, err) != 0 || rollups_settle(txn->rollups, txn->db, err) != 0)
+        return -1;
+    return llm_totals_save(txn->totals, txn->db, err);
+}
+
+static inline void txn_parts_committed(struct txn *txn)
+{
+    event_batch_committed(txn);
+    rollups_forget(txn->rollups);
+    llm_totals_clear(txn->totals);
+}
+
+static inline void txn_parts_rolled_back(struct txn *txn)
+{
+    event_batch_rolled_back(txn);
+    admit_forget(txn->admit);
+    rollups_forget(txn->rollups);
+    llm_totals_clear(txn->totals);
+}
+
+static inline void txn_parts_changed(struct txn *txn)
+{
+    event_batch_changed(txn);
+    admit_forget(txn->admit);
+}
+
+static const struct writer_hooks txn_parts_hooks = {
+    .prepare = txn_parts_prepare,
+    .committed = txn_parts_committed,
+    .rolled_back = txn_parts_rolled_back,
+    .changed = txn_parts_changed,
+};
