@@ -37,7 +37,7 @@ exec unshare --user --map-root-user --mount sh -c '
 """
 
 
-# The same in a network of its own, where both addresses are ours and nobody else is.
+# The same in a network of its own, where both addresses are ours and there is no other host.
 PUBLIC, PRIVATE = "93.184.216.34", "10.0.0.1"
 ALONE = """#!/bin/sh
 exec unshare --user --map-root-user --mount --net sh -c '
@@ -157,7 +157,7 @@ def test_a_name_that_leads_inside_and_outside_is_refused_whole(tmp_path):
             assert said["error"] == "the name leads to an address that is not a public one", name
         assert send_test(server, tenant, hooks["public.example.com"])["delivered"] is True
         listener.kill()
-        assert listener.stdout.read().split() == [PUBLIC] * 2  # and nobody was reached between
+        assert listener.stdout.read().split() == [PUBLIC] * 2  # and no other host was reached in between
         tenant.client.close()
 
 
