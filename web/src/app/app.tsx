@@ -1,18 +1,24 @@
-// From the session and the address to a page.
+// From the session and the route to a page.
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { brief } from "../lib/format";
-import { href, match, usePlace } from "../lib/route";
+import {
+    lastTenant,
+    rememberTenant,
+    type TenantName,
+    useTenants,
+} from "../features/access/my_tenants";
 import { type Me, session } from "../features/access/session";
+import { shortId } from "../lib/format";
+import type { PageProps } from "../lib/page";
+import { homePath } from "../lib/paths";
+import { href, match, useRoute } from "../lib/route";
 import { useStore } from "../lib/store";
-import { rememberedTenant, rememberTenant } from "../features/access/last_tenant";
-import { type TenantName, useTenants } from "../features/access/my_tenants";
-import { pages, startOf, type Page, type PageProps } from "./pages";
 import { SignIn } from "../pages/sign_in";
 import { Welcome } from "../pages/welcome";
-import { Empty, Skeleton } from "../ui/basics";
+import { Empty, Skeleton } from "../ui";
+import { type Page, pages } from "./pages";
 import { Shell } from "./shell";
 
 interface Found {
@@ -28,66 +34,56 @@ function find(path: string): Found | null {
     return null;
 }
 
-/** The page's own file, fetched when it is first wanted. */
+/** Loads the page's own file when it is first opened. */
 function Loader({ page, ...props }: { page: Page } & PageProps) {
-    const [drawn, setDrawn] = useState<{
+    const [loaded, setLoaded] = useState<{
         page: Page;
-        view: ComponentType<PageProps> | null;
+        view: ComponentType<PageProps> | null; // null: it could not be loaded
     } | null>(null);
     useEffect(() => {
         let current = true;
         page.load().then(
-            (file) => current && setDrawn({ page, view: file.default }),
-            () => current && setDrawn({ page, view: null }),
+            (file) => current && setLoaded({ page, view: file.default }),
+            () => current && setLoaded({ page, view: null }),
         );
         return () => void (current = false);
     }, [page]);
-    if (drawn === null || drawn.page !== page) return <Skeleton />;
-    if (drawn.view === null)
+    if (loaded === null || loaded.page !== page) return <Skeleton />;
+    if (loaded.view === null)
         return (
-            <Empty title="This page could not be loaded">
-                <p>The service may have been updated meanwhile. Load the portal again.</p>
+            <Empty title="Could not load this page">
+                <p>Check the connection, then reload.</p>
                 <button type="button" onClick={() => location.reload()}>
-                    Load again
+                    Reload
                 </button>
             </Empty>
         );
-    const View = drawn.view;
+    const View = loaded.view;
     return <View {...props} />;
 }
 
-/** The one that somebody looked at last, else the first. */
-function lastOf(tenants: TenantName[]): TenantName | undefined {
-    const last = rememberedTenant();
-    return tenants.find(({ slug }) => slug === last) ?? tenants[0];
-}
-
-/** Where somebody who just signed in should be; null: there is nothing to open. */
-function home(tenants: TenantName[]): string | null {
-    const one = lastOf(tenants);
-    return one ? startOf(one.slug) : null;
-}
-
+/** After signing in: the tenant opened last, or the welcome page for people without a tenant. */
 function Start({ me, tenants }: { me: Me; tenants: TenantName[] | undefined }) {
-    const to = tenants === undefined ? null : home(tenants);
+    const last = lastTenant(tenants ?? []);
+    const to = last ? homePath(last.slug) : null;
     useEffect(() => {
         if (to !== null) location.replace(href(to));
     }, [to]);
     return tenants === undefined || to !== null ? <Skeleton /> : <Welcome me={me} />;
 }
 
-function Nowhere() {
+function NotFound() {
     return (
-        <Empty title="There is no such page">
+        <Empty title="Page not found">
             <p>
-                <a href="#/">Go to the start</a>
+                <a href="#/">Go to the start page</a>
             </p>
         </Empty>
     );
 }
 
-function Inside({ me }: { me: Me }) {
-    const { path, query } = usePlace();
+function SignedIn({ me }: { me: Me }) {
+    const { path, query } = useRoute();
     const tenants = useTenants(me);
     const found = find(path);
     const slug = found?.params["slug"] ?? "";
@@ -96,16 +92,16 @@ function Inside({ me }: { me: Me }) {
     useEffect(() => {
         if (slug !== "") rememberTenant(slug);
         const { agent, run_id, workflow } = found?.params ?? {};
-        const what = agent ?? workflow ?? (run_id && `Run ${brief(run_id)}`) ?? found?.page.title;
-        document.title = [what, slug, "muster"].filter(Boolean).join(" · ");
-        // what had the focus may be gone with the page before
+        const name = agent ?? workflow ?? (run_id && `Run ${shortId(run_id)}`) ?? found?.page.title;
+        document.title = [name, slug, "muster"].filter(Boolean).join(" · ");
+        // the element with the focus may have been part of the previous page
         if (document.activeElement === document.body)
             document.getElementById("main")?.focus({ preventScroll: true });
     }, [path]);
 
-    const around = slug || (lastOf(tenants ?? [])?.slug ?? "");
+    const shellSlug = slug || (lastTenant(tenants ?? [])?.slug ?? "");
     return (
-        <Shell me={me} tenants={tenants ?? []} slug={around} page={found?.page ?? null}>
+        <Shell me={me} tenants={tenants ?? []} slug={shellSlug} page={found?.page ?? null}>
             {found !== null ? (
                 <Loader
                     key={slug}
@@ -117,7 +113,7 @@ function Inside({ me }: { me: Me }) {
             ) : atStart ? (
                 <Start me={me} tenants={tenants} />
             ) : (
-                <Nowhere />
+                <NotFound />
             )}
         </Shell>
     );
@@ -126,10 +122,10 @@ function Inside({ me }: { me: Me }) {
 export function App() {
     const now = useStore(session);
     switch (now.state) {
-        case "asking":
+        case "loading":
             return <Skeleton rows={3} />;
         case "in":
-            return <Inside me={now.me} />;
+            return <SignedIn me={now.me} />;
         default:
             return <SignIn session={now} />;
     }

@@ -1,4 +1,4 @@
-// Where the portal begins.
+// The entry point of the portal.
 
 import "uplot/dist/uPlot.min.css";
 import "../style/base.css";
@@ -11,9 +11,9 @@ import "../style/forms.css";
 
 import { render } from "preact";
 
+import { loadSession } from "../features/access/session";
 import { App } from "./app";
-import { ask } from "../features/access/session";
 
 const root = document.getElementById("app");
 if (root) render(<App />, root);
-void ask();
+void loadSession();

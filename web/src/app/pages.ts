@@ -1,21 +1,16 @@
-// Every page: where it is, how the navigation shows it, and the file that draws it.
+// Every page: its path, its entry in the navigation, and the file that draws it.
 // A new page is a row here and a file in pages/.
 
 import type { ComponentType } from "preact";
 
-import type { IconName } from "../ui/icons";
-
-export interface PageProps {
-    slug: string; // of the tenant; empty on pages of the platform
-    params: Record<string, string>;
-    query: URLSearchParams;
-}
+import type { PageProps } from "../lib/page";
+import type { IconName } from "../ui";
 
 export interface Page {
     path: string; // with :names
     title: string;
-    nav?: IconName; // shown in the navigation with this icon
-    under?: string; // the title of the entry that stands for it there
+    nav?: IconName; // its icon in the navigation; without one it is not there
+    under?: string; // the title of the entry that is highlighted instead
     admin?: boolean; // only for admins of the tenant
     platform?: boolean; // only for admins of the platform
     load: () => Promise<{ default: ComponentType<PageProps> }>;
@@ -35,7 +30,7 @@ export const pages: Page[] = [
     { path: "/platform",                 title: "Platform", nav: "platform", platform: true, load: () => import("../pages/platform") },
 ];
 
-/** Parts of pages that people look for by name. */
+/** Parts of pages that the search finds by name. */
 export interface Part {
     title: string;
     of: string; // the page
@@ -51,13 +46,13 @@ const ALERTS = "/t/:slug/alerts";
 
 /* prettier-ignore */
 export const parts: Part[] = [
-    { title: "People",           of: "Settings", icon: "settings", path: SETTINGS,    tab: "people",   admin: true },
+    { title: "Users",            of: "Settings", icon: "settings", path: SETTINGS,    tab: "users",    admin: true },
     { title: "Keys",             of: "Settings", icon: "settings", path: SETTINGS,    tab: "keys",     admin: true },
     { title: "Model and policy", of: "Settings", icon: "settings", path: SETTINGS,    tab: "defaults" },
     { title: "Configuration",    of: "Settings", icon: "settings", path: SETTINGS,    tab: "values" },
     { title: "Secrets",          of: "Settings", icon: "settings", path: SETTINGS,    tab: "secrets",  admin: true },
     { title: "Prices",           of: "Settings", icon: "settings", path: SETTINGS,    tab: "prices" },
-    { title: "Plan and use",     of: "Settings", icon: "settings", path: SETTINGS,    tab: "plan" },
+    { title: "Plan and usage",   of: "Settings", icon: "settings", path: SETTINGS,    tab: "plan" },
     { title: "Retention",        of: "Settings", icon: "settings", path: SETTINGS,    tab: "retention" },
     { title: "Audit log",        of: "Settings", icon: "settings", path: SETTINGS,    tab: "audit",    admin: true },
     { title: "Your password",    of: "Settings", icon: "settings", path: SETTINGS,    tab: "you" },
@@ -67,6 +62,3 @@ export const parts: Part[] = [
     { title: "Users",            of: "Platform", icon: "platform", path: "/platform", tab: "users",    platform: true },
     { title: "Vault",            of: "Platform", icon: "platform", path: "/platform", tab: "vault",    platform: true },
 ];
-
-/** Where somebody who signs in begins, and where another tenant is opened. */
-export const startOf = (slug: string) => `/t/${encodeURIComponent(slug)}/fleet`;

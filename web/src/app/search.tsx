@@ -1,16 +1,14 @@
-// Search over pages, agents and run ids, by keyboard.
+// The search dialog: pages, agents, workspaces and run ids.
 
 import { useEffect, useState } from "preact/hooks";
 
-import { call } from "../lib/api";
-import { agentPage } from "../lib/paths";
-import { useQuery } from "../lib/query";
-import { go, href, pathOf } from "../lib/route";
-import { isAdmin, isPlatformAdmin, type Me } from "../features/access/session";
 import type { TenantName } from "../features/access/my_tenants";
-import { pages, parts, startOf } from "./pages";
-import { useModal } from "../ui/dialog";
-import { Icon, type IconName } from "../ui/icons";
+import { isAdmin, isPlatformAdmin, type Me } from "../features/access/session";
+import { useMatchingAgents } from "../features/agents/names";
+import { agentPage, homePath, runPage } from "../lib/paths";
+import { href, navigate, pathOf } from "../lib/route";
+import { Icon, type IconName, useModal } from "../ui";
+import { pages, parts } from "./pages";
 
 interface Entry {
     icon: IconName;
@@ -19,36 +17,20 @@ interface Entry {
     to: string;
 }
 
-const AGENTS = "GET /api/v1/tenants/{slug}/agents";
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 const SHOWN_MAX = 20;
 const AGENTS_MAX = 6;
 
-/** Agents whose name has these words in it. */
-function useAgents(slug: string, words: string): Entry[] {
-    const q = words.trim();
-    const { data } = useQuery(
-        q === "" || slug === "" ? null : `${AGENTS} ${slug} ? ${q}`,
-        (signal) => call(AGENTS, { path: { slug }, query: { q, limit: AGENTS_MAX }, signal }),
-    );
-    return (data?.agents ?? []).map(({ agent_name }) => ({
-        icon: "fleet",
-        text: agent_name,
-        note: "Agent",
-        to: agentPage(slug, agent_name),
-    }));
+function agentEntry(slug: string, agent_name: string): Entry {
+    const to = agentPage(slug, agent_name);
+    return { icon: "fleet", text: agent_name, note: "Agent", to };
 }
 
-function entriesOf(me: Me, tenants: TenantName[], slug: string, words: string): Entry[] {
+function entriesOf(me: Me, tenants: TenantName[], slug: string, typed: string): Entry[] {
     const found: Entry[] = [];
-    const text = words.trim();
+    const text = typed.trim();
     if (UUID.test(text))
-        found.push({
-            icon: "runs",
-            text,
-            note: "Open this run",
-            to: href(pathOf("t", slug, "runs", text)),
-        });
+        found.push({ icon: "runs", text, note: "Open this run", to: runPage(slug, text) });
     for (const page of pages) {
         if (
             !page.nav ||
@@ -79,7 +61,7 @@ function entriesOf(me: Me, tenants: TenantName[], slug: string, words: string): 
                 icon: "platform",
                 text: one.slug,
                 note: "Workspace",
-                to: href(startOf(one.slug)),
+                to: href(homePath(one.slug)),
             });
     if (text !== "" && slug !== "" && !UUID.test(text))
         found.push({
@@ -99,12 +81,12 @@ interface Props {
     onClose: () => void;
 }
 
-export function Palette({ me, tenants, slug, onClose }: Props) {
+export function Search({ me, tenants, slug, onClose }: Props) {
     const { box, closed } = useModal(onClose);
-    const [words, setWords] = useState("");
+    const [text, setText] = useState("");
     const [at, setAt] = useState(0);
-    const agents = useAgents(slug, words);
-    const entries = [...agents, ...entriesOf(me, tenants, slug, words)].slice(0, SHOWN_MAX);
+    const agents = useMatchingAgents(slug, text, AGENTS_MAX).map((name) => agentEntry(slug, name));
+    const entries = [...agents, ...entriesOf(me, tenants, slug, text)].slice(0, SHOWN_MAX);
 
     useEffect(
         () => document.getElementById(`found-${at}`)?.scrollIntoView({ block: "nearest" }),
@@ -112,7 +94,7 @@ export function Palette({ me, tenants, slug, onClose }: Props) {
     );
 
     const open = (entry: Entry | undefined) => {
-        if (entry) go(entry.to.slice(1));
+        if (entry) navigate(entry.to.slice(1));
         onClose();
     };
     const onKey = (event: KeyboardEvent) => {
@@ -128,7 +110,7 @@ export function Palette({ me, tenants, slug, onClose }: Props) {
     return (
         <dialog
             ref={box}
-            class="palette"
+            class="search-dialog"
             aria-label="Search"
             onClose={closed}
             onMouseDown={(event) => event.target === box.current && onClose()}
@@ -141,18 +123,18 @@ export function Palette({ me, tenants, slug, onClose }: Props) {
                     aria-expanded="true"
                     aria-controls="found"
                     aria-activedescendant={entries.length > 0 ? `found-${at}` : undefined}
-                    aria-label="Search pages, agents, run ids"
-                    placeholder="Page, agent, workflow or run id"
-                    value={words}
+                    aria-label="Search pages, agents, run IDs"
+                    placeholder="Page, agent, workflow or run ID"
+                    value={text}
                     onInput={(event) => {
-                        setWords(event.currentTarget.value);
+                        setText(event.currentTarget.value);
                         setAt(0);
                     }}
                     onKeyDown={onKey}
                 />
                 <kbd>esc</kbd>
             </div>
-            <ul id="found" role="listbox" aria-label="Found">
+            <ul id="found" role="listbox" aria-label="Results">
                 {entries.map((entry, i) => (
                     <li
                         key={entry.to}

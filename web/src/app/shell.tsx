@@ -1,24 +1,19 @@
-// What stands around every page: navigation, tenant, search, theme, the person.
+// The frame around every page: workspace, search, navigation, theme, the person.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { useAct } from "../lib/action";
-import { call } from "../lib/api";
-import { useLiveQuery } from "../lib/query";
-import { go, href } from "../lib/route";
-import { isAdmin, isPlatformAdmin, logOut, type Me } from "../features/access/session";
-import { useStore } from "../lib/store";
 import type { TenantName } from "../features/access/my_tenants";
+import { isAdmin, isPlatformAdmin, type Me, signOut } from "../features/access/session";
+import { useOpenAlertCount } from "../features/alerts/open_count";
+import { useAction } from "../lib/action";
+import { homePath } from "../lib/paths";
+import { href, navigate } from "../lib/route";
+import { useStore } from "../lib/store";
 import { setTheme, theme, type Theme } from "../lib/theme";
-import { type Page, pages, startOf } from "./pages";
-import { IconButton } from "../ui/basics";
-import { Icon } from "../ui/icons";
-import { Palette } from "./search";
-import { useShown } from "../ui/tabs";
-
-const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
-const COUNTED_MAX = 99;
+import { Icon, IconButton, Mark, useCurrentInView } from "../ui";
+import { type Page, pages } from "./pages";
+import { Search } from "./search";
 
 interface Props {
     me: Me;
@@ -55,7 +50,7 @@ function TenantSwitch({ tenants, slug }: { tenants: TenantName[]; slug: string }
             class="tenant"
             aria-label="Workspace"
             value={slug}
-            onChange={(event) => go(startOf(event.currentTarget.value))}
+            onChange={(event) => navigate(homePath(event.currentTarget.value))}
         >
             {choices.map((one) => (
                 <option key={one.slug} value={one.slug}>
@@ -66,7 +61,7 @@ function TenantSwitch({ tenants, slug }: { tenants: TenantName[]; slug: string }
     );
 }
 
-/** A page lies under the entry whose path begins its own. */
+/** Is this the entry that stands for the page in the navigation? */
 function isUnder(page: Page | null, entry: Page): boolean {
     if (page === null) return false;
     return (
@@ -76,25 +71,10 @@ function isUnder(page: Page | null, entry: Page): boolean {
     );
 }
 
-/** How many alerts are open, as far as one page of them tells. */
-function useOpenAlerts(slug: string): string {
-    const { data } = useLiveQuery(
-        slug,
-        slug === "" ? null : `${ALERTS} ${slug} open`,
-        (signal) =>
-            call(ALERTS, {
-                path: { slug },
-                query: { state: "open", limit: COUNTED_MAX },
-                signal,
-            }),
-        (news) => news.kind === "alert",
-    );
-    const n = data?.alerts.length ?? 0;
-    return n === 0 ? "" : data?.next ? `${n}+` : String(n);
-}
+
 
 function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
-    const alerts = useOpenAlerts(slug);
+    const alerts = useOpenAlertCount(slug);
     const shown = pages.filter(
         (one) =>
             one.nav &&
@@ -103,7 +83,7 @@ function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
             (slug !== "" || !one.path.includes(":slug")),
     );
     const row = useRef<HTMLElement>(null);
-    useShown(row, `${page?.path} ${slug}`);
+    useCurrentInView(row, `${page?.path} ${slug}`);
     return (
         <nav aria-label="Pages" ref={row}>
             {shown.map((one) => (
@@ -121,8 +101,8 @@ function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
     );
 }
 
-function LogOut() {
-    const { error, act } = useAct();
+function SignOut() {
+    const { error, perform } = useAction();
     return (
         <>
             {error && (
@@ -132,15 +112,15 @@ function LogOut() {
             )}
             <IconButton
                 icon="out"
-                label={error === null ? "Log out" : `${error.message} Log out again`}
-                onClick={() => void act(logOut)}
+                label={error === null ? "Sign out" : `${error.message} Sign out again`}
+                onClick={() => void perform(signOut)}
             />
         </>
     );
 }
 
-/** '/' anywhere but in a field opens the search. */
-function useSlash(open: () => void) {
+/** '/' outside a field, and Ctrl-K anywhere, open the search. */
+function useSearchKeys(open: () => void) {
     useEffect(() => {
         const onKey = (event: KeyboardEvent) => {
             const target = event.target as HTMLElement;
@@ -161,7 +141,7 @@ function useSlash(open: () => void) {
 export function Shell(props: Props) {
     const { me, tenants, slug, page, children } = props;
     const [searching, setSearching] = useState(false);
-    useSlash(() => setSearching(true));
+    useSearchKeys(() => setSearching(true));
     return (
         <div class="shell">
             <a
@@ -172,11 +152,11 @@ export function Shell(props: Props) {
                     document.getElementById("main")?.focus();
                 }}
             >
-                Skip to the page
+                Skip to content
             </a>
             <aside>
                 <div class="brand">
-                    <a href="#/" aria-label="muster: start">
+                    <a href="#/" aria-label="muster: start page">
                         <Mark />
                     </a>
                     <TenantSwitch tenants={tenants} slug={slug} />
@@ -184,7 +164,7 @@ export function Shell(props: Props) {
                 <button
                     type="button"
                     class="search"
-                    aria-label="Search" // a narrow screen has no room for the word
+                    aria-label="Search" // the word is hidden on a narrow screen
                     aria-keyshortcuts="/"
                     onClick={() => setSearching(true)}
                 >
@@ -198,14 +178,14 @@ export function Shell(props: Props) {
                         {me.email}
                     </span>
                     <ThemeSwitch />
-                    <LogOut />
+                    <SignOut />
                 </div>
             </aside>
             <main id="main" tabIndex={-1}>
                 {children}
             </main>
             {searching && (
-                <Palette
+                <Search
                     me={me}
                     tenants={tenants}
                     slug={slug}
@@ -213,24 +193,5 @@ export function Shell(props: Props) {
                 />
             )}
         </div>
-    );
-}
-
-export function Mark() {
-    const squares = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-    return (
-        <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
-            {squares.map((i) => (
-                <rect
-                    key={i}
-                    x={4 + (i % 3) * 9}
-                    y={4 + Math.floor(i / 3) * 9}
-                    width="6"
-                    height="6"
-                    rx="1.5"
-                    class={i === 4 ? "on" : i === 8 ? "off" : ""}
-                />
-            ))}
-        </svg>
     );
 }

@@ -1,21 +1,21 @@
-// Changes that a person asks for: one at a time, and what went wrong with the last.
+// A change that a person starts: one at a time, with its error.
 
 import { useRef, useState } from "preact/hooks";
 
-import { ApiError } from "./api";
+import { ApiError, asApiError } from "./api";
 
-export interface Act {
+export interface Action {
     busy: boolean;
     error: ApiError | null;
-    /** Whether it went well. A second call while one is under way does nothing. */
-    act: (work: () => Promise<unknown>) => Promise<boolean>;
+    /** Resolves to whether it succeeded. A call while another is in progress does nothing. */
+    perform: (work: () => Promise<unknown>) => Promise<boolean>;
 }
 
-export function useAct(): Act {
+export function useAction(): Action {
     const [busy, setBusy] = useState(false);
     const [error, setError] = useState<ApiError | null>(null);
     const running = useRef(false);
-    const act = async (work: () => Promise<unknown>) => {
+    const perform = async (work: () => Promise<unknown>) => {
         if (running.current) return false;
         running.current = true;
         setBusy(true);
@@ -24,12 +24,12 @@ export function useAct(): Act {
             await work();
             return true;
         } catch (problem) {
-            setError(problem instanceof ApiError ? problem : new ApiError(0, String(problem)));
+            setError(asApiError(problem));
             return false;
         } finally {
             running.current = false;
             setBusy(false);
         }
     };
-    return { busy, error, act };
+    return { busy, error, perform };
 }

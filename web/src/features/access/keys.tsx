@@ -1,68 +1,81 @@
-// Keys: made here, shown once, replaced and revoked.
+// API keys: created here, shown once, rotated and revoked.
 
 import type { Key } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useNow } from "../../lib/clock";
 import { useQuery } from "../../lib/query";
-import { Card, Copyable, Empty, ErrorNote, Skeleton, Time } from "../../ui/basics";
-import { ConfirmButton, Dialog, Once } from "../../ui/dialog";
-import { Form, TextField } from "../../ui/forms";
-import { Icon } from "../../ui/icons";
-import { Chip } from "../../ui/chip";
+import {
+    Chip,
+    ConfirmButton,
+    Copyable,
+    Dialog,
+    Empty,
+    Form,
+    Icon,
+    ListCard,
+    SecretOnce,
+    TextField,
+    Time,
+} from "../../ui";
 
 const KEYS = "GET /api/v1/tenants/{slug}/keys";
 
-interface Props {
-    slug: string;
-    agent_name: string | null; // only the keys of this agent; null: those of the workspace too
-}
+const GRACE_MS = 300_000; // how long a rotated key stays valid
 
-const GRACE_MS = 300_000; // a key that was replaced is good for so long
-
-/** When it ends by itself. */
-function endOf(key: Key): number {
+/** When it expires; Infinity: never. */
+function expiryOf(key: Key): number {
     return Math.min(
         key.expires_at === null ? Infinity : Date.parse(key.expires_at),
         key.rotated_at === null ? Infinity : Date.parse(key.rotated_at) + GRACE_MS,
     );
 }
 
-const isOver = (key: Key, now: number) => key.revoked_at !== null || endOf(key) <= now;
+const isActive = (key: Key, now: number) => key.revoked_at === null && expiryOf(key) > now;
 
-function StateOf({ of }: { of: Key }) {
-    const over = isOver(of, useNow());
-    if (of.revoked_at !== null) return <Chip tone="quiet">Revoked</Chip>;
-    if (of.rotated_at !== null)
-        return <Chip tone={over ? "quiet" : "warn"}>{over ? "Replaced" : "Being replaced"}</Chip>;
-    if (over) return <Chip tone="quiet">Expired</Chip>;
-    return <Chip tone="good">Good</Chip>;
+function Expiry({ apiKey }: { apiKey: Key }) {
+    const expiry = expiryOf(apiKey);
+    return <Time at={expiry === Infinity ? null : new Date(expiry).toISOString()} />;
 }
 
-/** A token that was made, and until when the key that it replaces is good. */
-interface Made {
+function KeyState({ apiKey }: { apiKey: Key }) {
+    const active = isActive(apiKey, useNow());
+    if (apiKey.revoked_at !== null) return <Chip tone="quiet">Revoked</Chip>;
+    if (apiKey.rotated_at !== null)
+        return (
+            <Chip tone={active ? "warn" : "quiet"}>{active ? "Being replaced" : "Replaced"}</Chip>
+        );
+    return active ? <Chip tone="good">Active</Chip> : <Chip tone="quiet">Expired</Chip>;
+}
+
+/** A token that was created, and until when the key that it replaces is valid. */
+interface Created {
     token: string;
-    until: string | null;
+    previousUntil: string | null;
 }
 
-type Done = (made: Made | null) => void;
+type OnDone = (created: Created | null) => void;
 
-function MakeKey(props: { slug: string; agent_name: string | null; done: Done }) {
-    const { slug, agent_name, done } = props;
+interface Owner {
+    slug: string;
+    agent_name: string | null; // null: keys of the workspace and of all agents
+}
+
+function CreateKey({ slug, agent_name, onDone }: Owner & { onDone: OnDone }) {
     const [open, setOpen] = useState(false);
     const [label, setLabel] = useState("");
-    const [until, setUntil] = useState("");
-    const act = useAct();
-    const make = async () => {
-        const expires_at = until === "" ? null : new Date(until).toISOString();
+    const [expiry, setExpiry] = useState("");
+    const action = useAction();
+    const create = async () => {
+        const expires_at = expiry === "" ? null : new Date(expiry).toISOString();
         const body = { agent_name, label, expires_at };
-        const made = await call("POST /api/v1/tenants/{slug}/keys", { path: { slug }, body });
+        const { token } = await call("POST /api/v1/tenants/{slug}/keys", { path: { slug }, body });
         setOpen(false);
         setLabel("");
-        setUntil("");
-        done({ token: made.token, until: null });
+        setExpiry("");
+        onDone({ token, previousUntil: null });
     };
     return (
         <>
@@ -71,33 +84,33 @@ function MakeKey(props: { slug: string; agent_name: string | null; done: Done })
             </button>
             {open && (
                 <Dialog
-                    title={agent_name === null ? "New workspace key" : `New key of ${agent_name}`}
+                    title={agent_name === null ? "New workspace key" : `New key for ${agent_name}`}
                     onClose={() => setOpen(false)}
                 >
                     <Form
-                        act={act}
-                        submit="Make the key"
-                        onSubmit={make}
+                        action={action}
+                        submit="Create key"
+                        onSubmit={create}
                         onCancel={() => setOpen(false)}
                     >
                         <p class="hint">
                             {agent_name === null
-                                ? "It may report under any agent's name, and read this workspace."
-                                : "It may report and register only as this agent, and read its configuration."}
+                                ? "It can report as any agent and read this workspace."
+                                : "It can report and register only as this agent, and read its configuration."}
                         </p>
                         <TextField
                             label="Label"
-                            hint="Where it is used, for those who come after you."
-                            first
+                            hint='What it is for, e.g. "staging server".'
+                            focus
                             value={label}
                             onInput={setLabel}
                         />
                         <TextField
                             label="Expires"
-                            hint="Empty: never."
+                            hint="Leave empty to never expire."
                             kind="datetime"
-                            value={until}
-                            onInput={setUntil}
+                            value={expiry}
+                            onInput={setExpiry}
                         />
                     </Form>
                 </Dialog>
@@ -106,27 +119,27 @@ function MakeKey(props: { slug: string; agent_name: string | null; done: Done })
     );
 }
 
-function Buttons({ slug, of, done }: { slug: string; of: Key; done: Done }) {
-    const name = of.label || of.key_id;
-    const over = isOver(of, useNow());
-    const path = { slug, key_id: of.key_id };
+function Buttons({ slug, apiKey, onDone }: { slug: string; apiKey: Key; onDone: OnDone }) {
+    const name = apiKey.label || apiKey.key_id;
+    const active = isActive(apiKey, useNow());
+    const path = { slug, key_id: apiKey.key_id };
     const rotate = async () => {
-        const made = await call("POST /api/v1/tenants/{slug}/keys/{key_id}/rotate", { path });
-        done({ token: made.token, until: made.previous_key_valid_until });
+        const created = await call("POST /api/v1/tenants/{slug}/keys/{key_id}/rotate", { path });
+        onDone({ token: created.token, previousUntil: created.previous_key_valid_until });
     };
     const revoke = async () => {
         await call("DELETE /api/v1/tenants/{slug}/keys/{key_id}", { path });
-        done(null);
+        onDone(null);
     };
-    if (over) return null;
+    if (!active) return null;
     return (
-        <span class="row-buttons">
+        <>
             <ConfirmButton
                 plain
                 label="Rotate"
                 name={`Rotate key ${name}`}
                 title={`Rotate ${name}?`}
-                text="A new key with the same rights, label and expiry takes its place. This one is good for five more minutes, so that nothing stops meanwhile; if you need longer, make a second key and revoke this one later."
+                text="This creates a new key with the same rights, label and expiry. The old key stays valid for five more minutes. If you need longer, create a second key and revoke this one later."
                 verb="Rotate"
                 onConfirm={rotate}
             />
@@ -134,115 +147,104 @@ function Buttons({ slug, of, done }: { slug: string; of: Key; done: Done }) {
                 label="Revoke"
                 name={`Revoke key ${name}`}
                 title={`Revoke ${name}?`}
-                text="Whatever uses it is refused at once. A revoked key never becomes good again."
+                text="Requests with this key are rejected from now on. This cannot be undone."
                 verb="Revoke"
                 onConfirm={revoke}
             />
-        </span>
+        </>
     );
 }
 
-function Row({ slug, of, done }: { slug: string; of: Key; done: Done }) {
-    const over = isOver(of, useNow());
-    const end = endOf(of);
-    return (
-        <tr class={over ? "gone" : ""}>
-            <td class="fit">
-                <StateOf of={of} />
-            </td>
-            <td class="grow">
-                {of.label || <span class="muted">no label</span>}
-                {of.agent_name !== null && <small class="muted"> only {of.agent_name}</small>}
-            </td>
-            <td class="fit">
-                <Copyable text={of.key_id} />
-            </td>
-            <td class="fit" data-label="made">
-                <Time at={of.created_at} />
-            </td>
-            <td class="fit" data-label="used">
-                <Time at={of.last_used_at} />
-            </td>
-            <td class="fit" data-label="ends">
-                <Time at={end === Infinity ? null : new Date(end).toISOString()} />
-            </td>
-            <td class="fit number">
-                <Buttons slug={slug} of={of} done={done} />
-            </td>
-        </tr>
-    );
-}
-
-export function Keys({ slug, agent_name }: Props) {
-    const [made, setMade] = useState<Made | null>(null);
+export function Keys({ slug, agent_name }: Owner) {
+    const [created, setCreated] = useState<Created | null>(null);
     const [all, setAll] = useState(false);
     const now = useNow();
-    const { data, error, reload } = useQuery(`${KEYS} ${slug}`, (signal) =>
-        call(KEYS, { path: { slug }, signal }),
-    );
-    const done = (what: Made | null) => {
-        if (what !== null) setMade(what);
-        reload();
+    const keys = useQuery(`${KEYS} ${slug}`, (signal) => call(KEYS, { path: { slug }, signal }));
+    const onDone = (what: Created | null) => {
+        if (what !== null) setCreated(what);
+        keys.reload();
     };
-    const ours = (data?.keys ?? []).filter(
+    const own = (keys.data?.keys ?? []).filter(
         (one) => agent_name === null || one.agent_name === agent_name,
     );
-    const shown = all ? ours : ours.filter((one) => !isOver(one, now));
-    const hidden = ours.length - shown.length;
+    const shown = all ? own : own.filter((one) => isActive(one, now));
+    const hidden = own.length - shown.length;
     return (
-        <Card
+        <ListCard
             title={agent_name === null ? "Keys" : "Keys of this agent"}
-            aside={<MakeKey slug={slug} agent_name={agent_name} done={done} />}
-        >
-            {made !== null && (
-                <Once text={made.token} what="The new key." onDone={() => setMade(null)}>
-                    {made.until !== null && (
-                        <p>
-                            The old one ends <Time at={made.until} />. Revoke it to end it at once.
-                        </p>
-                    )}
-                </Once>
-            )}
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={3} />}
-            {data && shown.length === 0 && (
-                <Empty title="No key">
+            aside={<CreateKey slug={slug} agent_name={agent_name} onDone={onDone} />}
+            above={
+                created !== null && (
+                    <SecretOnce
+                        text={created.token}
+                        title="Your new key."
+                        onDone={() => setCreated(null)}
+                    >
+                        {created.previousUntil !== null && (
+                            <p>
+                                The old key expires <Time at={created.previousUntil} />. Revoke it
+                                to end it now.
+                            </p>
+                        )}
+                    </SecretOnce>
+                )
+            }
+            loaded={keys}
+            empty={
+                <Empty title="No keys yet">
                     <p>
                         {agent_name === null
-                            ? "Agents need one to report. Make it here and hand it over."
-                            : "The agent may use a workspace key; only a key of its own reads its configuration."}
+                            ? "Agents need a key to report. Create one and give it to them."
+                            : "The agent can use a workspace key, but only its own key can read its configuration."}
                     </p>
                 </Empty>
-            )}
-            {shown.length > 0 && (
-                <table class="list flat">
-                    <thead>
-                        <tr>
-                            <th>State</th>
-                            <th>Label</th>
-                            <th>Id</th>
-                            <th>Made</th>
-                            <th>Last used</th>
-                            <th>Ends</th>
-                            <th>
-                                <span class="visually-hidden">Actions</span>
-                            </th>
-                        </tr>
-                    </thead>
-                    <tbody>
-                        {shown.map((one) => (
-                            <Row key={one.key_id} slug={slug} of={one} done={done} />
-                        ))}
-                    </tbody>
-                </table>
-            )}
+            }
+            rows={shown}
+            keyOf={(key) => key.key_id}
+            rowClass={(key) => (isActive(key, now) ? "" : "gone")}
+            columns={[
+                { title: "State", class: "fit", cell: (key) => <KeyState apiKey={key} /> },
+                {
+                    title: "Label",
+                    class: "grow",
+                    cell: (key) => (
+                        <>
+                            {key.label || <span class="muted">no label</span>}
+                            {key.agent_name !== null && (
+                                <small class="muted"> only for {key.agent_name}</small>
+                            )}
+                        </>
+                    ),
+                },
+                { title: "ID", class: "fit", cell: (key) => <Copyable text={key.key_id} /> },
+                {
+                    title: "Created",
+                    class: "fit",
+                    label: "created",
+                    cell: (key) => <Time at={key.created_at} />,
+                },
+                {
+                    title: "Last used",
+                    class: "fit",
+                    label: "used",
+                    cell: (key) => <Time at={key.last_used_at} />,
+                },
+                {
+                    title: "Expires",
+                    class: "fit",
+                    label: "expires",
+                    cell: (key) => <Expiry apiKey={key} />,
+                },
+            ]}
+            buttons={(key) => <Buttons slug={slug} apiKey={key} onDone={onDone} />}
+        >
             {hidden > 0 && (
                 <p class="after">
                     <button type="button" onClick={() => setAll(true)}>
-                        Show {hidden} that {hidden === 1 ? "is" : "are"} over
+                        Show {hidden} inactive
                     </button>
                 </p>
             )}
-        </Card>
+        </ListCard>
     );
 }

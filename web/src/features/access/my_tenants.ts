@@ -1,4 +1,4 @@
-// The tenants somebody may open.
+// The tenants that the person may open, and the one opened last.
 
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
@@ -9,12 +9,22 @@ export interface TenantName {
     name: string;
 }
 
-/** All of them for an admin of the platform, else those the person belongs to; undefined while asking. */
+export const TENANTS = "GET /api/v1/tenants";
+
+/** All of them for a platform admin, else those the person belongs to; undefined while loading. */
 export function useTenants(me: Me): TenantName[] | undefined {
-    const everyone = isPlatformAdmin(me);
-    const { data, error } = useQuery(everyone ? "GET /api/v1/tenants" : null, (signal) =>
-        call("GET /api/v1/tenants", { signal }),
-    );
-    if (!everyone || error) return me.tenants;
+    const all = isPlatformAdmin(me);
+    const { data, error } = useQuery(all ? TENANTS : null, (signal) => call(TENANTS, { signal }));
+    if (!all || error) return me.tenants;
     return data?.tenants;
+}
+
+const LAST_KEY = "muster.tenant";
+
+export const rememberTenant = (slug: string) => localStorage.setItem(LAST_KEY, slug);
+
+/** The tenant opened last, else the first. */
+export function lastTenant(tenants: TenantName[]): TenantName | undefined {
+    const last = localStorage.getItem(LAST_KEY);
+    return tenants.find(({ slug }) => slug === last) ?? tenants[0];
 }

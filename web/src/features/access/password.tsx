@@ -1,38 +1,39 @@
-// One's own password.
+// The person's own password.
 
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
-import { enter, session } from "./session";
 import { useStore } from "../../lib/store";
-import { Card } from "../../ui/basics";
-import { Form, TextField } from "../../ui/forms";
+import { Card, Form, TextField } from "../../ui";
+import { session, setSignedIn } from "./session";
+
+export const PASSWORD_MIN = 12;
 
 export function PasswordCard() {
     const now = useStore(session);
     const [current, setCurrent] = useState("");
     const [wanted, setWanted] = useState("");
-    const [told, setTold] = useState("");
-    const act = useAct();
+    const [message, setMessage] = useState("");
+    const action = useAction();
     const save = async () => {
-        setTold("");
+        setMessage("");
         const me = await call("POST /api/v1/auth/password", {
             body: { current_password: current, new_password: wanted },
         });
-        enter(me);
+        setSignedIn(me);
         setCurrent("");
         setWanted("");
-        setTold("Changed. Your other sessions have ended.");
+        setMessage("Password changed. Your other sessions have ended.");
     };
     return (
         <Card title="Your password" class="narrow">
-            {now.state === "in" && <p class="hint">You are {now.me.email}.</p>}
-            <Form act={act} submit="Change it" onSubmit={save}>
+            {now.state === "in" && <p class="hint">Signed in as {now.me.email}.</p>}
+            <Form action={action} submit="Change password" onSubmit={save}>
                 <TextField
                     label="Current password"
                     kind="password"
-                    auto="current-password"
+                    autoComplete="current-password"
                     required
                     value={current}
                     onInput={setCurrent}
@@ -40,14 +41,14 @@ export function PasswordCard() {
                 <TextField
                     label="New password"
                     kind="password"
-                    auto="new-password"
-                    least={12}
+                    autoComplete="new-password"
+                    min={PASSWORD_MIN}
                     required
-                    hint="At least 12 characters."
+                    hint={`At least ${PASSWORD_MIN} characters.`}
                     value={wanted}
                     onInput={setWanted}
                 />
-                <p role="status">{told}</p>
+                <p role="status">{message}</p>
             </Form>
         </Card>
     );

@@ -1,17 +1,15 @@
-// The catalog of parameters: which are secret, who may set them, and who sees what is set. It is the
-// workspace's own: no agent can change it by what it declares.
+// The parameter catalog of a workspace: which parameters are secret, who may set them, and who may
+// see their values. Agents cannot change it by what they declare.
 
 import type { CatalogParameter } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
+import { labelOf } from "../../lib/choices";
 import { useQuery } from "../../lib/query";
-import { setQuery, usePlace } from "../../lib/route";
-import { Card, Empty, ErrorNote, Skeleton } from "../../ui/basics";
-import { Dialog } from "../../ui/dialog";
-import { Check, ChoiceField, Form } from "../../ui/forms";
-import { Chip } from "../../ui/chip";
+import { setQuery, useRoute } from "../../lib/route";
+import { Check, Chip, ChoiceField, Dialog, Empty, Form, ListCard, Steps } from "../../ui";
 
 const CATALOG = "GET /api/v1/tenants/{slug}/catalog";
 const CHANGE = "PATCH /api/v1/tenants/{slug}/catalog/{key}";
@@ -22,51 +20,49 @@ type See = CatalogParameter["see"];
 
 const EDITORS: { value: Edit; label: string }[] = [
     { value: "admin", label: "Admins" },
-    { value: "member", label: "Members too" },
+    { value: "member", label: "Admins and members" },
 ];
-const SEERS: { value: See; label: string }[] = [
-    { value: "member", label: "Members too" },
+const VIEWERS: { value: See; label: string }[] = [
+    { value: "member", label: "Admins and members" },
     { value: "admin", label: "Admins" },
     { value: "nobody", label: "Nobody" },
 ];
 
-const wordsOf = (choices: { value: string; label: string }[], value: string) =>
-    choices.find((one) => one.value === value)?.label ?? value;
-
-interface ClassifyProps {
+interface ParameterDialogProps {
     slug: string;
-    of: CatalogParameter;
+    parameter: CatalogParameter;
     onClose: () => void;
     onDone: () => void;
 }
 
-function Classify({ slug, of, onClose, onDone }: ClassifyProps) {
-    const [secret, setSecret] = useState(of.secret);
-    const [edit, setEdit] = useState<Edit>(of.edit);
-    const [see, setSee] = useState<See>(of.see);
-    const act = useAct();
+function ParameterDialog({ slug, parameter, onClose, onDone }: ParameterDialogProps) {
+    const { key } = parameter;
+    const [secret, setSecret] = useState(parameter.secret);
+    const [edit, setEdit] = useState<Edit>(parameter.edit);
+    const [see, setSee] = useState<See>(parameter.see);
+    const action = useAction();
     const save = async () => {
-        await call(CHANGE, { path: { slug, key: of.key }, body: { secret, edit, see } });
+        await call(CHANGE, { path: { slug, key }, body: { secret, edit, see } });
         onDone();
     };
     return (
-        <Dialog title={of.key} onClose={onClose}>
-            <Form act={act} submit="Save" onSubmit={save} onCancel={onClose}>
+        <Dialog title={key} onClose={onClose}>
+            <Form action={action} submit="Save" onSubmit={save} onCancel={onClose}>
                 <Check
-                    label="It is secret: values must refer to the vault"
+                    label="Secret: values must refer to the vault"
                     value={secret}
                     onChange={setSecret}
                 />
                 <ChoiceField
-                    label="Who may set it"
-                    hint="A reference to a secret is for admins, whatever this says."
+                    label="Can be set by"
+                    hint="References to secrets can only be set by admins."
                     choices={EDITORS}
                     value={edit}
                     onInput={(to) => setEdit(to as Edit)}
                 />
                 <ChoiceField
-                    label="Who sees what is set"
-                    choices={SEERS}
+                    label="Values visible to"
+                    choices={VIEWERS}
                     value={see}
                     onInput={(to) => setSee(to as See)}
                 />
@@ -75,97 +71,83 @@ function Classify({ slug, of, onClose, onDone }: ClassifyProps) {
     );
 }
 
-function Row({ of, onEdit }: { of: CatalogParameter; onEdit: (() => void) | null }) {
-    return (
-        <tr>
-            <td class="grow">
-                <code>{of.key}</code> {of.secret && <Chip tone="warn">secret</Chip>}
-            </td>
-            <td class="fit" data-label="set by">
-                {wordsOf(EDITORS, of.edit)}
-            </td>
-            <td class="fit" data-label="seen by">
-                {wordsOf(SEERS, of.see)}
-            </td>
-            {onEdit && (
-                <td class="fit number">
-                    <span class="row-buttons">
-                        <button type="button" aria-label={`Change ${of.key}`} onClick={onEdit}>
-                            Change
-                        </button>
-                    </span>
-                </td>
-            )}
-        </tr>
-    );
-}
-
-export function Catalog({ slug, may }: { slug: string; may: boolean }) {
-    const after = usePlace().query.get("after");
+export function Catalog({ slug, canEdit }: { slug: string; canEdit: boolean }) {
+    const after = useRoute().query.get("after");
     const [edited, setEdited] = useState<CatalogParameter | null>(null);
-    const { data, error, reload } = useQuery(`${CATALOG} ${slug} ${after}`, (signal) =>
+    const catalog = useQuery(`${CATALOG} ${slug} ${after}`, (signal) =>
         call(CATALOG, { path: { slug }, query: { limit: PAGE, after }, signal }),
     );
+    const next = catalog.data?.next;
     return (
-        <Card title="Parameters" aside="Who may set and see their values">
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={3} />}
-            {data && data.parameters.length === 0 && (
+        <ListCard
+            title="Parameters"
+            aside="Who can set and see their values"
+            loaded={catalog}
+            empty={
                 <Empty title="No parameters">
                     <p>
-                        Agents declare what they need with <code>config_schema</code> when they
+                        Agents declare their parameters with <code>config_schema</code> when they
                         register.
                     </p>
                 </Empty>
-            )}
-            {data && data.parameters.length > 0 && (
-                <table class="list flat">
-                    <thead>
-                        <tr>
-                            <th>Key</th>
-                            <th>Set by</th>
-                            <th>Seen by</th>
-                            {may && (
-                                <th>
-                                    <span class="visually-hidden">Actions</span>
-                                </th>
-                            )}
-                        </tr>
-                    </thead>
-                    <tbody>
-                        {data.parameters.map((one) => (
-                            <Row
-                                key={one.key}
-                                of={one}
-                                onEdit={may ? () => setEdited(one) : null}
-                            />
-                        ))}
-                    </tbody>
-                </table>
-            )}
-            <div class="pager">
-                {after !== null && (
-                    <button type="button" onClick={() => setQuery({ after: null })}>
-                        First
+            }
+            rows={catalog.data?.parameters ?? []}
+            keyOf={(parameter) => parameter.key}
+            columns={[
+                {
+                    title: "Key",
+                    class: "grow",
+                    cell: ({ key, secret }) => (
+                        <>
+                            <code>{key}</code> {secret && <Chip tone="warn">secret</Chip>}
+                        </>
+                    ),
+                },
+                {
+                    title: "Set by",
+                    class: "fit",
+                    label: "set by",
+                    cell: ({ edit }) => labelOf(EDITORS, edit),
+                },
+                {
+                    title: "Visible to",
+                    class: "fit",
+                    label: "visible to",
+                    cell: ({ see }) => labelOf(VIEWERS, see),
+                },
+            ]}
+            buttons={
+                canEdit &&
+                ((parameter) => (
+                    <button
+                        type="button"
+                        aria-label={`Change ${parameter.key}`}
+                        onClick={() => setEdited(parameter)}
+                    >
+                        Change
                     </button>
-                )}
-                {data?.next && (
-                    <button type="button" onClick={() => setQuery({ after: data.next })}>
-                        More
-                    </button>
-                )}
-            </div>
+                ))
+            }
+        >
+            <Steps
+                back={
+                    after === null
+                        ? null
+                        : { label: "First", go: () => setQuery({ after: null }) }
+                }
+                on={next ? { label: "More", go: () => setQuery({ after: next }) } : null}
+            />
             {edited !== null && (
-                <Classify
+                <ParameterDialog
                     slug={slug}
-                    of={edited}
+                    parameter={edited}
                     onClose={() => setEdited(null)}
                     onDone={() => {
                         setEdited(null);
-                        reload();
+                        catalog.reload();
                     }}
                 />
             )}
-        </Card>
+        </ListCard>
     );
 }

@@ -1,11 +1,17 @@
-// What an agent said about itself when it registered.
+// What an agent declared when it registered.
 
 import type { Agent, AgentVersion, IOField } from "api";
 
 import { count } from "../../lib/format";
-import { Card, Time } from "../../ui/basics";
+import { Card, Table, Time } from "../../ui";
 
-function Fields({ title, fields, required }: { title: string; fields: IOField[]; required: boolean }) {
+interface FieldsProps {
+    title: string;
+    fields: IOField[];
+    required: boolean; // fields may be optional
+}
+
+function Fields({ title, fields, required }: FieldsProps) {
     return (
         <div>
             <h3>{title}</h3>
@@ -32,8 +38,8 @@ export function AgentContract({ agent }: { agent: Agent }) {
         return (
             <Card title="Registration">
                 <p class="muted">
-                    It reported, but never registered: it declared no KPIs, no schedule and no
-                    parameters. Agents do with <code>POST /api/v1/agents/register</code>.
+                    Not registered: this agent reports, but has declared no KPIs, no schedule and no
+                    parameters. To register, it calls <code>POST /api/v1/agents/register</code>.
                 </p>
             </Card>
         );
@@ -60,34 +66,37 @@ export function AgentVersions({ versions }: { versions: AgentVersion[] }) {
     if (versions.length < 2) return null;
     return (
         <Card title="Versions">
-            <table class="list flat">
-                <thead>
-                    <tr>
-                        <th>Version</th>
-                        <th class="number">Runs</th>
-                        <th>First run</th>
-                        <th>Last run</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    {versions.map((one) => (
-                        <tr key={one.agent_version}>
-                            <td class="grow">
-                                {one.agent_version || <span class="muted">not told</span>}
-                            </td>
-                            <td class="fit number" data-label="runs">
-                                {count(one.runs)}
-                            </td>
-                            <td class="fit" data-label="first">
-                                <Time at={one.first_run_at} />
-                            </td>
-                            <td class="fit" data-label="last">
-                                <Time at={one.last_run_at} />
-                            </td>
-                        </tr>
-                    ))}
-                </tbody>
-            </table>
+            <Table
+                class="flat"
+                rows={versions}
+                keyOf={(version) => version.agent_version}
+                columns={[
+                    {
+                        title: "Version",
+                        class: "grow",
+                        cell: (version) =>
+                            version.agent_version || <span class="muted">unknown</span>,
+                    },
+                    {
+                        title: "Runs",
+                        class: "fit number",
+                        label: "runs",
+                        cell: (version) => count(version.runs),
+                    },
+                    {
+                        title: "First run",
+                        class: "fit",
+                        label: "first",
+                        cell: (version) => <Time at={version.first_run_at} />,
+                    },
+                    {
+                        title: "Last run",
+                        class: "fit",
+                        label: "last",
+                        cell: (version) => <Time at={version.last_run_at} />,
+                    },
+                ]}
+            />
         </Card>
     );
 }

@@ -1,45 +1,54 @@
-// The model and the command policy that hold at a place, where they come from, and how to set them.
+// The model and the command policy in effect for an agent, a workspace or the platform: where they
+// come from, and how to set them.
 
 import type { CommandPolicySetting } from "api";
 import { useEffect, useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
+import { labelOf } from "../../lib/choices";
 import { useQuery } from "../../lib/query";
-import { Card, ErrorNote, Skeleton, Time } from "../../ui/basics";
-import { AreaField, ChoiceField, Form, TextField } from "../../ui/forms";
-import { Chip } from "../../ui/chip";
+import { AreaField, Card, Chip, ChoiceField, Form, LoadState, TextField, Time } from "../../ui";
 
 /** The platform when empty, else a workspace, else one of its agents. */
-export interface Place {
+interface Scope {
     slug?: string;
     agent_name?: string;
 }
 
 type Level = "agent" | "workspace" | "platform";
 
-export const WHERE: Record<Level, string> = {
+const SOURCES: Record<Level, string> = {
     agent: "set for this agent",
     workspace: "from the workspace",
     platform: "from the platform",
 };
 
+export const sourceOf = (level: Level) => SOURCES[level];
+
 const KNOWN_MAX = 300;
 
-const levelOf = (at: Place): Level =>
-    at.agent_name !== undefined ? "agent" : at.slug !== undefined ? "workspace" : "platform";
+const levelOf = (scope: Scope): Level =>
+    scope.agent_name !== undefined ? "agent" : scope.slug !== undefined ? "workspace" : "platform";
 
-/** Operations of the three places take the same and answer the same. */
-function operation(method: "GET" | "PUT" | "DELETE", at: Place, noun: "model" | "command-policy") {
+/** The operations of all three levels take and return the same. */
+function operation(
+    method: "GET" | "PUT" | "DELETE",
+    scope: Scope,
+    noun: "model" | "command-policy",
+) {
     const roots = {
         agent: "/api/v1/tenants/{slug}/agents/{agent_name}",
         workspace: "/api/v1/tenants/{slug}",
         platform: "/api/v1/platform",
     };
-    return `${method} ${roots[levelOf(at)]}/${noun}`;
+    return `${method} ${roots[levelOf(scope)]}/${noun}`;
 }
 
-const pathOf = (at: Place) => ({ slug: at.slug ?? "", agent_name: at.agent_name ?? "" });
+const paramsOf = (scope: Scope) => ({
+    slug: scope.slug ?? "",
+    agent_name: scope.agent_name ?? "",
+});
 
 type ModelGet = "GET /api/v1/tenants/{slug}/agents/{agent_name}/model";
 type ModelPut = "PUT /api/v1/tenants/{slug}/agents/{agent_name}/model";
@@ -49,12 +58,12 @@ type PolicyPut = "PUT /api/v1/tenants/{slug}/agents/{agent_name}/command-policy"
 type PolicyDelete = "DELETE /api/v1/tenants/{slug}/agents/{agent_name}/command-policy";
 
 interface Props {
-    at: Place;
-    may: boolean; // change it
+    scope: Scope;
+    canEdit: boolean;
 }
 
-/** Models that have a price, to choose from; any other may be named too. */
-function useModels({ slug }: Place): string[] {
+/** Models with a price, as suggestions; others may be typed. */
+function useModels({ slug }: Scope): string[] {
     const { data } = useQuery(`prices ${slug ?? null}`, (signal) =>
         slug === undefined
             ? call("GET /api/v1/platform/prices", { signal })
@@ -63,8 +72,8 @@ function useModels({ slug }: Place): string[] {
     return [...new Set(data?.prices.map((one) => one.model))].slice(0, KNOWN_MAX);
 }
 
-/** What an agent without a model of its own is told. */
-function Otherwise({ slug }: { slug: string }) {
+/** The model in effect once the agent's own is unset. */
+function InheritedModel({ slug }: { slug: string }) {
     const get = "GET /api/v1/tenants/{slug}/model";
     const { data } = useQuery(`${get} ${JSON.stringify({ slug })}`, (signal) =>
         call(get, { path: { slug }, signal }),
@@ -72,68 +81,68 @@ function Otherwise({ slug }: { slug: string }) {
     if (!data) return null;
     return (
         <p class="hint after-text">
-            Unset, it would be{" "}
-            {data.model === null ? "left to the agent" : <code>{data.model}</code>}
-            {data.source && ` ${WHERE[data.source]}`}.
+            Without it: {data.model === null ? "the agent's own choice" : <code>{data.model}</code>}
+            {data.source && ` ${SOURCES[data.source]}`}.
         </p>
     );
 }
 
-export function ModelCard({ at, may }: Props) {
+function ModelCard({ scope, canEdit }: Props) {
     const [model, setModel] = useState("");
-    const act = useAct();
-    const get = operation("GET", at, "model") as ModelGet;
-    const { data, error, reload } = useQuery(`${get} ${JSON.stringify(at)}`, (signal) =>
-        call(get, { path: pathOf(at), signal }),
+    const action = useAction();
+    const get = operation("GET", scope, "model") as ModelGet;
+    const current = useQuery(`${get} ${JSON.stringify(scope)}`, (signal) =>
+        call(get, { path: paramsOf(scope), signal }),
     );
-    const own = data?.source === levelOf(at);
-    const models = useModels(at);
+    const { data, reload } = current;
+    const level = levelOf(scope);
+    const own = data?.source === level;
+    const models = useModels(scope);
     const set = async () => {
-        const put = operation("PUT", at, "model") as ModelPut;
-        await call(put, { path: pathOf(at), body: { model } });
+        const put = operation("PUT", scope, "model") as ModelPut;
+        await call(put, { path: paramsOf(scope), body: { model } });
         setModel("");
         reload();
     };
     const unset = async () => {
-        await call(operation("DELETE", at, "model") as ModelDelete, { path: pathOf(at) });
+        await call(operation("DELETE", scope, "model") as ModelDelete, { path: paramsOf(scope) });
         reload();
     };
     return (
         <Card title="Model">
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={2} />}
+            <LoadState of={current} rows={2} />
             {data && (
-                <p class="holds">
+                <p class="in-effect">
                     {data.model === null ? (
                         <span class="muted">No model is set: agents choose for themselves.</span>
                     ) : (
                         <>
                             <strong>{data.model}</strong>
                             {data.source && (
-                                <Chip tone={own ? "busy" : "quiet"}>{WHERE[data.source]}</Chip>
+                                <Chip tone={own ? "busy" : "quiet"}>{SOURCES[data.source]}</Chip>
                             )}
                         </>
                     )}
                 </p>
             )}
-            {own && levelOf(at) === "agent" && <Otherwise slug={at.slug ?? ""} />}
-            {may && data && (
+            {own && level === "agent" && <InheritedModel slug={scope.slug ?? ""} />}
+            {canEdit && data && (
                 <Form
-                    act={act}
+                    action={action}
                     class="inline-form"
                     submit="Set"
                     disabled={model.trim() === ""}
                     onSubmit={set}
                     more={
                         own && (
-                            <button type="button" onClick={() => void act.act(unset)}>
+                            <button type="button" onClick={() => void action.perform(unset)}>
                                 Unset
                             </button>
                         )
                     }
                 >
                     <TextField
-                        label={levelOf(at) === "agent" ? "Model for this agent" : "Default model"}
+                        label={level === "agent" ? "Model for this agent" : "Default model"}
                         placeholder="claude-sonnet-4-5"
                         known={models}
                         value={model}
@@ -147,12 +156,14 @@ export function ModelCard({ at, may }: Props) {
 
 type Mode = CommandPolicySetting["mode"];
 
-export const MODES: { value: Mode; label: string }[] = [
-    { value: "deny_all", label: "No command may run" },
-    { value: "allowlist", label: "Only the listed commands" },
-    { value: "denylist", label: "All but the listed commands" },
-    { value: "allow_all", label: "Every command may run" },
+const MODES: { value: Mode; label: string }[] = [
+    { value: "deny_all", label: "No commands" },
+    { value: "allowlist", label: "Only listed commands" },
+    { value: "denylist", label: "All but listed commands" },
+    { value: "allow_all", label: "All commands" },
 ];
+
+export const commandsAllowed = (mode: Mode) => labelOf(MODES, mode);
 
 const lines = (text: string) =>
     text
@@ -160,62 +171,59 @@ const lines = (text: string) =>
         .map((line) => line.trim())
         .filter((line) => line !== "");
 
-function PolicyForm(props: { at: Place; policy: CommandPolicySetting; onChange: () => void }) {
-    const { at, policy, onChange } = props;
+interface PolicyFormProps {
+    scope: Scope;
+    policy: CommandPolicySetting;
+    onChange: () => void;
+}
+
+function PolicyForm({ scope, policy, onChange }: PolicyFormProps) {
     const [mode, setMode] = useState<Mode>(policy.mode);
     const [allow, setAllow] = useState(policy.allow.join("\n"));
     const [deny, setDeny] = useState(policy.deny.join("\n"));
-    const act = useAct();
+    const action = useAction();
     useEffect(() => {
         setMode(policy.mode);
         setAllow(policy.allow.join("\n"));
         setDeny(policy.deny.join("\n"));
     }, [policy.version, policy.source]);
     const save = async () => {
-        const put = operation("PUT", at, "command-policy") as PolicyPut;
+        const put = operation("PUT", scope, "command-policy") as PolicyPut;
         const body = { mode, allow: lines(allow), deny: lines(deny) };
-        await call(put, { path: pathOf(at), body });
+        await call(put, { path: paramsOf(scope), body });
         onChange();
     };
     const unset = async () => {
-        await call(operation("DELETE", at, "command-policy") as PolicyDelete, { path: pathOf(at) });
+        const remove = operation("DELETE", scope, "command-policy") as PolicyDelete;
+        await call(remove, { path: paramsOf(scope) });
         onChange();
     };
+    const hint = "One per line. The agent's sandbox enforces them.";
     return (
         <Form
-            act={act}
-            submit="Save the policy"
+            action={action}
+            submit="Save policy"
             onSubmit={save}
             more={
-                policy.source === levelOf(at) &&
+                policy.source === levelOf(scope) &&
                 policy.version > 0 && (
-                    <button type="button" onClick={() => void act.act(unset)}>
+                    <button type="button" onClick={() => void action.perform(unset)}>
                         Unset
                     </button>
                 )
             }
         >
             <ChoiceField
-                label="What may run"
+                label="Agents may run"
                 choices={MODES}
                 value={mode}
                 onInput={(to) => setMode(to as Mode)}
             />
             {mode === "allowlist" && (
-                <AreaField
-                    label="Allowed commands"
-                    hint="One a line; the agent's sandbox reads them."
-                    value={allow}
-                    onInput={setAllow}
-                />
+                <AreaField label="Allowed commands" hint={hint} value={allow} onInput={setAllow} />
             )}
             {mode === "denylist" && (
-                <AreaField
-                    label="Denied commands"
-                    hint="One a line; the agent's sandbox reads them."
-                    value={deny}
-                    onInput={setDeny}
-                />
+                <AreaField label="Denied commands" hint={hint} value={deny} onInput={setDeny} />
             )}
         </Form>
     );
@@ -227,20 +235,20 @@ function Commands({ policy }: { policy: CommandPolicySetting }) {
     return <pre class="commands">{listed.join("\n") || "(none)"}</pre>;
 }
 
-export function PolicyCard({ at, may }: Props) {
-    const get = operation("GET", at, "command-policy") as PolicyGet;
-    const { data, error, reload } = useQuery(`${get} ${JSON.stringify(at)}`, (signal) =>
-        call(get, { path: pathOf(at), signal }),
+function PolicyCard({ scope, canEdit }: Props) {
+    const get = operation("GET", scope, "command-policy") as PolicyGet;
+    const current = useQuery(`${get} ${JSON.stringify(scope)}`, (signal) =>
+        call(get, { path: paramsOf(scope), signal }),
     );
+    const { data, reload } = current;
     return (
         <Card title="Command policy">
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={3} />}
+            <LoadState of={current} rows={3} />
             {data && (
-                <p class="holds">
-                    <b>{MODES.find((one) => one.value === data.mode)?.label}</b>
-                    <Chip tone={data.source === levelOf(at) ? "busy" : "quiet"}>
-                        {data.version === 0 ? "nothing is set" : WHERE[data.source]}
+                <p class="in-effect">
+                    <b>{commandsAllowed(data.mode)}</b>
+                    <Chip tone={data.source === levelOf(scope) ? "busy" : "quiet"}>
+                        {data.version === 0 ? "default" : SOURCES[data.source]}
                     </Chip>
                     {data.updated_at && (
                         <span class="muted">
@@ -250,11 +258,20 @@ export function PolicyCard({ at, may }: Props) {
                 </p>
             )}
             {data &&
-                (may ? (
-                    <PolicyForm at={at} policy={data} onChange={reload} />
+                (canEdit ? (
+                    <PolicyForm scope={scope} policy={data} onChange={reload} />
                 ) : (
                     <Commands policy={data} />
                 ))}
         </Card>
+    );
+}
+
+export function Directives(props: Props) {
+    return (
+        <div class="columns">
+            <ModelCard {...props} />
+            <PolicyCard {...props} />
+        </div>
     );
 }

@@ -1,17 +1,24 @@
-// Configuration values of an agent or a workspace; secrets are named, never shown.
+// Configuration values of an agent or a workspace; secrets are referred to, never shown.
 
 import type { ConfigParamDecl, ConfigValue } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
-import { who } from "../../lib/format";
+import { actorName } from "../../lib/format";
 import { useQuery } from "../../lib/query";
-import { Card, Empty, ErrorNote, Skeleton, Time } from "../../ui/basics";
-import { Dialog } from "../../ui/dialog";
-import { AreaField, ChoiceField, Form, TextField } from "../../ui/forms";
-import { Icon } from "../../ui/icons";
-import { Chip } from "../../ui/chip";
+import {
+    AreaField,
+    Chip,
+    ChoiceField,
+    Dialog,
+    Empty,
+    Form,
+    Icon,
+    ListCard,
+    TextField,
+    Time,
+} from "../../ui";
 
 const OF_AGENT = "/api/v1/tenants/{slug}/agents/{agent_name}/values";
 const OF_TENANT = "/api/v1/tenants/{slug}/values";
@@ -35,12 +42,10 @@ type Get = `GET ${typeof OF_AGENT}`;
 type Put = `PUT ${typeof OF_AGENT}/{key}`;
 type Delete = `DELETE ${typeof OF_AGENT}/{key}`;
 
-function at(agent_name: string | null) {
-    return agent_name === null ? OF_TENANT : OF_AGENT;
-}
+const pathOf = (agent_name: string | null) => (agent_name === null ? OF_TENANT : OF_AGENT);
 
-/** Names of secrets as values refer to them; only admins know them. */
-function useSecrets(slug: string, admin: boolean): string[] {
+/** References to the secrets of the vault; only admins may list them. */
+function useSecretReferences(slug: string, admin: boolean): string[] {
     const { data } = useQuery(admin ? `${SECRETS} ${slug}` : null, (signal) =>
         call(SECRETS, { path: { slug }, signal }),
     );
@@ -51,30 +56,30 @@ interface ValueFieldProps {
     type: string | null;
     choices: readonly string[];
     secret: boolean;
-    secrets: readonly string[];
+    references: readonly string[];
     value: string;
     onInput: (to: string) => void;
 }
 
-/** A field that fits the type of the parameter; whatever it is, it may refer to a secret. */
-function ValueField({ type, choices, secret, secrets, value, onInput }: ValueFieldProps) {
-    const refers = value.startsWith("vault:");
+/** A field for the type of the parameter; a value of any type may refer to a secret. */
+function ValueField({ type, choices, secret, references, value, onInput }: ValueFieldProps) {
+    const isReference = value.startsWith("vault:");
     const offered = choices.length > 0 ? choices : type === "boolean" ? ["true", "false"] : [];
     const shared = { label: "Value", value, onInput };
     if (secret)
         return (
             <TextField
                 {...shared}
-                first
-                known={secrets}
+                focus
+                known={references}
                 hint={
                     <>
-                        A secret: give <code>vault:NAME</code>, the name of one in the vault.
+                        Enter <code>vault:NAME</code> to refer to a secret in the vault.
                     </>
                 }
             />
         );
-    if (offered.length > 0 && !refers)
+    if (offered.length > 0 && !isReference)
         return (
             <ChoiceField
                 {...shared}
@@ -87,55 +92,63 @@ function ValueField({ type, choices, secret, secrets, value, onInput }: ValueFie
         </>
     );
     if (type === "json" || type === "list") return <AreaField {...shared} hint={hint} />;
-    return <TextField {...shared} first known={secrets} hint={hint} />;
+    return <TextField {...shared} focus known={references} hint={hint} />;
 }
 
-interface EditProps extends Props {
-    of: ConfigValue | null; // null: a new one
+interface ValueDialogProps extends Props {
+    edited: ConfigValue | null; // null: a new one
     onClose: () => void;
     onChange: () => void;
 }
 
-function Edit({ slug, agent_name, admin, params, of, onClose, onChange }: EditProps) {
-    const [key, setKey] = useState(of?.key ?? "");
-    const [value, setValue] = useState(of?.value ?? "");
-    const act = useAct();
+function ValueDialog(props: ValueDialogProps) {
+    const { slug, agent_name, admin, params, edited, onClose, onChange } = props;
+    const [key, setKey] = useState(edited?.key ?? "");
+    const [value, setValue] = useState(edited?.value ?? "");
+    const action = useAction();
     const declared = params?.find((one) => one.key === key);
-    const secrets = useSecrets(slug, admin);
+    const references = useSecretReferences(slug, admin);
     const path = { slug, agent_name: agent_name ?? "", key };
     const save = async () => {
-        await call(`PUT ${at(agent_name)}/{key}` as Put, { path, body: { value } });
+        await call(`PUT ${pathOf(agent_name)}/{key}` as Put, { path, body: { value } });
         onChange();
     };
     const unset = async () => {
-        await call(`DELETE ${at(agent_name)}/{key}` as Delete, { path });
+        await call(`DELETE ${pathOf(agent_name)}/{key}` as Delete, { path });
         onChange();
     };
-    const own = of !== null && of.source === (agent_name === null ? "workspace" : "agent");
+    const own = edited !== null && edited.source === (agent_name === null ? "workspace" : "agent");
     return (
-        <Dialog title={of === null ? "Set a value" : (declared?.label || of.key)} onClose={onClose}>
+        <Dialog
+            title={edited === null ? "Set a value" : declared?.label || edited.key}
+            onClose={onClose}
+        >
             <Form
-                act={act}
+                action={action}
                 submit="Save"
                 onSubmit={save}
                 onCancel={onClose}
                 more={
                     own && (
-                        <button type="button" class="danger" onClick={() => void act.act(unset)}>
+                        <button
+                            type="button"
+                            class="danger"
+                            onClick={() => void action.perform(unset)}
+                        >
                             Unset
                         </button>
                     )
                 }
             >
                 {declared?.help && <p class="hint">{declared.help}</p>}
-                {of === null && (
-                    <TextField label="Key" required first value={key} onInput={setKey} />
+                {edited === null && (
+                    <TextField label="Key" required focus value={key} onInput={setKey} />
                 )}
                 <ValueField
-                    type={of?.value_type ?? declared?.value_type ?? null}
+                    type={edited?.value_type ?? declared?.value_type ?? null}
                     choices={declared?.opciones ?? []}
-                    secret={of?.secret ?? false}
-                    secrets={secrets}
+                    secret={edited?.secret ?? false}
+                    references={references}
                     value={value}
                     onInput={setValue}
                 />
@@ -144,68 +157,31 @@ function Edit({ slug, agent_name, admin, params, of, onClose, onChange }: EditPr
     );
 }
 
-function Row(props: { of: ConfigValue; label: string; may: boolean; onEdit: () => void }) {
-    const { of, label, may, onEdit } = props;
+function KeyCell({ value, label }: { value: ConfigValue; label: string }) {
     return (
-        <tr>
-            <td class="grow">
-                <code>{of.key}</code> {label && <small class="muted">{label}</small>}
-                {of.required && of.source === null && (
-                    <>
-                        {" "}
-                        <Chip tone="bad">missing</Chip>
-                    </>
-                )}
-                {of.secret && (
-                    <>
-                        {" "}
-                        <Chip tone="warn">secret</Chip>
-                    </>
-                )}
-            </td>
-            <td class="grow">
-                {of.hidden ? (
-                    <span class="muted">hidden</span>
-                ) : of.value === null ? (
-                    <span class="muted">–</span>
-                ) : (
-                    <code>{of.value}</code>
-                )}
-            </td>
-            <td class="fit muted">{of.source === null ? "not set" : SOURCES[of.source]}</td>
-            <td class="fit wide muted">
-                {of.updated_at !== null && (
-                    <>
-                        <Time at={of.updated_at} /> by {who(of.author ?? "")}
-                    </>
-                )}
-            </td>
-            <td class="fit number">
-                {may && (
-                    <span class="row-buttons">
-                        <button type="button" aria-label={`Edit ${of.key}`} onClick={onEdit}>
-                            Edit
-                        </button>
-                    </span>
-                )}
-            </td>
-        </tr>
+        <>
+            <code>{value.key}</code> {label && <small class="muted">{label}</small>}{" "}
+            {value.required && value.source === null && <Chip tone="bad">missing</Chip>}{" "}
+            {value.secret && <Chip tone="warn">secret</Chip>}
+        </>
     );
 }
 
+function ValueCell({ value: { hidden, value } }: { value: ConfigValue }) {
+    if (hidden) return <span class="muted">hidden</span>;
+    return value === null ? <span class="muted">–</span> : <code>{value}</code>;
+}
+
 export function Values(props: Props) {
-    const { slug, agent_name, admin } = props;
+    const { slug, agent_name, admin, params } = props;
     const [edited, setEdited] = useState<ConfigValue | "new" | null>(null);
-    const get = `GET ${at(agent_name)}` as Get;
-    const { data, error, reload } = useQuery(`${get} ${slug} ${agent_name}`, (signal) =>
+    const get = `GET ${pathOf(agent_name)}` as Get;
+    const values = useQuery(`${get} ${slug} ${agent_name}`, (signal) =>
         call(get, { path: { slug, agent_name: agent_name ?? "" }, signal }),
     );
-    const changed = () => {
-        setEdited(null);
-        reload();
-    };
+    const labelOf = (key: string) => params?.find((one) => one.key === key)?.label ?? "";
     return (
-        <Card
+        <ListCard
             title="Configuration values"
             aside={
                 admin && (
@@ -214,54 +190,64 @@ export function Values(props: Props) {
                     </button>
                 )
             }
-        >
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={3} />}
-            {data && data.values.length === 0 && (
+            loaded={values}
+            empty={
                 <Empty title="No values">
                     <p>
                         {agent_name === null
-                            ? "What is set here holds for every agent that declares the key."
+                            ? "Values set here apply to every agent that declares the key."
                             : "The agent declared no parameters when it registered."}
                     </p>
                 </Empty>
-            )}
-            {data && data.values.length > 0 && (
-                <table class="list flat">
-                    <thead>
-                        <tr>
-                            <th>Key</th>
-                            <th>Value</th>
-                            <th>From</th>
-                            <th class="wide">Changed</th>
-                            <th>
-                                <span class="visually-hidden">Actions</span>
-                            </th>
-                        </tr>
-                    </thead>
-                    <tbody>
-                        {data.values.map((one) => (
-                            <Row
-                                key={one.key}
-                                of={one}
-                                label={
-                                    props.params?.find((param) => param.key === one.key)?.label ?? ""
-                                }
-                                may={admin || one.edit === "member"}
-                                onEdit={() => setEdited(one)}
-                            />
-                        ))}
-                    </tbody>
-                </table>
-            )}
+            }
+            rows={values.data?.values ?? []}
+            keyOf={(value) => value.key}
+            columns={[
+                {
+                    title: "Key",
+                    class: "grow",
+                    cell: (value) => <KeyCell value={value} label={labelOf(value.key)} />,
+                },
+                { title: "Value", class: "grow", cell: (value) => <ValueCell value={value} /> },
+                {
+                    title: "Source",
+                    class: "fit muted",
+                    cell: ({ source }) => (source === null ? "not set" : SOURCES[source]),
+                },
+                {
+                    title: "Changed",
+                    class: "fit wide muted",
+                    cell: ({ updated_at, author }) =>
+                        updated_at !== null && (
+                            <>
+                                <Time at={updated_at} /> by {actorName(author ?? "")}
+                            </>
+                        ),
+                },
+            ]}
+            buttons={(value) =>
+                (admin || value.edit === "member") && (
+                    <button
+                        type="button"
+                        aria-label={`Edit ${value.key}`}
+                        onClick={() => setEdited(value)}
+                    >
+                        Edit
+                    </button>
+                )
+            }
+        >
             {edited !== null && (
-                <Edit
+                <ValueDialog
                     {...props}
-                    of={edited === "new" ? null : edited}
+                    edited={edited === "new" ? null : edited}
                     onClose={() => setEdited(null)}
-                    onChange={changed}
+                    onChange={() => {
+                        setEdited(null);
+                        values.reload();
+                    }}
                 />
             )}
-        </Card>
+        </ListCard>
     );
 }

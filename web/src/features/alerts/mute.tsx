@@ -1,43 +1,46 @@
-// An agent whose alerts nobody wants to be told of for a while.
+// Muting an agent: its alerts are listed, but no notification is sent for a while.
 
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
-import { forget, useQuery } from "../../lib/query";
-import { ErrorNote, Skeleton, Time } from "../../ui/basics";
-import { Menu } from "../../ui/menu";
+import { invalidate, useQuery } from "../../lib/query";
+import { ErrorNote, Menu, Skeleton, Time } from "../../ui";
 
 const AGENT = "GET /api/v1/tenants/{slug}/agents/{agent_name}";
 const MUTE = "PUT /api/v1/tenants/{slug}/agents/{agent_name}/mute";
 const UNMUTE = "DELETE /api/v1/tenants/{slug}/agents/{agent_name}/mute";
 const HOUR_MS = 3_600_000;
 
-const SPANS = [
+const DURATIONS = [
     { hours: 1, label: "For an hour" },
     { hours: 8, label: "For 8 hours" },
     { hours: 24, label: "For a day" },
     { hours: 168, label: "For a week" },
 ];
 
-interface Agent {
+interface AgentRef {
     slug: string;
     agent_name: string;
 }
 
-interface SheetProps extends Agent {
-    until: string | null; // null: it is not muted
+interface SheetProps extends AgentRef {
+    until: string | null; // null: not muted
     onChange: () => void;
 }
 
 function Sheet({ slug, agent_name, until, onChange }: SheetProps) {
-    const { busy, error, act } = useAct();
+    const { busy, error, perform } = useAction();
     const path = { slug, agent_name };
-    const set = (hours: number) =>
-        act(async () => {
+    const mute = (hours: number) =>
+        perform(async () => {
             const end = new Date(Date.now() + hours * HOUR_MS).toISOString();
-            if (hours === 0) await call(UNMUTE, { path });
-            else await call(MUTE, { path, body: { until: end } });
+            await call(MUTE, { path, body: { until: end } });
+            onChange();
+        });
+    const unmute = () =>
+        perform(async () => {
+            await call(UNMUTE, { path });
             onChange();
         });
     return (
@@ -46,23 +49,23 @@ function Sheet({ slug, agent_name, until, onChange }: SheetProps) {
             {until !== null ? (
                 <>
                     <p class="hint">
-                        {agent_name} is muted, ends <Time at={until} />
+                        {agent_name} is muted; this ends <Time at={until} />.
                     </p>
-                    <button type="button" disabled={busy} onClick={() => void set(0)}>
+                    <button type="button" disabled={busy} onClick={() => void unmute()}>
                         Unmute
                     </button>
                 </>
             ) : (
                 <>
                     <p class="hint">
-                        Alerts of {agent_name} are still listed here; no webhook is told.
+                        Alerts of {agent_name} are still listed, but no notification is sent.
                     </p>
-                    {SPANS.map((one) => (
+                    {DURATIONS.map((one) => (
                         <button
                             key={one.hours}
                             type="button"
                             disabled={busy}
-                            onClick={() => void set(one.hours)}
+                            onClick={() => void mute(one.hours)}
                         >
                             {one.label}
                         </button>
@@ -73,7 +76,7 @@ function Sheet({ slug, agent_name, until, onChange }: SheetProps) {
     );
 }
 
-/** Where the agent is known. */
+/** For an agent that is loaded. */
 export function Mute({ until, onChange, ...agent }: SheetProps) {
     return (
         <Menu
@@ -102,7 +105,11 @@ export function Mute({ until, onChange, ...agent }: SheetProps) {
     );
 }
 
-function Asked({ slug, agent_name, onDone }: Agent & { onDone: (muted: boolean) => void }) {
+interface LoadedSheetProps extends AgentRef {
+    onDone: (muted: boolean) => void;
+}
+
+function LoadedSheet({ slug, agent_name, onDone }: LoadedSheetProps) {
     const key = `${AGENT} ${slug} ${agent_name}`;
     const { data, error } = useQuery(key, (signal) =>
         call(AGENT, { path: { slug, agent_name }, signal }),
@@ -115,15 +122,15 @@ function Asked({ slug, agent_name, onDone }: Agent & { onDone: (muted: boolean) 
             agent_name={agent_name}
             until={data.muted_until}
             onChange={() => {
-                forget(key);
+                invalidate(key);
                 onDone(data.muted_until === null);
             }}
         />
     );
 }
 
-/** Where only its name is known: whether it is muted is asked when somebody wants to know. */
-export function MuteByName(agent: Agent) {
+/** For an agent known only by name: whether it is muted is loaded when the menu opens. */
+export function MuteByName(agent: AgentRef) {
     const [muted, setMuted] = useState(false);
     return (
         <Menu
@@ -131,7 +138,7 @@ export function MuteByName(agent: Agent) {
             name={`${muted ? "Muted" : "Mute"} ${agent.agent_name}`}
         >
             {(close) => (
-                <Asked
+                <LoadedSheet
                     {...agent}
                     onDone={(to) => {
                         setMuted(to);

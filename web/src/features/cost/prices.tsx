@@ -1,205 +1,66 @@
-// What a million tokens of each model cost; a platform admin may set, import and remove prices.
+// Prices per million tokens of each model; a platform admin may set, import and remove them.
 
 import type { Price } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
-import { ApiError, call } from "../../lib/api";
-import { count } from "../../lib/format";
+import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
-import { setQuery, usePlace } from "../../lib/route";
-import { Card, Empty, ErrorNote, Field, Skeleton, Time } from "../../ui/basics";
-import { ConfirmButton, Dialog } from "../../ui/dialog";
-import { Check, ChoiceField, Form, TextField } from "../../ui/forms";
-import { Icon } from "../../ui/icons";
-import { SearchField } from "../../ui/search_field";
+import { setQuery, useRoute } from "../../lib/route";
+import { ConfirmButton, Empty, Icon, ListCard, SearchField, ShowMore, Time } from "../../ui";
+import { ImportPrices, SetPrice } from "./price_dialogs";
 
 const OF_TENANT = "GET /api/v1/tenants/{slug}/prices";
 const OF_PLATFORM = "GET /api/v1/platform/prices";
 
 const SHOWN_FIRST = 200;
 
-type Import = "muster" | "litellm";
-
-const FORMS = [
-    { value: "muster", label: "muster" },
-    { value: "litellm", label: "LiteLLM" },
-];
-
-function SetPrice({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
-    const [model, setModel] = useState("");
-    const [provider, setProvider] = useState("");
-    const [input, setInput] = useState("");
-    const [output, setOutput] = useState("");
-    const [cached, setCached] = useState("");
-    const [written, setWritten] = useState("");
-    const [includes, setIncludes] = useState(false);
-    const [from, setFrom] = useState("");
-    const act = useAct();
-    const save = async () => {
-        await call("POST /api/v1/platform/prices", {
-            body: {
-                model,
-                provider,
-                input,
-                output,
-                cache_read: cached || null,
-                cache_write: written || null,
-                input_includes_cache: includes,
-                valid_from: from === "" ? null : new Date(from).toISOString(),
-            },
-        });
-        onDone();
-    };
+function Model({ price }: { price: Price }) {
     return (
-        <Dialog title="Set a price" onClose={onClose} wide>
-            <Form act={act} submit="Save" onSubmit={save} onCancel={onClose}>
-                <p class="hint">US dollars for a million tokens.</p>
-                <div class="pair">
-                    <TextField label="Model" required first value={model} onInput={setModel} />
-                    <TextField label="Provider" value={provider} onInput={setProvider} />
-                    <TextField label="Input" required value={input} onInput={setInput} />
-                    <TextField label="Output" required value={output} onInput={setOutput} />
-                    <TextField
-                        label="Read from the cache"
-                        hint="Empty: as input."
-                        value={cached}
-                        onInput={setCached}
-                    />
-                    <TextField
-                        label="Written to the cache"
-                        hint="Empty: as input."
-                        value={written}
-                        onInput={setWritten}
-                    />
-                    <TextField
-                        label="Valid from"
-                        kind="datetime"
-                        hint="Empty: since ever."
-                        value={from}
-                        onInput={setFrom}
-                    />
-                </div>
-                <Check
-                    label="Reported input tokens include those of the cache"
-                    value={includes}
-                    onChange={setIncludes}
-                />
-            </Form>
-        </Dialog>
-    );
-}
-
-function ImportPrices({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
-    const [format, setFormat] = useState<Import>("muster");
-    const [file, setFile] = useState<File | null>(null);
-    const [told, setTold] = useState("");
-    const act = useAct();
-    const send = async () => {
-        if (file === null) return;
-        let prices: unknown;
-        try {
-            prices = JSON.parse(await file.text());
-        } catch {
-            throw new ApiError(0, `${file.name} is not JSON`);
-        }
-        const done = await call("POST /api/v1/platform/prices/import", {
-            body: { format, prices },
-        });
-        setTold(
-            `${count(done.added)} added, ${count(done.updated)} updated, ` +
-                `${count(done.unchanged)} as before, ${count(done.skipped)} left out`,
-        );
-        onDone();
-    };
-    return (
-        <Dialog title="Import prices" onClose={onClose}>
-            <Form act={act} submit="Import" disabled={file === null} onSubmit={send}>
-                <p class="hint">The whole file is taken over, or nothing of it.</p>
-                <ChoiceField
-                    label="Form of the file"
-                    choices={FORMS}
-                    value={format}
-                    onInput={(to) => setFormat(to as Import)}
-                />
-                <Field label="File">
-                    {(id) => (
-                        <input
-                            id={id}
-                            type="file"
-                            accept=".json,application/json"
-                            onChange={(event) => setFile(event.currentTarget.files?.[0] ?? null)}
-                        />
-                    )}
-                </Field>
-                <p role="status">{told}</p>
-            </Form>
-        </Dialog>
-    );
-}
-
-function Row({ of, onRemoved }: { of: Price; onRemoved: (() => void) | null }) {
-    return (
-        <tr>
-            <td class="grow">
-                <b>{of.model}</b> <span class="muted">{of.provider}</span>
-                {of.aliases.length > 0 && (
-                    <small class="muted"> also {of.aliases.join(", ")}</small>
-                )}
-            </td>
-            <td class="fit number" data-label="input">
-                {of.input}
-            </td>
-            <td class="fit number" data-label="output">
-                {of.output}
-            </td>
-            <td class="fit number" data-label="cache read">
-                {of.cache_read ?? "–"}
-            </td>
-            <td class="fit number wide">{of.cache_write ?? "–"}</td>
-            <td class="fit wide">
-                <Time at={of.valid_from} fallback="since ever" />
-            </td>
-            {onRemoved && (
-                <td class="fit number">
-                    <span class="row-buttons">
-                        <ConfirmButton
-                            label="Remove"
-                            name={`Remove the price of ${of.model}`}
-                            title={`Remove the price of ${of.model}?`}
-                            text="Costs are computed when they are read: past usage of the model changes too."
-                            verb="Remove"
-                            onConfirm={async () => {
-                                await call("DELETE /api/v1/platform/prices/{price_id}", {
-                                    path: { price_id: of.price_id },
-                                });
-                                onRemoved();
-                            }}
-                        />
-                    </span>
-                </td>
+        <>
+            <b>{price.model}</b> <span class="muted">{price.provider}</span>
+            {price.aliases.length > 0 && (
+                <small class="muted"> also {price.aliases.join(", ")}</small>
             )}
-        </tr>
+        </>
     );
 }
 
-/** `slug` null: for the platform, to be changed. */
+function RemovePrice({ price, onRemoved }: { price: Price; onRemoved: () => void }) {
+    const { model, price_id } = price;
+    return (
+        <ConfirmButton
+            label="Remove"
+            name={`Remove the price of ${model}`}
+            title={`Remove the price of ${model}?`}
+            text="Costs are computed when they are displayed, so the cost of past usage changes too."
+            verb="Remove"
+            onConfirm={async () => {
+                await call("DELETE /api/v1/platform/prices/{price_id}", { path: { price_id } });
+                onRemoved();
+            }}
+        />
+    );
+}
+
+/** `slug` null: the platform's, which can be changed. */
 export function Prices({ slug }: { slug: string | null }) {
-    const words = usePlace().query.get("q") ?? "";
+    const search = useRoute().query.get("q") ?? "";
     const [open, setOpen] = useState<"set" | "import" | null>(null);
-    const { data, error, reload } = useQuery(`prices ${slug}`, (signal) =>
+    const [limit, setLimit] = useState(SHOWN_FIRST);
+    const prices = useQuery(`prices ${slug}`, (signal) =>
         slug === null
             ? call(OF_PLATFORM, { signal })
             : call(OF_TENANT, { path: { slug }, signal }),
     );
-    const wanted = words.toLowerCase();
-    const shown = (data?.prices ?? []).filter((one) =>
-        `${one.model} ${one.provider} ${one.aliases.join(" ")}`.toLowerCase().includes(wanted),
+    const { reload } = prices;
+    const matching = (prices.data?.prices ?? []).filter((one) =>
+        `${one.model} ${one.provider} ${one.aliases.join(" ")}`
+            .toLowerCase()
+            .includes(search.toLowerCase()),
     );
-    const [most, setMost] = useState(SHOWN_FIRST);
     const close = () => setOpen(null);
     return (
-        <Card
+        <ListCard
             title="Prices"
             aside={
                 slug === null ? (
@@ -212,60 +73,71 @@ export function Prices({ slug }: { slug: string | null }) {
                         </button>
                     </>
                 ) : (
-                    "US dollars for a million tokens"
+                    "US dollars per million tokens"
                 )
             }
-        >
-            <div class="filters">
-                <SearchField
-                    label="Model"
-                    placeholder="Model"
-                    value={words}
-                    onChange={(q) => setQuery({ q })}
-                />
-            </div>
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={4} />}
-            {data && shown.length === 0 && (
-                <Empty title={words === "" ? "No prices yet" : "No price fits"}>
-                    <p>Usage of models without a price is counted, but costs nothing.</p>
-                </Empty>
-            )}
-            {shown.length > 0 && (
-                <table class="list flat">
-                    <thead>
-                        <tr>
-                            <th>Model</th>
-                            <th class="number">Input</th>
-                            <th class="number">Output</th>
-                            <th class="number">Cache read</th>
-                            <th class="number wide">Cache write</th>
-                            <th class="wide">Valid from</th>
-                            {slug === null && (
-                                <th>
-                                    <span class="visually-hidden">Actions</span>
-                                </th>
-                            )}
-                        </tr>
-                    </thead>
-                    <tbody>
-                        {shown.slice(0, most).map((one) => (
-                            <Row
-                                key={one.price_id}
-                                of={one}
-                                onRemoved={slug === null ? reload : null}
-                            />
-                        ))}
-                    </tbody>
-                </table>
-            )}
-            {shown.length > most && (
-                <div class="pager">
-                    <button type="button" onClick={() => setMost(most + 5 * SHOWN_FIRST)}>
-                        Show more of {count(shown.length - most)}
-                    </button>
+            above={
+                <div class="filters">
+                    <SearchField
+                        label="Model"
+                        placeholder="Model"
+                        value={search}
+                        onChange={(q) => setQuery({ q })}
+                    />
                 </div>
-            )}
+            }
+            loaded={prices}
+            skeleton={4}
+            empty={
+                <Empty title={search === "" ? "No prices yet" : "No prices match"}>
+                    <p>
+                        Tokens of models without a price are counted; their cost is shown as
+                        unknown.
+                    </p>
+                </Empty>
+            }
+            rows={matching.slice(0, limit)}
+            keyOf={(price) => price.price_id}
+            columns={[
+                { title: "Model", class: "grow", cell: (price) => <Model price={price} /> },
+                {
+                    title: "Input",
+                    class: "fit number",
+                    label: "input",
+                    cell: (price) => price.input,
+                },
+                {
+                    title: "Output",
+                    class: "fit number",
+                    label: "output",
+                    cell: (price) => price.output,
+                },
+                {
+                    title: "Cache reads",
+                    class: "fit number",
+                    label: "cache reads",
+                    cell: (price) => price.cache_read ?? "–",
+                },
+                {
+                    title: "Cache writes",
+                    class: "fit number wide",
+                    cell: (price) => price.cache_write ?? "–",
+                },
+                {
+                    title: "Valid from",
+                    class: "fit wide",
+                    cell: (price) => <Time at={price.valid_from} fallback="always" />,
+                },
+            ]}
+            buttons={
+                slug === null && ((price) => <RemovePrice price={price} onRemoved={reload} />)
+            }
+        >
+            <ShowMore
+                shown={limit}
+                total={matching.length}
+                onMore={() => setLimit(limit + 5 * SHOWN_FIRST)}
+            />
             {open === "set" && (
                 <SetPrice
                     onClose={close}
@@ -276,6 +148,6 @@ export function Prices({ slug }: { slug: string | null }) {
                 />
             )}
             {open === "import" && <ImportPrices onClose={close} onDone={reload} />}
-        </Card>
+        </ListCard>
     );
 }

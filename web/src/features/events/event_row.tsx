@@ -1,37 +1,44 @@
-// One event of a run, with everything it carried behind a click.
-
-import { useState } from "preact/hooks";
+// One event of a run; its details open on a click.
 
 import type { StoredEvent } from "api";
-import { exact, number, span } from "../../lib/format";
-import { CopyButton, SafeLink } from "../../ui/basics";
-import { Icon } from "../../ui/icons";
-import { toneOf } from "../../ui/chip";
+import { useState } from "preact/hooks";
+
+import { duration, exactTime, number } from "../../lib/format";
+import { CopyButton, Icon, SafeLink, type Tone } from "../../ui";
 import { Tree } from "../../ui/tree";
 
-const WORDS: Record<StoredEvent["event"], string> = {
+const TITLES: Record<StoredEvent["event"], string> = {
     started: "Run started",
     in_progress: "Step",
     completed: "Run completed",
     failed: "Run failed",
 };
 
-export function toneOfEvent(event: StoredEvent) {
+const LEVEL_TONES: Record<string, Tone> = {
+    debug: "quiet",
+    info: "busy",
+    warning: "warn",
+    warn: "warn",
+    error: "bad",
+    critical: "bad",
+    success: "good",
+};
+
+export function toneOfEvent(event: StoredEvent): Tone {
     if (event.event === "failed") return "bad";
     if (event.event === "completed") return "good";
-    return toneOf(event.level);
+    return LEVEL_TONES[event.level.toLowerCase()] ?? "busy";
 }
 
-function Pairs({
-    of,
-    format,
-}: {
-    of: [string, string | number][];
+interface PairsProps {
+    pairs: [string, string | number][];
     format?: (value: number) => string;
-}) {
+}
+
+function Pairs({ pairs, format }: PairsProps) {
     return (
         <dl class="pairs">
-            {of.map(([name, value]) => (
+            {pairs.map(([name, value]) => (
                 <div key={name}>
                     <dt>{name}</dt>
                     <dd>{typeof value === "number" && format ? format(value) : value}</dd>
@@ -41,7 +48,7 @@ function Pairs({
     );
 }
 
-function hasMore(event: StoredEvent): boolean {
+function hasDetails(event: StoredEvent): boolean {
     return (
         Object.keys(event.metadata).length > 0 ||
         Object.keys(event.metrics).length > 0 ||
@@ -51,22 +58,22 @@ function hasMore(event: StoredEvent): boolean {
     );
 }
 
-function More({ event }: { event: StoredEvent }) {
+function Details({ event }: { event: StoredEvent }) {
     const metadata = Object.entries(event.metadata);
     const metrics = Object.entries(event.metrics);
     return (
-        <div class="more-of-event">
+        <div class="event-details">
             {event.error_message && <pre>{event.error_message}</pre>}
             {metadata.length > 0 && (
                 <>
                     <h4>Metadata</h4>
-                    <Pairs of={metadata} />
+                    <Pairs pairs={metadata} />
                 </>
             )}
             {metrics.length > 0 && (
                 <>
                     <h4>Metrics</h4>
-                    <Pairs of={metrics} format={number} />
+                    <Pairs pairs={metrics} format={number} />
                 </>
             )}
             {event.links.length > 0 && (
@@ -99,10 +106,9 @@ function More({ event }: { event: StoredEvent }) {
 
 export function EventRow({ event, from }: { event: StoredEvent; from: number }) {
     const [open, setOpen] = useState(false);
-    const more = hasMore(event);
     const offset = Date.parse(event.timestamp) - from;
-    const text = event.message || event.error_message?.split("\n")[0] || WORDS[event.event];
-    const extras = [
+    const text = event.message || event.error_message?.split("\n")[0] || TITLES[event.event];
+    const parts = [
         Object.keys(event.metrics).length > 0 && "metrics",
         event.output !== null && "output",
         event.links.length > 0 && "links",
@@ -110,8 +116,8 @@ export function EventRow({ event, from }: { event: StoredEvent; from: number }) 
     return (
         <li class={`event ${toneOfEvent(event)}`}>
             <div class="line">
-                <time dateTime={event.timestamp} title={exact(event.timestamp)}>
-                    {offset === 0 ? "0" : `${offset > 0 ? "+" : ""}${span(offset)}`}
+                <time dateTime={event.timestamp} title={exactTime(event.timestamp)}>
+                    {offset === 0 ? "0" : `${offset > 0 ? "+" : ""}${duration(offset)}`}
                 </time>
                 <i class="dot" title={event.level} />
                 <span class="text">
@@ -119,19 +125,19 @@ export function EventRow({ event, from }: { event: StoredEvent; from: number }) 
                     {text}
                 </span>
                 {event.source && <code class="source">{event.source}</code>}
-                {more && (
+                {hasDetails(event) && (
                     <button
                         type="button"
                         class="expand"
                         aria-expanded={open}
                         onClick={() => setOpen(!open)}
                     >
-                        <span>{extras.join(", ") || "details"}</span>
+                        <span>{parts.join(", ") || "details"}</span>
                         <Icon name={open ? "down" : "right"} />
                     </button>
                 )}
             </div>
-            {open && <More event={event} />}
+            {open && <Details event={event} />}
         </li>
     );
 }

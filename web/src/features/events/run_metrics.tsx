@@ -1,8 +1,9 @@
-// The numbers that a run's events measured: a chart each that changed, a figure each that did not.
+// The metrics of a run's events: a chart for each with several points, a figure for the others.
 
 import type { StoredEvent } from "api";
-import { compact, number, span } from "../../lib/format";
-import { Card } from "../../ui/basics";
+
+import { compact, duration, number } from "../../lib/format";
+import { Card, Fact } from "../../ui";
 import { Chart } from "../../ui/chart";
 
 const CHARTS_MAX = 12;
@@ -26,7 +27,7 @@ function metricsOf(events: StoredEvent[], from: number): Metric[] {
     return [...found.values()].sort((a, b) => b.values.length - a.values.length);
 }
 
-/** uPlot wants times in order; events come by seq. */
+/** uPlot needs ascending times; events are ordered by seq. */
 function sorted(metric: Metric): { times: number[]; values: number[] } {
     const order = metric.times
         .map((_, i) => i)
@@ -54,7 +55,7 @@ export function RunMetrics({ events, from }: { events: StoredEvent[]; from: numb
                             times={times}
                             lines={[{ label: metric.name, values }]}
                             format={compact}
-                            formatTime={(seconds) => span(seconds * 1000)}
+                            formatTime={(seconds) => duration(seconds * 1000)}
                             height={140}
                         />
                     );
@@ -63,10 +64,9 @@ export function RunMetrics({ events, from }: { events: StoredEvent[]; from: numb
             {figures.length > 0 && (
                 <dl class="figures">
                     {figures.map((metric) => (
-                        <div key={metric.name}>
-                            <dt>{metric.name}</dt>
-                            <dd>{number(metric.values[metric.values.length - 1] ?? 0)}</dd>
-                        </div>
+                        <Fact key={metric.name} label={metric.name}>
+                            {number(metric.values[metric.values.length - 1] ?? 0)}
+                        </Fact>
                     ))}
                 </dl>
             )}

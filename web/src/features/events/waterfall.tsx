@@ -1,12 +1,13 @@
-// When each category of a run was at work: a tick an event, a bar from its first to its last one, and
-// a pale bar from there until something else was told, since most events tell what begins.
+// When each category of a run was active: a tick per event, a bar from its first event to its last,
+// and a pale bar on to the next event of the run, because most events report that a step begins.
 
 import type { Run, StoredEvent } from "api";
-import { exact, span } from "../../lib/format";
+
+import { duration, exactTime } from "../../lib/format";
 import { toneOfEvent } from "./event_row";
 
 const LANES_MAX = 24;
-const TICKS_MAX = 400; // of one lane; beyond them a bar says as much
+const TICKS_MAX = 400; // per lane
 
 interface Lane {
     name: string;
@@ -46,7 +47,7 @@ export function Waterfall({ events, run }: { events: StoredEvent[]; run: Run }) 
             <div class="scale" aria-hidden="true">
                 {steps.map((step) => (
                     <span key={step} style={{ left: `${step * 100}%` }}>
-                        {step === 0 ? "0" : span((to - from) * step)}
+                        {step === 0 ? "0" : duration((to - from) * step)}
                     </span>
                 ))}
             </div>
@@ -79,12 +80,14 @@ export function Waterfall({ events, run }: { events: StoredEvent[]; run: Run }) 
                                     key={i}
                                     class={`tick ${toneOfEvent(event)}`}
                                     style={{ left: at(Date.parse(event.timestamp)) }}
-                                    title={`${event.message || event.event}\n${exact(event.timestamp)}`}
+                                    title={`${event.message || event.event}\n${exactTime(event.timestamp)}`}
                                 />
                             ))}
                         </span>
                         <span class="value">
-                            {lane.until === lane.from ? "1 event" : span(lane.until - lane.from)}
+                            {lane.until === lane.from
+                                ? "1 event"
+                                : duration(lane.until - lane.from)}
                         </span>
                     </li>
                 ))}

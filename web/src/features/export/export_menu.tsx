@@ -1,12 +1,10 @@
-// Everything of a period as a file, with what has come so far, and a way to stop.
+// A menu that downloads the data of a period as a file, with progress and a way to stop.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { ApiError, download, urlOf } from "../../lib/api";
+import { type ApiError, asApiError, download, urlOf } from "../../lib/api";
 import { bytes } from "../../lib/format";
-import { ErrorNote, Select } from "../../ui/basics";
-import { Icon } from "../../ui/icons";
-import { Menu } from "../../ui/menu";
+import { ErrorNote, Icon, Menu, Select } from "../../ui";
 
 const FORMATS = [
     { value: "csv", label: "CSV" },
@@ -21,12 +19,12 @@ const EXPORTS = {
 
 interface Props {
     slug: string;
-    what: keyof typeof EXPORTS;
+    content: keyof typeof EXPORTS;
     range: string;
-    words: string; // what will be in the file
+    description: string; // of what will be in the file
 }
 
-/** Hands the file to the browser, as if it had been a link. */
+/** Saves the file as the browser saves a download. */
 function save(file: Blob, name: string) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(file);
@@ -35,8 +33,8 @@ function save(file: Blob, name: string) {
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-function useExport({ slug, what, range }: Props, format: string, done: () => void) {
-    const [size, setSize] = useState<number | null>(null); // null: none is under way
+function useExport({ slug, content, range }: Props, format: string, onDone: () => void) {
+    const [size, setSize] = useState<number | null>(null); // null: not running
     const [error, setError] = useState<ApiError | null>(null);
     const abort = useRef<AbortController | null>(null);
     useEffect(() => () => abort.current?.abort(), []);
@@ -46,13 +44,13 @@ function useExport({ slug, what, range }: Props, format: string, done: () => voi
         setError(null);
         setSize(0);
         try {
-            const from = urlOf(EXPORTS[what], { slug }, { format, time_range: range });
-            const file = await download(from, control.signal, setSize);
-            save(file, `${slug}-${what}-${range.replace(/[^\w-]+/g, "_")}.${format}`);
-            done();
+            const url = urlOf(EXPORTS[content], { slug }, { format, time_range: range });
+            const file = await download(url, control.signal, setSize);
+            save(file, `${slug}-${content}-${range.replace(/[^\w-]+/g, "_")}.${format}`);
+            onDone();
         } catch (problem) {
             if (control.signal.aborted) return;
-            setError(problem instanceof ApiError ? problem : new ApiError(0, String(problem)));
+            setError(asApiError(problem));
         } finally {
             setSize(null);
         }
@@ -61,11 +59,11 @@ function useExport({ slug, what, range }: Props, format: string, done: () => voi
     return { size, error, start, stop };
 }
 
-/** One menu: while something is under way it says so, open or not. */
-export function Export(props: Props) {
+/** While an export is running, the button shows its progress, even when the menu is closed. */
+export function ExportMenu(props: Props) {
     const [format, setFormat] = useState("csv");
-    const done = useRef(() => {});
-    const { size, error, start, stop } = useExport(props, format, () => done.current());
+    const closeMenu = useRef(() => {});
+    const { size, error, start, stop } = useExport(props, format, () => closeMenu.current());
     return (
         <Menu
             label={
@@ -76,11 +74,11 @@ export function Export(props: Props) {
             name={size === null ? "Export" : `Export: ${bytes(size)} so far`}
         >
             {(close) => {
-                done.current = close;
+                closeMenu.current = close;
                 return (
                     <>
                         {error && <ErrorNote error={error} />}
-                        <p class="hint">{props.words}</p>
+                        <p class="hint">{props.description}</p>
                         {size === null ? (
                             <>
                                 <Select
@@ -95,7 +93,7 @@ export function Export(props: Props) {
                             </>
                         ) : (
                             <>
-                                <progress aria-label="Export under way" />
+                                <progress aria-label="Export in progress" />
                                 <span>{bytes(size)} so far</span>
                                 <button type="button" onClick={stop}>
                                     Stop

@@ -1,22 +1,28 @@
-// The KPIs an agent declared or reported, with what they came to in a week.
+// The KPIs that an agent declared or reported, with their values of the last week.
 
-import type { Agent } from "api";
+import type { Agent, KpiTotal } from "api";
 
 import { call } from "../../lib/api";
-import { change, inUnit, percent } from "../../lib/format";
+import { inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { href, pathOf } from "../../lib/route";
-import { Card, ErrorNote } from "../../ui/basics";
+import { Card, ErrorNote, Table } from "../../ui";
+import { changeOf } from "./change";
+import { idOf, nameOf } from "./names";
 
 const SUMMARY = "GET /api/v1/tenants/{slug}/business/summary";
 const RANGE = "7d";
 
-const WORDS: Record<string, string> = {
-    sum: "summed",
+const AGGREGATIONS: Record<string, string> = {
+    sum: "sum",
     last: "last value",
     avg: "average",
-    max: "highest",
+    max: "maximum",
 };
+
+function aggregationOf(kpi: KpiTotal): string | null | undefined {
+    return kpi.declared ? (AGGREGATIONS[kpi.agg ?? ""] ?? kpi.agg) : "undeclared";
+}
 
 export function AgentKpis({ slug, agent }: { slug: string; agent: Agent }) {
     const { data, error } = useQuery(`${SUMMARY} ${slug} ${RANGE}`, (signal) =>
@@ -27,50 +33,37 @@ export function AgentKpis({ slug, agent }: { slug: string; agent: Agent }) {
     if (kpis.length === 0) return null;
     return (
         <Card title="KPIs" aside="Last 7 days">
-            <table class="list flat">
-                <thead>
-                    <tr>
-                        <th>KPI</th>
-                        <th class="number">Value</th>
-                        <th class="number">Change</th>
-                        <th>Totalled as</th>
-                        <th class="wide">Key</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    {kpis.map((one) => {
-                        const part = change(one.previous, one.value);
-                        return (
-                            <tr key={one.key}>
-                                <td class="grow">
-                                    <a
-                                        class="row-link"
-                                        href={href(pathOf("t", slug, "business"), {
-                                            kpi: `${one.agent_name}/${one.key}`,
-                                        })}
-                                    >
-                                        {one.label || one.key}
-                                    </a>
-                                </td>
-                                <td class="fit number">
-                                    <b>{inUnit(one.value, one.unit)}</b>
-                                </td>
-                                <td class="fit number muted">
-                                    {part === null
-                                        ? "–"
-                                        : `${part > 0 ? "▲" : part < 0 ? "▼" : "="} ${percent(Math.abs(part))}`}
-                                </td>
-                                <td class="fit muted">
-                                    {one.declared ? (WORDS[one.agg ?? ""] ?? one.agg) : "undeclared"}
-                                </td>
-                                <td class="fit wide">
-                                    <code>{one.key}</code>
-                                </td>
-                            </tr>
-                        );
-                    })}
-                </tbody>
-            </table>
+            <Table
+                class="flat"
+                rows={kpis}
+                keyOf={(kpi) => kpi.key}
+                columns={[
+                    {
+                        title: "KPI",
+                        class: "grow",
+                        cell: (kpi) => (
+                            <a
+                                class="row-link"
+                                href={href(pathOf("t", slug, "business"), { kpi: idOf(kpi) })}
+                            >
+                                {nameOf(kpi)}
+                            </a>
+                        ),
+                    },
+                    {
+                        title: "Value",
+                        class: "fit number",
+                        cell: (kpi) => <b>{inUnit(kpi.value, kpi.unit)}</b>,
+                    },
+                    {
+                        title: "Change",
+                        class: "fit number muted",
+                        cell: (kpi) => changeOf(kpi) ?? "–",
+                    },
+                    { title: "Aggregation", class: "fit muted", cell: aggregationOf },
+                    { title: "Key", class: "fit wide", cell: (kpi) => <code>{kpi.key}</code> },
+                ]}
+            />
         </Card>
     );
 }

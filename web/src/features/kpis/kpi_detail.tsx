@@ -1,4 +1,4 @@
-// One KPI: its trend in a chosen bucket, and how it splits.
+// One KPI in detail: its series in a chosen bucket, and its breakdown.
 
 import type { KpiTotal } from "api";
 import { useEffect, useRef } from "preact/hooks";
@@ -7,8 +7,9 @@ import { call } from "../../lib/api";
 import { inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { setQuery } from "../../lib/route";
-import { Card, Empty, ErrorNote, IconButton, Segments, Select, Skeleton } from "../../ui/basics";
+import { Card, Empty, ErrorNote, Fact, IconButton, Segments, Select, Skeleton } from "../../ui";
 import { Bars, Chart } from "../../ui/chart";
+import { idOf, nameOf } from "./names";
 
 const SERIES = "GET /api/v1/tenants/{slug}/business/series";
 const BREAKDOWN = "GET /api/v1/tenants/{slug}/business/breakdown";
@@ -21,11 +22,11 @@ const BUCKETS = [
     { value: "week", label: "By week" },
     { value: "month", label: "By month" },
 ];
-const WORDS: Record<string, string> = {
-    sum: "Summed",
-    last: "The last value",
-    avg: "The average",
-    max: "The highest",
+const AGGREGATIONS: Record<string, string> = {
+    sum: "Sum",
+    last: "Last value",
+    avg: "Average",
+    max: "Maximum",
 };
 
 interface Props {
@@ -33,14 +34,14 @@ interface Props {
     kpi: KpiTotal;
     range: string;
     query: URLSearchParams;
-    each: string | null;
+    unitCost: string | null;
 }
 
 function Series({ slug, kpi, range, query }: Props) {
     const bucket = query.get("bucket") ?? "";
     const { agent_name, key } = kpi;
     const { data, error, loading } = useQuery(
-        `${SERIES} ${slug} ${agent_name}/${key} ${range} ${bucket}`,
+        `${SERIES} ${slug} ${idOf(kpi)} ${range} ${bucket}`,
         (signal) =>
             call(SERIES, {
                 path: { slug },
@@ -55,12 +56,12 @@ function Series({ slug, kpi, range, query }: Props) {
     const bars = kpi.agg === "sum";
     return (
         <Chart
-            label={`${kpi.label || kpi.key} by ${data.bucket}`}
+            label={`${nameOf(kpi)} by ${data.bucket}`}
             kind={bars ? "bars" : "line"}
             times={points.map((point) => Date.parse(point.t) / 1000)}
             lines={[
                 {
-                    label: `${kpi.label || kpi.key}, by ${data.bucket}`,
+                    label: `${nameOf(kpi)}, by ${data.bucket}`,
                     values: points.map((point) => point.value as number),
                 },
             ]}
@@ -70,22 +71,22 @@ function Series({ slug, kpi, range, query }: Props) {
     );
 }
 
-/** Asks first what dimensions there are, then for the chosen one of them. */
+/** Loads the names of the dimensions first, then the chosen one. */
 function Breakdown({ slug, kpi, range, query }: Props) {
     const { agent_name, key } = kpi;
-    const ask = (by: string | null, signal: AbortSignal) =>
+    const load = (by: string | null, signal: AbortSignal) =>
         call(BREAKDOWN, {
             path: { slug },
             query: { metric: key, by, agent_name, time_range: range },
             signal,
         });
-    const name = `${BREAKDOWN} ${slug} ${agent_name}/${key} ${range}`;
-    const known = useQuery(name, (signal) => ask(null, signal));
+    const name = `${BREAKDOWN} ${slug} ${idOf(kpi)} ${range}`;
+    const known = useQuery(name, (signal) => load(null, signal));
     const names = known.data?.dimensions ?? [];
-    const asked = query.get("by");
-    const by = asked !== null && names.includes(asked) ? asked : names[0];
+    const wanted = query.get("by");
+    const by = wanted !== null && names.includes(wanted) ? wanted : names[0];
     const { data, error, loading } = useQuery(by === undefined ? null : `${name} ${by}`, (signal) =>
-        ask(by ?? null, signal),
+        load(by ?? null, signal),
     );
     if (known.error) return <ErrorNote error={known.error} />;
     if (by === undefined) return null;
@@ -115,13 +116,13 @@ function Breakdown({ slug, kpi, range, query }: Props) {
 }
 
 export function KpiDetail(props: Props) {
-    const { kpi, query } = props;
+    const { kpi, query, unitCost } = props;
     const top = useRef<HTMLDivElement>(null);
     useEffect(() => top.current?.scrollIntoView({ block: "nearest" }), []);
     return (
         <div ref={top}>
             <Card
-                title={`${kpi.label || kpi.key}`}
+                title={nameOf(kpi)}
                 class="kpi-detail"
                 aside={
                     <>
@@ -140,28 +141,13 @@ export function KpiDetail(props: Props) {
                 }
             >
                 <dl class="facts">
-                    <div>
-                        <dt>Agent</dt>
-                        <dd>{kpi.agent_name}</dd>
-                    </div>
-                    <div>
-                        <dt>{kpi.agg ? (WORDS[kpi.agg] ?? kpi.agg) : "The last value"}</dt>
-                        <dd>{inUnit(kpi.value, kpi.unit)}</dd>
-                    </div>
-                    <div>
-                        <dt>Period before</dt>
-                        <dd>{inUnit(kpi.previous, kpi.unit)}</dd>
-                    </div>
-                    <div>
-                        <dt>Runs that reported it</dt>
-                        <dd>{kpi.reports}</dd>
-                    </div>
-                    {props.each && (
-                        <div>
-                            <dt>Cost of models</dt>
-                            <dd>{props.each}</dd>
-                        </div>
-                    )}
+                    <Fact label="Agent">{kpi.agent_name}</Fact>
+                    <Fact label={AGGREGATIONS[kpi.agg ?? "last"] ?? kpi.agg ?? ""}>
+                        {inUnit(kpi.value, kpi.unit)}
+                    </Fact>
+                    <Fact label="Previous period">{inUnit(kpi.previous, kpi.unit)}</Fact>
+                    <Fact label="Runs that reported it">{kpi.reports}</Fact>
+                    {unitCost && <Fact label="Model cost">{unitCost}</Fact>}
                 </dl>
                 <Series {...props} />
                 <Breakdown {...props} />

@@ -1,53 +1,53 @@
-// How long a workspace keeps what was reported, and a warning before any of it goes.
+// How long a workspace keeps its data, with a warning before any of it is deleted.
 
 import type { Retention as Limits } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
-import { count } from "../../lib/format";
+import { count, plural } from "../../lib/format";
 import { useQuery } from "../../lib/query";
-import { Card, ErrorNote, Skeleton } from "../../ui/basics";
-import { Dialog } from "../../ui/dialog";
-import { Form, TextField } from "../../ui/forms";
+import { Card, Dialog, Fact, Form, LoadState, TextField } from "../../ui";
 
 const GET = "GET /api/v1/tenants/{slug}/retention";
 const PUT = "PUT /api/v1/tenants/{slug}/retention";
 
 type Kind = "events_days" | "business_days" | "llm_days";
 
-const KINDS: { kind: Kind; label: string; hint: string; goes: (span: string) => string }[] = [
+const KINDS: { kind: Kind; label: string; hint: string; deleted: (age: string) => string }[] = [
     {
         kind: "events_days",
         label: "Runs and events",
-        hint: "Days since the last event of a run. Empty: for ever.",
-        goes: (span) => `Runs and all of their events, when the last one is more than ${span} old.`,
+        hint: "Days after the last event of a run. Leave empty to keep forever.",
+        deleted: (age) => `Runs whose last event is more than ${age} old, with all their events.`,
     },
     {
         kind: "business_days",
         label: "Business reports",
-        hint: "Days. Totals and trends stay, breakdowns and texts go. Empty: for ever.",
-        goes: (span) => `Business reports more than ${span} old, with breakdowns. Totals stay.`,
+        hint: "Days. Totals and trends are kept, breakdowns and texts are deleted. Leave empty to keep forever.",
+        deleted: (age) =>
+            `Business reports more than ${age} old, with their breakdowns. Totals are kept.`,
     },
     {
         kind: "llm_days",
         label: "LLM reports",
-        hint: "Days. Sums and costs by day stay, what each run used goes. Empty: for ever.",
-        goes: (span) => `LLM reports more than ${span} old, by run. Sums by day stay.`,
+        hint: "Days. Tokens and cost per day are kept, usage per run is deleted. Leave empty to keep forever.",
+        deleted: (age) => `LLM reports per run more than ${age} old. Totals per day are kept.`,
     },
 ];
 
 const daysOf = (text: string) => (text.trim() === "" ? null : Number(text));
-const spanOf = (days: number | null | undefined) =>
-    days == null ? "for ever" : days === 1 ? "1 day" : `${count(days)} days`;
+const ageOf = (days: number | null | undefined) =>
+    days == null ? "forever" : plural(days, "day");
 
-/** What goes that is kept by now, in words. */
-function lossesOf(held: Limits, wanted: Limits): string[] {
+/** What the new limits would delete, in words. */
+function lossesOf(current: Limits, wanted: Limits): string[] {
     const losses = KINDS.filter(({ kind }) => {
         const days = wanted[kind];
-        return days != null && days < (held[kind] ?? Number.POSITIVE_INFINITY);
-    }).map(({ kind, goes }) => goes(spanOf(wanted[kind])));
-    if (wanted.events_days != null && (wanted.keep_failed_runs ?? 0) < (held.keep_failed_runs ?? 0))
+        return days != null && days < (current[kind] ?? Number.POSITIVE_INFINITY);
+    }).map(({ kind, deleted }) => deleted(ageOf(wanted[kind])));
+    const failed = (limits: Limits) => limits.keep_failed_runs ?? 0;
+    if (wanted.events_days != null && failed(wanted) < failed(current))
         losses.push("Old failed runs that were kept until now.");
     return losses;
 }
@@ -61,41 +61,52 @@ interface WarningProps {
 
 function Warning({ slug, losses, onDelete, onClose }: WarningProps) {
     const [typed, setTyped] = useState("");
-    const act = useAct();
+    const action = useAction();
     return (
         <Dialog title="This deletes data" onClose={onClose}>
             <Form
-                act={act}
-                submit="Delete what is older"
+                action={action}
+                submit="Delete older data"
                 disabled={typed !== slug}
                 onSubmit={onDelete}
                 onCancel={onClose}
             >
                 <div class="prose">
-                    <p>It begins within a minute, and nothing brings it back but a backup:</p>
+                    <p>Deletion starts within a minute and can only be undone from a backup:</p>
                     <ul>
                         {losses.map((one) => (
                             <li key={one}>{one}</li>
                         ))}
                     </ul>
                 </div>
-                <TextField label={`Type ${slug} to confirm`} first value={typed} onInput={setTyped} />
+                <TextField
+                    label={`Type ${slug} to confirm`}
+                    focus
+                    value={typed}
+                    onInput={setTyped}
+                />
             </Form>
         </Dialog>
     );
 }
 
-function LimitsForm({ slug, held, onSaved }: { slug: string; held: Limits; onSaved: () => void }) {
-    const textOf = (kind: Kind) => (held[kind] == null ? "" : String(held[kind]));
+interface FormProps {
+    slug: string;
+    current: Limits;
+    onSaved: () => void;
+}
+
+function LimitsForm({ slug, current, onSaved }: FormProps) {
+    const textOf = (kind: Kind) => (current[kind] == null ? "" : String(current[kind]));
     const [days, setDays] = useState<Record<Kind, string>>({
         events_days: textOf("events_days"),
         business_days: textOf("business_days"),
         llm_days: textOf("llm_days"),
     });
-    const [failed, setFailed] = useState(String(held.keep_failed_runs ?? 0));
+    const [failed, setFailed] = useState(String(current.keep_failed_runs ?? 0));
     const [losses, setLosses] = useState<string[]>([]);
     const [saved, setSaved] = useState(false);
-    const act = useAct();
+    const action = useAction();
     const wanted: Limits = {
         events_days: daysOf(days.events_days),
         business_days: daysOf(days.business_days),
@@ -108,66 +119,69 @@ function LimitsForm({ slug, held, onSaved }: { slug: string; held: Limits; onSav
         setSaved(true);
         onSaved();
     };
-    const ask = async () => {
-        const found = lossesOf(held, wanted);
+    const saveOrWarn = async () => {
+        const found = lossesOf(current, wanted);
         setSaved(false);
         if (found.length === 0) await save();
         else setLosses(found);
     };
     return (
         <>
-            <Form act={act} submit="Save" onSubmit={ask}>
+            <Form action={action} submit="Save" onSubmit={saveOrWarn}>
                 {KINDS.map(({ kind, label, hint }) => (
                     <TextField
                         key={kind}
                         kind="number"
-                        least={1}
+                        min={1}
                         label={label}
                         hint={hint}
-                        placeholder="for ever"
+                        placeholder="forever"
                         value={days[kind]}
                         onInput={(to) => setDays({ ...days, [kind]: to })}
                     />
                 ))}
                 <TextField
                     kind="number"
-                    least={0}
+                    min={0}
                     required
-                    label="Failed runs that stay"
-                    hint="So many of each agent, the newest, whatever their age."
+                    label="Always keep failed runs"
+                    hint="The newest N of each agent, whatever their age."
                     value={failed}
                     onInput={setFailed}
                 />
             </Form>
             {saved && <p role="status">Saved.</p>}
             {losses.length > 0 && (
-                <Warning slug={slug} losses={losses} onDelete={save} onClose={() => setLosses([])} />
+                <Warning
+                    slug={slug}
+                    losses={losses}
+                    onDelete={save}
+                    onClose={() => setLosses([])}
+                />
             )}
         </>
     );
 }
 
-export function Retention({ slug, may }: { slug: string; may: boolean }) {
-    const { data, error, reload } = useQuery(`${GET} ${slug}`, (signal) =>
-        call(GET, { path: { slug }, signal }),
-    );
+export function Retention({ slug, canEdit }: { slug: string; canEdit: boolean }) {
+    const limits = useQuery(`${GET} ${slug}`, (signal) => call(GET, { path: { slug }, signal }));
+    const { data } = limits;
     return (
         <Card title="How long data is kept">
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={4} />}
-            {data && may && <LimitsForm slug={slug} held={data} onSaved={reload} />}
-            {data && !may && (
+            <LoadState of={limits} rows={4} />
+            {data && canEdit && (
+                <LimitsForm slug={slug} current={data} onSaved={limits.reload} />
+            )}
+            {data && !canEdit && (
                 <dl class="facts">
                     {KINDS.map(({ kind, label }) => (
-                        <div key={kind}>
-                            <dt>{label}</dt>
-                            <dd>{spanOf(data[kind])}</dd>
-                        </div>
+                        <Fact key={kind} label={label}>
+                            {ageOf(data[kind])}
+                        </Fact>
                     ))}
-                    <div>
-                        <dt>Failed runs of each agent that stay</dt>
-                        <dd>{count(data.keep_failed_runs ?? 0)}</dd>
-                    </div>
+                    <Fact label="Failed runs always kept per agent">
+                        {count(data.keep_failed_runs ?? 0)}
+                    </Fact>
                 </dl>
             )}
         </Card>

@@ -2,34 +2,47 @@
 
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
-import { Card, Empty, ErrorNote, Skeleton, Time } from "../../ui/basics";
-import { ConfirmButton, Dialog } from "../../ui/dialog";
-import { Check, Form, TextField } from "../../ui/forms";
-import { Icon } from "../../ui/icons";
-import { Chip } from "../../ui/chip";
+import {
+    Check,
+    Chip,
+    ConfirmButton,
+    Dialog,
+    Empty,
+    Form,
+    Icon,
+    ListCard,
+    TextField,
+    Time,
+} from "../../ui";
 
 const SECRETS = "GET /api/v1/tenants/{slug}/secrets";
 const SET = "PUT /api/v1/tenants/{slug}/secrets/{name}";
 const REMOVE = "DELETE /api/v1/tenants/{slug}/secrets/{name}";
 
-function SetSecret(props: { slug: string; of: string | null; onClose: () => void; onDone: () => void }) {
-    const { slug, of, onClose, onDone } = props;
-    const [name, setName] = useState(of ?? "");
+interface SecretDialogProps {
+    slug: string;
+    edited: string | null; // its name; null: a new one
+    onClose: () => void;
+    onDone: () => void;
+}
+
+function SecretDialog({ slug, edited, onClose, onDone }: SecretDialogProps) {
+    const [name, setName] = useState(edited ?? "");
     const [value, setValue] = useState("");
     const [shared, setShared] = useState(false);
-    const act = useAct();
+    const action = useAction();
     const save = async () => {
-        const body = of === null ? { value, shared } : { value };
+        const body = edited === null ? { value, shared } : { value };
         await call(SET, { path: { slug, name }, body });
         onDone();
     };
     return (
-        <Dialog title={of === null ? "New secret" : `Change ${of}`} onClose={onClose}>
-            <Form act={act} submit="Save" onSubmit={save} onCancel={onClose}>
-                {of === null && (
+        <Dialog title={edited === null ? "New secret" : `Change ${edited}`} onClose={onClose}>
+            <Form action={action} submit="Save" onSubmit={save} onCancel={onClose}>
+                {edited === null && (
                     <TextField
                         label="Name"
                         hint={
@@ -38,7 +51,7 @@ function SetSecret(props: { slug: string; of: string | null; onClose: () => void
                             </>
                         }
                         required
-                        first
+                        focus
                         value={name}
                         onInput={setName}
                     />
@@ -46,16 +59,16 @@ function SetSecret(props: { slug: string; of: string | null; onClose: () => void
                 <TextField
                     label="Value"
                     kind="password"
-                    auto="new-password"
-                    hint="Sealed when it is stored; nobody can read it here again."
+                    autoComplete="new-password"
+                    hint="Stored encrypted; it cannot be viewed again."
                     required
-                    first={of !== null}
+                    focus={edited !== null}
                     value={value}
                     onInput={setValue}
                 />
-                {of === null && (
+                {edited === null && (
                     <Check
-                        label="Values of the whole workspace may refer to it, not only an agent's own"
+                        label="Workspace values can refer to it, not only values of single agents"
                         value={shared}
                         onChange={setShared}
                     />
@@ -65,98 +78,101 @@ function SetSecret(props: { slug: string; of: string | null; onClose: () => void
     );
 }
 
+interface RemoveSecretProps {
+    slug: string;
+    name: string;
+    onRemoved: () => void;
+}
+
+function RemoveSecret({ slug, name, onRemoved }: RemoveSecretProps) {
+    return (
+        <ConfirmButton
+            label="Remove"
+            name={`Remove ${name}`}
+            title={`Remove ${name}?`}
+            text="Values that refer to it can no longer be resolved."
+            verb="Remove"
+            onConfirm={async () => {
+                await call(REMOVE, { path: { slug, name } });
+                onRemoved();
+            }}
+        />
+    );
+}
+
 export function Secrets({ slug }: { slug: string }) {
     const [edited, setEdited] = useState<string | null | undefined>(undefined); // null: a new one
-    const { data, error, reload } = useQuery(`${SECRETS} ${slug}`, (signal) =>
+    const secrets = useQuery(`${SECRETS} ${slug}`, (signal) =>
         call(SECRETS, { path: { slug }, signal }),
     );
-    const done = () => {
-        setEdited(undefined);
-        reload();
-    };
+    const close = () => setEdited(undefined);
     return (
-        <Card
+        <ListCard
             title="Secrets"
             aside={
                 <button type="button" onClick={() => setEdited(null)}>
                     <Icon name="plus" /> New secret
                 </button>
             }
-        >
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={2} />}
-            {data && data.secrets.length === 0 && (
+            loaded={secrets}
+            skeleton={2}
+            empty={
                 <Empty title="No secrets">
-                    <p>Passwords and tokens that agents need are kept sealed, and named by values.</p>
+                    <p>
+                        Passwords and tokens that agents need are stored encrypted and referred to
+                        by values.
+                    </p>
                 </Empty>
+            }
+            rows={secrets.data?.secrets ?? []}
+            keyOf={(secret) => secret.name}
+            columns={[
+                { title: "Name", class: "grow", cell: ({ name }) => <code>vault:{name}</code> },
+                {
+                    title: "Used by",
+                    class: "fit",
+                    cell: ({ shared }) => (
+                        <Chip tone="quiet">
+                            {shared ? "all values" : "values of single agents"}
+                        </Chip>
+                    ),
+                },
+                {
+                    title: "Version",
+                    class: "fit",
+                    label: "version",
+                    cell: (secret) => secret.version,
+                },
+                {
+                    title: "Changed",
+                    class: "fit",
+                    cell: (secret) => <Time at={secret.updated_at} />,
+                },
+            ]}
+            buttons={({ name }) => (
+                <>
+                    <button
+                        type="button"
+                        aria-label={`Change ${name}`}
+                        onClick={() => setEdited(name)}
+                    >
+                        Change
+                    </button>
+                    <RemoveSecret slug={slug} name={name} onRemoved={secrets.reload} />
+                </>
             )}
-            {data && data.secrets.length > 0 && (
-                <table class="list flat">
-                    <thead>
-                        <tr>
-                            <th>Name</th>
-                            <th>For</th>
-                            <th>Version</th>
-                            <th>Changed</th>
-                            <th>
-                                <span class="visually-hidden">Actions</span>
-                            </th>
-                        </tr>
-                    </thead>
-                    <tbody>
-                        {data.secrets.map((one) => (
-                            <tr key={one.name}>
-                                <td class="grow">
-                                    <code>vault:{one.name}</code>
-                                </td>
-                                <td class="fit">
-                                    <Chip tone="quiet">
-                                        {one.shared ? "all values" : "values of single agents"}
-                                    </Chip>
-                                </td>
-                                <td class="fit" data-label="version">
-                                    {one.version}
-                                </td>
-                                <td class="fit">
-                                    <Time at={one.updated_at} />
-                                </td>
-                                <td class="fit number">
-                                    <span class="row-buttons">
-                                        <button
-                                            type="button"
-                                            aria-label={`Change ${one.name}`}
-                                            onClick={() => setEdited(one.name)}
-                                        >
-                                            Change
-                                        </button>
-                                        <ConfirmButton
-                                            label="Remove"
-                                            name={`Remove ${one.name}`}
-                                            title={`Remove ${one.name}?`}
-                                            text="Values that refer to it can no longer be resolved."
-                                            verb="Remove"
-                                            onConfirm={async () => {
-                                                await call(REMOVE, {
-                                                    path: { slug, name: one.name },
-                                                });
-                                                reload();
-                                            }}
-                                        />
-                                    </span>
-                                </td>
-                            </tr>
-                        ))}
-                    </tbody>
-                </table>
-            )}
+        >
             {edited !== undefined && (
-                <SetSecret
+                <SecretDialog
                     slug={slug}
-                    of={edited}
-                    onClose={() => setEdited(undefined)}
-                    onDone={done}
+                    edited={edited}
+                    onClose={close}
+                    onDone={() => {
+                        close();
+                        secrets.reload();
+                    }}
                 />
             )}
-        </Card>
+        </ListCard>
     );
 }

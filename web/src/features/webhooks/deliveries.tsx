@@ -1,29 +1,26 @@
-// What was sent to a webhook, newest first, and whether it arrived.
+// The deliveries of a webhook, newest first, and whether they arrived.
 
 import type { Delivery } from "api";
 import { useEffect, useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
+import { chosen } from "../../lib/choices";
 import { plural } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
-import { chosen } from "../../lib/ranges";
-import { setQuery, usePlace } from "../../lib/route";
-import { ErrorNote, Segments, Skeleton, Time } from "../../ui/basics";
-import { Pager } from "../../ui/pager";
-import { Chip } from "../../ui/chip";
+import { setQuery, useRoute } from "../../lib/route";
+import { Chip, List, Pager, Segments, Time } from "../../ui";
 
 const DELIVERIES = "GET /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries";
-const RETRY =
-    "POST /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry";
+const RETRY = "POST /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry";
 
 const PAGE = 50;
-const DUE_MS = 2_000;
+const POLL_PENDING_MS = 2_000;
 
 const STATES = {
-    waiting: { tone: "warn", text: "Waiting" },
+    waiting: { tone: "warn", text: "Pending" },
     delivered: { tone: "good", text: "Delivered" },
-    dead: { tone: "bad", text: "Given up" },
+    dead: { tone: "bad", text: "Failed" },
 } as const;
 
 const CHOICES = [
@@ -31,61 +28,65 @@ const CHOICES = [
     ...Object.entries(STATES).map(([value, { text }]) => ({ value, label: text })),
 ];
 
-interface Props {
+function State({ delivery }: { delivery: Delivery }) {
+    const { tone, text } = STATES[delivery.state];
+    return <Chip tone={tone}>{text}</Chip>;
+}
+
+/** "1 attempt, status 500, 12 ms" */
+function resultOf({ attempts, last_error, last_status, last_ms }: Delivery): string {
+    if (attempts === 0) return "no attempt yet";
+    const reply = last_status === null ? "" : `status ${last_status}`;
+    const took = last_ms === null ? "" : `, ${last_ms} ms`;
+    return `${plural(attempts, "attempt")}, ${last_error ?? reply}${took}`;
+}
+
+function Result({ delivery }: { delivery: Delivery }) {
+    return (
+        <>
+            {resultOf(delivery)}
+            {delivery.next_at !== null && (
+                <>
+                    ; next <Time at={delivery.next_at} />
+                </>
+            )}
+        </>
+    );
+}
+
+interface Webhook {
     slug: string;
     webhook_id: string;
 }
 
-function outcome(of: Delivery): string {
-    if (of.attempts === 0) return "not tried yet";
-    const how = of.last_error ?? (of.last_status === null ? "" : `status ${of.last_status}`);
-    return `${plural(of.attempts, "try", "tries")}, ${how}${of.last_ms === null ? "" : `, ${of.last_ms} ms`}`;
+interface RetryProps extends Webhook {
+    delivery: Delivery;
+    onRetried: () => void;
 }
 
-function Row({ slug, webhook_id, of, onRetried }: Props & { of: Delivery; onRetried: () => void }) {
-    const { busy, error, act } = useAct();
-    const { tone, text } = STATES[of.state];
-    const retry = () =>
-        act(async () => {
-            await call(RETRY, { path: { slug, webhook_id, delivery_id: of.delivery_id } });
-            onRetried();
-        });
+function RetryButton({ slug, webhook_id, delivery, onRetried }: RetryProps) {
+    const { busy, error, perform } = useAction();
+    const { delivery_id } = delivery;
+    const retry = async () => {
+        await call(RETRY, { path: { slug, webhook_id, delivery_id } });
+        onRetried();
+    };
     return (
-        <tr>
-            <td class="fit">
-                <Chip tone={tone}>{text}</Chip>
-            </td>
-            <td class="fit">{of.type}</td>
-            <td class="fit">
-                <Time at={of.created_at} />
-            </td>
-            <td class="grow muted">
-                {error ? error.message : outcome(of)}
-                {of.next_at !== null && (
-                    <>
-                        ; next <Time at={of.next_at} />
-                    </>
-                )}
-            </td>
-            <td class="fit number">
-                {of.state !== "delivered" && (
-                    <span class="row-buttons">
-                        <button type="button" disabled={busy} onClick={() => void retry()}>
-                            Try now
-                        </button>
-                    </span>
-                )}
-            </td>
-        </tr>
+        <>
+            {error && <span role="alert">{error.message}</span>}
+            <button type="button" disabled={busy} onClick={() => void perform(retry)}>
+                Retry now
+            </button>
+        </>
     );
 }
 
-export function Deliveries({ slug, webhook_id }: Props) {
-    const { query } = usePlace();
+export function Deliveries({ slug, webhook_id }: Webhook) {
+    const { query } = useRoute();
     const state = chosen(CHOICES, query.get("deliveries"), "");
     const cursor = query.get("cursor");
-    const [due, setDue] = useState(false);
-    const { data, error, reload } = useLiveQuery(
+    const [pending, setPending] = useState(false);
+    const deliveries = useLiveQuery(
         slug,
         `${DELIVERIES} ${slug} ${webhook_id} ${state} ${cursor}`,
         (signal) =>
@@ -94,11 +95,14 @@ export function Deliveries({ slug, webhook_id }: Props) {
                 query: { limit: PAGE, cursor, state: (state || null) as never },
                 signal,
             }),
-        (news) => news.kind === "alert",
-        due ? DUE_MS : undefined,
+        (change) => change.kind === "alert",
+        pending ? POLL_PENDING_MS : undefined, // the stream does not report attempts
     );
-    // What becomes of an attempt is no news.
-    useEffect(() => setDue(data?.deliveries.some((one) => one.state === "waiting") ?? false), [data]);
+    const { data, reload } = deliveries;
+    useEffect(
+        () => setPending(data?.deliveries.some((one) => one.state === "waiting") ?? false),
+        [data],
+    );
     return (
         <div class="after">
             <Segments
@@ -107,35 +111,41 @@ export function Deliveries({ slug, webhook_id }: Props) {
                 value={state}
                 onChange={(to) => setQuery({ deliveries: to, cursor: null })}
             />
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={3} />}
-            {data && data.deliveries.length === 0 && <p class="muted after">Nothing was sent.</p>}
-            {data && data.deliveries.length > 0 && (
-                <table class="list flat after">
-                    <thead>
-                        <tr>
-                            <th>State</th>
-                            <th>Type</th>
-                            <th>When</th>
-                            <th>What came of it</th>
-                            <th>
-                                <span class="visually-hidden">Actions</span>
-                            </th>
-                        </tr>
-                    </thead>
-                    <tbody>
-                        {data.deliveries.map((one) => (
-                            <Row
-                                key={one.delivery_id}
-                                slug={slug}
-                                webhook_id={webhook_id}
-                                of={one}
-                                onRetried={reload}
-                            />
-                        ))}
-                    </tbody>
-                </table>
-            )}
+            <List
+                class="after"
+                loaded={deliveries}
+                empty={<p class="muted after">No deliveries yet.</p>}
+                rows={data?.deliveries ?? []}
+                keyOf={(delivery) => delivery.delivery_id}
+                columns={[
+                    {
+                        title: "State",
+                        class: "fit",
+                        cell: (delivery) => <State delivery={delivery} />,
+                    },
+                    { title: "Type", class: "fit", cell: (delivery) => delivery.type },
+                    {
+                        title: "Created",
+                        class: "fit",
+                        cell: (delivery) => <Time at={delivery.created_at} />,
+                    },
+                    {
+                        title: "Result",
+                        class: "grow muted",
+                        cell: (delivery) => <Result delivery={delivery} />,
+                    },
+                ]}
+                buttons={(delivery) =>
+                    delivery.state !== "delivered" && (
+                        <RetryButton
+                            slug={slug}
+                            webhook_id={webhook_id}
+                            delivery={delivery}
+                            onRetried={reload}
+                        />
+                    )
+                }
+            />
             <Pager next={data?.next} />
         </div>
     );

@@ -3,172 +3,149 @@
 import type { Webhook } from "api";
 import { useState } from "preact/hooks";
 
-import { useAct } from "../../lib/action";
+import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { plural } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
 import { setQuery } from "../../lib/route";
-import { Card, Empty, ErrorNote, Skeleton, Time } from "../../ui/basics";
+import {
+    Card,
+    Chip,
+    ConfirmButton,
+    Empty,
+    ErrorNote,
+    Icon,
+    LoadState,
+    SecretOnce,
+    Switch,
+    Time,
+} from "../../ui";
+import { CreateWebhook } from "./create_webhook";
 import { Deliveries } from "./deliveries";
-import { ConfirmButton, Dialog, Once } from "../../ui/dialog";
-import { Check, ChoiceField, Form, Switch, TextField } from "../../ui/forms";
-import { Icon } from "../../ui/icons";
-import { Chip } from "../../ui/chip";
 
 const WEBHOOKS = "GET /api/v1/tenants/{slug}/webhooks";
 const CHANGE = "PATCH /api/v1/tenants/{slug}/webhooks/{webhook_id}";
+const REMOVE = "DELETE /api/v1/tenants/{slug}/webhooks/{webhook_id}";
+const TEST = "POST /api/v1/tenants/{slug}/webhooks/{webhook_id}/test";
 
-type Format = Webhook["format"];
+const nameOf = (webhook: Webhook) => webhook.label || webhook.url;
 
-const FORMATS: { value: Format; label: string }[] = [
-    { value: "standard", label: "Standard Webhooks: signed JSON" },
-    { value: "slack", label: "Slack, or what takes its messages" },
-    { value: "email", label: "E-mail" },
-];
-
-const TYPES = [
-    "agent.silent",
-    "agent.recovered",
-    "run.failed",
-    "run.stuck",
-    "run.recovered",
-    "kpi.crossed",
-    "kpi.recovered",
-    "budget.exceeded",
-    "budget.recovered",
-];
-
-function Types({ value, onChange }: { value: string[]; onChange: (to: string[]) => void }) {
-    return (
-        <fieldset class="checks">
-            <legend>Only these; none: all of them</legend>
-            {TYPES.map((type) => (
-                <Check
-                    key={type}
-                    label={type}
-                    value={value.includes(type)}
-                    onChange={(on) =>
-                        onChange(on ? [...value, type] : value.filter((one) => one !== type))
-                    }
-                />
-            ))}
-        </fieldset>
-    );
+function State({ webhook: { dead, waiting, enabled, last_delivered_at } }: { webhook: Webhook }) {
+    const deliveries = (n: number) => plural(n, "delivery", "deliveries");
+    if (dead > 0) return <Chip tone="bad">{`${deliveries(dead)} failed`}</Chip>;
+    if (waiting > 0) return <Chip tone="warn">{`${deliveries(waiting)} pending`}</Chip>;
+    if (!enabled) return <Chip tone="quiet">Off</Chip>;
+    if (last_delivered_at === null) return <Chip tone="quiet">Not used yet</Chip>;
+    return <Chip tone="good">Working</Chip>;
 }
 
-function MakeWebhook(props: { slug: string; onClose: () => void; onMade: (of: Webhook) => void }) {
-    const { slug, onClose, onMade } = props;
-    const [url, setUrl] = useState("");
-    const [label, setLabel] = useState("");
-    const [format, setFormat] = useState<Format>("standard");
-    const [types, setTypes] = useState<string[]>([]);
-    const act = useAct();
-    const mail = format === "email";
-    const make = async () => {
-        const body = { url: mail ? `mailto:${url}` : url, format, label, types };
-        onMade(await call("POST /api/v1/tenants/{slug}/webhooks", { path: { slug }, body }));
+interface Props {
+    slug: string;
+    webhook: Webhook;
+    onChange: () => void;
+}
+
+/** Sends a message at once and shows the result. */
+function TestButton({ slug, webhook: { webhook_id }, onChange }: Props) {
+    const [result, setResult] = useState("");
+    const { busy, error, perform } = useAction();
+    const test = async () => {
+        setResult("");
+        const { delivered, status, ms, error } = await call(TEST, { path: { slug, webhook_id } });
+        setResult(
+            delivered
+                ? `Delivered in ${ms} ms`
+                : `Not delivered after ${ms} ms: ${error ?? `status ${status}`}`,
+        );
+        onChange();
     };
     return (
-        <Dialog title="New webhook" onClose={onClose} wide>
-            <Form act={act} submit="Make the webhook" onSubmit={make} onCancel={onClose}>
-                <ChoiceField
-                    label="Form"
-                    choices={FORMATS}
-                    value={format}
-                    onInput={(to) => setFormat(to as Format)}
-                />
-                <TextField
-                    label={mail ? "E-mail address" : "Address"}
-                    placeholder={mail ? "on-call@acme.example" : "https://…"}
-                    kind={mail ? "email" : "text"}
-                    required
-                    first
-                    value={url}
-                    onInput={setUrl}
-                />
-                <TextField label="Label" value={label} onInput={setLabel} />
-                <Types value={types} onChange={setTypes} />
-            </Form>
-        </Dialog>
-    );
-}
-
-interface HookProps {
-    slug: string;
-    of: Webhook;
-    log: boolean; // shown
-    onChange: () => void;
-    onSecret: (secret: string) => void;
-}
-
-/** Sends a message at once and tells what came of it. */
-function Test({ slug, of, onChange }: Omit<HookProps, "onSecret" | "log">) {
-    const [told, setTold] = useState("");
-    const { busy, error, act } = useAct();
-    const test = () =>
-        act(async () => {
-            setTold("");
-            const { delivered, status, ms, error } = await call(
-                "POST /api/v1/tenants/{slug}/webhooks/{webhook_id}/test",
-                { path: { slug, webhook_id: of.webhook_id } },
-            );
-            setTold(
-                delivered
-                    ? `Delivered in ${ms} ms`
-                    : `Not delivered after ${ms} ms: ${error ?? `status ${status}`}`,
-            );
-            onChange();
-        });
-    return (
         <>
-            <span role="status" class="told">
-                {error ? error.message : told}
+            <span role="status" class="result">
+                {error ? error.message : result}
             </span>
-            <button type="button" disabled={busy} onClick={() => void test()}>
+            <button type="button" disabled={busy} onClick={() => void perform(test)}>
                 {busy ? "Sending…" : "Send a test"}
             </button>
         </>
     );
 }
 
-function Hook({ slug, of, log, onChange, onSecret }: HookProps) {
-    const { busy, error, act } = useAct();
-    const path = { slug, webhook_id: of.webhook_id };
-    const enable = (enabled: boolean) =>
-        act(async () => {
-            await call(CHANGE, { path, body: { enabled } });
-            onChange();
-        });
+interface WebhookProps extends Props {
+    logShown: boolean;
+    onSecret: (secret: string) => void;
+}
+
+function Buttons({ slug, webhook, logShown, onChange, onSecret }: WebhookProps) {
+    const name = nameOf(webhook);
+    const path = { slug, webhook_id: webhook.webhook_id };
     const rotate = async () => {
         const changed = await call(CHANGE, { path, body: { rotate_secret: true } });
         if (changed.secret !== null) onSecret(changed.secret);
         onChange();
     };
     const remove = async () => {
-        await call("DELETE /api/v1/tenants/{slug}/webhooks/{webhook_id}", { path });
+        await call(REMOVE, { path });
         onChange();
     };
-    const name = of.label || of.url;
+    return (
+        <div class="buttons">
+            <button
+                type="button"
+                aria-expanded={logShown}
+                onClick={() =>
+                    setQuery({
+                        log: logShown ? null : webhook.webhook_id,
+                        deliveries: null,
+                        cursor: null,
+                    })
+                }
+            >
+                {logShown ? "Hide log" : "Delivery log"}
+            </button>
+            {webhook.format === "standard" && (
+                <ConfirmButton
+                    plain
+                    label="Rotate secret"
+                    title={`Rotate the secret of ${name}?`}
+                    text="Messages are signed with both secrets for a day, so that the receiver can switch."
+                    verb="Rotate"
+                    onConfirm={rotate}
+                />
+            )}
+            <ConfirmButton
+                label="Remove"
+                name={`Remove ${name}`}
+                title={`Remove ${name}?`}
+                text="Nothing is sent there any more, and its delivery log is deleted."
+                verb="Remove"
+                onConfirm={remove}
+            />
+            <TestButton slug={slug} webhook={webhook} onChange={onChange} />
+        </div>
+    );
+}
+
+function WebhookCard(props: WebhookProps) {
+    const { slug, webhook, logShown, onChange } = props;
+    const { webhook_id, url, types, enabled, last_delivered_at } = webhook;
+    const { busy, error, perform } = useAction();
+    const enable = (to: boolean) =>
+        perform(async () => {
+            await call(CHANGE, { path: { slug, webhook_id }, body: { enabled: to } });
+            onChange();
+        });
     return (
         <Card
             title={
                 <>
-                    {name}{" "}
-                    {of.dead > 0 ? (
-                        <Chip tone="bad">{`${plural(of.dead, "message")} given up`}</Chip>
-                    ) : of.waiting > 0 ? (
-                        <Chip tone="warn">{`${plural(of.waiting, "message")} waiting`}</Chip>
-                    ) : of.enabled ? (
-                        <Chip tone="good">In order</Chip>
-                    ) : (
-                        <Chip tone="quiet">Off</Chip>
-                    )}
+                    {nameOf(webhook)} <State webhook={webhook} />
                 </>
             }
             aside={
                 <Switch
-                    label={`Send to ${name}`}
-                    value={of.enabled}
+                    label={`Send to ${nameOf(webhook)}`}
+                    value={enabled}
                     disabled={busy}
                     onChange={(to) => void enable(to)}
                 />
@@ -177,98 +154,71 @@ function Hook({ slug, of, log, onChange, onSecret }: HookProps) {
             {error && <ErrorNote error={error} />}
             <p class="prose after-text">
                 <span>
-                    <code>{of.url}</code>
+                    <code>{url}</code>
                 </span>
                 <span>
-                    {of.types.length === 0 ? "Everything" : of.types.join(", ")} · last delivered{" "}
-                    <Time at={of.last_delivered_at} />
+                    {types.length === 0 ? "All event types" : types.join(", ")} · last delivered{" "}
+                    <Time at={last_delivered_at} />
                 </span>
             </p>
-            <div class="buttons">
-                <button
-                    type="button"
-                    aria-expanded={log}
-                    onClick={() =>
-                        setQuery({
-                            log: log ? null : of.webhook_id,
-                            deliveries: null,
-                            cursor: null,
-                        })
-                    }
-                >
-                    {log ? "Hide the log" : "Delivery log"}
-                </button>
-                {of.format === "standard" && (
-                    <ConfirmButton
-                        plain
-                        label="New secret"
-                        title={`A new secret for ${name}?`}
-                        text="Messages are signed with both for a day, so that the receiver can change over."
-                        verb="Make it"
-                        onConfirm={rotate}
-                    />
-                )}
-                <ConfirmButton
-                    label="Remove"
-                    name={`Remove ${name}`}
-                    title={`Remove ${name}?`}
-                    text="Nothing more is sent there, and its log goes too."
-                    verb="Remove"
-                    onConfirm={remove}
-                />
-                <Test slug={slug} of={of} onChange={onChange} />
-            </div>
-            {log && <Deliveries slug={slug} webhook_id={of.webhook_id} />}
+            <Buttons {...props} />
+            {logShown && <Deliveries slug={slug} webhook_id={webhook_id} />}
         </Card>
     );
 }
 
+/** `log`: the id of the webhook whose delivery log is open. */
 export function Webhooks({ slug, log }: { slug: string; log: string | null }) {
-    const [making, setMaking] = useState(false);
+    const [creating, setCreating] = useState(false);
     const [secret, setSecret] = useState<string | null>(null);
-    const { data, error, reload } = useLiveQuery(
+    const webhooks = useLiveQuery(
         slug,
         `${WEBHOOKS} ${slug}`,
         (signal) => call(WEBHOOKS, { path: { slug }, signal }),
-        (news) => news.kind === "alert",
+        (change) => change.kind === "alert",
     );
-    const made = (of: Webhook) => {
-        setMaking(false);
-        setSecret(of.secret);
-        reload();
-    };
+    const { data, reload } = webhooks;
     return (
         <>
             {secret !== null && (
-                <Once
+                <SecretOnce
                     text={secret}
-                    what="The secret that messages are signed with."
+                    title="The secret that messages are signed with."
                     onDone={() => setSecret(null)}
                 />
             )}
-            {error && <ErrorNote error={error} retry={reload} />}
-            {!data && !error && <Skeleton rows={4} />}
+            <LoadState of={webhooks} rows={4} />
             {data && data.webhooks.length === 0 && (
-                <Empty title="Nobody is told">
+                <Empty title="No webhooks yet">
                     <p>A webhook sends each alert to a chat, a pager or a mailbox as it happens.</p>
                 </Empty>
             )}
             {data?.webhooks.map((one) => (
-                <Hook
+                <WebhookCard
                     key={one.webhook_id}
                     slug={slug}
-                    of={one}
-                    log={one.webhook_id === log}
+                    webhook={one}
+                    logShown={one.webhook_id === log}
                     onChange={reload}
                     onSecret={setSecret}
                 />
             ))}
             {data && (
-                <button type="button" class="primary" onClick={() => setMaking(true)}>
+                <button type="button" class="primary" onClick={() => setCreating(true)}>
                     <Icon name="plus" /> New webhook
                 </button>
             )}
-            {making && <MakeWebhook slug={slug} onClose={() => setMaking(false)} onMade={made} />}
+            {creating && (
+                <CreateWebhook
+                    slug={slug}
+                    onClose={() => setCreating(false)}
+                    onCreated={(webhook) => {
+                        setCreating(false);
+                        setSecret(webhook.secret);
+                        reload();
+                    }}
+                />
+            )}
         </>
     );
 }
