@@ -16,11 +16,11 @@
 int rows_list(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
               struct list *ret, struct error *err) MUST_CHECK;
 
-/* The first row, or zeroes when there is none. */
+/* The first row, or zeroes when the result is empty. */
 int rows_one(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
              void *ret, struct error *err) MUST_CHECK;
 
-/* The first column of the first row; STR_NULL when there is none. */
+/* The first column of the first row; STR_NULL when the result is empty. */
 int rows_one_text(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
                   struct str *ret, struct error *err) MUST_CHECK;
 

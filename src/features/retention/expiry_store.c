@@ -52,7 +52,7 @@ static const struct db_query keep_event_no = {
     .sqlite = "UPDATE change_numbers SET number = (SELECT MAX(event_no) FROM events)"
               " WHERE topic = 'event_no' AND number < (SELECT MAX(event_no) FROM events)",
 };
-/* +: by their numbers, never by an index of the tenant. ARRAY: likewise. */
+/* + and ARRAY: find them by their numbers, never by an index of the tenant. */
 #define RETURN_RUN " RETURNING run_id, agent_id, CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END AS open"
 const struct db_query expiry_delete_runs = {
     .row = &gone_run,
