@@ -7,8 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Two numbers, that another process may write: see clock_follow(). Each is one fact, so that nobody
- * sees half of a change. */
+/* Two numbers that another process may write: see clock_follow(). Each is atomic on its own. */
 struct shifts {
     _Atomic int64_t passed_us;  /* of both clocks */
     _Atomic int64_t stepped_us; /* of the wall clock alone */
@@ -83,7 +82,7 @@ int clock_follow(const char *path, struct error *err)
     if (fd >= 0)
         (void)close(fd);
     if (at == MAP_FAILED)
-        return err_set(err, ERR_INVALID, "'%s' is no clock: a file of two 64-bit numbers", path);
+        return err_set(err, ERR_INVALID, "'%s' is not a clock file (two 64-bit numbers)", path);
     shifts = at;
     return 0;
 }

@@ -250,6 +250,7 @@ static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, st
 {
     enum tenant_role role = ROLE_NONE;
 
+    assert(tenant_id > 0);
     if (store_user_find(db, email, arena, ret, err) != 0 ||
         (!str_is_null(ret->user_id) && role_of(db, tenant_id, ret->user_id, &role, err) != 0))
         return -1;
@@ -310,6 +311,7 @@ int users_list_tenant(struct db *db, int64_t tenant_id, struct arena *arena,
     struct user_row *rows;
     size_t n;
 
+    assert(tenant_id > 0); /* 0 would list the users of all tenants */
     if (store_users(db, tenant_id, arena, &rows, &n, err) != 0)
         return -1;
     users = ARENA_ARRAY(arena, struct tenant_user, n);
