@@ -30,11 +30,11 @@ static void collect_from(const struct route *route, unsigned uses, struct schema
             schema_set_add(ret, used[i].shape);
 }
 
-void shapes_collect(unsigned uses, struct schema_set *ret)
+void shapes_collect(const struct route_table *table, unsigned uses, struct schema_set *ret)
 {
     if ((uses & SHAPE_ANSWER) != 0)
         schema_set_add(ret, &error_answer_shape);
-    for (size_t i = 0; i < n_routes; i++)
-        collect_from(&routes[i], uses, ret);
+    for (size_t i = 0; i < table->n; i++)
+        collect_from(table->entries[i].route, uses, ret);
     qsort(ret->items, ret->n, sizeof(ret->items[0]), compare_names);
 }

@@ -1,11 +1,18 @@
 /* assemble.c - from settings to an engine and an API over it. */
 #include "app/assemble.h"
 
+#include <stdlib.h>
+
 #include "api/openapi.h"
 #include "app/features.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/client.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
+#include "features/access/auth.h"
+#include "features/audit/audit.h"
 
 enum { GROUP_MAX_EVENTS = 4000 };
 
@@ -56,6 +63,8 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
                         .body_max_bytes = (size_t)settings->body_max_bytes,
                         .business_max_bytes = (size_t)settings->business_max_bytes },
     };
+    ret->api.hooks = &access_hooks;
+    ret->api.audit = audit_call;
     ret->api.version = MUSTER_VERSION;
     ret->api.metrics_token = settings->metrics_token;
     ret->api.started_at = clock_wall_us();
@@ -64,8 +73,9 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         return -1;
     if (engine_new(&engine, &ret->api.engine, err) != 0)
         return -1;
+    route_table_init(&ret->api.routes, features);
     buf_init(&ret->openapi, MIB(16));
-    openapi_write(&ret->openapi);
+    openapi_write(&ret->api.routes, &ret->openapi);
     ret->api.openapi = buf_str(&ret->openapi);
     return 0;
 }
@@ -73,5 +83,39 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
 void disassemble(struct assembly *a)
 {
     engine_free(a->api.engine);
+    route_table_done(&a->api.routes);
     buf_done(&a->openapi);
 }
+
+/* A command's process ends by itself; its failure reaches the caller as a reply. */
+static void local_on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    log_write(LOG_ERROR, "storage", "%s", err->text);
+}
+
+static int local_open(const struct settings *settings, const char *database, struct api **ret,
+                      struct error *err)
+{
+    const struct assembly_options options = { .settings = settings,
+                                              .database = database,
+                                              .on_fatal = local_on_fatal };
+    struct assembly *a = NEW(struct assembly);
+
+    if (assemble(&options, a, err) != 0) {
+        free(a);
+        return -1;
+    }
+    *ret = &a->api;
+    return 0;
+}
+
+static void local_close(struct api *api)
+{
+    struct assembly *a = CONTAINER_OF(api, struct assembly, api);
+
+    disassemble(a);
+    free(a);
+}
+
+const struct client_local assemble_local = { .open = local_open, .close = local_close };

@@ -71,12 +71,23 @@ void db_rollback(struct db *db)
     (void)end_use(db, 0);
 }
 
-int db_exec(struct db *db, const struct db_query *q, const struct db_value *args, db_row_fn *on_row,
+int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
             void *ctx, struct error *err)
 {
-    assert(q->n_args == 0 || args != NULL);
+    assert(args.n == 0 || args.values != NULL);
     begin_use(db);
     return end_use(db, db->driver->exec(db, q, args, on_row, ctx, err));
+}
+
+int db_run(struct db *db, const struct db_query *q, struct db_args args, struct error *err)
+{
+    return db_exec(db, q, args, NULL, NULL, err);
+}
+
+int db_fail_args(struct db_args args, unsigned n_params, struct error *err)
+{
+    return err_set(err, ERR_INTERNAL, "the query has %u parameters but %zu arguments", n_params,
+                   args.n);
 }
 
 int64_t db_changes(const struct db *db)
@@ -150,4 +161,21 @@ struct str db_get_text(const struct db_row *row, unsigned column)
 struct str db_get_blob(const struct db_row *row, unsigned column)
 {
     return row->methods->get_bytes(row, column, DB_BLOB);
+}
+
+unsigned db_columns(const struct db_row *row)
+{
+    return row->methods->columns(row);
+}
+
+const char *db_column_name(const struct db_row *row, unsigned column)
+{
+    assert(column < db_columns(row));
+    return row->methods->column_name(row, column);
+}
+
+bool db_read_int(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = db_get_int(row, 0);
+    return false;
 }

@@ -10,8 +10,8 @@ struct db_driver {
     int (*begin)(struct db *db, struct error *err);
     int (*commit)(struct db *db, struct error *err);
     void (*rollback)(struct db *db);
-    int (*exec)(struct db *db, const struct db_query *q, const struct db_value *args,
-                db_row_fn *on_row, void *ctx, struct error *err);
+    int (*exec)(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
+                void *ctx, struct error *err);
     int64_t (*changes)(const struct db *db);
     int (*script)(struct db *db, const char *sql, struct error *err);
     int (*ping)(struct db *db, struct error *err);
@@ -26,6 +26,8 @@ struct db_row_methods {
     int64_t (*get_int)(const struct db_row *row, unsigned column);
     double (*get_real)(const struct db_row *row, unsigned column);
     struct str (*get_bytes)(const struct db_row *row, unsigned column, enum db_type type);
+    unsigned (*columns)(const struct db_row *row);
+    const char *(*column_name)(const struct db_row *row, unsigned column);
 };
 
 struct db {
@@ -37,6 +39,9 @@ struct db {
 struct db_row {
     const struct db_row_methods *methods; /* first member of every driver's row */
 };
+
+/* ERR_INTERNAL: fewer arguments than parameters. Returns -1. */
+int db_fail_args(struct db_args args, unsigned n_params, struct error *err);
 
 int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct error *err);
 int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct error *err);

@@ -54,7 +54,7 @@ static void fault_rollback(struct db *db)
     db_rollback(fault_of(db)->real);
 }
 
-static int fault_exec(struct db *db, const struct db_query *q, const struct db_value *args,
+static int fault_exec(struct db *db, const struct db_query *q, struct db_args args,
                       db_row_fn *on_row, void *ctx, struct error *err)
 {
     struct fault *f = fault_of(db);

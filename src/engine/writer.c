@@ -218,6 +218,8 @@ static void finish(struct queue *group, const struct error *err)
 
         ASSERT_ALWAYS(job->state == JOB_QUEUED); /* invariant 2: exactly once */
         job->state = JOB_DONE;
+        if (job->stored != NULL)
+            job->stored(job, err);
         job->done(job, err);
     }
 }

@@ -35,8 +35,12 @@ struct writer_job {
      * called again for the same job, after a roll-back. */
     int (*apply)(struct writer_job *job, struct txn *txn, struct error *err);
 
-    /* Writer thread, outside a transaction. `err` is NULL when durable, and borrowed otherwise. */
+    /* Writer thread, outside a transaction. `err` is NULL when durable, and borrowed otherwise.
+     * First stored(), for the module that applied it (may be NULL); then done(), for the submitter.
+     */
+    void (*stored)(struct writer_job *job, const struct error *err);
     void (*done)(struct writer_job *job, const struct error *err);
+    void *owner; /* the submitter's own */
 
     size_t events, bytes; /* what it weighs in the queue */
     bool exclusive;       /* in a transaction of its own, since it may well fail */

@@ -1,5 +1,6 @@
 /* check_object.c - objects and arrays without a shape of their own: dictionaries, lists of strings,
  * business values and free objects. */
+#include "base/err.h"
 #include "shape/check.h"
 #include "shape/json.h"
 #include "shape/json_write.h"
@@ -250,6 +251,19 @@ bool check_values(const struct reader *r, const struct step *at, const struct fi
                   yyjson_val *value, void *to)
 {
     return check_dict(r, at, field, value, is_value) && keep_values(r, value, to);
+}
+
+struct list shape_parse_values(struct str object, struct arena *arena)
+{
+    const struct reader r = { .arena = arena };
+    struct json_fault fault;
+    struct json_doc doc;
+    struct list ret;
+
+    if (json_read(object, arena, &doc, &fault) != 0 || !unsafe_yyjson_is_obj(doc.root))
+        err_die("shape: a stored dictionary is not a JSON object");
+    (void)keep_values(&r, doc.root, &ret);
+    return ret;
 }
 
 static bool is_point(const struct reader *r, const struct step *at, yyjson_val *value)

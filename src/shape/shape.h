@@ -123,6 +123,9 @@ struct path_values {
 int shape_read_path(const struct shape *shape, const struct path_values *path, struct arena *arena,
                     void *ret, struct problems *problems) MUST_CHECK;
 
+/* The entries of a stored T_DICT_NUM or T_DICT_STR, as T_VALUES has them. */
+struct list shape_parse_values(struct str object, struct arena *arena);
+
 /* The struct as compact JSON, members in table order. */
 void shape_write_json(const struct shape *shape, const void *value, struct buf *out);
 

@@ -1,7 +1,7 @@
 /* fuzz_json.c - any bytes as a request body: refused with a reason, or stable when written. */
 #include <yyjson.h>
 
-#include "api/shapes.h"
+#include "../all_shapes.h"
 #include "fuzz.h"
 #include "shape/problems.h"
 
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf once, twice;
 
     if (bodies.n == 0)
-        shapes_collect(SHAPE_BODY, &bodies);
+        all_shapes(SHAPE_BODY, &bodies);
     shape = fuzz_pick_shape(&body, &bodies);
     buf_init(&once, MIB(64));
     buf_init(&twice, MIB(64));

@@ -1,7 +1,7 @@
 /* fuzz_query.c - any bytes as a query string, or as the parameters of a path. */
 #include <yyjson.h>
 
-#include "api/shapes.h"
+#include "../all_shapes.h"
 #include "fuzz.h"
 #include "shape/problems.h"
 #include "shape/timerange.h"
@@ -61,8 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int r;
 
     if (shapes.n == 0) {
-        shapes_collect(SHAPE_QUERY, &queries);
-        shapes_collect(SHAPE_QUERY | SHAPE_PATH, &shapes);
+        all_shapes(SHAPE_QUERY, &queries);
+        all_shapes(SHAPE_QUERY | SHAPE_PATH, &shapes);
     }
     shape = fuzz_pick_shape(&input, &shapes);
     is_query = is_of_query(shape);

@@ -295,10 +295,10 @@ def test_an_alias_leads_to_one_model(admin):
     admin.set(model="one", aliases=["a"])
     before = admin.list()
     said = admin.set(409, model="two", aliases=["b", "a"])
-    assert said == {"detail": "The alias 'a' names model 'one' already"}
+    assert said == {"detail": "The alias 'a' belongs to model 'one' already"}
     entries = [{"model": m, "input": 1, "output": 1, "aliases": ["c"]} for m in ("x", "y")]
     said = admin.load({"prices": entries}, "muster", 409)
-    assert said == {"detail": "The alias 'c' names model 'x' already"}
+    assert said == {"detail": "The alias 'c' belongs to model 'x' already"}
     assert admin.list() == before
     admin.set(model="one", aliases=["a", "b"])
 
@@ -308,7 +308,7 @@ def test_the_list_takes_twenty_thousand_prices(admin):
     file = {f"m{i}": entry for i in range(20_000)}
     assert admin.load(file) == counts(added=20_000)
     said = admin.set(409, model="one more")
-    assert said == {"detail": "The price list is full: it has 20000 prices at most"}
+    assert said == {"detail": "The price list is full: it holds at most 20000 prices"}
     admin.set(model="m7", input=3)
     admin.load({**file, "one more": entry}, status=422)
     assert len(admin.list()) == 20_000
@@ -347,13 +347,13 @@ def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
     line = run("price", "list", "--model", "ü/m")
     assert line.split() == (
         f"{made['price_id']} ü/m input 1.50 output 2.00 cache read 0.10 cache write 2.00"
-        " input includes cache 2025-01-01T00:00:00Z"
+        " input includes cache from 2025-01-01T00:00:00Z"
     ).split()
     assert run("price", "rm", str(made["price_id"])) == line
     assert own_server.run("price", "rm", str(made["price_id"])).returncode == 1
     path = tmp_path / "prices.json"
     path.write_text(json.dumps(LITELLM))
-    said = "5 added, 0 updated, 0 unchanged, 3 without prices of tokens\n"
+    said = "5 added, 0 updated, 0 unchanged, 3 without token prices\n"
     assert run("price", "import", str(path)) == said
     assert len(run("price", "list").splitlines()) == 5
     for arguments, status in (
@@ -372,7 +372,7 @@ def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
 def test_the_starter_list_can_be_imported(own_server):
     file = ROOT / "share" / "prices.json"
     n = len(json.loads(file.read_text())["prices"])
-    said = f"{n} added, 0 updated, 0 unchanged, 0 without prices of tokens\n"
+    said = f"{n} added, 0 updated, 0 unchanged, 0 without token prices\n"
     assert own_server.cli("price", "import", str(file)) == said
     (row,) = json.loads(own_server.cli(
         "price", "list", "--model", "anthropic/claude-3-5-sonnet-20241022", "--json",

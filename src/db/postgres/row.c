@@ -98,11 +98,23 @@ static struct str row_get_bytes(const struct db_row *row, unsigned column, enum 
     return PQftype(r->result, (int)column) == OID_BYTEA ? decode(r->decoded, bytes) : bytes;
 }
 
+static unsigned row_columns(const struct db_row *row)
+{
+    return (unsigned)PQnfields(row_of(row)->result);
+}
+
+static const char *row_column_name(const struct db_row *row, unsigned column)
+{
+    return PQfname(row_of(row)->result, (int)column);
+}
+
 static const struct db_row_methods row_methods = {
     .is_null = row_is_null,
     .get_int = row_get_int,
     .get_real = row_get_real,
     .get_bytes = row_get_bytes,
+    .columns = row_columns,
+    .column_name = row_column_name,
 };
 
 bool db_postgres_rows(const PGresult *result, db_row_fn *on_row, void *ctx)

@@ -97,10 +97,10 @@ static int sqlite_begin(struct db *db, struct error *err)
     const bool outside = sqlite3_get_autocommit(sqlite_of(db)->handle);
 
     if (sqlite_of(db)->mode == DB_WRITER)
-        return db_sqlite_exec(db, &write, NULL, NULL, NULL, err);
+        return db_sqlite_exec(db, &write, DB_NO_ARGS, NULL, NULL, err);
     /* The view is fixed by the first read, not by BEGIN. */
-    if (db_sqlite_exec(db, &read, NULL, NULL, NULL, err) == 0 &&
-        db_sqlite_exec(db, &look, NULL, NULL, NULL, err) == 0)
+    if (db_sqlite_exec(db, &read, DB_NO_ARGS, NULL, NULL, err) == 0 &&
+        db_sqlite_exec(db, &look, DB_NO_ARGS, NULL, NULL, err) == 0)
         return 0;
     if (outside) /* also after BEGIN: SQLite checks the deadline once more after it */
         sqlite_rollback(db);
@@ -111,7 +111,7 @@ static int sqlite_commit(struct db *db, struct error *err)
 {
     static const struct db_query commit = { .sql = "COMMIT" };
 
-    if (db_sqlite_exec(db, &commit, NULL, NULL, NULL, err) != 0)
+    if (db_sqlite_exec(db, &commit, DB_NO_ARGS, NULL, NULL, err) != 0)
         return -1;
     ASSERT_ALWAYS(sqlite3_get_autocommit(sqlite_of(db)->handle)); /* 2: it did commit */
     return 0;

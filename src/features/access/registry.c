@@ -178,9 +178,7 @@ static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock
 
 struct loaded {
     int64_t number;
-    struct tenant_row *tenants;
-    struct key_row *keys;
-    size_t n_tenants, n_keys;
+    struct list tenants, keys; /* of struct tenant_row, struct key_row */
 };
 
 /* One unchanging view of it all. */
@@ -192,8 +190,8 @@ static int load(struct registry *registry, struct db *db, struct arena *arena, s
     if (db_begin(db, err) != 0)
         return -1;
     if (store_registry_number(db, &ret->number, err) == 0 &&
-        store_tenants(db, arena, &ret->tenants, &ret->n_tenants, err) == 0 &&
-        store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, &ret->n_keys, err) == 0 &&
+        store_tenants(db, arena, &ret->tenants, err) == 0 &&
+        store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, err) == 0 &&
         (registry->on_load == NULL || registry->on_load(registry->on_load_ctx, db, err) == 0))
         r = 0;
     db_rollback(db);
@@ -203,13 +201,16 @@ static int load(struct registry *registry, struct db *db, struct arena *arena, s
 static void take_over(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
     EXCLUDES(r->lock)
 {
+    const struct tenant_row *tenants = l->tenants.items;
+    const struct key_row *keys = l->keys.items;
+
     rwlock_write(&r->lock);
-    for (size_t i = 0; i < l->n_tenants; i++)
-        put_tenant(r, &l->tenants[i]);
-    for (size_t i = 0; i < l->n_keys; i++)
-        put_key(r, &l->keys[i], l->number);
-    for (size_t i = 0; i < l->n_keys; i++)
-        give_window(r, map_get(&r->keys, digest_str(&l->keys[i].digest)));
+    for (size_t i = 0; i < l->tenants.n; i++)
+        put_tenant(r, &tenants[i]);
+    for (size_t i = 0; i < l->keys.n; i++)
+        put_key(r, &keys[i], l->number);
+    for (size_t i = 0; i < l->keys.n; i++)
+        give_window(r, map_get(&r->keys, digest_str(&keys[i].digest)));
     end_absent_keys(r, l->number);
     atomic_store(&r->number, l->number);
     rwlock_release(&r->lock);

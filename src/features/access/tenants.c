@@ -9,9 +9,6 @@
 #include "features/access/keys_store.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
-#include "features/agents/directives/store.h"
-#include "features/agents/shapes.h"
-#include "features/agents/store.h"
 
 static struct tenant tenant_answer(const struct tenant_row *row)
 {
@@ -62,7 +59,7 @@ int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
     struct tenant_row row;
 
     if (store_tenant(db, slug, arena, &row, err) != 0 ||
-        store_agent_count(db, row.tenant_id, &ret->agents, err) != 0)
+        store_tenant_agents(db, row.tenant_id, &ret->agents, err) != 0)
         return -1;
     ret->slug = row.slug;
     ret->name = row.name;
@@ -75,17 +72,7 @@ int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
 int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
                        struct error *err)
 {
-    struct tenant_row *rows;
-    struct tenant *tenants;
-    size_t n;
-
-    if (store_tenants(db, arena, &rows, &n, err) != 0)
-        return -1;
-    tenants = ARENA_ARRAY(arena, struct tenant, n);
-    for (size_t i = 0; i < n; i++)
-        tenants[i] = tenant_answer(&rows[i]);
-    ret->tenants = (struct list){ tenants, n };
-    return 0;
+    return store_tenant_answers(db, arena, &ret->tenants, err);
 }
 
 int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
@@ -113,50 +100,20 @@ int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *cre
 int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
                     struct arena *arena, struct key_list *ret, struct error *err)
 {
-    struct key_row *rows;
     struct key *keys;
-    size_t n;
 
     assert(tenant_id > 0);
-    if (store_keys(db, tenant_id, arena, &rows, &n, err) != 0)
+    if (store_keys(db, tenant_id, arena, &ret->keys, err) != 0)
         return -1;
-    keys = ARENA_ARRAY(arena, struct key, n);
-    for (size_t i = 0; i < n; i++)
-        keys[i] = (struct key){ .key_id = rows[i].key_id,
-                                .kind = key_kind_name(rows[i].agent_name),
-                                .agent_name = rows[i].agent_name,
-                                .label = rows[i].label,
-                                .created_at = rows[i].created_at,
-                                .last_used_at =
-                                    key_use_last(registry, rows[i].key_id, rows[i].last_used_at),
-                                .expires_at = rows[i].expires_at,
-                                .revoked_at = rows[i].revoked_at,
-                                .predecessor = rows[i].predecessor,
-                                .rotated_at = rows[i].rotated_at };
-    ret->keys = (struct list){ keys, n };
+    keys = ret->keys.items;
+    for (size_t i = 0; i < ret->keys.n; i++) {
+        keys[i].kind = key_kind_name(keys[i].agent_name);
+        keys[i].last_used_at = key_use_last(registry, keys[i].key_id, keys[i].last_used_at);
+    }
     return 0;
 }
 
 int admin_revoke_key(struct db *db, int64_t tenant_id, struct str key_id, struct error *err)
 {
     return store_key_revoke(db, tenant_id, key_id, clock_wall_us(), err);
-}
-
-int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
-                       struct error *err)
-{
-    return store_agent_enable(db, tenant_id, agent_name, enabled, err);
-}
-
-int admin_delete_agent(struct db *db, int64_t tenant_id, struct str agent_name,
-                       struct agent_deleted *ret, struct error *err)
-{
-    const struct directive_key place = { SCOPE_AGENT, tenant_id, agent_name };
-
-    ret->agent_name = agent_name;
-    if (store_agent_delete(db, tenant_id, agent_name, clock_wall_us(), &ret->keys_revoked, err) !=
-            0 ||
-        store_model_unset(db, &place, err) != 0)
-        return -1;
-    return store_policy_unset(db, &place, err);
 }

@@ -13,8 +13,10 @@
 #include "features/agents/last_seen.h"
 #include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
+#include "features/alerts/commands.h"
 #include "features/alerts/failures.h"
 #include "features/alerts/mutes.h"
+#include "features/alerts/routes.h"
 #include "features/alerts/silence.h"
 #include "features/alerts/stuck.h"
 #include "features/alerts/threshold_watch.h"
@@ -152,6 +154,8 @@ static void alerts_txn_rolled_back(struct txn *txn)
 
 const struct feature alerts_feature = {
     .name = "alerts",
+    .routes = { alert_routes, rule_routes },
+    .commands = { alert_commands },
     .open = alerts_feature_open,
     .start = alerts_start,
     .tick = alerts_tick,

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/busy.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/lock.h"
@@ -16,7 +17,7 @@
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/stuck_store.h"
-#include "features/fleet/store.h"
+#include "features/events/recent_runs_store.h"
 #include "shape/utf8.h"
 
 enum {
@@ -57,8 +58,7 @@ struct stuck {
     struct arena arena; /* of the marks */
     int64_t now_us;
     struct alert_notes *notes; /* of the transaction */
-    struct lock lock;
-    bool busy GUARDED_BY(lock);
+    struct busy busy;
 };
 
 struct stuck *stuck_new(const struct stuck_options *options, int64_t wall_us, int64_t mono_us)
@@ -70,7 +70,6 @@ struct stuck *stuck_new(const struct stuck_options *options, int64_t wall_us, in
     s->began_us = s->round_us = mono_us;
     arena_init(&s->arena);
     s->marks = mem_new(TENANTS_MAX * sizeof(*s->marks));
-    lock_init(&s->lock);
     return s;
 }
 
@@ -78,7 +77,6 @@ void stuck_free(struct stuck *s)
 {
     if (s == NULL)
         return;
-    lock_done(&s->lock);
     arena_done(&s->arena);
     free(s->marks);
     free(s);
@@ -94,13 +92,13 @@ static int by_value(const void *a, const void *b)
 /* How long a run of this agent may take. */
 static int limit_of(struct stuck *s, const struct stuck_run *run, int64_t *ret, struct error *err)
 {
-    const struct fleet_place place = { run->tenant_id, run->agent_id };
+    const struct recent_runs recent = { run->tenant_id, run->agent_id, MEDIAN_RUNS };
     int64_t durations[MEDIAN_RUNS];
-    const struct fleet_run *runs;
+    const struct recent_run *runs;
     struct list list;
     size_t n = 0;
 
-    if (store_fleet_runs(s->options.db, &place, MEDIAN_RUNS, &s->arena, &list, err) != 0)
+    if (store_recent_runs(s->options.db, &recent, &s->arena, &list, err) != 0)
         return -1;
     runs = list.items;
     for (size_t i = 0; i < list.n; i++)
@@ -322,22 +320,11 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
     return r;
 }
 
-static bool swap_busy(struct stuck *s, bool busy)
-{
-    bool before;
-
-    lock_acquire(&s->lock);
-    before = s->busy;
-    s->busy = busy;
-    lock_release(&s->lock);
-    return before;
-}
-
 /* What failed is found again with the next round. */
 static void done(struct writer_job *job, const struct error *err)
 {
     (void)err;
-    (void)swap_busy(CONTAINER_OF(job, struct stuck, job), false);
+    busy_end(&CONTAINER_OF(job, struct stuck, job)->busy);
 }
 
 /* Not later than the wall clock says, nor than it would say had nobody set it ahead; but one that
@@ -360,7 +347,7 @@ int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_
     bool due = mono_us - s->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC;
     int r;
 
-    if ((!s->in_round && !s->more && !due) || swap_busy(s, true))
+    if ((!s->in_round && !s->more && !due) || !busy_begin(&s->busy))
         return 0;
     if (!s->in_round) {
         s->round_us = mono_us;
@@ -379,6 +366,6 @@ int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_
     }
     if (r != 0)
         s->in_round = s->more = false; /* not before the next one is due */
-    (void)swap_busy(s, false);
+    busy_end(&s->busy);
     return r;
 }

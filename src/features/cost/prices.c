@@ -173,7 +173,7 @@ static int check_aliases(struct edit *edit, const struct price_create *entry, st
         if (before != NULL)
             model = *before;
         if (!str_eq(model, entry->model))
-            return err_set(err, ERR_CONFLICT, "The alias '%.*s' names model '%.*s' already",
+            return err_set(err, ERR_CONFLICT, "The alias '%.*s' belongs to model '%.*s' already",
                            STR_ARG(names[i]), STR_ARG(model));
         (void)map_put(&edit->aliases, names[i], given);
     }
@@ -202,7 +202,7 @@ static int check_room(const struct edit *edit, struct error *err)
 {
     if (edit->n <= PRICES_MAX)
         return 0;
-    return err_set(err, ERR_CONFLICT, "The price list is full: it has %d prices at most",
+    return err_set(err, ERR_CONFLICT, "The price list is full: it holds at most %d prices",
                    PRICES_MAX);
 }
 

@@ -13,21 +13,21 @@ struct price_row {
     struct str model, provider;
     struct price_amounts amounts;
     bool input_includes_cache;
-    int64_t valid_from;  /* TIME_NULL: since ever */
+    int64_t valid_from;  /* TIME_NULL: always */
     struct list aliases; /* of struct str */
     int64_t updated_at;
 };
 
-/* Grows with every change. */
+/* The change number of the price list: each change increments it. */
 int store_prices_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* All of them, in no order; in the arena. */
-int store_prices(struct db *db, struct arena *arena, struct price_row **ret, size_t *ret_n,
+/* All prices, unordered: a list of struct price_row; in the arena. */
+int store_prices(struct db *db, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
 
-/* Adds the price, or replaces that of the same model and moment; sets its price_id. */
+/* Adds the price, or replaces that of the same model and start; sets its price_id. */
 int store_price_put(struct db *db, struct price_row *row, struct error *err) MUST_CHECK;
 
-/* Takes the price away and tells what it was. ERR_NOT_FOUND. */
+/* Deletes the price and returns it. ERR_NOT_FOUND. */
 int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
                        struct error *err) MUST_CHECK;

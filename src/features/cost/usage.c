@@ -305,7 +305,7 @@ static int read_all(struct reading *r, struct db *db, struct error *err)
 
     if (status == 0 && r->groups.too_many)
         return err_set(err, ERR_CONFLICT,
-                       "There are more than %d groups at once: take a shorter time_range",
+                       "There are more than %d groups; choose a shorter time_range",
                        USAGE_OPEN_MAX);
     return status;
 }
@@ -388,11 +388,12 @@ static int find_agents(struct reading *r, struct db *db, bool *ret_there, struct
         *ret_there = r->filter.agent_id != 0;
     }
     if ((r->request->groups & GROUP_AGENT) != 0) {
-        struct agent_name *agents;
+        struct list agents;
 
-        if (store_agent_names(db, tenant_id, r->arena, &agents, &r->groups.n_agents, err) != 0)
+        if (store_agent_names(db, tenant_id, r->arena, &agents, err) != 0)
             return -1;
-        r->groups.agents = agents;
+        r->groups.agents = agents.items;
+        r->groups.n_agents = agents.n;
     }
     return 0;
 }

@@ -19,7 +19,6 @@
 #include "features/events/run_cache.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"
-#include "shape/rows.h"
 
 struct sqlite_log {
     struct event_log base;
@@ -64,27 +63,22 @@ static const struct db_query select_next_run_no = {
 };
 static const struct db_query select_event_id = {
     .sql = "SELECT tenant_id, event_id FROM events WHERE event_no = $1",
-    .n_args = 1,
 };
 static const struct db_query select_run_id = {
     .sql = "SELECT tenant_id, run_id FROM runs WHERE run_no = $1",
-    .n_args = 1,
 };
 static const struct db_query select_state = {
     .sql = "SELECT " RUN_STATE_COLUMNS " FROM runs WHERE run_no = $1",
-    .n_args = 1,
 };
 static const struct db_query insert_run = {
     .sql = "INSERT INTO runs (run_no, tenant_id, run_id, agent_id, " RUN_STATE_COLUMNS ")"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
            " $18, $19, $20, $21, $22, $23, $24)",
-    .n_args = 24,
 };
 static const struct db_query update_run = {
     .sql = "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
            " ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
            " $20, $21) WHERE run_no = $1",
-    .n_args = 21,
 };
 /* The same of a run that stays where the indexes have it, as nearly all do: SQLite enters a row anew
  * in every index of a column that is set, whatever its value. */
@@ -94,11 +88,9 @@ static const struct db_query update_run_in_place = {
            " closing_message, step_at, step_seq, step_message, version_at, version_seq,"
            " agent_version) = ($2, $4, $5, $6, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"
            " $19, $20, $21) WHERE run_no = $1 AND start_at = $3 AND workflow_run_id IS $7",
-    .n_args = 21,
 };
 static const struct db_query insert_extent = {
     .sql = "INSERT INTO run_extents (run_no, first_event_no, n) VALUES ($1, $2, $3)",
-    .n_args = 3,
 };
 /* clang-format on */
 
@@ -121,7 +113,7 @@ static bool compare_row(void *ctx, const struct db_row *row)
 static int is_same(void *ctx, struct db *db, int64_t number, bool *ret_same, struct error *err)
 {
     struct wanted *w = ctx;
-    const struct db_value args[] = { db_int(number) };
+    const struct db_args args = DB_ARGS(db_int(number));
 
     w->same = false;
     if (db_exec(db, w->query, args, compare_row, w, err) != 0)
@@ -220,8 +212,7 @@ static int open_slot(struct addition *a, struct run_slot *slot, struct error *er
         ids_add(a->log->ids, slot->hash, slot->run_no);
         return 0;
     }
-    return db_exec(a->db, &select_state, (const struct db_value[]){ db_int(slot->run_no) },
-                   read_state, &reader, err);
+    return db_exec(a->db, &select_state, DB_ARGS(db_int(slot->run_no)), read_state, &reader, err);
 }
 
 static struct run_slot *known_slot(const struct addition *a, uint64_t hash,
@@ -273,10 +264,10 @@ static int write_run(struct addition *a, const struct run_slot *slot, struct err
 
     run_row_values(&slot->state, args + (slot->is_new ? 4 : 1));
     if (slot->is_new)
-        return db_exec(a->db, &insert_run, args, NULL, NULL, err);
-    if (db_exec(a->db, &update_run_in_place, args, NULL, NULL, err) != 0)
+        return db_run(a->db, &insert_run, DB_ARGS_OF(args), err);
+    if (db_run(a->db, &update_run_in_place, DB_ARGS_OF(args), err) != 0)
         return -1;
-    return db_changes(a->db) > 0 ? 0 : db_exec(a->db, &update_run, args, NULL, NULL, err);
+    return db_changes(a->db) > 0 ? 0 : db_run(a->db, &update_run, DB_ARGS_OF(args), err);
 }
 
 static int save_run(struct addition *a, const struct run_slot *slot, struct error *err)
@@ -307,10 +298,9 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
         a->items[i].run_status = run_state_status(&slot->state);
         a->items[i].run_no = slot->run_no;
     }
-    if (db_exec(a->db, &insert_extent,
-                (const struct db_value[]){ db_int(slot->run_no), db_int(first),
-                                           db_int(a->log->next_event_no - first) },
-                NULL, NULL, err) != 0)
+    if (db_run(a->db, &insert_extent,
+               DB_ARGS(db_int(slot->run_no), db_int(first), db_int(a->log->next_event_no - first)),
+               err) != 0)
         return -1;
     assert(a->log->next_event_no > first && slot->state.event_count > 0);
     return save_run(a, slot, err);
@@ -425,8 +415,8 @@ int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *er
     l->base.methods = &sqlite_methods;
     l->runs = run_cache_new();
     if (ids_new(db, IDS_FLUSH_AT, &l->ids, err) != 0 ||
-        db_exec(db, &select_next_event_no, NULL, rows_read_int, &l->next_event_no, err) != 0 ||
-        db_exec(db, &select_next_run_no, NULL, rows_read_int, &l->next_run_no, err) != 0) {
+        db_exec(db, &select_next_event_no, DB_NO_ARGS, db_read_int, &l->next_event_no, err) != 0 ||
+        db_exec(db, &select_next_run_no, DB_NO_ARGS, db_read_int, &l->next_run_no, err) != 0) {
         sqlite_free(&l->base);
         return -1;
     }

@@ -5,14 +5,12 @@
 #include "features/events/shapes.h"
 #include "shape/table.h"
 
-const char *const agent_life_names[] = { "up", "late", "silent", "unknown", "disabled", NULL };
-
 /* clang-format off */
 #define OWNER struct agents_query
 SHAPE_BEGIN(agents_query_shape)
     { INT(limit),         .absent = "50", .least = 1, .most = 1000 },
     { STR(cursor),        .flags = F_NULL, .doc = "The next of the previous page." },
-    { ENUM(state),        .flags = F_NULL, .choices = agent_life_names },
+    { ENUM(state),        .flags = F_NULL, .choices = liveness_names },
     { STR(q),             .max = 256, .flags = F_NULL, .doc = "Part of the name; ASCII letters match in either case." },
     { BOOL(include_runs), .absent = "false", .doc = "Adds recent_runs." },
 SHAPE_END(agents_query_shape, "AgentsQuery");
@@ -34,7 +32,7 @@ SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.");
     { STR(agent_version),                            .flags = F_REQUIRED, .doc = "From the newest run, or from a later registration." },         \
     { STR(description),                              .flags = F_REQUIRED, .doc = "In lists, only the first 1,024 characters." },             \
     { BOOL(enabled),                                 .flags = F_REQUIRED },                                                              \
-    { STR(state),                                    .flags = F_REQUIRED, .choices = agent_life_names },                                 \
+    { STR(state),                                    .flags = F_REQUIRED, .choices = liveness_names },                                 \
     { OPT_INT(interval_seconds),                     .flags = F_REQUIRED | F_NULL, .doc = "Expected run cadence." },                     \
     { TIME(first_seen_at),                           .flags = F_REQUIRED, .doc = "When the agent first reported or registered." },                              \
     { TIME(last_seen_at),                            .flags = F_REQUIRED | F_NULL, .doc = "When the service last received anything from the agent." }, \

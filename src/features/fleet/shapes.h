@@ -3,6 +3,7 @@
  * Thread-safe: tables are const.
  */
 #pragma once
+#include "features/agents/liveness.h"
 #include "shape/shape.h"
 
 struct agent_model;
@@ -10,14 +11,11 @@ struct command_policy;
 struct config_schema_decl;
 
 /* From best to worst, then agents without an expected interval. */
-enum agent_life { LIFE_UP, LIFE_LATE, LIFE_SILENT, LIFE_UNKNOWN, LIFE_DISABLED };
-
-extern const char *const agent_life_names[]; /* in that order, ends in NULL */
 
 struct agents_query {
     int64_t limit;
     struct str cursor; /* null: from the first name */
-    int state;         /* enum agent_life; -1: any */
+    int state;         /* enum liveness_state; -1: any */
     struct str q;      /* null: any name */
     bool include_runs;
 };
@@ -34,7 +32,7 @@ struct agent_run {
 struct agent_listed {
     struct str agent_name, agent_version, description;
     bool enabled;
-    struct str state; /* one of agent_life_names */
+    struct str state; /* one of liveness_names */
     struct opt_int interval_seconds;
     int64_t first_seen_at;
     int64_t last_seen_at, next_expected_at, silent_at, registered_at, muted_until; /* TIME_NULL */

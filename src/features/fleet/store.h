@@ -1,4 +1,4 @@
-/* store.h - agents as front ends read them, and what each of them ran last.
+/* store.h - agents as front ends read them, and their latest runs.
  *
  * Everything returned is in the arena.
  */
@@ -17,8 +17,8 @@ struct db;
 enum { FLEET_DESCRIPTION_MAX = 1024 };
 
 struct fleet_agent {
-    int64_t agent_id; /* 0: there is none */
-    struct str key;   /* what agents are listed by: the name, or its beginning and digest */
+    int64_t agent_id; /* 0: no such agent */
+    struct str key;   /* the sort key: the name, or its beginning and a digest */
     struct str agent_name, registered_version;
     struct str description; /* its beginning */
     bool enabled;
@@ -28,7 +28,7 @@ struct fleet_agent {
 };
 
 struct fleet_span {
-    struct str after_key; /* STR_NULL: from the first one on */
+    struct str after_key; /* STR_NULL: start at the first */
     int64_t limit;
 };
 
@@ -42,20 +42,3 @@ int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, s
 /* What the agent declared about itself; agent_name is left empty. */
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                          struct agent_register *ret, struct error *err) MUST_CHECK;
-
-struct fleet_place {
-    int64_t tenant_id, agent_id;
-};
-
-/* A run in short. */
-struct fleet_run {
-    struct str run_id, agent_version;
-    int status; /* enum run_status */
-    int64_t started_at;
-    int64_t ended_at; /* TIME_NULL */
-    struct opt_int duration_ms;
-};
-
-/* The newest `limit` runs of an agent, newest start first: a list of struct fleet_run. */
-int store_fleet_runs(struct db *db, const struct fleet_place *place, int64_t limit,
-                     struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "db/db.h"
 
 enum { FIXED_BYTES = KPI_STATE_BYTES_MAX - EXACT_BYTES_MAX };
 
@@ -214,4 +215,13 @@ bool kpi_state_total(const struct kpi_state *s, enum kpi_total total, struct kpi
         *ret = (struct kpi_value){ .kind = VALUE_REAL,
                                    .real = exact_mean(&s->sum, (uint64_t)s->numbers) };
     return true;
+}
+
+struct kpi_value kpi_value_read(const struct db_row *row, unsigned column)
+{
+    if (!db_is_null(row, column))
+        return (struct kpi_value){ .kind = VALUE_INT, .integer = db_get_int(row, column) };
+    if (!db_is_null(row, column + 1))
+        return (struct kpi_value){ .kind = VALUE_REAL, .real = db_get_real(row, column + 1) };
+    return (struct kpi_value){ .kind = VALUE_STR };
 }

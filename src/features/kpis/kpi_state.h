@@ -10,12 +10,17 @@
 #include "base/exact.h"
 #include "shape/shape.h"
 
+struct db_row;
+
 /* A text is not kept here: whoever wants it looks it up by its place. */
 struct kpi_value {
     enum value_kind kind;
     int64_t integer;
     double real;
 };
+
+/* The number in one of two columns, integer_value and real_value; a text when both are NULL. */
+struct kpi_value kpi_value_read(const struct db_row *row, unsigned column);
 
 /* When a value counts, when it came, and whose it is: greater is later. */
 struct kpi_place {

@@ -5,9 +5,6 @@
  */
 #include "features/kpis/report_shapes.h"
 
-#include <yyjson.h>
-
-#include "base/err.h"
 #include "base/map.h"
 #include "shape/problems.h"
 #include "shape/table.h"
@@ -33,23 +30,21 @@ static void drop_repeated_names(struct list *by, struct map *names)
     by->n = n;
 }
 
-/* Appends a row per slice of the only dimension, `name`. The text is a valid object of numbers. */
-static void add_slices(struct business_breakdown *b, yyjson_val *slices, struct str name,
+/* Appends a row per slice of the only dimension, `name`. */
+static void add_slices(struct business_breakdown *b, const struct list *slices, struct str name,
                        struct arena *arena)
 {
     struct breakdown_row *rows = b->rows.items;
-    yyjson_val *key, *value;
-    size_t i, n;
+    const struct named_value *values = slices->items;
 
-    yyjson_obj_foreach(slices, i, n, key, value)
-    {
+    for (size_t i = 0; i < slices->n; i++) {
         struct named_value *dimension = ARENA_NEW(arena, struct named_value);
 
         dimension->name = name;
         dimension->kind = VALUE_STR;
-        dimension->string = arena_copy(arena, str_from(yyjson_get_str(key), yyjson_get_len(key)));
-        rows[b->rows.n++] = (struct breakdown_row){ .dimensions = { dimension, 1 },
-                                                    .value = yyjson_get_num(value) };
+        dimension->string = values[i].name;
+        rows[b->rows.n++] =
+            (struct breakdown_row){ .dimensions = { dimension, 1 }, .value = values[i].real };
     }
 }
 
@@ -134,24 +129,19 @@ static void normalise(void *value, struct arena *arena, struct problems *problem
 {
     static const struct problem_step at_slices = { .name = STR_INIT("slices") };
     struct business_breakdown *b = value;
-    yyjson_doc *doc = yyjson_read(b->slices.data, b->slices.len, 0);
-    yyjson_val *slices = yyjson_doc_get_root(doc);
-    size_t n_slices = yyjson_obj_size(slices);
+    struct list slices = shape_parse_values(b->slices, arena);
     struct map names;
 
-    if (doc == NULL)
-        err_die("business: cannot parse slices that were accepted");
     map_init(&names);
     drop_repeated_names(&b->by, &names);
-    b->rows = (struct list){ ARENA_ARRAY(arena, struct breakdown_row, n_slices + b->points.n), 0 };
-    if (n_slices > 0 && b->by.n != 1)
+    b->rows = (struct list){ ARENA_ARRAY(arena, struct breakdown_row, slices.n + b->points.n), 0 };
+    if (slices.n > 0 && b->by.n != 1)
         problems_add_rule(problems, &at_slices, 1, b->slices,
                           "Slices need exactly one name in 'by'; use points for several");
-    else if (n_slices > 0)
-        add_slices(b, slices, *(const struct str *)b->by.items, arena);
+    else if (slices.n > 0)
+        add_slices(b, &slices, *(const struct str *)b->by.items, arena);
     add_points(b, &names, arena, problems);
     map_done(&names);
-    yyjson_doc_free(doc);
 }
 
 /* clang-format off */

@@ -9,7 +9,9 @@
 #include "engine/engine.h"
 #include "features/events/event_log.h"
 #include "features/features.h"
+#include "features/retention/commands.h"
 #include "features/retention/retention.h"
+#include "features/retention/routes.h"
 #include "features/retention/sweep.h"
 
 enum { SIZE_PERIOD_TICKS = 10 };
@@ -79,6 +81,8 @@ static void retention_close(void *state)
 
 const struct feature retention_feature = {
     .name = "retention",
+    .routes = { retention_routes },
+    .commands = { retention_commands, backup_commands },
     .open = retention_open,
     .start = retention_start,
     .tick = retention_tick,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/busy.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -56,8 +57,7 @@ struct sweep {
     int64_t step_began_us, step_rows;
     int64_t spent_us, second_rows; /* of all steps in this second */
     uint64_t submitted, ticked;    /* to the writer: by the tick before the last, by the last */
-    struct lock lock;
-    bool busy GUARDED_BY(lock);
+    struct busy busy;
 };
 
 struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, int64_t mono_us)
@@ -67,27 +67,12 @@ struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, in
     s->options = *options;
     s->wall_us = wall_us;
     s->began_us = s->looked_us = mono_us;
-    lock_init(&s->lock);
     return s;
 }
 
 void sweep_free(struct sweep *s)
 {
-    if (s == NULL)
-        return;
-    lock_done(&s->lock);
     free(s);
-}
-
-static bool swap_busy(struct sweep *s, bool busy)
-{
-    bool before;
-
-    lock_acquire(&s->lock);
-    before = s->busy;
-    s->busy = busy;
-    lock_release(&s->lock);
-    return before;
 }
 
 /* What one statement or two did. */
@@ -300,7 +285,7 @@ static void done(struct writer_job *job, const struct error *err)
         say_what_went(&s->pass);
     else if (may_go_on(s) && writer_submit(s->options.writer, &s->job, NULL) == 0)
         return;
-    (void)swap_busy(s, false);
+    busy_end(&s->busy);
 }
 
 /* Not later than the wall clock says, nor than it would say had nobody set it ahead. */
@@ -330,7 +315,7 @@ int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *
 {
     int r = 0;
 
-    if (swap_busy(s, true))
+    if (!busy_begin(&s->busy))
         return 0;
     s->submitted = s->ticked;
     s->ticked = writer_submitted(s->options.writer);
@@ -345,6 +330,6 @@ int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *
         if (r == 0)
             return 0;
     }
-    (void)swap_busy(s, false);
+    busy_end(&s->busy);
     return r;
 }

@@ -12,6 +12,7 @@
 static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error *err)
 {
     struct data_key_row platform, *rows;
+    struct list keys = { 0 };
     uint8_t key[ENVELOPE_KEY];
     struct arena arena;
     int r;
@@ -19,8 +20,9 @@ static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error 
     arena_init(&arena);
     r = store_data_key_lock(db, &arena, &platform, err);
     if (r == 0)
-        r = store_data_keys(db, &arena, &rows, ret_n, err);
-    for (size_t i = 0; r == 0 && i < *ret_n; i++) {
+        r = store_data_keys(db, &arena, &keys, err);
+    rows = keys.items;
+    for (size_t i = 0; r == 0 && i < keys.n; i++) {
         r = vault_open_row(v, &rows[i], key, err);
         if (r != 0)
             break;
@@ -29,6 +31,7 @@ static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error 
         rwlock_release(&v->lock);
         r = store_data_key_set(db, &rows[i], err);
     }
+    *ret_n = keys.n;
     sodium_memzero(key, sizeof(key));
     arena_done(&arena);
     return r;
@@ -124,18 +127,18 @@ static int load(struct vault *v, size_t n_sealed, struct error *err) REQUIRES(v-
  * first master key. */
 static int settle(struct vault *v, struct db *db, struct error *err)
 {
-    struct data_key_row *rows;
+    struct list keys = { 0 };
     uint8_t key[ENVELOPE_KEY];
     struct arena arena;
-    size_t n = 0;
+    size_t n;
     int r;
 
     arena_init(&arena);
     r = vault_ensure_key(v, db, DATA_KEY_PLATFORM, err);
     if (r == 0)
-        r = store_data_keys(db, &arena, &rows, &n, err);
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = vault_open_row(v, &rows[i], key, err);
+        r = store_data_keys(db, &arena, &keys, err);
+    for (size_t i = 0; r == 0 && i < keys.n; i++)
+        r = vault_open_row(v, &((const struct data_key_row *)keys.items)[i], key, err);
     rwlock_unshared(&v->lock); /* still starting */
     if (r == 0 && v->ring->n_live > 1)
         r = wrap_all(v, db, &n, err);

@@ -234,10 +234,12 @@ static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_
     return 0;
 }
 
-static int send_some(struct courier *c, const struct due_webhook *due, size_t n,
-                     size_t of_tenant_max, struct error *err)
+static int send_some(struct courier *c, const struct list *webhooks, size_t of_tenant_max,
+                     struct error *err)
 {
-    for (size_t i = 0; i < n; i++) {
+    const struct due_webhook *due = webhooks->items;
+
+    for (size_t i = 0; i < webhooks->n; i++) {
         bool claimed = true;
 
         for (int k = 0; k < ATTEMPTS_OF_WEBHOOK && claimed && has_room(c, &due[i], of_tenant_max);
@@ -251,14 +253,13 @@ static int send_some(struct courier *c, const struct due_webhook *due, size_t n,
 /* Tenants without an attempt in progress come first, however much is due for others. */
 static int send_due(struct courier *c, struct error *err)
 {
-    struct due_webhook *due;
     struct arena arena;
+    struct list due;
     int r = -1;
-    size_t n;
 
     arena_init(&arena);
-    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, &n, err) == 0 &&
-        send_some(c, due, n, 1, err) == 0 && send_some(c, due, n, ATTEMPTS_OF_TENANT, err) == 0)
+    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, err) == 0 &&
+        send_some(c, &due, 1, err) == 0 && send_some(c, &due, ATTEMPTS_OF_TENANT, err) == 0)
         r = 0;
     arena_done(&arena);
     return r;

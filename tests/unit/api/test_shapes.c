@@ -1,5 +1,5 @@
 /* test_shapes.c - the tables as a whole, their rules, and the answers they write. */
-#include "api/shapes.h"
+#include "all_shapes.h"
 
 #include "api/answers.h"
 #include "features/access/shapes.h"
@@ -27,12 +27,12 @@ TEST(shapes_are_collected_by_use_and_with_what_is_nested_in_them)
 {
     struct schema_set bodies = { 0 }, answers = { 0 };
 
-    shapes_collect(SHAPE_BODY, &bodies);
+    all_shapes(SHAPE_BODY, &bodies);
     CHECK(is_in(&bodies, &agent_register_shape));
     CHECK(is_in(&bodies, &config_param_decl_shape)); /* two levels down */
     CHECK(!is_in(&bodies, &runs_query_shape));
     CHECK(!is_in(&bodies, &run_list_shape));
-    shapes_collect(SHAPE_ANSWER, &answers);
+    all_shapes(SHAPE_ANSWER, &answers);
     CHECK(is_in(&answers, &stored_event_shape));
     CHECK(is_in(&answers, &error_answer_shape));
     CHECK(!is_in(&answers, &agent_register_shape));
@@ -42,7 +42,7 @@ TEST(shapes_are_collected_by_name_and_no_two_have_one_name)
 {
     struct schema_set all = { 0 };
 
-    shapes_collect(ANY_USE, &all);
+    all_shapes(ANY_USE, &all);
     for (size_t i = 1; i < all.n; i++)
         CHECK(strcmp(all.items[i - 1]->name, all.items[i]->name) < 0);
 }
@@ -51,7 +51,7 @@ TEST(no_two_members_of_a_shape_have_one_name_or_place)
 {
     struct schema_set all = { 0 };
 
-    shapes_collect(ANY_USE, &all);
+    all_shapes(ANY_USE, &all);
     for (size_t s = 0; s < all.n; s++) {
         const struct field *fields = all.items[s]->fields;
 
@@ -70,7 +70,7 @@ TEST(every_member_of_a_request_can_be_absent_in_one_way_only)
 {
     struct schema_set requests = { 0 };
 
-    shapes_collect(REQUESTS, &requests);
+    all_shapes(REQUESTS, &requests);
     for (size_t s = 0; s < requests.n; s++) {
         for (size_t i = 0; i < requests.items[s]->n_fields; i++) {
             const struct field *field = &requests.items[s]->fields[i];
@@ -88,8 +88,8 @@ TEST(every_member_of_an_answer_is_always_there_or_left_out_when_empty)
 {
     struct schema_set requests = { 0 }, answers = { 0 };
 
-    shapes_collect(REQUESTS, &requests);
-    shapes_collect(SHAPE_ANSWER, &answers);
+    all_shapes(REQUESTS, &requests);
+    all_shapes(SHAPE_ANSWER, &answers);
     for (size_t s = 0; s < answers.n; s++) {
         for (size_t i = 0; i < answers.items[s]->n_fields; i++) {
             int flags = answers.items[s]->fields[i].flags;

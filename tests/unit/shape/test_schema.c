@@ -3,7 +3,7 @@
 
 #include <yyjson.h>
 
-#include "api/shapes.h"
+#include "all_shapes.h"
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"
 #include "features/kpis/report_shapes.h"
@@ -46,7 +46,7 @@ TEST(every_schema_is_json_and_names_every_field_once)
 {
     struct schema_set all = { 0 };
 
-    shapes_collect(SHAPE_BODY | SHAPE_QUERY | SHAPE_PATH | SHAPE_ANSWER, &all);
+    all_shapes(SHAPE_BODY | SHAPE_QUERY | SHAPE_PATH | SHAPE_ANSWER, &all);
     for (size_t s = 0; s < all.n; s++) {
         const struct shape *shape = all.items[s];
         yyjson_doc *doc = read_schema(shape);
@@ -73,7 +73,7 @@ TEST(every_reference_leads_to_a_shape_of_the_set)
 {
     struct schema_set all = { 0 };
 
-    shapes_collect(SHAPE_BODY | SHAPE_QUERY | SHAPE_PATH | SHAPE_ANSWER, &all);
+    all_shapes(SHAPE_BODY | SHAPE_QUERY | SHAPE_PATH | SHAPE_ANSWER, &all);
     for (size_t s = 0; s < all.n; s++) {
         struct schema_set set = { 0 };
 

@@ -109,10 +109,7 @@ static struct str digest_str(const struct sha256 *digest)
 
 struct loaded {
     int64_t number;
-    struct user_row *users;
-    struct role_row *roles;
-    struct session_row *sessions;
-    size_t n_users, n_roles, n_sessions;
+    struct list users, roles, sessions; /* of struct user_row, role_row, session_row */
 };
 
 /* One unchanging view of it all. */
@@ -123,9 +120,9 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
     if (db_begin(db, err) != 0)
         return -1;
     if (store_users_number(db, &ret->number, err) == 0 &&
-        store_users(db, 0, arena, &ret->users, &ret->n_users, err) == 0 &&
-        store_roles(db, STR_NULL, arena, &ret->roles, &ret->n_roles, err) == 0 &&
-        store_sessions(db, arena, &ret->sessions, &ret->n_sessions, err) == 0)
+        store_users(db, arena, &ret->users, err) == 0 &&
+        store_roles(db, arena, &ret->roles, err) == 0 &&
+        store_sessions(db, arena, &ret->sessions, err) == 0)
         r = 0;
     db_rollback(db);
     return r;
@@ -154,18 +151,21 @@ static size_t add_roles(struct users *users, const struct role_row *first, size_
     user->roles = ARENA_ARRAY(&users->arena, struct session_user_role, count);
     user->n_roles = count;
     for (size_t i = 0; i < count; i++)
-        user->roles[i] = (struct session_user_role){ first[i].tenant_id, first[i].role };
+        user->roles[i] =
+            (struct session_user_role){ first[i].tenant_id, (enum tenant_role)first[i].role };
     return count;
 }
 
 static struct users *users_of(const struct loaded *l)
 {
+    const struct user_row *rows = l->users.items;
+    const struct role_row *roles = l->roles.items;
     struct users *users = users_new();
 
-    for (size_t i = 0; i < l->n_users; i++)
-        add_user(users, &l->users[i]);
-    for (size_t i = 0; i < l->n_roles;)
-        i += add_roles(users, &l->roles[i], l->n_roles - i);
+    for (size_t i = 0; i < l->users.n; i++)
+        add_user(users, &rows[i]);
+    for (size_t i = 0; i < l->roles.n;)
+        i += add_roles(users, &roles[i], l->roles.n - i);
     return users;
 }
 
@@ -220,15 +220,16 @@ static void drop_ended(struct sessions *p, struct arena *arena) REQUIRES(p->lock
 static void take_over(struct sessions *p, const struct loaded *l, struct arena *arena)
     REQUIRES(p->refresh) EXCLUDES(p->lock)
 {
+    const struct session_row *sessions = l->sessions.items;
     struct users *users = users_of(l), *old;
 
     rwlock_write(&p->lock);
     old = p->users;
     p->users = users;
-    for (size_t i = 0; i < l->n_sessions; i++)
-        put_session(p, &l->sessions[i]);
+    for (size_t i = 0; i < l->sessions.n; i++)
+        put_session(p, &sessions[i]);
     drop_ended(p, arena);
-    atomic_store(&p->n_users, (int64_t)l->n_users);
+    atomic_store(&p->n_users, (int64_t)l->users.n);
     atomic_store(&p->number, l->number);
     rwlock_release(&p->lock);
     users_free(old);

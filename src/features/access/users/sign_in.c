@@ -41,7 +41,7 @@ static int find_again(struct db *db, const struct user_row *checked, struct aren
         return -1;
     if (!str_eq(ret->user_id, checked->user_id) ||
         !digest_equal_text(ret->password, checked->password))
-        return err_set(err, ERR_CONFLICT, "The user has just been changed; please try again");
+        return err_set(err, ERR_CONFLICT, "The user was changed at the same time; try again");
     return 0;
 }
 
@@ -102,7 +102,7 @@ int sign_in_set_up(struct db *db, const struct sign_in *first,
     if (store_users_count(db, &n, &admins, err) != 0)
         return -1;
     if (n > 0)
-        return err_set(err, ERR_CONFLICT, "The first user has been made already; please log in");
+        return err_set(err, ERR_CONFLICT, "The first user exists already; sign in instead");
     if (store_user_add(db, &user, err) != 0)
         return -1;
     return add_session(db, &user, session, arena, ret, err);

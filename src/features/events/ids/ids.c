@@ -15,7 +15,6 @@
 #include "features/events/ids/id_merge.h"
 #include "features/events/ids/id_segment.h"
 #include "features/events/ids/id_table.h"
-#include "shape/rows.h"
 
 enum {
     SEGMENT_IDS_MAX = 1 << 24, /* of one segment: its filter is then 24 MB, in one row */
@@ -31,12 +30,10 @@ enum {
 static const struct db_query select_secret = { .sql = "SELECT secret FROM id_secret" };
 static const struct db_query insert_secret = {
     .sql = "INSERT INTO id_secret (secret) VALUES ($1)",
-    .n_args = 1,
 };
 static const struct db_query select_log = { .sql = "SELECT entries FROM id_log ORDER BY group_no" };
 static const struct db_query insert_log = {
     .sql = "INSERT INTO id_log (entries) VALUES ($1)",
-    .n_args = 1,
 };
 static const struct db_query delete_log = { .sql = "DELETE FROM id_log" };
 /* clang-format on */
@@ -118,14 +115,15 @@ static bool read_secret(void *ctx, const struct db_row *row)
 
 static int load_secret(struct ids *ids, struct db *db, struct error *err)
 {
-    const struct db_value args[] = { db_blob(str_from((const char *)ids->secret, SIP_KEY_BYTES)) };
+    const struct db_args args =
+        DB_ARGS(db_blob(str_from((const char *)ids->secret, SIP_KEY_BYTES)));
 
-    if (db_exec(db, &select_secret, NULL, read_secret, ids, err) != 0)
+    if (db_exec(db, &select_secret, DB_NO_ARGS, read_secret, ids, err) != 0)
         return -1;
     if (ids->has_secret)
         return 0;
     digest_random(ids->secret, SIP_KEY_BYTES);
-    return db_exec(db, &insert_secret, args, NULL, NULL, err);
+    return db_run(db, &insert_secret, args, err);
 }
 
 static bool read_log(void *ctx, const struct db_row *row)
@@ -154,7 +152,7 @@ static void take_segment(void *ctx, struct id_segment *s, enum id_segment_state 
 static int load(struct ids *ids, struct db *db, struct error *err)
 {
     if (load_secret(ids, db, err) != 0 || id_segments_load(db, take_segment, ids, err) != 0 ||
-        db_exec(db, &select_log, NULL, read_log, ids, err) != 0)
+        db_exec(db, &select_log, DB_NO_ARGS, read_log, ids, err) != 0)
         return -1;
     /* One that was being built when the process ended does not know its size. */
     for (size_t i = 0; i < ids->garbage.n; i++)
@@ -317,7 +315,7 @@ static int flush(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHA
             goto out;
     }
     if (id_segment_save(db, s, SEGMENT_LIVE, err) != 0 ||
-        db_exec(db, &delete_log, NULL, NULL, NULL, err) != 0)
+        db_run(db, &delete_log, DB_NO_ARGS, err) != 0)
         goto out;
     r = 0;
 out:
@@ -333,11 +331,11 @@ static int append_log(struct ids *ids, struct db *db, struct error *err)
 {
     size_t size = ids->pending.n * sizeof(struct id_entry);
     struct id_entry *entries = mem_new(size);
-    const struct db_value args[] = { db_blob(str_from((const char *)entries, size)) };
+    const struct db_args args = DB_ARGS(db_blob(str_from((const char *)entries, size)));
     int r;
 
     id_table_copy(&ids->pending, entries);
-    r = db_exec(db, &insert_log, args, NULL, NULL, err);
+    r = db_run(db, &insert_log, args, err);
     free(entries);
     return r;
 }
