@@ -1,4 +1,4 @@
-/* digest.c - thin doors to libsodium and zlib. */
+/* digest.c - thin wrappers of libsodium and zlib. */
 #include "base/digest.h"
 
 #include <sodium.h>

@@ -14,12 +14,12 @@ struct sha256 {
     uint8_t bytes[SHA256_BYTES];
 };
 
-/* Once a process, before anything else here; ends the process when there is no randomness. */
+/* Once per process, before anything else here; aborts when there is no randomness. */
 void digest_init(void);
 
 struct sha256 digest_sha256(struct str s);
 
-/* What tells bodies apart, for ETags: BLAKE2b, several times as fast as SHA-256. */
+/* A digest of bodies for ETags: BLAKE2b, several times as fast as SHA-256. */
 struct mark {
     uint8_t bytes[MARK_BYTES];
 };
@@ -28,7 +28,7 @@ struct mark digest_mark(struct str s);
 /* In time that does not depend on where they differ. */
 bool digest_equal(const struct sha256 *a, const struct sha256 *b);
 
-/* Two secrets of which the lengths are none, likewise. */
+/* The same for two secrets whose lengths are not secret. */
 bool digest_equal_text(struct str a, struct str b);
 
 /* CRC-32 (IEEE). */
@@ -49,7 +49,7 @@ void digest_base64url(const uint8_t bytes[SHA256_BYTES], char ret[BASE64URL_LEN 
 /* Uniform in [0, below). */
 uint32_t digest_random_below(uint32_t below);
 
-/* Keyed with a secret of this process: nobody outside can make keys collide. */
+/* Keyed with a secret of this process, so that clients cannot make keys collide. */
 uint64_t digest_sip(struct str s);
 
 /* The same with a key of the caller's, for hashes that outlive the process. */

@@ -13,15 +13,15 @@
     X(ERR_NONE,        "no error")                                                 \
     X(ERR_INVALID,     "bad input")                                                \
     X(ERR_NOT_FOUND,   "not found")                                                \
-    X(ERR_CONFLICT,    "already there")                                            \
-    X(ERR_CONSTRAINT,  "a rule of the database forbids it")                        \
+    X(ERR_CONFLICT,    "conflict")                                                 \
+    X(ERR_CONSTRAINT,  "a database constraint forbids it")                         \
     X(ERR_UNAUTHORIZED, "not authenticated")                                        \
     X(ERR_FORBIDDEN,   "not allowed")                                              \
-    X(ERR_BUSY,        "too much waiting")                                         \
+    X(ERR_BUSY,        "overloaded")                                               \
     X(ERR_FULL,        "no space left")                                            \
-    X(ERR_UNAVAILABLE, "the database cannot be reached")                           \
-    X(ERR_IO,          "input/output error: what was being stored is in doubt")    \
-    X(ERR_SCHEMA,      "the database does not fit this program")                   \
+    X(ERR_UNAVAILABLE, "the database is unavailable")                              \
+    X(ERR_IO,          "input/output error: it is unknown what was stored")        \
+    X(ERR_SCHEMA,      "the database does not match this program")                 \
     X(ERR_INTERNAL,    "a bug in this program")
 /* clang-format on */
 
@@ -45,5 +45,5 @@ int err_wrap(struct error *err, const char *fmt, ...) PRINTF(2, 3);
 /* The generic text of a code. */
 const char *err_text(enum err_code code);
 
-/* For what cannot be gone on from, such as running out of memory: says why and ends the process. */
+/* For failures that cannot be handled, such as running out of memory: prints why and aborts. */
 void err_die(const char *fmt, ...) PRINTF(1, 2) NORETURN;

@@ -100,7 +100,7 @@ void log_end(struct log_line *line)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            break; /* nowhere to complain */
+            break; /* a log that cannot be written has no place to report it */
         written += (size_t)n;
     }
     buf_done(&line->text);

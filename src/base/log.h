@@ -1,4 +1,4 @@
-/* log.h - one structured line an event, on standard error.
+/* log.h - one structured line per event, on standard error.
  *
  *   2026-01-02T03:04:05.000006Z info access method=GET path=/api/v1/health status=200
  *

@@ -1,4 +1,4 @@
-/* mem.c - heap memory that is there or ends the process. */
+/* mem.c - heap memory; running out aborts the process. */
 #include "base/mem.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* mem.h - heap memory that is there or ends the process.
+/* mem.h - heap memory; running out aborts the process.
  *
  * What a client may make us allocate is bounded before; running out then
  * means that the machine is out, and nothing sensible can be answered.

@@ -1,7 +1,7 @@
 /* metrics.c - cells of each thread, and the sum over them as text.
  *
- * A thread's block of cells outlives it: what it counted still counts, and the
- * next thread goes on with the block.
+ * A thread's block of cells outlives it: its counts stay, and the next new
+ * thread reuses the block.
  */
 #include "base/metrics.h"
 
@@ -61,7 +61,7 @@ enum {
 };
 
 struct block {
-    struct block *next; /* of all there are */
+    struct block *next; /* in the list of all */
     bool used;          /* by a live thread; guarded by `lock` */
     _Atomic uint64_t cells[CELLS];
 };
@@ -108,7 +108,7 @@ static struct block *take_block(void)
     return block;
 }
 
-/* Nobody else writes to this thread's cells, so that no read-modify-write is needed. */
+/* Only this thread writes to its cells, so no atomic read-modify-write is needed. */
 static void add(size_t cell, uint64_t n)
 {
     struct block *block = mine != NULL ? mine : take_block();

@@ -14,7 +14,7 @@ int password_hash(struct str password, char ret[PASSWORD_HASH_MAX], struct error
     if (crypto_pwhash_str_alg(ret, password.data, password.len, PASSES, memory_bytes,
                               crypto_pwhash_ALG_ARGON2ID13) == 0)
         return 0;
-    return err_set(err, ERR_UNAVAILABLE, "there is no memory to hash a password");
+    return err_set(err, ERR_UNAVAILABLE, "not enough memory to hash a password");
 }
 
 /* As a C string of the size that libsodium reads. */

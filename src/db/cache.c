@@ -1,4 +1,4 @@
-/* cache.c - the part of the statement cache that runs seldom. */
+/* cache.c - the part of the statement cache that runs rarely. */
 #include "db/cache.h"
 
 #include <assert.h>

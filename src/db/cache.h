@@ -1,7 +1,7 @@
 /* cache.h - prepared statements by the address of their query; private to this folder.
  *
- * Queries are static, so an address names one for ever, and the program has
- * only so many: the cache grows and never evicts.
+ * Queries are static, so an address identifies one for good, and their number is
+ * fixed at build time: the cache never evicts.
  *
  * One thread at a time, as its connection.
  */
@@ -17,7 +17,7 @@ struct db_cache_slot {
 
 struct db_cache {
     struct db_cache_slot *slots;
-    size_t n, capacity; /* capacity is 0 or a power of two, at least a half of it free */
+    size_t n, capacity; /* capacity is 0 or a power of two, at least half of it free */
 };
 
 /* Fibonacci hashing: the product's upper half depends on every bit of the address. */

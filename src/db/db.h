@@ -1,4 +1,4 @@
-/* db.h - one door to a database, whichever it is.
+/* db.h - one interface to SQLite and PostgreSQL.
  *
  * A `struct db` is one connection, used by one thread at a time. SQL is a
  * static `struct db_query`: prepared on first use and kept with the
@@ -105,9 +105,7 @@ bool db_read_int(void *ctx, const struct db_row *row);
 enum db_mode {
     DB_WRITER,      /* the one that writes, migrates and checkpoints */
     DB_READER,      /* read-only, and no statement takes longer than a few seconds */
-    DB_MAINTENANCE, /* read-only, and as long as it takes: backups and checks, in a process of their
-                     * own
-                     */
+    DB_MAINTENANCE, /* read-only without a time limit: backups and checks, in their own process */
 };
 
 /* `url`: "sqlite:PATH" or "postgresql://…" (also "postgres://"). The caller owns *ret. */
@@ -120,9 +118,10 @@ void db_close(struct db *db);
  * unchanging view until commit or rollback. */
 int db_begin(struct db *db, struct error *err) MUST_CHECK;
 
-/* Durable on return of 0. After ERR_IO nobody knows: the process must end, and an SQLite writer
- * refuses everything from then on. ERR_UNAVAILABLE: the connection was lost and with it the answer;
- * whether it was stored is unknown, and a retry must be idempotent. After any error: roll back. */
+/* Durable on return of 0. After ERR_IO it is unknown what is stored: the process must end, and an
+ * SQLite writer refuses everything from then on. ERR_UNAVAILABLE: the connection was lost and with
+ * it the answer; whether it was stored is unknown, and a retry must be idempotent. After any error:
+ * roll back. */
 int db_commit(struct db *db, struct error *err) MUST_CHECK;
 
 /* Cannot fail usefully; without a transaction it does nothing. */
@@ -151,19 +150,18 @@ int db_ping(struct db *db, struct error *err) MUST_CHECK;
 /* Moves the log into the database file and empties it, synced; nothing to do on PostgreSQL. */
 int db_checkpoint(struct db *db, struct error *err) MUST_CHECK;
 
-/* `go_on` is asked now and then while a statement of a keeper runs; false ends it with ERR_BUSY.
- * PostgreSQL does not ask. */
+/* `go_on` is called periodically while a statement of a DB_MAINTENANCE connection runs; false ends
+ * it with ERR_BUSY. Not with PostgreSQL. */
 void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
 
 /* From now on a statement of this reader ends with ERR_BUSY once clock_mono_us() has passed
- * `until_us`: it looks between rows, and now and then where there are none. It ends likewise once
- * it has given 32 KiB of text and blobs, since somebody has to do something with them. Some rows
- * may have been given by then. Locks are not waited for either. 0: as usual again. False, and
- * nothing has changed, where that cannot be promised: PostgreSQL waits for another process, and
- * only readers hurry. */
+ * `until_us`, checked between rows and periodically without rows. So it does after 32 KiB of text
+ * and blobs, because the caller needs time for them too. on_row may have seen some rows by then.
+ * Locks are not waited for. 0: no deadline. Returns false, and changes nothing, where a deadline
+ * cannot be kept: with PostgreSQL, and on connections that are not readers. */
 bool db_set_deadline(struct db *db, int64_t until_us);
 
-/* For whoever knows beforehand that it is in vain, or would wait for something else. */
+/* For code that knows that it would miss the deadline, or would wait for something else. */
 bool db_has_deadline(const struct db *db);
 
 /* "sqlite" or "postgres": which of a pair of migrations applies. */

@@ -1,4 +1,4 @@
-/* driver.h - what a database must be able to do for us; private to this folder. */
+/* driver.h - what a database driver implements; private to this folder. */
 #pragma once
 #include <stdatomic.h>
 

@@ -42,8 +42,8 @@ static int check_known(int64_t newest, struct error *err)
     if (newest <= (int64_t)n_migrations)
         return 0;
     return err_set(err, ERR_SCHEMA,
-                   "the database has schema version %lld, made by a newer muster; this one knows "
-                   "versions up to %zu: please run the newer program",
+                   "the database has schema version %lld, from a newer muster; this one supports "
+                   "versions up to %zu: run the newer muster",
                    (long long)newest, n_migrations);
 }
 
@@ -116,6 +116,6 @@ int store_schema_check(struct db *db, struct error *err)
     int64_t newest = 0;
 
     if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 || newest < 1)
-        return err_set(err, ERR_SCHEMA, "it is not a database of muster");
+        return err_set(err, ERR_SCHEMA, "not a muster database");
     return check_known(newest, err);
 }

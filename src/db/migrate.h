@@ -18,6 +18,6 @@ extern const size_t n_migrations;
  * wait for. ERR_SCHEMA when the database is newer than this program. */
 int store_migrate(struct db *db, struct error *err) MUST_CHECK;
 
-/* Reads only: is this a database of ours, of a version that this program knows or can migrate from?
- * ERR_SCHEMA. */
+/* Read-only: is this a muster database, of a version that this program knows or can migrate from?
+ * ERR_SCHEMA if not. */
 int store_schema_check(struct db *db, struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* admission.c - how many connections there are, in all and from each address. */
+/* admission.c - counts connections, in total and per address. */
 #include "http/admission.h"
 
 #include <assert.h>

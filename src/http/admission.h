@@ -1,4 +1,4 @@
-/* admission.h - how many connections there are, in all and from each address.
+/* admission.h - counts connections, in total and per address, against their limits.
  *
  * Thread-safe.
  */
@@ -24,8 +24,8 @@ struct http_admission {
 void http_admission_init(struct http_admission *a, const struct http_limits *limits);
 void http_admission_done(struct http_admission *a);
 
-/* Counts a connection in; false when it is one too many, and then it is not counted. The operator
- * is never one too many: whoever must mend an overloaded server has to get in. */
+/* Counts a connection; false, without counting, when a limit is reached. The operator is always
+ * admitted, so that an overloaded server can be repaired. */
 bool http_admission_enter(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],
                           enum http_peer kind);
 

@@ -43,7 +43,7 @@ static int parse_host(const char *host, unsigned port, union address *ret, sockl
     return 0;
 }
 
-/* -1 with errno set when it cannot be had. */
+/* -1 with errno set on failure. */
 static int bound_socket(const union address *address, socklen_t len, bool shared)
 {
     int on = 1, saved;
@@ -114,7 +114,7 @@ int http_listener_bind_tcp(const char *host, unsigned *port, int *ret_fd, struct
     return 0;
 }
 
-/* A file that is not a socket is somebody's, and stays. */
+/* A file that is not a socket is left alone. */
 static int remove_stale(const char *path, struct error *err)
 {
     struct stat st;
@@ -135,7 +135,7 @@ int http_listener_bind_unix(const char *path, int *ret_fd, struct error *err)
     int fd;
 
     if (len >= sizeof(address.path.sun_path))
-        return err_set(err, ERR_INVALID, "the path of the socket is too long: %s", path);
+        return err_set(err, ERR_INVALID, "socket path too long: %s", path);
     memcpy(address.path.sun_path, path, len + 1);
     if (remove_stale(path, err) != 0)
         return -1;

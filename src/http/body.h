@@ -34,5 +34,5 @@ void http_body_begin(struct http_body *body, enum http_coding coding);
 /* `max` bounds the bytes as sent and as inflated. */
 enum http_body_verdict http_body_add(struct http_body *body, struct str bytes, size_t max);
 
-/* Nothing more will come: is it whole? */
+/* The body has ended: is it complete? */
 enum http_body_verdict http_body_end(const struct http_body *body);

@@ -1,4 +1,4 @@
-/* connection.c - one client's connection: what its bytes lead to.
+/* connection.c - the state machine of one connection: bytes in, requests out.
  *
  *         first byte       head          complete             reply
  *   IDLE ------------> HEAD ----> BODY ------------> BUSY ----------> IDLE
@@ -10,17 +10,17 @@
  *
  * Invariants:
  * 1. `call` is set in HEAD, MOVING, BODY, BUSY and WRITE, and NULL otherwise. In BUSY
- *    (complete, or waiting before its body) the application owns it: a connection that ends lets go
- *    of it, and it is freed when it is answered. In WRITE libuv has it, until written(). A stream
- *    goes from BUSY (nothing to send) to WRITE (waiting for the client) and back, and is the
+ *    (complete, or waiting before its body) the application owns it: it outlives a connection that
+ *    ends, and is freed when it is answered. In WRITE libuv has it, until written(). A stream goes
+ *    from BUSY (nothing to send) to WRITE (waiting for the client) and back, and is the
  *    application's in both.
- * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What comes in BUSY, WRITE
- *    and MOVING is stashed and reading stops, so one read is the most we hold.
- * 3. The stash is empty whenever reading goes on.
- * 4. Only the outermost pump() moves through the input: a reply that is given
- *    inside it changes the state and returns.
- * 5. Memory of a connection is freed by on_closed() alone; every function here
- *    may therefore go on looking at `state` after anything it has called.
+ * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What arrives in BUSY, WRITE
+ *    and MOVING is stashed and reading stops, so at most one read is held.
+ * 3. The stash is empty whenever reading resumes.
+ * 4. Only the outermost pump() advances through the input: a reply inside it
+ *    changes the state and returns.
+ * 5. Only on_closed() (close.c) frees a connection, from the event loop; every
+ *    function here may therefore read `state` after any call it makes.
  */
 #include <sys/socket.h>
 
@@ -30,8 +30,8 @@
 #include "http/internal.h"
 
 enum {
-    BODY_RATE_MIN = 1024,   /* bytes a second that a body must bring, beyond body_ms of grace */
-    WRITE_RATE_MIN = 16384, /* and that a client must take of its reply, in every write_ms */
+    BODY_RATE_MIN = 1024,   /* bytes per second of a body, after body_ms of grace */
+    WRITE_RATE_MIN = 16384, /* bytes per second that a client must read, in every write_ms */
 };
 
 static bool takes_input(const struct http_conn *c)
@@ -71,7 +71,7 @@ static void refuse(struct http_conn *c, int status, const char *detail)
     must_have_answered(c, "on_refused");
 }
 
-/* The body is wanted, and the client waits to be told so. */
+/* The client waits for a 100 before it sends the body. */
 static void say_continue(struct http_conn *c)
 {
     static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -79,12 +79,12 @@ static void say_continue(struct http_conn *c)
     int n = uv_try_write(&c->h.stream, &buf, 1);
 
     c->parser.expects_continue = false;
-    /* Nothing taken: the client will stop waiting by itself. A piece of it cannot be mended. */
+    /* If nothing was sent, the client stops waiting by itself. Half a line cannot be repaired. */
     if (n != (int)buf.len && n != UV_EAGAIN)
         http_conn_close(c);
 }
 
-/* The body is wanted; here, or on the other loop? */
+/* The body is read next: here, or on the other loop. */
 static void begin_body(struct http_conn *c)
 {
     c->body_began_us = c->loop->now_us;
@@ -104,7 +104,7 @@ static void head_complete(struct http_conn *c)
         begin_body(c);
         return;
     }
-    c->cut_short = true; /* if it is answered now, its body was not read */
+    c->cut_short = true; /* unless it reads on: its body was not read */
     http_conn_enter(c, CONN_BUSY);
 }
 
@@ -112,7 +112,7 @@ void http_conn_read_on(struct http_call *call)
 {
     struct http_conn *c = call->conn;
 
-    if (c == NULL) { /* the client has gone meanwhile */
+    if (c == NULL) { /* the client has disconnected */
         http_loop_free_call(call);
         return;
     }
@@ -136,7 +136,7 @@ static void request_complete(struct http_conn *c)
     app->on_request(app->ctx, &c->call->x);
 }
 
-/* One step through the input; false when it has to wait for more. */
+/* One step through the input; false when more input is needed. */
 static bool step(struct http_conn *c, struct str *in)
 {
     const struct http_app *app = c->loop->app;
@@ -187,7 +187,7 @@ static void stop_reading(struct http_conn *c)
     c->reading = false;
 }
 
-/* Half of what was sent before is a request that will not be finished; a whole one is answered. */
+/* The client has ended its side: a request that is whole is still answered. */
 static void ended(struct http_conn *c, ssize_t why)
 {
     stop_reading(c);
@@ -237,7 +237,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 
-/* Whatever happened, what comes next can come. */
+/* After any change of state: reads, moves or closes as the state demands. */
 static void settle(struct http_conn *c)
 {
     if (c->state == CONN_MOVING) {
@@ -280,7 +280,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         stash(c, in);
     if (c->state == CONN_BODY) {
         if (body_is_slow(c))
-            refuse(c, 408, "The body came too slowly");
+            refuse(c, 408, "The body arrived too slowly");
         else
             http_conn_enter(c, CONN_BODY);
     }
@@ -327,10 +327,10 @@ void http_conn_start_over(struct http_conn *c)
     c->over = true;
     c->loop->n_over++;
     begin_request(c);
-    refuse(c, 503, "There are too many connections");
+    refuse(c, 503, "Too many connections; retry later");
 }
 
-/* Since it began to write, or since this was last asked. */
+/* Bytes that the client has read since the write began, or since the last call. */
 static uint64_t bytes_taken(struct http_conn *c)
 {
     size_t left = uv_stream_get_write_queue_size(&c->h.stream), before = c->write_left;
@@ -374,7 +374,7 @@ void http_conn_drain(struct http_conn *c)
     char byte;
     uv_os_fd_t fd;
 
-    /* A request that the kernel already has is one that was received. */
+    /* Bytes in the kernel count as a request that was received. */
     if (c->state != CONN_IDLE ||
         (uv_fileno(&c->h.handle, &fd) == 0 && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0))
         return;

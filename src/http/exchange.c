@@ -1,4 +1,4 @@
-/* exchange.c - what a request offers its handler, whoever carries it. */
+/* exchange.c - what a handler does with its request, passed on to the carrier. */
 #include "http/exchange.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* exchange.h - one request and the place for its reply, whoever carries it.
+/* exchange.h - one request and its reply, independent of the carrier.
  *
  * The HTTP server makes exchanges from connections; the command line makes
  * them in-process. Handlers see only this header.
@@ -32,7 +32,7 @@ enum http_coding { CODING_IDENTITY, CODING_GZIP, CODING_OTHER };
 
 /* Who is on the other side, as far as the carrier can tell. */
 enum http_peer {
-    PEER_NETWORK,  /* anybody who can reach the port */
+    PEER_NETWORK,  /* any client that can reach the port */
     PEER_OPERATOR, /* the user this process runs as (or root), over the unix socket or in-process */
 };
 
@@ -122,8 +122,8 @@ void http_reply_free(const struct http_reply *reply);
  * A HEAD request's body is dropped by the carrier, its Content-Length kept. */
 void http_reply(struct http_exchange *x, const struct http_reply *reply);
 
-/* Goes on with `fn` on the carrier's own thread, at once when that is this one. For threads that
- * have better to do than print replies. Any thread; not after http_reply(). */
+/* Runs `fn` on the carrier's own thread, at once when that is this one. For threads that should not
+ * spend time on printing replies. Any thread; not after http_reply(). */
 void http_resume(struct http_exchange *x, http_resume_fn *fn);
 
 /* The answer to x->waits: the body is wanted after all. On the carrier's thread (http_resume()),

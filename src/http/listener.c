@@ -11,7 +11,7 @@
 
 enum {
     BACKLOG = 1024,
-    OVER_MAX = 64, /* connections of a loop that are being told there are too many */
+    OVER_MAX = 64, /* connections per loop, beyond the limits, that are answered 503 */
 };
 
 static void describe_tcp(struct http_conn_peer *peer, const struct sockaddr_storage *from)
@@ -29,14 +29,14 @@ static void describe_tcp(struct http_conn_peer *peer, const struct sockaddr_stor
         const struct sockaddr_in6 *v6 = (const void *)from;
         bool is_v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
 
-        /* One customer has a /64 at least: it counts as one address. */
+        /* A network of IPv6 is at least a /64: it counts as one address. */
         memcpy(peer->key, &v6->sin6_addr, is_v4 ? 16 : 8);
         (void)inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
         (void)snprintf(peer->text, sizeof(peer->text), "[%s]:%u", text, ntohs(v6->sin6_port));
     }
 }
 
-/* Whoever runs as this user, or as root, may do what the operator may; nobody else gets in. */
+/* Processes of this user, or of root, are the operator; all others are refused. */
 static bool describe_unix(struct http_conn_peer *peer, int fd)
 {
     struct ucred cred;
@@ -58,12 +58,12 @@ static bool describe(struct http_conn *c)
     if (c->h.handle.type == UV_NAMED_PIPE)
         return uv_fileno(&c->h.handle, &fd) == 0 && describe_unix(&c->peer, fd);
     if (uv_tcp_getpeername(&c->h.tcp, (struct sockaddr *)&from, &len) != 0)
-        return false; /* gone already */
+        return false; /* disconnected already */
     describe_tcp(&c->peer, &from);
     return true;
 }
 
-/* The handle is open; who is it, and is there room? */
+/* The handle is open: finds out the peer and counts the connection. */
 static void introduce(struct http_conn *c)
 {
     struct http_loop *loop = c->loop;
@@ -86,7 +86,7 @@ static void on_connection(uv_stream_t *listener, int status)
     struct http_loop *loop = listener->data;
     struct http_conn *c;
 
-    if (status != 0) /* out of descriptors: libuv sends the client away */
+    if (status != 0) /* out of descriptors: libuv closes the connection */
         return;
     loop->now_us = clock_mono_us();
     c = http_conn_new(loop, listener->type == UV_NAMED_PIPE);

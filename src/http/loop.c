@@ -1,4 +1,4 @@
-/* loop.c - one thread's event loop: time, replies from other threads, and its end. */
+/* loop.c - the thread of an event loop: timers, replies from other threads, the stop. */
 #include <signal.h>
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ static unsigned tick_ms(const struct http_limits *limits)
 
 /* Stopping */
 
-/* No connection is left, so nothing can ask for anything any more. */
+/* The last connection has gone. */
 static void end(struct http_loop *loop)
 {
     struct http_call *call;
@@ -77,7 +77,7 @@ static void end(struct http_loop *loop)
         http_carrier_posted(call);
         call = next;
     }
-    if (!loop->ending) /* it will when those who arrive have gone */
+    if (!loop->ending) /* connections are arriving: it ends after them */
         return;
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_close((uv_handle_t *)&loop->tick, NULL);
@@ -134,7 +134,7 @@ static void begin_drain(struct http_loop *loop, unsigned deadline_ms)
         next = c->next;
         http_conn_drain(c);
     }
-    /* Also when nobody is left: somebody may be on the way. */
+    /* Even without connections: some may be on their way from the other loop. */
     (void)uv_timer_start(&loop->deadline, on_deadline, deadline_ms, 0);
     if (loop->n_conns == 0)
         end(loop);
@@ -192,7 +192,7 @@ static void on_wake(uv_async_t *async)
         begin_drain(loop, deadline_ms);
 }
 
-/* Life */
+/* Start and end */
 
 int http_loop_init(struct http_loop *loop, const struct http_app *app,
                    struct http_admission *admission, struct error *err)
@@ -208,14 +208,14 @@ int http_loop_init(struct http_loop *loop, const struct http_app *app,
     memset(loop->next_id + REQUEST_ID_RANDOM, '0', REQUEST_ID_LEN - REQUEST_ID_RANDOM);
     r = uv_loop_init(&loop->uv);
     if (r != 0)
-        return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(r));
+        return err_set(err, ERR_INTERNAL, "cannot create an event loop: %s", uv_strerror(r));
     lock_init(&loop->lock);
     loop->read_buffer = mem_new(READ_BUFFER);
     loop->now_us = clock_mono_us();
     if (uv_async_init(&loop->uv, &loop->wake, on_wake) != 0 ||
         uv_timer_init(&loop->uv, &loop->tick) != 0 ||
         uv_timer_init(&loop->uv, &loop->deadline) != 0)
-        err_die("libuv: cannot make handles");
+        err_die("libuv: cannot create handles");
     loop->wake.data = loop->tick.data = loop->deadline.data = loop;
     (void)uv_timer_start(&loop->tick, on_tick, tick_ms(loop->limits), tick_ms(loop->limits));
     return 0;
@@ -226,7 +226,7 @@ void http_loop_run(void *ctx)
     struct http_loop *loop = ctx;
     sigset_t all;
 
-    /* Signals are for the main thread; SIGPIPE, which libuv's writes can raise, is for nobody. */
+    /* The main thread handles signals; SIGPIPE, which libuv's writes can raise, stays blocked. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
     if (loop->is_for_large)

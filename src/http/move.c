@@ -1,15 +1,14 @@
-/* move.c - one client's connection: how it changes its loop.
+/* move.c - moves connections with large bodies to loops of their own.
  *
- * A loop that reads and checks a large body is busy for a millisecond, and uses
- * so much of its core that the scheduler lets it wait for others; a small
- * request on the same loop would wait with it. Large bodies therefore have
- * loops of their own: once a head announces one, its connection goes there, and
- * comes back after a few small requests in a row. Who sends only small ones
- * never moves, who sends only large ones moves once.
+ * A loop that reads and checks a large body is busy for a millisecond, and small
+ * requests on the same loop would wait. Large bodies therefore have loops of
+ * their own: once a head announces one, its connection moves there, and back
+ * after a few small requests in a row. A client that sends only small ones never
+ * moves; one that sends only large ones moves once.
  *
- *   HEAD --> MOVING --> let go of here, the socket kept --> taken up there --> BODY
+ *   HEAD --> MOVING --> handle closed here, socket kept --> opened there --> BODY
  *
- * A loop that stops takes up who is on the way to it, and ends after them.
+ * A loop that stops still takes up connections on their way, and ends after them.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -19,13 +18,13 @@
 
 enum {
     LARGE = 32 * 1024, /* bytes of body: some 0.1 ms of work */
-    GZIP_GAIN = 8,     /* about as many times larger is what comes out */
+    GZIP_GAIN = 8,     /* typical ratio of inflated to sent bytes */
     /* Before it goes back: a proxy sends requests of all kinds over one connection, and to move
      * costs as much as three small ones. */
     SMALL_IN_A_ROW = 4,
 };
 
-/* What goes beyond its limit is refused unread; what does not tell its length may be large. */
+/* A body beyond its limit is refused unread; a chunked one may be large. */
 static bool is_large(const struct http_conn *c)
 {
     const struct http_request *request = &c->call->x.request;
@@ -54,7 +53,7 @@ static void take_up(struct http_loop *loop, struct http_conn *c)
     assert(c->state == CONN_MOVING && c->call != NULL);
     c->loop = c->call->loop = loop;
     if (uv_tcp_init(&loop->uv, &c->h.tcp) != 0)
-        err_die("libuv: cannot make a handle");
+        err_die("libuv: cannot create a handle");
     c->h.handle.data = c;
     loop->n_conns++;
     http_conn_list_add(c, CONN_BODY);
@@ -104,7 +103,7 @@ static void let_go_of(uv_handle_t *handle)
     c->reading = false;
     if (hand_over(loop->other, c)) {
         http_loop_conn_gone(loop);
-    } else { /* it has ended meanwhile */
+    } else { /* the other loop has ended */
         loop->n_conns--;
         take_up(loop, c);
     }
@@ -118,7 +117,7 @@ void http_conn_move(struct http_conn *c)
     c->moving_fd = uv_fileno(&c->h.handle, &fd) == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (c->moving_fd >= 0) {
         uv_close(&c->h.handle, let_go_of);
-    } else { /* out of descriptors: it is served as well here, only not as quickly */
+    } else { /* out of descriptors: served here, more slowly */
         http_conn_enter(c, CONN_BODY);
         http_conn_resume(c);
     }

@@ -15,8 +15,8 @@
 enum {
     EXTENSION_MAX = 256, /* bytes of chunk extensions in a request */
     GAP_MAX = 4096,      /* of framing between bytes of a body: sizes, extensions, trailers */
-    GATHER_STEP = 4096,  /* how much input is looked at at a time when a head comes in pieces */
-    GATHER_FIRST = 1024, /* what a head that comes in pieces begins with */
+    GATHER_STEP = 4096,  /* bytes scanned at a time when a head arrives in pieces */
+    GATHER_FIRST = 1024, /* first allocation for such a head */
 };
 
 static struct http_parser *parser_of(llhttp_t *llhttp)
@@ -34,7 +34,7 @@ enum http_parse http_parser_refuse(struct http_parser *p, int status, const char
 
 /* llhttp's callbacks. Those for header lines also run for trailers, which are dropped. */
 
-/* A span may be told in several pieces, which then follow one another. */
+/* A span may be reported in several adjacent pieces. */
 static void extend(struct str *span, const char *at, size_t len)
 {
     if (str_is_null(*span))
@@ -86,7 +86,7 @@ static bool gap_is_bounded(struct http_parser *p, const char *at)
     return p->gap <= GAP_MAX;
 }
 
-/* Takes bytes of the body, and counts what has become of them. */
+/* Adds bytes to the body, and counts the inflated ones against the budget. */
 static enum http_body_verdict add_body(struct http_parser *p, struct str bytes)
 {
     size_t before = p->body->bytes.len;
@@ -156,7 +156,7 @@ void http_parser_begin(struct http_parser *p, const struct http_limits *limits,
 struct framing {
     struct str host, length, transfer, expect, coding;
     bool repeated;        /* one that must stand alone came twice */
-    bool repeated_coding; /* several codings, one upon the other: not ours to undo */
+    bool repeated_coding; /* several codings applied in a row: not supported */
 };
 
 static void note(struct str *slot, struct str value, bool *repeated)
@@ -210,7 +210,7 @@ static enum http_coding coding_of(const struct framing *f)
     return CODING_OTHER;
 }
 
-/* NULL, or why these header lines do not frame a request unmistakably. */
+/* NULL, or why these header lines do not frame a request unambiguously. */
 static const char *framing_problem(const struct http_parser *p, const struct framing *f)
 {
     if (f->repeated)
@@ -230,7 +230,7 @@ static const char *framing_problem(const struct http_parser *p, const struct fra
     return NULL;
 }
 
-/* The head is complete and llhttp has found it good. */
+/* The head is complete and llhttp has accepted it. */
 static enum http_parse conclude_head(struct http_parser *p)
 {
     struct http_request *request = &p->x->request;
@@ -413,7 +413,7 @@ enum http_parse http_parser_feed(struct http_parser *p, struct str *input)
 
 void http_parser_discard(struct http_parser *p)
 {
-    assert(!p->discard && !p->chunked); /* the end of chunks is not looked for */
+    assert(!p->discard && !p->chunked); /* send.c closes after unread chunks */
     p->discard = true;
     p->stage = STAGE_BODY;
     p->x = NULL;

@@ -18,7 +18,7 @@ enum http_parse {
     PARSE_MORE,      /* all input is consumed and the request goes on */
     PARSE_HEAD,      /* the request is filled in but for its body; feed on, even without input */
     PARSE_COMPLETE,  /* the request is whole; what is left of the input belongs to the next */
-    PARSE_TOO_LARGE, /* the body goes beyond the exchange's body_max */
+    PARSE_TOO_LARGE, /* the body exceeds the exchange's body_max */
     PARSE_REFUSED,   /* `status` and `detail` say why; nothing after it can be trusted */
 };
 
@@ -28,7 +28,7 @@ enum http_parser_stage { STAGE_HEAD, STAGE_BODY, STAGE_OVER };
 struct http_head {
     char *bytes; /* in the arena; NULL while all that came lies in the input */
     size_t len, capacity;
-    size_t scanned;      /* every '\n' before it has been looked at */
+    size_t scanned;      /* every '\n' before it was handled */
     size_t line_at;      /* where the current line begins */
     size_t request_line; /* where the request line begins: 2 when an empty line came first */
     size_t fields_at;    /* where the header lines begin; 0 before */
@@ -61,7 +61,7 @@ void http_parser_begin(struct http_parser *p, const struct http_limits *limits,
 /* Takes from the front of `*input` what belongs to the current request. */
 enum http_parse http_parser_feed(struct http_parser *p, struct str *input);
 
-/* The rest of the body is not wanted: feed goes on to its end, touching the exchange no more. */
+/* The rest of the body is not wanted: feed reads to its end without touching the exchange. */
 void http_parser_discard(struct http_parser *p);
 
 /* Head and request line, for parser.c: finds the end of the head in bytes [0, len) and fills in

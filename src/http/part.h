@@ -17,8 +17,8 @@ struct http_part {
     size_t len;
     char line[CHUNK_LINE_MAX]; /* of a chunk: its size */
     size_t line_len;
-    bool in_body; /* counts as the producer's */
-    bool last;    /* the stream is over once it is out */
+    bool in_body; /* counts against what the producer may queue */
+    bool last;    /* the stream has ended once it is sent */
 };
 
 struct http_parts {

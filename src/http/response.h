@@ -14,7 +14,7 @@ struct http_date {
     char line[DATE_LINE_MAX];
 };
 
-/* How the end of the body is told. */
+/* How the client knows the end of the body. */
 enum http_framing {
     FRAMING_LENGTH,
     FRAMING_CHUNKED,
@@ -24,8 +24,8 @@ enum http_framing {
 /* What follows from the connection, not from the reply. */
 struct http_reply_frame {
     struct str request_id;
-    bool close;      /* say that the connection ends here */
-    bool keep_alive; /* say that it does not, to a client of HTTP/1.0 */
+    bool close;      /* Connection: close */
+    bool keep_alive; /* Connection: keep-alive, for clients of HTTP/1.0 */
     enum http_framing framing;
 };
 

@@ -1,8 +1,8 @@
-/* send.c - one client's connection: how replies leave it.
+/* send.c - whole replies, from the application to the socket.
  *
- * The common reply leaves in the call that gives it: one head printed into the
- * loop's buffer, one writev. What the socket does not take is queued, one reply
- * at most for each connection, and times out when the client takes nothing.
+ * Most replies are sent at once: one head printed into the loop's buffer, one
+ * writev. What the socket does not take is queued, at most one reply per
+ * connection, and times out when the client does not read.
  */
 #include <sys/socket.h>
 
@@ -10,8 +10,8 @@
 #include "http/internal.h"
 
 enum {
-    SKIP_MAX = 64 * 1024,    /* of an unwanted body that is read to keep the connection */
-    LINGER_MAX = 256 * 1024, /* bytes drained at most before closing */
+    SKIP_MAX = 64 * 1024,    /* bytes of an unwanted body that are read to keep the connection */
+    LINGER_MAX = 256 * 1024, /* bytes drained before closing */
 };
 
 /* Half-closes and drains, so that the client gets to read the answer. */
@@ -28,7 +28,7 @@ static void linger(struct http_conn *c)
     http_conn_enter(c, CONN_LINGER);
 }
 
-/* Closing with unread input resets the connection, which can take the answer from the client. */
+/* Closing with unread input resets the connection, and the client may lose the answer. */
 static void close_cleanly(struct http_conn *c)
 {
     char byte;
@@ -41,7 +41,7 @@ static void close_cleanly(struct http_conn *c)
         http_conn_close(c);
 }
 
-/* Where the connection goes once this reply is out. */
+/* The state of the connection once this reply is out. */
 static enum http_conn_state after_reply(const struct http_conn *c)
 {
     const struct http_parser *p = &c->parser;
@@ -52,7 +52,7 @@ static enum http_conn_state after_reply(const struct http_conn *c)
         return CONN_LINGER;
     if (c->state == CONN_BUSY && !c->cut_short)
         return keep ? CONN_IDLE : CONN_CLOSING;
-    /* Part of the body is still to come. A client that waits for 100 may send it or leave it. */
+    /* Part of the body is still to come; a client that waits for a 100 may not send it. */
     if (p->chunked || p->unread > SKIP_MAX || (p->expects_continue && !leftover))
         return CONN_LINGER;
     if (keep)
@@ -60,7 +60,7 @@ static enum http_conn_state after_reply(const struct http_conn *c)
     return p->unread == 0 ? CONN_CLOSING : CONN_LINGER;
 }
 
-/* The reply is out, or lost: tells the application and forgets the request. */
+/* The reply is out, or lost: calls on_done and frees the request. */
 static void forget_call(struct http_call *call, int status, size_t bytes)
 {
     const struct http_app *app = call->loop->app;

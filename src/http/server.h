@@ -1,10 +1,10 @@
 /* server.h - HTTP/1.1 over libuv and llhttp: loops, listeners, limits.
  *
  * N loop threads, each with its own TCP listener (SO_REUSEPORT), its own
- * connections and nothing shared; loop 0 also listens on a unix socket when
- * asked to. When asked to, each has a second one beside it, to which connections
- * go that bring large bodies (move.c). Knows no route and no tenant: everything that is a complete,
- * well-framed request goes to the application (exchange.h).
+ * connections and nothing shared; loop 0 can also listen on a unix socket. Each
+ * loop can have a partner for connections with large bodies (move.c). Knows no
+ * route and no tenant: every complete, well-framed request goes to the
+ * application (exchange.h).
  */
 #pragma once
 #include "base/err.h"
@@ -18,9 +18,9 @@ struct http_limits {
     unsigned header_fields; /* number of header lines; beyond it 431 */
     unsigned header_ms;     /* from the first byte to the end of the head; beyond it 408, close */
     unsigned body_ms;       /* without progress of the body, or below 1 KiB/s; then 408, close */
-    unsigned idle_ms;       /* between requests; then closed without a word */
-    unsigned write_ms;      /* a reader that takes less than 16 KiB/s for so long is dropped */
-    unsigned connections;   /* in all; beyond it 503 and close */
+    unsigned idle_ms;       /* between requests; then closed without an answer */
+    unsigned write_ms;      /* a client that reads less than 16 KiB/s for this long is dropped */
+    unsigned connections;   /* in total; beyond it 503 and close */
     unsigned per_address;   /* from one address (of IPv6, one /64), 0: no bound */
     size_t bodies_max;      /* bytes of all bodies held at once; beyond it on_too_large; 0: any */
 };

@@ -1,13 +1,13 @@
 /* stream.c - replies whose body comes in parts: from the producer's thread to the socket.
  *
  * Invariants:
- * 1. The producer touches what `lock` guards, and nothing else of a stream;
- *    all the rest is the loop's.
+ * 1. Of a stream the producer touches only what `lock` guards; the rest is the
+ *    loop's.
  * 2. A call is among the loop's posted ones at most once: `posted` says so.
  *    While it is set, or the connection lives, the loop may touch the call.
  * 3. The call is freed by the loop once it has seen the producer's end and has
  *    no connection with it, or by the producer when the loop has ended before.
- * 4. One part at a time is libuv's (`flying`); it frees itself when written.
+ * 4. One part at a time is libuv's (`sending`); it frees itself when written.
  */
 #include "http/stream.h"
 
@@ -21,13 +21,13 @@
 
 struct http_stream {
     enum http_stream_kind kind;
-    struct http_parts queue;  /* to be sent */
-    struct http_part *flying; /* being sent by libuv */
+    struct http_parts queue;   /* to be sent */
+    struct http_part *sending; /* being sent by libuv */
     bool chunked;
     bool begun;           /* the head is queued */
     bool closing;         /* the last part is queued */
     bool over;            /* the producer has ended it */
-    bool told;            /* on_done was called */
+    bool on_done_called;  /* on_done was called */
     uint64_t sent, noted; /* bytes the socket took; those that http_stream_moved() has told */
     size_t body_sent;
 
@@ -54,7 +54,7 @@ static void free_stream(struct http_stream *s)
 
 /* The producer's side */
 
-/* There is something new for the loop. */
+/* Wakes the loop: parts were given, or the stream has ended. */
 static void post(struct http_call *call)
 {
     struct http_stream *s = call->x.stream;
@@ -66,7 +66,7 @@ static void post(struct http_call *call)
     }
     if (http_loop_try_post(call))
         return;
-    lock_acquire(&s->lock); /* the loop has ended: nobody else is there any more */
+    lock_acquire(&s->lock); /* the loop has ended: the call is the producer's alone */
     s->posted = false;
     s->unwanted = true;
     ended = s->ended;
@@ -157,7 +157,7 @@ void http_stream_finish(struct http_exchange *x, bool whole)
 
 /* The loop's side */
 
-/* Nobody will take anything any more; a producer that waits goes on and is told. */
+/* Nothing more is sent: a producer that waits goes on, and its write returns false. */
 static void refuse_more(struct http_stream *s)
 {
     lock_acquire(&s->lock);
@@ -166,14 +166,14 @@ static void refuse_more(struct http_stream *s)
     lock_release(&s->lock);
 }
 
-static void tell_done(struct http_call *call)
+static void call_on_done(struct http_call *call)
 {
     const struct http_app *app = call->loop->app;
     struct http_stream *s = call->x.stream;
 
-    if (s->told)
+    if (s->on_done_called)
         return;
-    s->told = true;
+    s->on_done_called = true;
     if (call->streams) {
         metric_move(GAUGE_STREAMS, -1);
         (void)atomic_fetch_sub_explicit(&call->loop->admission->streams, 1, memory_order_relaxed);
@@ -191,7 +191,7 @@ void http_stream_lost(struct http_call *call)
 {
     struct http_stream *s = call->x.stream;
 
-    tell_done(call);
+    call_on_done(call);
     http_parts_drop(&s->queue);
     if (s->over)
         free_call(call);
@@ -199,7 +199,8 @@ void http_stream_lost(struct http_call *call)
         refuse_more(s);
 }
 
-/* All is out: the connection goes on without the call, which may still be the producer's. */
+/* Everything is sent: the connection goes on without the call, which may still be the
+ * producer's. */
 static void leave(struct http_call *call)
 {
     struct http_conn *c = call->conn;
@@ -244,12 +245,12 @@ static void part_written(uv_write_t *write, int status)
     struct http_stream *s;
 
     c->loop->now_us = clock_mono_us();
-    if (call == NULL) { /* the connection is closing and has let go */
+    if (call == NULL) { /* the connection is closing, without the call */
         http_part_free(part);
         return;
     }
     s = call->x.stream;
-    s->flying = NULL;
+    s->sending = NULL;
     if (status != 0) {
         http_part_free(part);
         http_conn_close(c);
@@ -264,8 +265,8 @@ static void part_written(uv_write_t *write, int status)
     send_parts(call);
 }
 
-/* Leaves to libuv what is left of the part after its first `n` bytes. */
-static void fly(struct http_call *call, struct http_part *part, size_t n)
+/* Queues in libuv what is left of the part after its first `n` bytes. */
+static void queue_rest(struct http_call *call, struct http_part *part, size_t n)
 {
     struct http_stream *s = call->x.stream;
     struct http_conn *c = call->conn;
@@ -274,21 +275,21 @@ static void fly(struct http_call *call, struct http_part *part, size_t n)
 
     bufs[0] = http_conn_buf(str_from(part->line + of_line, part->line_len - of_line));
     bufs[1] = http_conn_buf(str_from(part->data + (n - of_line), part->len - (n - of_line)));
-    assert(s->flying == NULL); /* 4 */
+    assert(s->sending == NULL); /* 4 */
     part->conn = c;
-    s->flying = part;
+    s->sending = part;
     if (c->state != CONN_WRITE) {
         s->noted = s->sent;
         http_conn_enter(c, CONN_WRITE);
     }
     if (uv_write(&part->write, &c->h.stream, bufs, 2, part_written) != 0) {
-        s->flying = NULL;
+        s->sending = NULL;
         http_part_free(part);
         http_conn_close(c);
     }
 }
 
-/* How much of the part the socket took; negative when it is gone. */
+/* How much of the part the socket took; negative when the connection is broken. */
 static ssize_t try_part(struct http_conn *c, const struct http_part *part)
 {
     uv_buf_t bufs[2] = { http_conn_buf(str_from(part->line, part->line_len)),
@@ -307,7 +308,7 @@ static void send_parts(struct http_call *call)
     struct http_conn *c = call->conn;
     struct http_part *part;
 
-    while (s->flying == NULL && (part = http_parts_take(&s->queue)) != NULL) {
+    while (s->sending == NULL && (part = http_parts_take(&s->queue)) != NULL) {
         ssize_t n = try_part(c, part);
         bool last = part->last;
 
@@ -317,7 +318,7 @@ static void send_parts(struct http_call *call)
             return;
         }
         if ((size_t)n < part->line_len + part->len) {
-            fly(call, part, (size_t)n);
+            queue_rest(call, part, (size_t)n);
             return;
         }
         part_sent(s, part);
@@ -326,7 +327,7 @@ static void send_parts(struct http_call *call)
             return;
         }
     }
-    if (s->flying == NULL && c->state == CONN_WRITE)
+    if (s->sending == NULL && c->state == CONN_WRITE)
         http_conn_enter(c, CONN_BUSY);
 }
 
@@ -375,12 +376,12 @@ static void queue_given(struct http_stream *s, struct http_parts *given)
 static void queue_last(struct http_call *call, bool whole)
 {
     struct http_stream *s = call->x.stream;
-    bool told = s->chunked && whole && call->x.request.method != METHOD_HEAD;
+    bool has_end = s->chunked && whole && call->x.request.method != METHOD_HEAD;
 
     if (s->closing)
         return;
     s->closing = true;
-    queue_bytes(s, told ? STR_LIT("0\r\n\r\n") : STR_LIT(""), true);
+    queue_bytes(s, has_end ? STR_LIT("0\r\n\r\n") : STR_LIT(""), true);
 }
 
 void http_stream_stop(struct http_call *call)
@@ -405,7 +406,7 @@ void http_stream_advance(struct http_call *call)
     assert(http_loop_is_mine(call->loop)); /* 1 */
     http_parts_init(&given);
     if (gone)
-        tell_done(call);
+        call_on_done(call);
     lock_acquire(&s->lock);
     assert(s->posted); /* 2 */
     s->posted = false;
@@ -441,8 +442,8 @@ uint64_t http_stream_moved(struct http_call *call)
     struct http_stream *s = call->x.stream;
     uint64_t total = s->sent, moved;
 
-    if (s->flying != NULL)
-        total += s->flying->line_len + s->flying->len -
+    if (s->sending != NULL)
+        total += s->sending->line_len + s->sending->len -
                  uv_stream_get_write_queue_size(&call->conn->h.stream);
     moved = total - s->noted;
     s->noted = total;

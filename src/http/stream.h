@@ -1,7 +1,7 @@
 /* stream.h - a reply whose body comes in parts, over time.
  *
- * Begun instead of http_reply(), by whoever has the exchange, once on_request
- * has run. From then on the exchange belongs to one producer, which gives
+ * Begun instead of http_reply(), by the owner of the exchange, once on_request
+ * has run. From then on the exchange belongs to one producer, which writes
  * parts and ends the stream; it stays alive until http_stream_end(). A client
  * of HTTP/1.1 gets chunks, one of HTTP/1.0 a body that ends with the
  * connection.
@@ -21,13 +21,12 @@ enum { HTTP_STREAM_WAITING_MAX = 256 * 1024 };
 void http_stream_begin(struct http_exchange *x, const struct http_reply *head,
                        enum http_stream_kind kind);
 
-/* Gives what is in `part`, which is empty afterwards. Waits while too much is waiting, which a
- * client that takes nothing cannot draw out beyond the write timeout; so never on a loop's thread.
- * False when nobody wants it: the client has gone, asked for the head alone, or the server stops.
- */
+/* Queues what is in `part`, which is empty afterwards. Blocks while too much is queued, for at most
+ * the write timeout when the client does not read; so never on a loop's thread. False when it is
+ * not sent: the client has gone, asked for the head alone, or the server stops. */
 bool http_stream_write(struct http_exchange *x, struct buf *part) MUST_CHECK;
 
-/* The same, but false instead of waiting. */
+/* The same, but returns false instead of blocking. */
 bool http_stream_offer(struct http_exchange *x, struct buf *part) MUST_CHECK;
 
 /* The end; nothing of the exchange may be touched after it. What is not `whole` ends without its

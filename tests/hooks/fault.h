@@ -7,5 +7,5 @@
  * Borrows `real`: close both. */
 struct db *db_fault_new(struct db *real, int nth, enum err_code code) MUST_CHECK;
 
-/* Did the fault fire? A test that does not ask proves nothing. */
+/* Did the fault fire? A test that does not check proves nothing. */
 bool db_fault_fired(const struct db *db);

@@ -1,9 +1,9 @@
-/* connect.c - making a connection, and refusing a server that could lose what it took. */
+/* connect.c - connecting, and refusing a server that could lose what it has confirmed. */
 #include <stdio.h>
 
 #include "db/postgres/postgres.h"
 
-/* libpq's complaint would quote the URL, so ours does not pass it on. */
+/* libpq's error would quote the URL, so it is not passed on. */
 int db_postgres_check_url(const char *url, struct error *err)
 {
     const char *body = strstr(url, "://") + 3;
@@ -19,7 +19,7 @@ int db_postgres_check_url(const char *url, struct error *err)
     options = PQconninfoParse(url, NULL);
     if (options == NULL)
         return err_set(err, ERR_INVALID,
-                       "the PostgreSQL URL cannot be read; it should look like "
+                       "cannot parse the PostgreSQL URL; it should look like "
                        "postgresql://USER:PASSWORD@HOST:PORT/DATABASE");
     PQconninfoFree(options);
     return 0;

@@ -1,9 +1,9 @@
-/* postgres.c - the distributed store: a connection that may be lost and made anew.
+/* postgres.c - the distributed store: a connection that may be lost and made again.
  *
  * A lost connection fails the call with ERR_UNAVAILABLE and every later one
  * too, until db_ping() has made another: no call reconnects by itself, since
- * it might be in the midst of a transaction that is gone. A commit whose
- * answer never came may or may not have happened, and its error says so.
+ * its transaction would be lost. A commit whose answer never came may or may
+ * not have happened, and its error says so.
  */
 #include "db/postgres/postgres.h"
 
@@ -95,7 +95,7 @@ static int postgres_script(struct db *db, const char *sql, struct error *err)
 
     int r;
 
-    /* A migration may take its time. */
+    /* A migration has no time limit. */
     if (db_postgres_run(pg, "SET statement_timeout = 0", NULL, NULL, err) != 0)
         return -1;
     pg->wait_ms = -1;

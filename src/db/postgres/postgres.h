@@ -16,7 +16,7 @@ struct postgres {
     struct db_cache statements;
     struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t changes;
-    int wait_ms; /* for an answer; -1: for ever */
+    int wait_ms; /* for an answer; -1: no limit */
     bool warned; /* the server sent a WARNING since this was last cleared */
 };
 
@@ -26,21 +26,21 @@ enum {
     DB_POSTGRES_BYTES_MAX = 64 << 20, /* of a blob, or all texts of a call; SQLite's limit too */
 };
 
-/* --- postgres_connect.c --- */
+/* --- connect.c --- */
 
-/* Is it a URL that libpq reads as its writer meant it? */
+/* Will libpq read the URL as it was meant? */
 int db_postgres_check_url(const char *url, struct error *err);
 
 /* Connects, sets the session up and refuses a server that is not safe. */
 int db_postgres_connect(struct postgres *pg, struct error *err);
 
-/* --- postgres_wire.c --- */
+/* --- wire.c --- */
 
 /* Ends the connection; statements are forgotten by their session number. */
 void db_postgres_drop(struct postgres *pg);
 
 /* After a failed PQsend…(), or a result that is an error: says why and returns -1. `result` may be
- * NULL. Drops the connection when it is of no more use. */
+ * NULL. Drops the connection when it cannot be used any longer. */
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err);
 
 /* Sends out what PQsend…() queued. */
@@ -49,14 +49,14 @@ int db_postgres_flush(struct postgres *pg, struct error *err);
 /* The next result, or NULL after the last one. The caller clears *ret. */
 int db_postgres_next(struct postgres *pg, PGresult **ret, struct error *err);
 
-/* Reads all results away and keeps the first error; `on_row` sees the rows. Counts changes. */
+/* Reads all results and keeps the first error; `on_row` sees the rows. Counts changes. */
 int db_postgres_finish(struct postgres *pg, db_row_fn *on_row, void *ctx, struct error *err);
 
 /* One or more commands without parameters. */
 int db_postgres_run(struct postgres *pg, const char *sql, db_row_fn *on_row, void *ctx,
                     struct error *err);
 
-/* --- postgres_stmt.c --- */
+/* --- statement.c --- */
 
 /* The driver's exec. */
 int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args args,
@@ -64,7 +64,7 @@ int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args arg
 
 void db_postgres_forget_statements(struct postgres *pg);
 
-/* --- postgres_row.c --- */
+/* --- row.c --- */
 
-/* Shows on_row the rows of `result`; false when it wants no more. */
+/* Passes the rows of `result` to on_row; false when it returned false. */
 bool db_postgres_rows(const PGresult *result, db_row_fn *on_row, void *ctx);

@@ -1,4 +1,4 @@
-/* row.c - columns come as text; here they become what the caller asks for. */
+/* row.c - columns arrive as text and are converted to the requested type. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 
 enum { NUMBER_MAX = 32, TEXT_BYTES_KEPT = 1 << 20 };
 
-/* What libpq wants of one parameter, and room for a number. */
+/* A parameter as libpq expects it, with room for a number. */
 struct statement {
     unsigned session; /* of the connection that knows it */
     char name[16];
@@ -85,7 +85,7 @@ static int prepare(struct postgres *pg, const struct db_query *q, struct stateme
     return 0;
 }
 
-/* Prepared on this connection: for the first time, or anew after it was lost. */
+/* Prepared on this connection: for the first time, or again after it was lost. */
 static int find(struct postgres *pg, const struct db_query *q, struct statement **ret,
                 struct error *err)
 {
@@ -99,7 +99,7 @@ static int find(struct postgres *pg, const struct db_query *q, struct statement 
     return st->session == pg->session ? 0 : prepare(pg, q, st, err);
 }
 
-/* Room for all texts at once: were it to grow in between, the earlier ones would move. */
+/* Room for all texts at once: growing later would move the earlier ones. */
 static int reserve_texts(struct postgres *pg, struct db_args args, struct error *err)
 {
     size_t total = 1;
@@ -120,7 +120,7 @@ static int encode_text(struct postgres *pg, struct str text, const char **ret, s
 
     ASSERT_ALWAYS(pg->text.len + text.len < pg->text.capacity);     /* reserve_texts() made room */
     if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) /* would be cut there */
-        return err_set(err, ERR_INVALID, "a text holds a NUL character");
+        return err_set(err, ERR_INVALID, "text contains a NUL character");
     if (text.len != 0)
         memcpy(copy, text.data, text.len);
     copy[text.len] = '\0';
@@ -163,7 +163,7 @@ static int encode(struct postgres *pg, struct statement *st, unsigned i,
     return 0;
 }
 
-/* Rows come one by one when somebody looks at them, so that a large result is never in memory. */
+/* With on_row, rows come one by one, so that a large result is never in memory. */
 static int send(struct postgres *pg, const struct statement *st, bool row_by_row, struct error *err)
 {
     if (PQsendQueryPrepared(pg->conn, st->name, (int)st->n_params, st->values, st->lengths,

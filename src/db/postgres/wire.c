@@ -1,7 +1,7 @@
 /* wire.c - sending, waiting with a limit, and what an answer or its absence means.
  *
- * libpq would wait for ever on a server that is stopped but not dead, so the
- * socket is polled here: a server silent for longer than it may be is lost.
+ * libpq would wait forever for a server that is stopped but not dead, so the
+ * socket is polled here: a server that is silent for too long counts as lost.
  */
 #include <assert.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static enum err_code classify(const char *state, enum db_mode mode)
     return ERR_INTERNAL;
 }
 
-/* The connection is of no more use; libpq's message, in one line, says why. */
+/* The connection is lost; libpq's message, in one line, says why. */
 static void say_lost(struct postgres *pg, const char *message, struct error *err)
 {
     err_set(err, ERR_UNAVAILABLE, "PostgreSQL: %s", message);
@@ -127,7 +127,7 @@ static int64_t count_changes(PGresult *result)
     return n;
 }
 
-/* One result; false in *ret_more when on_row wants no more. */
+/* One result; false in *ret_more when on_row has returned false. */
 static int take(struct postgres *pg, PGresult *result, db_row_fn *on_row, void *ctx, bool *ret_more,
                 struct error *err)
 {

@@ -1,4 +1,4 @@
-/* error.c - what SQLite's result codes mean to us. */
+/* error.c - SQLite's result codes as ours. */
 #include <errno.h>
 
 #include "db/sqlite/sqlite.h"
@@ -33,7 +33,7 @@ static enum err_code classify(const struct sqlite *s, int code)
 
     if (is_no_space(s, code))
         return ERR_FULL;
-    /* A reader that writes is our bug; a writer that may not is somebody's chmod or mount. */
+    /* A reader that writes is our bug; a writer that may not was locked out by a chmod or mount. */
     if ((code & 0xff) == SQLITE_READONLY && s->mode == DB_WRITER)
         return ERR_UNAVAILABLE;
     for (size_t i = 0; i < COUNT_OF(map); i++)

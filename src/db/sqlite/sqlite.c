@@ -1,8 +1,8 @@
 /* sqlite.c - the embedded store: one file, one writer, readers beside it.
  *
  * 1. One connection writes and checkpoints. SQLite before 3.51.3 can corrupt a
- *    file when two do so at once, so readers are read-only, nobody checkpoints
- *    on close, and nothing checkpoints by itself.
+ *    file when two do so at once, so readers are read-only, and there is no
+ *    checkpoint on close and no automatic one.
  * 2. A commit is synced (WAL, synchronous=FULL) before it returns.
  * 3. After an I/O error the writer refuses everything: Linux forgets that pages
  *    were not written, so a second try would succeed without being durable.
@@ -20,7 +20,7 @@
 
 enum {
     READ_MAX_US = 5000000,   /* for one statement of a reader */
-    READ_CHECK_STEPS = 1000, /* of SQLite's machine between two looks at the clock: some 20 us */
+    READ_CHECK_STEPS = 1000, /* of SQLite's virtual machine between two checks: about 20 us */
     KEEP_CHECK_STEPS = 20000,
     BUSY_TIMEOUT_MS = 5000,
     CHECKPOINT_PAGES = 4000, /* about 16 MiB of log between checkpoints */
@@ -50,7 +50,7 @@ int db_sqlite_after_commit(struct sqlite *s, struct error *err)
 
     assert(s->mode == DB_WRITER); /* 1 */
     s->log_grew = false;
-    if (s->log_pages < s->checkpointed_at) /* the log began anew */
+    if (s->log_pages < s->checkpointed_at) /* the log was restarted */
         s->checkpointed_at = 0;
     /* Counted from the last one: while a long reader pins the log, each commit would sync twice. */
     if (s->log_pages - s->checkpointed_at < CHECKPOINT_PAGES)
@@ -61,8 +61,8 @@ int db_sqlite_after_commit(struct sqlite *s, struct error *err)
 
         db_sqlite_fail(s, code, &why);
         if (why.code == ERR_IO)
-            return err_set(err, ERR_IO, "in moving the log into the database file: %s", why.text);
-        /* Busy or full: the commit is durable in the log all the same, and we come back. */
+            return err_set(err, ERR_IO, "checkpoint failed: %s", why.text);
+        /* Busy or full: the commit is durable in the log, and the next one tries again. */
     }
     s->checkpointed_at = s->log_pages;
     return 0;
@@ -102,7 +102,7 @@ static int sqlite_begin(struct db *db, struct error *err)
     if (db_sqlite_exec(db, &read, DB_NO_ARGS, NULL, NULL, err) == 0 &&
         db_sqlite_exec(db, &look, DB_NO_ARGS, NULL, NULL, err) == 0)
         return 0;
-    if (outside) /* also after BEGIN: SQLite looks at the clock once more when it has begun */
+    if (outside) /* also after BEGIN: SQLite checks the deadline once more after it */
         sqlite_rollback(db);
     return -1;
 }
@@ -127,7 +127,8 @@ static int run_script(struct sqlite *s, const char *sql, struct error *err)
     int code;
 
     if (s->broken)
-        return err_set(err, ERR_IO, "an earlier input/output error left the database in doubt");
+        return err_set(err, ERR_IO,
+                       "refused after an earlier input/output error: it is unknown what is stored");
     s->began_us = clock_mono_us();
     code = sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
     if (code != SQLITE_OK)
@@ -151,7 +152,8 @@ static int sqlite_checkpoint(struct db *db, struct error *err)
     int code;
 
     if (s->broken)
-        return err_set(err, ERR_IO, "an earlier input/output error left the database in doubt");
+        return err_set(err, ERR_IO,
+                       "refused after an earlier input/output error: it is unknown what is stored");
     if (s->mode != DB_WRITER)
         return err_set(err, ERR_INTERNAL, "only the writer checkpoints");
     code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
@@ -161,7 +163,7 @@ static int sqlite_checkpoint(struct db *db, struct error *err)
     return 0;
 }
 
-/* Ends what a keeper does when it is no more wanted. */
+/* Ends a maintenance statement that is no longer wanted. */
 static int is_unwanted(void *ctx)
 {
     const struct sqlite *s = ctx;
@@ -204,7 +206,7 @@ static const struct db_driver driver = {
     .set_deadline = sqlite_set_deadline,
 };
 
-/* Least surface: what our own SQL does not need is off, and sizes are bounded. */
+/* Smallest attack surface: what our own SQL does not need is off, and sizes are bounded. */
 static void harden(sqlite3 *handle)
 {
     static const struct {
@@ -249,7 +251,7 @@ static int read_text(void *ctx, int n, char **values, char **names)
     return 0;
 }
 
-/* Changing the journal mode does not wait for locks by itself; another may be starting too. */
+/* Changing the journal mode does not wait for locks; another process may be starting too. */
 static int enter_wal(struct sqlite *s, const char *path, struct error *err)
 {
     char mode[16] = "";
@@ -264,11 +266,12 @@ static int enter_wal(struct sqlite *s, const char *path, struct error *err)
     if (code != SQLITE_OK)
         return db_sqlite_fail(s, code, err);
     if (strcmp(mode, "wal") != 0)
-        return err_set(err, ERR_SCHEMA, "%s cannot have a write-ahead log, only '%s'", path, mode);
+        return err_set(err, ERR_SCHEMA, "%s does not support a write-ahead log, only '%s'", path,
+                       mode);
     return 0;
 }
 
-/* Ends a read that takes too long: others wait for its thread. */
+/* Ends a read that takes too long: other reads wait for its thread. */
 static int is_over_time(void *ctx)
 {
     const struct sqlite *s = ctx;
@@ -302,13 +305,13 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
         sqlite3_progress_handler(s->handle, READ_CHECK_STEPS, is_over_time, s);
     if (s->mode == DB_MAINTENANCE)
         sqlite3_progress_handler(s->handle, KEEP_CHECK_STEPS, is_unwanted, s);
-    /* After the pragma, which takes the hook away. */
+    /* After the pragma, which removes the hook. */
     (void)sqlite3_wal_hook(s->handle, on_commit, s);
     return sqlite_ping(&s->base, err); /* reads the file: is it a database? */
 }
 
-/* For us alone; the log beside it gets the same mode. By mknod, since closing a descriptor of the
- * file would drop the locks that this process holds on it. */
+/* Readable by this user only; the log gets the same mode. By mknod, since closing a descriptor of
+ * the file would drop the locks that this process holds on it. */
 static int create_file(const char *path, struct error *err)
 {
     enum err_code code;
@@ -319,8 +322,7 @@ static int create_file(const char *path, struct error *err)
     return err_set(err, code, "cannot create %s: %s", path, strerror(errno));
 }
 
-/* Nobody asks how much memory SQLite has; to count it, all threads would take one lock each time.
- */
+/* Counting SQLite's memory would make all threads take one lock each time. */
 static void count_no_memory(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -336,8 +338,8 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
 
     (void)pthread_once(&once, count_no_memory);
     if (path[0] == '\0')
-        return err_set(err, ERR_INVALID, "sqlite: wants the path of a file after the colon");
-    /* So that neither "file:x?vfs=y" nor ":memory:" has a meaning of its own. */
+        return err_set(err, ERR_INVALID, "sqlite: needs a file path after the colon");
+    /* So that neither "file:x?vfs=y" nor ":memory:" is special. */
     file = sqlite3_mprintf("%s%s", path[0] == '/' ? "" : "./", path);
     if (file == NULL)
         err_die("out of memory");

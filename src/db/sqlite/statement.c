@@ -19,12 +19,13 @@ struct sqlite_row {
     size_t *given; /* of its connection */
 };
 
-enum { DEADLINE_BYTES = 32 * 1024 }; /* 0.2 ms of printing, with all that JSON may make of them */
+enum { DEADLINE_BYTES = 32 * 1024 }; /* 0.2 ms of printing, with JSON escapes */
 
 /* The statement that the row is of, which has this column. */
 static sqlite3_stmt *stmt_of(const struct db_row *row, unsigned column)
 {
     assert((int)column < sqlite3_column_count(((const struct sqlite_row *)row)->stmt));
+    (void)column; /* in release */
     return ((const struct sqlite_row *)row)->stmt;
 }
 
@@ -51,7 +52,7 @@ static struct str row_get_bytes(const struct db_row *row, unsigned column, enum 
 
     if (row_is_null(row, column))
         return STR_NULL;
-    /* The length is that of the form asked for last, so it is asked for after. */
+    /* The length is that of the last form requested, so it comes second. */
     data = type == DB_BLOB ? sqlite3_column_blob(stmt, (int)column)
                            : sqlite3_column_text(stmt, (int)column);
     if (data == NULL) /* an empty blob */
@@ -137,7 +138,7 @@ fail:
     return -1;
 }
 
-/* Bytes are not copied: they live until exec returns, and are bound anew before the next step. */
+/* Bytes are not copied: they live until exec returns, and are bound again before the next step. */
 static int bind_one(sqlite3_stmt *stmt, int index, const struct db_value *value)
 {
     struct str bytes;
@@ -170,7 +171,7 @@ static int bind_all(struct sqlite *s, const struct statement *st, struct db_args
 
         if (value->type == DB_TEXT && value->bytes.len != 0 &&
             memchr(value->bytes.data, '\0', value->bytes.len) != NULL)
-            return err_set(err, ERR_INVALID, "a text holds a NUL character");
+            return err_set(err, ERR_INVALID, "text contains a NUL character");
         code = bind_one(st->stmt, st->index[i], value);
         if (UNLIKELY(code != SQLITE_OK))
             return db_sqlite_fail(s, code, err);
@@ -178,12 +179,12 @@ static int bind_all(struct sqlite *s, const struct statement *st, struct db_args
     return 0;
 }
 
-/* Steps to the end, or until on_row has enough, or a hurry was in vain. A writing statement has
- * done all its work before it gives its first row, so stopping early loses nothing. */
+/* Steps to the end, or until on_row has enough or the deadline has passed. A writing statement has
+ * done all its work before its first row, so stopping early loses nothing. */
 static int run(struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ctx)
 {
     const struct sqlite_row row = { { &row_methods }, stmt, &s->given };
-    bool more, in_vain = false;
+    bool more, too_late = false;
     int code;
 
     assert(!sqlite3_stmt_busy(stmt)); /* reset after its last use */
@@ -193,15 +194,15 @@ static int run(struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ct
             break;
         more = on_row == NULL || on_row(ctx, &row.base);
         if (s->until_us != 0)
-            in_vain = s->given > DEADLINE_BYTES || (more && db_sqlite_is_late(s, clock_mono_us()));
-    } while (more && !in_vain);
-    code = sqlite3_reset(stmt); /* which finds nothing wrong with a statement that we left */
-    return in_vain ? SQLITE_INTERRUPT : code;
+            too_late = s->given > DEADLINE_BYTES || (more && db_sqlite_is_late(s, clock_mono_us()));
+    } while (more && !too_late);
+    code = sqlite3_reset(stmt); /* SQLITE_OK after a statement that was left early */
+    return too_late ? SQLITE_INTERRUPT : code;
 }
 
 static int fail_late(struct error *err)
 {
-    return err_set(err, ERR_BUSY, "this read takes longer than the time given to it");
+    return err_set(err, ERR_BUSY, "the read did not finish before its deadline");
 }
 
 int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
@@ -214,7 +215,8 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
 
     s->changes = 0;
     if (UNLIKELY(s->broken))
-        return err_set(err, ERR_IO, "an earlier input/output error left the database in doubt");
+        return err_set(err, ERR_IO,
+                       "refused after an earlier input/output error: it is unknown what is stored");
     if (s->mode == DB_READER)
         s->began_us = clock_mono_us(); /* before it is prepared, which may read the schema */
     if (UNLIKELY(db_sqlite_is_late(s, s->began_us)))

@@ -1,6 +1,8 @@
 /* tenants.c - tenants and keys, from the shapes of the API to rows and back. */
 #include "features/access/tenants.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "features/access/key_create.h"
 #include "features/access/key_use.h"
@@ -82,6 +84,7 @@ int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *cre
                            .expires_at = create->expires_at };
     struct str token;
 
+    assert(tenant_id > 0);
     if (key_make(db, &row, arena, &token, err) != 0)
         return -1;
     *ret = (struct key_created){ .key_id = row.key_id,
@@ -99,6 +102,7 @@ int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
 {
     struct key *keys;
 
+    assert(tenant_id > 0);
     if (store_keys(db, tenant_id, arena, &ret->keys, err) != 0)
         return -1;
     keys = ret->keys.items;

@@ -17,7 +17,7 @@ static void enter(struct attempt *f, enum attempt_state state)
     };
 
     assert((allowed[f->state] & 1U << state) != 0);
-    (void)allowed;
+    (void)allowed; /* in release */
     f->state = state;
 }
 

@@ -274,6 +274,7 @@ static struct session_user *copy_session_user(const struct session_entry *sessio
     const struct user_entry *user = session->user;
     struct session_user *ret = ARENA_NEW(arena, struct session_user);
 
+    assert(user != NULL); /* a session without its user was not loaded */
     ret->user_id = arena_copy(arena, user->user_id);
     ret->email = arena_copy(arena, user->email);
     ret->is_platform_admin = user->is_platform_admin;

@@ -218,6 +218,7 @@ static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, st
 {
     enum tenant_role role = ROLE_NONE;
 
+    assert(tenant_id > 0);
     if (store_user_find(db, email, arena, ret, err) != 0 ||
         (!str_is_null(ret->user_id) && store_role(db, tenant_id, ret->user_id, &role, err) != 0))
         return -1;
@@ -274,5 +275,6 @@ int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct
 int users_list_tenant(struct db *db, int64_t tenant_id, struct arena *arena,
                       struct tenant_user_list *ret, struct error *err)
 {
+    assert(tenant_id > 0);
     return store_tenant_users(db, tenant_id, arena, &ret->users, err);
 }
