@@ -14,22 +14,22 @@
 #include "features/webhooks/target.h"
 #include "shape/shape.h"
 
-/* Where mail goes out; `url` empty: nowhere. */
+/* The mail server; with an empty `url` no mail is sent. */
 struct mail_options {
     const char *url; /* smtp://… or smtps://… */
     const char *from;
-    const char *user;          /* empty: none */
-    const char *password_file; /* read each time, so that it can be changed */
+    const char *user;          /* empty: no authentication */
+    const char *password_file; /* read for each mail, so that it can be changed */
 };
 
-/* Borrowed for as long as there are flights. */
+/* Borrowed for as long as there are attempts. */
 struct attempt_options {
     struct target_rules rules;
     struct mail_options mail;
-    CURLM *multi; /* woken when a flight may go on */
+    CURLM *multi; /* woken when a name lookup is done */
 };
 
-enum { FLIGHT_ERROR_MAX = CURL_ERROR_SIZE };
+enum { ATTEMPT_ERROR_MAX = CURL_ERROR_SIZE };
 
 struct attempt {
     struct attempt *next;
@@ -38,7 +38,7 @@ struct attempt {
     struct webhook_row webhook;
     char secrets[2][WEBHOOK_SECRET_LEN]; /* in the clear, wiped at the end */
     size_t n_secrets;
-    void *owner; /* the courier's own */
+    void *owner; /* the courier's: its test, NULL for a delivery */
 
     CURL *easy;
     struct curl_slist *headers, *recipients, *pinned;
@@ -46,34 +46,34 @@ struct attempt {
     size_t body_sent; /* of a mail */
     size_t reply_bytes;
     const struct attempt_options *options;
-    struct target_place place;
-    struct lookup *lookup; /* of its name; NULL: there is nothing to look up */
-    bool flying;           /* the courier's own: libcurl has it */
+    struct target_endpoint endpoint;
+    struct lookup *lookup; /* of the host name; NULL: no lookup needed */
+    bool transferring;     /* attempts.c's: libcurl has the handle */
     bool forbidden;        /* an address was not public */
     int64_t began_us;      /* raw */
-    char error[FLIGHT_ERROR_MAX];
+    char error[ATTEMPT_ERROR_MAX];
 };
 
-/* What came of it. */
+/* The result of an attempt. */
 struct attempt_end {
     bool delivered;
-    bool gone; /* it wants nothing any more (410) */
-    bool over; /* there shall be no other attempt */
+    bool gone;  /* the target asked for no further messages (410) */
+    bool final; /* no further attempt */
     struct opt_int status;
     int64_t ms;
-    int64_t retry_after_s; /* 0: it did not say */
-    const char *error;     /* NULL when delivered; lives as long as the flight */
+    int64_t retry_after_s; /* 0: not in the response */
+    const char *error;     /* NULL when delivered; lives as long as the attempt */
 };
 
-/* Prepares f->easy from delivery, webhook and secrets, and begins to look its name up. NULL, or a
- * sentence why it cannot be sent at all. */
+/* Prepares f->easy from delivery, webhook and secrets, and starts to look the host name up. NULL,
+ * or the reason why the message cannot be sent. */
 const char *attempt_prepare(struct attempt *f, const struct attempt_options *options);
 
-enum attempt_clearance { FLIGHT_WAITS, FLIGHT_CLEARED, FLIGHT_REFUSED };
+enum attempt_clearance { ATTEMPT_WAITS, ATTEMPT_CLEARED, ATTEMPT_REFUSED };
 
-/* May it take off? Where a name leads is asked once, and it is connected to an address of the
- * answer or to none: one of them that is not public refuses them all. *ret_wrong says why it is
- * refused. */
+/* May the transfer start? A name is looked up only once, and only the addresses found are connected
+ * to. If one of them is not public, the attempt is refused. *ret_wrong is the reason of a
+ * refusal. */
 enum attempt_clearance attempt_clear(struct attempt *f, const char **ret_wrong);
 
 struct attempt_end attempt_finish(struct attempt *f, CURLcode result);

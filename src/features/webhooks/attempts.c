@@ -1,4 +1,4 @@
-/* attempts.c - libcurl's handle of many transfers, and the list of what is in it or will be. */
+/* attempts.c - libcurl's multi handle, and the list of attempts that are or will be in it. */
 #include "features/webhooks/attempts.h"
 
 #include "base/err.h"
@@ -6,7 +6,7 @@
 void attempts_init(struct attempts *all)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-        err_die("libcurl cannot be used");
+        err_die("libcurl cannot be initialized");
     all->options.multi = curl_multi_init();
     if (all->options.multi == NULL)
         err_die("out of memory");
@@ -33,7 +33,7 @@ void attempts_start(struct attempts *all, struct attempt *f)
     all->n += f->owner == NULL;
 }
 
-static void take_out(struct attempts *all, struct attempt *f)
+static void detach(struct attempts *all, struct attempt *f)
 {
     struct attempt **at = &all->first;
 
@@ -41,34 +41,35 @@ static void take_out(struct attempts *all, struct attempt *f)
         at = &(*at)->next;
     *at = f->next;
     all->n -= f->owner == NULL;
-    if (f->flying)
+    if (f->transferring)
         (void)curl_multi_remove_handle(all->options.multi, f->easy);
 }
 
-static bool clear(struct attempts *all)
+static bool start_cleared(struct attempts *all)
 {
     struct attempt *next;
     bool any = false;
 
     for (struct attempt *f = all->first; f != NULL; f = next) {
         const char *wrong = NULL;
-        enum attempt_clearance clearance = f->flying ? FLIGHT_WAITS : attempt_clear(f, &wrong);
+        enum attempt_clearance clearance =
+            f->transferring ? ATTEMPT_WAITS : attempt_clear(f, &wrong);
 
         next = f->next;
-        if (clearance == FLIGHT_REFUSED) {
-            take_out(all, f);
+        if (clearance == ATTEMPT_REFUSED) {
+            detach(all, f);
             all->ended(all->ctx, f, &(struct attempt_end){ .error = wrong });
             any = true;
-        } else if (clearance == FLIGHT_CLEARED) {
+        } else if (clearance == ATTEMPT_CLEARED) {
             if (curl_multi_add_handle(all->options.multi, f->easy) != CURLM_OK)
-                err_die("libcurl takes no more transfers");
-            f->flying = true;
+                err_die("libcurl refused a transfer");
+            f->transferring = true;
         }
     }
     return any;
 }
 
-static bool take_landed(struct attempts *all)
+static bool finish_transfers(struct attempts *all)
 {
     const CURLMsg *message;
     bool any = false;
@@ -84,7 +85,7 @@ static bool take_landed(struct attempts *all)
         if (message->msg != CURLMSG_DONE || f == NULL)
             continue;
         end = attempt_finish(f, result);
-        take_out(all, f);
+        detach(all, f);
         all->ended(all->ctx, f, &end);
         any = true;
     }
@@ -93,11 +94,11 @@ static bool take_landed(struct attempts *all)
 
 bool attempts_advance(struct attempts *all, int wait_ms)
 {
-    bool any = clear(all);
+    bool any = start_cleared(all);
     int running;
 
     (void)curl_multi_perform(all->options.multi, &running);
-    any = take_landed(all) || any;
+    any = finish_transfers(all) || any;
     if (!any)
         (void)curl_multi_poll(all->options.multi, NULL, 0, wait_ms, NULL);
     return any;
@@ -108,12 +109,12 @@ void attempts_wake(struct attempts *all)
     (void)curl_multi_wakeup(all->options.multi);
 }
 
-struct attempt *attempts_take(struct attempts *all)
+struct attempt *attempts_pop(struct attempts *all)
 {
     struct attempt *f = all->first;
 
     if (f != NULL)
-        take_out(all, f);
+        detach(all, f);
     return f;
 }
 

@@ -1,6 +1,6 @@
-/* attempts.h - the flights that are under way, all in one libcurl handle.
+/* attempts.h - the attempts in progress, all in one libcurl multi handle.
  *
- * One thread but where it says otherwise.
+ * One thread, except where a comment says otherwise.
  */
 #pragma once
 #include "features/webhooks/attempt.h"
@@ -8,9 +8,9 @@
 struct attempts {
     struct attempt_options options;
     struct attempt *first; /* newest first */
-    size_t n;              /* without those that have an owner */
+    size_t n;              /* without tests, which have an owner */
 
-    /* A flight has ended and is not among them any more; whoever is told frees it. */
+    /* An attempt has ended and was removed from the list; the callee frees it. */
     void (*ended)(void *ctx, struct attempt *f, const struct attempt_end *end);
     void *ctx;
 };
@@ -18,25 +18,26 @@ struct attempts {
 /* With options.rules, options.mail, ended and ctx set. */
 void attempts_init(struct attempts *all);
 
-/* There are none any more. */
+/* When no attempt is left. */
 void attempts_done(struct attempts *all);
 
-/* Takes the flight over. It takes off when it is cleared, or has ended. */
+/* Takes ownership of f. attempts_advance() starts the transfer once the attempt is cleared; an
+ * attempt that cannot be prepared ends here. */
 void attempts_start(struct attempts *all, struct attempt *f);
 
-/* Lets them go on, for so long if nothing happens. True when one has ended. */
+/* Advances all transfers, waiting up to wait_ms if none ends. True when an attempt has ended. */
 bool attempts_advance(struct attempts *all, int wait_ms);
 
-/* Ends the waiting of attempts_advance(). Any thread. */
+/* Interrupts the wait in attempts_advance(). Any thread. */
 void attempts_wake(struct attempts *all);
 
-/* Takes one out, unended, or gives NULL. The caller frees it. */
-struct attempt *attempts_take(struct attempts *all);
+/* Removes one without calling ended(); NULL when none is left. The caller frees it. */
+struct attempt *attempts_pop(struct attempts *all);
 
-/* The newest one of this delivery, or NULL. */
+/* The newest attempt of this delivery, or NULL. */
 struct attempt *attempts_find(const struct attempts *all, const struct delivery_row *delivery);
 
-/* How many there are of a tenant, and of one of its webhooks; or of its tests. */
+/* The number of a tenant's attempts, of those to one of its webhooks, and of its tests. */
 struct attempts_count {
     size_t of_tenant, of_webhook, tests;
 };

@@ -1,4 +1,4 @@
-/* courier.c - claims what is due, flies it, stores what came of it. */
+/* courier.c - claims due deliveries, sends them, stores the results. */
 #include "features/webhooks/courier.h"
 
 #include <pthread.h>
@@ -18,25 +18,25 @@
 #include "features/webhooks/shapes.h"
 
 enum {
-    FLIGHTS_MAX = 64,      /* tests are counted apart */
-    FLIGHTS_OF_TENANT = 8, /* so that targets that hang hold up nobody else's */
-    FLIGHTS_OF_ONE = 2,    /* webhook */
-    TESTS_MAX = 16,        /* waiting or in the air */
-    TESTS_OF_TENANT = 4,   /* in the air */
+    ATTEMPTS_MAX = 64,       /* without tests */
+    ATTEMPTS_PER_TENANT = 8, /* so that hanging targets delay no other tenant's deliveries */
+    ATTEMPTS_PER_WEBHOOK = 2,
+    TESTS_MAX = 16,       /* pending or in progress */
+    TESTS_PER_TENANT = 4, /* in progress */
     PERIOD_MS = 200,
-    STEP_S = 2, /* that the wall clock may stray from the monotonic one between two looks */
+    STEP_S = 2, /* allowed drift between wall and monotonic clock from one poll to the next */
     RETRY_AFTER_MAX_S = 86400,
-    KEEP_S = 30 * 86400,
-    FORGET_PERIOD_S = 3600,
+    KEEP_S = 30 * 86400, /* finished deliveries */
+    CLEANUP_PERIOD_S = 3600,
 };
 
 struct courier {
     struct courier_options options;
     struct attempts attempts;
-    int64_t looked_us, forgot_us; /* monotonic */
-    bool released;                /* what was planned by a clock that has been set back */
-    int64_t apart_us;             /* wall less monotonic clock, at the last look */
-    bool failing;                 /* the database; said once */
+    int64_t polled_us, cleaned_us; /* monotonic */
+    bool released;                 /* deliveries scheduled before the clock was set back */
+    int64_t offset_us;             /* wall minus monotonic clock, at the last poll */
+    bool failing;                  /* the database; logged once */
 
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
@@ -45,7 +45,7 @@ struct courier {
     bool stopping;
 };
 
-/* Ten attempts over three days: seconds before each but the first. */
+/* Ten attempts over three days: seconds before each attempt after the first. */
 static const int64_t delays_s[] = { 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 72000 };
 
 int64_t courier_delay_us(int64_t attempts)
@@ -59,7 +59,7 @@ int64_t courier_delay_us(int64_t attempts)
            (int64_t)digest_random_below((uint32_t)(seconds * 100)) * USEC_PER_MSEC; /* up to 10 % */
 }
 
-/* The webhook's secrets in the clear. */
+/* Decrypts one of the webhook's secrets. */
 static int open_secret(struct courier *c, struct attempt *f, struct str sealed, struct error *err)
 {
     const struct vault_label label = { "webhook", f->webhook.tenant_id, f->webhook.webhook_id, 1 };
@@ -69,7 +69,7 @@ static int open_secret(struct courier *c, struct attempt *f, struct str sealed, 
     buf_init(&text, MIB(1));
     r = vault_open(c->options.vault, c->options.db, &label, sealed, &text, err);
     if (r == 0 && text.len != WEBHOOK_SECRET_LEN)
-        r = err_set(err, ERR_SCHEMA, "the secret of a webhook is none");
+        r = err_set(err, ERR_SCHEMA, "stored webhook secret has the wrong length");
     if (r == 0)
         memcpy(f->secrets[f->n_secrets++], text.data, WEBHOOK_SECRET_LEN);
     vault_wipe(&text);
@@ -87,7 +87,7 @@ static int open_secrets(struct courier *c, struct attempt *f, struct error *err)
 
 struct outcome {
     struct delivery_row delivery;
-    int64_t again_at; /* as it was claimed */
+    int64_t again_at; /* next_at of the claim */
     bool gone;
 };
 
@@ -101,19 +101,19 @@ static int store_outcome(void *ctx, struct db *db, struct error *err)
                    : 0;
 }
 
-/* When the next attempt is due, as the schedule and the target say. */
+/* The next attempt: the later of the schedule and the target's Retry-After. */
 static int64_t next_at(const struct delivery_row *d, const struct attempt_end *end, int64_t now)
 {
     int64_t delay_us = courier_delay_us(d->attempts), asked_s = end->retry_after_s;
 
-    if (delay_us == 0 || end->over)
+    if (delay_us == 0 || end->final)
         return TIME_NULL;
     asked_s = asked_s < RETRY_AFTER_MAX_S ? asked_s : RETRY_AFTER_MAX_S;
     return now + (delay_us > asked_s * USEC_PER_SEC ? delay_us : asked_s * USEC_PER_SEC);
 }
 
-/* If it cannot be stored the delivery is due again when its lease is over. */
-static void land(struct courier *c, struct attempt *f, const struct attempt_end *end)
+/* If this fails, the delivery is due again when its lease expires. */
+static void store_result(struct courier *c, struct attempt *f, const struct attempt_end *end)
 {
     struct outcome o = { .delivery = f->delivery,
                          .again_at = f->delivery.next_at,
@@ -132,7 +132,7 @@ static void land(struct courier *c, struct attempt *f, const struct attempt_end 
     else if (o.delivery.next_at == TIME_NULL)
         o.delivery.state = DELIVERY_DEAD;
     if (writer_run_sync(c->options.writer, store_outcome, &o, &err) != 0)
-        log_write(LOG_WARNING, "webhook", "what came of a delivery is not stored: %s", err.text);
+        log_write(LOG_WARNING, "webhook", "storing the result of a delivery failed: %s", err.text);
 }
 
 static void end_test(struct courier *c, struct courier_test *test, const struct attempt_end *end,
@@ -144,8 +144,8 @@ static void end_test(struct courier *c, struct courier_test *test, const struct 
     test->done(test, end, err);
 }
 
-/* Tells whoever waits for it, and frees it. */
-static void store_result(void *ctx, struct attempt *f, const struct attempt_end *end)
+/* Reports the result to the test's caller or stores it, then frees the attempt. */
+static void attempt_ended(void *ctx, struct attempt *f, const struct attempt_end *end)
 {
     struct courier *c = ctx;
     struct courier_test *test = f->owner;
@@ -153,17 +153,17 @@ static void store_result(void *ctx, struct attempt *f, const struct attempt_end 
     if (test != NULL)
         end_test(c, test, end, NULL);
     else
-        land(c, f, end);
+        store_result(c, f, end);
     attempt_free(f);
 }
 
-/* May another one of it take off? */
+/* May another attempt to this webhook start? */
 static bool has_room(const struct courier *c, const struct due_webhook *due, size_t of_tenant_max)
 {
     struct attempts_count n = attempts_count(&c->attempts, due->tenant_id, due->webhook_id);
 
-    return c->attempts.n < FLIGHTS_MAX && n.of_tenant < of_tenant_max &&
-           n.of_webhook < FLIGHTS_OF_ONE;
+    return c->attempts.n < ATTEMPTS_MAX && n.of_tenant < of_tenant_max &&
+           n.of_webhook < ATTEMPTS_PER_WEBHOOK;
 }
 
 struct claiming {
@@ -171,7 +171,7 @@ struct claiming {
     struct attempt *attempt;
 };
 
-static int claim(void *ctx, struct db *db, struct error *err)
+static int claim_delivery(void *ctx, struct db *db, struct error *err)
 {
     struct claiming *claiming = ctx;
     struct attempt *f = claiming->attempt;
@@ -187,9 +187,10 @@ static struct attempt *new_attempt(void)
     return f;
 }
 
-/* Is it in the air, and its lease only seems to be over since the clock has leapt? Then that goes
- * on under the new lease. A retry by hand counts its attempts anew. */
-static bool goes_on(struct courier *c, const struct delivery_row *claimed)
+/* If the clock jumped, the lease of a delivery may expire while its attempt is in progress: that
+ * attempt then continues under the new lease. A manual retry resets the number of attempts and is
+ * a new attempt. */
+static bool renew_lease(struct courier *c, const struct delivery_row *claimed)
 {
     struct attempt *f = attempts_find(&c->attempts, claimed);
 
@@ -207,40 +208,42 @@ static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_
     struct claiming claiming = { .due = due, .attempt = new_attempt() };
     struct attempt *f = claiming.attempt;
     struct db *db = c->options.db;
-    int r = writer_run_sync(c->options.writer, claim, &claiming, err);
+    int r = writer_run_sync(c->options.writer, claim_delivery, &claiming, err);
 
     *ret_claimed = r == 0 && !str_is_null(f->delivery.delivery_id);
-    if (!*ret_claimed || goes_on(c, &f->delivery)) { /* another node may have been faster */
+    if (!*ret_claimed || renew_lease(c, &f->delivery)) { /* another process may have claimed it */
         attempt_free(f);
         return r;
     }
     if (store_webhook(db, due->tenant_id, due->webhook_id, &f->arena, &f->webhook, err) != 0 ||
         open_secrets(c, f, err) != 0) {
-        store_result(c, f, &(struct attempt_end){ .error = err->text });
+        attempt_ended(c, f, &(struct attempt_end){ .error = err->text });
         return 0;
     }
-    if (!f->webhook.enabled) { /* switched off while the message was stored */
-        store_result(c, f, &(struct attempt_end){ .over = true, .error = "it is switched off" });
+    if (!f->webhook.enabled) { /* disabled while the message was stored */
+        attempt_ended(c, f,
+                      &(struct attempt_end){ .final = true, .error = "the webhook is disabled" });
         return 0;
     }
     attempts_start(&c->attempts, f);
     return 0;
 }
 
-static int send_some(struct courier *c, const struct due_webhook *due, size_t n,
-                     size_t of_tenant_max, struct error *err)
+static int send_round(struct courier *c, const struct due_webhook *due, size_t n,
+                      size_t of_tenant_max, struct error *err)
 {
     for (size_t i = 0; i < n; i++) {
         bool claimed = true;
 
-        for (int k = 0; k < FLIGHTS_OF_ONE && claimed && has_room(c, &due[i], of_tenant_max); k++)
+        for (int k = 0; k < ATTEMPTS_PER_WEBHOOK && claimed && has_room(c, &due[i], of_tenant_max);
+             k++)
             if (send_one(c, &due[i], &claimed, err) != 0)
                 return -1;
     }
     return 0;
 }
 
-/* First for those who have nothing in the air: however much others have, they come next. */
+/* Tenants without an attempt in progress come first, however many deliveries others have due. */
 static int send_due(struct courier *c, struct error *err)
 {
     struct due_webhook *due;
@@ -250,13 +253,13 @@ static int send_due(struct courier *c, struct error *err)
 
     arena_init(&arena);
     if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, &n, err) == 0 &&
-        send_some(c, due, n, 1, err) == 0 && send_some(c, due, n, FLIGHTS_OF_TENANT, err) == 0)
+        send_round(c, due, n, 1, err) == 0 && send_round(c, due, n, ATTEMPTS_PER_TENANT, err) == 0)
         r = 0;
     arena_done(&arena);
     return r;
 }
 
-static int release(void *ctx, struct db *db, struct error *err)
+static int release_deliveries(void *ctx, struct db *db, struct error *err)
 {
     (void)ctx;
     return store_deliveries_release(db, clock_wall_us(), err);
@@ -266,51 +269,51 @@ static int release(void *ctx, struct db *db, struct error *err)
 static int release_planned(struct courier *c, struct error *err)
 {
     const struct clock_times now = clock_times();
-    int64_t apart_us = now.wall_us - now.mono_us;
+    int64_t offset_us = now.wall_us - now.mono_us;
 
-    if (apart_us < c->apart_us - (int64_t)STEP_S * USEC_PER_SEC)
+    if (offset_us < c->offset_us - (int64_t)STEP_S * USEC_PER_SEC)
         c->released = false;
-    c->apart_us = apart_us;
+    c->offset_us = offset_us;
     if (c->released)
         return 0;
-    if (writer_run_sync(c->options.writer, release, NULL, err) != 0)
+    if (writer_run_sync(c->options.writer, release_deliveries, NULL, err) != 0)
         return -1;
     c->released = true;
     return 0;
 }
 
-static int forget(void *ctx, struct db *db, struct error *err)
+static int delete_old_deliveries(void *ctx, struct db *db, struct error *err)
 {
     return store_deliveries_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, ctx, err);
 }
 
-static int forget_old(struct courier *c, struct error *err)
+static int clean_up(struct courier *c, struct error *err)
 {
     int64_t now = clock_mono_us();
     bool more = false;
 
-    if (now - c->forgot_us < (int64_t)FORGET_PERIOD_S * USEC_PER_SEC)
+    if (now - c->cleaned_us < (int64_t)CLEANUP_PERIOD_S * USEC_PER_SEC)
         return 0;
-    if (writer_run_sync(c->options.writer, forget, &more, err) != 0)
+    if (writer_run_sync(c->options.writer, delete_old_deliveries, &more, err) != 0)
         return -1;
-    c->forgot_us = more ? c->forgot_us : now;
+    c->cleaned_us = more ? c->cleaned_us : now;
     return 0;
 }
 
-/* Every now and then, and when something has landed. The database may be away for a while: that is
- * said once. */
-static void look(struct courier *c)
+/* Every PERIOD_MS, and after an attempt has ended. A failing database is logged only once, until it
+ * recovers. */
+static void poll_due(struct courier *c)
 {
     struct error err = { 0 };
     bool failing;
 
-    if (!c->options.delivers || clock_mono_us() - c->looked_us < (int64_t)PERIOD_MS * USEC_PER_MSEC)
+    if (!c->options.delivers || clock_mono_us() - c->polled_us < (int64_t)PERIOD_MS * USEC_PER_MSEC)
         return;
-    c->looked_us = clock_mono_us();
+    c->polled_us = clock_mono_us();
     failing = (c->failing && db_ping(c->options.db, &err) != 0) || release_planned(c, &err) != 0 ||
-              send_due(c, &err) != 0 || forget_old(c, &err) != 0;
+              send_due(c, &err) != 0 || clean_up(c, &err) != 0;
     if (failing && !c->failing)
-        log_write(LOG_WARNING, "webhook", "deliveries wait: %s", err.text);
+        log_write(LOG_WARNING, "webhook", "deliveries are paused: %s", err.text);
     c->failing = failing;
 }
 
@@ -320,8 +323,8 @@ static void start_test(struct courier *c, struct courier_test *test)
     struct error err = { 0 };
     char digits[24];
 
-    if (attempts_count(&c->attempts, test->tenant_id, test->webhook_id).tests >= TESTS_OF_TENANT) {
-        err_set(&err, ERR_BUSY, "too many tests are under way");
+    if (attempts_count(&c->attempts, test->tenant_id, test->webhook_id).tests >= TESTS_PER_TENANT) {
+        err_set(&err, ERR_BUSY, "too many webhook tests are in progress; retry later");
         end_test(c, test, NULL, &err);
         attempt_free(f);
         return;
@@ -333,7 +336,7 @@ static void start_test(struct courier *c, struct courier_test *test)
         .message_id = arena_printf(&f->arena, "msg_%.*s", (int)sizeof(digits), digits),
         .type = STR_LIT("test"),
         .created_at = clock_wall_us(),
-        .data = STR_LIT("{\"summary\":\"A test message of muster\"}"),
+        .data = STR_LIT("{\"summary\":\"A test message from muster\"}"),
     };
     if (store_webhook(c->options.db, test->tenant_id, test->webhook_id, &f->arena, &f->webhook,
                       &err) != 0 ||
@@ -345,8 +348,8 @@ static void start_test(struct courier *c, struct courier_test *test)
     attempts_start(&c->attempts, f);
 }
 
-/* True when it is time to end. */
-static bool take_tests(struct courier *c)
+/* True when the courier is stopping. */
+static bool start_tests(struct courier *c)
 {
     struct courier_test *tests, *next;
     bool stopping;
@@ -363,31 +366,31 @@ static bool take_tests(struct courier *c)
     return stopping;
 }
 
-/* What is in the air is broken off: tests are told, deliveries are due again after their lease. */
-static void break_off(struct courier *c)
+/* Tests are answered with an error; deliveries are due again when their lease expires. */
+static void cancel_attempts(struct courier *c)
 {
     const struct error stopping = { .code = ERR_BUSY, .text = "the service is stopping" };
 
     struct attempt *f;
 
-    while ((f = attempts_take(&c->attempts)) != NULL) {
+    while ((f = attempts_pop(&c->attempts)) != NULL) {
         if (f->owner != NULL)
             end_test(c, f->owner, NULL, &stopping);
         attempt_free(f);
     }
 }
 
-static void *run_thread(void *arg)
+static void *courier_thread(void *arg)
 {
     struct courier *c = arg;
 
     thread_begin("muster-courier", THREAD_PLAIN);
-    while (!take_tests(c)) {
-        look(c);
+    while (!start_tests(c)) {
+        poll_due(c);
         if (attempts_advance(&c->attempts, PERIOD_MS))
-            c->looked_us = 0; /* there is room for another */
+            c->polled_us = 0; /* another attempt may start */
     }
-    break_off(c);
+    cancel_attempts(c);
     return NULL;
 }
 
@@ -397,14 +400,14 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
     struct courier *c = NEW(struct courier);
 
     c->options = *options;
-    c->forgot_us = now.mono_us;
-    c->apart_us = now.wall_us - now.mono_us;
+    c->cleaned_us = now.mono_us;
+    c->offset_us = now.wall_us - now.mono_us;
     c->attempts = (struct attempts){ .options = { .rules = options->rules, .mail = options->mail },
-                                     .ended = store_result,
+                                     .ended = attempt_ended,
                                      .ctx = c };
     attempts_init(&c->attempts);
     pthread_mutex_init(&c->lock, NULL);
-    if (pthread_create(&c->thread, NULL, run_thread, c) != 0) {
+    if (pthread_create(&c->thread, NULL, courier_thread, c) != 0) {
         attempts_done(&c->attempts);
         free(c);
         return err_set(err, ERR_INTERNAL, "cannot start the courier's thread");
@@ -419,7 +422,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
 
     pthread_mutex_lock(&c->lock);
     if (c->stopping || c->n_tests >= TESTS_MAX) {
-        err_set(err, ERR_BUSY, "too many tests are waiting, or the service is stopping");
+        err_set(err, ERR_BUSY, "too many webhook tests are pending, or the service is stopping");
     } else {
         test->next = c->tests;
         c->tests = test;

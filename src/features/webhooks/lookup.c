@@ -1,8 +1,8 @@
-/* lookup.c - a thread for each name, and what it shares with whoever asked.
+/* lookup.c - one thread per lookup, and the state it shares with the caller.
  *
  * Invariants:
  *  1. The thread writes `found` and `status` before it sets `done`, and nothing after.
- *  2. Both sides hold the lookup; the last of them frees it.
+ *  2. Thread and caller both hold the lookup; the last to finish frees it.
  */
 #include "features/webhooks/lookup.h"
 
@@ -17,7 +17,7 @@
 #include "base/thread.h"
 
 enum {
-    LOOKUPS_MAX = 256, /* threads at once, with those that nobody waits for any more */
+    LOOKUPS_MAX = 256, /* concurrent threads, including those of abandoned lookups */
     STACK_BYTES = 256 << 10
 };
 
@@ -28,7 +28,7 @@ struct lookup {
     int status; /* of getaddrinfo() */
 
     pthread_mutex_t lock; /* guards the rest */
-    bool done, left;
+    bool done, abandoned;
     lookup_wake_fn *wake;
     void *ctx;
 };
@@ -46,19 +46,19 @@ static void destroy(struct lookup *l)
 
 static void finish(struct lookup *l)
 {
-    bool left;
+    bool abandoned;
 
     pthread_mutex_lock(&l->lock);
     l->done = true;
-    left = l->left;
-    if (!left)
+    abandoned = l->abandoned;
+    if (!abandoned)
         l->wake(l->ctx);
     pthread_mutex_unlock(&l->lock);
-    if (left)
+    if (abandoned)
         destroy(l);
 }
 
-static void *run_thread(void *arg)
+static void *lookup_thread(void *arg)
 {
     const struct addrinfo hints = { .ai_family = AF_UNSPEC,
                                     .ai_socktype = SOCK_STREAM,
@@ -87,7 +87,7 @@ static bool start(struct lookup *l)
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    started = pthread_create(&thread, &attributes, run_thread, l) == 0;
+    started = pthread_create(&thread, &attributes, lookup_thread, l) == 0;
     pthread_attr_destroy(&attributes);
     if (!started)
         (void)atomic_fetch_sub(&n_threads, 1);
@@ -136,7 +136,7 @@ void lookup_free(struct lookup *l)
         return;
     pthread_mutex_lock(&l->lock);
     done = l->done;
-    l->left = true;
+    l->abandoned = true;
     pthread_mutex_unlock(&l->lock);
     if (done)
         destroy(l);

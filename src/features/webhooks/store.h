@@ -17,34 +17,34 @@ struct webhook_row {
     bool enabled;
     int64_t created_at;
     struct str secret;     /* sealed */
-    struct str old_secret; /* sealed; STR_NULL: none */
+    struct str old_secret; /* sealed, or STR_NULL */
     int64_t old_until;     /* TIME_NULL */
 };
 
-/* What became of its messages. */
+/* Counts of its deliveries by state. */
 struct webhook_use {
     int64_t waiting, dead;
     int64_t last_delivered_at; /* TIME_NULL */
 };
 
-/* Adds it, or changes all of it. */
+/* Inserts or updates it. */
 int store_webhook_put(struct db *db, const struct webhook_row *row, struct error *err) MUST_CHECK;
 
 /* In the arena. ERR_NOT_FOUND. */
 int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struct arena *arena,
                   struct webhook_row *ret, struct error *err) MUST_CHECK;
 
-/* Those of a tenant, oldest first; in the arena. */
+/* A tenant's webhooks, oldest first; in the arena. */
 int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct webhook_row **ret,
                    size_t *ret_n, struct error *err) MUST_CHECK;
 
 int store_webhook_use(struct db *db, int64_t tenant_id, struct str webhook_id,
                       struct webhook_use *ret, struct error *err) MUST_CHECK;
 
-/* With its deliveries. ERR_NOT_FOUND. */
+/* Also deletes its deliveries. ERR_NOT_FOUND. */
 int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id,
                          struct error *err) MUST_CHECK;
 
-/* No more is sent to it, and what waits for it is given up. */
+/* Disables it and cancels its waiting deliveries. */
 int store_webhook_disable(struct db *db, int64_t tenant_id, struct str webhook_id,
                           struct error *err) MUST_CHECK;

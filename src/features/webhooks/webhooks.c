@@ -1,4 +1,4 @@
-/* webhooks.c - webhooks from the shapes of the API to rows and back. */
+/* webhooks.c - converts webhooks between API shapes and rows. */
 #include "features/webhooks/webhooks.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 
 enum { WEBHOOKS_MAX = 100, ID_DIGITS = 16, OLD_SECRET_S = 86400, SEALED_MAX = 4096 };
 
-/* The list that the API has, as the text that is stored, and back. */
+/* The API has a list of types, the row a comma-separated text. */
 static struct str join_types(const struct list *types, struct arena *arena)
 {
     const struct str *items = types->items;
@@ -47,7 +47,7 @@ static struct webhook answer_of(const struct webhook_row *row, struct arena *are
                              .last_delivered_at = TIME_NULL };
 }
 
-/* An e-mail address that can neither end a header nor name two. */
+/* One e-mail address, without characters that end a header or add a second address. */
 static const char *check_mail(struct str url)
 {
     static const struct str scheme = STR_INIT("mailto:");
@@ -55,15 +55,16 @@ static const char *check_mail(struct str url)
     struct str name = str_split(&host, '@');
 
     if (name.len == 0 || str_is_null(host) || host.len == 0 || address.len > 254)
-        return "After mailto: stands one e-mail address";
+        return "mailto: must be followed by one e-mail address";
     for (size_t i = 0; i < address.len; i++) {
         unsigned char c = (unsigned char)address.data[i];
 
         if (c <= ' ' || c >= 0x7f || strchr("<>,;:\\\"()[]?&%", c) != NULL)
-            return "After mailto: stands one e-mail address, in plain ASCII";
+            return "mailto: must be followed by one e-mail address in plain ASCII";
     }
-    return memchr(host.data, '@', host.len) == NULL ? NULL
-                                                    : "After mailto: stands one e-mail address";
+    return memchr(host.data, '@', host.len) == NULL
+               ? NULL
+               : "mailto: must be followed by one e-mail address";
 }
 
 static bool is_mail(struct str url)
@@ -76,7 +77,7 @@ const char *webhooks_check_url(const struct webhooks_context *context, struct st
     return is_mail(url) ? check_mail(url) : target_check_url(url, &context->rules);
 }
 
-/* A new secret: told in the answer, sealed in the row. */
+/* A new secret: in the clear for the answer, sealed in the row. */
 static int make_secret(const struct webhooks_call *call, struct webhook_row *row,
                        struct str *ret_secret, struct error *err)
 {
@@ -114,7 +115,7 @@ int webhooks_add(const struct webhooks_call *call, const struct webhook_create *
     if (store_webhooks(call->db, call->tenant_id, call->arena, &others, &n, err) != 0)
         return -1;
     if (n >= WEBHOOKS_MAX)
-        return err_set(err, ERR_CONFLICT, "There are %zu webhooks, and no more are possible", n);
+        return err_set(err, ERR_CONFLICT, "The limit of %zu webhooks is reached", n);
     digest_random_base62(digits, sizeof(digits));
     row.webhook_id = arena_printf(call->arena, "whk_%.*s", ID_DIGITS, digits);
     row.types = join_types(&create->types, call->arena);
@@ -160,7 +161,8 @@ int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *p
         return -1;
     if (!str_is_null(patch->url)) {
         if (is_mail(patch->url) != is_mail(row.url))
-            return err_set(err, ERR_CONFLICT, "A webhook stays mail, or what it was: make another");
+            return err_set(err, ERR_CONFLICT,
+                           "A webhook cannot change between http and mail; create a new one");
         row.url = patch->url;
     }
     if (!str_is_null(patch->label))
@@ -259,6 +261,6 @@ int webhooks_retry(const struct webhooks_call *call, struct str delivery_id, str
     if (read_webhook(call, &webhook, err) != 0)
         return -1;
     if (!webhook.enabled)
-        return err_set(err, ERR_CONFLICT, "The webhook is switched off: switch it on first");
+        return err_set(err, ERR_CONFLICT, "The webhook is disabled; enable it first");
     return store_delivery_retry(call->db, &which, delivery_id, clock_wall_us(), err);
 }
