@@ -1,12 +1,11 @@
-/* expiry_store.h - deleting what is older than its tenant wants it to be, a little at a time.
+/* expiry_store.h - deletes rows past their tenant's retention, in small portions.
  *
- * A run goes as a whole: from one transaction to the next it is not there any
- * more. Its events follow, some with each call, so that no transaction is
- * long; until then they stand under a run that is in gone_runs.
+ * A run is deleted in one transaction. Its events follow, a portion per call,
+ * so that no transaction is long; until then the run is listed in gone_runs.
  *
  * Every call is inside a transaction of the writer that began with
- * store_retention_take(). What somebody else holds at that moment is left for
- * the next time. A crash at any point leaves what the next call goes on with.
+ * store_retention_take(). Rows locked by another process are left for a later
+ * call. After a crash at any point the next call continues.
  */
 #pragma once
 #include <stdbool.h>
@@ -19,14 +18,14 @@
 
 struct db;
 
-/* Which runs go. */
+/* The runs to delete. */
 struct expiry_runs {
     int64_t tenant_id;
-    int64_t before;       /* those whose last event is before this, … */
-    int64_t open_before;  /* … and, of those that are open, before this */
-    int64_t keep_failed;  /* newest failed runs of each agent that stay */
-    struct run_cursor at; /* looked through up to here, by start; its run_id is borrowed */
-    int64_t window;       /* how many to look at */
+    int64_t before;       /* the last event is before this, … */
+    int64_t open_before;  /* … and, for open runs, also before this */
+    int64_t keep_failed;  /* newest failed runs to keep per agent */
+    struct run_cursor at; /* runs up to here were examined, by start; its run_id is borrowed */
+    int64_t window;       /* how many runs to examine */
     int64_t now_us;
 };
 
@@ -38,19 +37,20 @@ struct gone_run {
 
 struct expired_runs {
     struct list runs;     /* of struct gone_run; in the arena, as is the next */
-    struct run_cursor at; /* looked through up to here */
-    bool more;            /* there are others to look at */
+    struct run_cursor at; /* runs up to here were examined */
+    bool more;            /* further runs to examine */
 };
 
-/* Deletes runs, and closes the alerts of open ones that were stuck. Their events are to follow. */
+/* Deletes runs, and closes the stuck-run alerts of open ones. store_expire_events() deletes their
+ * events. */
 int store_expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
                       struct expired_runs *ret, struct error *err) MUST_CHECK;
 
-/* Deletes up to `max` events of runs that are gone. Fewer than that: there are no more. */
+/* Deletes up to `max` events of deleted runs. Fewer than `max`: none is left. */
 int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, int64_t *ret,
                         struct error *err) MUST_CHECK;
 
-/* Which reports go, and how many at once. */
+/* The reports to delete, and how many per call. */
 struct expiry_reports {
     int64_t tenant_id;
     int64_t before; /* their timestamp; of a business run, that of its newest report */
@@ -58,19 +58,19 @@ struct expiry_reports {
 };
 
 struct expired_reports {
-    int64_t rows;    /* that went */
-    int64_t reports; /* how many runs or usages they were */
+    int64_t rows;    /* deleted */
+    int64_t reports; /* business runs or LLM usages deleted */
 };
 
-/* Deletes what was reported of business runs, oldest first: up to `max` rows, or as many again of
- * the last run. No rows: there are no more. */
+/* Deletes business reports, oldest first, until `max` rows are reached; the last run may exceed
+ * that. No rows: none is left. */
 int store_expire_business(struct db *db, const struct expiry_reports *which,
                           struct expired_reports *ret, struct error *err) MUST_CHECK;
 
-/* Deletes LLM reports, oldest first. Fewer than `max`: there are no more. */
+/* Deletes LLM reports, oldest first. Fewer than `max`: none is left. */
 int store_expire_llm(struct db *db, const struct expiry_reports *which, struct expired_reports *ret,
                      struct error *err) MUST_CHECK;
 
-/* For tests, which ask the database how it goes about it. */
+/* For tests of the query plans. */
 extern const struct db_query expiry_mark_runs, expiry_delete_runs, expiry_delete_events;
 extern const struct db_query expiry_select_business, expiry_delete_llm;
