@@ -1,4 +1,4 @@
-/* kpi_state.c - counts, exact sums, greatest and last values. */
+/* kpi_state.c - counts, exact sums, maximum and last value. */
 #include "features/kpis/kpi_state.h"
 
 #include <math.h>
@@ -42,8 +42,8 @@ static int compare_places(const struct kpi_place *a, const struct kpi_place *b)
     return a->run_no < b->run_no ? -1 : a->run_no > b->run_no;
 }
 
-/* Of 5 and 5.0 the integer, so that it does not matter which came first. */
-static void note_max(struct kpi_state *s, const struct kpi_value *value)
+/* Of 5 and 5.0 the integer is kept, so that the order of adding does not matter. */
+static void update_max(struct kpi_state *s, const struct kpi_value *value)
 {
     int order = s->numbers == 0 ? -1 : compare(&s->max, value);
 
@@ -51,8 +51,8 @@ static void note_max(struct kpi_state *s, const struct kpi_value *value)
         s->max = *value;
 }
 
-static void note_last(struct kpi_state *s, const struct kpi_value *value,
-                      const struct kpi_place *place)
+static void update_last(struct kpi_state *s, const struct kpi_value *value,
+                        const struct kpi_place *place)
 {
     if (s->n > 0 && compare_places(&s->last_at, place) > 0)
         return;
@@ -63,11 +63,11 @@ static void note_last(struct kpi_state *s, const struct kpi_value *value,
 void kpi_state_add(struct kpi_state *s, const struct kpi_value *value,
                    const struct kpi_place *place)
 {
-    note_last(s, value, place);
+    update_last(s, value, place);
     s->n++;
     if (value->kind == VALUE_STR)
         return;
-    note_max(s, value);
+    update_max(s, value);
     s->numbers++;
     if (value->kind == VALUE_INT) {
         exact_add_int(&s->sum, value->integer);
@@ -81,9 +81,9 @@ void kpi_state_merge(struct kpi_state *s, const struct kpi_state *other)
 {
     if (other->n == 0)
         return;
-    note_last(s, &other->last, &other->last_at);
+    update_last(s, &other->last, &other->last_at);
     if (other->numbers > 0) {
-        note_max(s, &other->max);
+        update_max(s, &other->max);
         exact_add(&s->sum, &other->sum);
     }
     s->n += other->n;

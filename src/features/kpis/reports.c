@@ -1,4 +1,4 @@
-/* reports.c - what the writer does with a business or LLM-usage report. */
+/* reports.c - the writer jobs of business and LLM-usage reports. */
 #include "features/kpis/reports.h"
 
 #include "base/metrics.h"
@@ -10,7 +10,7 @@
 #include "features/kpis/report_shapes.h"
 #include "features/live/feed.h"
 
-/* Sets the verdict and, when that is accepted, where the report belongs. */
+/* Sets the verdict and the key of an accepted report. */
 static int admit(struct report_request *request, struct txn *txn, struct str agent_name,
                  struct report_key *ret, struct error *err)
 {
@@ -26,39 +26,39 @@ static int admit(struct report_request *request, struct txn *txn, struct str age
     return 0;
 }
 
-static int apply_business(struct writer_job *job, struct txn *txn, struct error *err)
+static int report_apply_business(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
-    struct report_key place;
+    struct report_key key;
 
-    if (admit(request, txn, request->business->agent_name, &place, err) != 0)
+    if (admit(request, txn, request->business->agent_name, &key, err) != 0)
         return -1;
     if (request->verdict != VERDICT_ACCEPTED)
         return 0;
-    if (store_business_put(txn->db, &place, &request->rows, txn->rollups, err) != 0)
+    if (store_business_put(txn->db, &key, &request->rows, txn->rollups, err) != 0)
         return -1;
-    return store_kpis_undeclared(txn->db, &place, &request->rows, request->arena,
+    return store_kpis_undeclared(txn->db, &key, &request->rows, request->arena,
                                  &request->undeclared, err);
 }
 
-static int apply_llm(struct writer_job *job, struct txn *txn, struct error *err)
+static int report_apply_llm(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
-    struct report_key place;
+    struct report_key key;
 
-    if (admit(request, txn, request->llm->agent_name, &place, err) != 0)
+    if (admit(request, txn, request->llm->agent_name, &key, err) != 0)
         return -1;
     if (request->verdict != VERDICT_ACCEPTED)
         return 0;
-    return store_llm_put(txn->db, &place, request->llm, txn->totals, err);
+    return store_llm_put(txn->db, &key, request->llm, txn->totals, err);
 }
 
-static void done(struct writer_job *job, const struct error *err)
+static void report_done(struct writer_job *job, const struct error *err)
 {
     struct report_request *request = CONTAINER_OF(job, struct report_request, job);
 
     if (err == NULL && request->verdict == VERDICT_ACCEPTED) {
-        bool is_llm = job->apply == apply_llm;
+        bool is_llm = job->apply == report_apply_llm;
 
         metric_add(is_llm ? METRIC_REPORTS_LLM : METRIC_REPORTS_BUSINESS, 1);
         feed_note_agent(job->txn->feed, request->tenant->id,
@@ -73,8 +73,8 @@ int reports_submit_business(struct writer *writer, struct report_request *reques
     store_business_prepare(request->business, request->arena, &request->rows);
     request->undeclared = (struct list){ 0 };
     request->job = (struct writer_job){
-        .apply = apply_business,
-        .done = done,
+        .apply = report_apply_business,
+        .done = report_done,
         .events = 1 + request->rows.n_values + request->rows.n_breakdowns, /* rows it writes */
         .bytes = request->bytes,
     };
@@ -84,7 +84,7 @@ int reports_submit_business(struct writer *writer, struct report_request *reques
 int reports_submit_llm(struct writer *writer, struct report_request *request, struct error *err)
 {
     request->job = (struct writer_job){
-        .apply = apply_llm, .done = done, .events = 1, .bytes = request->bytes
+        .apply = report_apply_llm, .done = report_done, .events = 1, .bytes = request->bytes
     };
     return writer_submit(writer, &request->job, err);
 }

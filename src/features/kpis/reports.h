@@ -1,7 +1,7 @@
-/* reports.h - business KPIs and LLM usage on their way into the store.
+/* reports.h - stores reports of business KPIs and LLM usage.
  *
- * A report is applied by the writer in one transaction, with what other
- * requests brought, and told once that is durable.
+ * The writer applies a report in one transaction, together with other
+ * requests; done() is called once it is durable.
  */
 #pragma once
 #include "base/arena.h"
@@ -15,17 +15,17 @@ struct business_telemetry;
 struct llm_usage;
 struct tenant_entry;
 
-/* Filled in by the caller, in memory that lives until done(). */
+/* Filled in by the caller; must live until done(). */
 struct report_request {
-    struct writer_job job;     /* the service's own, as is `rows` */
+    struct writer_job job;     /* private to reports.c, as is `rows` */
     struct business_rows rows; /* of a business report */
     const struct tenant_entry *tenant;
-    union { /* as the function that it is submitted by says */
+    union { /* which one: by the submit function */
         const struct business_telemetry *business;
         const struct llm_usage *llm;
     };
-    struct arena *arena; /* the request's: the writer's from submit until done() */
-    size_t bytes;        /* of the request, for the queue's bound */
+    struct arena *arena; /* the request's; used by the writer from submit until done() */
+    size_t bytes;        /* of the request; counts towards the queue's limit */
     int64_t received_at; /* wall clock */
 
     enum verdict verdict;   /* set before done(NULL); a report is never a duplicate */
@@ -35,7 +35,7 @@ struct report_request {
     void (*done)(struct report_request *request, const struct error *err);
 };
 
-/* Any thread. ERR_BUSY when too much is waiting; done() is then not called. */
+/* Any thread. ERR_BUSY when the queue is full; then done() is not called. */
 int reports_submit_business(struct writer *writer, struct report_request *request,
                             struct error *err) MUST_CHECK;
 int reports_submit_llm(struct writer *writer, struct report_request *request,

@@ -1,16 +1,16 @@
-/* rollup_build.c - the totals of values that came before there were totals. */
+/* rollup_build.c - builds the totals of values stored before totals existed. */
 #include "db/db.h"
 #include "features/kpis/rollup_group.h"
 #include "shape/rows.h"
 
-enum { STEP = 20000 }; /* values looked at between two settlements: bounds the memory */
+enum { STEP = 20000 }; /* values per rollups_settle(): limits memory */
 
 /* clang-format off */
-/* Whoever changes the row builds; in PostgreSQL others wait for it. */
+/* The process that changes the row builds; in PostgreSQL others wait for it. */
 static const struct db_query claim = {
     .sql = "UPDATE change_numbers SET number = 1 WHERE topic = 'rollups' AND number = 0",
 };
-/* What was made of values that were deleted since cannot be made again. */
+/* Totals of deleted values cannot be rebuilt, so these tenants are left out. */
 #define OF_WHOLE                                                                                   \
     " tenant_id NOT IN (SELECT tenant_id FROM retention WHERE business_until IS NOT NULL)"
 static const struct db_query delete_rollups = {

@@ -1,7 +1,7 @@
 /* rollup_rows.c - SQL of series and their totals.
  *
- * SQLite takes one small statement for each row; PostgreSQL, where every
- * statement is a way there and back, takes all rows in one.
+ * SQLite runs one small statement per row; PostgreSQL, where every statement
+ * is a network round trip, handles all rows in one.
  */
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static const struct db_query put_state = {
     .n_args = 5,
 };
 
-/* The same for many rows. In an order, so that no two transactions wait for each other. */
+/* The same for many rows. Ordered, so that no two transactions deadlock. */
 static const struct db_query lock_series = {
     .postgres = "SELECT x.place - 1, s.series_no FROM business_series s"
                 " JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY"
@@ -84,7 +84,7 @@ static bool is_postgres(const struct db *db)
 
 static int bad_state(struct error *err)
 {
-    return err_set(err, ERR_SCHEMA, "a total of a KPI cannot be read");
+    return err_set(err, ERR_SCHEMA, "stored KPI total is malformed");
 }
 
 static int by_owner(const void *a, const void *b)
@@ -123,7 +123,7 @@ static bool read_series(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* The owners of all series, or of those without a number yet. */
+/* Runs q for the owners of all series, or of those without a number yet. */
 static int exec_owners(struct db *db, struct rollups *r, const struct db_query *q, bool missing,
                        struct error *err)
 {
@@ -154,7 +154,7 @@ static bool are_known(const struct rollups *r)
     return true;
 }
 
-/* Another process may add the same series at the same time: it is one then. */
+/* Another process may insert the same series concurrently: the conflict is ignored. */
 static int resolve_all(struct db *db, struct rollups *r, struct error *err)
 {
     if (exec_owners(db, r, &lock_series, false, err) != 0)
@@ -164,7 +164,7 @@ static int resolve_all(struct db *db, struct rollups *r, struct error *err)
     if (exec_owners(db, r, &add_series, true, err) != 0 ||
         exec_owners(db, r, &lock_series, false, err) != 0)
         return -1;
-    return are_known(r) ? 0 : err_set(err, ERR_INTERNAL, "a series of a KPI was not made");
+    return are_known(r) ? 0 : err_set(err, ERR_INTERNAL, "a KPI series could not be inserted");
 }
 
 int rollup_rows_resolve(struct db *db, struct rollups *r, struct error *err)
@@ -175,7 +175,7 @@ int rollup_rows_resolve(struct db *db, struct rollups *r, struct error *err)
 
 struct loading {
     const struct rollup_list *list;
-    size_t at; /* of the row, where each is asked for by itself */
+    size_t at; /* index of the row, with one statement per row */
     unsigned state_column;
     bool bad;
 };
@@ -292,14 +292,14 @@ static bool add_value(void *ctx, const struct db_row *row)
     return true;
 }
 
-struct remaking {
+struct rebuilding {
     struct kpi_state *state;
     bool bad;
 };
 
 static bool add_hour(void *ctx, const struct db_row *row)
 {
-    struct remaking *m = ctx;
+    struct rebuilding *m = ctx;
     struct kpi_state hour;
 
     if (kpi_state_read(db_get_blob(row, 0), &hour))
@@ -309,8 +309,8 @@ static bool add_hour(void *ctx, const struct db_row *row)
     return true;
 }
 
-int rollup_rows_remake(struct db *db, const struct rollup_bucket *bucket, struct kpi_state *ret,
-                       struct error *err)
+int rollup_rows_rebuild(struct db *db, const struct rollup_bucket *bucket, struct kpi_state *ret,
+                        struct error *err)
 {
     const struct rollup_series *s = bucket->series;
     const int64_t end = rollup_next(bucket->level, bucket->start);
@@ -318,7 +318,7 @@ int rollup_rows_remake(struct db *db, const struct rollup_bucket *bucket, struct
                                        db_int(s->agent_id), db_int(bucket->start), db_int(end) };
     const struct db_value hours[] = { db_int(s->tenant_id), db_int(s->series_no),
                                       db_int(bucket->start), db_int(end) };
-    struct remaking m = { .state = ret };
+    struct rebuilding m = { .state = ret };
 
     memset(ret, 0, sizeof(*ret));
     if (bucket->level == ROLLUP_HOUR)
