@@ -35,7 +35,7 @@ static const struct db_query delete_one = {
     .n_args = 1,
 };
 
-/* The column of the aliases. */
+/* The JSON in the column of aliases. */
 #define OWNER     struct price_create
 #define MEMBER(m) m
 static const struct field names_fields[] = { { LIST_STR(aliases), .flags = F_REQUIRED } };
@@ -50,7 +50,7 @@ int store_prices_number(struct db *db, int64_t *ret, struct error *err)
     return db_exec(db, &select_number, NULL, rows_read_int, ret, err);
 }
 
-/* Nobody but us writes it: what cannot be read is no alias. */
+/* Written only by this file: malformed text is treated as no aliases. */
 static struct list read_aliases(struct arena *arena, struct str text)
 {
     struct price_create names;
@@ -113,7 +113,7 @@ int store_price_put(struct db *db, struct price_row *row, struct error *err)
     struct buf aliases;
     int r;
 
-    buf_init(&aliases, SIZE_MAX); /* in proportion to the body, which was bounded */
+    buf_init(&aliases, SIZE_MAX); /* bounded by the size of the request body */
     write_aliases(&row->aliases, &aliases);
     r = db_exec(db, &put,
                 (const struct db_value[]){

@@ -1,4 +1,4 @@
-/* prices_store.h - prices of models as rows, for the whole platform. */
+/* prices_store.h - the prices of models as rows, shared by all tenants. */
 #pragma once
 #include <stdbool.h>
 
@@ -13,7 +13,7 @@ struct price_row {
     struct str model, provider;
     struct price_amounts amounts;
     bool input_includes_cache;
-    int64_t valid_from;  /* TIME_NULL: since ever */
+    int64_t valid_from;  /* TIME_NULL: no start */
     struct list aliases; /* of struct str */
     int64_t updated_at;
 };
@@ -21,13 +21,13 @@ struct price_row {
 /* Grows with every change. */
 int store_prices_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* All of them, in no order; in the arena. */
+/* All prices, in no order; in the arena. */
 int store_prices(struct db *db, struct arena *arena, struct price_row **ret, size_t *ret_n,
                  struct error *err) MUST_CHECK;
 
-/* Adds the price, or replaces that of the same model and moment; sets its price_id. */
+/* Inserts the price, or replaces the one with the same model and valid_from; sets price_id. */
 int store_price_put(struct db *db, struct price_row *row, struct error *err) MUST_CHECK;
 
-/* Takes the price away and tells what it was. ERR_NOT_FOUND. */
+/* Deletes the price and returns it. ERR_NOT_FOUND. */
 int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
                        struct error *err) MUST_CHECK;

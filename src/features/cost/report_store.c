@@ -97,7 +97,7 @@ int store_llm_put(struct db *db, const struct report_key *place, const struct ll
     if (db_changes(db) == 0) {
         if (db_exec(db, &select_old, args, read_old, &old, err) != 0)
             return -1;
-        if (!old.there) /* deleted between the two */
+        if (!old.there) /* deleted since the insert */
             return err_set(err, ERR_BUSY, "a report went away while it was being replaced");
         if (db_exec(db, &replace_usage, args, NULL, NULL, err) != 0)
             return -1;
