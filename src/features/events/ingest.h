@@ -1,8 +1,8 @@
-/* ingest.h - run events on their way into the store.
+/* ingest.h - stores reported run events.
  *
- * The events of all requests that share a transaction are gathered, each
- * admitted by its agent, then stored in bulk just before the commit. Each
- * event gets a verdict; a request is told once the transaction is durable.
+ * The events of all requests in a transaction are checked for admission of
+ * their agent, collected, and stored in bulk just before the commit. Each
+ * event gets a verdict; done() is called once the transaction is durable.
  */
 #pragma once
 #include "base/err.h"
@@ -12,20 +12,20 @@
 struct telemetry_event;
 struct tenant_entry;
 
-/* Filled in by the caller, in memory that lives until done(). */
+/* Filled in by the caller; must live until done(). */
 struct ingest_request {
-    struct writer_job job; /* ingest's own */
+    struct writer_job job; /* private to ingest.c */
     const struct tenant_entry *tenant;
     const struct telemetry_event *events;
     size_t n;
-    size_t bytes;           /* of the request, for the queue's bound */
+    size_t bytes;           /* of the request; counts towards the queue's limit */
     int64_t received_at;    /* wall clock */
-    enum verdict *verdicts; /* room for n */
+    enum verdict *verdicts; /* space for n */
 
     /* Writer thread, exactly once. `err` is NULL when everything accepted is durable. */
     void (*done)(struct ingest_request *request, const struct error *err);
 };
 
-/* Any thread. ERR_BUSY when too much is waiting; done() is then not called. */
+/* Any thread. ERR_BUSY when the queue is full; then done() is not called. */
 int ingest_submit(struct writer *writer, struct ingest_request *request,
                   struct error *err) MUST_CHECK;

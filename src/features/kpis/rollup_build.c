@@ -32,7 +32,7 @@ struct step {
     size_t key_len;
 };
 
-static bool add_row(void *ctx, const struct db_row *row)
+static bool rollup_build_add_row(void *ctx, const struct db_row *row)
 {
     struct step *s = ctx;
     const struct kpi_place place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
@@ -61,7 +61,7 @@ static int build(struct db *db, struct rollups *rollups, struct error *err)
                                          db_text(str_from(s.key, s.key_len)), db_int(STEP) };
 
         s.n = 0;
-        if (db_exec(db, &select_step, args, add_row, &s, err) != 0 ||
+        if (db_exec(db, &select_step, args, rollup_build_add_row, &s, err) != 0 ||
             rollups_settle(rollups, db, err) != 0)
             return -1;
     } while (s.n == STEP);
