@@ -7,6 +7,11 @@ target_compile_options(muster_flags INTERFACE
     -Wcast-qual -Werror -fstack-protector-strong)
 target_link_options(muster_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(muster_flags INTERFACE -Wthread-safety -Wthread-safety-beta)
+endif()
+# assert() is for every build but release; ASSERT_ALWAYS() stays (base/base.h).
+target_compile_definitions(muster_flags INTERFACE $<$<CONFIG:Release>:NDEBUG>)
 
 if(MUSTER_SANITIZE)
     target_compile_options(muster_flags INTERFACE

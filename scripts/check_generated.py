@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""The pages that the program prints about itself are committed as it prints them."""
+"""Pages that are printed by the program or by a script are committed as they are printed."""
 
 import os
 import subprocess
 from pathlib import Path
 
+from feature_map import page as feature_map
 from gate import run
 
 PAGES = {"openapi": "docs/openapi.json", "settings": "docs/SETTINGS.md"}  # command: page
@@ -23,12 +24,20 @@ def problem_of(binary, command, page):
     return None
 
 
+def map_problem(root):
+    page = root / "docs/FEATURES.md"
+    if page.exists() and page.read_text() == feature_map(root):
+        return None
+    return "docs/FEATURES.md: stale: scripts/feature_map.py >docs/FEATURES.md"
+
+
 def gate(root):
     binary = Path(os.environ.get("MUSTER_TEST_BINARY", root / "build/release/muster"))
     if not binary.exists():
         return [f"{binary}: not built: run make build"], ""
     found = [problem_of(binary, command, root / page) for command, page in PAGES.items()]
-    return [problem for problem in found if problem], f"{len(PAGES)} pages"
+    found.append(map_problem(root))
+    return [problem for problem in found if problem], f"{len(found)} pages"
 
 
 if __name__ == "__main__":

@@ -7,48 +7,29 @@ static const char *const health_states[] = { "ok", "unavailable", NULL };
 static const char *const units[] = { "events", "bytes", NULL };
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct health_answer
-static const struct field health_fields[] = {
+SHAPE_BEGIN(health_answer_shape)
     { STR(status), .flags = F_REQUIRED, .choices = health_states },
-};
+SHAPE_END(health_answer_shape, "Health", .doc = "Service health.");
 #undef OWNER
 
 #define OWNER struct limits_answer
-static const struct field limits_fields[] = {
-    { INT(batch_max_events),    .flags = F_REQUIRED, .doc = "Events in one batch." },
-    { INT(batch_max_bytes),     .flags = F_REQUIRED, .doc = "Bytes of a batch's body." },
-    { INT(body_max_bytes),      .flags = F_REQUIRED, .doc = "Bytes of any other body." },
-    { INT(business_max_bytes),  .flags = F_REQUIRED, .doc = "Bytes of a business report's body." },
-    { INT(rate_limit),          .flags = F_REQUIRED, .doc = "Requests of one token in a window." },
-    { INT(rate_window_seconds), .flags = F_REQUIRED },
-    { INT(max_agents),          .flags = F_REQUIRED, .doc = "Agents of the tenant." },
-};
+SHAPE_BEGIN(limits_answer_shape)
+    { INT(batch_max_events),    .flags = F_REQUIRED, .doc = "Maximum events per batch." },
+    { INT(batch_max_bytes),     .flags = F_REQUIRED, .doc = "Maximum size of a batch request body in bytes." },
+    { INT(body_max_bytes),      .flags = F_REQUIRED, .doc = "Maximum size of any other request body in bytes." },
+    { INT(business_max_bytes),  .flags = F_REQUIRED, .doc = "Maximum size of a business report body in bytes." },
+    { INT(rate_limit),          .flags = F_REQUIRED, .doc = "Requests per key per window." },
+    { INT(rate_window_seconds), .flags = F_REQUIRED, .doc = "Length of the rate-limit window." },
+    { INT(max_agents),          .flags = F_REQUIRED, .doc = "Maximum number of agents in the tenant." },
+SHAPE_END(limits_answer_shape, "Limits", .doc = "Limits that apply to this key.");
 #undef OWNER
 
 #define OWNER struct error_answer
-static const struct field error_fields[] = {
-    { STR(detail),    .flags = F_REQUIRED, .doc = "What was wrong, and what to do." },
+SHAPE_BEGIN(error_answer_shape)
+    { STR(detail),    .flags = F_REQUIRED, .doc = "What is wrong and how to fix it." },
     { OPT_INT(limit), .flags = F_OMIT, .doc = "The limit that was exceeded (413)." },
-    { STR(unit),      .flags = F_OMIT, .choices = units, .doc = "What the limit counts (413)." },
-};
+    { STR(unit),      .flags = F_OMIT, .choices = units, .doc = "Unit of the limit (413)." },
+SHAPE_END(error_answer_shape, "Error", .doc = "Any error except a validation error.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape health_answer_shape = {
-    SHAPE_OF("Health", struct health_answer, health_fields),
-    .doc = "Whether the service is up.",
-};
-
-const struct shape limits_answer_shape = {
-    SHAPE_OF("Limits", struct limits_answer, limits_fields),
-    .doc = "What the service takes from this token.",
-};
-
-const struct shape error_answer_shape = {
-    SHAPE_OF("Error", struct error_answer, error_fields),
-    .doc = "Any error but failed validation.",
-};

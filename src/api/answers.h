@@ -1,4 +1,4 @@
-/* answers.h - answers that belong to no noun: health, limits, errors.
+/* answers.h - answers that belong to no feature: health, limits, errors.
  *
  * Thread-safe: tables are const.
  */
@@ -15,11 +15,11 @@ struct limits_answer {
     int64_t max_agents;
 };
 
-/* Every error but the 422; limit and unit are for the 413 alone. */
+/* Every error except 422. */
 struct error_answer {
     struct str detail;
-    struct opt_int limit; /* null (left out) but in a 413 */
-    struct str unit;      /* events, bytes; left out likewise */
+    struct opt_int limit; /* null (left out) except in a 413 */
+    struct str unit;      /* events, bytes; left out except in a 413 */
 };
 
 extern const struct shape health_answer_shape; /* "Health" */

@@ -2,11 +2,14 @@
 #pragma once
 #include <stdbool.h>
 
+#include "api/route.h"
 #include "base/base.h"
 #include "base/str.h"
 
+struct db;
 struct engine;
 struct http_app;
+struct log_line;
 
 struct api_limits {
     size_t batch_max_events;
@@ -15,17 +18,44 @@ struct api_limits {
     size_t business_max_bytes;
 };
 
+/* What the API leaves to a feature: who calls, and what they may do. On the carrier's thread. */
+struct api_hooks {
+    /* The head has come, of a route that is not open: finds out who calls. When that takes another
+     * thread it sets exchange->waits, and call_admit() follows later. */
+    call_step_fn *identify;
+
+    /* The caller is known, the body not yet read: cross-site requests and the rate limit. */
+    call_step_fn *check_caller;
+
+    /* Is the caller still known? */
+    bool (*look_up)(struct api_call *call);
+
+    /* The input is valid: may this caller use this route, and the path's tenant? */
+    call_step_fn *authorize;
+
+    /* Adds to the access log who called. */
+    void (*log_caller)(const struct api_call *call, struct log_line *line);
+};
+
+/* Enters in the audit log, in the writer's transaction, what the caller did to call->audit_target.
+ */
+typedef int api_audit_fn(struct api_call *call, struct db *db, const char *action,
+                         struct error *err);
+
 /* Lives as long as its carrier. Borrows the engine. */
 struct api {
     struct engine *engine;
+    struct route_table routes; /* of all features */
+    const struct api_hooks *hooks;
+    api_audit_fn *audit;
     struct api_limits limits;
     struct str openapi; /* the document, made once: openapi_write() */
     const char *version;
-    const char *metrics_token;  /* NULL or empty: only the operator is told metrics */
+    const char *metrics_token;  /* NULL or empty: only the operator may read metrics */
     int64_t started_at;         /* wall clock */
     bool secure;                /* reached over TLS: cookies say so */
-    struct str public_host;     /* HOST[:PORT] by which people reach it; STR_NULL: not set */
-    struct str trusted_proxies; /* addresses whose X-Forwarded-For holds, separated by commas */
+    struct str public_host;     /* HOST[:PORT] of the portal's address; STR_NULL: not set */
+    struct str trusted_proxies; /* addresses whose X-Forwarded-For counts, separated by commas */
 };
 
 /* The slots of a carrier, with `api` as their context. */

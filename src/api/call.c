@@ -4,20 +4,16 @@
 #include "api/api.h"
 #include "base/clock.h"
 #include "engine/engine.h"
-#include "features/access/registry.h"
-#include "features/access/users/sessions.h"
-#include "features/audit/audit.h"
 #include "http/exchange.h"
-#include "shape/rule.h"
 
-enum { LOOK_FRESH_US = 2000 }; /* what came longer ago than this is read by a reader */
+enum { INLINE_FRESH_US = 2000 }; /* a reader reads what came longer ago than this */
 
 static void resumed(struct http_exchange *x)
 {
     struct api_call *call = x->app;
 
     if (call->failure != NULL)
-        call_reply_failure(call, call->failure);
+        call_reply(call, call->failure);
     else
         call->end(call);
 }
@@ -32,112 +28,64 @@ void call_resume(struct api_call *call, const struct error *err, call_end_fn *en
     http_resume(call->exchange, resumed);
 }
 
-void call_refuse_query(struct api_call *call, const char *name, struct str value,
-                       const char *sentence)
+void call_run_or_reply(struct api_call *call, call_step_fn *step)
 {
-    call->problems = problems_new(call->arena, "query");
-    rule_refuse_text(call->problems, call->arena, name, value, sentence);
+    struct error err = { 0 };
+
+    if (step(call, &err) != 0)
+        call_reply(call, &err);
 }
 
-void call_finish(struct api_call *call, const struct error *err)
+/* It may run again: what an earlier attempt found wrong is void. */
+static int run_work(struct api_call *call, struct db *db, struct error *err)
 {
-    if (err != NULL && call->problems != NULL)
-        call_reply_problems(call, call->problems);
-    else if (err != NULL)
-        call_reply_failure(call, err);
-    else if (call->route->tagged)
-        call_reply_tagged(call, call->answer);
-    else
-        call_reply_answer(call, call->answer);
+    call->refusal = NULL;
+    call->problems = NULL;
+    return call->work(call, db, err);
 }
 
 static int run_read(struct reader_job *job, struct db *db, struct error *err)
 {
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-
-    return call->work(call, db, err);
+    return run_work(CONTAINER_OF(job, struct api_call, read), db, err);
 }
 
 static void read_done(struct reader_job *job, const struct error *err)
 {
-    call_finish(CONTAINER_OF(job, struct api_call, read), err);
+    call_reply(CONTAINER_OF(job, struct api_call, read), err);
 }
 
-/* Whose share of the readers it takes; 0: nobody's. */
-static int64_t tenant_of(const struct api_call *call)
+static void prepare_read(struct api_call *call)
 {
-    if (call->tenant != NULL)
-        return call->tenant->id;
-    return call->key == NULL ? 0 : call->key->tenant->id;
-}
-
-static void prepare_read(struct api_call *call, call_work_fn *work)
-{
-    call->work = work;
+    call->work = call->route->read;
     call->read =
-        (struct reader_job){ .tenant_id = tenant_of(call), .run = run_read, .done = read_done };
+        (struct reader_job){ .tenant_id = call->tenant_id, .run = run_read, .done = read_done };
 }
 
-static void queue_read(struct api_call *call)
-{
-    struct error err = { 0 };
-
-    if (engine_read(call->api->engine, &call->read, &err) != 0)
-        call_reply_failure(call, &err);
-}
-
-void call_read(struct api_call *call, call_work_fn *work)
-{
-    prepare_read(call, work);
-    queue_read(call);
-}
-
-/* One connection may have brought hundreds of requests at once. The loop has handled them for a
- * while when this one is old, and the next is to find it free. */
+/* One connection may have brought hundreds of requests at once. When this one is old the loop has
+ * been busy with them for a while, and must become free for others. */
 static bool may_hold_loop(const struct api_call *call)
 {
-    return clock_mono_us() - call->exchange->request.began_us < LOOK_FRESH_US;
+    return clock_mono_us() - call->exchange->request.began_us < INLINE_FRESH_US;
 }
 
-void call_read_inline(struct api_call *call, call_work_fn *work)
+int call_read_inline(struct api_call *call, struct error *err)
 {
-    prepare_read(call, work);
-    if (!may_hold_loop(call) || !engine_read_inline(call->api->engine, &call->read))
-        queue_read(call);
-}
-
-struct str call_actor(const struct api_call *call)
-{
-    if (call->user != NULL)
-        return arena_printf(call->arena, "person:%.*s", STR_ARG(call->user->email));
-    if (call->key == NULL && call->exchange->request.peer == PEER_OPERATOR)
-        return STR_LIT("operator");
-    if (call->key == NULL)
-        return STR_LIT("anonymous");
-    return arena_printf(call->arena, "key:%.*s", STR_ARG(call->key->key_id));
+    prepare_read(call);
+    if (may_hold_loop(call) && engine_read_inline(call->api->engine, &call->read))
+        return 0;
+    return engine_read(call->api->engine, &call->read, err);
 }
 
 int call_audit(struct api_call *call, struct db *db, const char *action, struct error *err)
 {
-    const struct http_request *request = &call->exchange->request;
-    const struct audit_entry entry = {
-        .tenant_id = call->tenant == NULL ? AUDIT_PLATFORM : call->tenant->id,
-        .at = clock_wall_us(),
-        .actor = call_actor(call),
-        .action = str_of(action),
-        .target = str_is_null(call->audit_target) ? request->path : call->audit_target,
-        .origin = call_origin(call),
-        .detail = call->audit_detail,
-    };
-
-    return audit_add(db, &entry, err);
+    return call->api->audit(call, db, action, err);
 }
 
 static int run_change(struct change *change, struct db *db, struct error *err)
 {
     struct api_call *call = CONTAINER_OF(change, struct api_call, change);
 
-    if (call->work(call, db, err) != 0)
+    if (run_work(call, db, err) != 0)
         return -1;
     return call->route->audit == NULL ? 0 : call_audit(call, db, call->route->audit, err);
 }
@@ -149,8 +97,8 @@ static void change_done(struct change *change, const struct error *err)
     call->then(call, err);
 }
 
-void call_change_then(struct api_call *call, enum change_topic topic, call_work_fn *work,
-                      call_then_fn *then)
+void call_change(struct api_call *call, enum change_topic topic, call_work_fn *work,
+                 call_then_fn *then)
 {
     struct error err = { 0 };
 
@@ -161,9 +109,24 @@ void call_change_then(struct api_call *call, enum change_topic topic, call_work_
         then(call, &err);
 }
 
-void call_change(struct api_call *call, call_work_fn *work)
+int call_proceed(struct api_call *call, struct error *err)
 {
-    call_change_then(call, CHANGE_REGISTRY, work, call_finish);
+    const struct route *route = call->route;
+
+    if (route->change != NULL) {
+        call_change(call, route->topic, route->change, call_reply);
+        return 0;
+    }
+    prepare_read(call);
+    return engine_read(call->api->engine, &call->read, err);
+}
+
+void call_proceed_or_reply(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply(call, err);
+    else
+        call_run_or_reply(call, call_proceed);
 }
 
 static void hash_done(struct reader_job *job, const struct error *err)
@@ -182,4 +145,25 @@ void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then)
     call->read = (struct reader_job){ .run = run_read, .done = hash_done };
     if (engine_hash(call->api->engine, &call->read, &err) != 0)
         then(call, &err);
+}
+
+static void submitted_stored(struct api_call *call)
+{
+    struct error err = { 0 };
+
+    call_reply(call, call->fill != NULL && call->fill(call, &err) != 0 ? &err : NULL);
+}
+
+static void submitted_done(struct writer_job *job, const struct error *err)
+{
+    call_resume(job->owner, err, submitted_stored);
+}
+
+int call_submit(struct api_call *call, struct writer_job *job, call_step_fn *fill,
+                struct error *err)
+{
+    call->fill = fill;
+    job->done = submitted_done;
+    job->owner = call;
+    return writer_submit(engine_writer(call->api->engine), job, err);
 }

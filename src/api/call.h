@@ -1,18 +1,21 @@
 /* call.h - one call of the API on its way from request to reply.
  *
- * Made in the exchange's arena when the head has come; every handler ends in
- * exactly one of the call_reply functions, now or later, on any thread.
+ * Made in the exchange's arena when the head has come. Every call ends in exactly
+ * one reply, now or later, on any thread: by call_reply(), or by one of the
+ * functions that have "reply" in their name.
+ *
+ * What is wrong is reported in one way: a step or work fails with -1 and `err`, and
+ * call_refuse() and its siblings note what to answer.
  */
 #pragma once
 #include <stdbool.h>
 
+#include "api/answers.h"
 #include "api/route.h"
 #include "base/digest.h"
 #include "base/err.h"
 #include "engine/change.h"
 #include "engine/readers.h"
-#include "features/access/key_use.h"
-#include "features/access/rate.h"
 
 struct api;
 struct api_call;
@@ -23,15 +26,24 @@ struct session_user;
 struct problems;
 struct tenant_entry;
 
-/* Work of a handler, mostly on another thread: fills *call->answer, or fails. Reads may be begun
- * anew, so all of it is filled each time. */
-typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err);
-
-/* The end of a handler, back on the carrier's thread. */
+/* The end of a call's detour over another thread, back on the carrier's thread. */
 typedef void call_end_fn(struct api_call *call);
 
-/* What comes after a step on another thread, on that thread. `err` is NULL when it was done. */
+/* What follows work on another thread, on that thread. `err` is NULL when it was done. */
 typedef void call_then_fn(struct api_call *call, const struct error *err);
+
+/* How much of its rate limit the caller has left. */
+struct call_rate {
+    int64_t limit, remaining; /* requests */
+    int64_t reset_s;          /* also what the Retry-After of a 429 says */
+};
+
+/* The answer to a call that is refused. */
+struct call_refusal {
+    int status;
+    struct error_answer body;
+    struct http_header header; /* beside the common ones; a null name: none */
+};
 
 struct api_call {
     struct http_exchange *exchange;
@@ -40,42 +52,103 @@ struct api_call {
     const struct route *route; /* NULL: none fits */
     struct route_values values;
 
-    const struct key_entry *key; /* NULL: open route, a person, or the operator */
-    struct session_user *user;   /* who is logged in; NULL: a key, the operator, or nobody */
-    struct str cookie;           /* of that person's session; STR_NULL: none came */
+    const struct key_entry *key; /* NULL: open route, a user, or the operator */
+    struct session_user *user;   /* signed in; NULL: a key, the operator, or unknown */
+    struct str cookie;           /* of that user's session; STR_NULL: none was sent */
     bool unknown_token;          /* well-formed token or cookie, but not (yet) known here */
     struct sha256 digest;        /* of that token or cookie */
     bool has_rate;
-    struct rate_verdict rate;
+    struct call_rate rate;
 
     void *params, *query, *body;       /* filled as the route's shapes say */
-    const struct tenant_entry *tenant; /* of the path's {slug}, once authorised */
-    void *answer;                      /* of the route's answer shape */
+    const struct tenant_entry *tenant; /* of the path's {slug}, or the key's, once authorized */
+    int64_t tenant_id;                 /* for its share of the readers; 0: none */
+    void *answer;                      /* of the route's answer shape, zeroed at first */
 
     struct str set_cookie; /* the reply's Set-Cookie; STR_NULL: none */
     void *own;             /* the handler's own, between its steps */
 
-    struct str audit_target; /* what a change was done to; STR_NULL: the path tells it */
+    struct str audit_target; /* what a change was done to; STR_NULL: the path */
     struct str audit_detail; /* a JSON object without secrets; STR_NULL: none */
 
     call_work_fn *work;
     call_then_fn *then;
     call_end_fn *end;
-    call_end_fn *good;         /* of key_check() */
-    struct error *failure;     /* instead of the end */
-    struct problems *problems; /* what work found wrong with the query; NULL: nothing */
+    call_step_fn *fill;           /* of call_submit() */
+    struct error *failure;        /* instead of the end */
+    struct call_refusal *refusal; /* beside an error: what to answer; NULL: by the error's code */
+    struct problems *problems;    /* the same for a 422; NULL: nothing is wrong with the input */
     union {
         struct reader_job read;
-        struct key_first_use first_use;
         struct change change;
     };
 };
 
-/* The route's status and its answer. */
-void call_reply_answer(struct api_call *call, const void *answer);
+/* Answers: with call->answer, its ETag if the route has one, and 304 when the client has it; or,
+ * with an error, as it was refused, or else by the error's code. Internal errors are logged, not
+ * shown. */
+void call_reply(struct api_call *call, const struct error *err);
 
-/* The same with its ETag, or 304 when the client has it already. */
-void call_reply_tagged(struct api_call *call, const void *answer);
+/* The caller is known at last, after exchange->waits: reads the body. On the carrier's thread. */
+void call_admit(struct api_call *call);
+
+/* Runs a step and answers its failure. */
+void call_run_or_reply(struct api_call *call, call_step_fn *step);
+
+/* Each notes on the call what to answer, and returns -1 for the step or work that fails by
+ * it. A 429 and a 503 get Retry-After. */
+int call_refuse(struct api_call *call, struct error *err, int status, const char *fmt, ...)
+    PRINTF(4, 5);
+
+/* 413 with the limit; unit is "events" or "bytes". */
+int call_refuse_size(struct api_call *call, struct error *err, size_t limit, const char *unit);
+
+/* 401: no token, or a bad one. */
+int call_refuse_caller(struct api_call *call, struct error *err, bool had_token);
+
+/* 405 with Allow. */
+int call_refuse_method(struct api_call *call, struct error *err, struct str allowed);
+
+/* 422 with a value_error at a member of the body. Its value is echoed unless it is STR_NULL:
+ * secret, or no text. */
+int call_refuse_body(struct api_call *call, struct error *err, const char *name, struct str value,
+                     const char *sentence);
+
+/* The same for the query; STR_NULL: the member was not given. */
+int call_refuse_query(struct api_call *call, struct error *err, const char *name, struct str value,
+                      const char *sentence);
+
+/* 422 with what is wrong with the input. */
+int call_refuse_input(struct api_call *call, struct error *err, struct problems *problems);
+
+/* Does the row's read or change, and answers with it. */
+int call_proceed(struct api_call *call, struct error *err) MUST_CHECK;
+
+/* The same after a step on another thread. */
+void call_proceed_or_reply(struct api_call *call, const struct error *err);
+
+/* As call_proceed() for a read that is short, a bounded page or a look-up by key: tries it at once
+ * on this thread, and leaves it to a reader if it takes longer than a moment. The call may be over
+ * on return. */
+int call_read_inline(struct api_call *call, struct error *err) MUST_CHECK;
+
+/* Makes a change of this topic, then calls `then`, which must end the call. */
+void call_change(struct api_call *call, enum change_topic topic, call_work_fn *work,
+                 call_then_fn *then);
+
+/* Runs `work` on the thread that hashes passwords, then `then`, which must end the call or hand it
+ * on. */
+void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then);
+
+/* Submits a writer job from the call's own memory; its done() and owner are set here. Once it is
+ * durable, on the carrier's thread, `fill` fills call->answer (NULL: it is filled already), and the
+ * call is answered. */
+int call_submit(struct api_call *call, struct writer_job *job, call_step_fn *fill,
+                struct error *err) MUST_CHECK;
+
+/* For threads that have better to do than print replies: goes on with `end` on the carrier's
+ * thread, or answers the failure there. `err` is borrowed. */
+void call_resume(struct api_call *call, const struct error *err, call_end_fn *end);
 
 /* Does If-None-Match name this tag? Weak ones match too. */
 bool call_knows_tag(const struct api_call *call, struct str tag);
@@ -103,67 +176,14 @@ struct call_file {
 /* The file with the headers of a page, or 304 when the client has it already. */
 void call_reply_file(struct api_call *call, const struct call_file *file);
 
-/* {"detail": sentence}. Adds WWW-Authenticate, Retry-After and the like as the status asks. */
-void call_reply_error(struct api_call *call, int status, const char *fmt, ...) PRINTF(3, 4);
-
 /* Begins a reply that comes in parts (http/stream.h), with the route's status. Any thread. */
 void call_stream_begin(struct api_call *call, const char *content_type,
                        const struct http_header *headers, size_t n, enum http_stream_kind kind);
 
-/* Not the client's fault: the sentence stays in our log, with the request's id. */
+/* An internal error: the sentence stays in our log, with the request's id. */
 void call_log_failure(const struct api_call *call, const struct error *err);
 
-/* 413 with the limit named; unit is "events" or "bytes". */
-void call_reply_too_large(struct api_call *call, size_t limit, const char *unit);
-
-void call_reply_problems(struct api_call *call, const struct problems *problems);
-
-/* 401, telling apart "no token" and "bad token". */
-void call_reply_unauthorized(struct api_call *call, bool had_token);
-
-/* 405 with Allow. */
-void call_reply_wrong_method(struct api_call *call, struct str allowed);
-
-/* The status that belongs to a failure of the service; what is internal is logged, not told. */
-void call_reply_failure(struct api_call *call, const struct error *err);
-
-/* For the writer's thread, which has better to do than print replies: goes on with `end` on the
- * carrier's thread, or with the failure's reply there. `err` is borrowed. */
-void call_resume(struct api_call *call, const struct error *err, call_end_fn *end);
-
-/* Runs `work` on a reader (or as a committed change) and answers with call->answer, which must
- * have been set. */
-void call_read(struct api_call *call, call_work_fn *work);
-void call_change(struct api_call *call, call_work_fn *work);
-
-/* The same for what is short, a bounded page or a look-up by key: tries it at once, on this thread,
- * and leaves it to a reader if it takes longer than a moment. The call may be over on return. */
-void call_read_inline(struct api_call *call, call_work_fn *work);
-
-/* Who calls, as the audit log names them; in the arena. */
-struct str call_actor(const struct api_call *call);
-
-/* For work that finds the query wrong only when it looks at what is stored, and then fails: the
- * answer is 422 with a value_error at the query's member. A null `value` was not given. */
-void call_refuse_query(struct api_call *call, const char *name, struct str value,
-                       const char *sentence);
-
-/* The same for a change of this topic; then `then` instead of the answer, which must end the
- * call. */
-void call_change_then(struct api_call *call, enum change_topic topic, call_work_fn *work,
-                      call_then_fn *then);
-
-/* Runs `work` on the thread that hashes passwords, then `then`, which must end the call or go on
- * with it. */
-void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then);
-
-/* Answers as call_read() and call_change() do. */
-void call_finish(struct api_call *call, const struct error *err);
-
-/* The address that the request came from, without its port; a trusted proxy's client. */
-struct str call_origin(struct api_call *call);
-
 /* Enters in the audit log, in the current transaction, that the caller did this to
- * call->audit_target. call_change() does it for routes that name an action. */
+ * call->audit_target. Changes of routes that name an action do it by themselves. */
 int call_audit(struct api_call *call, struct db *db, const char *action,
                struct error *err) MUST_CHECK;

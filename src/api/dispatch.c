@@ -1,44 +1,34 @@
 /* dispatch.c - from a request to its handler, check by check.
  *
- * The order is fixed: path and method, token, rate, body size, media type,
- * JSON and shape, authority over names; then the handler (saturation, work).
+ * The order is fixed: path and method, caller, rate, body size, media type,
+ * JSON and shape, authority over names; then the handler or work (overload).
  */
 #include "api/api.h"
 #include "api/call.h"
+#include "api/request_metrics.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/engine.h"
-#include "features/access/auth.h"
-#include "features/access/key_check.h"
-#include "features/access/registry.h"
-#include "features/access/users/cookies.h"
-#include "features/access/users/sessions.h"
-#include "features/agents/documents/shapes.h"
-#include "features/status/metrics_routes.h"
 #include "http/exchange.h"
 #include "shape/problems.h"
 
-/* A document as JSON: every byte of it may take six. */
-enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
-
-enum { FRESH_US = 500000 }; /* who called is not looked up again for a request this young */
+enum { FRESH_US = 500000 }; /* the caller of a younger request is not looked up again */
 
 static size_t body_limit(const struct api *api, const struct route *route)
 {
+    if (route->body_max != 0)
+        return route->body_max;
     switch (route->limit) {
     case LIMIT_BATCH:
         return api->limits.batch_max_bytes;
     case LIMIT_BUSINESS:
         return api->limits.business_max_bytes;
-    case LIMIT_DOCUMENT:
-        return DOCUMENT_BODY_MAX;
     case LIMIT_BODY:
         break;
     }
     return api->limits.body_max_bytes;
 }
 
-/* The call of an exchange; made at its head, or when it never got that far. */
+/* The call of an exchange; made with its head, or later if no head was understood. */
 static struct api_call *call_of(struct api *api, struct http_exchange *x)
 {
     struct api_call *call = x->app;
@@ -53,67 +43,56 @@ static struct api_call *call_of(struct api *api, struct http_exchange *x)
     return call;
 }
 
-/* False when it has answered. */
-static bool check_rate(struct api_call *call)
+/* The caller is known: what is checked before the body. */
+static int want_body(struct api_call *call, struct error *err)
 {
-    int64_t limit;
-
-    if (call->user != NULL) {
-        call->rate = sessions_rate(engine_sessions(call->api->engine), &call->user->session,
-                                   clock_mono_us());
-    } else if (call->key != NULL) {
-        limit = atomic_load_explicit(&call->key->tenant->rate_limit, memory_order_relaxed);
-        call->rate = rate_take(call->key->rate, limit, clock_mono_us());
-    } else {
-        return true;
-    }
-    call->has_rate = true;
-    if (!call->rate.allowed)
-        call_reply_error(call, 429, "Rate limit exceeded: %lld requests in %d seconds with one %s",
-                         (long long)call->rate.limit, RATE_WINDOW_S,
-                         call->user != NULL ? "session" : "token");
-    return call->rate.allowed;
-}
-
-/* The token is known: the rest of what is checked before the body. False when it has answered. */
-static bool want_body(struct api_call *call)
-{
-    if (!session_check(call) || !check_rate(call))
-        return false;
+    if (call->api->hooks->check_caller(call, err) != 0)
+        return -1;
     call->exchange->body_max = body_limit(call->api, call->route);
-    return true;
+    return 0;
 }
 
-/* No byte of the body is read before the key is known to be good. */
-static void read_on(struct api_call *call)
+static int read_body(struct api_call *call, struct error *err)
 {
-    if (want_body(call))
-        http_read_on(call->exchange);
+    if (want_body(call, err) != 0)
+        return -1;
+    http_read_on(call->exchange);
+    return 0;
+}
+
+void call_admit(struct api_call *call)
+{
+    call_run_or_reply(call, read_body);
+}
+
+static int refuse_path(struct api_call *call, struct error *err)
+{
+    struct str allowed =
+        route_methods(&call->api->routes, call->exchange->request.path, call->arena);
+
+    if (allowed.len > 0)
+        return call_refuse_method(call, err, allowed);
+    return call_refuse(call, err, 404, "Not Found");
+}
+
+/* No byte of the body is read before the caller is known. */
+static int take_head(struct api_call *call, struct error *err)
+{
+    const struct http_request *request = &call->exchange->request;
+
+    call->route = route_find(&call->api->routes, request->method, request->path, &call->values);
+    if (call->route == NULL)
+        return refuse_path(call, err);
+    for (size_t i = 0; i < call->values.n; i++)
+        call->values.values[i] = shape_decode_segment(call->values.values[i], call->arena);
+    if (call->route->auth != AUTH_OPEN && call->api->hooks->identify(call, err) != 0)
+        return -1;
+    return call->exchange->waits ? 0 : want_body(call, err);
 }
 
 static void on_head(void *ctx, struct http_exchange *x)
 {
-    struct api *api = ctx;
-    struct api_call *call = call_of(api, x);
-    struct str allowed;
-
-    call->route = route_find(x->request.method, x->request.path, &call->values);
-    if (call->route == NULL) {
-        allowed = route_methods(x->request.path, x->arena);
-        if (allowed.len > 0)
-            call_reply_wrong_method(call, allowed);
-        else
-            call_reply_error(call, 404, "Not Found");
-        return;
-    }
-    for (size_t i = 0; i < call->values.n; i++)
-        call->values.values[i] = shape_decode_segment(call->values.values[i], x->arena);
-    if (!auth_identify(call))
-        return;
-    if (key_check_needed(call))
-        key_check(call, read_on);
-    else
-        (void)want_body(call);
+    call_run_or_reply(call_of(ctx, x), take_head);
 }
 
 static bool is_json(struct str content_type)
@@ -127,25 +106,21 @@ static bool is_json(struct str content_type)
     return type.len > 5 && str_eq_nocase(str_from(type.data + type.len - 5, 5), STR_LIT("+json"));
 }
 
-static bool check_media_type(struct api_call *call)
+static int check_media_type(struct api_call *call, struct error *err)
 {
     const struct http_request *request = &call->exchange->request;
 
     if (call->route->body == NULL)
-        return true;
-    if (request->coding == CODING_OTHER) {
-        call_reply_error(call, 415, "Only gzip is taken as Content-Encoding");
-        return false;
-    }
-    if (request->has_body && !is_json(http_header_get(request, "content-type"))) {
-        call_reply_error(call, 415, "The body must be JSON: Content-Type application/json");
-        return false;
-    }
-    return true;
+        return 0;
+    if (request->coding == CODING_OTHER)
+        return call_refuse(call, err, 415, "The only Content-Encoding accepted is gzip");
+    if (request->has_body && !is_json(http_header_get(request, "content-type")))
+        return call_refuse(call, err, 415, "The body must be JSON: Content-Type application/json");
+    return 0;
 }
 
 /* Fills params, query and body from the request as the route's shapes say. */
-static bool check_input(struct api_call *call)
+static int check_input(struct api_call *call, struct error *err)
 {
     const struct http_request *request = &call->exchange->request;
     const struct route *route = call->route;
@@ -171,53 +146,66 @@ static bool check_input(struct api_call *call)
         call->body = arena_zalloc(call->arena, route->body->size);
         r = shape_read_json(route->body, request->body, call->arena, call->body, problems);
     }
-    if (r != 0 && problems_list_len(problems) > 0)
-        call_reply_too_large(call, call->api->limits.batch_max_events, "events");
-    else if (r != 0)
-        call_reply_problems(call, problems);
-    return r == 0;
+    if (r == 0)
+        return 0;
+    if (problems_list_len(problems) > 0)
+        return call_refuse_size(call, err, call->api->limits.batch_max_events, "events");
+    return call_refuse_input(call, err, problems);
 }
 
-/* A body may take its time: whoever was sent away meanwhile may do nothing with it. */
-static bool check_again(struct api_call *call)
+/* A body may take long to arrive: a caller whose rights ended meanwhile must not get in with it. */
+static int check_again(struct api_call *call, struct error *err)
 {
-    bool somebody = call->key != NULL || call->user != NULL;
+    bool known = call->key != NULL || call->user != NULL;
 
-    if (!somebody || clock_mono_us() - call->exchange->request.began_us < FRESH_US ||
-        auth_look_up(call))
-        return true;
-    call_reply_unauthorized(call, str_is_null(call->cookie));
-    return false;
+    if (!known || clock_mono_us() - call->exchange->request.began_us < FRESH_US ||
+        call->api->hooks->look_up(call))
+        return 0;
+    return call_refuse_caller(call, err, str_is_null(call->cookie));
 }
 
-/* Everything after the body has come and the token is known. */
-static void go_on(struct api_call *call)
+/* Everything after the body has come. */
+static int take_request(struct api_call *call, struct error *err)
 {
-    if (check_again(call) && check_media_type(call) && check_input(call) && auth_authorize(call))
-        call->route->handler(call);
+    const struct route *route = call->route;
+
+    if (check_again(call, err) != 0 || check_media_type(call, err) != 0 ||
+        check_input(call, err) != 0)
+        return -1;
+    if (route->auth != AUTH_OPEN && call->api->hooks->authorize(call, err) != 0)
+        return -1;
+    if (route->answer != NULL)
+        call->answer = arena_zalloc(call->arena, route->answer->size);
+    return route->handler != NULL ? route->handler(call, err) : call_proceed(call, err);
 }
 
 static void on_request(void *ctx, struct http_exchange *x)
 {
-    go_on(call_of(ctx, x));
+    call_run_or_reply(call_of(ctx, x), take_request);
+}
+
+static int refuse_too_large(struct api_call *call, struct error *err)
+{
+    if (call->exchange->no_room)
+        return err_set(err, ERR_BUSY, "no room for the body");
+    return call_refuse_size(call, err, call->exchange->body_max, "bytes");
 }
 
 static void on_too_large(void *ctx, struct http_exchange *x)
 {
-    struct api_call *call = call_of(ctx, x);
-
-    if (x->no_room)
-        call_reply_failure(call, &(struct error){ .code = ERR_BUSY });
-    else
-        call_reply_too_large(call, x->body_max, "bytes");
+    call_run_or_reply(call_of(ctx, x), refuse_too_large);
 }
 
 static void on_refused(void *ctx, struct http_exchange *x, int status, const char *detail)
 {
-    call_reply_error(call_of(ctx, x), status, "%s", detail);
+    struct api_call *call = call_of(ctx, x);
+    struct error err = { 0 };
+
+    (void)call_refuse(call, &err, status, "%s", detail);
+    call_reply(call, &err);
 }
 
-/* People's addresses stay out of the log. */
+/* E-mail addresses stay out of the log. */
 static struct str path_to_log(const struct api_call *call, const struct http_exchange *x)
 {
     for (size_t i = 0; call != NULL && call->route != NULL && i < call->values.n; i++)
@@ -232,7 +220,7 @@ static void on_done(void *ctx, const struct http_exchange *x, int status, size_t
     struct log_line line;
 
     (void)ctx;
-    metrics_count(x, status);
+    request_metrics_count(x, status);
     if (!log_wanted(LOG_INFO))
         return;
     log_begin(&line, LOG_INFO, "access");
@@ -243,14 +231,8 @@ static void on_done(void *ctx, const struct http_exchange *x, int status, size_t
     log_int(&line, "bytes", (int64_t)bytes);
     log_int(&line, "us", clock_mono_us() - x->request.began_us);
     log_str(&line, "peer", x->request.peer_address);
-    if (call != NULL && call->user != NULL) {
-        if (call->tenant != NULL)
-            log_str(&line, "tenant", call->tenant->slug);
-        log_str(&line, "person", call->user->user_id);
-    } else if (call != NULL && call->key != NULL) {
-        log_str(&line, "tenant", call->key->tenant->slug);
-        log_str(&line, "key", call->key->key_id);
-    }
+    if (call != NULL)
+        call->api->hooks->log_caller(call, &line);
     log_end(&line);
 }
 

@@ -1,12 +1,11 @@
 /* openapi.c - the OpenAPI document, made from the routes and their shapes. */
 #include "api/openapi.h"
 
+#include <stdio.h>
+
 #include "api/answers.h"
-#include "api/api.h"
-#include "api/call.h"
-#include "api/handlers.h"
 #include "api/route.h"
-#include "features/access/users/shapes.h"
+#include "api/shapes.h"
 #include "shape/schema.h"
 
 #define TITLE   "Agent Telemetry and Registration API"
@@ -29,21 +28,6 @@ static const char *lower_method(const struct route *route)
     default:
         return "get";
     }
-}
-
-/* Letters, digits and '_' of method and path: unique, since the pair is. */
-static void add_operation_id(struct buf *out, const struct route *route)
-{
-    buf_printf(out, "\"operationId\":\"%s", lower_method(route));
-    for (const char *c = route->path; *c != '\0'; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9');
-
-        if (plain)
-            buf_add_char(out, *c);
-        else
-            buf_add_char(out, '_');
-    }
-    buf_add_char(out, '"');
 }
 
 static void add_parameters(struct buf *out, const struct shape *shape, const char *in, bool *first)
@@ -71,7 +55,7 @@ static void add_content(struct buf *out, const char *schema_name)
     buf_add_c(out, "}}}");
 }
 
-/* Of success. In lines and events the schema is that of one; what is no JSON at all is text. */
+/* Of success. For lines and events the schema is that of one; anything but JSON is text. */
 static void add_answer(struct buf *out, const struct route *route)
 {
     const char *name = route->answer == NULL ? NULL : route->answer->name;
@@ -102,43 +86,36 @@ static void add_response(struct buf *out, int status, const char *description,
     buf_add_char(out, '}');
 }
 
-/* Logging in, setting up and changing a password race with others who do. */
-static bool is_of_session(const struct route *route)
-{
-    return route->answer == &session_answer_shape && route->body != NULL;
-}
-
-/* Every route may answer these when its row says so. */
+/* What a route may answer, by the columns of its row. */
 static void add_responses(struct buf *out, const struct route *route)
 {
     const char *error = error_answer_shape.name;
-    bool judges = route->auth != AUTH_OPEN || route->body != NULL; /* who calls */
+    bool judges = route->auth != AUTH_OPEN || route->body != NULL; /* the caller */
 
     buf_printf(out, ",\"responses\":{\"%d\":{\"description\":\"Successful Response\",",
                route->status);
     add_answer(out, route);
     buf_add_char(out, '}');
     if (route->tagged)
-        buf_add_c(out,
-                  ",\"304\":{\"description\":\"As it was when If-None-Match's ETag was given\"}");
+        buf_add_c(out, ",\"304\":{\"description\":\"Not modified\"}");
     add_response(out, 400, "Malformed request", error);
     if (judges) {
-        add_response(out, 401, "Nobody known: no token or session, or not a valid one", error);
-        add_response(out, 403, "Not for whoever this is", error);
+        add_response(out, 401, "Missing, invalid or expired credentials", error);
+        add_response(out, 403, "Not allowed with these credentials", error);
     }
-    if (route->params != NULL || route->handler == get_agent_document)
-        add_response(out, 404, "There is no such thing", error);
-    if (route->audit != NULL || is_of_session(route) || route->handler == get_usage)
-        add_response(out, 409, "It clashes with what is there", error);
+    if (route->params != NULL || (route->also & ALSO_NOT_FOUND) != 0)
+        add_response(out, 404, "Not found", error);
+    if (route->audit != NULL || (route->also & ALSO_CONFLICT) != 0)
+        add_response(out, 409, "Conflict with the current state", error);
     add_response(out, 413, "The request is too large", error);
     if (route->body != NULL)
-        add_response(out, 415, "Not JSON", error);
+        add_response(out, 415, "The body is not JSON", error);
     if (route->body != NULL || route->params != NULL || route->query != NULL)
         add_response(out, 422, "Validation Error", "HTTPValidationError");
     if (judges)
-        add_response(out, 429, "Too many requests, or too many failures to log in", error);
-    add_response(out, 503, "Not now; try again later",
-                 route->handler == get_health ? health_answer_shape.name : error);
+        add_response(out, 429, "Too many requests or failed sign-ins", error);
+    add_response(out, 503, "The service is overloaded or unavailable; retry later",
+                 route->unavailable == NULL ? error : route->unavailable->name);
     buf_add_char(out, '}');
 }
 
@@ -152,14 +129,36 @@ static void add_security(struct buf *out, enum route_auth auth)
         buf_printf(out, ",\"security\":[%s]", schemes);
 }
 
-static void add_operation(struct buf *out, const struct route *route)
+/* What a caller must know, and who may call. */
+static void add_description(struct buf *out, const struct route *route)
 {
+    static const char *const callers[] = {
+        [AUTH_OPEN] = "No authentication.",
+        [AUTH_ANY_KEY] = "Needs a workspace key or an agent key.",
+        [AUTH_OWN_AGENT] = "Needs the agent's own key.",
+        [AUTH_USER] = "Needs a signed-in user; keys are refused.",
+        [AUTH_READ] = "Needs a workspace key, or a user with a role in the workspace.",
+        [AUTH_MEMBER] = "Needs a user with a role in the workspace; keys are refused.",
+        [AUTH_ADMIN] = "Needs an admin of the workspace; keys are refused.",
+        [AUTH_PLATFORM] = "Needs a platform admin; keys are refused.",
+    };
+    char text[1024];
+
+    (void)snprintf(text, sizeof(text), "%s %s", route->description, callers[route->auth]);
+    buf_add_c(out, ",\"description\":");
+    buf_add_json(out, str_of(text));
+}
+
+static void add_operation(struct buf *out, const struct route_entry *entry)
+{
+    const struct route *route = entry->route;
     bool first = true;
 
-    buf_printf(out, "\"%s\":{\"summary\":", lower_method(route));
+    buf_printf(out,
+               "\"%s\":{\"tags\":[\"%s\"],\"operationId\":\"%s\",\"summary\":", lower_method(route),
+               entry->feature, route->id);
     buf_add_json(out, str_of(route->summary));
-    buf_add_char(out, ',');
-    add_operation_id(out, route);
+    add_description(out, route);
     add_parameters(out, route->params, "path", &first);
     add_parameters(out, route->query, "query", &first);
     if (!first)
@@ -170,53 +169,56 @@ static void add_operation(struct buf *out, const struct route *route)
         buf_add_char(out, '}');
     }
     add_responses(out, route);
-    if (route->auth >= AUTH_MEMBER)
-        buf_add_c(out, ",\"description\":\"For people, and for operators over the unix socket in "
-                       "the data directory; keys are refused.\"");
     add_security(out, route->auth);
     buf_add_char(out, '}');
 }
 
-/* Is this the first row with its path? All methods of a path stand together. */
-static bool is_first_of_path(size_t i)
+/* The first entry with this path: all methods of a path stand together. */
+static size_t first_of_path(const struct route_table *table, const char *path)
 {
-    for (size_t j = 0; j < i; j++)
-        if (strcmp(routes[j].path, routes[i].path) == 0)
-            return false;
-    return true;
+    size_t i = 0;
+
+    while (strcmp(table->entries[i].route->path, path) != 0)
+        i++;
+    return i;
 }
 
-static void add_paths(struct buf *out)
+static void add_path(struct buf *out, const struct route_table *table, size_t first)
 {
-    for (size_t i = 0; i < n_routes; i++) {
-        bool more = false;
+    const char *path = table->entries[first].route->path;
 
-        if (routes[i].page || !is_first_of_path(i))
+    buf_printf(out, "\"%s\":{", path);
+    for (size_t i = first; i < table->n; i++) {
+        if (strcmp(table->entries[i].route->path, path) != 0)
             continue;
-        buf_printf(out, "%s\"%s\":{", i == 0 ? "" : ",", routes[i].path);
-        for (size_t j = i; j < n_routes; j++) {
-            if (strcmp(routes[j].path, routes[i].path) != 0)
-                continue;
-            if (more)
-                buf_add_char(out, ',');
-            more = true;
-            add_operation(out, &routes[j]);
-        }
-        buf_add_char(out, '}');
+        if (i > first)
+            buf_add_char(out, ',');
+        add_operation(out, &table->entries[i]);
+    }
+    buf_add_char(out, '}');
+}
+
+static void add_paths(struct buf *out, const struct route_table *table)
+{
+    bool more = false;
+
+    for (size_t i = 0; i < table->n; i++) {
+        const struct route *route = table->entries[i].route;
+
+        if (route->page || first_of_path(table, route->path) != i)
+            continue;
+        if (more)
+            buf_add_char(out, ',');
+        more = true;
+        add_path(out, table, i);
     }
 }
 
-static void add_schemas(struct buf *out)
+static void add_schemas(struct buf *out, const struct route_table *table)
 {
     struct schema_set set = { 0 };
 
-    schema_set_add(&set, &error_answer_shape);
-    for (size_t i = 0; i < n_routes; i++) {
-        if (routes[i].body != NULL)
-            schema_set_add(&set, routes[i].body);
-        if (routes[i].answer != NULL)
-            schema_set_add(&set, routes[i].answer);
-    }
+    shapes_collect(table, SHAPE_BODY | SHAPE_ANSWER, &set);
     schema_write_validation_errors(out);
     for (size_t i = 0; i < set.n; i++) {
         buf_printf(out, ",\"%s\":", set.items[i]->name);
@@ -231,7 +233,7 @@ static void new_line(struct buf *out, unsigned depth)
         buf_add_c(out, "  ");
 }
 
-/* Copies the JSON string that begins at `at`; returns the place after it. */
+/* Copies the JSON string that begins at `at`; returns the index after it. */
 static size_t copy_string(struct str text, size_t at, struct buf *out)
 {
     size_t end = at + 1;
@@ -271,16 +273,16 @@ static void indent(struct str text, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-void openapi_write(struct buf *out)
+void openapi_write(const struct route_table *table, struct buf *out)
 {
     struct buf compact;
 
     buf_init(&compact, DOCUMENT_MAX);
     buf_add_c(&compact, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"" TITLE
                         "\",\"version\":\"" VERSION "\"},\"paths\":{");
-    add_paths(&compact);
+    add_paths(&compact, table);
     buf_add_c(&compact, "},\"components\":{\"schemas\":{");
-    add_schemas(&compact);
+    add_schemas(&compact, table);
     buf_add_c(&compact, "},\"securitySchemes\":{\"HTTPBearer\":{\"type\":\"http\","
                         "\"scheme\":\"bearer\"},\"SessionCookie\":{\"type\":\"apiKey\","
                         "\"in\":\"cookie\",\"name\":\"muster_session\",\"description\":"
@@ -288,9 +290,4 @@ void openapi_write(struct buf *out)
                         "with __Host-.\"}}}}");
     indent(buf_str(&compact), out);
     buf_done(&compact);
-}
-
-void get_openapi(struct api_call *call)
-{
-    call_reply_json(call, 200, call->api->openapi);
 }

@@ -2,5 +2,7 @@
 #pragma once
 #include "base/buf.h"
 
+struct route_table;
+
 /* The whole document, indented by two spaces, ending in a newline. */
-void openapi_write(struct buf *out);
+void openapi_write(const struct route_table *table, struct buf *out);

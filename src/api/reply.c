@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "http/stream.h"
-#include "shape/problems.h"
+#include "shape/rule.h"
 
 enum { REPLY_MAX = 64 << 20, HEADERS_MAX = 12, RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
 
@@ -20,7 +20,7 @@ static const struct http_header security_headers[] = {
     { STR_INIT("Cross-Origin-Opener-Policy"), STR_INIT("same-origin") },
 };
 
-/* What the API answers is no page and is not to be kept. */
+/* An answer of the API is not a page, and must not be cached. */
 static const struct http_header data_headers[] = {
     { STR_INIT("Cache-Control"), STR_INIT("no-store") },
     { STR_INIT("Content-Security-Policy"),
@@ -80,7 +80,16 @@ static void add_common_headers(const struct api_call *call, struct headers *h)
     add_header(h, STR_LIT("RateLimit-Reset"), decimal(call->arena, call->rate.reset_s));
 }
 
-/* Sends `body` (taken over) with the common headers and those already in `h`. */
+/* With the common headers and those already in `h`. */
+static void send_reply(struct api_call *call, struct http_reply *reply, struct headers *h)
+{
+    add_common_headers(call, h);
+    reply->headers = h->items;
+    reply->n_headers = h->n;
+    http_reply(call->exchange, reply);
+}
+
+/* Takes the body over. */
 static void send_body(struct api_call *call, int status, struct headers *h, struct buf *body)
 {
     struct http_reply reply = { .status = status,
@@ -89,37 +98,12 @@ static void send_body(struct api_call *call, int status, struct headers *h, stru
                                 .body_take = body->data,
                                 .wipe_bytes = h->secret ? body->len : 0 };
 
-    add_common_headers(call, h);
-    reply.headers = h->items;
-    reply.n_headers = h->n;
-    http_reply(call->exchange, &reply);
+    send_reply(call, &reply, h);
 }
 
-static void reply_overflown(struct api_call *call, struct buf *body)
+static int refuse_overflown(struct api_call *call, struct error *err)
 {
-    buf_done(body);
-    call_reply_error(call, 500, "The answer is too large to be given at once");
-}
-
-static void reply_shape(struct api_call *call, int status, struct headers *h,
-                        const struct shape *shape, const void *value)
-{
-    struct buf body;
-
-    buf_init(&body, REPLY_MAX);
-    shape_write_json(shape, value, &body);
-    if (body.overflown) {
-        reply_overflown(call, &body);
-        return;
-    }
-    send_body(call, status, h, &body);
-}
-
-void call_reply_answer(struct api_call *call, const void *answer)
-{
-    struct headers h = { 0 };
-
-    reply_shape(call, call->route->status, &h, call->route->answer, answer);
+    return call_refuse(call, err, 500, "The answer is too large to send at once");
 }
 
 /* A quoted digest of the body. */
@@ -158,31 +142,31 @@ void call_reply_unchanged(struct api_call *call, struct str tag)
     struct headers h = { 0 };
 
     add_header(&h, STR_LIT("ETag"), tag);
-    add_common_headers(call, &h);
-    unchanged.headers = h.items;
-    unchanged.n_headers = h.n;
-    http_reply(call->exchange, &unchanged);
+    send_reply(call, &unchanged, &h);
 }
 
-void call_reply_tagged(struct api_call *call, const void *answer)
+static void reply_answer(struct api_call *call)
 {
     struct headers h = { 0 };
     struct buf body;
     struct str tag;
 
     buf_init(&body, REPLY_MAX);
-    shape_write_json(call->route->answer, answer, &body);
+    shape_write_json(call->route->answer, call->answer, &body);
     if (body.overflown) {
-        reply_overflown(call, &body);
-        return;
-    }
-    tag = tag_of(call, buf_str(&body));
-    if (call_knows_tag(call, tag)) {
         buf_done(&body);
-        call_reply_unchanged(call, tag);
+        call_run_or_reply(call, refuse_overflown);
         return;
     }
-    add_header(&h, STR_LIT("ETag"), tag);
+    if (call->route->tagged) {
+        tag = tag_of(call, buf_str(&body));
+        if (call_knows_tag(call, tag)) {
+            buf_done(&body);
+            call_reply_unchanged(call, tag);
+            return;
+        }
+        add_header(&h, STR_LIT("ETag"), tag);
+    }
     send_body(call, call->route->status, &h, &body);
 }
 
@@ -203,10 +187,7 @@ void call_reply_json(struct api_call *call, int status, struct str text)
                                 .content_type = "application/json",
                                 .body = text };
 
-    add_common_headers(call, &h);
-    reply.headers = h.items;
-    reply.n_headers = h.n;
-    http_reply(call->exchange, &reply);
+    send_reply(call, &reply, &h);
 }
 
 void call_reply_file(struct api_call *call, const struct call_file *file)
@@ -241,19 +222,11 @@ void call_stream_begin(struct api_call *call, const char *content_type,
     struct http_reply head = { .status = call->route->status, .content_type = content_type };
     struct headers h = { 0 };
 
-    for (size_t i = 0; i < n; i++)
-        add_header(&h, headers[i].name, headers[i].value);
+    add_headers(&h, headers, n);
     add_common_headers(call, &h);
     head.headers = h.items;
     head.n_headers = h.n;
     http_stream_begin(call->exchange, &head, kind);
-}
-
-/* An error with headers of its own. */
-static void reply_detail(struct api_call *call, int status, struct headers *h,
-                         const struct error_answer *answer)
-{
-    reply_shape(call, status, h, &error_answer_shape, answer);
 }
 
 /* Spread, so that refused clients do not come back all at once. */
@@ -265,60 +238,118 @@ static struct str retry_after(struct api_call *call, int status)
     return decimal(call->arena, seconds < 1 ? 1 : seconds);
 }
 
-void call_reply_error(struct api_call *call, int status, const char *fmt, ...)
+static void note_refusal(struct api_call *call, struct error *err,
+                         const struct call_refusal *refusal)
 {
-    struct headers h = { 0 };
+    call->refusal = ARENA_NEW(call->arena, struct call_refusal);
+    *call->refusal = *refusal;
+    (void)err_set(err, ERR_INVALID, "%.*s", STR_ARG(refusal->body.detail));
+}
+
+int call_refuse(struct api_call *call, struct error *err, int status, const char *fmt, ...)
+{
+    struct call_refusal refusal = { .status = status };
     char sentence[2048];
     va_list args;
 
     va_start(args, fmt);
     (void)vsnprintf(sentence, sizeof(sentence), fmt, args);
     va_end(args);
+    refusal.body.detail = arena_copy(call->arena, str_of(sentence));
     if (status == 429 || status == 503)
-        add_header(&h, STR_LIT("Retry-After"), retry_after(call, status));
-    reply_detail(call, status, &h, &(struct error_answer){ .detail = str_of(sentence) });
+        refusal.header = (struct http_header){ STR_LIT("Retry-After"), retry_after(call, status) };
+    note_refusal(call, err, &refusal);
+    return -1;
 }
 
-void call_reply_too_large(struct api_call *call, size_t limit, const char *unit)
+int call_refuse_size(struct api_call *call, struct error *err, size_t limit, const char *unit)
 {
-    struct headers h = { 0 };
-    const struct error_answer answer = {
-        .detail = arena_printf(call->arena, "The request is too large: at most %zu %s are taken",
-                               limit, unit),
-        .limit = { true, (int64_t)limit },
-        .unit = str_of(unit),
+    const struct call_refusal refusal = {
+        .status = 413,
+        .body = { .detail = arena_printf(
+                      call->arena, "The request is too large: the limit is %zu %s", limit, unit),
+                  .limit = { true, (int64_t)limit },
+                  .unit = str_of(unit) },
     };
 
-    reply_detail(call, 413, &h, &answer);
+    note_refusal(call, err, &refusal);
+    return -1;
 }
 
-void call_reply_problems(struct api_call *call, const struct problems *problems)
+int call_refuse_caller(struct api_call *call, struct error *err, bool had_token)
+{
+    static const struct call_refusal refusals[] = {
+        { .status = 401,
+          .body = { .detail = STR_INIT("Not authenticated") },
+          .header = { STR_INIT("WWW-Authenticate"), STR_INIT("Bearer") } },
+        { .status = 401,
+          .body = { .detail = STR_INIT("Invalid or expired token") },
+          .header = { STR_INIT("WWW-Authenticate"), STR_INIT("Bearer error=\"invalid_token\"") } },
+    };
+
+    note_refusal(call, err, &refusals[had_token]);
+    return -1;
+}
+
+int call_refuse_method(struct api_call *call, struct error *err, struct str allowed)
+{
+    const struct call_refusal refusal = { .status = 405,
+                                          .body = { .detail = STR_LIT("Method Not Allowed") },
+                                          .header = { STR_LIT("Allow"), allowed } };
+
+    note_refusal(call, err, &refusal);
+    return -1;
+}
+
+int call_refuse_input(struct api_call *call, struct error *err, struct problems *problems)
+{
+    call->problems = problems;
+    return err_set(err, ERR_INVALID, "the input is not valid");
+}
+
+int call_refuse_body(struct api_call *call, struct error *err, const char *name, struct str value,
+                     const char *sentence)
+{
+    const struct problem_step step = { .name = str_of(name) };
+    struct problems *problems = problems_new(call->arena, "body");
+
+    if (str_is_null(value))
+        problems_add_rule(problems, &step, 1, STR_NULL, sentence);
+    else
+        rule_refuse_text(problems, call->arena, name, value, sentence);
+    return call_refuse_input(call, err, problems);
+}
+
+int call_refuse_query(struct api_call *call, struct error *err, const char *name, struct str value,
+                      const char *sentence)
+{
+    struct problems *problems = problems_new(call->arena, "query");
+
+    rule_refuse_text(problems, call->arena, name, value, sentence);
+    return call_refuse_input(call, err, problems);
+}
+
+static void reply_problems(struct api_call *call)
 {
     struct headers h = { 0 };
     struct buf body;
 
     buf_init(&body, REPLY_MAX);
-    problems_write(problems, &body);
+    problems_write(call->problems, &body);
     send_body(call, 422, &h, &body);
 }
 
-void call_reply_unauthorized(struct api_call *call, bool had_token)
+static void reply_refusal(struct api_call *call)
 {
+    const struct call_refusal *refusal = call->refusal;
     struct headers h = { 0 };
-    struct error_answer answer = { .detail = had_token ? STR_LIT("Invalid or expired token")
-                                                       : STR_LIT("Not authenticated") };
+    struct buf body;
 
-    add_header(&h, STR_LIT("WWW-Authenticate"),
-               had_token ? STR_LIT("Bearer error=\"invalid_token\"") : STR_LIT("Bearer"));
-    reply_detail(call, 401, &h, &answer);
-}
-
-void call_reply_wrong_method(struct api_call *call, struct str allowed)
-{
-    struct headers h = { 0 };
-
-    add_header(&h, STR_LIT("Allow"), allowed);
-    reply_detail(call, 405, &h, &(struct error_answer){ .detail = STR_LIT("Method Not Allowed") });
+    if (!str_is_null(refusal->header.name))
+        add_header(&h, refusal->header.name, refusal->header.value);
+    buf_init(&body, REPLY_MAX);
+    shape_write_json(&error_answer_shape, &refusal->body, &body);
+    send_body(call, refusal->status, &h, &body);
 }
 
 void call_log_failure(const struct api_call *call, const struct error *err)
@@ -332,36 +363,50 @@ void call_log_failure(const struct api_call *call, const struct error *err)
     log_end(&line);
 }
 
-void call_reply_failure(struct api_call *call, const struct error *err)
+/* The answer to an error for which no step noted one. */
+static void refuse_by_code(struct api_call *call, const struct error *err)
 {
     switch (err->code) {
     case ERR_NOT_FOUND:
-        call_reply_error(call, 404, "%s", err->text);
+        (void)call_refuse(call, NULL, 404, "%s", err->text);
         return;
     case ERR_CONFLICT:
-        call_reply_error(call, 409, "%s", err->text);
+        (void)call_refuse(call, NULL, 409, "%s", err->text);
         return;
     case ERR_UNAUTHORIZED:
-        call_reply_unauthorized(call, true);
+        (void)call_refuse_caller(call, NULL, true);
         return;
     case ERR_FORBIDDEN:
-        call_reply_error(call, 403, "%s", err->text);
+        (void)call_refuse(call, NULL, 403, "%s", err->text);
         return;
     case ERR_BUSY:
-        call_reply_error(call, 503,
-                         "The service has too much to do; nothing of this request was "
-                         "stored: please send it again later");
+        (void)call_refuse(
+            call, NULL, 503,
+            "The service is overloaded and stored nothing of this request; retry later");
         return;
     case ERR_FULL:
     case ERR_UNAVAILABLE:
     case ERR_IO:
         call_log_failure(call, err);
-        call_reply_error(call, 503,
-                         "Storage is not available; nothing of this request is known "
-                         "to be stored: please send it again later");
+        (void)call_refuse(call, NULL, 503,
+                          "Storage is unavailable; this request may not be stored, so retry later");
         return;
     default:
         call_log_failure(call, err);
-        call_reply_error(call, 500, "Internal error; the log has more under this request's id");
+        (void)call_refuse(call, NULL, 500,
+                          "Internal error; the log has details under this request's id");
+    }
+}
+
+void call_reply(struct api_call *call, const struct error *err)
+{
+    if (err == NULL) {
+        reply_answer(call);
+    } else if (call->problems != NULL) {
+        reply_problems(call);
+    } else {
+        if (call->refusal == NULL)
+            refuse_by_code(call, err);
+        reply_refusal(call);
     }
 }

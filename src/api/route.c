@@ -1,7 +1,75 @@
-/* route.c - finding the route of a request. */
+/* route.c - gathering the routes of all features, and finding that of a request. */
 #include "api/route.h"
 
-#include "base/buf.h"
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "engine/feature.h"
+
+/* Requests are matched only against routes with their method and number of segments. */
+enum { SEGMENTS_MAX = 15, BUCKETS = METHOD_OTHER * (SEGMENTS_MAX + 1) };
+
+struct route_index {
+    size_t begin[BUCKETS + 1]; /* in `order`: where each bucket begins */
+    size_t order[];            /* entries, bucket by bucket */
+};
+
+static size_t count_segments(struct str path)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < path.len; i++)
+        n += path.data[i] == '/';
+    return n;
+}
+
+/* BUCKETS: no route can be there. */
+static size_t bucket_of(enum http_method method, struct str path)
+{
+    size_t segments = count_segments(path);
+
+    if (method == METHOD_OTHER || segments > SEGMENTS_MAX)
+        return BUCKETS;
+    return (size_t)method * (SEGMENTS_MAX + 1) + segments;
+}
+
+static void add_entries(struct route_table *table, const struct feature *feature)
+{
+    for (size_t i = 0; i < FEATURE_TABLES_MAX && feature->routes[i] != NULL; i++)
+        for (const struct route *route = feature->routes[i]; route->path != NULL; route++) {
+            table->entries =
+                mem_resize(table->entries, (table->n + 1) * sizeof(struct route_entry));
+            table->entries[table->n++] = (struct route_entry){ route, feature->name };
+        }
+}
+
+void route_table_init(struct route_table *table, const struct feature *const *features)
+{
+    struct route_index *index;
+    size_t n = 0;
+
+    *table = (struct route_table){ 0 };
+    for (size_t i = 0; features[i] != NULL; i++)
+        add_entries(table, features[i]);
+    index = mem_resize(NULL, sizeof(*index) + table->n * sizeof(index->order[0]));
+    for (size_t bucket = 0; bucket < BUCKETS; bucket++) {
+        index->begin[bucket] = n;
+        for (size_t i = 0; i < table->n; i++) {
+            const struct route *route = table->entries[i].route;
+
+            if (bucket_of(route->method, str_of(route->path)) == bucket)
+                index->order[n++] = i;
+        }
+    }
+    index->begin[BUCKETS] = n;
+    table->index = index;
+}
+
+void route_table_done(struct route_table *table)
+{
+    free(table->entries);
+    free(table->index);
+}
 
 /* Does `path` fit the template? Fills the values of its {names}. */
 static bool fits(const char *template, struct str path, struct route_values *ret)
@@ -32,14 +100,22 @@ static bool fits(const char *template, struct str path, struct route_values *ret
     return at == end;
 }
 
-const struct route *route_find(enum http_method method, struct str path,
-                               struct route_values *ret_values)
+const struct route *route_find(const struct route_table *table, enum http_method method,
+                               struct str path, struct route_values *ret_values)
 {
-    enum http_method wanted = method == METHOD_HEAD ? METHOD_GET : method;
+    const struct route_index *index = table->index;
+    size_t bucket = bucket_of(method == METHOD_HEAD ? METHOD_GET : method, path);
 
-    for (size_t i = 0; i < n_routes; i++)
-        if (routes[i].method == wanted && fits(routes[i].path, path, ret_values))
-            return &routes[i];
+    if (bucket == BUCKETS)
+        return NULL;
+    for (size_t i = index->begin[bucket]; i < index->begin[bucket + 1]; i++) {
+        const struct route *route = table->entries[index->order[i]].route;
+
+        if (!fits(route->path, path, ret_values))
+            continue;
+        ret_values->entry = index->order[i];
+        return route;
+    }
     return NULL;
 }
 
@@ -53,17 +129,14 @@ const char *route_method_name(enum http_method method)
     return (size_t)method < COUNT_OF(names) ? names[method] : "OTHER";
 }
 
-struct str route_methods(struct str path, struct arena *arena)
+struct str route_methods(const struct route_table *table, struct str path, struct arena *arena)
 {
     struct route_values values;
     struct str list = STR_LIT("");
 
-    for (size_t i = 0; i < n_routes; i++) {
-        if (!fits(routes[i].path, path, &values))
-            continue;
-        list = arena_printf(arena, "%.*s%s%s%s", STR_ARG(list), list.len > 0 ? ", " : "",
-                            route_method_name(routes[i].method),
-                            routes[i].method == METHOD_GET ? ", HEAD" : "");
-    }
+    for (enum http_method method = METHOD_GET; method < METHOD_OTHER; method++)
+        if (route_find(table, method, path, &values) != NULL)
+            list = arena_printf(arena, "%.*s%s%s", STR_ARG(list), list.len > 0 ? ", " : "",
+                                route_method_name(method));
     return list;
 }

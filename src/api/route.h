@@ -1,56 +1,100 @@
-/* route.h - the routes: what the API offers, one row each.
+/* route.h - routes: one row per operation, in the feature that serves it.
  *
- * Authentication, rate limit, input check and OpenAPI all read the row; a
- * handler sees good input only.
+ * Authentication, rate limit, input checks and the OpenAPI document all read the
+ * row; a handler only ever sees valid input.
  *
- * Thread-safe: tables are const.
+ * Thread-safe: rows are const, and so is a table once it is built.
  */
 #pragma once
 #include <stdbool.h>
 
+#include "base/err.h"
 #include "base/str.h"
+#include "engine/change.h"
 #include "http/exchange.h"
 #include "shape/shape.h"
 
 struct api_call;
+struct db;
+struct feature;
 
-/* Who may call. Beyond this, handlers check the names in what they are given. The operator is
- * whoever runs the service: over the unix socket, or from the command line. */
+/* Who may call. Beyond this, handlers check the names they are given. The operator is the user that
+ * runs the service: over the unix socket, or from the command line. */
 enum route_auth {
-    AUTH_OPEN,      /* anybody */
+    AUTH_OPEN,      /* everyone */
     AUTH_ANY_KEY,   /* workspace key or per-agent key */
     AUTH_OWN_AGENT, /* a per-agent key, for its own agent */
-    AUTH_USER,      /* anybody who is logged in; no key, and not the operator, who is nobody */
-    AUTH_READ,      /* a workspace key of the tenant in the path, its people, the operator */
-    AUTH_MEMBER,    /* people of the tenant in the path, the operator; no key */
-    AUTH_ADMIN,     /* admins of the tenant in the path, the operator */
+    AUTH_USER,      /* any signed-in user; no key, and not the operator, who is no user */
+    AUTH_READ,      /* a workspace key of the path's tenant, its users, the operator */
+    AUTH_MEMBER,    /* users of the path's tenant, the operator; no key */
+    AUTH_ADMIN,     /* admins of the path's tenant, the operator */
     AUTH_PLATFORM,  /* platform admins, the operator */
 };
 
-/* Which setting bounds the body; a document has a bound of its own, whatever is set. */
-enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS, LIMIT_DOCUMENT };
+/* Which setting limits the size of the body. */
+enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS };
 
-typedef void route_fn(struct api_call *call);
+/* Error answers that the other columns do not imply. */
+enum route_also { ALSO_NOT_FOUND = 1, ALSO_CONFLICT = 2 };
+
+/* A step of a call on the carrier's thread: answers the call, hands it on, or fails with -1; then
+ * its caller answers what `err` says (call_reply()). */
+typedef int call_step_fn(struct api_call *call, struct error *err);
+
+/* Work of a call, mostly on another thread: fills all of *call->answer, or fails. It may be called
+ * again, after a roll-back or on another connection. */
+typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err);
 
 struct route {
     enum http_method method;
     const char *path; /* with {names} as segments */
     enum route_auth auth;
-    const struct shape *body; /* of the request; NULL: none is read */
-    route_fn *handler;
-    int status;                 /* of success */
-    const struct shape *answer; /* NULL: any JSON */
-    const char *summary;
+    int status; /* of success */
+
+    /* What it does. A handler comes first and may go on with the work: call_proceed(). */
+    call_step_fn *handler;   /* NULL: nothing precedes the work */
+    call_work_fn *read;      /* on a reader */
+    call_work_fn *change;    /* on the writer, in a transaction */
+    enum change_topic topic; /* of `change` */
+
     const struct shape *params, *query; /* NULL: none */
+    const struct shape *body;           /* of the request; NULL: not read */
+    const struct shape *answer;         /* NULL: any JSON */
+    const struct shape *unavailable;    /* body of a 503; NULL: an error like all others */
     enum route_limit limit;
+    size_t body_max;          /* bytes, instead of a setting; 0: `limit` decides */
+    int also;                 /* enum route_also */
     bool tagged;              /* answers an ETag, and 304 to an If-None-Match that names it */
-    bool page;                /* of the portal, or metrics: no part of the API's description */
+    bool page;                /* of the portal, or metrics: not in the OpenAPI document */
     const char *const *media; /* media types of success, ends in NULL; NULL: JSON */
-    const char *audit;        /* "noun.verb": a change, or secrets given out, for the audit log */
+    const char *audit;        /* "noun.verb": a change, or secrets handed out, for the audit log */
+
+    /* For the OpenAPI document, unless it is a page. */
+    const char *id; /* names the operation in generated clients: "list_runs" */
+    const char *summary;
+    const char *description; /* what a caller must know; the document adds who may call */
 };
 
-extern const struct route routes[];
-extern const size_t n_routes;
+#define ROUTE(m, p, a, s) .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .status = (s)
+
+/* A row of a feature's table. */
+struct route_entry {
+    const struct route *route;
+    const char *feature; /* its name */
+};
+
+struct route_index;
+
+/* The routes of all features, in their order. */
+struct route_table {
+    struct route_entry *entries;
+    size_t n;
+    struct route_index *index;
+};
+
+/* `features` ends in NULL. route_table_done() ends it. */
+void route_table_init(struct route_table *table, const struct feature *const *features);
+void route_table_done(struct route_table *table);
 
 enum { ROUTE_PARAMS_MAX = 4 };
 
@@ -58,13 +102,14 @@ enum { ROUTE_PARAMS_MAX = 4 };
 struct route_values {
     struct str names[ROUTE_PARAMS_MAX], values[ROUTE_PARAMS_MAX];
     size_t n;
+    size_t entry; /* of the route in its table */
 };
 
 /* NULL when no route has this path and method. A HEAD request takes the GET route. */
-const struct route *route_find(enum http_method method, struct str path,
-                               struct route_values *ret_values);
+const struct route *route_find(const struct route_table *table, enum http_method method,
+                               struct str path, struct route_values *ret_values);
 
 /* "GET, HEAD" and the like for a path that has routes; empty when it has none. */
-struct str route_methods(struct str path, struct arena *arena);
+struct str route_methods(const struct route_table *table, struct str path, struct arena *arena);
 
 const char *route_method_name(enum http_method method);

@@ -2,6 +2,8 @@
 #include <stdio.h>
 
 #include "api/openapi.h"
+#include "api/route.h"
+#include "app/features.h"
 #include "cli/command.h"
 
 /* Prints what `write` makes. */
@@ -16,10 +18,19 @@ static int print_page(void (*write)(struct buf *out))
     return EXIT_DONE;
 }
 
+static void write_openapi(struct buf *out)
+{
+    struct route_table table;
+
+    route_table_init(&table, features);
+    openapi_write(&table, out);
+    route_table_done(&table);
+}
+
 int run_openapi(struct invocation *in)
 {
     (void)in;
-    return print_page(openapi_write);
+    return print_page(write_openapi);
 }
 
 int run_settings(struct invocation *in)

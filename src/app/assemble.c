@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
+#include "features/access/auth.h"
+#include "features/audit/audit.h"
 
 enum { GROUP_MAX_EVENTS = 4000 };
 
@@ -56,6 +58,8 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
                         .body_max_bytes = (size_t)settings->body_max_bytes,
                         .business_max_bytes = (size_t)settings->business_max_bytes },
     };
+    ret->api.hooks = &access_hooks;
+    ret->api.audit = audit_call;
     ret->api.version = MUSTER_VERSION;
     ret->api.metrics_token = settings->metrics_token;
     ret->api.started_at = clock_wall_us();
@@ -64,8 +68,9 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         return -1;
     if (engine_new(&engine, &ret->api.engine, err) != 0)
         return -1;
+    route_table_init(&ret->api.routes, features);
     buf_init(&ret->openapi, MIB(16));
-    openapi_write(&ret->openapi);
+    openapi_write(&ret->api.routes, &ret->openapi);
     ret->api.openapi = buf_str(&ret->openapi);
     return 0;
 }
@@ -73,5 +78,6 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
 void disassemble(struct assembly *a)
 {
     engine_free(a->api.engine);
+    route_table_done(&a->api.routes);
     buf_done(&a->openapi);
 }

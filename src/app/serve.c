@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/datadir.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/users/sessions.h"
 #include "features/status/metrics_routes.h"
 #include "features/vault/keyring.h"
@@ -102,7 +103,7 @@ static void raise_file_limit(int64_t connections, unsigned loops)
 /* The first start has no user: whoever can read what it prints may make one. */
 static void print_set_up_link(struct server *s, const char *host)
 {
-    struct sessions *sessions = engine_sessions(s->assembly.api.engine);
+    struct sessions *sessions = access_sessions(s->assembly.api.engine);
     const struct api *api = &s->assembly.api;
     char code[BASE64URL_LEN + 1];
     bool v6 = strchr(host, ':') != NULL;

@@ -14,3 +14,10 @@
 
 /* From a member back to the struct that embeds it. */
 #define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+
+/* An assert() that a release build keeps, for what guards memory or durability. */
+#define ASSERT_ALWAYS(condition)                                                                   \
+    (LIKELY(condition) ? (void)0                                                                   \
+                       : base_assert_failed(#condition, __FILE_NAME__, __LINE__, __func__))
+void base_assert_failed(const char *condition, const char *file, int line,
+                        const char *function) NORETURN;

@@ -71,3 +71,8 @@ void err_die(const char *fmt, ...)
     va_end(args);
     abort();
 }
+
+void base_assert_failed(const char *condition, const char *file, int line, const char *function)
+{
+    err_die("%s:%d: %s: assertion failed: %s", file, line, function, condition);
+}

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/mem.h"
 
 enum { BUCKETS = 16, HISTOGRAM_CELLS = BUCKETS + 2 }; /* and one beyond all bounds, and the sum */
@@ -61,12 +62,12 @@ enum {
 
 struct block {
     struct block *next; /* of all there are */
-    bool used;          /* by a thread that lives; under the lock */
+    bool used;          /* by a live thread; guarded by `lock` */
     _Atomic uint64_t cells[CELLS];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list of blocks */
-static struct block *blocks;
+static struct lock lock = LOCK_INITIALIZER;
+static struct block *blocks GUARDED_BY(lock);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit;
 static _Thread_local struct block *mine;
@@ -75,9 +76,9 @@ static void give_back(void *arg)
 {
     struct block *block = arg;
 
-    (void)pthread_mutex_lock(&lock);
+    lock_acquire(&lock);
     block->used = false;
-    (void)pthread_mutex_unlock(&lock);
+    lock_release(&lock);
 }
 
 static void make_key(void)
@@ -91,7 +92,7 @@ static struct block *take_block(void)
     struct block *block;
 
     (void)pthread_once(&once, make_key);
-    (void)pthread_mutex_lock(&lock);
+    lock_acquire(&lock);
     block = blocks;
     while (block != NULL && block->used)
         block = block->next;
@@ -101,7 +102,7 @@ static struct block *take_block(void)
         blocks = block;
     }
     block->used = true;
-    (void)pthread_mutex_unlock(&lock);
+    lock_release(&lock);
     (void)pthread_setspecific(at_exit, block);
     mine = block;
     return block;
@@ -120,10 +121,10 @@ static uint64_t sum(size_t cell)
 {
     uint64_t total = 0;
 
-    (void)pthread_mutex_lock(&lock);
+    lock_acquire(&lock);
     for (struct block *block = blocks; block != NULL; block = block->next)
         total += atomic_load_explicit(&block->cells[cell], memory_order_relaxed);
-    (void)pthread_mutex_unlock(&lock);
+    lock_release(&lock);
     return total;
 }
 

@@ -2,9 +2,8 @@
  *
  * Linux lets a woken thread run at once only when its slice is shorter than
  * that of the thread which has the core; all have the same by default, and wait
- * for the next tick, which may be 4 ms away. Slices say nothing about shares:
- * nobody gets more of the processor by them. (Since Linux 6.12; before, they
- * are ignored.)
+ * for the next tick, which may be 4 ms away. Slices do not change shares of the
+ * processor. (Since Linux 6.12; before, they are ignored.)
  */
 #include "base/thread.h"
 
@@ -12,6 +11,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,8 +50,21 @@ static void set_slice(uint32_t policy, uint64_t slice_us)
     (void)syscall(SYS_sched_setattr, 0, &a, 0);
 }
 
+static _Thread_local const char *own_name; /* NULL: thread_begin() was not called */
+
+bool thread_is(const char *name)
+{
+    return own_name != NULL && strcmp(own_name, name) == 0;
+}
+
+bool thread_may_be(const char *name)
+{
+    return own_name == NULL || thread_is(name);
+}
+
 void thread_begin(const char *name, enum thread_kind kind)
 {
+    own_name = name;
     (void)pthread_setname_np(pthread_self(), name);
     thread_become(kind);
 }

@@ -114,23 +114,19 @@ struct problem_list {
     struct list detail;
 };
 
-#define OWNER     struct problem_item
-#define MEMBER(m) m
-static const struct field problem_fields[] = {
+/* clang-format off */
+#define OWNER struct problem_item
+SHAPE_BEGIN(problem_shape)
     { JSON(loc), .flags = F_REQUIRED },
     { STR(msg), .flags = F_REQUIRED },
-};
-static const struct shape problem_shape = { SHAPE_OF("Problem", struct problem_item,
-                                                     problem_fields) };
+STATIC_SHAPE_END(problem_shape, "Problem");
 #undef OWNER
 #define OWNER struct problem_list
-static const struct field problem_list_fields[] = {
+SHAPE_BEGIN(problem_list_shape)
     { LIST(detail, problem_shape), .flags = F_REQUIRED },
-};
-static const struct shape problem_list_shape = { SHAPE_OF("Problems", struct problem_list,
-                                                          problem_list_fields) };
+STATIC_SHAPE_END(problem_list_shape, "Problems");
 #undef OWNER
-#undef MEMBER
+/* clang-format on */
 
 int command_read(const struct client_reply *reply, const struct shape *shape, struct arena *arena,
                  void *ret, struct error *err)

@@ -1,30 +1,29 @@
 /* local.c - an HTTP carrier made of one exchange and a condition to wait on. */
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "api/api.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "cli/client.h"
 
 struct local {
     struct http_exchange exchange;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t answered;
-    bool done, whole;
-    int status;
-    struct buf body;
+    struct lock lock;
+    struct cond answered;
+    bool done GUARDED_BY(lock), whole GUARDED_BY(lock);
+    int status GUARDED_BY(lock);
+    struct buf body GUARDED_BY(lock);
 
     const struct client_sink *sink; /* NULL: none */
 };
 
-/* With the lock. */
-static void finish(struct local *local, bool whole)
+static void finish(struct local *local, bool whole) REQUIRES(local->lock)
 {
     local->whole = whole;
     local->done = true;
-    pthread_cond_signal(&local->answered);
+    cond_signal(&local->answered);
 }
 
 static bool is_good(int status)
@@ -32,8 +31,8 @@ static bool is_good(int status)
     return status >= 200 && status < 300;
 }
 
-/* With the lock; false when nothing more can be taken. */
-static bool take_bytes(struct local *local, struct str bytes)
+/* False when nothing more can be taken. */
+static bool take_bytes(struct local *local, struct str bytes) REQUIRES(local->lock)
 {
     if (local->sink != NULL && is_good(local->status))
         return bytes.len == 0 || local->sink->take(local->sink->ctx, bytes);
@@ -45,11 +44,11 @@ static void take_reply(struct http_exchange *x, const struct http_reply *reply)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
 
-    pthread_mutex_lock(&local->lock);
+    lock_acquire(&local->lock);
     local->status = reply->status;
     finish(local, take_bytes(local, reply->body));
     http_reply_free(reply);
-    pthread_mutex_unlock(&local->lock);
+    lock_release(&local->lock);
 }
 
 static void begin(struct http_exchange *x, const struct http_reply *head,
@@ -58,9 +57,9 @@ static void begin(struct http_exchange *x, const struct http_reply *head,
     struct local *local = CONTAINER_OF(x, struct local, exchange);
 
     (void)kind;
-    pthread_mutex_lock(&local->lock);
+    lock_acquire(&local->lock);
     local->status = head->status;
-    pthread_mutex_unlock(&local->lock);
+    lock_release(&local->lock);
 }
 
 static bool write_part(struct http_exchange *x, struct buf *part, bool may_wait)
@@ -69,9 +68,9 @@ static bool write_part(struct http_exchange *x, struct buf *part, bool may_wait)
     bool taken;
 
     (void)may_wait;
-    pthread_mutex_lock(&local->lock);
+    lock_acquire(&local->lock);
     taken = take_bytes(local, buf_str(part));
-    pthread_mutex_unlock(&local->lock);
+    lock_release(&local->lock);
     buf_clear(part);
     return taken;
 }
@@ -80,9 +79,9 @@ static void end(struct http_exchange *x, bool whole)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
 
-    pthread_mutex_lock(&local->lock);
+    lock_acquire(&local->lock);
     finish(local, whole);
-    pthread_mutex_unlock(&local->lock);
+    lock_release(&local->lock);
 }
 
 /* Any thread will do: the one that waits does nothing else. */
@@ -97,10 +96,10 @@ static const struct http_carrier local_carrier = {
 
 static void wait_reply(struct local *local)
 {
-    pthread_mutex_lock(&local->lock);
+    lock_acquire(&local->lock);
     while (!local->done)
-        pthread_cond_wait(&local->answered, &local->lock);
-    pthread_mutex_unlock(&local->lock);
+        cond_wait(&local->answered, &local->lock);
+    lock_release(&local->lock);
 }
 
 int local_call(struct api *api, const struct client_request *request,
@@ -122,8 +121,8 @@ int local_call(struct api *api, const struct client_request *request,
     r->began_us = clock_mono_us();
     r->query = request->path;
     r->path = str_split(&r->query, '?');
-    pthread_mutex_init(&local.lock, NULL);
-    pthread_cond_init(&local.answered, NULL);
+    lock_init(&local.lock);
+    cond_init(&local.answered);
     buf_init(&local.body, MIB(256));
     api_app(api, &app);
     app.on_head(app.ctx, &local.exchange);
@@ -133,7 +132,7 @@ int local_call(struct api *api, const struct client_request *request,
     ret->status = local.status;
     ret->body = arena_copy(arena, buf_str(&local.body));
     buf_done(&local.body);
-    pthread_cond_destroy(&local.answered);
-    pthread_mutex_destroy(&local.lock);
+    cond_done(&local.answered);
+    lock_done(&local.lock);
     return local.whole ? 0 : err_set(err, ERR_INTERNAL, "the answer ended before it was whole");
 }

@@ -1,6 +1,7 @@
 /* cache.c - the part of the statement cache that runs seldom. */
 #include "db/cache.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -12,6 +13,7 @@ static void insert(struct db_cache *cache, const struct db_query *query, void *s
     size_t mask = cache->capacity - 1;
     size_t at = db_cache_hash(query) & mask;
 
+    assert((cache->capacity & mask) == 0); /* a power of two */
     while (cache->slots[at].query != NULL)
         at = (at + 1) & mask;
     cache->slots[at] = (struct db_cache_slot){ query, statement };
@@ -31,8 +33,10 @@ static void grow(struct db_cache *cache)
 
 void db_cache_put(struct db_cache *cache, const struct db_query *query, void *statement)
 {
+    assert(db_cache_get(cache, query) == NULL);
     if (cache->n * 2 >= cache->capacity)
         grow(cache);
+    assert(cache->n < cache->capacity); /* else a lookup of what is absent would not end */
     insert(cache, query, statement);
     cache->n++;
 }

@@ -1,7 +1,27 @@
 /* db.c - picks the driver by the URL and passes every call on to it. */
 #include "db/db.h"
 
+#include <assert.h>
+
 #include "db/driver.h"
+
+/* Asserts that no other thread uses the connection meanwhile, and no row callback either. */
+static void begin_use(struct db *db)
+{
+#ifdef NDEBUG
+    (void)db;
+#else
+    const bool in_use = atomic_exchange(&db->in_use, true);
+
+    assert(!in_use);
+#endif
+}
+
+static int end_use(struct db *db, int r)
+{
+    atomic_store_explicit(&db->in_use, false, memory_order_release);
+    return r;
+}
 
 int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *err)
 {
@@ -26,29 +46,48 @@ int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *e
 
 void db_close(struct db *db)
 {
-    if (db != NULL)
-        db->driver->close(db);
+    if (db == NULL)
+        return;
+    begin_use(db);
+    db->driver->close(db);
 }
 
 int db_begin(struct db *db, struct error *err)
 {
-    return db->driver->begin(db, err);
+    begin_use(db);
+    return end_use(db, db->driver->begin(db, err));
 }
 
 int db_commit(struct db *db, struct error *err)
 {
-    return db->driver->commit(db, err);
+    begin_use(db);
+    return end_use(db, db->driver->commit(db, err));
 }
 
 void db_rollback(struct db *db)
 {
+    begin_use(db);
     db->driver->rollback(db);
+    (void)end_use(db, 0);
 }
 
-int db_exec(struct db *db, const struct db_query *q, const struct db_value *args, db_row_fn *on_row,
+int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
             void *ctx, struct error *err)
 {
-    return db->driver->exec(db, q, args, on_row, ctx, err);
+    assert(args.n == 0 || args.values != NULL);
+    begin_use(db);
+    return end_use(db, db->driver->exec(db, q, args, on_row, ctx, err));
+}
+
+int db_run(struct db *db, const struct db_query *q, struct db_args args, struct error *err)
+{
+    return db_exec(db, q, args, NULL, NULL, err);
+}
+
+int db_fail_args(struct db_args args, unsigned n_params, struct error *err)
+{
+    return err_set(err, ERR_INTERNAL, "the query has %u parameters but %zu arguments", n_params,
+                   args.n);
 }
 
 int64_t db_changes(const struct db *db)
@@ -58,17 +97,20 @@ int64_t db_changes(const struct db *db)
 
 int db_script(struct db *db, const char *sql, struct error *err)
 {
-    return db->driver->script(db, sql, err);
+    begin_use(db);
+    return end_use(db, db->driver->script(db, sql, err));
 }
 
 int db_ping(struct db *db, struct error *err)
 {
-    return db->driver->ping(db, err);
+    begin_use(db);
+    return end_use(db, db->driver->ping(db, err));
 }
 
 int db_checkpoint(struct db *db, struct error *err)
 {
-    return db->driver->checkpoint(db, err);
+    begin_use(db);
+    return end_use(db, db->driver->checkpoint(db, err));
 }
 
 void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
@@ -79,15 +121,16 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
 
 bool db_set_deadline(struct db *db, int64_t until_us)
 {
-    if (db->driver->hurry == NULL || !db->driver->hurry(db, until_us))
+    assert(until_us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));
+    if (db->driver->set_deadline == NULL || !db->driver->set_deadline(db, until_us))
         return false;
-    db->hurries = until_us != 0;
+    db->has_deadline = until_us != 0;
     return true;
 }
 
-bool db_hurries(const struct db *db)
+bool db_has_deadline(const struct db *db)
 {
-    return db->hurries;
+    return db->has_deadline;
 }
 
 const char *db_dialect(const struct db *db)
@@ -118,4 +161,21 @@ struct str db_get_text(const struct db_row *row, unsigned column)
 struct str db_get_blob(const struct db_row *row, unsigned column)
 {
     return row->methods->get_bytes(row, column, DB_BLOB);
+}
+
+unsigned db_columns(const struct db_row *row)
+{
+    return row->methods->columns(row);
+}
+
+const char *db_column_name(const struct db_row *row, unsigned column)
+{
+    assert(column < db_columns(row));
+    return row->methods->column_name(row, column);
+}
+
+bool db_read_int(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = db_get_int(row, 0);
+    return false;
 }

@@ -3,7 +3,7 @@
  * A `struct db` is one connection, used by one thread at a time. SQL is a
  * static `struct db_query`: prepared on first use and kept with the
  * connection. Parameters are $1, $2, … in both dialects; each is used at least
- * once. PostgreSQL infers their types: where the statement does not tell
+ * once. PostgreSQL infers their types: where the statement leaves them open
  * (SELECT $1, $1 + 1), write CAST($1 AS BIGINT).
  */
 #pragma once
@@ -15,13 +15,15 @@
 
 struct db;
 struct db_row;
+struct shape;
 
-/* One statement. `postgres` and `sqlite` override `sql` where the dialects part. Must be static:
- * its address is the key of the prepared statement. */
+/* One statement. `postgres` and `sqlite` override `sql` where the dialects differ. Must be static:
+ * its address is the key of the prepared statement. `row` is the struct that a row fills by column
+ * name (shape/rows.h); NULL for queries that are read another way. */
 struct db_query {
+    const struct shape *row;
     const char *sql;
     const char *sqlite, *postgres;
-    unsigned n_args;
 };
 
 enum db_type { DB_NULL, DB_INT, DB_REAL, DB_TEXT, DB_BLOB };
@@ -63,6 +65,23 @@ static inline struct db_value db_blob(struct str value)
     return (struct db_value){ .type = str_is_null(value) ? DB_NULL : DB_BLOB, .bytes = value };
 }
 
+/* The arguments of a statement, counted by the compiler. */
+struct db_args {
+    const struct db_value *values;
+    size_t n;
+};
+
+#define DB_NO_ARGS ((struct db_args){ NULL, 0 })
+
+/* $1, $2, …; they live until the end of the block. */
+#define DB_ARGS(...)                                                                               \
+    ((struct db_args){ (const struct db_value[]){ __VA_ARGS__ },                                   \
+                       sizeof((const struct db_value[]){ __VA_ARGS__ }) /                          \
+                           sizeof(struct db_value) })
+
+/* The same from an array (never a pointer). */
+#define DB_ARGS_OF(array) ((struct db_args){ (array), COUNT_OF(array) })
+
 /* Columns of the current row, counted from 0; borrowed until the next row. A NULL reads as 0, 0.0
  * or STR_NULL. */
 bool db_is_null(const struct db_row *row, unsigned column);
@@ -71,10 +90,17 @@ double db_get_real(const struct db_row *row, unsigned column);
 struct str db_get_text(const struct db_row *row, unsigned column);
 struct str db_get_blob(const struct db_row *row, unsigned column);
 
+/* How many columns the query has, and the name of one: its AS, or the table's. */
+unsigned db_columns(const struct db_row *row);
+const char *db_column_name(const struct db_row *row, unsigned column);
+
 /* Called for each row. Return false to stop early: that is no error, and what the statement writes
  * is written all the same; PostgreSQL still sends the rest, so LIMIT is cheaper. Must not use the
  * db. */
 typedef bool db_row_fn(void *ctx, const struct db_row *row);
+
+/* Keeps the first column of the one row in an int64_t. */
+bool db_read_int(void *ctx, const struct db_row *row);
 
 enum db_mode {
     DB_WRITER,      /* the one that writes, migrates and checkpoints */
@@ -102,10 +128,14 @@ int db_commit(struct db *db, struct error *err) MUST_CHECK;
 /* Cannot fail usefully; without a transaction it does nothing. */
 void db_rollback(struct db *db);
 
-/* Runs one statement; `on_row` may be NULL. `args` has q->n_args values. Not inside a transaction:
- * commits by itself. */
-int db_exec(struct db *db, const struct db_query *q, const struct db_value *args, db_row_fn *on_row,
+/* Runs one statement; `on_row` may be NULL. Too few `args` are ERR_INTERNAL; more are ignored, so
+ * that two statements can share them. Outside a transaction it commits by itself. */
+int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
             void *ctx, struct error *err) MUST_CHECK;
+
+/* The same for a statement whose rows nobody reads. */
+int db_run(struct db *db, const struct db_query *q, struct db_args args,
+           struct error *err) MUST_CHECK;
 
 /* Rows that the last db_exec() of this connection inserted, updated or deleted. */
 int64_t db_changes(const struct db *db);
@@ -134,7 +164,7 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
 bool db_set_deadline(struct db *db, int64_t until_us);
 
 /* For whoever knows beforehand that it is in vain, or would wait for something else. */
-bool db_hurries(const struct db *db);
+bool db_has_deadline(const struct db *db);
 
 /* "sqlite" or "postgres": which of a pair of migrations applies. */
 const char *db_dialect(const struct db *db);

@@ -1,5 +1,7 @@
 /* driver.h - what a database must be able to do for us; private to this folder. */
 #pragma once
+#include <stdatomic.h>
+
 #include "db/db.h"
 
 struct db_driver {
@@ -8,32 +10,38 @@ struct db_driver {
     int (*begin)(struct db *db, struct error *err);
     int (*commit)(struct db *db, struct error *err);
     void (*rollback)(struct db *db);
-    int (*exec)(struct db *db, const struct db_query *q, const struct db_value *args,
-                db_row_fn *on_row, void *ctx, struct error *err);
+    int (*exec)(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
+                void *ctx, struct error *err);
     int64_t (*changes)(const struct db *db);
     int (*script)(struct db *db, const char *sql, struct error *err);
     int (*ping)(struct db *db, struct error *err);
     int (*checkpoint)(struct db *db, struct error *err);
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
-    bool (*hurry)(struct db *db, int64_t until_us);                    /* likewise */
+    bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
 };
 
-/* Columns of a row, one set a driver. */
+/* Columns of a row, one set per driver. */
 struct db_row_methods {
     bool (*is_null)(const struct db_row *row, unsigned column);
     int64_t (*get_int)(const struct db_row *row, unsigned column);
     double (*get_real)(const struct db_row *row, unsigned column);
     struct str (*get_bytes)(const struct db_row *row, unsigned column, enum db_type type);
+    unsigned (*columns)(const struct db_row *row);
+    const char *(*column_name)(const struct db_row *row, unsigned column);
 };
 
 struct db {
     const struct db_driver *driver; /* first member of every driver's connection */
-    bool hurries;                   /* see db_set_deadline() */
+    bool has_deadline;              /* see db_set_deadline() */
+    atomic_bool in_use;             /* one thread at a time; checked by asserts */
 };
 
 struct db_row {
     const struct db_row_methods *methods; /* first member of every driver's row */
 };
+
+/* ERR_INTERNAL: fewer arguments than parameters. Returns -1. */
+int db_fail_args(struct db_args args, unsigned n_params, struct error *err);
 
 int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct error *err);
 int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct error *err);

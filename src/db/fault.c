@@ -1,6 +1,7 @@
 /* fault.c - counts the fallible calls and fails one of them instead of making it. */
 #include "db/fault.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -53,7 +54,7 @@ static void fault_rollback(struct db *db)
     db_rollback(fault_of(db)->real);
 }
 
-static int fault_exec(struct db *db, const struct db_query *q, const struct db_value *args,
+static int fault_exec(struct db *db, const struct db_query *q, struct db_args args,
                       db_row_fn *on_row, void *ctx, struct error *err)
 {
     struct fault *f = fault_of(db);
@@ -98,6 +99,7 @@ struct db *db_fault_new(struct db *real, int nth, enum err_code code)
 {
     struct fault *f = NEW(struct fault);
 
+    assert(real != NULL);
     f->driver = (struct db_driver){
         .dialect = db_dialect(real),
         .close = fault_close,
@@ -109,7 +111,7 @@ struct db *db_fault_new(struct db *real, int nth, enum err_code code)
         .script = fault_script,
         .ping = fault_ping,
         .checkpoint = fault_checkpoint,
-        .hurry = fault_set_deadline,
+        .set_deadline = fault_set_deadline,
     };
     f->base.driver = &f->driver;
     f->real = real;

@@ -1,11 +1,11 @@
 /* migrate.c - the schema's version is a row in the database; each step commits with its number. */
 #include "db/migrate.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "db/db.h"
-#include "shape/rows.h"
 
 /* clang-format off */
 static const struct db_query create_table = {
@@ -17,7 +17,6 @@ static const struct db_query select_newest = {
 };
 static const struct db_query insert_version = {
     .sql = "INSERT INTO schema_version (number, name, applied_at) VALUES ($1, $2, $3)",
-    .n_args = 3,
 };
 /* SQLite's write transaction is lock enough; PostgreSQL takes one that ends with the transaction. */
 static const struct db_query take_lock = {
@@ -31,7 +30,7 @@ static int begin_locked(struct db *db, struct error *err)
 {
     if (db_begin(db, err) != 0)
         return -1;
-    if (db_exec(db, &take_lock, NULL, NULL, NULL, err) != 0) {
+    if (db_run(db, &take_lock, DB_NO_ARGS, err) != 0) {
         db_rollback(db);
         return -1;
     }
@@ -59,7 +58,7 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
     *ret_applied = false;
     if (begin_locked(db, err) != 0)
         return -1;
-    if (db_exec(db, &select_newest, NULL, rows_read_int, &newest, err) != 0 ||
+    if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 ||
         check_known(newest, err) != 0)
         goto out;
     if (newest == (int64_t)n_migrations) {
@@ -67,14 +66,14 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
         return 0;
     }
     m = &migrations[newest];
+    assert(m->number == newest + 1);
     if (db_script(db, postgres ? m->postgres : m->sqlite, err) != 0) {
         err_wrap(err, "migration %04d_%s", m->number, m->name);
         goto out;
     }
-    if (db_exec(db, &insert_version,
-                (const struct db_value[]){ db_int(m->number), db_text(str_of(m->name)),
-                                           db_int(clock_wall_us()) },
-                NULL, NULL, err) != 0)
+    if (db_run(db, &insert_version,
+               DB_ARGS(db_int(m->number), db_text(str_of(m->name)), db_int(clock_wall_us())),
+               err) != 0)
         goto out;
     r = db_commit(db, err);
     *ret_applied = r == 0;
@@ -88,7 +87,7 @@ static int create_version_table(struct db *db, struct error *err)
 {
     if (begin_locked(db, err) != 0)
         return -1;
-    if (db_exec(db, &create_table, NULL, NULL, NULL, err) != 0) {
+    if (db_run(db, &create_table, DB_NO_ARGS, err) != 0) {
         db_rollback(db);
         return -1;
     }
@@ -116,7 +115,7 @@ int store_schema_check(struct db *db, struct error *err)
 {
     int64_t newest = 0;
 
-    if (db_exec(db, &select_newest, NULL, rows_read_int, &newest, err) != 0 || newest < 1)
+    if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 || newest < 1)
         return err_set(err, ERR_SCHEMA, "it is not a database of muster");
     return check_known(newest, err);
 }

@@ -1,6 +1,8 @@
 /* name_key.c - names of any length as keys of bounded length. */
 #include "db/name_key.h"
 
+#include <assert.h>
+
 #include "base/digest.h"
 
 enum { DIGITS = 2 * SHA256_BYTES };
@@ -11,6 +13,7 @@ static size_t cut(struct str name)
 {
     size_t len = NAME_KEY_MAX;
 
+    assert(name.len > NAME_KEY_MAX);
     while (((unsigned char)name.data[len] & 0xc0) == 0x80)
         len--;
     return len;
@@ -33,5 +36,6 @@ struct name_key store_name_key(struct str name, struct arena *arena)
         key[len + 2 * i] = hex[digest.bytes[i] >> 4];
         key[len + 2 * i + 1] = hex[digest.bytes[i] & 15];
     }
+    assert(len + DIGITS > NAME_KEY_MAX && len + DIGITS <= NAME_KEY_LEN_MAX);
     return (struct name_key){ .key = str_from(key, len + DIGITS), .full = name };
 }

@@ -2,7 +2,6 @@
 #include "db/size.h"
 
 #include "db/db.h"
-#include "shape/rows.h"
 
 /* clang-format off */
 static const struct db_query select_size = {
@@ -14,5 +13,5 @@ static const struct db_query select_size = {
 int store_size(struct db *db, int64_t *ret, struct error *err)
 {
     *ret = 0;
-    return db_exec(db, &select_size, NULL, rows_read_int, ret, err);
+    return db_exec(db, &select_size, DB_NO_ARGS, db_read_int, ret, err);
 }

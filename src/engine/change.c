@@ -1,6 +1,9 @@
 /* change.c - the two steps of an administrative change. */
 #include "engine/change.h"
 
+#include <assert.h>
+
+#include "base/thread.h"
 #include "engine/engine.h"
 #include "engine/txn.h"
 
@@ -37,6 +40,7 @@ static void committed(struct writer_job *job, const struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
 
+    assert(thread_may_be("muster-writer"));
     if (err != NULL || change->topic == CHANGE_NOTHING) {
         change->done(change, err);
         return;
@@ -48,6 +52,7 @@ static void committed(struct writer_job *job, const struct error *err)
 
 int change_submit(struct engine *engine, struct change *change, struct error *err)
 {
+    assert(change->apply != NULL && change->done != NULL);
     change->engine = engine;
     change->write = (struct writer_job){ .apply = apply, .done = committed, .exclusive = true };
     return writer_submit(engine_writer(engine), &change->write, err);

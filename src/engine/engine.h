@@ -102,5 +102,3 @@ struct engine_stats {
 };
 
 void engine_stats(struct engine *e, struct engine_stats *ret);
-
-#include "engine/getters.h"

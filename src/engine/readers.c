@@ -8,11 +8,13 @@
  */
 #include "engine/readers.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
@@ -40,18 +42,19 @@ struct readers {
     struct connection *connections;
     size_t n_connections;
 
-    pthread_mutex_t lock;   /* guards what follows, and who has which connection */
-    pthread_cond_t changed; /* see 2 */
-    struct reader_job *first, **last;
-    size_t n_queued, queue_max;
-    struct connection *free; /* the last used on top: the pages it has read are in its cache */
-    size_t n_lent;           /* to callers of readers_run_inline() */
-    int64_t lends_from_us;   /* monotonic; before it, nobody gets one */
-    bool stopping;
+    size_t queue_max;
+
+    struct lock lock;    /* also guards the members of each connection but its `db` */
+    struct cond changed; /* see 2 */
+    struct reader_job *first GUARDED_BY(lock), **last GUARDED_BY(lock);
+    size_t n_queued GUARDED_BY(lock);
+    struct connection *free GUARDED_BY(lock); /* a stack: the last one used has a warm cache */
+    size_t n_lent GUARDED_BY(lock);           /* to callers of readers_run_inline() */
+    int64_t lends_from_us GUARDED_BY(lock);   /* monotonic; none is lent before */
+    bool stopping GUARDED_BY(lock);
 };
 
-/* With the lock. */
-static bool has_its_share(const struct readers *r, int64_t tenant_id)
+static bool has_its_share(const struct readers *r, int64_t tenant_id) REQUIRES(r->lock)
 {
     size_t n = 0;
 
@@ -66,7 +69,7 @@ int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
 {
     int status = -1;
 
-    pthread_mutex_lock(&r->lock);
+    lock_acquire(&r->lock);
     if (r->stopping) {
         err_set(err, ERR_BUSY, "the service is stopping");
     } else if (r->n_queued >= r->queue_max || has_its_share(r, job->tenant_id)) {
@@ -76,10 +79,10 @@ int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
         *r->last = job;
         r->last = &job->next;
         r->n_queued++;
-        pthread_cond_signal(&r->changed);
+        cond_signal(&r->changed);
         status = 0;
     }
-    pthread_mutex_unlock(&r->lock);
+    lock_release(&r->lock);
     if (status != 0)
         metric_add(METRIC_BUSY_READERS, 1);
     return status;
@@ -89,15 +92,14 @@ size_t readers_waiting(struct readers *r)
 {
     size_t n;
 
-    pthread_mutex_lock(&r->lock);
+    lock_acquire(&r->lock);
     n = r->n_queued;
-    pthread_mutex_unlock(&r->lock);
+    lock_release(&r->lock);
     return n;
 }
 
-/* With the lock: may another connection work for it? One is left for others, if there are
- * several. */
-static bool may_run(const struct readers *r, int64_t tenant_id)
+/* May another connection work for this tenant? One is left for others, if there are several. */
+static bool may_run(const struct readers *r, int64_t tenant_id) REQUIRES(r->lock)
 {
     size_t n = 0;
 
@@ -108,26 +110,26 @@ static bool may_run(const struct readers *r, int64_t tenant_id)
     return n < r->n_connections - 1;
 }
 
-/* With the lock, when one is free. */
-static struct connection *pop(struct readers *r, int64_t tenant_id)
+static struct connection *pop(struct readers *r, int64_t tenant_id) REQUIRES(r->lock)
 {
     struct connection *c = r->free;
 
+    assert(c != NULL && c->tenant_id == 0);
     r->free = c->next;
     c->tenant_id = tenant_id;
     return c;
 }
 
-/* With the lock. */
-static void push(struct readers *r, struct connection *c)
+static void push(struct readers *r, struct connection *c) REQUIRES(r->lock)
 {
+    assert(c != r->free);
     c->tenant_id = 0;
     c->next = r->free;
     r->free = c;
 }
 
-/* With the lock: the first that may run; NULL when none may. */
-static struct reader_job *unqueue(struct readers *r)
+/* The first that may run; NULL when none may. */
+static struct reader_job *unqueue(struct readers *r) REQUIRES(r->lock)
 {
     struct reader_job **at = &r->first, *job;
 
@@ -141,6 +143,7 @@ static struct reader_job *unqueue(struct readers *r)
     *at = job->next;
     if (*at == NULL)
         r->last = at;
+    assert(r->n_queued > 0);
     r->n_queued--;
     return job;
 }
@@ -151,15 +154,15 @@ static struct reader_job *take(struct readers *r, struct connection **c)
 {
     struct reader_job *job;
 
-    pthread_mutex_lock(&r->lock);
+    lock_acquire(&r->lock);
     if (*c != NULL)
         push(r, *c);
     while ((job = unqueue(r)) == NULL && !(r->stopping && r->first == NULL))
-        pthread_cond_wait(&r->changed, &r->lock);
+        cond_wait(&r->changed, &r->lock);
     *c = job == NULL ? NULL : pop(r, job->tenant_id);
     if (r->first != NULL) /* what a thread that waits had to pass over may be free to run now */
-        pthread_cond_signal(&r->changed);
-    pthread_mutex_unlock(&r->lock);
+        cond_signal(&r->changed);
+    lock_release(&r->lock);
     return job;
 }
 
@@ -168,6 +171,7 @@ static void run_job(struct reader_job *job, struct db *db)
     struct error err = { 0 };
     int status = job->run(job, db, &err);
 
+    assert(thread_may_be("muster-reader"));
     if (status != 0 && err.code == ERR_UNAVAILABLE && db_ping(db, &err) == 0)
         status = job->run(job, db, &err);
     job->done(job, status == 0 ? NULL : &err);
@@ -191,29 +195,30 @@ static struct connection *lend(struct readers *r, int64_t tenant_id)
     const int64_t now_us = clock_mono_us();
     struct connection *c = NULL;
 
-    pthread_mutex_lock(&r->lock);
+    lock_acquire(&r->lock);
     if (!r->stopping && now_us >= r->lends_from_us && r->first == NULL && r->free != NULL &&
         may_run(r, tenant_id) && db_set_deadline(r->free->db, now_us + READ_HERE_US)) {
         c = pop(r, tenant_id);
         r->n_lent++;
     }
-    pthread_mutex_unlock(&r->lock);
+    lock_release(&r->lock);
     return c;
 }
 
 static void bring_back(struct readers *r, struct connection *c, bool was_held_up)
 {
     (void)db_set_deadline(c->db, 0);
-    pthread_mutex_lock(&r->lock);
+    lock_acquire(&r->lock);
     push(r, c);
+    assert(r->n_lent > 0);
     r->n_lent--;
     if (was_held_up)
         r->lends_from_us = clock_mono_us() + REST_US;
     if (r->stopping) /* threads that wait for it, or for the end, and readers_free() */
-        pthread_cond_broadcast(&r->changed);
+        cond_broadcast(&r->changed);
     else if (r->first != NULL)
-        pthread_cond_signal(&r->changed);
-    pthread_mutex_unlock(&r->lock);
+        cond_signal(&r->changed);
+    lock_release(&r->lock);
 }
 
 /* How often this thread has gone to sleep by itself, not counting when others took the core. */
@@ -262,10 +267,10 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
 {
     struct readers *r = NEW(struct readers);
 
+    lock_init(&r->lock);
     r->queue_max = queue_max;
     r->last = &r->first;
-    pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->changed, NULL);
+    cond_init(&r->changed);
     r->threads = mem_new(n * sizeof(*r->threads));
     r->connections = mem_new(n * sizeof(*r->connections));
     r->n_connections = n;
@@ -286,18 +291,19 @@ void readers_free(struct readers *r)
 {
     if (r == NULL)
         return;
-    pthread_mutex_lock(&r->lock);
+    lock_acquire(&r->lock);
     r->stopping = true;
-    pthread_cond_broadcast(&r->changed);
-    pthread_mutex_unlock(&r->lock);
+    cond_broadcast(&r->changed);
+    lock_release(&r->lock);
     for (size_t i = 0; i < r->n_threads; i++)
         pthread_join(r->threads[i], NULL);
-    pthread_mutex_lock(&r->lock);
+    lock_acquire(&r->lock);
     while (r->n_lent > 0)
-        pthread_cond_wait(&r->changed, &r->lock);
-    pthread_mutex_unlock(&r->lock);
-    pthread_cond_destroy(&r->changed);
-    pthread_mutex_destroy(&r->lock);
+        cond_wait(&r->changed, &r->lock);
+    assert(r->first == NULL && r->n_queued == 0); /* each job's done() was called */
+    lock_release(&r->lock);
+    cond_done(&r->changed);
+    lock_done(&r->lock);
     free(r->threads);
     free(r->connections);
     free(r);

@@ -1,9 +1,11 @@
 /* sync_job.c - a writer job whose submitter waits. */
 #include "engine/sync_job.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdbool.h>
 
+#include "base/lock.h"
+#include "base/thread.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 
@@ -11,10 +13,10 @@ struct sync_job {
     struct writer_job job;
     sync_job_fn *fn;
     void *ctx;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool done;
-    struct error err; /* ERR_NONE: durable */
+    struct lock lock;
+    struct cond changed;
+    bool done GUARDED_BY(lock);
+    struct error err; /* ERR_NONE: durable; the writer's until `done` */
 };
 
 static int apply(struct writer_job *job, struct txn *txn, struct error *err)
@@ -28,12 +30,21 @@ static void done(struct writer_job *job, const struct error *err)
 {
     struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
 
-    pthread_mutex_lock(&e->lock);
+    lock_acquire(&e->lock);
+    assert(!e->done);
     if (err != NULL)
         e->err = *err;
     e->done = true;
-    pthread_cond_signal(&e->changed);
-    pthread_mutex_unlock(&e->lock);
+    cond_signal(&e->changed);
+    lock_release(&e->lock);
+}
+
+static void wait_until_done(struct sync_job *e)
+{
+    lock_acquire(&e->lock);
+    while (!e->done)
+        cond_wait(&e->changed, &e->lock);
+    lock_release(&e->lock);
 }
 
 int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct error *err)
@@ -42,16 +53,14 @@ int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct er
                           .fn = fn,
                           .ctx = ctx };
 
-    pthread_mutex_init(&e.lock, NULL);
-    pthread_cond_init(&e.changed, NULL);
-    if (writer_submit(writer, &e.job, &e.err) == 0) {
-        pthread_mutex_lock(&e.lock);
-        while (!e.done)
-            pthread_cond_wait(&e.changed, &e.lock);
-        pthread_mutex_unlock(&e.lock);
-    }
-    pthread_cond_destroy(&e.changed);
-    pthread_mutex_destroy(&e.lock);
+    assert(!thread_is("muster-writer")); /* it would wait for itself */
+    assert(!thread_is("muster-loop"));   /* a loop never waits */
+    lock_init(&e.lock);
+    cond_init(&e.changed);
+    if (writer_submit(writer, &e.job, &e.err) == 0)
+        wait_until_done(&e);
+    cond_done(&e.changed);
+    lock_done(&e.lock);
     if (e.err.code != ERR_NONE && err != NULL)
         *err = e.err;
     return e.err.code == ERR_NONE ? 0 : -1;

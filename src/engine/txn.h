@@ -20,10 +20,11 @@ struct llm_totals;
 struct rollups;
 
 enum txn_state {
-    TXN_IDLE,    /* between transactions */
-    TXN_OPEN,    /* begun; jobs are being applied */
-    TXN_APPLIED, /* all jobs applied and every feature prepared; the commit is next */
-    TXN_ENDED,   /* committed or rolled back; jobs are being told */
+    TXN_IDLE,        /* between transactions */
+    TXN_OPEN,        /* begun; jobs are being applied */
+    TXN_APPLIED,     /* all jobs applied and every feature prepared; the commit is next */
+    TXN_COMMITTED,   /* durable; each job's done(NULL) is called */
+    TXN_ROLLED_BACK, /* nothing of it is kept */
 };
 
 struct txn {

@@ -1,12 +1,14 @@
 /* watcher.c - the thread, its period, and how it judges the health of the database. */
 #include "engine/watcher.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -17,9 +19,9 @@ enum { PERIOD_MS = 1000, TEST_PERIOD_MS = 100, PATIENCE_S = 5, NSEC_PER_SEC = 10
 struct watcher {
     struct watcher_options options;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards stopping */
-    pthread_cond_t wake;
-    bool stopping;
+    struct lock lock;
+    struct cond wake;
+    bool stopping GUARDED_BY(lock);
     atomic_bool healthy;
     _Atomic int64_t answered_us; /* monotonic: when the database last answered */
 };
@@ -31,6 +33,7 @@ static void look(struct watcher *w)
     bool ok = (was_healthy || db_ping(w->options.db, &err) == 0) &&
               w->options.refresh(w->options.ctx, w->options.db, &err) == 0;
 
+    assert(thread_may_be("muster-watcher"));
     atomic_store(&w->healthy, ok);
     if (ok)
         atomic_store(&w->answered_us, clock_mono_us());
@@ -51,11 +54,11 @@ static bool wait_period(struct watcher *w)
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (until.tv_nsec + period_ns) / NSEC_PER_SEC;
     until.tv_nsec = (until.tv_nsec + period_ns) % NSEC_PER_SEC;
-    pthread_mutex_lock(&w->lock);
-    while (!w->stopping && pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0)
+    lock_acquire(&w->lock);
+    while (!w->stopping && cond_wait_until(&w->wake, &w->lock, &until))
         continue;
     stopping = w->stopping;
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
     return stopping;
 }
 
@@ -74,16 +77,12 @@ static void *run_thread(void *arg)
 int watcher_new(const struct watcher_options *options, struct watcher **ret, struct error *err)
 {
     struct watcher *w = NEW(struct watcher);
-    pthread_condattr_t attributes;
 
     w->options = *options;
     atomic_init(&w->healthy, true);
     atomic_init(&w->answered_us, clock_mono_us());
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
+    lock_init(&w->lock);
+    cond_init(&w->wake);
     if (pthread_create(&w->thread, NULL, run_thread, w) != 0) {
         free(w);
         return err_set(err, ERR_INTERNAL, "cannot start the watcher thread");
@@ -104,12 +103,12 @@ void watcher_free(struct watcher *w)
 {
     if (w == NULL)
         return;
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     w->stopping = true;
-    pthread_cond_signal(&w->wake);
-    pthread_mutex_unlock(&w->lock);
+    cond_signal(&w->wake);
+    lock_release(&w->lock);
     pthread_join(w->thread, NULL);
-    pthread_cond_destroy(&w->wake);
-    pthread_mutex_destroy(&w->lock);
+    cond_done(&w->wake);
+    lock_done(&w->lock);
     free(w);
 }

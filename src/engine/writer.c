@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
@@ -42,15 +43,37 @@ struct writer {
     struct writer_thread *threads;
     size_t n_threads;
 
-    pthread_mutex_t lock; /* guards the queue, stopping and fatal */
-    pthread_cond_t filled;
-    struct queue queue;
-    uint64_t submitted; /* bytes, ever */
-    double event_us;    /* moving average of µs per event; 0: not known yet */
-    bool stopping;
-    bool fatal;
+    struct lock lock;
+    struct cond filled;
+    struct queue queue GUARDED_BY(lock);
+    uint64_t submitted GUARDED_BY(lock); /* bytes since the start */
+    double event_us GUARDED_BY(lock);    /* moving average of µs per event; 0: unknown */
+    bool stopping GUARDED_BY(lock);
+    bool fatal GUARDED_BY(lock);
     atomic_uint n_lost; /* threads without a connection */
 };
+
+static _Thread_local const struct writer_thread *current;
+
+static bool on_writer_thread(const struct writer_thread *t)
+{
+    return current == t;
+}
+
+/* The one place where the state of a transaction changes. */
+static void enter(struct txn *txn, enum txn_state state)
+{
+    static const unsigned allowed[] = {
+        [TXN_IDLE] = 1U << TXN_OPEN,
+        [TXN_OPEN] = 1U << TXN_APPLIED | 1U << TXN_ROLLED_BACK,
+        [TXN_APPLIED] = 1U << TXN_COMMITTED | 1U << TXN_ROLLED_BACK,
+        [TXN_COMMITTED] = 1U << TXN_OPEN,
+        [TXN_ROLLED_BACK] = 1U << TXN_OPEN,
+    };
+
+    ASSERT_ALWAYS((allowed[txn->state] & 1U << state) != 0);
+    txn->state = state;
+}
 
 static void queue_init(struct queue *q)
 {
@@ -70,6 +93,7 @@ static struct writer_job *queue_take(struct queue *q)
 {
     struct writer_job *job = q->first;
 
+    assert(job != NULL && q->events >= job->events && q->bytes >= job->bytes);
     q->first = job->next;
     if (q->first == NULL)
         q->last = &q->first;
@@ -79,7 +103,7 @@ static struct writer_job *queue_take(struct queue *q)
 }
 
 /* Is the queue too long, by what it holds or by the time that it will take? */
-static bool is_full(const struct writer *w, const struct writer_job *job)
+static bool is_full(const struct writer *w, const struct writer_job *job) REQUIRES(w->lock)
 {
     const struct writer_limits *limits = &w->options.limits;
     double wait_us = (double)w->queue.events * w->event_us;
@@ -95,7 +119,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
 {
     int r = -1;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     if (w->fatal)
         err_set(err, ERR_IO, "storage failed: the service is ending");
     else if (w->stopping)
@@ -105,11 +129,13 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
     else
         r = 0;
     if (r == 0) {
+        ASSERT_ALWAYS(job->state != JOB_QUEUED); /* it would be in the queue twice */
+        job->state = JOB_QUEUED;
         queue_add(&w->queue, job);
         w->submitted += job->bytes;
-        pthread_cond_signal(&w->filled);
+        cond_signal(&w->filled);
     }
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
     if (r != 0)
         metric_add(METRIC_BUSY_WRITER, 1);
     return r;
@@ -117,19 +143,19 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
 
 void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes)
 {
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     *ret_events = w->queue.events;
     *ret_bytes = w->queue.bytes;
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
 }
 
 uint64_t writer_submitted(struct writer *w)
 {
     uint64_t submitted;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     submitted = w->submitted;
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
     return submitted;
 }
 
@@ -140,25 +166,24 @@ static void set_lost(struct writer_thread *t, bool lost)
     t->lost = lost;
 }
 
-/* Waits until a job is queued, under the lock. Without a connection it tries to reconnect
- * meanwhile, so that the service becomes healthy again without any request. */
-static void wait_for_work(struct writer_thread *t)
+/* Waits until a job is queued. Without a connection it tries to reconnect meanwhile, so that the
+ * service becomes healthy again without any request. */
+static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w->lock)
 {
-    struct writer *w = t->writer;
     struct timespec until;
 
     while (w->queue.first == NULL && !w->stopping) {
         if (!t->lost) {
-            pthread_cond_wait(&w->filled, &w->lock);
+            cond_wait(&w->filled, &w->lock);
             continue;
         }
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += LOST_PERIOD_S;
-        if (pthread_cond_timedwait(&w->filled, &w->lock, &until) == 0)
+        if (cond_wait_until(&w->filled, &w->lock, &until))
             continue;
-        pthread_mutex_unlock(&w->lock);
+        lock_release(&w->lock);
         set_lost(t, db_ping(t->txn->db, NULL) != 0);
-        pthread_mutex_lock(&w->lock);
+        lock_acquire(&w->lock);
     }
 }
 
@@ -169,8 +194,8 @@ static void take_group(struct writer_thread *t, struct queue *ret_group)
     struct writer *w = t->writer;
 
     queue_init(ret_group);
-    pthread_mutex_lock(&w->lock);
-    wait_for_work(t);
+    lock_acquire(&w->lock);
+    wait_for_work(w, t);
     while (w->queue.first != NULL && ret_group->events < w->options.limits.group_max &&
            ret_group->bytes < GROUP_BYTES) {
         bool exclusive = w->queue.first->exclusive;
@@ -182,8 +207,8 @@ static void take_group(struct writer_thread *t, struct queue *ret_group)
             break;
     }
     if (w->queue.first != NULL)
-        pthread_cond_signal(&w->filled); /* for the next writer thread */
-    pthread_mutex_unlock(&w->lock);
+        cond_signal(&w->filled); /* for the next writer thread */
+    lock_release(&w->lock);
 }
 
 static void finish(struct queue *group, const struct error *err)
@@ -191,8 +216,19 @@ static void finish(struct queue *group, const struct error *err)
     while (group->first != NULL) {
         struct writer_job *job = queue_take(group);
 
+        ASSERT_ALWAYS(job->state == JOB_QUEUED); /* invariant 2: exactly once */
+        job->state = JOB_DONE;
+        if (job->stored != NULL)
+            job->stored(job, err);
         job->done(job, err);
     }
+}
+
+/* Nothing is acknowledged before this. */
+static void finish_durable(const struct writer_thread *t, struct queue *group)
+{
+    ASSERT_ALWAYS(t->txn->state == TXN_COMMITTED); /* invariant 1 */
+    finish(group, NULL);
 }
 
 /* A connection lost between transactions fails no job: reconnect first. */
@@ -212,14 +248,16 @@ static int apply_all(struct writer_thread *t, const struct queue *group, struct 
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
+    assert(on_writer_thread(t) && t->txn->state == TXN_OPEN);
     for (struct writer_job *job = group->first; job != NULL; job = job->next) {
+        assert(job->state == JOB_QUEUED);
         job->txn = t->txn;
         if (job->apply(job, t->txn, err) != 0)
             return -1;
     }
     if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
         return -1;
-    t->txn->state = TXN_APPLIED;
+    enter(t->txn, TXN_APPLIED);
     return 0;
 }
 
@@ -228,7 +266,7 @@ static int roll_back(struct writer_thread *t)
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
     db_rollback(t->txn->db);
-    t->txn->state = TXN_ENDED;
+    enter(t->txn, TXN_ROLLED_BACK);
     if (hooks != NULL)
         hooks->rolled_back(t->txn);
     return -1;
@@ -238,7 +276,7 @@ static void committed(struct writer_thread *t, bool changes)
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
-    t->txn->state = TXN_ENDED;
+    enter(t->txn, TXN_COMMITTED);
     if (hooks == NULL)
         return;
     hooks->committed(t->txn);
@@ -251,15 +289,14 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
 {
     bool changes = group->first->exclusive && !group->first->keeps_caches;
 
-    assert(t->txn->state == TXN_IDLE || t->txn->state == TXN_ENDED);
+    assert(on_writer_thread(t));
     if (begin(t, err) != 0)
         return -1;
-    t->txn->state = TXN_OPEN;
+    enter(t->txn, TXN_OPEN);
     if (apply_all(t, group, err) != 0)
         return roll_back(t);
     if (MUSTER_ACK_EARLY)
         finish(group, NULL);
-    assert(t->txn->state == TXN_APPLIED);
     if (db_commit(t->txn->db, err) != 0)
         return roll_back(t);
     committed(t, changes);
@@ -277,13 +314,13 @@ static void become_fatal(struct writer *w, const struct error *err)
     struct queue rest;
     bool first;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     first = !w->fatal;
     w->fatal = true;
     queue_init(&rest);
     while (w->queue.first != NULL)
         queue_add(&rest, queue_take(&w->queue));
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
     finish(&rest, err);
     if (first)
         w->options.on_fatal(w->options.ctx, err);
@@ -295,10 +332,10 @@ static void note_pace(struct writer *w, size_t events, int64_t us)
 {
     double event_us = events == 0 ? 0 : (double)us / (double)events;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     if (events >= PACE_EVENTS_MIN || (events > 0 && event_us < w->event_us))
         w->event_us = w->event_us == 0 ? event_us : w->event_us * 0.9 + event_us * 0.1;
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
 }
 
 static void count_commit(size_t events, int64_t us)
@@ -312,9 +349,9 @@ static bool is_fatal(struct writer *w)
 {
     bool fatal;
 
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     fatal = w->fatal;
-    pthread_mutex_unlock(&w->lock);
+    lock_release(&w->lock);
     return fatal;
 }
 
@@ -329,7 +366,7 @@ static void run_group(struct writer_thread *t, struct queue *group)
 
         note_pace(t->writer, events, us);
         count_commit(events, us);
-        finish(group, NULL);
+        finish_durable(t, group);
         return;
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
@@ -357,6 +394,7 @@ static void *run_thread(void *arg)
     struct queue group;
 
     thread_begin("muster-writer", THREAD_PLAIN);
+    current = t;
     for (;;) {
         take_group(t, &group);
         if (group.first == NULL)
@@ -368,15 +406,11 @@ static void *run_thread(void *arg)
 int writer_new(const struct writer_options *options, struct writer **ret, struct error *err)
 {
     struct writer *w = NEW(struct writer);
-    pthread_condattr_t attributes;
 
     w->options = *options;
     queue_init(&w->queue);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->filled, &attributes);
-    pthread_condattr_destroy(&attributes);
+    lock_init(&w->lock);
+    cond_init(&w->filled);
     atomic_init(&w->n_lost, 0);
     w->threads = mem_new(options->n_txns * sizeof(*w->threads));
     for (size_t i = 0; i < options->n_txns; i++) {
@@ -402,10 +436,10 @@ void writer_stop(struct writer *w)
 {
     if (w == NULL)
         return;
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     w->stopping = true;
-    pthread_cond_broadcast(&w->filled);
-    pthread_mutex_unlock(&w->lock);
+    cond_broadcast(&w->filled);
+    lock_release(&w->lock);
     for (size_t i = 0; i < w->n_threads; i++)
         pthread_join(w->threads[i].id, NULL);
     w->n_threads = 0;
@@ -416,8 +450,10 @@ void writer_free(struct writer *w)
     if (w == NULL)
         return;
     writer_stop(w);
-    pthread_cond_destroy(&w->filled);
-    pthread_mutex_destroy(&w->lock);
+    lock_unshared(&w->lock);
+    assert(w->queue.first == NULL); /* invariant 2 */
+    cond_done(&w->filled);
+    lock_done(&w->lock);
     free(w->threads);
     free(w);
 }

@@ -20,16 +20,27 @@ struct db;
 struct txn;
 struct writer;
 
+enum writer_job_state {
+    JOB_NEW,    /* the submitter's */
+    JOB_QUEUED, /* accepted: done() will be called */
+    JOB_DONE,   /* the submitter's again */
+};
+
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct writer_job {
-    struct writer_job *next; /* the writer's own */
+    struct writer_job *next;     /* the writer's own, as is the state */
+    enum writer_job_state state; /* JOB_NEW, or JOB_DONE when it is submitted again */
 
     /* Writer thread, in the transaction. On failure nothing of the whole group is kept. May be
      * called again for the same job, after a roll-back. */
     int (*apply)(struct writer_job *job, struct txn *txn, struct error *err);
 
-    /* Writer thread, outside a transaction. `err` is NULL when durable, and borrowed otherwise. */
+    /* Writer thread, outside a transaction. `err` is NULL when durable, and borrowed otherwise.
+     * First stored(), for the module that applied it (may be NULL); then done(), for the submitter.
+     */
+    void (*stored)(struct writer_job *job, const struct error *err);
     void (*done)(struct writer_job *job, const struct error *err);
+    void *owner; /* the submitter's own */
 
     size_t events, bytes; /* what it weighs in the queue */
     bool exclusive;       /* in a transaction of its own, since it may well fail */

@@ -1,6 +1,7 @@
 /* admission.c - how many connections there are, in all and from each address. */
 #include "http/admission.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -18,7 +19,7 @@ void http_admission_init(struct http_admission *a, const struct http_limits *lim
     a->bodies.max = limits->bodies_max;
     atomic_init(&a->total, 0);
     atomic_init(&a->streams, 0);
-    (void)pthread_mutex_init(&a->mutex, NULL);
+    lock_init(&a->lock);
     map_init(&a->addresses);
 }
 
@@ -27,10 +28,11 @@ void http_admission_done(struct http_admission *a)
     struct address *address;
     size_t at = 0;
 
+    lock_unshared(&a->lock);
     while ((address = map_next(&a->addresses, &at)) != NULL)
         free(address);
     map_done(&a->addresses);
-    (void)pthread_mutex_destroy(&a->mutex);
+    lock_done(&a->lock);
 }
 
 static struct str key_str(const uint8_t *key)
@@ -43,7 +45,7 @@ static bool enter_address(struct http_admission *a, const uint8_t *key)
     struct address *address;
     bool fits;
 
-    (void)pthread_mutex_lock(&a->mutex);
+    lock_acquire(&a->lock);
     address = map_get(&a->addresses, key_str(key));
     if (address == NULL) {
         address = NEW(struct address);
@@ -53,7 +55,7 @@ static bool enter_address(struct http_admission *a, const uint8_t *key)
     fits = address->n < a->limits.per_address; /* at least 1, so a new one is never refused */
     if (fits)
         address->n++;
-    (void)pthread_mutex_unlock(&a->mutex);
+    lock_release(&a->lock);
     return fits;
 }
 
@@ -61,13 +63,14 @@ static void leave_address(struct http_admission *a, const uint8_t *key)
 {
     struct address *address;
 
-    (void)pthread_mutex_lock(&a->mutex);
+    lock_acquire(&a->lock);
     address = map_get(&a->addresses, key_str(key));
+    assert(address != NULL && address->n > 0); /* it was counted when it entered */
     if (address != NULL && --address->n == 0) {
         (void)map_remove(&a->addresses, key_str(key));
         free(address);
     }
-    (void)pthread_mutex_unlock(&a->mutex);
+    lock_release(&a->lock);
 }
 
 bool http_admission_enter(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],

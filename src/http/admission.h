@@ -3,9 +3,9 @@
  * Thread-safe.
  */
 #pragma once
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "http/exchange.h"
 #include "http/server.h"
@@ -16,9 +16,9 @@ struct http_admission {
     struct http_limits limits;
     struct http_budget bodies;
     atomic_uint total;
-    atomic_uint streams;   /* open ones */
-    pthread_mutex_t mutex; /* guards the map */
-    struct map addresses;
+    atomic_uint streams; /* open ones */
+    struct lock lock;
+    struct map addresses GUARDED_BY(lock); /* key -> how many connections */
 };
 
 void http_admission_init(struct http_admission *a, const struct http_limits *limits);

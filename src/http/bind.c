@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "http/listener.h"
+#include "http/internal.h"
 
 union address {
     struct sockaddr any;

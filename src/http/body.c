@@ -1,6 +1,7 @@
 /* body.c - a request's body as it arrives: inflated when it is gzip, never beyond its limit. */
 #include "http/body.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define ZLIB_CONST
@@ -69,6 +70,7 @@ static int inflate_step(struct http_body *body, size_t max)
     char *to = &scratch;
     int r;
 
+    assert(body->bytes.len <= max);
     if (room > INFLATE_STEP)
         room = INFLATE_STEP;
     if (room > 0)

@@ -22,14 +22,12 @@
  * 5. Memory of a connection is freed by on_closed() alone; every function here
  *    may therefore go on looking at `state` after anything it has called.
  */
-#include "http/connection.h"
-
-#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "http/internal.h"
 
 enum {
     BODY_RATE_MIN = 1024,   /* bytes a second that a body must bring, beyond body_ms of grace */
@@ -41,76 +39,12 @@ static bool takes_input(const struct http_conn *c)
     return c->state <= CONN_SKIP;
 }
 
-bool http_conn_has_leftover(const struct http_conn *c)
-{
-    return c->pumping ? c->input->len > 0 : c->stash_at < c->stash_len;
-}
-
-void http_conn_drop_stash(struct http_conn *c)
-{
-    free(c->stash);
-    c->stash = NULL;
-    c->stash_at = c->stash_len = 0;
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-    struct http_conn *c = handle->data;
-    struct http_loop *loop = c->loop;
-
-    http_loop_leave(loop, c);
-    if (c->admitted)
-        http_admission_leave(loop->admission, c->peer.key, c->peer.kind);
-    if (c->over)
-        loop->n_over--;
-    free(c);
-    http_loop_conn_gone(loop);
-}
-
-/* Lets go of the request, if there is one and it is not libuv's. */
-static void let_go(struct http_conn *c)
-{
-    struct http_call *call = c->call;
-
-    if (call == NULL || (c->state == CONN_WRITE && !call->streams))
-        return;
-    c->call = NULL;
-    call->conn = NULL;
-    if (call->streams)
-        http_stream_lost(call);
-    else if (c->state != CONN_BUSY)
-        http_loop_free_call(call);
-}
-
-void http_conn_close(struct http_conn *c)
-{
-    if (c->state == CONN_CLOSING)
-        return;
-    let_go(c);
-    http_conn_drop_stash(c);
-    http_loop_enter(c->loop, c, CONN_CLOSING);
-    uv_close(&c->h.handle, on_closed);
-}
-
-void http_conn_reset(struct http_conn *c)
-{
-    if (c->h.handle.type == UV_TCP && c->state != CONN_CLOSING) {
-        let_go(c);
-        http_conn_drop_stash(c);
-        if (uv_tcp_close_reset(&c->h.tcp, on_closed) == 0) {
-            http_loop_enter(c->loop, c, CONN_CLOSING);
-            return;
-        }
-    }
-    http_conn_close(c);
-}
-
 static void begin_request(struct http_conn *c)
 {
     struct http_call *call = http_loop_new_call(c->loop);
 
+    assert(c->state == CONN_IDLE && c->call == NULL); /* 1 */
     call->conn = c;
-    call->x.carrier = &http_conn_carrier;
     memcpy(call->peer_address, c->peer.text, sizeof(call->peer_address));
     call->x.request.peer = c->peer.kind;
     call->x.request.peer_address = str_of(call->peer_address);
@@ -118,7 +52,7 @@ static void begin_request(struct http_conn *c)
     c->call = call;
     c->refused = c->cut_short = false;
     http_parser_begin(&c->parser, c->loop->limits, &call->x, &call->body);
-    http_loop_enter(c->loop, c, CONN_HEAD);
+    http_conn_enter(c, CONN_HEAD);
 }
 
 static void must_have_answered(const struct http_conn *c, const char *slot)
@@ -131,6 +65,7 @@ static void refuse(struct http_conn *c, int status, const char *detail)
 {
     const struct http_app *app = c->loop->app;
 
+    assert(c->call != NULL); /* 1 */
     c->refused = true;
     app->on_refused(app->ctx, &c->call->x, status, detail);
     must_have_answered(c, "on_refused");
@@ -154,13 +89,14 @@ static void begin_body(struct http_conn *c)
 {
     c->body_began_us = c->loop->now_us;
     c->cut_short = false;
-    http_loop_enter(c->loop, c, http_conn_must_move(c) ? CONN_MOVING : CONN_BODY);
+    http_conn_enter(c, http_conn_must_move(c) ? CONN_MOVING : CONN_BODY);
 }
 
 static void head_complete(struct http_conn *c)
 {
     const struct http_app *app = c->loop->app;
 
+    assert(c->state == CONN_HEAD && c->call->conn == c); /* 1 */
     app->on_head(app->ctx, &c->call->x);
     if (c->state != CONN_HEAD) /* answered */
         return;
@@ -169,7 +105,7 @@ static void head_complete(struct http_conn *c)
         return;
     }
     c->cut_short = true; /* if it is answered now, its body was not read */
-    http_loop_enter(c->loop, c, CONN_BUSY);
+    http_conn_enter(c, CONN_BUSY);
 }
 
 void http_conn_read_on(struct http_call *call)
@@ -180,6 +116,8 @@ void http_conn_read_on(struct http_call *call)
         http_loop_free_call(call);
         return;
     }
+    assert(http_loop_is_mine(c->loop));
+    assert(c->state == CONN_BUSY && c->call == call);
     begin_body(c);
     http_conn_resume(c);
 }
@@ -189,10 +127,12 @@ static void request_complete(struct http_conn *c)
     const struct http_app *app = c->loop->app;
 
     if (c->state == CONN_SKIP) {
-        http_loop_enter(c->loop, c, CONN_IDLE);
+        assert(c->call == NULL); /* 1 */
+        http_conn_enter(c, CONN_IDLE);
         return;
     }
-    http_loop_enter(c->loop, c, CONN_BUSY);
+    assert(c->state == CONN_BODY && c->call->conn == c); /* 1 */
+    http_conn_enter(c, CONN_BUSY);
     app->on_request(app->ctx, &c->call->x);
 }
 
@@ -219,7 +159,7 @@ static bool step(struct http_conn *c, struct str *in)
         return true;
     case PARSE_TOO_LARGE:
         c->cut_short = true;
-        http_loop_enter(c->loop, c, CONN_BUSY);
+        http_conn_enter(c, CONN_BUSY);
         app->on_too_large(app->ctx, &c->call->x);
         return true;
     case PARSE_REFUSED:
@@ -231,6 +171,7 @@ static bool step(struct http_conn *c, struct str *in)
 
 static void pump(struct http_conn *c, struct str *in)
 {
+    assert(!c->pumping); /* 4 */
     c->pumping = true;
     c->input = in;
     while (takes_input(c) && step(c, in))
@@ -259,6 +200,7 @@ static void ended(struct http_conn *c, ssize_t why)
 
 static void stash(struct http_conn *c, struct str bytes)
 {
+    assert(c->stash == NULL); /* 3: else bytes would be lost */
     stop_reading(c);
     c->stash = mem_new(bytes.len);
     memcpy(c->stash, bytes.data, bytes.len);
@@ -307,6 +249,7 @@ static void settle(struct http_conn *c)
             http_conn_close(c);
             return;
         }
+        assert(c->stash == NULL); /* 3 */
         if (!c->reading && uv_read_start(&c->h.stream, on_alloc, on_read) != 0) {
             http_conn_close(c);
             return;
@@ -322,6 +265,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     struct http_conn *c = stream->data;
     struct str in = str_from(buf->base, n > 0 ? (size_t)n : 0);
 
+    assert(http_loop_is_mine(c->loop));
     c->loop->now_us = clock_mono_us();
     if (n < 0) {
         ended(c, n);
@@ -338,7 +282,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         if (body_is_slow(c))
             refuse(c, 408, "The body came too slowly");
         else
-            http_loop_enter(c->loop, c, CONN_BODY);
+            http_conn_enter(c, CONN_BODY);
     }
     settle(c);
 }
@@ -369,7 +313,7 @@ struct http_conn *http_conn_new(struct http_loop *loop, bool is_unix)
     c->h.handle.data = c;
     c->loop = loop;
     loop->n_conns++;
-    http_loop_add(loop, c, CONN_IDLE);
+    http_conn_list_add(c, CONN_IDLE);
     return c;
 }
 
@@ -399,6 +343,7 @@ static uint64_t bytes_taken(struct http_conn *c)
 
 void http_conn_expired(struct http_conn *c)
 {
+    assert(http_loop_is_mine(c->loop) && !c->pumping);
     switch (c->state) {
     case CONN_HEAD:
         refuse(c, 408, "The request head did not arrive in time");
@@ -408,7 +353,7 @@ void http_conn_expired(struct http_conn *c)
         break;
     case CONN_WRITE:
         if (bytes_taken(c) >= (uint64_t)c->loop->limits->write_ms * WRITE_RATE_MIN / 1000)
-            http_loop_enter(c->loop, c, CONN_WRITE);
+            http_conn_enter(c, CONN_WRITE);
         else
             http_conn_reset(c);
         break;

@@ -1,6 +1,7 @@
 /* exchange.c - what a request offers its handler, whoever carries it. */
 #include "http/exchange.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ void http_stream_begin(struct http_exchange *x, const struct http_reply *head,
 
 bool http_stream_write(struct http_exchange *x, struct buf *part)
 {
+    assert(x->replied); /* by http_stream_begin() */
     return x->carrier->write(x, part, true);
 }
 
@@ -51,11 +53,13 @@ void http_stream_end(struct http_exchange *x, bool whole)
 
 void http_resume(struct http_exchange *x, http_resume_fn *fn)
 {
+    assert(!x->replied);
     x->carrier->resume(x, fn);
 }
 
 void http_read_on(struct http_exchange *x)
 {
+    assert(x->waits && !x->replied);
     x->waits = false;
     x->carrier->read_on(x);
 }
@@ -74,6 +78,7 @@ bool http_budget_take(struct http_exchange *x, size_t bytes)
 
 void http_budget_give_back(struct http_exchange *x)
 {
+    assert(x->budgeted == 0 || atomic_load(&x->budget->used) >= x->budgeted);
     if (x->budgeted > 0)
         atomic_fetch_sub(&x->budget->used, x->budgeted);
     x->budgeted = 0;

@@ -1,6 +1,4 @@
 /* listener.c - from a listening socket to connections. */
-#include "http/listener.h"
-
 #include <arpa/inet.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -9,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "http/connection.h"
+#include "http/internal.h"
 
 enum {
     BACKLOG = 1024,

@@ -1,6 +1,4 @@
 /* loop.c - one thread's event loop: time, replies from other threads, and its end. */
-#include "http/loop.h"
-
 #include <signal.h>
 #include <stdlib.h>
 
@@ -9,136 +7,13 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "http/connection.h"
-#include "http/listener.h"
+#include "http/internal.h"
 
 enum {
-    POOL_MAX = 128,             /* requests kept for reuse */
-    HEAD_MAX = 64 * 1024,       /* bytes of a reply's head */
-    LINGER_MS = 2000,           /* what a refused client gets to read its answer */
-    TICK_MIN_MS = 5,            /* how exactly the shortest timeouts are kept */
-    TICK_MAX_MS = 500,          /* and the longest */
-    BODY_MAX_DEFAULT = 1 << 20, /* where on_head does not say */
-    ID_PREFIX = 10,             /* random digits; the rest of a request's id counts */
+    LINGER_MS = 2000,  /* for a refused client to read its answer */
+    TICK_MIN_MS = 5,   /* precision of the shortest timeouts */
+    TICK_MAX_MS = 500, /* and of the longest */
 };
-
-static _Thread_local const struct http_loop *current;
-
-bool http_loop_is_mine(const struct http_loop *loop)
-{
-    return current == loop;
-}
-
-/* Requests */
-
-/* The digits behind the random ones count up in base62: unique, and nearly free. */
-static void next_request_id(struct http_loop *loop)
-{
-    for (size_t i = REQUEST_ID_LEN - 1; i >= ID_PREFIX; i--) {
-        char *digit = &loop->next_id[i];
-
-        if (*digit != 'z') {
-            if (*digit == '9')
-                *digit = 'A';
-            else if (*digit == 'Z')
-                *digit = 'a';
-            else
-                ++*digit;
-            return;
-        }
-        *digit = '0';
-    }
-}
-
-struct http_call *http_loop_new_call(struct http_loop *loop)
-{
-    struct http_call *call = loop->pool;
-
-    if (call != NULL) {
-        loop->pool = call->next;
-        loop->n_pool--;
-    } else {
-        call = NEW(struct http_call);
-        call->loop = loop;
-        arena_init(&call->arena);
-        http_body_init(&call->body);
-        buf_init(&call->fields, HEAD_MAX);
-    }
-    memcpy(call->request_id, loop->next_id, REQUEST_ID_LEN);
-    next_request_id(loop);
-    call->x = (struct http_exchange){
-        .arena = &call->arena,
-        .request_id = str_from(call->request_id, REQUEST_ID_LEN),
-        .body_max = BODY_MAX_DEFAULT,
-        .budget = &loop->admission->bodies,
-    };
-    return call;
-}
-
-void http_loop_destroy_call(struct http_call *call)
-{
-    http_budget_give_back(&call->x);
-    arena_done(&call->arena);
-    http_body_done(&call->body);
-    buf_done(&call->fields);
-    free(call);
-}
-
-void http_loop_free_call(struct http_call *call)
-{
-    struct http_loop *loop = call->loop;
-
-    if (loop->n_pool >= POOL_MAX) {
-        http_loop_destroy_call(call);
-        return;
-    }
-    http_budget_give_back(&call->x);
-    arena_reset(&call->arena);
-    http_body_reset(&call->body);
-    buf_clear(&call->fields);
-    call->conn = NULL;
-    call->streams = false;
-    call->next = loop->pool;
-    loop->pool = call;
-    loop->n_pool++;
-}
-
-/* Lists of connections */
-
-void http_loop_leave(struct http_loop *loop, struct http_conn *c)
-{
-    struct http_conn_list *list = &loop->lists[c->state];
-
-    if (c->previous != NULL)
-        c->previous->next = c->next;
-    else
-        list->first = c->next;
-    if (c->next != NULL)
-        c->next->previous = c->previous;
-    else
-        list->last = c->previous;
-}
-
-void http_loop_add(struct http_loop *loop, struct http_conn *c, enum http_conn_state state)
-{
-    struct http_conn_list *list = &loop->lists[state];
-
-    c->state = state;
-    c->since_us = loop->now_us;
-    c->previous = list->last;
-    c->next = NULL;
-    if (list->last != NULL)
-        list->last->next = c;
-    else
-        list->first = c;
-    list->last = c;
-}
-
-void http_loop_enter(struct http_loop *loop, struct http_conn *c, enum http_conn_state state)
-{
-    http_loop_leave(loop, c);
-    http_loop_add(loop, c, state);
-}
 
 /* Time */
 
@@ -190,15 +65,16 @@ static void end(struct http_loop *loop)
 
     if (loop->ending)
         return;
-    (void)pthread_mutex_lock(&loop->mutex);
+    assert(loop->draining && loop->n_conns == 0);
+    lock_acquire(&loop->lock);
     loop->ending = loop->closed = loop->arriving == NULL;
     call = loop->posted;
     loop->posted = NULL;
-    (void)pthread_mutex_unlock(&loop->mutex);
+    lock_release(&loop->lock);
     while (call != NULL) {
         struct http_call *next = call->next;
 
-        http_conn_posted(call);
+        http_carrier_posted(call);
         call = next;
     }
     if (!loop->ending) /* it will when those who arrive have gone */
@@ -210,6 +86,7 @@ static void end(struct http_loop *loop)
 
 void http_loop_conn_gone(struct http_loop *loop)
 {
+    assert(http_loop_is_mine(loop) && loop->n_conns > 0);
     loop->n_conns--;
     if (loop->draining && loop->n_conns == 0)
         end(loop);
@@ -248,6 +125,7 @@ static void begin_drain(struct http_loop *loop, unsigned deadline_ms)
 {
     struct http_conn *c, *next;
 
+    assert(!loop->draining);
     loop->draining = true;
     http_listener_end(loop);
     stop_streams(loop, CONN_WRITE);
@@ -264,55 +142,12 @@ static void begin_drain(struct http_loop *loop, unsigned deadline_ms)
 
 void http_loop_stop(struct http_loop *loop, unsigned deadline_ms)
 {
-    (void)pthread_mutex_lock(&loop->mutex);
+    lock_acquire(&loop->lock);
     loop->stop_asked = true;
     loop->stop_deadline_ms = deadline_ms;
     if (!loop->closed)
         (void)uv_async_send(&loop->wake);
-    (void)pthread_mutex_unlock(&loop->mutex);
-}
-
-/* Replies from other threads */
-
-bool http_loop_try_post(struct http_call *call)
-{
-    struct http_loop *loop = call->loop;
-    bool closed, first;
-
-    (void)pthread_mutex_lock(&loop->mutex);
-    closed = loop->closed;
-    first = loop->posted == NULL;
-    if (!closed) {
-        call->next = loop->posted;
-        loop->posted = call;
-        if (first) /* under the lock, since the handle goes when the loop is closed */
-            (void)uv_async_send(&loop->wake);
-    }
-    (void)pthread_mutex_unlock(&loop->mutex);
-    return !closed;
-}
-
-void http_loop_post(struct http_call *call)
-{
-    if (http_loop_try_post(call))
-        return;
-    http_reply_free(&call->reply);
-    http_loop_destroy_call(call);
-}
-
-bool http_loop_hand_over(struct http_loop *to, struct http_conn *c)
-{
-    bool closed;
-
-    (void)pthread_mutex_lock(&to->mutex);
-    closed = to->closed;
-    if (!closed) {
-        c->next = to->arriving;
-        to->arriving = c;
-        (void)uv_async_send(&to->wake);
-    }
-    (void)pthread_mutex_unlock(&to->mutex);
-    return !closed;
+    lock_release(&loop->lock);
 }
 
 static struct http_call *oldest_first(struct http_call *call)
@@ -338,26 +173,21 @@ static void on_wake(uv_async_t *async)
     bool stop;
 
     loop->now_us = clock_mono_us();
-    (void)pthread_mutex_lock(&loop->mutex);
+    lock_acquire(&loop->lock);
     call = loop->posted;
     loop->posted = NULL;
     arriving = loop->arriving;
     loop->arriving = NULL;
     stop = loop->stop_asked;
     deadline_ms = loop->stop_deadline_ms;
-    (void)pthread_mutex_unlock(&loop->mutex);
+    lock_release(&loop->lock);
     for (call = oldest_first(call); call != NULL;) {
         struct http_call *next = call->next;
 
-        http_conn_posted(call);
+        http_carrier_posted(call);
         call = next;
     }
-    while (arriving != NULL) {
-        struct http_conn *next = arriving->next;
-
-        http_conn_take_up(loop, arriving);
-        arriving = next;
-    }
+    http_conn_take_up_all(loop, arriving);
     if (stop && !loop->draining)
         begin_drain(loop, deadline_ms);
 }
@@ -369,14 +199,17 @@ int http_loop_init(struct http_loop *loop, const struct http_app *app,
 {
     int r;
 
-    *loop = (struct http_loop){ .app = app, .admission = admission, .limits = &admission->limits };
+    *loop = (struct http_loop){ .app = app,
+                                .carrier = &http_conn_carrier,
+                                .admission = admission,
+                                .limits = &admission->limits };
     buf_init(&loop->out, HEAD_MAX);
-    digest_random_base62(loop->next_id, ID_PREFIX);
-    memset(loop->next_id + ID_PREFIX, '0', REQUEST_ID_LEN - ID_PREFIX);
+    digest_random_base62(loop->next_id, REQUEST_ID_RANDOM);
+    memset(loop->next_id + REQUEST_ID_RANDOM, '0', REQUEST_ID_LEN - REQUEST_ID_RANDOM);
     r = uv_loop_init(&loop->uv);
     if (r != 0)
         return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(r));
-    (void)pthread_mutex_init(&loop->mutex, NULL);
+    lock_init(&loop->lock);
     loop->read_buffer = mem_new(READ_BUFFER);
     loop->now_us = clock_mono_us();
     if (uv_async_init(&loop->uv, &loop->wake, on_wake) != 0 ||
@@ -400,7 +233,7 @@ void http_loop_run(void *ctx)
         thread_begin("muster-large", THREAD_STEADY);
     else
         thread_begin("muster-loop", THREAD_PROMPT);
-    current = loop;
+    http_loop_become_mine(loop);
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 
@@ -425,7 +258,8 @@ void http_loop_done(struct http_loop *loop)
         loop->pool = call->next;
         http_loop_destroy_call(call);
     }
+    assert(loop->n_conns == 0);
     buf_done(&loop->out);
     free(loop->read_buffer);
-    (void)pthread_mutex_destroy(&loop->mutex);
+    lock_done(&loop->lock);
 }

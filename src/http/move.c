@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "http/connection.h"
+#include "http/internal.h"
 
 enum {
     LARGE = 32 * 1024, /* bytes of body: some 0.1 ms of work */
@@ -47,16 +47,17 @@ bool http_conn_must_move(struct http_conn *c)
     return loop->is_for_large ? c->n_small >= SMALL_IN_A_ROW : large;
 }
 
-void http_conn_take_up(struct http_loop *loop, struct http_conn *c)
+static void take_up(struct http_loop *loop, struct http_conn *c)
 {
     int fd = c->moving_fd;
 
+    assert(c->state == CONN_MOVING && c->call != NULL);
     c->loop = c->call->loop = loop;
     if (uv_tcp_init(&loop->uv, &c->h.tcp) != 0)
         err_die("libuv: cannot make a handle");
     c->h.handle.data = c;
     loop->n_conns++;
-    http_loop_add(loop, c, CONN_BODY);
+    http_conn_list_add(c, CONN_BODY);
     if (uv_tcp_open(&c->h.tcp, fd) != 0) {
         (void)close(fd);
         http_conn_close(c);
@@ -68,18 +69,44 @@ void http_conn_take_up(struct http_loop *loop, struct http_conn *c)
     }
 }
 
+void http_conn_take_up_all(struct http_loop *loop, struct http_conn *arriving)
+{
+    while (arriving != NULL) {
+        struct http_conn *next = arriving->next;
+
+        take_up(loop, arriving);
+        arriving = next;
+    }
+}
+
+/* The connection goes on in `to`, and is no longer the caller's; false when that loop has ended. */
+static bool hand_over(struct http_loop *to, struct http_conn *c)
+{
+    bool closed;
+
+    lock_acquire(&to->lock);
+    closed = to->closed;
+    if (!closed) {
+        c->next = to->arriving;
+        to->arriving = c;
+        (void)uv_async_send(&to->wake);
+    }
+    lock_release(&to->lock);
+    return !closed;
+}
+
 static void let_go_of(uv_handle_t *handle)
 {
     struct http_conn *c = handle->data;
     struct http_loop *loop = c->loop;
 
-    http_loop_leave(loop, c);
+    http_conn_list_remove(c);
     c->reading = false;
-    if (http_loop_hand_over(loop->other, c)) {
+    if (hand_over(loop->other, c)) {
         http_loop_conn_gone(loop);
     } else { /* it has ended meanwhile */
         loop->n_conns--;
-        http_conn_take_up(loop, c);
+        take_up(loop, c);
     }
 }
 
@@ -87,11 +114,12 @@ void http_conn_move(struct http_conn *c)
 {
     uv_os_fd_t fd;
 
+    assert(c->state == CONN_MOVING && c->loop->other != NULL && !c->pumping);
     c->moving_fd = uv_fileno(&c->h.handle, &fd) == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (c->moving_fd >= 0) {
         uv_close(&c->h.handle, let_go_of);
     } else { /* out of descriptors: it is served as well here, only not as quickly */
-        http_loop_enter(c->loop, c, CONN_BODY);
+        http_conn_enter(c, CONN_BODY);
         http_conn_resume(c);
     }
 }

@@ -10,6 +10,8 @@
  */
 #include "http/parser.h"
 
+#include <assert.h>
+
 enum {
     EXTENSION_MAX = 256, /* bytes of chunk extensions in a request */
     GAP_MAX = 4096,      /* of framing between bytes of a body: sizes, extensions, trailers */
@@ -90,6 +92,7 @@ static enum http_body_verdict add_body(struct http_parser *p, struct str bytes)
     size_t before = p->body->bytes.len;
     enum http_body_verdict verdict = http_body_add(p->body, bytes, p->x->body_max);
 
+    assert(verdict != BODY_FINE || p->body->bytes.len <= p->x->body_max);
     if (verdict == BODY_FINE && !http_budget_take(p->x, p->body->bytes.len - before))
         return BODY_TOO_LARGE;
     return verdict;
@@ -396,6 +399,7 @@ static enum http_parse feed_chunked(struct http_parser *p, struct str *input)
 
 enum http_parse http_parser_feed(struct http_parser *p, struct str *input)
 {
+    assert(p->discard == (p->x == NULL));
     switch (p->stage) {
     case STAGE_HEAD:
         return feed_head(p, input);
@@ -409,6 +413,7 @@ enum http_parse http_parser_feed(struct http_parser *p, struct str *input)
 
 void http_parser_discard(struct http_parser *p)
 {
+    assert(!p->discard && !p->chunked); /* the end of chunks is not looked for */
     p->discard = true;
     p->stage = STAGE_BODY;
     p->x = NULL;

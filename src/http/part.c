@@ -1,6 +1,7 @@
 /* part.c - pieces of a stream's body, and queues of them. */
 #include "http/part.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ void http_part_frame(struct http_part *part)
 {
     int n = snprintf(part->line, sizeof(part->line), "%zx\r\n", part->len);
 
+    assert(part->line_len == 0 && part->len > 0); /* once; no bytes would end the stream */
     part->line_len = (size_t)n;
     part->data = mem_resize(part->data, part->len + 2);
     memcpy(part->data + part->len, "\r\n", 2);

@@ -1,6 +1,7 @@
 /* response.c - prints the head of a reply. */
 #include "http/response.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -112,6 +113,7 @@ bool http_status_has_body(int status)
 void http_response_head(struct buf *out, struct http_date *date, const struct http_reply *reply,
                         const struct http_reply_frame *frame)
 {
+    assert(reply->status >= 200 && reply->status <= 599);
     add_status_line(out, reply->status);
     add_date(out, date);
     if (http_status_has_body(reply->status)) {

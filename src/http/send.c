@@ -4,18 +4,18 @@
  * loop's buffer, one writev. What the socket does not take is queued, one reply
  * at most for each connection, and times out when the client takes nothing.
  */
-#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "http/connection.h"
+#include "http/internal.h"
 
 enum {
     SKIP_MAX = 64 * 1024,    /* of an unwanted body that is read to keep the connection */
     LINGER_MAX = 256 * 1024, /* bytes drained at most before closing */
 };
 
-void http_conn_linger(struct http_conn *c)
+/* Half-closes and drains, so that the client gets to read the answer. */
+static void linger(struct http_conn *c)
 {
     uv_os_fd_t fd;
 
@@ -25,7 +25,7 @@ void http_conn_linger(struct http_conn *c)
         return;
     }
     c->linger_left = LINGER_MAX;
-    http_loop_enter(c->loop, c, CONN_LINGER);
+    http_conn_enter(c, CONN_LINGER);
 }
 
 /* Closing with unread input resets the connection, which can take the answer from the client. */
@@ -36,7 +36,7 @@ static void close_cleanly(struct http_conn *c)
 
     if (http_conn_has_leftover(c) ||
         (uv_fileno(&c->h.handle, &fd) == 0 && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0))
-        http_conn_linger(c);
+        linger(c);
     else
         http_conn_close(c);
 }
@@ -65,6 +65,7 @@ static void forget_call(struct http_call *call, int status, size_t bytes)
 {
     const struct http_app *app = call->loop->app;
 
+    assert(call->x.replied); /* by the application, or by its on_refused */
     if (call->conn != NULL)
         call->conn->call = NULL;
     app->on_done(app->ctx, &call->x, status, bytes);
@@ -73,16 +74,17 @@ static void forget_call(struct http_call *call, int status, size_t bytes)
 
 void http_conn_sent(struct http_conn *c)
 {
+    assert(c->call == NULL);
     switch (c->after) {
     case CONN_IDLE:
-        http_loop_enter(c->loop, c, CONN_IDLE);
+        http_conn_enter(c, CONN_IDLE);
         break;
     case CONN_SKIP:
         http_parser_discard(&c->parser);
-        http_loop_enter(c->loop, c, CONN_SKIP);
+        http_conn_enter(c, CONN_SKIP);
         break;
     case CONN_LINGER:
-        http_conn_linger(c);
+        linger(c);
         break;
     default:
         close_cleanly(c);
@@ -97,6 +99,7 @@ static void written(uv_write_t *write, int status)
     struct http_call *call = write->data;
     struct http_conn *c = call->conn;
 
+    assert(c->state == CONN_WRITE || c->state == CONN_CLOSING);
     c->loop->now_us = clock_mono_us();
     http_reply_free(&call->reply);
     forget_call(call, call->reply.status, status == 0 ? call->reply.body.len : 0);
@@ -129,7 +132,7 @@ static void queue_rest(struct http_call *call, const struct http_reply *reply, s
     bufs[1] = http_conn_buf(str_from(body.data + (n - of_head), body.len - (n - of_head)));
     call->reply = *reply;
     call->write.data = call;
-    http_loop_enter(c->loop, c, CONN_WRITE);
+    http_conn_enter(c, CONN_WRITE);
     if (uv_write(&call->write, &c->h.stream, bufs, 2, written) != 0) {
         http_reply_free(reply);
         forget_call(call, call->reply.status, 0);
@@ -167,7 +170,7 @@ struct str http_conn_stream_head(struct http_call *call, bool chunked)
     return buf_str(&call->loop->out);
 }
 
-static void send_reply(struct http_call *call, const struct http_reply *reply, struct str fields)
+void http_conn_send(struct http_call *call, const struct http_reply *reply, struct str fields)
 {
     struct http_conn *c = call->conn;
     struct http_reply shown = *reply;
@@ -176,6 +179,8 @@ static void send_reply(struct http_call *call, const struct http_reply *reply, s
     size_t total;
     int n;
 
+    assert(http_loop_is_mine(call->loop));
+    assert(c->call == call && c->state != CONN_WRITE); /* one reply at a time */
     c->after = after_reply(c);
     print_head(call, &shown, fields, FRAMING_LENGTH);
     if (call->loop->out.overflown || call->fields.overflown) {
@@ -205,67 +210,8 @@ static void send_reply(struct http_call *call, const struct http_reply *reply, s
         http_conn_sent(c);
 }
 
-/* The client has gone: nobody is there to read it. */
-static void drop_reply(struct http_call *call, const struct http_reply *reply)
+void http_conn_drop_reply(struct http_call *call, const struct http_reply *reply)
 {
     http_reply_free(reply);
     forget_call(call, reply->status, 0);
 }
-
-void http_conn_posted(struct http_call *call)
-{
-    struct http_reply reply = call->reply;
-    http_resume_fn *resume = call->resume;
-
-    call->resume = NULL;
-    if (resume != NULL)
-        resume(&call->x);
-    else if (call->x.stream != NULL)
-        http_stream_advance(call);
-    else if (call->conn == NULL)
-        drop_reply(call, &reply);
-    else
-        send_reply(call, &reply, buf_str(&call->fields));
-}
-
-static void carry(struct http_exchange *x, const struct http_reply *reply)
-{
-    struct http_call *call = CONTAINER_OF(x, struct http_call, x);
-
-    if (!http_loop_is_mine(call->loop)) {
-        call->reply = *reply;
-        http_response_fields(&call->fields, reply->headers, reply->n_headers);
-        http_loop_post(call);
-    } else if (call->conn == NULL) {
-        drop_reply(call, reply);
-    } else {
-        send_reply(call, reply, STR_NULL);
-    }
-}
-
-static void go_on(struct http_exchange *x, http_resume_fn *fn)
-{
-    struct http_call *call = CONTAINER_OF(x, struct http_call, x);
-
-    if (http_loop_is_mine(call->loop)) {
-        fn(x);
-        return;
-    }
-    call->reply = (struct http_reply){ 0 };
-    call->resume = fn;
-    http_loop_post(call);
-}
-
-static void read_on(struct http_exchange *x)
-{
-    http_conn_read_on(CONTAINER_OF(x, struct http_call, x));
-}
-
-const struct http_carrier http_conn_carrier = {
-    .reply = carry,
-    .resume = go_on,
-    .read_on = read_on,
-    .begin = http_stream_carry,
-    .write = http_stream_give,
-    .end = http_stream_finish,
-};

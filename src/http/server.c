@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "http/listener.h"
+#include "http/internal.h"
 
 const struct http_limits http_default_limits = {
     .target_max = KIB(8),

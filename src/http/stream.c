@@ -1,7 +1,7 @@
 /* stream.c - replies whose body comes in parts: from the producer's thread to the socket.
  *
  * Invariants:
- * 1. The producer touches what `mutex` guards, and nothing else of a stream;
+ * 1. The producer touches what `lock` guards, and nothing else of a stream;
  *    all the rest is the loop's.
  * 2. A call is among the loop's posted ones at most once: `posted` says so.
  *    While it is set, or the connection lives, the loop may touch the call.
@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
-#include "http/connection.h"
+#include "http/internal.h"
 #include "http/part.h"
 
 struct http_stream {
@@ -31,19 +31,24 @@ struct http_stream {
     uint64_t sent, noted; /* bytes the socket took; those that http_stream_moved() has told */
     size_t body_sent;
 
-    pthread_mutex_t mutex; /* guards the rest */
-    pthread_cond_t moved;
-    struct http_parts given;
-    size_t waiting; /* bytes given and not yet sent */
-    bool posted, unwanted, ended, whole;
+    struct lock lock;
+    struct cond moved;
+    struct http_parts given GUARDED_BY(lock);
+    size_t waiting GUARDED_BY(lock); /* bytes given and not yet sent */
+    bool posted GUARDED_BY(lock);    /* the call is among the loop's posted ones */
+    bool unwanted GUARDED_BY(lock);  /* nothing more is sent */
+    bool ended GUARDED_BY(lock);     /* by the producer */
+    bool whole GUARDED_BY(lock);     /* as it says */
 };
 
 static void free_stream(struct http_stream *s)
 {
+    lock_unshared(&s->lock);
+    ASSERT_ALWAYS(s->ended); /* 3: else the producer would touch freed memory */
     http_parts_drop(&s->queue);
     http_parts_drop(&s->given);
-    (void)pthread_cond_destroy(&s->moved);
-    (void)pthread_mutex_destroy(&s->mutex);
+    cond_done(&s->moved);
+    lock_done(&s->lock);
     free(s);
 }
 
@@ -61,12 +66,12 @@ static void post(struct http_call *call)
     }
     if (http_loop_try_post(call))
         return;
-    (void)pthread_mutex_lock(&s->mutex); /* the loop has ended: nobody else is there any more */
+    lock_acquire(&s->lock); /* the loop has ended: nobody else is there any more */
     s->posted = false;
     s->unwanted = true;
     ended = s->ended;
     http_parts_drop(&s->given);
-    (void)pthread_mutex_unlock(&s->mutex);
+    lock_release(&s->lock);
     if (ended) {
         free_stream(s);
         http_loop_destroy_call(call);
@@ -79,11 +84,12 @@ void http_stream_carry(struct http_exchange *x, const struct http_reply *head,
     struct http_call *call = CONTAINER_OF(x, struct http_call, x);
     struct http_stream *s = NEW(struct http_stream);
 
+    assert(x->stream == NULL);
     s->kind = kind;
     http_parts_init(&s->queue);
     http_parts_init(&s->given);
-    (void)pthread_mutex_init(&s->mutex, NULL);
-    (void)pthread_cond_init(&s->moved, NULL);
+    lock_init(&s->lock);
+    cond_init(&s->moved);
     s->posted = true;
     s->unwanted = x->request.method == METHOD_HEAD;
     x->stream = s;
@@ -111,9 +117,11 @@ bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
     struct http_part *part = part_of(bytes);
     bool taken, first = false;
 
-    (void)pthread_mutex_lock(&s->mutex);
+    assert(!may_wait || !http_loop_is_mine(call->loop)); /* a loop never waits */
+    lock_acquire(&s->lock);
+    assert(!s->ended);
     while (may_wait && s->waiting > HTTP_STREAM_WAITING_MAX && !s->unwanted)
-        (void)pthread_cond_wait(&s->moved, &s->mutex);
+        cond_wait(&s->moved, &s->lock);
     taken = !s->unwanted && s->waiting <= HTTP_STREAM_WAITING_MAX;
     if (taken && part->len > 0) { /* a chunk of no bytes would be the last one */
         http_parts_add(&s->given, part);
@@ -122,7 +130,7 @@ bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
         s->posted = true;
         part = NULL;
     }
-    (void)pthread_mutex_unlock(&s->mutex);
+    lock_release(&s->lock);
     if (part != NULL)
         http_part_free(part);
     if (first)
@@ -136,12 +144,13 @@ void http_stream_finish(struct http_exchange *x, bool whole)
     struct http_stream *s = x->stream;
     bool first;
 
-    (void)pthread_mutex_lock(&s->mutex);
+    lock_acquire(&s->lock);
+    ASSERT_ALWAYS(!s->ended); /* 3: the loop may free it after the first */
     s->ended = true;
     s->whole = whole;
     first = !s->posted;
     s->posted = true;
-    (void)pthread_mutex_unlock(&s->mutex);
+    lock_release(&s->lock);
     if (first)
         post(call);
 }
@@ -151,10 +160,10 @@ void http_stream_finish(struct http_exchange *x, bool whole)
 /* Nobody will take anything any more; a producer that waits goes on and is told. */
 static void refuse_more(struct http_stream *s)
 {
-    (void)pthread_mutex_lock(&s->mutex);
+    lock_acquire(&s->lock);
     s->unwanted = true;
-    (void)pthread_cond_signal(&s->moved);
-    (void)pthread_mutex_unlock(&s->mutex);
+    cond_signal(&s->moved);
+    lock_release(&s->lock);
 }
 
 static void tell_done(struct http_call *call)
@@ -197,9 +206,9 @@ static void leave(struct http_call *call)
     struct http_stream *s = call->x.stream;
     bool whole, by_close = !s->chunked;
 
-    (void)pthread_mutex_lock(&s->mutex);
+    lock_acquire(&s->lock);
     whole = !s->ended || s->whole;
-    (void)pthread_mutex_unlock(&s->mutex);
+    lock_release(&s->lock);
     c->call = NULL;
     call->conn = NULL;
     http_stream_lost(call);
@@ -216,10 +225,11 @@ static void part_sent(struct http_stream *s, struct http_part *part)
     s->sent += part->line_len + part->len;
     if (part->in_body) {
         s->body_sent += part->len - (s->chunked ? 2 : 0);
-        (void)pthread_mutex_lock(&s->mutex);
+        lock_acquire(&s->lock);
+        assert(s->waiting >= part->len - (s->chunked ? 2 : 0));
         s->waiting -= part->len - (s->chunked ? 2 : 0);
-        (void)pthread_cond_signal(&s->moved);
-        (void)pthread_mutex_unlock(&s->mutex);
+        cond_signal(&s->moved);
+        lock_release(&s->lock);
     }
     http_part_free(part);
 }
@@ -264,11 +274,12 @@ static void fly(struct http_call *call, struct http_part *part, size_t n)
 
     bufs[0] = http_conn_buf(str_from(part->line + of_line, part->line_len - of_line));
     bufs[1] = http_conn_buf(str_from(part->data + (n - of_line), part->len - (n - of_line)));
+    assert(s->flying == NULL); /* 4 */
     part->conn = c;
     s->flying = part;
     if (c->state != CONN_WRITE) {
         s->noted = s->sent;
-        http_loop_enter(c->loop, c, CONN_WRITE);
+        http_conn_enter(c, CONN_WRITE);
     }
     if (uv_write(&part->write, &c->h.stream, bufs, 2, part_written) != 0) {
         s->flying = NULL;
@@ -316,7 +327,7 @@ static void send_parts(struct http_call *call)
         }
     }
     if (s->flying == NULL && c->state == CONN_WRITE)
-        http_loop_enter(c->loop, c, CONN_BUSY);
+        http_conn_enter(c, CONN_BUSY);
 }
 
 static void queue_bytes(struct http_stream *s, struct str bytes, bool last)
@@ -376,6 +387,7 @@ void http_stream_stop(struct http_call *call)
 {
     struct http_stream *s = call->x.stream;
 
+    assert(http_loop_is_mine(call->loop)); /* 1 */
     if (s->kind != STREAM_ENDLESS || s->closing)
         return;
     refuse_more(s);
@@ -390,16 +402,18 @@ void http_stream_advance(struct http_call *call)
     bool gone = call->conn == NULL, ended, whole;
     struct http_parts given;
 
+    assert(http_loop_is_mine(call->loop)); /* 1 */
     http_parts_init(&given);
     if (gone)
         tell_done(call);
-    (void)pthread_mutex_lock(&s->mutex);
+    lock_acquire(&s->lock);
+    assert(s->posted); /* 2 */
     s->posted = false;
     s->unwanted = s->unwanted || gone;
     http_parts_move(&s->given, &given);
     ended = s->ended;
     whole = s->whole;
-    (void)pthread_mutex_unlock(&s->mutex);
+    lock_release(&s->lock);
     if (gone || s->closing)
         http_parts_drop(&given);
     if (gone && !ended)

@@ -17,7 +17,7 @@ static check_fn *const checks[] = {
     [T_SHAPE] = check_shape,       [T_LIST] = check_list,
 };
 
-/* Null; every other type's is all zero, which the struct is to begin with. */
+/* For all other types null is all zero, which the struct already is. */
 static void set_null(const struct field *field, void *to)
 {
     if (field->type == T_TIME)
@@ -33,7 +33,7 @@ static void set_default_integer(const struct field *field, void *to)
     int64_t value;
 
     if (!str_to_int(str_of(field->absent), &value))
-        err_die("contract: the default of '%s' is no integer", field->name);
+        err_die("shape: the default of '%s' is not an integer", field->name);
     if (field->type == T_INT)
         *(int64_t *)to = value;
     else
@@ -46,7 +46,7 @@ static int choice_of(const struct field *field, struct str name)
         if (str_eq_c(name, field->choices[i]))
             return i;
     }
-    err_die("contract: the default of '%s' is none of its choices", field->name);
+    err_die("shape: the default of '%s' is not one of its choices", field->name);
 }
 
 static void set_default(const struct field *field, void *to)
@@ -82,10 +82,12 @@ static void set_default(const struct field *field, void *to)
     case T_LIST_TEXT:
         *(struct str *)to = text;
         break;
-    default: /* lists begin empty; times and nested shapes have no default but null */
+    default: /* lists start empty; times and nested shapes have no default except null */
         break;
     }
 }
+
+static const struct complaint missing = { "missing", "Field required" };
 
 static bool takes_null(const struct field *field)
 {
@@ -106,7 +108,6 @@ static bool run_rules(const struct reader *r, const struct step *at, const struc
 bool check_fields(const struct reader *r, const struct step *at, const struct shape *shape,
                   yyjson_val *const *slots, yyjson_val *around, void *ret)
 {
-    static const struct complaint missing = { "missing", "Field required" };
     bool good = true;
 
     memset(ret, 0, shape->size);
@@ -116,14 +117,12 @@ bool check_fields(const struct reader *r, const struct step *at, const struct sh
         void *to = (char *)ret + field->offset;
 
         if (slots[i] == NULL) {
-            if ((field->flags & F_REQUIRED) != 0) {
-                problems_report(r, &here, &missing, around);
-                good = false;
-            } else if (field->absent == NULL) {
+            if ((field->flags & F_REQUIRED) != 0)
+                good = problems_report(r, &here, &missing, around);
+            else if (field->absent == NULL)
                 set_null(field, to);
-            } else {
+            else
                 set_default(field, to);
-            }
         } else if (unsafe_yyjson_is_null(slots[i]) && takes_null(field)) {
             set_null(field, to);
         } else {
@@ -138,14 +137,14 @@ static bool is_named(const struct field *field, struct str name)
     return field->name[0] == name.data[0] && str_eq_c(name, field->name);
 }
 
-/* The value of each field; a client that sends them in the table's order is served fastest. */
+/* The value of each field; fastest when members arrive in the order of the table. */
 static void find_members(const struct shape *shape, yyjson_val *object, yyjson_val **slots)
 {
     size_t n = unsafe_yyjson_get_len(object), next = 0;
     yyjson_val *name = unsafe_yyjson_get_first(object);
 
     if (shape->n_fields > CHECK_FIELDS_MAX)
-        err_die("contract: '%s' has too many fields", shape->name);
+        err_die("shape: '%s' has too many fields", shape->name);
     for (size_t i = 0; i < shape->n_fields; i++)
         slots[i] = NULL;
     for (size_t i = 0; i < n; i++) {
@@ -173,10 +172,8 @@ static bool check_struct(const struct reader *r, const struct step *at, const st
     };
     yyjson_val *slots[CHECK_FIELDS_MAX];
 
-    if (!unsafe_yyjson_is_obj(value)) {
-        problems_report(r, at, &not_an_object, value);
-        return false;
-    }
+    if (!unsafe_yyjson_is_obj(value))
+        return problems_report(r, at, &not_an_object, value);
     find_members(shape, value, slots);
     return check_fields(r, at, shape, slots, value, ret);
 }
@@ -190,7 +187,7 @@ bool check_shape(const struct reader *r, const struct step *at, const struct fie
     return check_struct(r, at, field->nested, value, nested);
 }
 
-/* Memory grows with the elements that were good, and not with what a client merely counts up. */
+/* Memory grows with the number of good elements, not with the length that a client sends. */
 bool check_list(const struct reader *r, const struct step *at, const struct field *field,
                 yyjson_val *value, void *to)
 {
@@ -214,7 +211,7 @@ bool check_list(const struct reader *r, const struct step *at, const struct fiel
             items = arena_resize(r->arena, items, capacity * size, capacity * 2 * size);
             capacity *= 2;
         }
-        /* After a bad one the rest is only looked at, each in the same place. */
+        /* After a bad element the rest is checked but not kept. */
         if (check_struct(r, &here, field->nested, item, items + kept * size) && kept == i)
             kept++;
         item = unsafe_yyjson_get_next(item);
@@ -226,7 +223,6 @@ bool check_list(const struct reader *r, const struct step *at, const struct fiel
 int shape_read_json(const struct shape *shape, struct str body, struct arena *arena, void *ret,
                     struct problems *problems)
 {
-    static const struct complaint missing = { "missing", "Field required" };
     struct reader r = { .arena = arena, .problems = problems };
     struct yyjson_val null = { .tag = YYJSON_TYPE_NULL };
     struct json_fault fault;
@@ -242,7 +238,7 @@ int shape_read_json(const struct shape *shape, struct str body, struct arena *ar
         problems_report_json(&r, fault.at, fault.error);
         return -1;
     }
-    if (unsafe_yyjson_is_null(doc.root)) { /* no body, to the contract */
+    if (unsafe_yyjson_is_null(doc.root)) { /* the contract treats null as no body */
         problems_report(&r, NULL, &missing, &null);
         return -1;
     }

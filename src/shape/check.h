@@ -1,10 +1,10 @@
-/* check.h - what the files that check values share.
+/* check.h - shared by the files that check values; private to shape/.
  *
  * A value is checked by its row of the table and stored where the row says.
- * A failed check has reported why, at the path of the value; nothing of a
- * request with a problem is ever used, so what was stored by then is garbage.
+ * A failed check has reported why, at the path of the value. A request with a
+ * problem is never used, so what was stored until then does not matter.
  *
- * , inside only. One thread at a time: a reader is one call's.
+ * One thread at a time: a reader belongs to one call.
  */
 #pragma once
 #include <stdbool.h>
@@ -16,12 +16,12 @@
 #include "shape/problems.h"
 #include "shape/shape.h"
 
-/* The way to a value, on the stack of those who check what is around it; NULL is the root. */
+/* The path to a value, on the stacks of the checks of what encloses it; NULL is the root. */
 struct step {
     const struct step *up;
-    const char *member; /* a name of a table, or NULL: */
-    struct str name;    /* a name of the request, or STR_NULL: an index */
-    size_t index;
+    const char *member; /* name of a field, or NULL */
+    struct str name;    /* else a name in the request, or STR_NULL */
+    size_t index;       /* else an index */
 };
 
 struct reader {
@@ -34,17 +34,17 @@ struct reader {
 
 /* problems.c */
 
-/* A kind of problem: what does not depend on the value. */
+/* A kind of problem: the part that does not depend on the value. */
 struct complaint {
     const char *type, *msg;
 };
 
-/* `input` NULL leaves it out. */
-void problems_report(const struct reader *r, const struct step *at, const struct complaint *what,
+/* Both return false, for `return problems_report(…)` in a check. `input` NULL leaves it out. */
+bool problems_report(const struct reader *r, const struct step *at, const struct complaint *what,
                      yyjson_val *input);
 
 /* With a message of its own and ctx, the JSON text of an object. */
-void problems_report_ctx(const struct reader *r, const struct step *at, struct complaint what,
+bool problems_report_ctx(const struct reader *r, const struct step *at, struct complaint what,
                          yyjson_val *input, struct str ctx);
 
 /* {"error":…} */
@@ -53,13 +53,13 @@ struct str problems_error_ctx(struct arena *arena, struct str error);
 /* The body as a whole: json_invalid at a position. */
 void problems_report_json(const struct reader *r, size_t position, const char *error);
 
-/* Where problems_add_rule() adds from now on. */
+/* The path below which problems_add_rule() adds. */
 void problems_set_path(struct problems *p, const struct step *at);
 
-/* All that were reported, also beyond those kept. */
+/* Number of reported problems, including those beyond the limit. */
 size_t problems_seen(const struct problems *p);
 
-/* True, and remembered, when a list at `at` is longer than problems_set_list_max() allows. */
+/* True when the list at `at` is longer than problems_set_list_max() allows; keeps its length. */
 bool problems_refuse_list(struct problems *p, const struct step *at, size_t n);
 
 /* check_scalar.c: the C value, or false and a problem. */
@@ -67,9 +67,9 @@ bool check_text(const struct reader *r, const struct step *at, yyjson_val *value
 bool check_integer(const struct reader *r, const struct step *at, yyjson_val *value, int64_t *ret);
 bool check_real(const struct reader *r, const struct step *at, yyjson_val *value, double *ret);
 
-/* NUL, which also stands for a lone surrogate. */
+/* NUL, which also stands for a lone surrogate. The second reports it and returns false. */
 bool check_has_nul(const struct reader *r, struct str s);
-void check_report_nul(const struct reader *r, const struct step *at);
+bool check_report_nul(const struct reader *r, const struct step *at);
 
 /* One field: fills `to`, the member of the struct. */
 typedef bool check_fn(const struct reader *r, const struct step *at, const struct field *field,
@@ -82,7 +82,7 @@ check_fn check_str, check_enum, check_time, check_int, check_opt_int, check_bool
 /* check_uuid.c */
 check_fn check_uuid;
 
-/* check_object.c: objects and arrays whose content no table describes. */
+/* check_object.c: objects and arrays without a shape of their own. */
 check_fn check_json, check_object, check_dict_str, check_dict_num;
 check_fn check_list_str, check_list_text, check_values, check_points, check_by;
 
@@ -93,14 +93,14 @@ bool check_is_list(const struct reader *r, const struct step *at, const struct f
 /* check.c */
 check_fn check_shape, check_list;
 
-/* The fields of `shape` from the values in `slots`, NULL for those that are absent. `around` is
- * what a missing one echoes. */
+/* The fields of `shape` from the values in `slots`, NULL for absent ones. `around` is echoed as the
+ * input of a missing field. */
 bool check_fields(const struct reader *r, const struct step *at, const struct shape *shape,
                   yyjson_val *const *slots, yyjson_val *around, void *ret);
 
 enum { CHECK_FIELDS_MAX = 64 };
 
-/* lax.c: numbers and booleans in strings, as the lax profile reads them. */
+/* lax.c: numbers and booleans in strings, as pydantic's lax mode reads them. */
 enum lax_result { LAX_OK, LAX_UNREADABLE, LAX_TOO_SMALL, LAX_TOO_LARGE, LAX_TOO_LONG };
 
 enum lax_result lax_integer(struct str s, int64_t *ret);

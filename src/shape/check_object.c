@@ -1,5 +1,6 @@
-/* check_object.c - objects and arrays whose content no table describes: dictionaries, lists of
- * strings, business values and free objects. */
+/* check_object.c - objects and arrays without a shape of their own: dictionaries, lists of strings,
+ * business values and free objects. */
+#include "base/err.h"
 #include "shape/check.h"
 #include "shape/json.h"
 #include "shape/json_write.h"
@@ -9,10 +10,7 @@ static const struct complaint list_type = { "list_type", "Input should be a vali
 
 static bool is_dict(const struct reader *r, const struct step *at, yyjson_val *value)
 {
-    if (unsafe_yyjson_is_obj(value))
-        return true;
-    problems_report(r, at, &dict_type, value);
-    return false;
+    return unsafe_yyjson_is_obj(value) || problems_report(r, at, &dict_type, value);
 }
 
 static bool refuse_length(const struct reader *r, const struct step *at, const char *kind,
@@ -24,11 +22,10 @@ static bool refuse_length(const struct reader *r, const struct step *at, const c
                      max, max == 1 ? "" : "s", n)
             .data;
 
-    problems_report_ctx(
+    return problems_report_ctx(
         r, at, (struct complaint){ "too_long", msg }, value,
         arena_printf(r->arena, "{\"field_type\":\"%s\",\"max_length\":%u,\"actual_length\":%zu}",
                      kind, max, n));
-    return false;
 }
 
 static bool is_too_long(uint32_t max, yyjson_val *value)
@@ -36,21 +33,19 @@ static bool is_too_long(uint32_t max, yyjson_val *value)
     return max > 0 && unsafe_yyjson_get_len(value) > max;
 }
 
-/* The length comes last: a dictionary with bad entries is not told that it is too long. */
+/* The length comes last: bad entries of a dictionary hide that it is too long. */
 static bool dict_length(const struct reader *r, const struct step *at, uint32_t max,
                         yyjson_val *value)
 {
     return !is_too_long(max, value) || refuse_length(r, at, "Dictionary", max, value);
 }
 
-/* The length comes first: the items of an array that is too long are not looked at. */
+/* The length comes first: the items of an array that is too long are not checked. */
 bool check_is_list(const struct reader *r, const struct step *at, const struct field *field,
                    yyjson_val *value)
 {
-    if (!unsafe_yyjson_is_arr(value)) {
-        problems_report(r, at, &list_type, value);
-        return false;
-    }
+    if (!unsafe_yyjson_is_arr(value))
+        return problems_report(r, at, &list_type, value);
     return !is_too_long(field->max, value) || refuse_length(r, at, "List", field->max, value);
 }
 
@@ -58,13 +53,10 @@ static bool check_name(const struct reader *r, const struct step *entry)
 {
     struct step key = { .up = entry, .member = "[key]" };
 
-    if (LIKELY(!check_has_nul(r, entry->name)))
-        return true;
-    check_report_nul(r, &key);
-    return false;
+    return LIKELY(!check_has_nul(r, entry->name)) || check_report_nul(r, &key);
 }
 
-/* One value inside something; keeps nothing. */
+/* Checks one value of a container; stores nothing. */
 typedef bool entry_fn(const struct reader *r, const struct step *at, yyjson_val *value);
 
 static bool check_entries(const struct reader *r, const struct step *at, yyjson_val *object,
@@ -169,24 +161,23 @@ bool check_dict_num(const struct reader *r, const struct step *at, const struct 
 }
 
 /* The strings of an array already checked. */
-static void keep_strings(const struct reader *r, yyjson_val *array, struct list *ret)
+static bool keep_strings(const struct reader *r, yyjson_val *array, struct list *ret)
 {
     size_t n = unsafe_yyjson_get_len(array);
     yyjson_val *item = unsafe_yyjson_get_first(array);
     struct str *strings = arena_alloc(r->arena, n * sizeof(*strings));
 
     for (size_t i = 0; i < n; i++)
-        strings[i] = json_str(item++); /* strings take one place each */
+        strings[i] = json_str(item++); /* strings are adjacent */
     *ret = (struct list){ strings, n };
+    return true;
 }
 
 bool check_list_str(const struct reader *r, const struct step *at, const struct field *field,
                     yyjson_val *value, void *to)
 {
-    if (!check_is_list(r, at, field, value) || !check_items(r, at, value, is_text))
-        return false;
-    keep_strings(r, value, to);
-    return true;
+    return check_is_list(r, at, field, value) && check_items(r, at, value, is_text) &&
+           keep_strings(r, value, to);
 }
 
 bool check_list_text(const struct reader *r, const struct step *at, const struct field *field,
@@ -196,7 +187,7 @@ bool check_list_text(const struct reader *r, const struct step *at, const struct
            keep_text(r, value, to);
 }
 
-/* A union that nothing fits lists what each of its members says. */
+/* A value that fits no member of a union gets the problem of each member. */
 static void report_value(const struct reader *r, const struct step *at, yyjson_val *value)
 {
     int64_t unused;
@@ -241,7 +232,7 @@ static bool is_value(const struct reader *r, const struct step *at, yyjson_val *
 }
 
 /* The entries of an object already checked. */
-static void keep_values(const struct reader *r, yyjson_val *object, struct list *ret)
+static bool keep_values(const struct reader *r, yyjson_val *object, struct list *ret)
 {
     size_t n = unsafe_yyjson_get_len(object);
     yyjson_val *name = unsafe_yyjson_get_first(object);
@@ -250,18 +241,29 @@ static void keep_values(const struct reader *r, yyjson_val *object, struct list 
     for (size_t i = 0; i < n; i++) {
         values[i].name = json_str(name);
         (void)read_value(r, name + 1, &values[i]);
-        name += 2; /* scalars take one place each */
+        name += 2; /* scalars are adjacent */
     }
     *ret = (struct list){ values, n };
+    return true;
 }
 
 bool check_values(const struct reader *r, const struct step *at, const struct field *field,
                   yyjson_val *value, void *to)
 {
-    if (!check_dict(r, at, field, value, is_value))
-        return false;
-    keep_values(r, value, to);
-    return true;
+    return check_dict(r, at, field, value, is_value) && keep_values(r, value, to);
+}
+
+struct list shape_parse_values(struct str object, struct arena *arena)
+{
+    const struct reader r = { .arena = arena };
+    struct json_fault fault;
+    struct json_doc doc;
+    struct list ret;
+
+    if (json_read(object, arena, &doc, &fault) != 0 || !unsafe_yyjson_is_obj(doc.root))
+        err_die("shape: a stored dictionary is not a JSON object");
+    (void)keep_values(&r, doc.root, &ret);
+    return ret;
 }
 
 static bool is_point(const struct reader *r, const struct step *at, yyjson_val *value)
@@ -280,7 +282,7 @@ bool check_points(const struct reader *r, const struct step *at, const struct fi
         return false;
     points = arena_alloc(r->arena, n * sizeof(*points));
     for (size_t i = 0; i < n; i++) {
-        keep_values(r, item, &points[i]);
+        (void)keep_values(r, item, &points[i]);
         item = unsafe_yyjson_get_next(item);
     }
     *ret = (struct list){ points, n };
@@ -307,10 +309,8 @@ bool check_by(const struct reader *r, const struct step *at, const struct field 
 
         for (size_t i = 0; i < n && good; i++, item = unsafe_yyjson_get_next(item))
             good = unsafe_yyjson_is_str(item) && !check_has_nul(r, json_str(item));
-        if (good) {
-            keep_strings(r, value, ret);
-            return true;
-        }
+        if (good)
+            return keep_strings(r, value, ret);
     }
     (void)check_text(r, &as_str, value, one);
     if (check_is_list(r, &as_list, field, value))

@@ -1,4 +1,5 @@
 /* check_scalar.c - strings, choices, times, numbers and booleans. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/datetime.h"
@@ -11,30 +12,24 @@ bool check_has_nul(const struct reader *r, struct str s)
     return !r->plain && memchr(s.data, '\0', s.len) != NULL;
 }
 
-void check_report_nul(const struct reader *r, const struct step *at)
+bool check_report_nul(const struct reader *r, const struct step *at)
 {
     static const struct complaint string_unicode = {
         "string_unicode",
         "Input should be a valid string, unable to parse raw data as a unicode string"
     };
 
-    problems_report(r, at, &string_unicode, NULL);
+    return problems_report(r, at, &string_unicode, NULL);
 }
 
 bool check_text(const struct reader *r, const struct step *at, yyjson_val *value, struct str *ret)
 {
     static const struct complaint string_type = { "string_type", "Input should be a valid string" };
 
-    if (!unsafe_yyjson_is_str(value)) {
-        problems_report(r, at, &string_type, value);
-        return false;
-    }
+    if (!unsafe_yyjson_is_str(value))
+        return problems_report(r, at, &string_type, value);
     *ret = json_str(value);
-    if (UNLIKELY(check_has_nul(r, *ret))) {
-        check_report_nul(r, at);
-        return false;
-    }
-    return true;
+    return LIKELY(!check_has_nul(r, *ret)) || check_report_nul(r, at);
 }
 
 /* 'a', 'b' or 'c' */
@@ -101,16 +96,15 @@ bool check_str(const struct reader *r, const struct step *at, const struct field
     msg = arena_printf(r->arena, "String should have at most %u character%s", field->max,
                        field->max == 1 ? "" : "s")
               .data;
-    problems_report_ctx(r, at, (struct complaint){ "string_too_long", msg }, value,
-                        arena_printf(r->arena, "{\"max_length\":%u}", field->max));
-    return false;
+    return problems_report_ctx(r, at, (struct complaint){ "string_too_long", msg }, value,
+                               arena_printf(r->arena, "{\"max_length\":%u}", field->max));
 }
 
-static void report_time(const struct reader *r, const struct step *at, yyjson_val *value,
+static bool report_time(const struct reader *r, const struct step *at, yyjson_val *value,
                         struct complaint what, const char *error)
 {
     what.msg = arena_printf(r->arena, "%s, %s", what.msg, error).data;
-    problems_report_ctx(r, at, what, value, problems_error_ctx(r->arena, str_of(error)));
+    return problems_report_ctx(r, at, what, value, problems_error_ctx(r->arena, str_of(error)));
 }
 
 bool check_time(const struct reader *r, const struct step *at, const struct field *field,
@@ -126,20 +120,15 @@ bool check_time(const struct reader *r, const struct step *at, const struct fiel
     struct str s;
 
     (void)field;
-    if (!unsafe_yyjson_is_str(value)) {
-        problems_report(r, at, &datetime_type, value);
-        return false;
-    }
+    if (!unsafe_yyjson_is_str(value))
+        return problems_report(r, at, &datetime_type, value);
     if (!check_text(r, at, value, &s))
         return false;
     error = datetime_parse(s, to);
-    if (error == NULL && datetime_is_year_zero(s))
-        report_time(r, at, value, parsing, "year 0 is out of range");
-    else if (error != NULL)
-        report_time(r, at, value, from_date, error);
-    else
-        return true;
-    return false;
+    if (error != NULL)
+        return report_time(r, at, value, from_date, error);
+    return !datetime_is_year_zero(s) ||
+           report_time(r, at, value, parsing, "year 0 is out of range");
 }
 
 static const struct complaint int_type = { "int_type", "Input should be a valid integer" };
@@ -159,34 +148,17 @@ static const struct complaint float_parsing = {
     "float_parsing", "Input should be a valid number, unable to parse string as a number"
 };
 
-static bool refuse(const struct reader *r, const struct step *at, const struct complaint *what,
-                   yyjson_val *value)
+/* `than` is "less" or "greater", `key` the name of the bound in ctx. */
+static bool refuse_bound(const struct reader *r, const struct step *at, yyjson_val *value,
+                         const char *than, const char *key, int64_t bound)
 {
-    problems_report(r, at, what, value);
-    return false;
-}
+    const struct complaint what = {
+        arena_printf(r->arena, "%s_than_equal", than).data,
+        arena_printf(r->arena, "Input should be %s than or equal to %" PRId64, than, bound).data,
+    };
 
-static bool refuse_above(const struct reader *r, const struct step *at, yyjson_val *value,
-                         int64_t most)
-{
-    const char *msg =
-        arena_printf(r->arena, "Input should be less than or equal to %lld", (long long)most).data;
-
-    problems_report_ctx(r, at, (struct complaint){ "less_than_equal", msg }, value,
-                        arena_printf(r->arena, "{\"le\":%lld}", (long long)most));
-    return false;
-}
-
-static bool refuse_below(const struct reader *r, const struct step *at, yyjson_val *value,
-                         int64_t least)
-{
-    const char *msg =
-        arena_printf(r->arena, "Input should be greater than or equal to %lld", (long long)least)
-            .data;
-
-    problems_report_ctx(r, at, (struct complaint){ "greater_than_equal", msg }, value,
-                        arena_printf(r->arena, "{\"ge\":%lld}", (long long)least));
-    return false;
+    return problems_report_ctx(r, at, what, value,
+                               arena_printf(r->arena, "{\"%s\":%" PRId64 "}", key, bound));
 }
 
 static bool in_bounds(const struct reader *r, const struct step *at, yyjson_val *value,
@@ -197,9 +169,9 @@ static bool in_bounds(const struct reader *r, const struct step *at, yyjson_val 
     int64_t most = bounded ? field->most : INT64_MAX;
 
     if (size == LAX_TOO_LARGE || (size == LAX_OK && n > most))
-        return refuse_above(r, at, value, most);
+        return refuse_bound(r, at, value, "less", "le", most);
     if (size == LAX_TOO_SMALL || n < least)
-        return refuse_below(r, at, value, least);
+        return refuse_bound(r, at, value, "greater", "ge", least);
     return true;
 }
 
@@ -209,23 +181,23 @@ static bool integer_from_real(const struct reader *r, const struct step *at, yyj
     double real = unsafe_yyjson_get_real(value);
 
     if (real != trunc(real))
-        return refuse(r, at, &int_from_float, value);
+        return problems_report(r, at, &int_from_float, value);
     if (real >= 0x1p63 || real <= -0x1p63)
-        return refuse(r, at, &int_parsing_size, value);
+        return problems_report(r, at, &int_parsing_size, value);
     *ret = (int64_t)real;
     return true;
 }
 
-/* A string is an integer in a query; in a body it is told apart only for the words. */
+/* A query may hold an integer in a string; a body may not, but its message depends on the text. */
 static bool integer_from_string(const struct reader *r, const struct step *at, yyjson_val *value,
                                 enum lax_result *ret_size, int64_t *ret)
 {
     *ret_size = lax_integer(json_str(value), ret);
     if (*ret_size == LAX_UNREADABLE)
-        return refuse(r, at, &int_parsing, value);
+        return problems_report(r, at, &int_parsing, value);
     if (*ret_size == LAX_TOO_LONG)
-        return refuse(r, at, &int_parsing_size, value);
-    return r->lax || refuse(r, at, &int_type, value);
+        return problems_report(r, at, &int_parsing_size, value);
+    return r->lax || problems_report(r, at, &int_type, value);
 }
 
 static bool bounded_integer(const struct reader *r, const struct step *at,
@@ -243,13 +215,13 @@ static bool bounded_integer(const struct reader *r, const struct step *at,
             return false;
     } else if (unsafe_yyjson_is_raw(value)) {
         if (json_is_raw_real(value))
-            return refuse(r, at, &finite_number, value);
+            return problems_report(r, at, &finite_number, value);
         size = unsafe_yyjson_get_raw(value)[0] == '-' ? LAX_TOO_SMALL : LAX_TOO_LARGE;
     } else if (unsafe_yyjson_is_str(value)) {
         if (!integer_from_string(r, at, value, &size, &n))
             return false;
     } else {
-        return refuse(r, at, &int_type, value);
+        return problems_report(r, at, &int_type, value);
     }
     *ret = n;
     return in_bounds(r, at, value, size, field, n);
@@ -279,10 +251,10 @@ static bool real_from_string(const struct reader *r, const struct step *at, yyjs
                              double *ret)
 {
     if (!lax_real(json_str(value), r->arena, ret))
-        return refuse(r, at, &float_parsing, value);
+        return problems_report(r, at, &float_parsing, value);
     if (!r->lax)
-        return refuse(r, at, &float_type, value);
-    return isfinite(*ret) || refuse(r, at, &finite_number, value);
+        return problems_report(r, at, &float_type, value);
+    return isfinite(*ret) || problems_report(r, at, &finite_number, value);
 }
 
 bool check_real(const struct reader *r, const struct step *at, yyjson_val *value, double *ret)
@@ -294,11 +266,11 @@ bool check_real(const struct reader *r, const struct step *at, yyjson_val *value
     if (unsafe_yyjson_is_str(value))
         return real_from_string(r, at, value, ret);
     if (!unsafe_yyjson_is_raw(value))
-        return refuse(r, at, &float_type, value);
+        return problems_report(r, at, &float_type, value);
     if (json_is_raw_real(value))
-        return refuse(r, at, &finite_number, value);
+        return problems_report(r, at, &finite_number, value);
     *ret = json_raw_to_real(value);
-    return isfinite(*ret) || refuse(r, at, &float_type, value);
+    return isfinite(*ret) || problems_report(r, at, &float_type, value);
 }
 
 bool check_number(const struct reader *r, const struct step *at, const struct field *field,
@@ -341,7 +313,7 @@ bool check_bool(const struct reader *r, const struct step *at, const struct fiel
     }
     if (r->lax && unsafe_yyjson_is_str(value) && lax_bool(json_str(value), ret))
         return true;
-    return refuse(r, at, is_unreadable_bool(value) ? &bool_parsing : &bool_type, value);
+    return problems_report(r, at, is_unreadable_bool(value) ? &bool_parsing : &bool_type, value);
 }
 
 bool check_opt_bool(const struct reader *r, const struct step *at, const struct field *field,

@@ -10,15 +10,10 @@ enum { HYPHENS = 4 };
 /* What a scan of a string of hex digits and hyphens finds. */
 struct groups {
     size_t hyphens;
-    size_t ends[HYPHENS]; /* where the first ones stand */
+    size_t ends[HYPHENS]; /* positions of the first ones */
 };
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-/* Takes off braces or the urn prefix and returns how many bytes stood before the rest. */
+/* Removes braces or the urn prefix and returns how many leading bytes were removed. */
 static size_t strip(struct str *s)
 {
     static const struct str urn = STR_INIT("urn:uuid:");
@@ -47,7 +42,7 @@ static struct str diagnose_groups(const struct groups *groups, size_t len, struc
                         lengths[group], found);
 }
 
-/* Of a string that uuid_parse() refused. */
+/* Why uuid_parse() refused `s`. */
 static struct str diagnose(struct str s, struct arena *arena)
 {
     struct groups groups = { 0 };
@@ -55,7 +50,7 @@ static struct str diagnose(struct str s, struct arena *arena)
     size_t offset;
 
     if (strip(&inside) > 0 && inside.len == UUID_TEXT_LEN)
-        s = inside; /* of the right length, it is looked at as if nothing were around it */
+        s = inside; /* positions then count from inside the braces or after the prefix */
     bare = s;
     offset = strip(&bare);
     for (size_t i = 0; i < bare.len; i++) {
@@ -65,7 +60,7 @@ static struct str diagnose(struct str s, struct arena *arena)
             if (groups.hyphens < HYPHENS)
                 groups.ends[groups.hyphens] = i;
             groups.hyphens++;
-        } else if (!is_hex(bare.data[i])) {
+        } else if (str_hex_digit(bare.data[i]) < 0) {
             (void)utf8_step(bare.data + i, bare.data + bare.len, &len);
             return arena_printf(arena, "invalid character: found `%.*s` at %zu", (int)len,
                                 bare.data + i, i + offset + 1);
@@ -91,10 +86,8 @@ bool check_uuid(const struct reader *r, const struct step *at, const struct fiel
     struct str error;
 
     (void)field;
-    if (!unsafe_yyjson_is_str(value)) {
-        problems_report(r, at, &uuid_type, value);
-        return false;
-    }
+    if (!unsafe_yyjson_is_str(value))
+        return problems_report(r, at, &uuid_type, value);
     if (!check_text(r, at, value, ret))
         return false;
     if (uuid_parse(*ret, text)) {
@@ -103,11 +96,10 @@ bool check_uuid(const struct reader *r, const struct step *at, const struct fiel
         return true;
     }
     error = diagnose(*ret, r->arena);
-    problems_report_ctx(
+    return problems_report_ctx(
         r, at,
         (struct complaint){
             "uuid_parsing",
             arena_printf(r->arena, "Input should be a valid UUID, %s", error.data).data },
         value, problems_error_ctx(r->arena, error));
-    return false;
 }

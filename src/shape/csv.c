@@ -6,9 +6,9 @@
 #include <yyjson.h>
 
 #include "base/datetime.h"
-#include "shape/json_write.h"
+#include "shape/write.h"
 
-/* With quotes where RFC 4180 wants them. */
+/* With quotes where RFC 4180 requires them. */
 static void add_cell(struct buf *out, struct str text, bool is_text)
 {
     bool formula =
@@ -36,7 +36,7 @@ static void add_cell(struct buf *out, struct str text, bool is_text)
     buf_add_char(out, '"');
 }
 
-/* A JSON string is the text it stands for. */
+/* A JSON string becomes its text. */
 static void add_json(struct buf *out, struct str json)
 {
     yyjson_doc *doc;
@@ -58,62 +58,42 @@ static void add_time(struct buf *out, int64_t us)
 {
     char text[DATETIME_TEXT_MAX];
 
-    if (us != TIME_NULL)
-        buf_add(out, datetime_format(us, text));
+    buf_add(out, datetime_format(us, text));
 }
 
-static void add_choice(struct buf *out, const struct field *field, int choice)
-{
-    if (choice >= 0)
-        add_cell(out, str_of(field->choices[choice]), true);
-}
-
-static void add_optional(struct buf *out, const struct opt_int *value)
-{
-    if (value->has)
-        buf_add_int(out, value->value);
-}
-
-/* What has members or elements of its own. */
+/* A list or a nested shape is a cell of JSON. */
 static void add_nested(struct buf *out, const struct field *field, const void *from)
 {
-    const struct shape one = { .fields = field, .n_fields = 1 };
-    const void *owner = (const char *)from - field->offset;
     struct buf text;
-    size_t name = strlen(field->name) + 4; /* {"name": */
 
     buf_init(&text, out->max);
-    shape_write_json(&one, owner, &text);
-    if (text.len > name + 1)
-        add_cell(out, str_from(text.data + name, text.len - name - 1), false);
+    shape_write_member(field, from, &text);
+    add_cell(out, buf_str(&text), false);
     buf_done(&text);
 }
 
+/* Null is an empty cell. */
 static void add_field(struct buf *out, const struct field *field, const void *from)
 {
+    if (shape_member_is_null(field, from))
+        return;
     switch (field->type) {
     case T_STR:
     case T_UUID:
         add_cell(out, *(const struct str *)from, true);
         break;
     case T_ENUM:
-        add_choice(out, field, *(const int *)from);
+        add_cell(out, str_of(field->choices[*(const int *)from]), true);
         break;
     case T_TIME:
         add_time(out, *(const int64_t *)from);
         break;
     case T_INT:
-        buf_add_int(out, *(const int64_t *)from);
-        break;
     case T_OPT_INT:
-        add_optional(out, from);
-        break;
     case T_BOOL:
-        buf_add_c(out, *(const bool *)from ? "true" : "false");
-        break;
+    case T_OPT_BOOL:
     case T_NUMBER:
-        if (*(const double *)from == *(const double *)from)
-            json_add_real(out, *(const double *)from);
+        shape_write_member(field, from, out);
         break;
     case T_JSON:
     case T_OBJECT:

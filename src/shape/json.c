@@ -1,4 +1,4 @@
-/* json.c - reads with yyjson into the arena; whatever is unusual is looked at again, slowly. */
+/* json.c - reads with yyjson into the arena; unusual text is read a second time, slowly. */
 #include "shape/json.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 
 enum { LARGE_FROM = 1 << 20 };
 
-/* yyjson asks for an array of values that it grows when its guess was short. Growing in an arena
- * leaves garbage, so that the array is then made as large as any sane text needs; what is not
- * touched of it costs nothing. */
+/* yyjson allocates an array of values and grows it when its guess was too small. Growing in an
+ * arena leaves garbage, so the first growth makes the array as large as any sane text needs;
+ * untouched memory costs nothing. */
 struct room {
     struct arena *arena;
     size_t values_max; /* bytes */
@@ -42,7 +42,7 @@ static void *room_realloc(void *ctx, void *memory, size_t old_size, size_t size)
 
 static void room_free(void *ctx, void *memory)
 {
-    (void)ctx; /* with its arena */
+    (void)ctx; /* freed with the arena */
     (void)memory;
 }
 
@@ -60,8 +60,9 @@ static yyjson_doc *parse(struct str text, struct arena *arena)
                             NULL);
 }
 
-/* A text of brackets alone makes a value of every byte, so that a large one is looked at before it
- * may take that much memory. Right for well-formed text; of another, json_diagnose() decides. */
+/* A text of brackets alone makes a value of every byte, so the depth of a large text is checked
+ * before it may take that much memory. Exact for well-formed text; json_diagnose() decides on the
+ * rest. */
 static bool looks_too_deep(struct str text)
 {
     size_t depth = 0;
@@ -88,7 +89,7 @@ static bool fault_at(struct json_fault *fault, const char *error, struct str tex
     return true;
 }
 
-/* UTF-16 without a BOM shows by a NUL among its first two bytes. */
+/* UTF-16 without a BOM has a NUL among its first two bytes. */
 static bool is_not_utf8(struct str text, struct json_fault *fault)
 {
     size_t valid = utf8_valid_len(text);
@@ -133,7 +134,7 @@ static struct str without_lone_surrogates(struct str text, struct arena *arena)
     return str_from(copy, text.len);
 }
 
-/* What yyjson refused: says why, or reads the one thing that it refuses and we do not. */
+/* After yyjson refused: says why, or reads lone surrogates, which we accept. */
 static yyjson_doc *parse_again(struct str text, struct arena *arena, struct json_fault *fault)
 {
     yyjson_doc *doc;
@@ -189,7 +190,7 @@ bool json_is_raw_real(yyjson_val *value)
 double json_raw_to_real(yyjson_val *value)
 {
     struct str text = json_str(value);
-    char digits[400]; /* more than the 309 that any double has before its point */
+    char digits[400]; /* more than the at most 309 digits of a finite double */
 
     if (text.len >= sizeof(digits))
         return text.data[0] == '-' ? -INFINITY : INFINITY;

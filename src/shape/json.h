@@ -1,9 +1,9 @@
-/* json.h - JSON text to values, by the rules that hold for every body.
+/* json.h - JSON text to values, by the rules for every body.
  *
- * On top of yyjson: at most JSON_DEPTH_MAX levels, of members with one name
- * the last value stands at the first one's place, numbers beyond 64 bits
- * arrive as raw text, and what is wrong with a text is said in the words and
- * at the position the contract's 422 wants.
+ * On top of yyjson: at most JSON_DEPTH_MAX levels; of members with the same
+ * name the last value takes the place of the first; numbers beyond 64 bits
+ * arrive as raw text; and errors have the words and the position that the
+ * contract's 422 requires.
  *
  * One thread at a time.
  */
@@ -32,20 +32,20 @@ struct json_fault {
 int json_read(struct str text, struct arena *arena, struct json_doc *ret,
               struct json_fault *fault) MUST_CHECK;
 
-/* A raw number with fraction or exponent: only one that no double can hold arrives so. */
+/* A raw number with fraction or exponent, which is beyond the range of double. */
 bool json_is_raw_real(yyjson_val *value);
 
-/* A raw integer as the nearest double; infinite when there is none. */
+/* A raw integer as the nearest double; infinite when it is out of range. */
 double json_raw_to_real(yyjson_val *value);
 
-/* json_diagnose.c: false when `text` (without BOM) is well-formed and not too deep; else says why
- * not in `ret`. */
+/* json_diagnose.c: false when `text` (without BOM) is well-formed and not too deep; else true, with
+ * the reason in `ret`. */
 bool json_diagnose(struct str text, struct json_fault *ret);
 
-/* json_unique.c: looks at every value once. */
+/* json_unique.c: visits every value once. */
 struct json_survey {
     bool too_deep;   /* more than JSON_DEPTH_MAX levels */
-    bool duplicates; /* some object has two members of one name; unknown when too_deep */
+    bool duplicates; /* some object has two members with the same name; unknown when too_deep */
     bool bignums;
 };
 

@@ -1,15 +1,14 @@
-/* json_diagnose.c - what is wrong with a JSON text, in the words and at the place that the contract
- * wants.
+/* json_diagnose.c - why a JSON text is invalid, and where, as the contract words it.
  *
- * The words and positions are those of CPython 3.11's decoder, whose order of
- * tests this follows. Runs only on texts already known to be faulty or odd.
+ * Messages and positions are those of CPython 3.11's decoder, whose order of
+ * tests this follows. Runs only on texts that yyjson did not accept.
  */
 #include "shape/json.h"
 #include "shape/utf8.h"
 
 struct scan {
     const char *start, *at, *end;
-    uint64_t objects; /* one bit a level, the innermost lowest: object or array */
+    uint64_t objects; /* one bit per level, the innermost lowest: object or array */
     int depth;
     struct json_fault *fault;
 };
@@ -21,7 +20,7 @@ static bool fail(struct scan *s, const char *error, const char *where)
     return false;
 }
 
-/* The byte at hand, or -1 at the end. */
+/* The current byte, or -1 at the end. */
 static int peek(const struct scan *s)
 {
     return s->at < s->end ? (unsigned char)*s->at : -1;
@@ -38,11 +37,6 @@ static bool is_digit(int c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_hex(int c)
-{
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 /* At the `u`. Four digits that end the text are not enough: a quote must follow. */
 static bool scan_unicode_escape(struct scan *s)
 {
@@ -51,7 +45,7 @@ static bool scan_unicode_escape(struct scan *s)
     if (s->end - u <= 5)
         return fail(s, "Invalid \\uXXXX escape", u);
     for (int i = 1; i <= 4; i++) {
-        if (!is_hex((unsigned char)u[i]))
+        if (str_hex_digit(u[i]) < 0)
             return fail(s, "Invalid \\uXXXX escape", u);
     }
     s->at += 5;
@@ -101,7 +95,7 @@ static void skip_digits(struct scan *s)
         s->at++;
 }
 
-/* The longest number that begins here; what follows it is not looked at. */
+/* The longest number that begins here. */
 static bool scan_number(struct scan *s)
 {
     const char *start = s->at, *mark;
@@ -175,7 +169,7 @@ static bool close_level(struct scan *s)
     return true;
 }
 
-/* At a bracket. *ret_closed tells that the container was empty and is over. */
+/* At a bracket. *ret_closed: the container was empty and is closed. */
 static bool open_level(struct scan *s, bool *ret_closed)
 {
     if (s->depth == JSON_DEPTH_MAX)
@@ -188,7 +182,7 @@ static bool open_level(struct scan *s, bool *ret_closed)
     return *ret_closed || !in_object(s) || scan_name(s);
 }
 
-/* After a value: closes what ends here and goes to the next value, or to the end (*ret_done). */
+/* After a value: closes what ends here and moves to the next value, or to the end (*ret_done). */
 static bool after_value(struct scan *s, bool *ret_done)
 {
     *ret_done = false;

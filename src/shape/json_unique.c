@@ -1,8 +1,8 @@
-/* json_unique.c - finds members of one name, and makes a tree without them.
+/* json_unique.c - finds members with the same name, and copies a tree without them.
  *
- * Nearly every body has none, so looking must be cheap: small objects use a
- * table of bytes on the stack, whose worst case is bounded by their size;
- * larger ones a keyed hash, so that names chosen by a client cannot collide.
+ * Nearly every body has none, so the search must be cheap: small objects use a
+ * table of bytes on the stack, whose worst case is bounded by their size; larger
+ * ones use a keyed hash, so that a client cannot choose names that collide.
  */
 #include "base/digest.h"
 #include "shape/json.h"
@@ -25,7 +25,7 @@ static unsigned small_hash(struct str name)
 
 static bool small_has_duplicates(yyjson_val *object, size_t n)
 {
-    uint8_t slots[SMALL_SLOTS] = { 0 }; /* number of a name from 1, or 0 */
+    uint8_t slots[SMALL_SLOTS] = { 0 }; /* index of a name plus 1, or 0 */
     yyjson_val *names[SMALL_MAX];
     yyjson_val *name = unsafe_yyjson_get_first(object);
 
@@ -44,7 +44,7 @@ static bool small_has_duplicates(yyjson_val *object, size_t n)
     return false;
 }
 
-/* The distinct names of an object, each with the value that stands. */
+/* The distinct names of an object, each with its last value. */
 struct member {
     yyjson_val *name, *value;
 };
@@ -59,7 +59,7 @@ static struct members distinct_members(yyjson_val *object, struct arena *arena)
     size_t n = unsafe_yyjson_get_len(object), capacity = 4;
     struct members ret = { .n = 0 };
     yyjson_val *name = unsafe_yyjson_get_first(object);
-    uint32_t *slots; /* number of a member from 1, or 0 */
+    uint32_t *slots; /* index of a member plus 1, or 0 */
 
     while (capacity < n * 2)
         capacity *= 2;
@@ -87,7 +87,8 @@ static bool has_duplicates(yyjson_val *object, struct arena *arena)
     return n <= SMALL_MAX ? small_has_duplicates(object, n) : distinct_members(object, arena).n < n;
 }
 
-static void look(struct json_survey *survey, yyjson_val *container, int depth, struct arena *arena)
+static void survey_values(struct json_survey *survey, yyjson_val *container, int depth,
+                          struct arena *arena)
 {
     size_t n = unsafe_yyjson_get_len(container);
     bool is_object = unsafe_yyjson_is_obj(container);
@@ -102,7 +103,7 @@ static void look(struct json_survey *survey, yyjson_val *container, int depth, s
     for (size_t i = 0; i < n && !survey->too_deep; i++) {
         value += is_object;
         if (unsafe_yyjson_is_ctn(value))
-            look(survey, value, depth + 1, arena);
+            survey_values(survey, value, depth + 1, arena);
         else
             survey->bignums |= unsafe_yyjson_is_raw(value);
         value = unsafe_yyjson_get_next(value);
@@ -114,11 +115,11 @@ struct json_survey json_survey(yyjson_val *root, struct arena *arena)
     struct json_survey survey = { .bignums = unsafe_yyjson_is_raw(root) };
 
     if (unsafe_yyjson_is_ctn(root))
-        look(&survey, root, 1, arena);
+        survey_values(&survey, root, 1, arena);
     return survey;
 }
 
-/* The subtree of `value` from *out on, which is left behind it. */
+/* Copies the subtree of `value` to *out, which is advanced past it. */
 static void copy(yyjson_val *value, yyjson_val **out, struct arena *arena)
 {
     yyjson_val *self = (*out)++;

@@ -1,4 +1,4 @@
-/* json_write.c - measures, then writes without looking back. */
+/* json_write.c - measures first, then writes without bounds checks. */
 #include "shape/json_write.h"
 
 #include <math.h>
@@ -8,13 +8,13 @@
 
 enum { INTEGER_MAX = 20, STRING_SCAN_FROM = 64 };
 
-/* Significant digits and where the point stands: 0.d1d2d3… times ten to `point`. */
+/* Significant digits and the position of the point: 0.d1d2d3… times ten to the power of `point`. */
 struct decimal {
     char digits[JSON_REAL_MAX];
     int n, point;
 };
 
-/* yyjson finds the fewest digits; its spelling is taken apart. */
+/* yyjson finds the fewest digits; its text is parsed. */
 static struct decimal shortest(double value)
 {
     struct yyjson_val number = { 0 };
@@ -115,8 +115,8 @@ static char *put_fixed(char *at, const struct decimal *d)
     return put_bytes(at, d->digits + whole, (size_t)(d->n - whole));
 }
 
-/* Numbers as people write them, such as 12.5. At most fifteen digits that read back as the value
- * are the fewest, and a quotient of exact numbers is what reading gives. NULL: it takes more. */
+/* A fast path for short numbers such as 12.5: up to fifteen digits that read back as the value are
+ * the fewest, and dividing exact numbers gives what reading gives. NULL: more digits are needed. */
 static char *put_short(char *at, double value)
 {
     double scale = 1;
@@ -231,7 +231,7 @@ static char *put_scalar(char *at, yyjson_val *value, bool plain)
     case YYJSON_TYPE_BOOL:
         return unsafe_yyjson_is_true(value) ? put_bytes(at, "true", 4) : put_bytes(at, "false", 5);
     case YYJSON_TYPE_RAW:
-        if (!json_is_raw_real(value)) /* an integer; a real that nobody can hold is null */
+        if (!json_is_raw_real(value)) /* an integer; a real beyond double is null */
             return put_bytes(at, unsafe_yyjson_get_raw(value), unsafe_yyjson_get_len(value));
         return put_bytes(at, "null", 4);
     default:
@@ -263,7 +263,7 @@ static char *put_value(char *at, yyjson_val *value, bool plain)
     return at;
 }
 
-/* At least the bytes that the string takes; what is short is not looked at. */
+/* An upper bound of the string's bytes; short strings are not scanned. */
 static size_t string_room(struct str s, bool plain)
 {
     size_t room = s.len + 2;
@@ -286,7 +286,7 @@ static size_t scalar_room(yyjson_val *value, bool plain)
     return JSON_REAL_MAX;
 }
 
-/* At least the bytes that the value takes; stops counting beyond `max`. */
+/* An upper bound of the value's bytes; stops counting beyond `max`. */
 static size_t value_room(yyjson_val *value, bool plain, size_t max)
 {
     bool is_object = unsafe_yyjson_is_obj(value);
@@ -304,7 +304,7 @@ static size_t value_room(yyjson_val *value, bool plain, size_t max)
     return room;
 }
 
-/* STR_NULL, and the room given back, when it turns out longer than `max`. */
+/* STR_NULL, with the memory returned, when the text is longer than `max`. */
 static struct str write_into_arena(yyjson_val *value, bool plain, size_t room, size_t max,
                                    struct arena *arena)
 {
@@ -322,7 +322,7 @@ struct str json_write_text(yyjson_val *value, bool plain, struct arena *arena)
 
 struct str json_write_short_text(yyjson_val *value, size_t max, struct arena *arena)
 {
-    /* The room of a value is at most JSON_REAL_MAX times what it takes: `1` is the worst. */
+    /* The bound is at most JSON_REAL_MAX times the actual length: `1` is the worst case. */
     size_t room_max = max * JSON_REAL_MAX;
     size_t room = value_room(value, false, room_max);
 

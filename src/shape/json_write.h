@@ -19,11 +19,11 @@ enum { JSON_REAL_MAX = 32 };
 /* Writes a finite number and returns its length, without NUL. */
 size_t json_write_real(double value, char text[JSON_REAL_MAX]);
 
-/* What is not finite is written as null. */
+/* Infinities and NaN are written as null. */
 void json_add_real(struct buf *out, double value);
 
 /* The whole value, in the arena. With `plain` no string in it needs escaping. */
 struct str json_write_text(yyjson_val *value, bool plain, struct arena *arena);
 
-/* The same, or STR_NULL when it is longer than `max` bytes; never asks for much more than that. */
+/* The same, or STR_NULL when it is longer than `max` bytes; memory is in proportion to `max`. */
 struct str json_write_short_text(yyjson_val *value, size_t max, struct arena *arena);

@@ -1,7 +1,7 @@
 /* lax.c - numbers and booleans in strings, as pydantic's lax mode reads them.
  *
- * Queries and paths are strings, so this is how they are read. In a body it
- * decides which words a string in place of a number is refused with.
+ * Queries and paths are read this way. In a body it decides the message for a
+ * string in place of a number.
  */
 #include <stdlib.h>
 
@@ -150,7 +150,7 @@ static bool is_real_text(struct str s)
     return s.len == 0;
 }
 
-/* Without its underscores, which must be single and inside; STR_NULL when there are none. */
+/* Without its underscores, which must be single and inside; STR_NULL without any. */
 static struct str without_underscores(struct str s, struct arena *arena)
 {
     char *copy;

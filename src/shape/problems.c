@@ -1,4 +1,4 @@
-/* problems.c - each item is written as it is found, so that nothing of the request is kept. */
+/* problems.c - each problem is written when it is found, so the request need not be kept. */
 #include "shape/problems.h"
 
 #include "shape/check.h"
@@ -123,7 +123,7 @@ static void add_item(struct problems *p, const struct step *at, const struct wor
     p->n++;
 }
 
-void problems_report_ctx(const struct reader *r, const struct step *at, struct complaint what,
+bool problems_report_ctx(const struct reader *r, const struct step *at, struct complaint what,
                          yyjson_val *input, struct str ctx)
 {
     struct problems *p = r->problems;
@@ -131,16 +131,17 @@ void problems_report_ctx(const struct reader *r, const struct step *at, struct c
 
     p->seen++;
     if (is_full(p))
-        return;
+        return false;
     if (input != NULL)
         words.input = json_write_short_text(input, PROBLEM_INPUT_MAX, p->arena);
     add_item(p, at, &words);
+    return false;
 }
 
-void problems_report(const struct reader *r, const struct step *at, const struct complaint *what,
+bool problems_report(const struct reader *r, const struct step *at, const struct complaint *what,
                      yyjson_val *input)
 {
-    problems_report_ctx(r, at, *what, input, STR_NULL);
+    return problems_report_ctx(r, at, *what, input, STR_NULL);
 }
 
 struct str problems_error_ctx(struct arena *arena, struct str error)

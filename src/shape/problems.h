@@ -1,4 +1,4 @@
-/* problems.h - what is wrong with a request: the 422 body in the making.
+/* problems.h - the problems of a request, collected for the body of a 422.
  *
  * One thread at a time; everything is in the arena.
  */
@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Items, bytes of an item's `input`, and bytes of all items: a loc repeats names that a client may
- * have made long. */
+/* Items, bytes of an item's `input`, and bytes of all items: a loc repeats names of any length from
+ * the request. */
 enum { PROBLEMS_MAX = 100, PROBLEM_INPUT_MAX = 4096, PROBLEMS_TEXT_MAX = 1 << 20 };
 
 struct problems;
@@ -20,7 +20,7 @@ struct problems *problems_new(struct arena *arena, const char *source);
 
 size_t problems_count(const struct problems *p);
 
-/* A rule of ours that the table cannot state: type value_error, msg "Value error, <sentence>", ctx
+/* A rule beyond the table: type value_error, msg "Value error, <sentence>", ctx
  * {"error": sentence}, at the path of the shape being checked followed by the `n` elements of
  * `path` (names, or decimal indexes written as numbers when is_index). `input` is JSON text, or
  * STR_NULL to leave it out. */
@@ -32,15 +32,15 @@ struct problem_step {
 void problems_add_rule(struct problems *p, const struct problem_step *path, size_t n,
                        struct str input, const char *sentence);
 
-/* From now on no item has an `input`: what is read holds a secret. shape_read_json() does so for
- * shapes that say it. */
+/* Items added after this have no `input`, because the request holds a secret. shape_read_json()
+ * calls it for secret shapes. */
 void problems_hide_input(struct problems *p);
 
 /* Lists of nested shapes directly in the body may hold `max` items (0: any number). With more,
- * reading fails without a problem and problems_list_len() tells how many there were, for the 413
- * that comes before any 422 about the items; it is 0 otherwise. */
+ * reading fails without a problem and problems_list_len() returns their number, for the 413 that
+ * precedes any 422 about the items; it is 0 otherwise. */
 void problems_set_list_max(struct problems *p, size_t max);
 size_t problems_list_len(const struct problems *p);
 
-/* {"detail":[…]} as decisions.md §2 says: at most 100 items, input over 4 KiB left out. */
+/* {"detail":[…]} */
 void problems_write(const struct problems *p, struct buf *out);

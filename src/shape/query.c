@@ -1,12 +1,12 @@
 /* query.c - shapes from query strings and path parameters.
  *
- * Every value is made a JSON string first, and checked by the same table.
+ * Every value becomes a JSON string, which the same table checks.
  */
 #include "shape/check.h"
 #include "shape/json.h"
 #include "shape/utf8.h"
 
-/* Percent escapes and `space`, byte by byte; an escape that is none stays. */
+/* Decodes percent escapes and `space`; malformed escapes are kept verbatim. */
 static struct str unescape(struct str s, char space, struct arena *arena)
 {
     char *bytes = arena_alloc(arena, s.len);
@@ -30,7 +30,7 @@ static struct str unescape(struct str s, char space, struct arena *arena)
     return str_from(bytes, n);
 }
 
-/* With U+FFFD in place of what is no UTF-8. */
+/* With U+FFFD in place of invalid UTF-8. */
 static struct str repair(struct str s, struct arena *arena)
 {
     static const struct str replacement = STR_INIT("\xef\xbf\xbd");
@@ -73,7 +73,7 @@ struct strings {
     yyjson_val *slots[CHECK_FIELDS_MAX]; /* NULL: absent */
 };
 
-/* Sets the field of that name, if there is one; the last value stands. */
+/* Sets the field of that name, if any; a later value replaces an earlier one. */
 static void put(struct strings *strings, const struct shape *shape, struct str name,
                 struct str value)
 {

@@ -1,5 +1,9 @@
-/* rows.c - collecting rows into an arena. */
+/* rows.c - fills structs from rows by the names of their columns. */
 #include "shape/rows.h"
+
+#include <math.h>
+
+#include "shape/problems.h"
 
 void *rows_add(struct rows *rows)
 {
@@ -41,17 +45,207 @@ struct db_value rows_time_value(int64_t at)
     return at == TIME_NULL ? db_null() : db_int(at);
 }
 
-bool rows_read_int(void *ctx, const struct db_row *row)
+enum { COLUMNS_MAX = 32 };
+
+struct reading {
+    const struct shape *shape;
+    struct rows rows;
+    const struct field *fields[COLUMNS_MAX]; /* of each column */
+    unsigned n_columns;                      /* 0 before the first row */
+    bool only_first, failed;
+    struct error *err;
+};
+
+static int match_columns(struct reading *reading, const struct db_row *row)
 {
-    *(int64_t *)ctx = db_get_int(row, 0);
+    const struct shape *shape = reading->shape;
+    unsigned n = db_columns(row);
+
+    if (n > COLUMNS_MAX)
+        return err_set(reading->err, ERR_INTERNAL, "a query of '%s' has %u columns, more than %d",
+                       shape->name, n, COLUMNS_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        const char *name = db_column_name(row, i);
+        size_t at = 0;
+
+        while (at < shape->n_fields && strcmp(shape->fields[at].name, name) != 0)
+            at++;
+        if (at == shape->n_fields)
+            return err_set(reading->err, ERR_INTERNAL, "'%s' has no field for column '%s'",
+                           shape->name, name);
+        reading->fields[i] = &shape->fields[at];
+    }
+    reading->n_columns = n;
+    return 0;
+}
+
+/* A choice is stored as its number or as its text. -1 when it is neither. */
+static int read_choice(const struct field *field, struct str text)
+{
+    int64_t number = -1;
+    bool is_number = str_to_int(text, &number);
+
+    for (int i = 0; field->choices[i] != NULL; i++)
+        if (is_number ? number == i : str_eq_c(text, field->choices[i]))
+            return i;
+    return -1;
+}
+
+/* One of few words is stored as itself or as its number; anything else is null, where allowed. */
+static bool read_word(const struct field *field, struct str text, struct str *ret)
+{
+    int i = str_is_null(text) ? -1 : read_choice(field, text);
+
+    *ret = i < 0 ? STR_NULL : str_of(field->choices[i]);
+    return i >= 0 || (field->flags & F_NULL) != 0;
+}
+
+/* What is nested, from JSON text, by the same table that checked it when it came in. */
+static bool read_nested(const struct field *field, struct str text, struct arena *arena, void *to)
+{
+    struct field member = *field;
+    const struct shape around = { .name = field->name,
+                                  .fields = &member,
+                                  .n_fields = 1,
+                                  .size = field->type == T_SHAPE ? sizeof(void *)
+                                                                 : sizeof(struct list) };
+    struct str object;
+
+    member.offset = 0;
+    if (str_eq_c(text, "[]")) {
+        *(struct list *)to = (struct list){ 0 };
+        return true;
+    }
+    object = arena_printf(arena, "{\"%s\":%.*s}", field->name, STR_ARG(text));
+    return shape_read_json(&around, object, arena, to, problems_new(arena, "stored")) == 0;
+}
+
+/* False when what is stored is not what the field holds. */
+static bool read_column(const struct field *field, const struct db_row *row, unsigned column,
+                        struct arena *arena, void *to)
+{
+    bool is_null = db_is_null(row, column);
+
+    switch (field->type) {
+    case T_STR:
+        if (field->choices != NULL)
+            return read_word(field, db_get_text(row, column), to);
+        *(struct str *)to = arena_copy(arena, db_get_blob(row, column)); /* a text's bytes, too */
+        return true;
+    case T_UUID:
+    case T_JSON:
+    case T_OBJECT:
+    case T_DICT_STR:
+    case T_DICT_NUM:
+    case T_LIST_TEXT:
+        *(struct str *)to = rows_text(arena, row, column);
+        return true;
+    case T_ENUM:
+        *(int *)to = is_null ? -1 : read_choice(field, db_get_text(row, column));
+        return is_null || *(int *)to >= 0;
+    case T_TIME:
+        *(int64_t *)to = rows_time(row, column);
+        return true;
+    case T_INT:
+        *(int64_t *)to = db_get_int(row, column);
+        return true;
+    case T_OPT_INT:
+        *(struct opt_int *)to = rows_opt_int(row, column);
+        return true;
+    case T_BOOL:
+        *(bool *)to = db_get_int(row, column) != 0;
+        return true;
+    case T_OPT_BOOL:
+        *(struct opt_bool *)to = (struct opt_bool){ !is_null, db_get_int(row, column) != 0 };
+        return true;
+    case T_NUMBER:
+        *(double *)to = is_null ? NAN : db_get_real(row, column);
+        return true;
+    case T_LIST_STR:
+    case T_VALUES:
+    case T_POINTS:
+    case T_BY:
+    case T_SHAPE:
+    case T_LIST:
+        return is_null || read_nested(field, db_get_text(row, column), arena, to);
+    }
     return false;
 }
 
-struct kpi_value rows_kpi_value(const struct db_row *row, unsigned column)
+static bool read_row(void *ctx, const struct db_row *row)
 {
-    if (!db_is_null(row, column))
-        return (struct kpi_value){ .kind = VALUE_INT, .integer = db_get_int(row, column) };
-    if (!db_is_null(row, column + 1))
-        return (struct kpi_value){ .kind = VALUE_REAL, .real = db_get_real(row, column + 1) };
-    return (struct kpi_value){ .kind = VALUE_STR };
+    struct reading *reading = ctx;
+    char *item;
+
+    if (reading->n_columns == 0 && match_columns(reading, row) != 0) {
+        reading->failed = true;
+        return false;
+    }
+    item = rows_add(&reading->rows);
+    for (unsigned i = 0; i < reading->n_columns; i++) {
+        const struct field *field = reading->fields[i];
+
+        if (read_column(field, row, i, reading->rows.arena, item + field->offset))
+            continue;
+        err_set(reading->err, ERR_INTERNAL, "the stored '%s' of '%s' cannot be read", field->name,
+                reading->shape->name);
+        reading->failed = true;
+        return false;
+    }
+    return !reading->only_first;
+}
+
+static int read_rows(struct db *db, const struct db_query *q, struct db_args args,
+                     struct reading *reading)
+{
+    if (db_exec(db, q, args, read_row, reading, reading->err) != 0)
+        return -1;
+    return reading->failed ? -1 : 0;
+}
+
+int rows_list(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+              struct list *ret, struct error *err)
+{
+    struct reading reading = { .shape = q->row,
+                               .rows = { .arena = arena, .size = q->row->size },
+                               .err = err };
+
+    if (read_rows(db, q, args, &reading) != 0)
+        return -1;
+    *ret = (struct list){ reading.rows.items, reading.rows.n };
+    return 0;
+}
+
+int rows_one(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+             void *ret, struct error *err)
+{
+    struct reading reading = {
+        .shape = q->row,
+        .rows = { .arena = arena, .items = ret, .capacity = 1, .size = q->row->size },
+        .only_first = true,
+        .err = err
+    };
+
+    memset(ret, 0, q->row->size);
+    return read_rows(db, q, args, &reading);
+}
+
+struct text {
+    struct arena *arena;
+    struct str *ret;
+};
+
+static bool read_text(void *ctx, const struct db_row *row)
+{
+    const struct text *text = ctx;
+
+    *text->ret = rows_text(text->arena, row, 0);
+    return false;
+}
+
+int rows_one_text(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+                  struct str *ret, struct error *err)
+{
+    *ret = STR_NULL;
+    return db_exec(db, q, args, read_text, &(struct text){ arena, ret }, err);
 }

@@ -1,9 +1,31 @@
-/* rows.h - collecting rows into an arena; private to this folder. */
+/* rows.h - rows of a query as structs, in an arena.
+ *
+ * A query names the struct that its rows fill (`row` of struct db_query): a
+ * shape of the API, or a table in the same words for a struct that no answer
+ * shows. Each column fills the field of its name; a column without one is a
+ * bug (ERR_INTERNAL), a field without a column stays zero. Columns hold what
+ * the field's type says: booleans as integers, one of several choices as its
+ * number or its text, lists and nested shapes as JSON text. Blobs are T_STR.
+ */
 #pragma once
 #include "base/arena.h"
 #include "db/db.h"
-#include "features/kpis/kpi_state.h"
 #include "shape/shape.h"
+
+/* All rows: a list of what q->row describes. */
+int rows_list(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+              struct list *ret, struct error *err) MUST_CHECK;
+
+/* The first row, or zeroes when there is none. */
+int rows_one(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+             void *ret, struct error *err) MUST_CHECK;
+
+/* The first column of the first row; STR_NULL when there is none. */
+int rows_one_text(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+                  struct str *ret, struct error *err) MUST_CHECK;
+
+/* Ends the table of a struct that is no answer, begun by SHAPE_BEGIN() (shape/table.h). */
+#define ROW_END(id) STATIC_SHAPE_END(id, #id)
 
 /* Grows by doubling; `items` is an array of `size` bytes each. */
 struct rows {
@@ -18,14 +40,8 @@ void *rows_add(struct rows *rows);
 /* A column copied into the arena; STR_NULL stays so. */
 struct str rows_text(struct arena *arena, const struct db_row *row, unsigned column);
 
-/* Columns that may be NULL, and parameters likewise: no integer, TIME_NULL. */
+/* Columns and parameters that may be NULL: without a value, and TIME_NULL. */
 struct opt_int rows_opt_int(const struct db_row *row, unsigned column);
 int64_t rows_time(const struct db_row *row, unsigned column);
 struct db_value rows_opt_int_value(struct opt_int value);
 struct db_value rows_time_value(int64_t at);
-
-/* A db_row_fn that keeps the first column of the one row in an int64_t. */
-bool rows_read_int(void *ctx, const struct db_row *row);
-
-/* The number in one of two columns, integer_value and real_value; a text when both are NULL. */
-struct kpi_value rows_kpi_value(const struct db_row *row, unsigned column);

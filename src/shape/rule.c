@@ -1,5 +1,7 @@
-/* rule.c - what the rules of several shapes have in common. */
+/* rule.c - checks that the rules of several shapes have in common. */
 #include "shape/rule.h"
+
+#include "base/clock.h"
 
 void rule_refuse_text(struct problems *problems, struct arena *arena, const char *name,
                       struct str value, const char *sentence)
@@ -17,4 +19,38 @@ void rule_refuse_text(struct problems *problems, struct arena *arena, const char
         input = arena_copy(arena, buf_str(&text));
     buf_done(&text);
     problems_add_rule(problems, &step, 1, input, sentence);
+}
+
+void rule_check_range(struct problems *problems, struct arena *arena, struct str text)
+{
+    struct time_range range;
+    const char *sentence =
+        timerange_parse(text, 0, &range); /* the grammar is the same at any time */
+
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "time_range", text, sentence);
+}
+
+static bool check_moment(struct problems *problems, struct arena *arena, const char *name,
+                         struct str text)
+{
+    int64_t moment;
+    const char *sentence = str_is_null(text) ? NULL : timerange_parse_moment(text, 0, &moment);
+
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, name, text, sentence);
+    return sentence == NULL;
+}
+
+void rule_check_since_until(struct problems *problems, struct arena *arena, struct str since,
+                            struct str until, struct time_range *ret)
+{
+    bool since_ok = check_moment(problems, arena, "since", since);
+    bool until_ok = check_moment(problems, arena, "until", until);
+    const char *sentence = NULL;
+
+    if (since_ok && until_ok)
+        sentence = timerange_between(since, until, clock_wall_us(), ret);
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "since", since, sentence);
 }

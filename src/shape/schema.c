@@ -1,5 +1,4 @@
-/* schema.c - shapes as JSON Schema, member for member in the order that FastAPI's documents have.
- */
+/* schema.c - shapes as JSON Schema, with keywords in the order of FastAPI's documents. */
 #include "shape/schema.h"
 
 #include "base/err.h"
@@ -69,18 +68,6 @@ static void add_integer(struct buf *out, const struct field *field)
     buf_add_int(out, field->least);
 }
 
-static void add_object(struct buf *out, const struct field *field, const char *values)
-{
-    buf_printf(out, "\"additionalProperties\":%s,\"type\":\"object\"", values);
-    add_max(out, "maxProperties", field->max);
-}
-
-static void add_array(struct buf *out, const struct field *field, const char *items)
-{
-    buf_printf(out, "\"items\":%s,\"type\":\"array\"", items);
-    add_max(out, "maxItems", field->max);
-}
-
 static void add_list(struct buf *out, const struct field *field)
 {
     buf_add_c(out, "\"items\":{");
@@ -89,64 +76,55 @@ static void add_list(struct buf *out, const struct field *field)
     add_max(out, "maxItems", field->max);
 }
 
-/* The members that say what a value is, without null, title and default. Nothing for T_JSON. */
+#define OBJECT_OF(values) "\"additionalProperties\":" values ",\"type\":\"object\""
+#define ARRAY_OF(items)   "\"items\":" items ",\"type\":\"array\""
+#define STRING            "{\"type\":\"string\"}"
+
+/* Types whose schema depends on the field's maximum only. */
+static const struct {
+    const char *text;
+    const char *max; /* keyword of the maximum, or NULL */
+} plain_types[] = {
+    [T_UUID] = { "\"type\":\"string\",\"format\":\"uuid\"", NULL },
+    [T_TIME] = { "\"type\":\"string\",\"format\":\"date-time\"", NULL },
+    [T_BOOL] = { "\"type\":\"boolean\"", NULL },
+    [T_OPT_BOOL] = { "\"type\":\"boolean\"", NULL },
+    [T_NUMBER] = { "\"type\":\"number\"", NULL },
+    [T_JSON] = { "", NULL },
+    [T_OBJECT] = { OBJECT_OF("true"), "maxProperties" },
+    [T_DICT_STR] = { OBJECT_OF(STRING), "maxProperties" },
+    [T_DICT_NUM] = { OBJECT_OF("{\"type\":\"number\"}"), "maxProperties" },
+    [T_LIST_STR] = { ARRAY_OF(STRING), "maxItems" },
+    [T_LIST_TEXT] = { ARRAY_OF(STRING), "maxItems" },
+    [T_VALUES] = { OBJECT_OF(UNION_SCHEMA), "maxProperties" },
+    [T_POINTS] = { ARRAY_OF("{" OBJECT_OF(UNION_SCHEMA) "}"), "maxItems" },
+    [T_BY] = { "\"anyOf\":[" STRING ",{" ARRAY_OF(STRING) "}]", NULL },
+};
+
+/* The keywords for a value's type, without null, title and default. */
 static void add_type(struct buf *out, const struct field *field)
 {
     switch (field->type) {
     case T_STR:
     case T_ENUM:
         add_string(out, field);
-        return;
-    case T_UUID:
-        buf_add_c(out, "\"type\":\"string\",\"format\":\"uuid\"");
-        return;
-    case T_TIME:
-        buf_add_c(out, "\"type\":\"string\",\"format\":\"date-time\"");
-        return;
+        break;
     case T_INT:
     case T_OPT_INT:
         add_integer(out, field);
-        return;
-    case T_BOOL:
-    case T_OPT_BOOL:
-        buf_add_c(out, "\"type\":\"boolean\"");
-        return;
-    case T_NUMBER:
-        buf_add_c(out, "\"type\":\"number\"");
-        return;
-    case T_JSON:
-        return;
-    case T_OBJECT:
-        add_object(out, field, "true");
-        return;
-    case T_DICT_STR:
-        add_object(out, field, "{\"type\":\"string\"}");
-        return;
-    case T_DICT_NUM:
-        add_object(out, field, "{\"type\":\"number\"}");
-        return;
-    case T_LIST_STR:
-    case T_LIST_TEXT:
-        add_array(out, field, "{\"type\":\"string\"}");
-        return;
-    case T_VALUES:
-        add_object(out, field, UNION_SCHEMA);
-        return;
-    case T_POINTS:
-        add_array(out, field, "{\"additionalProperties\":" UNION_SCHEMA ",\"type\":\"object\"}");
-        return;
-    case T_BY:
-        buf_add_c(out, "\"anyOf\":[{\"type\":\"string\"},"
-                       "{\"items\":{\"type\":\"string\"},\"type\":\"array\"}]");
-        return;
+        break;
     case T_SHAPE:
         add_reference(out, field->nested);
-        return;
+        break;
     case T_LIST:
         add_list(out, field);
-        return;
+        break;
+    default:
+        buf_add_c(out, plain_types[field->type].text);
+        if (plain_types[field->type].max != NULL)
+            add_max(out, plain_types[field->type].max, field->max);
+        break;
     }
-    err_die("schema: member '%s' has no known type", field->name);
 }
 
 void schema_write_field(const struct field *field, struct buf *out)
@@ -222,7 +200,7 @@ void schema_set_add(struct schema_set *set, const struct shape *shape)
     size_t at = set->n;
 
     add_to_set(set, shape);
-    /* What is added on the way is looked into in its turn. */
+    /* The shapes that are added here are visited in turn. */
     for (; at < set->n; at++)
         for (size_t i = 0; i < set->items[at]->n_fields; i++)
             add_to_set(set, set->items[at]->fields[i].nested);

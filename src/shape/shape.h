@@ -1,8 +1,8 @@
-/* shape.h - a shape of the API as one const table, and what can be done with it.
+/* shape.h - a shape: one const table that reads, checks, writes and documents a struct.
  *
  * A shape is read from JSON, from a query string or from path parameters into
  * a typed struct; it is written back as JSON; and it prints itself as JSON
- * Schema for OpenAPI. There is no second description anywhere.
+ * Schema for OpenAPI. table.h has the words to write one.
  *
  * Thread-safe: tables are const.
  */
@@ -15,9 +15,9 @@
 #include "base/str.h"
 
 struct shape;
-struct problems; /* what is wrong with a request, in order: problems.h */
+struct problems; /* of a request, in order: problems.h */
 
-/* What may be null. */
+/* Values that may be null. */
 struct opt_int {
     bool has;
     int64_t value;
@@ -35,7 +35,7 @@ struct list {
     size_t n;
 };
 
-/* How a member is kept in its struct. In comments: the C type, and null. */
+/* How a member is stored in its struct. In comments: the C type, and null. */
 enum field_type {
     T_STR,       /* struct str; STR_NULL is null */
     T_UUID,      /* struct str, canonical text */
@@ -46,8 +46,8 @@ enum field_type {
     T_BOOL,      /* bool */
     T_OPT_BOOL,  /* struct opt_bool */
     T_NUMBER,    /* double; NaN is null */
-    T_JSON,      /* struct str, compact JSON text of anything; STR_NULL is null */
-    T_OBJECT,    /* struct str, compact JSON text of an object with any content; STR_NULL is null */
+    T_JSON,      /* struct str, compact JSON text of any value; STR_NULL is null */
+    T_OBJECT,    /* struct str, compact JSON text of any object; STR_NULL is null */
     T_DICT_STR,  /* struct str, compact JSON text of an object of strings */
     T_DICT_NUM,  /* struct str, compact JSON text of an object of numbers */
     T_LIST_STR,  /* struct list of struct str */
@@ -82,10 +82,10 @@ struct field {
     enum field_type type;
     size_t offset;
     int flags;
-    uint32_t max;               /* code points, entries or items; 0: no bound */
+    uint32_t max;               /* code points, entries or items; 0: no limit */
     int64_t least, most;        /* T_INT, T_OPT_INT: bounds when least < most */
     const char *absent;         /* JSON text of the default, without escapes; NULL: null */
-    const char *const *choices; /* T_ENUM, and T_STR of few words: ends in NULL */
+    const char *const *choices; /* T_ENUM, and T_STR with fixed values: ends in NULL */
     const struct shape *nested; /* T_SHAPE, T_LIST */
     const char *doc;
 };
@@ -96,9 +96,9 @@ struct shape {
     size_t n_fields;
     size_t size; /* of the struct it fills */
     const char *doc;
-    bool secret; /* holds a password or the like: no problem in it echoes its input */
-    /* Further rules of ours, after the table has accepted the value; may be NULL. The
-     * path to the value is in `problems` (problems_add_rule adds beneath it). */
+    bool secret; /* holds a password or another secret: problems do not echo input */
+    /* Rules beyond the table, run after it has accepted the value; may be NULL. `problems` knows
+     * the path to the value (problems_add_rule adds below it). */
     void (*rules)(void *value, struct arena *arena, struct problems *problems);
 };
 
@@ -111,7 +111,7 @@ int shape_read_json(const struct shape *shape, struct str body, struct arena *ar
 int shape_read_query(const struct shape *shape, struct str query, struct arena *arena, void *ret,
                      struct problems *problems) MUST_CHECK;
 
-/* A segment of a path without its percent escapes, and with U+FFFD for what is no UTF-8. */
+/* A segment of a path with percent escapes decoded and invalid UTF-8 replaced by U+FFFD. */
 struct str shape_decode_segment(struct str s, struct arena *arena);
 
 /* The path's parameters by name, decoded. */
@@ -122,6 +122,9 @@ struct path_values {
 
 int shape_read_path(const struct shape *shape, const struct path_values *path, struct arena *arena,
                     void *ret, struct problems *problems) MUST_CHECK;
+
+/* The entries of a stored T_DICT_NUM or T_DICT_STR, as T_VALUES has them. */
+struct list shape_parse_values(struct str object, struct arena *arena);
 
 /* The struct as compact JSON, members in table order. */
 void shape_write_json(const struct shape *shape, const void *value, struct buf *out);

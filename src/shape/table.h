@@ -1,10 +1,14 @@
-/* table.h - the words a shape's table is written in.
+/* table.h - the words that a shape's table is written in.
  *
- * A row is named after the struct member it fills and does not compile when
- * that member has another C type than the row's tag asks for. Before a table,
- * define OWNER as its struct and MEMBER(m) as the path of member `m` in it
- * (`m` itself, or `base.m` when the rows are those of an embedded struct);
- * undefine both after it.
+ *     #define OWNER struct tenant_list
+ *     SHAPE_BEGIN(tenant_list_shape)
+ *         { LIST(tenants, tenant_shape), .flags = F_REQUIRED },
+ *     SHAPE_END(tenant_list_shape, "TenantList", .doc = "All tenants.");
+ *     #undef OWNER
+ *
+ * A row is named after the member of OWNER that it fills, and does not compile when that member
+ * has another C type than the row's tag asks for. Rows of a struct that is embedded in OWNER are
+ * written with MEMBER(m) redefined as `embedded.m`.
  *
  * For .c files with tables only.
  */
@@ -42,6 +46,21 @@
 /* For a name that is no C identifier, such as "default". */
 #define STR_AS(text, m) FIELD_AT(text, m, struct str, T_STR)
 
-/* The rest of a shape that has the table `rows`. */
+/* The path of member `m` in OWNER. */
+#define MEMBER(m) m
+
+/* A shape with the rows between the two; `...` are further members of struct shape. */
+#define SHAPE_BEGIN(id) static const struct field id##_fields[] = {
+#define SHAPE_END(id, text, ...)                                                                   \
+    }                                                                                              \
+    ;                                                                                              \
+    const struct shape id = { SHAPE_OF(text, OWNER, id##_fields), __VA_ARGS__ }
+
+/* The same for a shape that only its own file uses. */
+#define STATIC_SHAPE_END(id, text, ...)                                                            \
+    }                                                                                              \
+    ;                                                                                              \
+    static const struct shape id = { SHAPE_OF(text, OWNER, id##_fields), __VA_ARGS__ }
+
 #define SHAPE_OF(text, ctype, rows)                                                                \
     .name = (text), .fields = (rows), .n_fields = COUNT_OF(rows), .size = sizeof(ctype)

@@ -10,7 +10,7 @@
 #define DAY_US    (24 * HOUR_US)
 #define WEEK_US   (7 * DAY_US)
 
-/* A century: nothing older is asked for by a span, and nothing overflows. */
+/* A century, so that nothing overflows. */
 #define SPAN_MAX_US (36525 * DAY_US)
 
 const char *const bucket_names[] = { "minute", "hour", "day", "week", "month", NULL };
@@ -230,7 +230,7 @@ const char *timerange_check_buckets(const struct time_range *range, enum bucket 
 {
     if (timerange_count_buckets(range, bucket) <= BUCKETS_MAX)
         return NULL;
-    return "The range has more than 1500 buckets: take a longer bucket or a shorter range";
+    return "The range has more than 1500 buckets: use a longer bucket or a shorter range";
 }
 
 const char *timerange_parse_groups(struct str s, unsigned *ret)

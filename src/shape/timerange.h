@@ -1,9 +1,9 @@
-/* timerange.h - spans, ranges, buckets and groups as the read endpoints spell them.
+/* timerange.h - the syntax of spans, ranges, buckets and groups in queries.
  *
  * Parsers return NULL and fill `ret`, or a constant sentence that says what is
  * accepted, for the value_error of a 422. All times are microseconds since
- * 1970, UTC; "now" is given by the caller, so that the same text means the
- * same thing throughout a request.
+ * 1970, UTC; the caller passes "now", so that a text has the same meaning
+ * throughout a request.
  *
  * Thread-safe: pure functions.
  */
@@ -28,11 +28,11 @@ const char *timerange_parse_moment(struct str s, int64_t now, int64_t *ret);
 const char *timerange_between(struct str since, struct str until, int64_t now,
                               struct time_range *ret);
 
-/* `time_range`: a span, today, yesterday, this_month, last_month, all, or A/B. What has no end of
- * its own ends now. */
+/* `time_range`: a span, today, yesterday, this_month, last_month, all, or A/B. A range without
+ * an end of its own ends now. */
 const char *timerange_parse(struct str s, int64_t now, struct time_range *ret);
 
-/* The range of the same length that ends where `range` begins; false when that has no beginning. */
+/* The range of the same length before `range`; false when `range` has no beginning. */
 bool timerange_previous(const struct time_range *range, struct time_range *ret);
 
 enum bucket { BUCKET_MINUTE, BUCKET_HOUR, BUCKET_DAY, BUCKET_WEEK, BUCKET_MONTH };

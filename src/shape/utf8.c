@@ -6,7 +6,7 @@ static bool between(unsigned char c, unsigned char low, unsigned char high)
     return c >= low && c <= high;
 }
 
-/* What may follow the lead byte: how many bytes, and the range of the first of them. */
+/* How many bytes follow the lead byte, and the range of the first of them. */
 static size_t tail_of(unsigned char lead, unsigned char *low, unsigned char *high)
 {
     *low = 0x80;

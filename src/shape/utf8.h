@@ -15,7 +15,7 @@ bool utf8_step(const char *at, const char *end, size_t *ret_len);
 /* Code points in well-formed text. */
 size_t utf8_count(struct str s);
 
-/* At most that many bytes of well-formed text, cut between two characters. */
+/* At most `bytes_max` bytes of well-formed text, cut between two characters. */
 struct str utf8_cut(struct str s, size_t bytes_max);
 
 /* Where the first ill-formed sequence begins, or s.len. */

@@ -1,11 +1,12 @@
 /* write.c - a struct as JSON, by its table. */
+#include "shape/write.h"
+
 #include <math.h>
 
 #include "base/datetime.h"
 #include "shape/json_write.h"
-#include "shape/shape.h"
 
-static bool is_null(const struct field *field, const void *from)
+bool shape_member_is_null(const struct field *field, const void *from)
 {
     const struct list *list = from;
 
@@ -35,7 +36,7 @@ static bool is_null(const struct field *field, const void *from)
     case T_POINTS:
     case T_BY:
     case T_LIST:
-        /* An empty list is a list, unless the row lets it be nothing. */
+        /* An empty list is not null unless the row allows null. */
         return list->n == 0 && list->items == NULL && (field->flags & F_NULL) != 0;
     default:
         return false;
@@ -54,7 +55,7 @@ static bool is_left_out(const struct field *field, const void *from)
         return false;
     if (is_list(field->type))
         return ((const struct list *)from)->items == NULL;
-    return is_null(field, from);
+    return shape_member_is_null(field, from);
 }
 
 static void write_time(int64_t us, struct buf *out)
@@ -66,20 +67,7 @@ static void write_time(int64_t us, struct buf *out)
     buf_add_char(out, '"');
 }
 
-static void write_strings(const struct list *list, struct buf *out)
-{
-    const struct str *strings = list->items;
-
-    buf_add_char(out, '[');
-    for (size_t i = 0; i < list->n; i++) {
-        if (i > 0)
-            buf_add_char(out, ',');
-        buf_add_json(out, strings[i]);
-    }
-    buf_add_char(out, ']');
-}
-
-static void write_values(const struct list *list, struct buf *out)
+void shape_write_values(const struct list *list, struct buf *out)
 {
     const struct named_value *values = list->items;
 
@@ -99,20 +87,28 @@ static void write_values(const struct list *list, struct buf *out)
     buf_add_char(out, '}');
 }
 
-static void write_points(const struct list *list, struct buf *out)
-{
-    const struct list *points = list->items;
+typedef void item_fn(const struct field *field, const void *item, struct buf *out);
 
-    buf_add_char(out, '[');
-    for (size_t i = 0; i < list->n; i++) {
-        if (i > 0)
-            buf_add_char(out, ',');
-        write_values(&points[i], out);
-    }
-    buf_add_char(out, ']');
+static void write_string_item(const struct field *field, const void *item, struct buf *out)
+{
+    (void)field;
+    buf_add_json(out, *(const struct str *)item);
 }
 
-static void write_shapes(const struct shape *shape, const struct list *list, struct buf *out)
+static void write_values_item(const struct field *field, const void *item, struct buf *out)
+{
+    (void)field;
+    shape_write_values(item, out);
+}
+
+static void write_shape_item(const struct field *field, const void *item, struct buf *out)
+{
+    shape_write_json(field->nested, item, out);
+}
+
+/* Items of `size` bytes each. */
+static void write_list(const struct field *field, const struct list *list, size_t size,
+                       item_fn *write, struct buf *out)
 {
     const char *items = list->items;
 
@@ -120,13 +116,12 @@ static void write_shapes(const struct shape *shape, const struct list *list, str
     for (size_t i = 0; i < list->n; i++) {
         if (i > 0)
             buf_add_char(out, ',');
-        shape_write_json(shape, items + i * shape->size, out);
+        write(field, items + i * size, out);
     }
     buf_add_char(out, ']');
 }
 
-/* Of what is not null. */
-static void write_value(const struct field *field, const void *from, struct buf *out)
+void shape_write_member(const struct field *field, const void *from, struct buf *out)
 {
     switch (field->type) {
     case T_STR:
@@ -163,19 +158,19 @@ static void write_value(const struct field *field, const void *from, struct buf 
         break;
     case T_LIST_STR:
     case T_BY:
-        write_strings(from, out);
+        write_list(field, from, sizeof(struct str), write_string_item, out);
         break;
     case T_VALUES:
-        write_values(from, out);
+        shape_write_values(from, out);
         break;
     case T_POINTS:
-        write_points(from, out);
+        write_list(field, from, sizeof(struct list), write_values_item, out);
         break;
     case T_SHAPE:
         shape_write_json(field->nested, *(void *const *)from, out);
         break;
     case T_LIST:
-        write_shapes(field->nested, from, out);
+        write_list(field, from, field->nested->size, write_shape_item, out);
         break;
     }
 }
@@ -196,10 +191,10 @@ void shape_write_json(const struct shape *shape, const void *value, struct buf *
         first = false;
         buf_add_json(out, str_of(field->name));
         buf_add_char(out, ':');
-        if (is_null(field, from))
+        if (shape_member_is_null(field, from))
             buf_add_c(out, "null");
         else
-            write_value(field, from, out);
+            shape_write_member(field, from, out);
     }
     buf_add_char(out, '}');
 }

@@ -1,5 +1,5 @@
-// Every page as the demo fills it: axe, a tool for accessibility, finds nothing serious in either
-// colour scheme, nothing is wider than a telephone, and a picture of each is kept.
+// Every page with the data of the demo: axe, an accessibility checker, finds nothing serious in
+// either colour scheme, nothing is wider than a telephone, and a screenshot of each is saved.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -24,18 +24,18 @@ import { ROOT } from "./root.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SERIOUS = ["serious", "critical"];
-const NAMES = ["button-name", "link-name", "label", "select-name"]; // words may be left out there
+const NAMES = ["button-name", "link-name", "label", "select-name"]; // texts are hidden when narrow
 const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
 const ALIKE = [
     "tbody tr:nth-child(n + 9)",
     ".squares a:nth-child(n + 4)",
     ".kpi:nth-child(n + 7)",
     "datalist",
-].map((one) => [one]); // what is like what was looked at already
+].map((one) => [one]); // repeats of elements that are checked already
 const WIDTH = 380;
 const LATER_S = 800;
 
-/** `make demo`: its address, and who may log in. */
+/** `make demo`: its address, and an account. */
 class Demo {
     static async start() {
         const demo = new Demo();
@@ -70,7 +70,7 @@ class Demo {
 
 let demo, browser, session, places;
 
-describe("every page, as the demo fills it", () => {
+describe("every page, with the data of the demo", () => {
     before(async () => {
         demo = await Demo.start();
         browser = await openBrowser();
@@ -102,7 +102,7 @@ describe("every page, as the demo fills it", () => {
         await demo?.stop();
     });
 
-    /** A page whose clock is the service's. */
+    /** A page with the clock of the service. */
     async function open(options = {}) {
         const page = await openPage(browser, demo, { storageState: session, ...options });
         await page.addInitScript((ms) => {
@@ -112,10 +112,10 @@ describe("every page, as the demo fills it", () => {
         return page;
     }
 
-    /** All rules but those of taste, which are never serious; or only those named. */
+    /** Serious violations of all standards, or only of the named rules. */
     async function findings(page, rules = STANDARDS) {
         const known = await page.evaluate(() => "axe" in window);
-        if (!known) await page.evaluate(AXE); // by the debugger, which the content policy does not bind
+        if (!known) await page.evaluate(AXE); // the debugger is exempt from the content policy
         const { violations } = await page.evaluate(
             ([exclude, runOnly]) =>
                 window.axe.run({ exclude }, { resultTypes: ["violations"], runOnly }),
@@ -126,7 +126,7 @@ describe("every page, as the demo fills it", () => {
             .map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" | ")}`);
     }
 
-    /** Nothing serious, in neither colours; only contrast can differ between them. */
+    /** Nothing serious in either colour scheme; only contrast can differ between them. */
     async function checkColours(page, name) {
         assert.deepEqual(await findings(page), [], name);
         await shot(page, `${name}-light`);
@@ -139,7 +139,7 @@ describe("every page, as the demo fills it", () => {
     async function checkWidth(page, name) {
         await page.setViewportSize({ width: WIDTH, height: 800 });
         const width = () => document.documentElement.scrollWidth;
-        // charts follow a frame later
+        // charts are resized a frame later
         await page.waitForFunction(`(${width})() <= ${WIDTH}`, null, { timeout: 5000 }).catch(() => {});
         const wide = await page.evaluate(width);
         assert.ok(wide <= WIDTH, `${name}: ${wide} pixels`);
@@ -148,16 +148,16 @@ describe("every page, as the demo fills it", () => {
         await page.setViewportSize({ width: 1280, height: 860 });
     }
 
-    test("the log-in has no serious problem and fits a telephone", async () => {
+    test("the sign-in has no serious problem and fits a telephone", async () => {
         const page = await openPage(browser, demo);
         await page.goto(demo.url);
-        await page.getByRole("button", { name: "Log in" }).waitFor();
-        await checkColours(page, "log-in");
-        await checkWidth(page, "log-in");
+        await page.getByRole("button", { name: "Sign in" }).waitFor();
+        await checkColours(page, "sign-in");
+        await checkWidth(page, "sign-in");
         await close(page);
     });
 
-    test(`no page has a serious problem in either colours, or is wider than ${WIDTH}`, async () => {
+    test(`no page has a serious problem in either colour scheme, or is wider than ${WIDTH}`, async () => {
         const page = await open();
         for (const place of places) {
             await visit(page, demo, place);
@@ -167,7 +167,7 @@ describe("every page, as the demo fills it", () => {
         await close(page);
     });
 
-    /** What opens over a page: where, what to click, and what shows then. */
+    /** What opens over a page: name, route, button to click, and a selector of what it shows. */
     const OVER = [
         ["search", "/t/acme/fleet", "Search", "[role=option]"],
         ["export", "/t/acme/cost", "Export", ".sheet button"],
@@ -178,7 +178,7 @@ describe("every page, as the demo fills it", () => {
         ["classify", "/t/acme/settings?tab=values", "Change imap_password", "dialog select"],
     ];
 
-    test("nor has what opens over a page, which stays within a narrow screen, too", async () => {
+    test("nor has anything that opens over a page, and it fits a narrow screen", async () => {
         const page = await open();
         for (const [name, hash, button, shows] of OVER) {
             await page.goto(`${demo.url}/#${hash}`);
@@ -195,7 +195,7 @@ describe("every page, as the demo fills it", () => {
         await close(page);
     });
 
-    test("axe is heard: an image without words is a finding", async () => {
+    test("axe is effective: an image without a text is a finding", async () => {
         const page = await open();
         await visit(page, demo, places[0]);
         await page.evaluate(() => document.querySelector("main").append(new Image()));

@@ -1,4 +1,4 @@
-// One agent, as an admin goes through what can be set for it, and as a member sees it.
+// One agent: an admin changes everything that can be set for it, a member sees it.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -43,21 +43,21 @@ describe("one agent", () => {
         openAs(browser, server, email, `${HOME}${tab && `?tab=${tab}`}`, options);
     const button = (page, name) => page.getByRole("button", { name, exact: true });
 
-    test("the fleet leads to the agent, which tells what it declared and how it does", async () => {
+    test("the fleet links to the agent, which shows its registration and its health", async () => {
         const page = await openAs(browser, server, tenant.email, "/t/acme/fleet");
         await page.getByRole("link", { name: "invoice-reader", exact: true }).click();
         await page.getByRole("heading", { name: "Registration" }).waitFor();
         await page.getByText("invoice_id").waitFor();
         await page.getByText("Reads invoices").waitFor();
         await page.getByRole("link", { name: "Invoices read" }).waitFor();
-        await page.getByRole("link", { name: "none is set" }).waitFor(); // the model
-        await page.getByRole("link", { name: "No command may run" }).waitFor();
+        await page.getByRole("link", { name: "not set" }).waitFor(); // the model
+        await page.getByRole("link", { name: "No commands" }).waitFor();
         assert.equal(await page.locator(".squares a").count(), 6);
         await shot(page, "agent");
         await close(page);
     });
 
-    test("switched off, its reports are rejected; switched on, they are taken", async () => {
+    test("disabled, its reports are rejected; enabled, they are accepted", async () => {
         const page = await open();
         const report = async () => {
             const [run] = runsOf("invoice-reader", 1);
@@ -65,7 +65,7 @@ describe("one agent", () => {
             const body = { agent_name: run.agent, client_id: "acme", run_id: run.id, timestamp };
             return (await server.send(tenant, "/api/v1/telemetry", { ...body, ...more })).status;
         };
-        const toggle = page.getByRole("switch", { name: "Take reports of this agent" });
+        const toggle = page.getByRole("switch", { name: "Accept reports from this agent" });
         await toggle.click();
         await page.locator("h1").getByText("Disabled").waitFor();
         assert.equal(await report(), "rejected");
@@ -75,15 +75,15 @@ describe("one agent", () => {
         await close(page);
     });
 
-    test("a model is set for the agent alone, and left to the workspace again", async () => {
+    test("a model is set for the agent alone, and inherited again from the workspace", async () => {
         server.cli(["model", "set", "small-one", "--tenant", "acme"]);
-        const page = await open("guidance");
+        const page = await open("directives");
         await page.getByText("from the workspace").waitFor();
         await page.getByLabel("Model for this agent").fill("big-one");
         await button(page, "Set").click();
         await page.getByText("big-one").waitFor();
         await page.getByText("set for this agent").waitFor();
-        await page.getByText("Unset, it would be small-one from the workspace").waitFor();
+        await page.getByText("Without it: small-one from the workspace").waitFor();
         assert.match(server.cli(["model", "show", "--tenant", "acme", "--agent", "invoice-reader"]), /big-one/);
         await button(page, "Unset").click();
         await page.getByText("small-one").waitFor();
@@ -91,16 +91,16 @@ describe("one agent", () => {
     });
 
     test("a command policy is edited, counted in versions, and unset", async () => {
-        const page = await open("guidance");
-        await page.getByLabel("What may run").selectOption("allowlist");
+        const page = await open("directives");
+        await page.getByLabel("Agents may run").selectOption("allowlist");
         await page.getByLabel("Allowed commands").fill("git status\n\n  ls *  \n");
-        await button(page, "Save the policy").click();
+        await button(page, "Save policy").click();
         await page.getByText("version 1").waitFor();
-        await shot(page, "agent-guidance");
+        await shot(page, "agent-directives");
         const shown = server.cli(["policy", "show", "--tenant", "acme", "--agent", "invoice-reader", "--json"]);
         assert.deepEqual(JSON.parse(shown).allow, ["git status", "ls *"]);
         await button(page, "Unset").click();
-        await page.getByText("nothing is set").waitFor();
+        await page.getByText("default", { exact: true }).waitFor();
         await close(page);
     });
 
@@ -124,7 +124,7 @@ describe("one agent", () => {
         await close(page);
     });
 
-    test("what is not saved yet is still there after a look elsewhere", async () => {
+    test("an unsaved draft is still there after visiting another page", async () => {
         const page = await open("document");
         const area = page.getByLabel("Document", { exact: true });
         await area.fill("half a thought");
@@ -139,13 +139,13 @@ describe("one agent", () => {
         await close(page);
     });
 
-    test("what changed is a link", async () => {
+    test("the changes of a version are a link", async () => {
         const page = await openAs(browser, server, tenant.email, `${HOME}?tab=document&changes=2`);
         await page.locator(".diff .added").getByText("+gamma").waitFor();
         await close(page);
     });
 
-    test("whoever edits an old version is told, and nothing is overwritten", async () => {
+    test("saving an edit of an old version is refused, and nothing is overwritten", async () => {
         const [one, other] = [await open("document"), await open("document")];
         const area = (page) => page.getByLabel("Document", { exact: true });
         await area(one).fill("by one");
@@ -156,7 +156,7 @@ describe("one agent", () => {
         await other.getByRole("alert").waitFor();
         assert.equal(server.cli(["document", "show", "--tenant", "acme", "--agent", "invoice-reader"]), "by one");
         await close(one);
-        await other.context().close(); // with what it has not saved
+        await other.context().close(); // with its unsaved draft
     });
 
     test("a value and a secret it refers to are set; the secret is never shown", async () => {
@@ -186,25 +186,25 @@ describe("one agent", () => {
         await close(page);
     });
 
-    test("a key is made, shown once, rotated and revoked", async () => {
+    test("a key is created, shown once, rotated and revoked", async () => {
         const page = await open("keys");
         await button(page, "New key").click();
         await page.getByLabel("Label").fill("worker 3");
-        await button(page, "Make the key").click();
+        await button(page, "Create key").click();
         const token = await page.locator(".once code").innerText();
         await shot(page, "agent-keys");
         const works = async (one) =>
             (await request(`${server.url}/api/v1/limits`, { headers: { Authorization: `Bearer ${one}` } }))
                 .status === 200;
         assert.ok(await works(token));
-        await button(page, "I have it").click();
+        await button(page, "Done").click();
         assert.equal(await page.locator(".once").count(), 0);
         await button(page, "Rotate key worker 3").click();
         await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
         const second = await page.locator(".once code").innerText();
-        await page.locator(".once").getByText("The old one ends in 4 min").waitFor();
+        await page.locator(".once").getByText("The old key expires in 4 min").waitFor();
         assert.ok(second !== token && (await works(token)) && (await works(second)));
-        const [old, fresh] = ["Being replaced", "Good"].map((state) =>
+        const [old, fresh] = ["Being replaced", "Active"].map((state) =>
             page.locator("tr", { hasText: "worker 3" }).filter({ hasText: state }),
         );
         await shot(page, "agent-keys-rotated");
@@ -217,17 +217,17 @@ describe("one agent", () => {
             await row.waitFor({ state: "detached" });
             assert.ok(!(await works(mine)));
         }
-        await button(page, "Show 2 that are over").click();
+        await button(page, "Show 2 inactive").click();
         await page.getByText("Revoked").first().waitFor();
         await close(page);
     });
 
-    test("a key that was replaced ends by itself after five minutes", async () => {
+    test("a rotated key expires after five minutes", async () => {
         const page = await open("keys", tenant.email, {});
         await button(page, "New key").click();
         await page.getByLabel("Label").fill("line 7");
-        await button(page, "Make the key").click();
-        await button(page, "I have it").click();
+        await button(page, "Create key").click();
+        await button(page, "Done").click();
         await button(page, "Rotate key line 7").click();
         await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
         await page.getByText("Being replaced").waitFor();
@@ -239,15 +239,15 @@ describe("one agent", () => {
         await page.reload();
         await page.getByText("line 7").waitFor();
         assert.equal(await page.getByText("line 7").count(), 1); // the new one
-        await button(page, "Show 3 that are over").click();
+        await button(page, "Show 3 inactive").click();
         await page.locator("tr", { hasText: "line 7" }).getByText("Replaced").waitFor();
         await close(page);
     });
 
-    test("a member sees what holds, and nothing to change it with", async () => {
-        const page = await open("guidance", MEMBER);
+    test("a member sees what is in effect, and nothing to change it with", async () => {
+        const page = await open("directives", MEMBER);
         await page.getByText("small-one").waitFor();
-        for (const name of ["Set", "Save the policy", "Unset"])
+        for (const name of ["Set", "Save policy", "Unset"])
             assert.equal(await button(page, name).count(), 0, name);
         assert.equal(await page.getByRole("link", { name: "Keys" }).count(), 0);
         assert.equal(await page.getByRole("switch").count(), 0);
@@ -257,17 +257,17 @@ describe("one agent", () => {
         await close(page);
     });
 
-    test("an agent is removed only by whoever types its name; its runs stay", async () => {
+    test("removing an agent requires typing its name; its runs are kept", async () => {
         const page = await open();
-        await button(page, "Remove the agent").click();
+        await button(page, "Remove agent").click();
         const remove = page.getByRole("dialog").getByRole("button", { name: "Remove" });
         assert.ok(await remove.isDisabled());
         await page.getByLabel("Type invoice-reader to confirm").fill("invoice-reader");
         await remove.click();
         await page.waitForURL(/\/fleet$/);
         await page.goto(`${server.url}/#${HOME}`);
-        await page.getByText("There is no such agent").waitFor();
-        await page.getByRole("link", { name: "still there" }).click();
+        await page.getByText("Agent not found").waitFor();
+        await page.getByRole("link", { name: "they are kept" }).click();
         await page.locator("tbody tr").nth(5).waitFor();
         await close(page);
     });

@@ -1,4 +1,4 @@
-// What a load costs in bytes, requests and time, and that it stays between the browser and this service.
+// The bytes, requests and time of a page load, and that no other host is contacted.
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -15,19 +15,19 @@ import {
     shot,
 } from "./muster.mjs";
 
-// Compressed, of what the page is made of; the promise for a first load is 150,000.
-const LOG_IN_BYTES_MAX = 40_000;
+// Compressed, without the API's answers; the promise for a first load is 150,000.
+const SIGN_IN_BYTES_MAX = 40_000;
 const FLEET_BYTES_MAX = 45_000;
 const ALL_BYTES_MAX = 100_000; // every page there is, with charts
 const REQUESTS_MAX = 20;
-const SHIFT_MAX = 0.1; // what moves while it is drawn, as browsers reckon it
-const BLOCKED_MAX_MS = 600; // two shared cores; alone it is a tenth of this, as are the next
+const SHIFT_MAX = 0.1; // cumulative layout shift
+const BLOCKED_MAX_MS = 600; // like the next two, ten times what an idle machine needs
 const FIRST_CONTENT_MAX_MS = 4_000;
 const WHOLE_MAX_MS = 6_000;
 
 let server, browser, tenant;
 
-/** What the page is made of, as it went over the wire; and what came over the API. */
+/** The compressed sizes of the page's own files, without the API's answers. */
 function weigh(page) {
     const sizes = [];
     page.on("requestfinished", async (request) => {
@@ -40,7 +40,7 @@ function weigh(page) {
 
 const sum = (sizes) => sizes.reduce((all, one) => all + one.bytes, 0);
 
-/** Watches what people feel: moves of what is there, and tasks too long to answer a click. */
+/** Records layout shifts, and how long tasks block the page. */
 const watch = () => {
     window.felt = { shift: 0, blocked: 0 };
     new PerformanceObserver((list) => {
@@ -52,7 +52,7 @@ const watch = () => {
     }).observe({ type: "longtask", buffered: true });
 };
 
-describe("what a load costs", () => {
+describe("the cost of a page load", () => {
     before(async () => {
         server = await sharedServer();
         browser = await openBrowser();
@@ -65,14 +65,14 @@ describe("what a load costs", () => {
         );
     });
 
-    test("the log-in is small, and what is inline does not run", async () => {
+    test("the sign-in is small, and inline scripts do not run", async () => {
         const page = await openPage(browser, server);
         const sizes = weigh(page);
         await page.goto(server.url);
         await page.getByRole("button").first().waitFor();
         assert.ok(sum(sizes) > 5_000, `${sum(sizes)} bytes: nothing was measured`);
-        assert.ok(sum(sizes) <= LOG_IN_BYTES_MAX, JSON.stringify(sizes, null, 1));
-        await shot(page, "log-in");
+        assert.ok(sum(sizes) <= SIGN_IN_BYTES_MAX, JSON.stringify(sizes, null, 1));
+        await shot(page, "sign-in");
         assert.deepEqual(page.troubles, []);
         const ran = await page.evaluate(() => {
             const script = document.createElement("script");
@@ -89,7 +89,7 @@ describe("what a load costs", () => {
         await page.context().close();
     });
 
-    test("a first load of the fleet is small, soon there, and stands still", async () => {
+    test("a first load of the fleet is small, fast, and does not shift", async () => {
         const storageState = await sessionOf(server, tenant.email);
         const page = await openPage(browser, server, { storageState });
         const sizes = weigh(page);
@@ -102,9 +102,9 @@ describe("what a load costs", () => {
         const first = await page.evaluate(
             () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
         );
-        assert.ok(sum(sizes) > LOG_IN_BYTES_MAX / 3, `${sum(sizes)} bytes: they were kept`);
+        assert.ok(sum(sizes) > SIGN_IN_BYTES_MAX / 3, `${sum(sizes)} bytes: they were kept`);
         assert.ok(sum(sizes) <= FLEET_BYTES_MAX, JSON.stringify(sizes, null, 1));
-        const asked = new Set(page.asked); // some of them again, if news came before the rows
+        const asked = new Set(page.asked); // without repeats, for changes that came before the rows
         assert.ok(asked.size <= REQUESTS_MAX, [...asked].join("\n"));
         assert.ok(felt.shift <= SHIFT_MAX, `shift ${felt.shift}`);
         assert.ok(felt.blocked <= BLOCKED_MAX_MS, `blocked ${felt.blocked} ms`);
@@ -118,7 +118,7 @@ describe("what a load costs", () => {
         await close(page);
     });
 
-    test("a layout that moves would be seen", async () => {
+    test("a layout shift would be detected", async () => {
         const page = await openAs(browser, server, tenant.email, "/t/heavy/fleet");
         await page.locator("tbody tr").first().waitFor();
         await page.evaluate(watch);

@@ -1,4 +1,4 @@
-// Fleet, business and cost: the figures are those that were sent.
+// Fleet, business and cost show the figures that were sent.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -128,7 +128,7 @@ describe("fleet, business and cost", () => {
         await close(page);
     });
 
-    test("a run tells its tokens and their cost", async () => {
+    test("a run shows its tokens and their cost", async () => {
         const page = await open(`/t/figures/runs/${runs[0].id}`);
         const card = page.locator(".card", { hasText: "Tokens and cost" });
         await card.waitFor();
@@ -136,7 +136,7 @@ describe("fleet, business and cost", () => {
         await page.context().close();
     });
 
-    test("usage that is reported an hour after the run is of the run, too", async () => {
+    test("usage reported an hour after the run belongs to the run", async () => {
         await server.send(tenant, "/api/v1/telemetry/llm", {
             agent_name: "invoice-reader",
             run_id: runs[1].id,
@@ -151,7 +151,7 @@ describe("fleet, business and cost", () => {
         await close(page);
     });
 
-    test("a KPI is written in its unit, with its trend and breakdown", async () => {
+    test("a KPI is shown in its unit, with its trend and breakdown", async () => {
         const page = await open("/t/figures/business?range=30d");
         const sum = Array.from({ length: DAYS }, (_, day) => 100 + day).reduce((a, b) => a + b);
         const card = page.getByRole("button", { name: "Invoices read" });
@@ -160,7 +160,7 @@ describe("fleet, business and cost", () => {
         await page.getByRole("button", { name: "Accuracy" }).getByText("91 %").waitFor();
         await page.getByRole("button", { name: "Slowest page" }).getByText("1 m 16 s").waitFor();
         await page.getByRole("button", { name: "undeclared" }).first().waitFor();
-        await card.getByText("a thousand").waitFor(); // what they cost
+        await card.getByText("per 1,000").waitFor(); // the cost per unit
         await card.locator("path").first().waitFor();
         await card.click();
         await page.locator(".kpi-detail canvas").waitFor();
@@ -177,7 +177,7 @@ describe("fleet, business and cost", () => {
         await close(page);
     });
 
-    test("cost is by day and model; what has no price is told", async () => {
+    test("cost is shown by day and model; models without a price are listed", async () => {
         const page = await open("/t/figures/cost");
         await page.locator(".note.warn", { hasText: "house-model" }).waitFor();
         await page.locator(".chart canvas").waitFor();
@@ -209,20 +209,20 @@ describe("fleet, business and cost", () => {
         await close(page);
     });
 
-    test("an export shows how far it is, and is stopped", async () => {
+    test("an export shows its progress, and can be stopped", async () => {
         const page = await open("/t/figures/runs", {});
         await page.locator("tbody tr").first().waitFor();
         const network = await page.context().newCDPSession(page);
         await network.send("Network.emulateNetworkConditions", {
             offline: false,
             latency: 0,
-            downloadThroughput: 30_000, // bytes a second
+            downloadThroughput: 30_000, // bytes per second
             uploadThroughput: -1,
         });
         await page.getByRole("button", { name: "Export" }).click();
         await page.getByLabel("Format").selectOption("ndjson");
         await page.getByRole("button", { name: "Download" }).click();
-        await page.getByRole("progressbar", { name: "Export under way" }).waitFor();
+        await page.getByRole("progressbar", { name: "Export in progress" }).waitFor();
         await page.locator(".sheet").getByText(/\d kB so far/).waitFor();
         await shot(page, "export");
         await page.getByRole("button", { name: "Stop" }).click();
@@ -230,7 +230,7 @@ describe("fleet, business and cost", () => {
         await close(page);
     });
 
-    test("charts are drawn anew in other colours", async () => {
+    test("charts are redrawn when the colours change", async () => {
         const page = await open("/t/figures/cost", {});
         await page.locator(".chart canvas").waitFor();
         const ink = () => page.locator(".chart canvas").evaluate((canvas) => canvas.toDataURL().length);

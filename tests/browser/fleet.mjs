@@ -1,4 +1,4 @@
-// What a small fleet sends: enough to fill every page.
+// The events of a small fleet: enough to fill every page.
 
 import { randomUUID } from "node:crypto";
 
@@ -17,7 +17,7 @@ export function event(tenant, run, kind, at, more = {}) {
     };
 }
 
-/** Started, two steps a phase, and an end. */
+/** A start, two steps per phase, and an end. */
 export function eventsOf(tenant, run) {
     const events = [event(tenant, run, "started", 0, { message: "Woke up by schedule" })];
     let at = 0;
@@ -57,7 +57,7 @@ export function eventsOf(tenant, run) {
     return events;
 }
 
-/** Runs of one agent, the newest first; every fifth failed. */
+/** Runs of one agent, newest first; every fifth failed. */
 export function runsOf(agent, n, now = Date.now()) {
     return Array.from({ length: n }, (_, i) => ({
         agent,

@@ -1,4 +1,4 @@
-// How numbers, spans and times are written, and how addresses are read: tables, without a browser.
+// How numbers, durations and times are formatted, and how routes are matched: without a browser.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -29,7 +29,7 @@ globalThis.history = {};
 globalThis.addEventListener = () => {};
 const route = await load("route.ts");
 
-const SPANS = [
+const DURATIONS = [
     [0, "0 ms"],
     [999, "999 ms"],
     [1000, "1.0 s"],
@@ -42,8 +42,8 @@ const SPANS = [
     [-1500, "−1.5 s"],
 ];
 
-test("spans have two units at most", () => {
-    for (const [ms, text] of SPANS) assert.equal(format.span(ms), text);
+test("durations have two units at most", () => {
+    for (const [ms, text] of DURATIONS) assert.equal(format.duration(ms), text);
 });
 
 const TIMES = [
@@ -58,8 +58,15 @@ const TIMES = [
     [-120_000, "in 2 min"],
 ];
 
-test("times are told from now", () => {
+test("times are relative to now", () => {
     for (const [ago, text] of TIMES) assert.equal(format.relative(1e12 - ago, 1e12), text);
+});
+
+test("a deadline is overdue once it has passed", () => {
+    assert.equal(format.untilDue(1e12 + 7_200_000, 1e12), "in 2 h");
+    assert.equal(format.untilDue(1e12, 1e12), "just now");
+    assert.equal(format.untilDue(1e12 - 3_000, 1e12), "overdue by 3 s");
+    assert.equal(format.untilDue(1e12 - 7_200_000, 1e12), "overdue by 2 h");
 });
 
 const VALUES = [
@@ -79,11 +86,11 @@ const VALUES = [
     [7, null, "7"],
 ];
 
-test("values are written in their unit, whatever it is", () => {
+test("values are formatted in their unit, whatever it is", () => {
     for (const [value, unit, text] of VALUES) assert.equal(format.inUnit(value, unit), text);
 });
 
-test("a change needs two numbers and something to divide by", () => {
+test("a change needs two numbers and a divisor other than zero", () => {
     assert.equal(format.change(100, 112), 0.12);
     assert.equal(format.change(-100, -50), 0.5);
     for (const [from, to] of [
@@ -104,7 +111,7 @@ const PATHS = [
     ["/t/:slug/runs", "/t/acme/cost", null],
 ];
 
-test("addresses fit their templates segment by segment", () => {
+test("paths match their templates segment by segment", () => {
     for (const [template, path, values] of PATHS)
         assert.deepEqual(route.match(template, path), values);
     assert.equal(

@@ -1,5 +1,4 @@
-// What people do without thinking, on every page alike: hover, copy, go back, open many tabs, lose
-// the connection.
+// Everyday behaviour on every page: hover, copy, go back, open many tabs, lose the connection.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -26,7 +25,7 @@ describe("habits", () => {
     const rows = (page) => page.locator("tbody tr");
     const button = (page, name) => page.getByRole("button", { name, exact: true });
 
-    test("the exact time is told on hover, in rows that are links too", async () => {
+    test("the exact time is shown on hover, also in rows that are links", async () => {
         const page = await open("/t/acme/fleet");
         for (const name of ["fleet", "runs"]) {
             await page.goto(`${server.url}/#/t/acme/${name}`);
@@ -39,12 +38,12 @@ describe("habits", () => {
             });
             assert.match(title, /^\d+ \w+ \d{4}(,| at) \d\d:\d\d:\d\d/, name);
         }
-        await rows(page).first().locator("time").first().click(); // it hands clicks on
+        await rows(page).first().locator("time").first().click(); // it passes clicks on
         await page.getByRole("heading", { name: "Narrative" }).waitFor();
         await close(page);
     });
 
-    test("what is to be copied is copied, also where the clipboard is closed", async () => {
+    test("copy buttons work, also without a clipboard", async () => {
         const page = await open(`/t/acme/runs/${runs[0].id}`, {});
         await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
         await page.evaluate(() => (window.board = navigator.clipboard));
@@ -63,7 +62,7 @@ describe("habits", () => {
         await close(page);
     });
 
-    test("a page says in its title what it is of", async () => {
+    test("a page names its subject in its title", async () => {
         const page = await open(`/t/acme/runs/${runs[0].id}`);
         await page.waitForFunction(
             (id) => document.title === `Run ${id.slice(0, 8)} · acme · muster`,
@@ -74,9 +73,9 @@ describe("habits", () => {
         await close(page);
     });
 
-    test("a link leads to the top of its page, and back to where one was", async () => {
+    test("a link opens its page at the top, and Back restores the scroll position", async () => {
         const page = await open(`/t/acme/runs/${runs[1].id}`);
-        await page.getByRole("heading", { name: "Narrative" }).waitFor(); // it is kept from now on
+        await page.getByRole("heading", { name: "Narrative" }).waitFor(); // it is cached from now on
         await page.goto(`${server.url}/#/t/acme/runs`);
         const link = rows(page).nth(1).getByRole("link");
         await link.waitFor();
@@ -90,7 +89,7 @@ describe("habits", () => {
         await close(page);
     });
 
-    test("menus and dialogs close as people expect, and give the focus back", async () => {
+    test("menus and dialogs close as expected, and return the focus", async () => {
         const page = await open("/t/acme/cost");
         const menu = button(page, "Export");
         await menu.click();
@@ -122,7 +121,7 @@ describe("habits", () => {
         await close(page);
     });
 
-    test("the search finds parts of pages, and keeps what is chosen in sight", async () => {
+    test("the search finds sections of pages, and keeps the selected one in view", async () => {
         const page = await open("/t/acme/fleet");
         await rows(page).first().waitFor();
         await page.setViewportSize({ width: 1280, height: 300 });
@@ -146,23 +145,23 @@ describe("habits", () => {
         await close(page);
     });
 
-    test("an address that leads nowhere, and a page that cannot be loaded, say what to do", async () => {
+    test("an unknown address, and a page that fails to load, say what to do", async () => {
         const page = await open("/t/acme/nowhere", {});
-        await page.getByText("There is no such page").waitFor();
+        await page.getByText("Page not found").waitFor();
         await page.route("**/assets/cost-*.js", (route) => route.abort());
         await page.goto(`${server.url}/#/t/acme/cost`);
-        await page.getByText("This page could not be loaded").waitFor();
+        await page.getByText("Could not load this page").waitFor();
         await shot(page, "not-loaded");
         await page.unroute("**/assets/cost-*.js");
-        await button(page, "Load again").click();
+        await button(page, "Reload").click();
         await page.getByText("No tokens in this period").waitFor();
         await close(page);
     });
 
-    test("a tab that nobody looks at lets go of its stream, and catches up later", async () => {
+    test("a hidden tab closes its stream, and catches up later", async () => {
         const page = await open("/t/acme/runs?agent_name=hidden", {});
         await page.getByText("Live", { exact: true }).waitFor();
-        await page.getByText("No run fits").waitFor();
+        await page.getByText("No runs match").waitFor();
         const look = (state) =>
             page.evaluate((now) => {
                 Object.defineProperty(document, "visibilityState", {
@@ -197,35 +196,35 @@ describe("habits", () => {
         await close(first);
     });
 
-    test("whoever logs in next in the same tab sees nothing of who was there", async () => {
+    test("the next person to sign in in the same tab sees nothing of the one before", async () => {
         const other = server.addTenant("other");
         const page = await open("/t/acme/settings?tab=keys", {});
         await rows(page).first().waitFor();
         await page.context().clearCookies();
-        await page.goto(`${server.url}/#/t/acme/settings`); // if no news have shown it before
+        await page.goto(`${server.url}/#/t/acme/settings`); // unless the stream has shown it already
         await page.getByText("Your session has ended").waitFor();
         await page.route("**/api/v1/tenants/acme/**", () => {}); // never answered
         await page.evaluate(() => history.back());
         await page.getByLabel("E-mail").fill(other.email);
         await page.getByLabel("Password").fill(PASSWORD);
-        await page.getByRole("button", { name: "Log in" }).click();
+        await page.getByRole("button", { name: "Sign in" }).click();
         await page.getByRole("navigation", { name: "Pages" }).waitFor();
         assert.equal(await rows(page).count(), 0);
         await page.context().close();
     });
 
-    test("a service that is away is told, and everything goes on when it is back", async () => {
+    test("an unreachable service is reported, and pages recover when it is back", async () => {
         const page = await open("/t/acme/runs?agent_name=returned", {});
         await page.getByText("Live", { exact: true }).waitFor();
-        await page.getByText("No run fits").waitFor();
+        await page.getByText("No runs match").waitFor();
         await server.end();
         await page.getByText("Refreshing", { exact: true }).waitFor();
-        await page.goto(`${server.url}/#/t/acme/cost`); // its file is not here yet, or its answer
-        await page.getByText(/cannot be reached|could not be loaded/).first().waitFor();
+        await page.goto(`${server.url}/#/t/acme/cost`); // neither its file nor its data is cached
+        await page.getByText(/cannot be reached|Could not load/).first().waitFor();
         await shot(page, "away");
         await page.goto(`${server.url}/#/t/acme/runs?agent_name=returned`);
         await page.locator("main").getByText("The service cannot be reached").waitFor();
-        await button(page, "Log out").click(); // not possible now, and no trouble either
+        await button(page, "Sign out").click(); // fails, without an error in the page
         await server.beginAgain();
         await sendRuns(server, tenant, runsOf("returned", 1));
         await rows(page).first().waitFor(); // by itself

@@ -1,4 +1,4 @@
-// Everything an agent sends is text, never markup: in every field, on every page that shows it.
+// Everything that an agent sends is text, never markup: in every field, on every page.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -9,7 +9,7 @@ import { payloads, vectors } from "./payloads.mjs";
 import { placesOf, visit } from "./places.mjs";
 
 let server, browser, tenant, clock;
-const ALL_OF_IT = "root@example.org"; // may see every page
+const ROOT_ADMIN = "root@example.org"; // may see every page
 const narrated = randomUUID();
 
 const cut = (text, length) => [...text].slice(0, length).join("");
@@ -40,7 +40,7 @@ function hostile(text, run_id, agent_name, kind, seq) {
     };
 }
 
-/** An agent that declares a payload in everything that can be declared; all of them at once. */
+/** An agent that declares all payloads, in every field of a registration. */
 async function declare(send) {
     const each = (make) => payloads.map((text, i) => make(cut(text, 200), text, i));
     const io = each((key, type) => ({ key, type }));
@@ -66,7 +66,7 @@ async function declare(send) {
     });
 }
 
-/** What people write is text, too. */
+/** Payloads in every field that people can set. */
 async function settle(person) {
     const base = "/api/v1/tenants/hostile";
     const agent = `${base}/agents/narrator`;
@@ -103,7 +103,7 @@ describe("text is never markup", () => {
         server = await Server.start([], clock.environment);
         browser = await openBrowser();
         tenant = server.addTenant("hostile");
-        server.addUser(ALL_OF_IT, "--role", "platform_admin");
+        server.addUser(ROOT_ADMIN, "--role", "platform_admin");
         const send = (path, body) => server.send(tenant, path, body);
         const runs = payloads.map((text, i) =>
             hostile(text, randomUUID(), cut(text, 200), i % 2 ? "failed" : "completed", i),
@@ -144,8 +144,8 @@ describe("text is never markup", () => {
         await Promise.all(
             payloads.map((text) => send(`/api/v1/heartbeat?client_id=${encodeURIComponent(text)}`, {})),
         );
-        await settle(await Person.logIn(server, ALL_OF_IT));
-        clock.advance(7200); // those who declared an interval fall silent
+        await settle(await Person.signIn(server, ROOT_ADMIN));
+        clock.advance(7200); // agents that declared an interval fall silent
     });
 
     after(async () => {
@@ -153,7 +153,7 @@ describe("text is never markup", () => {
         clock?.remove();
     });
 
-    /** Nothing ran, nothing complained, and nothing but our own elements is there. */
+    /** No payload ran, nothing was logged, and only our own elements exist. */
     async function check(page, where) {
         const found = await page.evaluate(() => ({
             planted: window.planted,
@@ -178,7 +178,7 @@ describe("text is never markup", () => {
         assert.deepEqual(page.troubles, [], where);
     }
 
-    /** What is shown must be the text itself, or nothing was tested. */
+    /** The payloads must be visible as text, or nothing was tested. */
     async function seen(page, where) {
         const text = await page.evaluate(() => document.body.innerText);
         assert.ok(text.includes("onerror=window.planted=1"), `${where}: the payloads are not there`);
@@ -205,20 +205,20 @@ describe("text is never markup", () => {
         await page.evaluate(() => {
             for (const button of document.querySelectorAll(".more, .expand")) button.click();
         });
-        await page.locator(".more-of-event").nth(100).waitFor();
+        await page.locator(".event-details").nth(100).waitFor();
         await seen(page, "run");
         await check(page, "run");
         await shot(page, "markup-is-text");
         await page.context().close();
     });
 
-    /** Views that show nothing of what was sent. */
-    const SILENT = ["alerts-history", "rules", "settings-people", "settings-retention"]
+    /** Views that show nothing that was sent. */
+    const SILENT = ["alerts-history", "rules", "settings-users", "settings-retention"]
         .concat(["settings-secrets", "settings-plan", "settings-you", "platform", "platform-users"])
         .concat(["platform-vault"]);
 
     test("nor do they on any other page", async () => {
-        const page = await openAs(browser, server, ALL_OF_IT, "/t/hostile/alerts");
+        const page = await openAs(browser, server, ROOT_ADMIN, "/t/hostile/alerts");
         await page.locator(".alert").nth(20).waitFor();
         const workflow = cut(payloads[1], 200);
         const names = { agent: "narrator", run_id: narrated, workflow };
@@ -236,12 +236,12 @@ describe("text is never markup", () => {
     test("nor as the name of an agent", async () => {
         const page = await openAs(browser, server, tenant.email, "/t/hostile/fleet");
         const rows = page.locator("tbody tr");
-        await rows.nth(payloads.length - 1).waitFor(); // every payload is one
+        await rows.nth(payloads.length - 1).waitFor(); // every payload is the name of an agent
         await check(page, "fleet");
         for (const text of vectors) {
             const name = cut(text, 200);
             const path = `/t/hostile/agents/${encodeURIComponent(name)}`;
-            await page.goto(`${server.url}/#${path}?tab=values`); // which asks for little
+            await page.goto(`${server.url}/#${path}?tab=values`); // a tab with few requests
             await page.waitForFunction(
                 (wanted) => document.querySelector("main h1")?.textContent.startsWith(wanted),
                 name,
@@ -252,7 +252,7 @@ describe("text is never markup", () => {
         await page.context().close();
     });
 
-    test("a page that took text for markup would be seen", async () => {
+    test("a page that treats text as markup would be detected", async () => {
         const page = await openAs(browser, server, tenant.email, "/t/hostile/cost", {});
         await page.addInitScript(() => {
             Document.prototype.createTextNode = function (text) {

@@ -1,5 +1,5 @@
-// The real binary with a browser in front of it. Nothing here sleeps: a start waits for the line
-// that the server prints, a page for what it should show.
+// The real binary with a browser in front of it. Nothing here sleeps: a start awaits the line that
+// the server prints, a test awaits what the page should show.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -28,7 +28,7 @@ export const PASSWORD = "seven slow herons at noon";
 const NO_LIMIT = "1000000000";
 const SIZE = { width: 1280, height: 860 };
 
-/** Chromium in a container: as root, with little shared memory, and asking nobody for anything. */
+/** Chromium in a container: as root, with little shared memory, and without background traffic. */
 const FLAGS = [
     "--no-sandbox",
     "--disable-dev-shm-usage",
@@ -40,8 +40,8 @@ const FLAGS = [
     "--no-first-run",
 ];
 
-/** fetch() on a connection that the server has closed meanwhile fails: then a new one is taken. A
- *  clock that is moved ends connections that were idle. */
+/** fetch(), retried once when the kept-alive connection was closed by the server: moving the clock
+ * times out idle connections. */
 export async function request(url, options) {
     try {
         return await fetch(url, options);
@@ -66,7 +66,7 @@ export class Clock {
         writeFileSync(this.path, Buffer.alloc(16));
     }
 
-    /** Time passes, by the wall and by the monotonic clock: the first number is for both. */
+    /** Advances the wall clock and the monotonic clock, which both add the first number. */
     advance(seconds) {
         this.us += BigInt(seconds) * 1_000_000n;
         const passed = Buffer.alloc(8);
@@ -76,7 +76,7 @@ export class Clock {
         closeSync(file);
     }
 
-    /** What the server takes for the time, in milliseconds. */
+    /** The server's time in milliseconds. */
     now() {
         return Date.now() + Number(this.us / 1000n);
     }
@@ -95,7 +95,7 @@ export class Server {
         server.settings = settings;
         server.environment = { ...environment(), ...more };
         server.sessions = new Map();
-        server.left = new Map(); // pages that tests have left, by who is logged in
+        server.idlePages = new Map(); // pages that tests have closed, by e-mail
         await server.begin("127.0.0.1:0");
         return server;
     }
@@ -127,7 +127,7 @@ export class Server {
         }).trim();
     }
 
-    /** A new tenant with a workspace key, room for many agents, and an admin. */
+    /** A new tenant with a workspace key, a high agent limit, and an admin. */
     addTenant(slug, email = `admin@${slug}.example`) {
         const plan = ["--rate-limit", NO_LIMIT, "--max-agents", "1000"];
         this.cli(["tenant", "add", slug, ...plan]);
@@ -139,7 +139,7 @@ export class Server {
         this.cli(["user", "add", email, ...role, "--password-stdin"], `${PASSWORD}\n`);
     }
 
-    /** Sends JSON as an agent does; the answer must be good. */
+    /** Sends JSON as an agent does; fails unless the answer is 2xx. */
     async send(tenant, path, body) {
         const reply = await request(this.url + path, {
             method: "POST",
@@ -154,7 +154,7 @@ export class Server {
         return JSON.parse(text);
     }
 
-    /** As if its machine were away for a while: at the same address, with the same data. */
+    /** Stops the process; beginAgain() restarts it at the same address with the same data. */
     async end() {
         const ended = new Promise((resolve) => this.process.once("exit", resolve));
         this.process.kill("SIGTERM");
@@ -166,16 +166,16 @@ export class Server {
         await this.begin(new URL(this.url).host);
     }
 
-    /** Their sessions have ended: whoever comes next logs in anew. */
-    async forgetPeople() {
-        const pages = [...this.left.values()].flat();
-        this.left.clear();
+    /** After sessions have ended: the next page signs in again. */
+    async forgetSessions() {
+        const pages = [...this.idlePages.values()].flat();
+        this.idlePages.clear();
         this.sessions.clear();
         for (const page of pages) await page.context().close();
     }
 
     async stop() {
-        await this.forgetPeople();
+        await this.forgetSessions();
         await this.end();
         rmSync(this.folder, { recursive: true, force: true });
     }
@@ -183,8 +183,8 @@ export class Server {
 
 let server;
 
-/** One for all suites of a process that want no more than a tenant of their own on it, and that leave
- * everything else as it was. The same person is admin of all of these tenants. */
+/** One server for all suites that need only a tenant of their own and change nothing else. ADMIN is
+ * an admin of all of these tenants. */
 export async function sharedServer() {
     server ??= Server.start();
     return server;
@@ -192,9 +192,9 @@ export async function sharedServer() {
 
 after(async () => (await server)?.stop());
 
-/** Somebody who is logged in and uses the API without a page. */
+/** A signed-in person who uses the API without a page. */
 export class Person {
-    static async logIn(server, email, password = PASSWORD) {
+    static async signIn(server, email, password = PASSWORD) {
         const person = new Person();
         person.url = server.url;
         person.headers = { "Content-Type": "application/json" };
@@ -221,7 +221,7 @@ export class Person {
 
 let browser;
 
-/** One for all suites of a process; each page is a context of its own. */
+/** One browser for all suites; each page has its own context. */
 export async function openBrowser() {
     browser ??= await chromium.launch({
         executablePath: process.env.MUSTER_TEST_CHROMIUM ?? "/usr/bin/chromium",
@@ -232,12 +232,12 @@ export async function openBrowser() {
 
 after(() => browser?.close());
 
-/** A page that remembers what must never happen: errors, refused content, other hosts. */
+/** A page that records what must never happen: errors, blocked content, other hosts. */
 export async function openPage(browser, server, options = {}) {
     const context = await browser.newContext({
         viewport: SIZE,
         colorScheme: "light",
-        reducedMotion: "reduce", // what moves for ever is drawn for ever
+        reducedMotion: "reduce", // endless animations would be drawn endlessly
         ...options,
     });
     const page = await context.newPage();
@@ -260,7 +260,7 @@ export async function openPage(browser, server, options = {}) {
     return page;
 }
 
-/** Keeps what the page looks like now under build/browser; as PNG, which takes longer, for the docs. */
+/** Saves a screenshot under build/browser; as PNG, which is slower, for the docs. */
 export async function shot(page, name) {
     const type = process.env.MUSTER_TEST_SHOTS ?? "jpeg";
     mkdirSync(SHOTS, { recursive: true });
@@ -272,10 +272,10 @@ export async function shot(page, name) {
     });
 }
 
-/** The cookie of somebody who has logged in, as a browser keeps it; once a person. */
+/** The session cookie of a person, as a browser stores it; signs in once per person. */
 export async function sessionOf(server, email, password = PASSWORD) {
     if (!server.sessions.has(email)) {
-        const person = await Person.logIn(server, email, password);
+        const person = await Person.signIn(server, email, password);
         const [name, value] = person.headers.Cookie.split("=");
         const { hostname } = new URL(server.url);
         const cookie = { name, value, domain: hostname, path: "/", expires: -1 };
@@ -287,27 +287,27 @@ export async function sessionOf(server, email, password = PASSWORD) {
     return server.sessions.get(email);
 }
 
-/** A page where somebody is logged in, at `hash`: one that another test left, or a new one. Whoever
- * does more to a page than a person can asks for one of its own, by any options. */
+/** A signed-in page at `hash`: one that another test has closed, or a new one. With options it is
+ * always new: for tests that do more to a page than a person can. */
 export async function openAs(browser, server, email, hash, options) {
-    const left = options === undefined ? server.left.get(email)?.pop() : undefined;
+    const idle = options === undefined ? server.idlePages.get(email)?.pop() : undefined;
     const storageState = await sessionOf(server, email);
-    const page = left ?? (await openPage(browser, server, { storageState, ...options }));
+    const page = idle ?? (await openPage(browser, server, { storageState, ...options }));
     page.troubles.length = page.asked.length = 0;
-    if (options === undefined) page.leave = { server, email };
+    if (options === undefined) page.owner = { server, email };
     await page.goto(`${server.url}/#${hash}`);
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
     return page;
 }
 
-/** The end of a test's page, in which nothing may have gone wrong. */
+/** Closes a test's page; fails when it has recorded any trouble. */
 export async function close(page) {
     assert.deepEqual(page.troubles, []);
-    if (page.leave === undefined) return page.context().close();
-    const { server, email } = page.leave;
+    if (page.owner === undefined) return page.context().close();
+    const { server, email } = page.owner;
     await page.setViewportSize(SIZE);
-    await page.goto(`${server.url}/#/left`); // what was open on it is not any more
-    await page.getByText("There is no such page").waitFor();
-    server.left.set(email, [...(server.left.get(email) ?? []), page]);
+    await page.goto(`${server.url}/#/idle`); // unmounts everything that was open
+    await page.getByText("Page not found").waitFor();
+    server.idlePages.set(email, [...(server.idlePages.get(email) ?? []), page]);
     return undefined;
 }

@@ -1,8 +1,8 @@
-// Text that tries to be markup, in the ways people try.
+// Text that tries to be markup, in the usual ways.
 
 const CALL = "window.planted=1";
 
-/** Each a way of its own. */
+/** One per technique. */
 export const vectors = [
     `<script>${CALL}</script>`,
     `<img src=x onerror=${CALL}>`,

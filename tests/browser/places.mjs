@@ -1,8 +1,8 @@
-// Every view of the portal for somebody who may see all of it. `shows` is there once it is drawn.
+// Every view of the portal, for a person who may see all of it. `shows` appears once it is drawn.
 
 const ROWS = "tbody tr";
 
-/** name, address, what it shows; `run_id` and `workflow` are such that there are some */
+/** Name, route and a selector of what it shows; `agent`, `run_id` and `workflow` must exist. */
 export function placesOf(slug, { agent, run_id, workflow }) {
     const tenant = `/t/${slug}`;
     const one = `${tenant}/agents/${encodeURIComponent(agent)}`;
@@ -19,13 +19,13 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["rules", `${tenant}/alerts?tab=rules`, ".rules"],
         ["webhooks", `${tenant}/alerts?tab=webhooks`, ".card"],
         ["agent", one, ".facts"],
-        ["agent-guidance", `${one}?tab=guidance`, ".holds"],
+        ["agent-directives", `${one}?tab=directives`, ".in-effect"],
         ["agent-document", `${one}?tab=document`, "textarea"],
         ["agent-values", `${one}?tab=values`, `${ROWS}, .empty`],
         ["agent-keys", `${one}?tab=keys`, `${ROWS}, .empty`],
-        ["settings-people", settings, ".card"],
+        ["settings-users", settings, ".card"],
         ["settings-keys", `${settings}?tab=keys`, ROWS],
-        ["settings-defaults", `${settings}?tab=defaults`, ".holds"],
+        ["settings-defaults", `${settings}?tab=defaults`, ".in-effect"],
         ["settings-values", `${settings}?tab=values`, `${ROWS}, .empty`],
         ["settings-secrets", `${settings}?tab=secrets`, `${ROWS}, .empty`],
         ["settings-prices", `${settings}?tab=prices`, `${ROWS}, .empty`],
@@ -35,14 +35,14 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["settings-you", `${settings}?tab=you`, "form"],
         ["platform", "/platform", ROWS],
         ["platform-users", "/platform?tab=users", ROWS],
-        ["platform-defaults", "/platform?tab=defaults", ".holds"],
+        ["platform-defaults", "/platform?tab=defaults", ".in-effect"],
         ["platform-prices", "/platform?tab=prices", `${ROWS}, .empty`],
         ["platform-vault", "/platform?tab=vault", ".card"],
         ["platform-audit", "/platform?tab=audit", ROWS],
     ].map(([name, hash, shows]) => ({ name, hash, shows }));
 }
 
-/** Opens it in a page that is logged in already. */
+/** Opens it in a page that is signed in. */
 export async function visit(page, server, { hash, shows }) {
     await page.goto(`${server.url}/#${hash}`);
     await page.locator("main h1").waitFor();

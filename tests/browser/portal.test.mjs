@@ -1,5 +1,5 @@
-// All suites in one process, so that they share one browser. Each has a server of its own; one alone
-// runs with `node --test tests/browser/NAME.suite.mjs`.
+// All suites in one process, so that they share one browser. To run one alone:
+// `node --test tests/browser/NAME.suite.mjs`.
 
 import "./sign_in.suite.mjs";
 import "./budget.suite.mjs";

@@ -1,4 +1,4 @@
-// Runs and one run, as a person goes through them.
+// The list of runs, and one run.
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -20,7 +20,7 @@ describe("runs", () => {
     const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
     const rows = (page) => page.locator("tbody tr");
 
-    test("runs are listed newest first, and filters stand in the address", async () => {
+    test("runs are listed newest first, and filters are kept in the address", async () => {
         const page = await open("/t/runners/runs");
         await rows(page).nth(49).waitFor();
         await shot(page, "runs");
@@ -37,7 +37,7 @@ describe("runs", () => {
         await close(page);
     });
 
-    test("the filter knows the names of agents", async () => {
+    test("the filter suggests the names of agents", async () => {
         const page = await open("/t/runners/runs");
         await rows(page).first().waitFor();
         const list = await page.getByLabel("Agent", { exact: true }).getAttribute("list");
@@ -48,7 +48,7 @@ describe("runs", () => {
         await close(page);
     });
 
-    test("older runs are a link away, and back is back", async () => {
+    test("older runs are a link away, and Back returns", async () => {
         const page = await open("/t/runners/runs");
         await rows(page).nth(49).waitFor();
         await page.getByRole("link", { name: "Older" }).click();
@@ -59,9 +59,9 @@ describe("runs", () => {
         await close(page);
     });
 
-    test("a new run appears without a reload, told by the stream", async () => {
+    test("a new run appears without a reload, by the stream", async () => {
         const page = await open("/t/runners/runs?agent_name=newcomer");
-        await page.getByText("No run fits").waitFor();
+        await page.getByText("No runs match").waitFor();
         await page.getByText("Live", { exact: true }).waitFor();
         const asked = page.asked.length;
         await sendRuns(server, tenant, runsOf("newcomer", 1));
@@ -70,13 +70,13 @@ describe("runs", () => {
         await close(page);
     });
 
-    test("a page whose stream is refused asks by itself, and says so", async () => {
+    test("a page whose stream is refused polls, and says so", async () => {
         const page = await open("/t/runners/cost", {}); // the stream is cut off on the next page
         await page.route("**/stream", (route) => route.abort());
         await page.clock.install();
         await page.goto(`${server.url}/#/t/runners/runs?agent_name=latecomer`);
         await page.reload();
-        await page.getByText("No run fits").waitFor();
+        await page.getByText("No runs match").waitFor();
         await page.getByText("Refreshing", { exact: true }).waitFor();
         await sendRuns(server, tenant, runsOf("latecomer", 1));
         await page.clock.runFor(5_000);
@@ -84,7 +84,7 @@ describe("runs", () => {
         await close(page);
     });
 
-    test("a failed run tells why before anything else", async () => {
+    test("a failed run shows why before anything else", async () => {
         const failed = runs.find((run) => run.status === "failed");
         const page = await open(`/t/runners/runs/${failed.id}`);
         await page
@@ -95,7 +95,7 @@ describe("runs", () => {
             await page.getByRole("heading", { name, exact: true }).waitFor();
         await page.locator(".chart canvas").first().waitFor();
         await shot(page, "run");
-        const errors = page.locator(".card.trouble");
+        const errors = page.locator(".card.errors");
         await errors.getByRole("button", { name: "output, links" }).click();
         const link = errors.getByRole("link", { name: "https://runbooks.example.org/timeout" });
         assert.equal(await link.getAttribute("rel"), "noopener noreferrer nofollow");
@@ -118,13 +118,13 @@ describe("runs", () => {
         await page.context().close();
     });
 
-    test("a run that nobody knows says so", async () => {
+    test("an unknown run is an error", async () => {
         const page = await open("/t/runners/runs/00000000-0000-4000-8000-000000000000");
         await page.getByRole("alert").waitFor();
         await close(page);
     });
 
-    test("'/' opens the search, and a run id leads to its run", async () => {
+    test("'/' opens the search, and a run ID opens its run", async () => {
         const page = await open("/t/runners/runs");
         await rows(page).first().waitFor();
         await page.keyboard.press("/");

@@ -1,4 +1,4 @@
-// Settings of a workspace and of the platform, its webhooks, and the way to a first event.
+// Settings of a workspace and of the platform, webhooks, and the first event.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -35,17 +35,17 @@ describe("settings and platform", () => {
     const button = (page, name) => page.getByRole("button", { name, exact: true });
     const inDialog = (page, name) => page.getByRole("dialog").getByRole("button", { name });
 
-    test("people are added, given another role, and removed", async () => {
-        const page = await settings("people");
-        await button(page, "Add a person").click();
+    test("users are added, given another role, and removed", async () => {
+        const page = await settings("users");
+        await button(page, "Add user").click();
         await page.getByLabel("E-mail").fill("bob@acme.example");
         await page.getByLabel("First password").fill(PASSWORD);
         await inDialog(page, "Add").click();
         await page.getByLabel("Role of bob@acme.example").selectOption("admin");
         await page.waitForFunction(() => !document.querySelector("dialog"));
-        await shot(page, "settings-people");
-        const bob = await settings("people", "bob@acme.example");
-        await button(bob, "Add a person").waitFor();
+        await shot(page, "settings-users");
+        const bob = await settings("users", "bob@acme.example");
+        await button(bob, "Add user").waitFor();
         await close(bob);
         await button(page, "Remove bob@acme.example").click();
         await inDialog(page, "Remove").click();
@@ -53,25 +53,25 @@ describe("settings and platform", () => {
         await close(page);
     });
 
-    test("the workspace's model and policy hold for its agents", async () => {
+    test("the workspace's model and policy apply to its agents", async () => {
         const page = await settings("defaults");
         await page.getByLabel("Default model").fill("house-model");
         await button(page, "Set").click();
-        await page.locator(".holds strong").getByText("house-model").waitFor();
-        await page.getByLabel("What may run").selectOption("denylist");
+        await page.locator(".in-effect strong").getByText("house-model").waitFor();
+        await page.getByLabel("Agents may run").selectOption("denylist");
         await page.getByLabel("Denied commands").fill("sudo *");
-        await button(page, "Save the policy").click();
+        await button(page, "Save policy").click();
         await page.getByText("version 1").waitFor();
         await shot(page, "settings-defaults");
         assert.match(server.cli(["model", "show", "--tenant", "acme", "--agent", "any"]), /house-model/);
         await close(page);
     });
 
-    test("the audit log tells who did it, is filtered, and verifies", async () => {
+    test("the audit log shows who did it, is filtered, and is checked", async () => {
         const page = await settings("audit");
         await page.locator("tbody tr").nth(3).waitFor();
-        await button(page, "Verify").click();
-        await page.getByText("as they were written").waitFor();
+        await button(page, "Check integrity").click();
+        await page.getByText("entries, unaltered").waitFor();
         await shot(page, "settings-audit");
         await page.getByLabel("Action", { exact: true }).fill("model.set");
         await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
@@ -79,30 +79,30 @@ describe("settings and platform", () => {
         await page.getByLabel("Who", { exact: true }).fill("admin@acme.example");
         await page.waitForURL(/actor=admin/);
         await page.locator("tbody tr").waitFor();
-        await page.reload(); // the filters are a link
+        await page.reload(); // the filters are kept in the address
         await page.locator("tbody tr").waitFor();
         await page.getByLabel("Who", { exact: true }).fill("nobody@acme.example");
-        await page.getByText("No entry fits").waitFor();
+        await page.getByText("No entries match").waitFor();
         await close(page);
     });
 
-    test("nothing is deleted before somebody has been warned and has agreed", async () => {
+    test("nothing is deleted without a warning and a confirmation", async () => {
         const limits = () => JSON.parse(server.cli(["retention", "show", "--tenant", "acme", "--json"]));
         const page = await settings("retention");
         const put = () => page.waitForResponse((reply) => reply.request().method() === "PUT");
-        await page.getByLabel("Failed runs that stay").fill("5");
+        await page.getByLabel("Always keep failed runs").fill("5");
         await Promise.all([put(), button(page, "Save").click()]);
         await page.getByText("Saved.").waitFor();
         await page.getByLabel("Runs and events").fill("90");
         await button(page, "Save").click();
         await page.getByRole("dialog").getByText("90 days").waitFor();
         assert.equal(limits().events_days, null);
-        assert.ok(await inDialog(page, "Delete what is older").isDisabled());
+        assert.ok(await inDialog(page, "Delete older data").isDisabled());
         await inDialog(page, "Cancel").click();
         await button(page, "Save").click();
         await page.getByLabel("Type acme to confirm").fill("acme");
         await shot(page, "settings-retention");
-        await Promise.all([put(), inDialog(page, "Delete what is older").click()]);
+        await Promise.all([put(), inDialog(page, "Delete older data").click()]);
         await page.waitForFunction(() => !document.querySelector("dialog"));
         assert.deepEqual([limits().events_days, limits().keep_failed_runs], [90, 5]);
         await page.getByLabel("Runs and events").fill("");
@@ -111,13 +111,13 @@ describe("settings and platform", () => {
         assert.equal(limits().events_days, null);
         server.addUser("reader@acme.example", "--tenant", "acme", "--role", "member");
         const reader = await settings("retention", "reader@acme.example");
-        await reader.getByText("for ever").first().waitFor();
+        await reader.getByText("forever").first().waitFor();
         assert.equal(await button(reader, "Save").count(), 0);
         await close(reader);
         await close(page);
     });
 
-    test("what a parameter is, is decided here and not by the agent that declares it", async () => {
+    test("the catalog decides about a parameter, not the agent that declares it", async () => {
         const params = ["region", "api_token"].map((key) => ({ key }));
         await server.send(tenant, "/api/v1/agents/register", {
             agent_name: "poller",
@@ -128,13 +128,13 @@ describe("settings and platform", () => {
         await row("api_token").getByText("secret").waitFor();
         await row("api_token").getByText("Nobody").waitFor();
         await button(page, "Change region").click();
-        await page.getByLabel("Who may set it").selectOption("member");
-        await page.getByLabel("Who sees what is set").selectOption("admin");
+        await page.getByLabel("Can be set by").selectOption("member");
+        await page.getByLabel("Values visible to").selectOption("admin");
         await inDialog(page, "Save").click();
-        await row("region").getByText("Members too").waitFor();
-        await row("region").getByText("Admins").waitFor();
+        await row("region").getByText("Admins and members").waitFor();
+        await row("region").getByText("Admins", { exact: true }).waitFor();
         await button(page, "Change api_token").click();
-        await page.getByLabel("It is secret").uncheck();
+        await page.getByLabel("Secret: values must refer to the vault").uncheck();
         await inDialog(page, "Save").click();
         await row("api_token").getByText("secret").waitFor({ state: "detached" });
         await shot(page, "settings-catalog");
@@ -147,47 +147,47 @@ describe("settings and platform", () => {
         await reader.locator("tr", { hasText: "region" }).getByText("hidden").waitFor();
         assert.equal(await button(reader, "Edit api_token").count(), 0);
         await reader.goto(`${server.url}/#/t/acme/settings?tab=values`);
-        await reader.getByText("Members too").waitFor();
+        await reader.getByText("Admins and members").waitFor();
         assert.equal(await button(reader, "Change region").count(), 0);
         await close(reader);
         await close(page);
     });
 
-    test("an admin of a workspace reads its plan, and what is used of it", async () => {
+    test("an admin of a workspace sees its plan and its usage", async () => {
         const page = await settings("plan");
         await page.getByText("1 of 1,000").waitFor();
-        await page.getByText("Whoever runs the platform sets the plan").waitFor();
+        await page.getByText("The plan is set by a platform admin").waitFor();
         await shot(page, "settings-plan");
         await close(page);
     });
 
-    test("one's own password is changed", async () => {
+    test("people change their own password", async () => {
         const page = await settings("you", tenant.email, {});
         const changed = "eight quick otters at dusk";
         await page.getByLabel("Current password").fill("certainly not this one");
         await page.getByLabel("New password").fill(changed);
-        await button(page, "Change it").click();
+        await button(page, "Change password").click();
         await page.getByRole("alert").waitFor();
         await page.getByLabel("Current password").fill(PASSWORD);
-        await button(page, "Change it").click();
+        await button(page, "Change password").click();
         await page.getByText("Your other sessions have ended").waitFor();
-        await server.forgetPeople();
+        await server.forgetSessions();
         server.cli(["user", "passwd", tenant.email, "--password-stdin"], `${PASSWORD}\n`);
         await close(page);
     });
 
-    test("a webhook is made, tested, its failures are seen, and it is removed", async () => {
+    test("a webhook is created, tested, shows failures, and is removed", async () => {
         const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
         const { port } = receiver.address();
         for (const name of ["works", "broken"]) {
             await button(page, "New webhook").click();
-            await page.getByLabel("Address").fill(`http://127.0.0.1:${port}/${name}`);
+            await page.getByLabel("URL").fill(`http://127.0.0.1:${port}/${name}`);
             await page.getByLabel("Label").fill(name);
             await page.getByLabel("run.failed").check();
-            await inDialog(page, "Make the webhook").click();
+            await inDialog(page, "Create webhook").click();
             const secret = await page.locator(".once code").innerText();
             assert.match(secret, /^whsec_/);
-            await button(page, "I have it").click();
+            await button(page, "Done").click();
         }
         const card = (name) => page.locator(".card", { hasText: `/${name}` });
         await card("works").getByRole("button", { name: "Send a test" }).click();
@@ -205,30 +205,30 @@ describe("settings and platform", () => {
         await close(page);
     });
 
-    test("a webhook that may not be is refused with a sentence", async () => {
+    test("a webhook with a forbidden URL is refused with a message", async () => {
         const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
         await button(page, "New webhook").click();
-        await page.getByLabel("Address").fill("ftp://example.org/");
-        await inDialog(page, "Make the webhook").click();
+        await page.getByLabel("URL").fill("ftp://example.org/");
+        await inDialog(page, "Create webhook").click();
         await page.getByRole("dialog").getByRole("alert").waitFor();
         await close(page);
     });
 
-    test("the platform makes workspaces and changes their plans", async () => {
+    test("the platform creates workspaces and changes their plans", async () => {
         const page = await platform("tenants");
         await button(page, "New workspace").click();
         await page.getByLabel("Name").fill("Neue Köpfe");
         assert.equal(await page.getByLabel("Slug").inputValue(), "neue-kopfe");
         await inDialog(page, "Save").click();
         await button(page, "Change the plan of neue-kopfe").click();
-        await page.getByLabel("Agents, at most").fill("7");
+        await page.getByLabel("Agent limit").fill("7");
         await inDialog(page, "Save").click();
         await page.getByRole("row", { name: /Neue Köpfe.*7/ }).waitFor();
         await shot(page, "platform");
         await close(page);
     });
 
-    test("the platform makes users and takes them away", async () => {
+    test("the platform creates and removes users", async () => {
         const page = await platform("users");
         await button(page, "New user").click();
         await page.getByLabel("E-mail").fill("eve@example.org");
@@ -275,11 +275,11 @@ describe("settings and platform", () => {
         await close(page);
     });
 
-    test("the master key is rotated while people are logged in", async () => {
+    test("the master key is rotated while people are signed in", async () => {
         const page = await platform("vault");
-        await button(page, "Make a new master key").click();
-        await inDialog(page, "Make it").click();
-        await page.getByText("Back the new one up").waitFor();
+        await button(page, "Rotate master key").click();
+        await inDialog(page, "Rotate").click();
+        await page.getByText("Back up the new master key").waitFor();
         await close(page);
     });
 
@@ -290,10 +290,10 @@ describe("settings and platform", () => {
         await close(page);
     });
 
-    test("a new workspace shows the way, and its first event makes the page come alive", async () => {
+    test("a new workspace shows how to start, and its first event shows the fleet", async () => {
         const newcomer = server.addTenant("newcomer");
         const page = await openAs(browser, server, newcomer.email, "/t/newcomer/fleet");
-        await button(page, "Make a key").click();
+        await button(page, "Create key").click();
         const key = await page.locator(".secret code").innerText();
         const texts = new Map();
         for (const name of ["curl", "Python", "JavaScript"]) {

@@ -28,7 +28,7 @@ static inline void suite_script(struct db *db, const char *sql)
 }
 
 /* Runs `q`, which must succeed. */
-static inline void suite_exec(struct db *db, const struct db_query *q, const struct db_value *args)
+static inline void suite_exec(struct db *db, const struct db_query *q, struct db_args args)
 {
     struct error err = { 0 };
 
@@ -48,7 +48,7 @@ static inline int64_t suite_int(struct db *db, const struct db_query *q)
     struct error err = { 0 };
     int64_t value = 0;
 
-    if (db_exec(db, q, NULL, suite_read_int, &value, &err) != 0)
+    if (db_exec(db, q, DB_NO_ARGS, suite_read_int, &value, &err) != 0)
         fail_msg("%s", err.text);
     return value;
 }

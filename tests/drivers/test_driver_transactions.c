@@ -2,8 +2,7 @@
 #include "db/fault.h"
 #include "suite.h"
 
-static const struct db_query insert = { .sql = "INSERT INTO item (id, name) VALUES ($1, $2)",
-                                        .n_args = 2 };
+static const struct db_query insert = { .sql = "INSERT INTO item (id, name) VALUES ($1, $2)" };
 static const struct db_query count = { .sql = "SELECT COUNT(*) FROM item" };
 
 static const char *const schema = "CREATE TABLE item (id BIGINT PRIMARY KEY, name TEXT NOT NULL);"
@@ -12,8 +11,7 @@ static const char *const schema = "CREATE TABLE item (id BIGINT PRIMARY KEY, nam
 
 static int add(struct db *db, int64_t id, struct error *err)
 {
-    return db_exec(db, &insert, (const struct db_value[]){ db_int(id), db_text(STR_LIT("n")) },
-                   NULL, NULL, err);
+    return db_exec(db, &insert, DB_ARGS(db_int(id), db_text(STR_LIT("n"))), NULL, NULL, err);
 }
 
 static struct db *open_items(const char **ret_url)
@@ -100,7 +98,7 @@ TEST(what_breaks_a_constraint_is_a_conflict_and_can_be_rolled_back)
 
         CHECK(db_begin(db, NULL) == 0);
         CHECK(add(db, 5, NULL) == 0);
-        CHECK(db_exec(db, &breaks[i], NULL, NULL, NULL, &err) != 0);
+        CHECK(db_exec(db, &breaks[i], DB_NO_ARGS, NULL, NULL, &err) != 0);
         CHECK_INT(err.code, ERR_CONSTRAINT);
         CHECK(err.text[0] != '\0');
         db_rollback(db);
@@ -164,7 +162,7 @@ TEST(only_readers_of_the_embedded_store_can_hurry)
     const bool embedded = strcmp(db_dialect(reader), "sqlite") == 0;
 
     CHECK(db_set_deadline(reader, 1) == embedded);
-    CHECK((db_exec(reader, &count, NULL, NULL, NULL, NULL) != 0) == embedded);
+    CHECK((db_exec(reader, &count, DB_NO_ARGS, NULL, NULL, NULL) != 0) == embedded);
     CHECK(!db_set_deadline(writer, 1) && !db_set_deadline(keeper, 1));
     CHECK_INT(suite_int(writer, &count), 0);
     CHECK_INT(suite_int(keeper, &count), 0);

@@ -28,7 +28,6 @@ TEST(arrays_come_back_as_they_went_in)
     static const struct db_query q = {
         .postgres = "SELECT x.n, x.t FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY"
                     " AS x(n, t, place) ORDER BY x.place",
-        .n_args = 2,
     };
     static const struct str texts[] = {
         STR_INIT(""),
@@ -66,7 +65,7 @@ TEST(arrays_come_back_as_they_went_in)
         pg_arrays_add(&arrays, row);
     }
     pg_arrays_args(&arrays, args);
-    if (db_exec(db, &q, args, read_row, &r, &err) != 0)
+    if (db_exec(db, &q, DB_ARGS_OF(args), read_row, &r, &err) != 0)
         fail_msg("%s", err.text);
     CHECK_INT(r.n, COUNT_OF(texts));
     for (size_t i = 0; i < COUNT_OF(texts); i++) {

@@ -7,22 +7,21 @@
 #include "db/postgres/postgres.h"
 #include "suite.h"
 
-static const struct db_query insert = { .sql = "INSERT INTO item (id) VALUES ($1)", .n_args = 1 };
+static const struct db_query insert = { .sql = "INSERT INTO item (id) VALUES ($1)" };
 static const struct db_query count = { .sql = "SELECT COUNT(*) FROM item" };
 static const struct db_query backend = { .sql = "SELECT pg_backend_pid()" };
 static const struct db_query terminate = {
     .sql = "SELECT COUNT(*) FROM (SELECT pg_terminate_backend(CAST($1 AS INTEGER), 5000)) x",
-    .n_args = 1,
 };
 
 static int add(struct db *db, int64_t id, struct error *err)
 {
-    return db_exec(db, &insert, (const struct db_value[]){ db_int(id) }, NULL, NULL, err);
+    return db_exec(db, &insert, DB_ARGS(db_int(id)), NULL, NULL, err);
 }
 
 static void kill_backend(struct db *killer, int64_t pid)
 {
-    suite_exec(killer, &terminate, (const struct db_value[]){ db_int(pid) });
+    suite_exec(killer, &terminate, DB_ARGS(db_int(pid)));
 }
 
 TEST(a_lost_connection_fails_until_a_ping_makes_a_new_one)
@@ -97,7 +96,7 @@ TEST(a_server_that_does_not_answer_in_time_is_lost)
     struct error err = { 0 };
 
     ((struct postgres *)db)->wait_ms = 20;
-    CHECK(db_exec(db, &hang, NULL, NULL, NULL, &err) != 0);
+    CHECK(db_exec(db, &hang, DB_NO_ARGS, NULL, NULL, &err) != 0);
     CHECK_INT(err.code, ERR_UNAVAILABLE);
     ((struct postgres *)db)->wait_ms = DB_POSTGRES_WAIT_MS;
     CHECK(db_ping(db, NULL) == 0);
@@ -181,7 +180,7 @@ TEST(the_session_is_set_up_whatever_the_role_prefers)
         char value[16];
 
         memcpy(value, rows[i].value, sizeof(value));
-        CHECK(db_exec(db, &rows[i].query, NULL, read_text, value, NULL) == 0);
+        CHECK(db_exec(db, &rows[i].query, DB_NO_ARGS, read_text, value, NULL) == 0);
     }
     db_close(db);
 }
@@ -189,8 +188,8 @@ TEST(the_session_is_set_up_whatever_the_role_prefers)
 /* Changes a setting of the whole server and returns when new backends have it. */
 static void set_server(struct db *db, const char *name, const char *value)
 {
-    static const struct db_query is_set = { .sql = "SELECT current_setting($1) = $2", .n_args = 2 };
-    const struct db_value args[] = { db_text(str_of(name)), db_text(str_of(value)) };
+    static const struct db_query is_set = { .sql = "SELECT current_setting($1) = $2" };
+    const struct db_args args = DB_ARGS(db_text(str_of(name)), db_text(str_of(value)));
     char sql[128];
     int64_t seen = 0;
 
@@ -251,7 +250,7 @@ TEST(a_lock_that_another_holds_is_busy_in_the_end)
     suite_script(one, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
     suite_script(two, "SET lock_timeout = '20ms'");
     CHECK(db_begin(one, NULL) == 0);
-    suite_exec(one, &lock, NULL);
+    suite_exec(one, &lock, DB_NO_ARGS);
     CHECK(add(two, 1, &err) != 0);
     CHECK_INT(err.code, ERR_BUSY);
     db_rollback(one);

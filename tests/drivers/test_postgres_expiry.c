@@ -45,7 +45,7 @@ static void check_plan(struct db *db, const struct db_query *q, const char *args
     assert_true(n < COUNT_OF(explain));
     explain[n] =
         (struct db_query){ .sql = arena_printf(&arena, "EXPLAIN EXECUTE p(%s)", args).data };
-    if (db_exec(db, &explain[n++], NULL, add_line, &plan, &err) != 0)
+    if (db_exec(db, &explain[n++], DB_NO_ARGS, add_line, &plan, &err) != 0)
         fail_msg("%s", err.text);
     buf_add_char(&plan, 0);
     if (strstr(plan.data, "Seq Scan on runs") != NULL ||

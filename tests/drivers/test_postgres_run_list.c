@@ -38,7 +38,7 @@ static void check_plan(struct db *db, const struct db_query *q, const char *valu
     explain[n] = (struct db_query){
         .sql = arena_printf(&arena, "EXPLAIN EXECUTE p(1, 9, '', 1, '', 51%s)", value).data
     };
-    if (db_exec(db, &explain[n++], NULL, add_line, &plan, &err) != 0)
+    if (db_exec(db, &explain[n++], DB_NO_ARGS, add_line, &plan, &err) != 0)
         fail_msg("%s", err.text);
     buf_add_char(&plan, 0);
     if (strstr(plan.data, arena_printf(&arena, "Backward using %s on runs r", index).data) ==

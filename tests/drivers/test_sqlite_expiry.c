@@ -40,8 +40,8 @@ TEST(every_statement_goes_by_an_index_and_within_bounds)
           "SEARCH llm_usage USING PRIMARY KEY (tenant_id=? AND timestamp<?)\n" },
     };
     static struct db_query explain[COUNT_OF(rows)];
-    const struct db_value args[] = { db_int(1), db_int(1), db_int(1), db_int(1),
-                                     db_int(1), db_int(1), db_int(1), db_int(1) };
+    const struct db_args args = DB_ARGS(db_int(1), db_int(1), db_int(1), db_int(1), db_int(1),
+                                        db_int(1), db_int(1), db_int(1));
     struct db *db = suite_open(suite_new_database(), DB_WRITER);
     struct error err = { 0 };
     struct arena arena;
@@ -53,7 +53,6 @@ TEST(every_statement_goes_by_an_index_and_within_bounds)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         explain[i] = (struct db_query){
             .sql = arena_printf(&arena, "EXPLAIN QUERY PLAN %s", rows[i].query->sqlite).data,
-            .n_args = rows[i].query->n_args,
         };
         buf_clear(&plan);
         CHECK(db_exec(db, &explain[i], args, add_detail, &plan, &err) == 0);

@@ -8,14 +8,12 @@
 #include "db/sqlite/sqlite.h"
 #include "suite.h"
 
-static const struct db_query insert = { .sql = "INSERT INTO item (id, body) VALUES ($1, $2)",
-                                        .n_args = 2 };
+static const struct db_query insert = { .sql = "INSERT INTO item (id, body) VALUES ($1, $2)" };
 static const struct db_query count = { .sql = "SELECT COUNT(*) FROM item" };
 
 static int add(struct db *db, int64_t id, struct str body, struct error *err)
 {
-    return db_exec(db, &insert, (const struct db_value[]){ db_int(id), db_text(body) }, NULL, NULL,
-                   err);
+    return db_exec(db, &insert, DB_ARGS(db_int(id), db_text(body)), NULL, NULL, err);
 }
 
 static struct db *open_items(const char **ret_url)
@@ -87,10 +85,10 @@ TEST(the_settings_that_make_it_safe_are_in_force)
 
         (void)snprintf(expected[0], sizeof(expected[0]), "%s", rows[i].writer);
         (void)snprintf(expected[1], sizeof(expected[1]), "%s", rows[i].reader);
-        CHECK(db_exec(writer, &rows[i].query, NULL, read_text, expected[0], NULL) == 0);
-        CHECK(db_exec(reader, &rows[i].query, NULL, read_text, expected[1], NULL) == 0);
+        CHECK(db_exec(writer, &rows[i].query, DB_NO_ARGS, read_text, expected[0], NULL) == 0);
+        CHECK(db_exec(reader, &rows[i].query, DB_NO_ARGS, read_text, expected[1], NULL) == 0);
     }
-    CHECK(db_exec(writer, &extension, NULL, NULL, NULL, NULL) != 0);
+    CHECK(db_exec(writer, &extension, DB_NO_ARGS, NULL, NULL, NULL) != 0);
     db_close(reader);
     db_close(writer);
 }

@@ -22,14 +22,13 @@ static sqlite3 *handle; /* the reader's */
 
 static void begin(void)
 {
-    static const struct db_query insert = { .sql = "INSERT INTO item (id) VALUES ($1)",
-                                            .n_args = 1 };
+    static const struct db_query insert = { .sql = "INSERT INTO item (id) VALUES ($1)" };
     const char *url = suite_new_database();
 
     writer = suite_open(url, DB_WRITER);
     suite_script(writer, "CREATE TABLE item (id INTEGER PRIMARY KEY)");
     for (int64_t i = 0; i < ROWS; i++)
-        suite_exec(writer, &insert, (const struct db_value[]){ db_int(i) });
+        suite_exec(writer, &insert, DB_ARGS(db_int(i)));
     reader = suite_open(url, DB_READER);
     handle = ((struct sqlite *)reader)->handle;
 }
@@ -90,7 +89,7 @@ TEST(it_ends_between_rows_and_not_as_a_success)
 
     begin();
     hurry();
-    CHECK(db_exec(reader, &all, NULL, count_three, &n, &err) != 0);
+    CHECK(db_exec(reader, &all, DB_NO_ARGS, count_three, &n, &err) != 0);
     CHECK_INT(err.code, ERR_BUSY);
     CHECK_INT(n, 3);
     end();
@@ -102,7 +101,7 @@ TEST(who_has_enough_in_time_has_it_all)
 
     begin();
     hurry();
-    CHECK(db_exec(reader, &all, NULL, count_one, &n, NULL) == 0);
+    CHECK(db_exec(reader, &all, DB_NO_ARGS, count_one, &n, NULL) == 0);
     CHECK_INT(n, 1);
     end();
 }
@@ -115,7 +114,7 @@ static bool take_text(void *ctx, const struct db_row *row)
 
 TEST(what_gives_too_much_is_in_vain_too)
 {
-    static const struct db_query long_text = { .sql = "SELECT hex(zeroblob($1))", .n_args = 1 };
+    static const struct db_query long_text = { .sql = "SELECT hex(zeroblob($1))" };
     static const struct {
         int64_t bytes;
         bool fits;
@@ -126,18 +125,17 @@ TEST(what_gives_too_much_is_in_vain_too)
     begin();
     hurry();
     for (size_t i = 0; i < COUNT_OF(rows); i++) { /* the second one counts with the first */
-        const struct db_value args[] = { db_int(rows[i].bytes) };
+        const struct db_args args = DB_ARGS(db_int(rows[i].bytes));
 
-        CHECK(db_hurries(reader));
+        CHECK(db_has_deadline(reader));
         CHECK_INT(db_exec(reader, &long_text, args, take_text, &got, &err) == 0, rows[i].fits);
         CHECK_INT(err.code, rows[i].fits ? ERR_NONE : ERR_BUSY);
         if (i > 0)
             hurry();
     }
     CHECK(db_set_deadline(reader, 0));
-    CHECK(!db_hurries(reader));
-    CHECK(db_exec(reader, &long_text, (const struct db_value[]){ db_int(20000) }, take_text, &got,
-                  NULL) == 0);
+    CHECK(!db_has_deadline(reader));
+    CHECK(db_exec(reader, &long_text, DB_ARGS(db_int(20000)), take_text, &got, NULL) == 0);
     end();
 }
 
@@ -146,10 +144,10 @@ TEST(a_statement_without_rows_ends_too)
     struct error err = { 0 };
 
     begin();
-    CHECK(db_exec(reader, &none, NULL, NULL, NULL, &err) == 0);
+    CHECK(db_exec(reader, &none, DB_NO_ARGS, NULL, NULL, &err) == 0);
     hurry();
     pass_time_within_statements(true);
-    CHECK(db_exec(reader, &none, NULL, NULL, NULL, &err) != 0);
+    CHECK(db_exec(reader, &none, DB_NO_ARGS, NULL, NULL, &err) != 0);
     CHECK_INT(err.code, ERR_BUSY);
     end();
 }
@@ -161,9 +159,9 @@ TEST(none_begins_when_it_is_too_late)
 
     begin();
     hurry();
-    CHECK(db_exec(reader, &quick, NULL, NULL, NULL, &err) == 0);
+    CHECK(db_exec(reader, &quick, DB_NO_ARGS, NULL, NULL, &err) == 0);
     let_time_pass();
-    CHECK(db_exec(reader, &quick, NULL, NULL, NULL, &err) != 0);
+    CHECK(db_exec(reader, &quick, DB_NO_ARGS, NULL, NULL, &err) != 0);
     CHECK_INT(err.code, ERR_BUSY);
     end();
 }
@@ -175,9 +173,9 @@ TEST(without_hurry_all_is_as_before)
     begin();
     hurry();
     let_time_pass();
-    CHECK(db_exec(reader, &all, NULL, NULL, NULL, NULL) != 0);
+    CHECK(db_exec(reader, &all, DB_NO_ARGS, NULL, NULL, NULL) != 0);
     CHECK(db_set_deadline(reader, 0));
-    CHECK(db_exec(reader, &all, NULL, count_three, &n, NULL) == 0);
+    CHECK(db_exec(reader, &all, DB_NO_ARGS, count_three, &n, NULL) == 0);
     CHECK_INT(n, ROWS);
     end();
 }
@@ -211,7 +209,7 @@ TEST(a_view_in_which_time_ran_out_can_be_left)
     begin();
     hurry();
     CHECK(db_begin(reader, NULL) == 0);
-    CHECK(db_exec(reader, &all, NULL, count_three, &n, NULL) != 0);
+    CHECK(db_exec(reader, &all, DB_NO_ARGS, count_three, &n, NULL) != 0);
     db_rollback(reader);
     CHECK(sqlite3_get_autocommit(handle));
     CHECK(db_set_deadline(reader, 0));

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "shape/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,6 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 void fuzz_fail(const char *condition, const char *file, int line) __attribute__((noreturn));
 
-/* An input that begins with a letter picks by it ('a' is 0), so that corpora stay valid when
- * something is added; any other first byte picks too. Takes the byte off `input`. */
+/* A number below `n`, picked by the first byte ('a' is 0), which is taken off `input`. */
 size_t fuzz_pick(struct str *input, size_t n);
+
+/* The first line of an input names a shape, so that a corpus stays valid whatever shapes are added;
+ * without a known name the first byte picks one. Either is taken off `input`. */
+const struct shape *fuzz_pick_shape(struct str *input, const struct schema_set *shapes);

@@ -1,18 +1,9 @@
 /* fuzz_json.c - any bytes as a request body: refused with a reason, or stable when written. */
 #include <yyjson.h>
 
-#include "app/shapes.h"
+#include "../all_shapes.h"
 #include "fuzz.h"
 #include "shape/problems.h"
-
-static size_t count_shapes(void)
-{
-    size_t n = 0;
-
-    while (body_shapes[n] != NULL)
-        n++;
-    return n;
-}
 
 static void check_is_json(const struct buf *text)
 {
@@ -48,9 +39,13 @@ static bool read_and_write(const struct shape *shape, struct str body, struct bu
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str body = str_from((const char *)data, size);
-    const struct shape *shape = body_shapes[fuzz_pick(&body, count_shapes())];
+    static struct schema_set bodies;
+    const struct shape *shape;
     struct buf once, twice;
 
+    if (bodies.n == 0)
+        all_shapes(SHAPE_BODY, &bodies);
+    shape = fuzz_pick_shape(&body, &bodies);
     buf_init(&once, MIB(64));
     buf_init(&twice, MIB(64));
     if (read_and_write(shape, body, &once)) {

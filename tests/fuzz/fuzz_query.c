@@ -1,18 +1,20 @@
 /* fuzz_query.c - any bytes as a query string, or as the parameters of a path. */
 #include <yyjson.h>
 
-#include "app/shapes.h"
+#include "../all_shapes.h"
 #include "fuzz.h"
 #include "shape/problems.h"
 #include "shape/timerange.h"
 
-static size_t count_shapes(const struct shape *const *shapes)
-{
-    size_t n = 0;
+/* Of queries, and of queries and paths together. */
+static struct schema_set queries, shapes;
 
-    while (shapes[n] != NULL)
-        n++;
-    return n;
+static bool is_of_query(const struct shape *shape)
+{
+    for (size_t i = 0; i < queries.n; i++)
+        if (queries.items[i] == shape)
+            return true;
+    return false;
 }
 
 /* The input cut at NUL bytes gives the values of the path's parameters. */
@@ -49,10 +51,8 @@ static void check_range(struct str text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str input = str_from((const char *)data, size);
-    size_t n_queries = count_shapes(query_shapes);
-    size_t pick = fuzz_pick(&input, n_queries + count_shapes(path_shapes));
-    bool is_query = pick < n_queries;
-    const struct shape *shape = is_query ? query_shapes[pick] : path_shapes[pick - n_queries];
+    const struct shape *shape;
+    bool is_query;
     struct arena arena;
     struct problems *problems;
     yyjson_doc *doc;
@@ -60,6 +60,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     void *value;
     int r;
 
+    if (shapes.n == 0) {
+        all_shapes(SHAPE_QUERY, &queries);
+        all_shapes(SHAPE_QUERY | SHAPE_PATH, &shapes);
+    }
+    shape = fuzz_pick_shape(&input, &shapes);
+    is_query = is_of_query(shape);
     arena_init(&arena);
     buf_init(&out, MIB(64));
     problems = problems_new(&arena, is_query ? "query" : "path");

@@ -27,3 +27,16 @@ size_t fuzz_pick(struct str *input, size_t n)
     *input = str_from(input->data + 1, input->len - 1);
     return first >= 'a' && first < 'a' + n ? (size_t)(first - 'a') : first % n;
 }
+
+const struct shape *fuzz_pick_shape(struct str *input, const struct schema_set *shapes)
+{
+    struct str rest = *input, name = str_split(&rest, '\n');
+
+    for (size_t i = 0; i < shapes->n; i++) {
+        if (str_eq_c(name, shapes->items[i]->name)) {
+            *input = str_is_null(rest) ? STR_LIT("") : rest;
+            return shapes->items[i];
+        }
+    }
+    return shapes->items[fuzz_pick(input, shapes->n)];
+}

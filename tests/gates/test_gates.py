@@ -112,6 +112,16 @@ PLANTED = [
     ("web", "web/src/chatter.ts", 'fetch("https://example.org/font");\n', "another host"),
     ("web", "web/src/chatter.css", '@import "x.css";\n', "one file"),
     ("web", "web/src/chatter.html", "<script>x()</script>\n", "inline"),
+    ("web", "web/src/lib/chatter.ts", 'import { Card } from "../ui";\n', "lib is below ui"),
+    ("web", "web/src/lib/chatter.ts", 'import type { Choice } from "../ui/card";\n', "below ui"),
+    ("web", "web/src/ui/chatter.tsx", 'import "../features/access/keys";\n', "below features"),
+    ("web", "web/src/features/cost/chatter.ts", 'import("../../pages/run");\n', "below pages"),
+    ("web", "web/src/pages/chatter.ts", 'export * from "../app/pages";\n', "below app"),
+    ("web", "web/src/pages/chatter.ts", 'import "./cost";\n', "does not import another"),
+    ("web", "web/src/features/kpis/chatter.ts", 'import "../cost/totals";\n', "see FEATURES"),
+    ("web", "web/src/features/chatter/x.ts", "\n", "not in the table of features"),
+    ("web", "web/src/chatter/x.ts", "\n", "in no layer"),
+    ("web", "web/src/chatter.ts", "\n", "in no layer"),
     ("web", "web/package.json", '{"dependencies": {"preact": "^11.0.0"}}\n', "exact version"),
     ("web", "web/package-lock.json", '{"packages": {"x": {"resolved": "x"}}}\n', "address"),
 ]
@@ -135,6 +145,8 @@ HARMLESS = [
     ("layers", "src/api/chatter.c", '#include "api/chatter.h"\n#include <stdio.h>\n'),
     ("layers", "src/store/chatter.c", '#include "db/db.h"\n#include "shape/shape.h"\n'),
     ("lengths", "src/base/chatter.c", "\n" * 500),
+    ("web", "web/src/features/fleet/chatter.ts", 'import "../events/x";\nimport "../../ui";\n'),
+    ("web", "web/src/app/chatter.ts", 'import("../pages/cost");\nimport "../style/base.css";\n'),
 ]
 
 

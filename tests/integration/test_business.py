@@ -325,7 +325,7 @@ def test_a_body_may_be_ten_mebibytes_and_no_more(tenant):
         (
             {"metric": "m", "by": ["a", "b"], "slices": {"x": 1}},
             ["slices"],
-            "Slices go with one dimension: give points, or one name in 'by'",
+            "Slices need exactly one name in 'by'; use points for several",
         ),
         (
             {"metric": "m", "by": "a", "points": [{"a": 1, "value": 1}, {"b": 1, "value": 1}]},

@@ -23,7 +23,7 @@ SECURITY = {
     "Content-Type": "application/json",
 }
 TOO_LARGE = {
-    "detail": f"The request is too large: at most {LIMIT} bytes are taken",
+    "detail": f"The request is too large: the limit is {LIMIT} bytes",
     "limit": LIMIT,
     "unit": "bytes",
 }
@@ -207,7 +207,7 @@ def test_the_rate_is_counted_down_and_then_refused(server):
         check_common(answer)
         assert (answer.status, answer.json()) == (
             429,
-            {"detail": "Rate limit exceeded: 5 requests in 60 seconds with one token"},
+            {"detail": "Rate limit exceeded: 5 requests in 60 seconds per token"},
         )
         assert answer.headers["RateLimit-Remaining"] == "0"
         assert 1 <= int(answer.headers["Retry-After"]) <= 60
@@ -326,7 +326,7 @@ def test_other_codings_are_415(world, coding):
     body = gzip.compress(json.dumps(world.tenant.event()).encode())
     answer = world.send("POST", TELEMETRY, body, {"Content-Encoding": coding}, world.tenant.token)
     assert answer.status == 415
-    assert answer.json() == {"detail": "Only gzip is taken as Content-Encoding"}
+    assert answer.json() == {"detail": "The only Content-Encoding accepted is gzip"}
 
 
 def test_corrupt_gzip_is_400(world):
@@ -407,7 +407,7 @@ def test_administration_is_not_for_keys(world):
     ):
         answer = world.send(method, path, body, token=token)
         assert answer.status == 403
-        assert "administrators" in answer.json()["detail"]
+        assert "sign in as a user" in answer.json()["detail"]
         assert world.send(method, path, body).status == 401
 
 

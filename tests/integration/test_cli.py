@@ -128,7 +128,7 @@ def test_an_expired_key_is_refused_and_one_that_expires_is_good_till_then(own_se
     server = own_server
     tenant = server.add_tenant()
     for expires, status, word in (
-        ("2020-01-01T00:00:00Z", 1, "is over"),
+        ("2020-01-01T00:00:00Z", 1, "in the past"),
         ("2020-01-01", 2, "2020-01-01"),
     ):
         done = server.run("key", "add", "--tenant", tenant.slug, "--expires", expires)
@@ -335,7 +335,7 @@ def test_what_others_wrote_does_not_steer_the_terminal(server):
 def test_what_the_api_finds_wrong_is_told_as_a_sentence(server):
     check = server.run("tenant", "add", "Bad Slug")
     assert (check.returncode, check.stdout) == (1, "")
-    assert check.stderr.startswith("muster: slug: A slug is lower-case letters")
+    assert check.stderr.startswith("muster: slug: Should be lowercase letters")
     tenant = server.add_tenant()
     done = server.run("key", "add", "--tenant", tenant.slug, "--label", "x" * 300)
     assert done.stderr == "muster: label: String should have at most 256 characters\n"

@@ -313,7 +313,7 @@ def test_a_parameter_that_is_secret_is_not_set_in_the_clear(tenant, agent):
     done = tenant.server.run(
         "catalog", "set", "max_tokens", "--tenant", tenant.slug, "--secret", "yes"
     )
-    assert (done.returncode, "in the clear" in done.stderr) == (1, True)
+    assert (done.returncode, "in plain text" in done.stderr) == (1, True)
 
 
 def values(tenant, agent=None):

@@ -20,10 +20,7 @@ from waiting import until
 TELEMETRY = "/api/v1/telemetry"
 END_S = 5  # from the failed sync to the end of the process; one that drains takes seven
 BACK_S = 10  # from a healed database to the next 202
-STORAGE = (
-    "Storage is not available; nothing of this request is known to be stored: "
-    "please send it again later"
-)
+STORAGE = "Storage is unavailable; this request may not be stored, so retry later"
 
 
 def check_503(answer):

@@ -383,7 +383,7 @@ def test_a_long_breakdown_is_cut_and_says_so(pair):
 RANGE = f"{moment(T0)}/{moment(T0 + DAY)}"
 SPANS = ("Should be a span of at most 100 years such as 24h, 7d or 30d; today, yesterday, "
          "this_month, last_month or all; or two date-times with a slash between them")  # fmt: skip
-BUCKETS = "The range has more than 1500 buckets: take a longer bucket or a shorter range"
+BUCKETS = "The range has more than 1500 buckets: use a longer bucket or a shorter range"
 REFUSED = [
     ("summary", {"time_range": "soon"}, "time_range", SPANS),
     ("summary", {"time_range": f"{moment(T0)}/{moment(T0 - 1)}"}, "time_range",

@@ -299,7 +299,7 @@ def test_a_session_may_ask_six_hundred_times_a_minute(own_server, clock):
         assert person.get(ME).status == 200
     answer = person.get(ME)
     assert answer.status == 429
-    assert "600 requests in 60 seconds with one session" in answer.json()["detail"]
+    assert "600 requests in 60 seconds per session" in answer.json()["detail"]
     assert answer.headers["RateLimit-Remaining"] == "0"
     assert int(answer.headers["Retry-After"]) <= 60
     assert platform_admin(own_server).is_in()  # others are not touched

@@ -15,10 +15,7 @@ BATCHES = "/api/v1/telemetry/batch"
 EVENTS = 500  # in a batch
 CLIENTS = 24
 SECONDS = 4
-BUSY = (
-    "The service has too much to do; nothing of this request was stored: "
-    "please send it again later"
-)
+BUSY = "The service is overloaded and stored nothing of this request; retry later"
 LIMITS = (
     "--queue-max-events", "2000", "--queue-max-wait-ms", "200", "--inflight-max-bytes", "16777216",
     "--log-level", "error",

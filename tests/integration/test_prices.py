@@ -295,10 +295,10 @@ def test_an_alias_leads_to_one_model(admin):
     admin.set(model="one", aliases=["a"])
     before = admin.list()
     said = admin.set(409, model="two", aliases=["b", "a"])
-    assert said == {"detail": "The alias 'a' already belongs to model 'one'"}
+    assert said == {"detail": "The alias 'a' belongs to model 'one' already"}
     entries = [{"model": m, "input": 1, "output": 1, "aliases": ["c"]} for m in ("x", "y")]
     said = admin.load({"prices": entries}, "muster", 409)
-    assert said == {"detail": "The alias 'c' already belongs to model 'x'"}
+    assert said == {"detail": "The alias 'c' belongs to model 'x' already"}
     assert admin.list() == before
     admin.set(model="one", aliases=["a", "b"])
 
@@ -308,7 +308,7 @@ def test_the_list_takes_twenty_thousand_prices(admin):
     file = {f"m{i}": entry for i in range(20_000)}
     assert admin.load(file) == counts(added=20_000)
     said = admin.set(409, model="one more")
-    assert said == {"detail": "The price list is full (at most 20000 prices)"}
+    assert said == {"detail": "The price list is full: it holds at most 20000 prices"}
     admin.set(model="m7", input=3)
     admin.load({**file, "one more": entry}, status=422)
     assert len(admin.list()) == 20_000

@@ -16,7 +16,7 @@ T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 MOMENT = (
     "Should be a date-time, or a span back from now of at most 100 years such as 90m, 24h, 7d or 4w"
 )
-CURSOR = "Should be the next of a page of runs, as it was given"
+CURSOR = "Should be the unchanged next of a page of runs"
 INTEGER = "Input should be a valid integer, unable to parse string as an integer"
 BOOLEAN = "Input should be a valid boolean, unable to interpret input"
 STATUSES = "'in_progress', 'completed' or 'failed'"

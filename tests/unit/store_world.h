@@ -81,8 +81,7 @@ static inline bool world_add_row(void *ctx, const struct db_row *row)
 }
 
 /* The first column of all rows, one a line; until the next call. */
-static inline struct str world_rows(struct world *w, const struct db_query *q,
-                                    const struct db_value *args)
+static inline struct str world_rows(struct world *w, const struct db_query *q, struct db_args args)
 {
     struct error err = { 0 };
 

@@ -55,8 +55,7 @@ static inline bool temp_db_read_int(void *ctx, const struct db_row *row)
 }
 
 /* The first column of the last row; 0 when there is none. */
-static inline int64_t temp_db_int(struct db *db, const struct db_query *q,
-                                  const struct db_value *args)
+static inline int64_t temp_db_int(struct db *db, const struct db_query *q, struct db_args args)
 {
     struct error err = { 0 };
     int64_t value = 0;

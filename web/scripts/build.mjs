@@ -1,7 +1,7 @@
 // Bundles the portal and writes it as a C table: node scripts/build.mjs OUTPUT.c
 //
-// Every file but the page itself has a hash of its content in its name, so that browsers may keep
-// it for ever. Files are compressed here, once; the service hands them out as they are.
+// Every file but index.html has a hash of its content in its name, so that browsers may cache it
+// forever. Files are compressed here, once; the service sends them unchanged.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,6 +13,7 @@ import { build } from "esbuild";
 
 const web = join(dirname(fileURLToPath(import.meta.url)), "..");
 const output = process.argv[2];
+const ENTRY = "src/app/main.tsx";
 
 const TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -24,7 +25,7 @@ const TYPES = {
 
 const hashOf = (bytes) => createHash("sha256").update(bytes).digest("hex").slice(0, 16);
 
-/** The licences of what is bundled travel with it. */
+/** The licences of the bundled packages. */
 function licences() {
     const { dependencies } = JSON.parse(readFileSync(join(web, "package.json"), "utf8"));
     const texts = Object.keys(dependencies).map((name) => {
@@ -37,8 +38,8 @@ function licences() {
 async function bundle() {
     const made = await build({
         absWorkingDir: web,
-        entryPoints: { portal: "src/main.tsx" },
-        outdir: "out", // nothing is written there: names only
+        entryPoints: { portal: ENTRY },
+        outdir: "out", // for the names; nothing is written
         write: false,
         bundle: true,
         minify: true,
@@ -49,7 +50,7 @@ async function bundle() {
         jsxImportSource: "preact",
         entryNames: "[name]-[hash]",
         chunkNames: "[name]-[hash]",
-        legalComments: "none", // licences() has them whole
+        legalComments: "none", // licences() has them in full
         metafile: true,
         logLevel: "warning",
     });
@@ -60,7 +61,7 @@ async function bundle() {
     return { files, outputs: made.metafile.outputs };
 }
 
-/** Scripts that the entry cannot run without: the browser fetches them at once, side by side. */
+/** Scripts that the entry imports: the browser preloads them in parallel. */
 function imported(outputs, entry) {
     return outputs[entry].imports
         .filter((one) => one.kind === "import-statement")
@@ -84,7 +85,7 @@ async function collect() {
         files.push({ name: hashed, bytes });
         return hashed;
     };
-    const entry = Object.keys(outputs).find((path) => outputs[path].entryPoint === "src/main.tsx");
+    const entry = Object.keys(outputs).find((path) => outputs[path].entryPoint === ENTRY);
     const html = page({
         icon: add("icon.svg", readFileSync(join(web, "src/icon.svg"))),
         licences: add("licences.txt", Buffer.from(licences())),
@@ -110,7 +111,7 @@ function asC(files) {
         return `    { "${file.path}", "${type}", ${tag}, file_${i}, sizeof(file_${i}), ${file.bytes.length} },`;
     });
     return (
-        "/* Made from web/ by web/scripts/build.mjs. */\n" +
+        "/* Generated from web/ by web/scripts/build.mjs. */\n" +
         '#include "features/portal/portal.h"\n\n' +
         `${arrays.join("\n")}\n` +
         `const struct portal_file portal_files[] = {\n${rows.join("\n")}\n};\n\n` +

@@ -1,5 +1,5 @@
 // Writes types/api.d.ts from docs/openapi.json: the schemas as interfaces, and a map from
-// "METHOD /path" to what the operation takes and answers. The portal has no other types of the API.
+// "METHOD /path" to the parameters, body and answer of the operation.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -89,7 +89,7 @@ function operations() {
 }
 
 const text = [
-    "// Made from docs/openapi.json by scripts/types.mjs.",
+    "// Generated from docs/openapi.json by scripts/types.mjs.",
     ...interfaces(),
     `export interface Operations {\n${operations().join("\n")}\n}`,
     "",

@@ -1,6 +1,8 @@
 /* array.c - building PostgreSQL arrays as text. */
 #include "db/postgres/array.h"
 
+#include <assert.h>
+
 enum { ARRAY_MAX = 512 << 20 };
 
 void pg_arrays_init(struct pg_arrays *a, size_t n_columns, struct arena *arena)
@@ -35,6 +37,7 @@ static void add_quoted(struct buf *b, struct str s)
 
 static void add_value(struct buf *b, const struct db_value *value)
 {
+    assert(value->type != DB_BLOB); /* none of our arrays is of bytea */
     switch (value->type) {
     case DB_INT:
         buf_add_int(b, value->integer);
@@ -45,7 +48,7 @@ static void add_value(struct buf *b, const struct db_value *value)
     case DB_TEXT:
         add_quoted(b, value->bytes);
         break;
-    case DB_BLOB: /* none of our arrays is of bytea */
+    case DB_BLOB:
     case DB_NULL:
         buf_add_c(b, "NULL");
         break;
@@ -64,6 +67,7 @@ void pg_arrays_add(struct pg_arrays *a, const struct db_value *values)
 void pg_arrays_args(struct pg_arrays *a, struct db_value *ret)
 {
     for (size_t i = 0; i < a->n_columns; i++) {
+        assert(!a->columns[i].overflown);
         buf_add_c(&a->columns[i], a->n_rows == 0 ? "{}" : "}");
         ret[i] = db_text(buf_str(&a->columns[i]));
     }

@@ -7,6 +7,7 @@
  */
 #include "db/postgres/postgres.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -66,6 +67,7 @@ static int postgres_commit(struct db *db, struct error *err)
             err_wrap(err, "whether it was stored is unknown");
         return -1;
     }
+    ASSERT_ALWAYS(PQtransactionStatus(pg->conn) == PQTRANS_IDLE); /* it did commit */
     /* So says a server that gave up waiting for its synchronous standby. */
     if (pg->warned)
         return err_set(err, ERR_UNAVAILABLE,

@@ -59,7 +59,7 @@ int db_postgres_run(struct postgres *pg, const char *sql, db_row_fn *on_row, voi
 /* --- postgres_stmt.c --- */
 
 /* The driver's exec. */
-int db_postgres_exec(struct db *db, const struct db_query *q, const struct db_value *args,
+int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args args,
                      db_row_fn *on_row, void *ctx, struct error *err);
 
 void db_postgres_forget_statements(struct postgres *pg);

@@ -1,4 +1,5 @@
 /* row.c - columns come as text; here they become what the caller asks for. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,6 +18,8 @@ struct postgres_row {
 
 static const struct postgres_row *row_of(const struct db_row *row)
 {
+    assert(((const struct postgres_row *)row)->number <
+           PQntuples(((const struct postgres_row *)row)->result));
     return (const struct postgres_row *)row;
 }
 
@@ -24,6 +27,7 @@ static bool row_is_null(const struct db_row *row, unsigned column)
 {
     const struct postgres_row *r = row_of(row);
 
+    assert((int)column < PQnfields(r->result));
     return PQgetisnull(r->result, r->number, (int)column) != 0;
 }
 
@@ -32,6 +36,7 @@ static const char *value_of(const struct db_row *row, unsigned column)
 {
     const struct postgres_row *r = row_of(row);
 
+    assert((int)column < PQnfields(r->result));
     return PQgetvalue(r->result, r->number, (int)column);
 }
 
@@ -93,11 +98,23 @@ static struct str row_get_bytes(const struct db_row *row, unsigned column, enum 
     return PQftype(r->result, (int)column) == OID_BYTEA ? decode(r->decoded, bytes) : bytes;
 }
 
+static unsigned row_columns(const struct db_row *row)
+{
+    return (unsigned)PQnfields(row_of(row)->result);
+}
+
+static const char *row_column_name(const struct db_row *row, unsigned column)
+{
+    return PQfname(row_of(row)->result, (int)column);
+}
+
 static const struct db_row_methods row_methods = {
     .is_null = row_is_null,
     .get_int = row_get_int,
     .get_real = row_get_real,
     .get_bytes = row_get_bytes,
+    .columns = row_columns,
+    .column_name = row_column_name,
 };
 
 bool db_postgres_rows(const PGresult *result, db_row_fn *on_row, void *ctx)

@@ -5,6 +5,7 @@
  * in text form, which every type can read; blobs go raw, in binary form, which
  * for bytea and text is the bytes themselves.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ enum { NUMBER_MAX = 32, TEXT_BYTES_KEPT = 1 << 20 };
 struct statement {
     unsigned session; /* of the connection that knows it */
     char name[16];
-    unsigned n_args;
+    unsigned n_params;
     const char **values;
     int *lengths, *formats;
     char (*numbers)[NUMBER_MAX];
@@ -40,12 +41,31 @@ void db_postgres_forget_statements(struct postgres *pg)
     db_cache_done(&pg->statements, statement_free);
 }
 
-static struct statement *statement_new(unsigned n_args)
+static const char *sql_of(const struct db_query *q)
+{
+    return q->postgres != NULL ? q->postgres : q->sql;
+}
+
+/* The greatest n of $n: only the server could count them otherwise, in one more round trip. */
+static unsigned count_params(const char *sql)
+{
+    unsigned n = 0;
+
+    for (const char *at = strchr(sql, '$'); at != NULL; at = strchr(at + 1, '$')) {
+        unsigned number = (unsigned)strtoul(at + 1, NULL, 10);
+
+        if (number > n)
+            n = number;
+    }
+    return n;
+}
+
+static struct statement *statement_new(unsigned n_params)
 {
     struct statement *st = NEW(struct statement);
-    size_t room = n_args == 0 ? 1 : n_args;
+    size_t room = n_params == 0 ? 1 : n_params;
 
-    st->n_args = n_args;
+    st->n_params = n_params;
     st->values = (const char **)mem_new(room * sizeof(*st->values));
     st->lengths = mem_new(room * sizeof(*st->lengths));
     st->formats = mem_new(room * sizeof(*st->formats));
@@ -56,10 +76,8 @@ static struct statement *statement_new(unsigned n_args)
 static int prepare(struct postgres *pg, const struct db_query *q, struct statement *st,
                    struct error *err)
 {
-    const char *sql = q->postgres != NULL ? q->postgres : q->sql;
-
     (void)snprintf(st->name, sizeof(st->name), "m%u", ++pg->n_names);
-    if (PQsendPrepare(pg->conn, st->name, sql, 0, NULL) == 0)
+    if (PQsendPrepare(pg->conn, st->name, sql_of(q), 0, NULL) == 0)
         return db_postgres_fail(pg, NULL, err);
     if (db_postgres_finish(pg, NULL, NULL, err) != 0)
         return -1;
@@ -74,7 +92,7 @@ static int find(struct postgres *pg, const struct db_query *q, struct statement 
     struct statement *st = db_cache_get(&pg->statements, q);
 
     if (st == NULL) {
-        st = statement_new(q->n_args);
+        st = statement_new(count_params(sql_of(q)));
         db_cache_put(&pg->statements, q, st);
     }
     *ret = st;
@@ -82,14 +100,13 @@ static int find(struct postgres *pg, const struct db_query *q, struct statement 
 }
 
 /* Room for all texts at once: were it to grow in between, the earlier ones would move. */
-static int reserve_texts(struct postgres *pg, const struct db_value *args, unsigned n,
-                         struct error *err)
+static int reserve_texts(struct postgres *pg, struct db_args args, struct error *err)
 {
     size_t total = 1;
 
-    for (unsigned i = 0; i < n; i++)
-        if (args[i].type == DB_TEXT)
-            total += args[i].bytes.len + 1;
+    for (size_t i = 0; i < args.n; i++)
+        if (args.values[i].type == DB_TEXT)
+            total += args.values[i].bytes.len + 1;
     buf_clear(&pg->text);
     if (buf_reserve(&pg->text, total) == NULL)
         return err_set(err, ERR_INVALID, "the texts of one statement are longer than %d bytes",
@@ -101,6 +118,7 @@ static int encode_text(struct postgres *pg, struct str text, const char **ret, s
 {
     char *copy = pg->text.data + pg->text.len;
 
+    ASSERT_ALWAYS(pg->text.len + text.len < pg->text.capacity);     /* reserve_texts() made room */
     if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) /* would be cut there */
         return err_set(err, ERR_INVALID, "a text holds a NUL character");
     if (text.len != 0)
@@ -148,7 +166,7 @@ static int encode(struct postgres *pg, struct statement *st, unsigned i,
 /* Rows come one by one when somebody looks at them, so that a large result is never in memory. */
 static int send(struct postgres *pg, const struct statement *st, bool row_by_row, struct error *err)
 {
-    if (PQsendQueryPrepared(pg->conn, st->name, (int)st->n_args, st->values, st->lengths,
+    if (PQsendQueryPrepared(pg->conn, st->name, (int)st->n_params, st->values, st->lengths,
                             st->formats, 0) == 0)
         return db_postgres_fail(pg, NULL, err);
     if (row_by_row)
@@ -156,7 +174,7 @@ static int send(struct postgres *pg, const struct statement *st, bool row_by_row
     return 0;
 }
 
-int db_postgres_exec(struct db *db, const struct db_query *q, const struct db_value *args,
+int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args args,
                      db_row_fn *on_row, void *ctx, struct error *err)
 {
     struct postgres *pg = (struct postgres *)db;
@@ -166,10 +184,15 @@ int db_postgres_exec(struct db *db, const struct db_query *q, const struct db_va
     pg->changes = 0;
     if (pg->conn == NULL)
         return db_postgres_fail(pg, NULL, err);
-    if (find(pg, q, &st, err) != 0 || reserve_texts(pg, args, st->n_args, err) != 0)
+    if (find(pg, q, &st, err) != 0)
         return -1;
-    for (unsigned i = 0; i < st->n_args; i++)
-        if (encode(pg, st, i, &args[i], err) != 0)
+    if (args.n < st->n_params)
+        return db_fail_args(args, st->n_params, err);
+    args.n = st->n_params;
+    if (reserve_texts(pg, args, err) != 0)
+        return -1;
+    for (unsigned i = 0; i < st->n_params; i++)
+        if (encode(pg, st, i, &args.values[i], err) != 0)
             return -1;
     if (send(pg, st, on_row != NULL, err) != 0)
         return -1;

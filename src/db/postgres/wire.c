@@ -3,6 +3,7 @@
  * libpq would wait for ever on a server that is stopped but not dead, so the
  * socket is polled here: a server silent for longer than it may be is lost.
  */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 
@@ -83,6 +84,7 @@ static int wait_for(struct postgres *pg, short events, struct error *err)
     struct pollfd fd = { .fd = PQsocket(pg->conn), .events = events };
     int n;
 
+    assert(pg->conn != NULL);
     do
         n = poll(&fd, 1, pg->wait_ms);
     while (n < 0 && errno == EINTR);

@@ -9,6 +9,7 @@
  */
 #include "db/sqlite/sqlite.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ int db_sqlite_after_commit(struct sqlite *s, struct error *err)
 {
     int code;
 
+    assert(s->mode == DB_WRITER); /* 1 */
     s->log_grew = false;
     if (s->log_pages < s->checkpointed_at) /* the log began anew */
         s->checkpointed_at = 0;
@@ -69,10 +71,22 @@ int db_sqlite_after_commit(struct sqlite *s, struct error *err)
 static void sqlite_close(struct db *db)
 {
     struct sqlite *s = sqlite_of(db);
+    int code;
 
     db_sqlite_forget_statements(s);
-    (void)sqlite3_close(s->handle);
+    code = sqlite3_close(s->handle);
+    assert(code == SQLITE_OK); /* else a statement is still open, and the handle leaks */
+    (void)code;
     free(s);
+}
+
+static void sqlite_rollback(struct db *db)
+{
+    struct sqlite *s = sqlite_of(db);
+
+    /* Some errors roll back by themselves. */
+    if (!sqlite3_get_autocommit(s->handle))
+        (void)sqlite3_exec(s->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
 static int sqlite_begin(struct db *db, struct error *err)
@@ -83,13 +97,13 @@ static int sqlite_begin(struct db *db, struct error *err)
     const bool outside = sqlite3_get_autocommit(sqlite_of(db)->handle);
 
     if (sqlite_of(db)->mode == DB_WRITER)
-        return db_sqlite_exec(db, &write, NULL, NULL, NULL, err);
+        return db_sqlite_exec(db, &write, DB_NO_ARGS, NULL, NULL, err);
     /* The view is fixed by the first read, not by BEGIN. */
-    if (db_sqlite_exec(db, &read, NULL, NULL, NULL, err) == 0 &&
-        db_sqlite_exec(db, &look, NULL, NULL, NULL, err) == 0)
+    if (db_sqlite_exec(db, &read, DB_NO_ARGS, NULL, NULL, err) == 0 &&
+        db_sqlite_exec(db, &look, DB_NO_ARGS, NULL, NULL, err) == 0)
         return 0;
     if (outside) /* also after BEGIN: SQLite looks at the clock once more when it has begun */
-        db_rollback(db);
+        sqlite_rollback(db);
     return -1;
 }
 
@@ -97,16 +111,10 @@ static int sqlite_commit(struct db *db, struct error *err)
 {
     static const struct db_query commit = { .sql = "COMMIT" };
 
-    return db_sqlite_exec(db, &commit, NULL, NULL, NULL, err);
-}
-
-static void sqlite_rollback(struct db *db)
-{
-    struct sqlite *s = sqlite_of(db);
-
-    /* Some errors roll back by themselves. */
-    if (!sqlite3_get_autocommit(s->handle))
-        (void)sqlite3_exec(s->handle, "ROLLBACK", NULL, NULL, NULL);
+    if (db_sqlite_exec(db, &commit, DB_NO_ARGS, NULL, NULL, err) != 0)
+        return -1;
+    ASSERT_ALWAYS(sqlite3_get_autocommit(sqlite_of(db)->handle)); /* 2: it did commit */
+    return 0;
 }
 
 static int64_t sqlite_changes(const struct db *db)
@@ -193,7 +201,7 @@ static const struct db_driver driver = {
     .ping = sqlite_ping,
     .checkpoint = sqlite_checkpoint,
     .watch = sqlite_watch,
-    .hurry = sqlite_set_deadline,
+    .set_deadline = sqlite_set_deadline,
 };
 
 /* Least surface: what our own SQL does not need is off, and sizes are bounded. */
@@ -336,6 +344,7 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
     s = NEW(struct sqlite);
     s->base.driver = &driver;
     s->mode = mode;
+    assert(mode == DB_WRITER || mode == DB_READER || mode == DB_MAINTENANCE);
     if (mode == DB_WRITER && create_file(file, err) != 0)
         goto out;
     code = sqlite3_open_v2(file, &s->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);

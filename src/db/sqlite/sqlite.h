@@ -32,8 +32,8 @@ static inline bool db_sqlite_is_late(const struct sqlite *s, int64_t now_us)
 int db_sqlite_fail(struct sqlite *s, int code, struct error *err);
 
 /* The driver's exec. */
-int db_sqlite_exec(struct db *db, const struct db_query *q, const struct db_value *args,
-                   db_row_fn *on_row, void *ctx, struct error *err);
+int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
+                   void *ctx, struct error *err);
 
 /* Finalises what `statements` holds. */
 void db_sqlite_forget_statements(struct sqlite *s);

@@ -1,4 +1,5 @@
 /* statement.c - statements of SQLite: prepared once, bound without a copy, stepped row by row. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -8,7 +9,7 @@
 /* SQLite numbers $1, $2, … by first appearance, so each has its index looked up once. */
 struct statement {
     sqlite3_stmt *stmt;
-    unsigned n_args;
+    unsigned n_params;
     int index[];
 };
 
@@ -20,29 +21,31 @@ struct sqlite_row {
 
 enum { DEADLINE_BYTES = 32 * 1024 }; /* 0.2 ms of printing, with all that JSON may make of them */
 
-static sqlite3_stmt *stmt_of(const struct db_row *row)
+/* The statement that the row is of, which has this column. */
+static sqlite3_stmt *stmt_of(const struct db_row *row, unsigned column)
 {
+    assert((int)column < sqlite3_column_count(((const struct sqlite_row *)row)->stmt));
     return ((const struct sqlite_row *)row)->stmt;
 }
 
 static bool row_is_null(const struct db_row *row, unsigned column)
 {
-    return sqlite3_column_type(stmt_of(row), (int)column) == SQLITE_NULL;
+    return sqlite3_column_type(stmt_of(row, column), (int)column) == SQLITE_NULL;
 }
 
 static int64_t row_get_int(const struct db_row *row, unsigned column)
 {
-    return sqlite3_column_int64(stmt_of(row), (int)column);
+    return sqlite3_column_int64(stmt_of(row, column), (int)column);
 }
 
 static double row_get_real(const struct db_row *row, unsigned column)
 {
-    return sqlite3_column_double(stmt_of(row), (int)column);
+    return sqlite3_column_double(stmt_of(row, column), (int)column);
 }
 
 static struct str row_get_bytes(const struct db_row *row, unsigned column, enum db_type type)
 {
-    sqlite3_stmt *stmt = stmt_of(row);
+    sqlite3_stmt *stmt = stmt_of(row, column);
     const void *data;
     size_t len;
 
@@ -58,11 +61,23 @@ static struct str row_get_bytes(const struct db_row *row, unsigned column, enum 
     return str_from(data, len);
 }
 
+static unsigned row_columns(const struct db_row *row)
+{
+    return (unsigned)sqlite3_column_count(stmt_of(row, 0));
+}
+
+static const char *row_column_name(const struct db_row *row, unsigned column)
+{
+    return sqlite3_column_name(stmt_of(row, column), (int)column);
+}
+
 static const struct db_row_methods row_methods = {
     .is_null = row_is_null,
     .get_int = row_get_int,
     .get_real = row_get_real,
     .get_bytes = row_get_bytes,
+    .columns = row_columns,
+    .column_name = row_column_name,
 };
 
 static void statement_free(void *memory)
@@ -78,15 +93,12 @@ void db_sqlite_forget_statements(struct sqlite *s)
     db_cache_done(&s->statements, statement_free);
 }
 
-/* `st` has its stmt; finds where each $n is bound. PostgreSQL refuses a mismatch, so we do too. */
+/* Finds where each $n is bound. PostgreSQL refuses a gap in the numbers, so we do too. */
 static int find_indexes(struct statement *st, const char *sql, struct error *err)
 {
     char name[16];
 
-    if ((unsigned)sqlite3_bind_parameter_count(st->stmt) != st->n_args)
-        return err_set(err, ERR_INTERNAL, "n_args is %u but the query has %d parameters: %s",
-                       st->n_args, sqlite3_bind_parameter_count(st->stmt), sql);
-    for (unsigned i = 0; i < st->n_args; i++) {
+    for (unsigned i = 0; i < st->n_params; i++) {
         (void)sqlite3_snprintf(sizeof(name), name, "$%u", i + 1);
         st->index[i] = sqlite3_bind_parameter_index(st->stmt, name);
         if (st->index[i] == 0)
@@ -99,18 +111,20 @@ static int prepare(struct sqlite *s, const struct db_query *q, struct statement 
                    struct error *err)
 {
     const char *sql = q->sqlite != NULL ? q->sqlite : q->sql;
-    struct statement *st = mem_new(sizeof(*st) + q->n_args * sizeof(st->index[0]));
+    struct statement *st;
     const char *tail = "";
-    int code;
+    sqlite3_stmt *stmt;
+    unsigned n_params;
+    int code = sqlite3_prepare_v3(s->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &stmt, &tail);
 
-    st->n_args = q->n_args;
-    code = sqlite3_prepare_v3(s->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &st->stmt, &tail);
-    if (code != SQLITE_OK) {
-        db_sqlite_fail(s, code, err);
-        goto fail;
-    }
-    if (st->stmt == NULL || tail[strspn(tail, "; \t\n")] != '\0') {
-        err_set(err, ERR_INTERNAL, "a query is exactly one statement: %s", sql);
+    if (code != SQLITE_OK)
+        return db_sqlite_fail(s, code, err);
+    n_params = (unsigned)sqlite3_bind_parameter_count(stmt);
+    st = mem_new(sizeof(*st) + n_params * sizeof(st->index[0]));
+    st->stmt = stmt;
+    st->n_params = n_params;
+    if (stmt == NULL || tail[strspn(tail, "; \t\n")] != '\0') {
+        err_set(err, ERR_INTERNAL, "a query must be exactly one statement: %s", sql);
         goto fail;
     }
     if (find_indexes(st, sql, err) != 0)
@@ -145,16 +159,19 @@ static int bind_one(sqlite3_stmt *stmt, int index, const struct db_value *value)
     return sqlite3_bind_null(stmt, index);
 }
 
-static int bind_all(struct sqlite *s, const struct statement *st, const struct db_value *args,
+static int bind_all(struct sqlite *s, const struct statement *st, struct db_args args,
                     struct error *err)
 {
-    for (unsigned i = 0; i < st->n_args; i++) {
+    if (UNLIKELY(args.n < st->n_params))
+        return db_fail_args(args, st->n_params, err);
+    for (unsigned i = 0; i < st->n_params; i++) {
+        const struct db_value *value = &args.values[i];
         int code;
 
-        if (args[i].type == DB_TEXT && args[i].bytes.len != 0 &&
-            memchr(args[i].bytes.data, '\0', args[i].bytes.len) != NULL)
+        if (value->type == DB_TEXT && value->bytes.len != 0 &&
+            memchr(value->bytes.data, '\0', value->bytes.len) != NULL)
             return err_set(err, ERR_INVALID, "a text holds a NUL character");
-        code = bind_one(st->stmt, st->index[i], &args[i]);
+        code = bind_one(st->stmt, st->index[i], value);
         if (UNLIKELY(code != SQLITE_OK))
             return db_sqlite_fail(s, code, err);
     }
@@ -169,6 +186,7 @@ static int run(struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ct
     bool more, in_vain = false;
     int code;
 
+    assert(!sqlite3_stmt_busy(stmt)); /* reset after its last use */
     do {
         code = sqlite3_step(stmt);
         if (code != SQLITE_ROW)
@@ -186,8 +204,8 @@ static int fail_late(struct error *err)
     return err_set(err, ERR_BUSY, "this read takes longer than the time given to it");
 }
 
-int db_sqlite_exec(struct db *db, const struct db_query *q, const struct db_value *args,
-                   db_row_fn *on_row, void *ctx, struct error *err)
+int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
+                   void *ctx, struct error *err)
 {
     struct sqlite *s = (struct sqlite *)db;
     struct statement *st = db_cache_get(&s->statements, q);

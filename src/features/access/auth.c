@@ -5,6 +5,8 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
+#include "features/access/key_use.h"
 #include "features/access/registry.h"
 #include "features/access/token.h"
 #include "features/access/users/cookies.h"
@@ -23,7 +25,7 @@ static struct str bearer_token(const struct http_request *request)
     return value;
 }
 
-/* Keys alone report and pull: an operator who wants to do so uses one. */
+/* Only keys report and pull; an operator who wants to do so uses one. */
 static bool is_operator(const struct api_call *call)
 {
     return call->exchange->request.peer == PEER_OPERATOR && call->route->auth >= AUTH_READ;
@@ -35,19 +37,19 @@ bool auth_look_up(struct api_call *call)
 
     if (!str_is_null(call->cookie)) {
         call->user =
-            sessions_find(engine_sessions(call->api->engine), &call->digest, now_us, call->arena);
+            sessions_find(access_sessions(call->api->engine), &call->digest, now_us, call->arena);
         call->unknown_token = call->user == NULL;
         return call->user != NULL;
     }
-    call->key = registry_key(engine_registry(call->api->engine), &call->digest, now_us);
+    call->key = registry_key(access_registry(call->api->engine), &call->digest, now_us);
     call->unknown_token = call->key == NULL;
     if (call->key != NULL)
         key_use_remember(call->key->use, now_us);
     return call->key != NULL;
 }
 
-/* Who sends no Authorization may be somebody who is logged in; agents' routes take keys alone. */
-static bool identify_user(struct api_call *call)
+/* A request without Authorization may be a signed-in user's; agents' routes accept only keys. */
+static int identify_user(struct api_call *call, struct error *err)
 {
     struct str cookie = call->route->auth >= AUTH_USER ? session_cookie(call) : STR_NULL;
 
@@ -55,32 +57,25 @@ static bool identify_user(struct api_call *call)
         call->cookie = cookie;
         call->digest = digest_sha256(cookie);
         (void)auth_look_up(call);
-        return true;
+        return 0;
     }
-    call_reply_unauthorized(call, false);
-    return false;
+    return call_refuse_caller(call, err, false);
 }
 
-bool auth_identify(struct api_call *call)
+int auth_identify(struct api_call *call, struct error *err)
 {
     struct str token;
 
-    if (call->route->auth == AUTH_OPEN || is_operator(call))
-        return true;
+    if (is_operator(call))
+        return 0;
     if (str_is_null(http_header_get(&call->exchange->request, "authorization")))
-        return identify_user(call);
+        return identify_user(call, err);
     token = bearer_token(&call->exchange->request);
-    if (str_is_null(token)) {
-        call_reply_unauthorized(call, false);
-        return false;
-    }
-    if (!token_is_well_formed(token)) {
-        call_reply_unauthorized(call, true);
-        return false;
-    }
+    if (str_is_null(token) || !token_is_well_formed(token))
+        return call_refuse_caller(call, err, !str_is_null(token));
     call->digest = digest_sha256(token);
     (void)auth_look_up(call);
-    return true;
+    return 0;
 }
 
 /* The path's {slug}; every route that has one has it first. */
@@ -91,92 +86,89 @@ static struct str path_slug(const struct api_call *call)
     return has ? call->values.values[0] : STR_NULL;
 }
 
-static bool authorize_operator(struct api_call *call, struct str slug)
+static void enter_tenant(struct api_call *call, const struct tenant_entry *tenant)
 {
-    if (str_is_null(slug))
-        return true;
-    call->tenant = registry_tenant(engine_registry(call->api->engine), slug);
-    if (call->tenant == NULL)
-        call_reply_error(call, 404, "There is no tenant '%.*s'", STR_ARG(slug));
-    return call->tenant != NULL;
+    call->tenant = tenant;
+    call->tenant_id = tenant->id;
 }
 
-/* A platform admin is the operator, but for being logged in. Anybody else is told the same of a
- * tenant they have no role in and of one that is not there. */
-static bool authorize_user(struct api_call *call, struct str slug)
+static int authorize_operator(struct api_call *call, struct str slug, struct error *err)
+{
+    const struct tenant_entry *tenant;
+
+    if (str_is_null(slug))
+        return 0;
+    tenant = registry_tenant(access_registry(call->api->engine), slug);
+    if (tenant == NULL)
+        return call_refuse(call, err, 404, "There is no tenant '%.*s'", STR_ARG(slug));
+    enter_tenant(call, tenant);
+    return 0;
+}
+
+/* A signed-in platform admin may do what the operator may. Other users get the same answer for a
+ * tenant they have no role in and for one that does not exist. */
+static int authorize_user(struct api_call *call, struct str slug, struct error *err)
 {
     const struct tenant_entry *tenant;
     enum tenant_role role;
 
     if (call->route->auth == AUTH_USER)
-        return true;
+        return 0;
     if (call->user->is_platform_admin)
-        return authorize_operator(call, slug);
-    if (call->route->auth == AUTH_PLATFORM) {
-        call_reply_error(call, 403, "This is for platform admins");
-        return false;
-    }
-    tenant = registry_tenant(engine_registry(call->api->engine), slug);
+        return authorize_operator(call, slug, err);
+    if (call->route->auth == AUTH_PLATFORM)
+        return call_refuse(call, err, 403, "Only platform admins may do this");
+    tenant = registry_tenant(access_registry(call->api->engine), slug);
     role = tenant == NULL ? ROLE_NONE : user_role(call->user, tenant->id);
-    if (role == ROLE_NONE) {
-        call_reply_error(call, 403, "You have no access to that tenant");
-        return false;
-    }
-    if (call->route->auth == AUTH_ADMIN && role != ROLE_ADMIN) {
-        call_reply_error(call, 403, "This is for admins of the tenant");
-        return false;
-    }
-    call->tenant = tenant;
-    return true;
+    if (role == ROLE_NONE)
+        return call_refuse(call, err, 403, "You have no access to that tenant");
+    if (call->route->auth == AUTH_ADMIN && role != ROLE_ADMIN)
+        return call_refuse(call, err, 403, "Only admins of the tenant may do this");
+    enter_tenant(call, tenant);
+    return 0;
 }
 
-bool auth_authorize(struct api_call *call)
+static int authorize_key(struct api_call *call, struct str slug, struct error *err)
+{
+    const struct key_entry *key = call->key;
+
+    if (call->route->auth >= AUTH_MEMBER || call->route->auth == AUTH_USER)
+        return call_refuse(call, err, 403,
+                           "Not allowed with a workspace or agent key; sign in as a user");
+    if (call->route->auth == AUTH_OWN_AGENT && key->kind != TOKEN_AGENT)
+        return call_refuse(call, err, 403,
+                           "Not allowed with a workspace key; use the agent's own key");
+    if (call->route->auth == AUTH_READ && key->kind == TOKEN_AGENT)
+        return call_refuse(call, err, 403, "A per-agent key cannot read; use a workspace key");
+    if (!str_is_null(slug) && !str_eq(slug, key->tenant->slug))
+        return call_refuse(call, err, 403, "This key does not give access to that tenant");
+    enter_tenant(call, key->tenant);
+    return 0;
+}
+
+int auth_authorize(struct api_call *call, struct error *err)
 {
     struct str slug = path_slug(call);
-    const struct key_entry *key = call->key;
 
-    if (call->route->auth == AUTH_OPEN)
-        return true;
     if (call->user != NULL)
-        return authorize_user(call, slug);
-    if (key == NULL)
-        return authorize_operator(call, slug);
-    if (call->route->auth >= AUTH_MEMBER || call->route->auth == AUTH_USER) {
-        call_reply_error(call, 403,
-                         "This is for administrators; a workspace or agent key cannot do it");
-        return false;
-    }
-    if (call->route->auth == AUTH_OWN_AGENT && key->kind != TOKEN_AGENT) {
-        call_reply_error(call, 403,
-                         "Only the agent's own key gives this; a workspace key does not");
-        return false;
-    }
-    if (call->route->auth == AUTH_READ && key->kind == TOKEN_AGENT) {
-        call_reply_error(call, 403, "A per-agent key cannot read; use a workspace key");
-        return false;
-    }
-    if (!str_is_null(slug) && !str_eq(slug, key->tenant->slug)) {
-        call_reply_error(call, 403, "This key does not give access to that tenant");
-        return false;
-    }
-    call->tenant = key->tenant;
-    return true;
+        return authorize_user(call, slug, err);
+    if (call->key != NULL)
+        return authorize_key(call, slug, err);
+    return authorize_operator(call, slug, err);
 }
 
-bool auth_may_report(struct api_call *call, struct str client_id, struct str agent_name)
+int auth_may_report(struct api_call *call, struct str client_id, struct str agent_name,
+                    struct error *err)
 {
     const struct key_entry *key = call->key;
 
-    if (!str_is_null(client_id) && !str_eq(client_id, key->tenant->slug)) {
-        call_reply_error(call, 403, "This key does not belong to tenant '%.*s'",
-                         STR_ARG(client_id));
-        return false;
-    }
-    if (key->kind == TOKEN_AGENT && !str_eq(agent_name, key->agent_name)) {
-        call_reply_error(call, 403, "This key is bound to agent '%.*s'", STR_ARG(key->agent_name));
-        return false;
-    }
-    return true;
+    if (!str_is_null(client_id) && !str_eq(client_id, key->tenant->slug))
+        return call_refuse(call, err, 403, "This key does not belong to tenant '%.*s'",
+                           STR_ARG(client_id));
+    if (key->kind == TOKEN_AGENT && !str_eq(agent_name, key->agent_name))
+        return call_refuse(call, err, 403, "This key is bound to agent '%.*s'",
+                           STR_ARG(key->agent_name));
+    return 0;
 }
 
 bool auth_is_admin(const struct api_call *call)
@@ -187,4 +179,15 @@ bool auth_is_admin(const struct api_call *call)
         return false;
     return user == NULL || user->is_platform_admin ||
            user_role(user, call->tenant->id) == ROLE_ADMIN;
+}
+
+struct str auth_actor(const struct api_call *call)
+{
+    if (call->user != NULL)
+        return arena_printf(call->arena, "person:%.*s", STR_ARG(call->user->email));
+    if (call->key == NULL && call->exchange->request.peer == PEER_OPERATOR)
+        return STR_LIT("operator");
+    if (call->key == NULL)
+        return STR_LIT("anonymous");
+    return arena_printf(call->arena, "key:%.*s", STR_ARG(call->key->key_id));
 }

@@ -9,6 +9,7 @@
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
+#include "features/events/shapes.h"
 #include "shape/shape.h"
 
 int run_tenant_add(struct invocation *in)

@@ -9,6 +9,7 @@
 #include "features/access/access.h"
 #include "features/access/key_use.h"
 #include "features/access/registry.h"
+#include "features/access/routes.h"
 #include "features/access/tenants_store.h"
 #include "features/access/token_guess_limiter.h"
 #include "features/access/users/sessions.h"
@@ -129,28 +130,10 @@ static void access_close(void *state)
     free(access);
 }
 
-struct registry *engine_registry(struct engine *e)
-{
-    return access_registry(e);
-}
-
-struct sessions *engine_sessions(struct engine *e)
-{
-    return access_sessions(e);
-}
-
-struct throttle *engine_throttle(struct engine *e)
-{
-    return access_throttle(e);
-}
-
-struct token_guess_limiter *engine_token_guesses(struct engine *e)
-{
-    return access_token_guesses(e);
-}
-
 const struct feature access_feature = {
     .name = "access",
+    .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,
+                tenant_user_routes },
     .open = access_open,
     .tick = access_tick,
     .stop = access_stop,

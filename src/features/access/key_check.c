@@ -1,10 +1,13 @@
-/* key_check.c - asking the database about a token, and noting a key's first use. */
+/* key_check.c - asks the database about a token, and notes a key's first use. */
 #include "features/access/key_check.h"
 
 #include "api/api.h"
+#include "api/call.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/auth.h"
+#include "features/access/key_use.h"
 #include "features/access/registry.h"
 #include "features/access/token_guess_limiter.h"
 #include "features/access/users/sessions.h"
@@ -12,7 +15,7 @@
 
 static struct token_guess_limiter *token_guesses_of(const struct api_call *call)
 {
-    return engine_token_guesses(call->api->engine);
+    return access_token_guesses(call->api->engine);
 }
 
 bool key_check_needed(const struct api_call *call)
@@ -20,47 +23,55 @@ bool key_check_needed(const struct api_call *call)
     return call->unknown_token || (call->key != NULL && !key_use_is_noted(call->key->use));
 }
 
-static void noted(struct key_first_use *use, const struct error *err)
+static int count_token_guess(struct api_call *call, struct error *err)
 {
-    struct api_call *call = CONTAINER_OF(use, struct api_call, first_use);
+    int64_t wait_s = token_guess_count(token_guesses_of(call), auth_origin(call));
+
+    if (wait_s == 0)
+        return call_refuse_caller(call, err, str_is_null(call->cookie));
+    call->rate.reset_s = wait_s;
+    return call_refuse(call, err, 429,
+                       "Too many unknown tokens from this address: at most %d in %d seconds",
+                       MISSES_MAX, MISSES_WINDOW_S);
+}
+
+/* A first use on its way through the writer. */
+struct first_use_call {
+    struct key_first_use use;
+    struct api_call *call;
+};
+
+static void first_use_noted(struct key_first_use *use, const struct error *err)
+{
     const struct error revoked = { .code = ERR_UNAUTHORIZED };
 
-    call_resume(call, err != NULL || use->good ? err : &revoked, call->good);
+    call_resume(CONTAINER_OF(use, struct first_use_call, use)->call,
+                err != NULL || use->good ? err : &revoked, call_admit);
 }
 
-static void note_first_use(struct api_call *call)
+static int note_first_use(struct api_call *call, struct error *err)
 {
-    struct error err = { 0 };
+    struct first_use_call *first = ARENA_NEW(call->arena, struct first_use_call);
 
     call->exchange->waits = true;
-    call->first_use = (struct key_first_use){ .key = call->key, .done = noted };
-    if (key_use_note(engine_writer(call->api->engine), &call->first_use, &err) != 0)
-        call_reply_failure(call, &err);
+    *first = (struct first_use_call){ .use = { .key = call->key, .done = first_use_noted },
+                                      .call = call };
+    return key_use_note(engine_writer(call->api->engine), &first->use, err);
 }
 
-static void count_token_guess(struct api_call *call)
-{
-    int64_t wait_s = token_guess_count(token_guesses_of(call), call_origin(call));
-
-    if (wait_s == 0) {
-        call_reply_unauthorized(call, str_is_null(call->cookie));
-        return;
-    }
-    call->rate.reset_s = wait_s; /* what Retry-After tells */
-    call_reply_error(call, 429,
-                     "Too many unknown tokens from this address: at most %d in %d seconds",
-                     MISSES_MAX, MISSES_WINDOW_S);
-}
-
-/* The carrier's thread. */
-static void decide(struct api_call *call)
+static int judge_refreshed(struct api_call *call, struct error *err)
 {
     if (!auth_look_up(call))
-        count_token_guess(call);
-    else if (key_check_needed(call))
-        note_first_use(call);
-    else
-        call->good(call);
+        return count_token_guess(call, err);
+    if (key_check_needed(call))
+        return note_first_use(call, err);
+    call_admit(call);
+    return 0;
+}
+
+static void registry_refreshed(struct api_call *call)
+{
+    call_run_or_reply(call, judge_refreshed);
 }
 
 static int refresh(struct reader_job *job, struct db *db, struct error *err)
@@ -68,46 +79,36 @@ static int refresh(struct reader_job *job, struct db *db, struct error *err)
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
     if (!str_is_null(call->cookie))
-        return sessions_refresh(engine_sessions(call->api->engine), db, err);
-    return registry_refresh(engine_registry(call->api->engine), db, err);
+        return sessions_refresh(access_sessions(call->api->engine), db, err);
+    return registry_refresh(access_registry(call->api->engine), db, err);
 }
 
 static void refreshed(struct reader_job *job, const struct error *err)
 {
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-
-    call_resume(call, err, decide);
+    call_resume(CONTAINER_OF(job, struct api_call, read), err, registry_refreshed);
 }
 
-/* Another process may just have made this key. */
-static void look_again(struct api_call *call)
+/* Another process may just have created this key. */
+static int look_again(struct api_call *call, struct error *err)
 {
-    struct error err = { 0 };
-
     call->exchange->waits = true;
     call->read = (struct reader_job){ .run = refresh, .done = refreshed };
-    if (engine_read(call->api->engine, &call->read, &err) != 0)
-        call_reply_failure(call, &err);
+    return engine_read(call->api->engine, &call->read, err);
 }
 
-static void check_unknown(struct api_call *call)
+static int check_unknown(struct api_call *call, struct error *err)
 {
     struct engine *engine = call->api->engine;
 
-    if (!engine_is_shared(engine) || registry_knew_key(engine_registry(engine), &call->digest) ||
-        token_guesses_exceeded(token_guesses_of(call), call_origin(call)))
-        count_token_guess(call);
-    else if (token_guess_may_look_up(token_guesses_of(call)))
-        look_again(call);
-    else
-        call_reply_failure(call, &(struct error){ .code = ERR_BUSY });
+    if (!engine_is_shared(engine) || registry_knew_key(access_registry(engine), &call->digest) ||
+        token_guesses_exceeded(token_guesses_of(call), auth_origin(call)))
+        return count_token_guess(call, err);
+    if (token_guess_may_look_up(token_guesses_of(call)))
+        return look_again(call, err);
+    return err_set(err, ERR_BUSY, "too many unknown tokens to look up");
 }
 
-void key_check(struct api_call *call, call_end_fn *good)
+int key_check(struct api_call *call, struct error *err)
 {
-    call->good = good;
-    if (call->unknown_token)
-        check_unknown(call);
-    else
-        note_first_use(call);
+    return call->unknown_token ? check_unknown(call, err) : note_first_use(call, err);
 }

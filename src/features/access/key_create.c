@@ -1,6 +1,8 @@
 /* key_create.c - randomness for a token and its id, and the row that keeps its digest. */
 #include "features/access/key_create.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/digest.h"
 #include "features/access/keys_store.h"
@@ -14,7 +16,9 @@ int key_make(struct db *db, struct key_row *row, struct arena *arena, struct str
     bool bound = !str_is_null(row->agent_name);
     char token[TOKEN_LEN + 1], id_digits[KEY_ID_DIGITS];
 
+    assert(row->tenant_id > 0);
     token_make(bound ? TOKEN_AGENT : TOKEN_WORKSPACE, token);
+    assert(token_is_well_formed(str_from(token, TOKEN_LEN)));
     digest_random_base62(id_digits, KEY_ID_DIGITS);
     row->key_id = arena_printf(arena, "key_%.*s", KEY_ID_DIGITS, id_digits);
     row->digest = digest_sha256(str_from(token, TOKEN_LEN));

@@ -1,12 +1,14 @@
 /* key_rotation.c - making a successor. */
 #include "features/access/key_rotation.h"
 
+#include <assert.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
 #include "features/access/key_create.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry.h"
-#include "features/agents/shapes.h"
+#include "features/access/shapes.h"
 
 /* {"successor":"key_…","replaced":["key_…"]}; ids need no escapes. */
 static struct str detail_of(struct str successor, const struct list *replaced, struct arena *arena)
@@ -60,6 +62,8 @@ int rotation_apply(struct db *db, const struct key_name *key, struct arena *aren
                               .predecessor = old.key_id };
     if (key_make(db, &fresh, arena, &token, err) != 0)
         return -1;
+    assert(!str_eq(fresh.key_id, old.key_id) && str_eq(fresh.predecessor, old.key_id));
+    assert(valid_until(&old, now_us) > now_us); /* the old key stays good for its grace */
     *ret = (struct key_refreshed){ .token = token,
                                    .key_id = fresh.key_id,
                                    .kind = key_kind_name(fresh.agent_name),

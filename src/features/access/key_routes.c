@@ -1,17 +1,16 @@
-/* key_routes.c - keys of a tenant, for admins; and their rotation, for themselves too. */
+/* key_routes.c - keys of a tenant, for its admins; and rotation, for keys themselves too. */
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
-#include "api/queries.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/key_rotation.h"
 #include "features/access/registry.h"
+#include "features/access/routes.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"
-#include "features/agents/shapes.h"
 #include "shape/problems.h"
 
 /* Which key it is, without its token. */
@@ -47,45 +46,24 @@ static int add_key(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-/* A key that could never be used is a mistake that shows too late. False when it has answered. */
-static bool check_key(struct api_call *call)
+/* A key that can never be used is a mistake that would show too late. */
+static int check_key(struct api_call *call, struct error *err)
 {
     const struct key_create *create = call->body;
-    const char *name = "agent_name", *sentence = NULL;
-    struct problem_step step;
-    struct problems *problems;
 
     if (!str_is_null(create->agent_name) && create->agent_name.len == 0)
-        sentence = "A key is bound to an agent with a name; null makes a workspace key";
-    else if (create->expires_at != TIME_NULL && create->expires_at <= clock_wall_us())
-        name = "expires_at", sentence = "This moment is over: the key could never be used";
-    if (sentence == NULL)
-        return true;
-    step = (struct problem_step){ .name = str_of(name) };
-    problems = problems_new(call->arena, "body");
-    problems_add_rule(problems, &step, 1, STR_NULL, sentence);
-    call_reply_problems(call, problems);
-    return false;
-}
-
-void post_key(struct api_call *call)
-{
-    if (!check_key(call))
-        return;
-    call->answer = ARENA_NEW(call->arena, struct key_created);
-    call_change(call, add_key);
+        return call_refuse_body(call, err, "agent_name", STR_NULL,
+                                "An agent's name must not be empty; null makes a workspace key");
+    if (create->expires_at != TIME_NULL && create->expires_at <= clock_wall_us())
+        return call_refuse_body(call, err, "expires_at", STR_NULL,
+                                "The expiry is in the past: the key could never be used");
+    return call_proceed(call, err);
 }
 
 static int list_keys(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_list_keys(db, engine_registry(call->api->engine), call->tenant->id, call->arena,
+    return admin_list_keys(db, access_registry(call->api->engine), call->tenant->id, call->arena,
                            call->answer, err);
-}
-
-void get_keys(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct key_list);
-    call_read(call, list_keys);
 }
 
 static int revoke_key(struct api_call *call, struct db *db, struct error *err)
@@ -96,12 +74,6 @@ static int revoke_key(struct api_call *call, struct db *db, struct error *err)
     if (admin_revoke_key(db, call->tenant->id, path->key_id, err) != 0)
         return -1;
     return list_keys(call, db, err);
-}
-
-void delete_key(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct key_list);
-    call_change(call, revoke_key);
 }
 
 static int rotate(struct api_call *call, struct db *db, struct str key_id, struct error *err)
@@ -117,25 +89,34 @@ static int rotate_own_key(struct api_call *call, struct db *db, struct error *er
     return rotate(call, db, call->key->key_id, err);
 }
 
-void post_refresh_key(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct key_refreshed);
-    call_change(call, rotate_own_key);
-}
-
 static int rotate_key(struct api_call *call, struct db *db, struct error *err)
 {
     const struct key_path *path = call->params;
 
     if (rotate(call, db, path->key_id, err) == 0)
         return 0;
-    if (err->code == ERR_UNAUTHORIZED) /* the key is, not who asks */
-        return err_set(err, ERR_CONFLICT, "The key is over: it was revoked, expired or replaced");
+    if (err->code == ERR_UNAUTHORIZED) /* of the key, not of the caller */
+        return err_set(err, ERR_CONFLICT, "The key was revoked, has expired or was replaced");
     return -1;
 }
 
-void post_key_rotate(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct key_refreshed);
-    call_change(call, rotate_key);
-}
+/* clang-format off */
+const struct route key_routes[] = {
+    { ROUTE(POST, "/api/v1/agents/refresh-key", ANY_KEY, 200), .change = rotate_own_key, .answer = &key_refreshed_shape, .audit = "key.rotate",
+      .id = "rotate_own_key", .summary = "Rotate the key that makes this request",
+      .description = "Answers a new token for the same workspace and agent. The old key stays valid for five minutes after its first rotation. If the answer was lost, rotate again with the old key." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/keys", ADMIN, 200), .read = list_keys, .params = &tenant_path_shape, .answer = &key_list_shape,
+      .id = "list_keys", .summary = "List a workspace's keys",
+      .description = "Ids, labels, agents, expiry and last use. Tokens are not stored and cannot be shown again." },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/keys", ADMIN, 201), .handler = check_key, .change = add_key, .params = &tenant_path_shape, .body = &key_create_shape, .answer = &key_created_shape, .audit = "key.add",
+      .id = "create_key", .summary = "Create a key",
+      .description = "The answer holds the token, which is shown only this once. With `agent_name` the key is bound to that agent; without it, it is a workspace key." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/keys/{key_id}", ADMIN, 200), .change = revoke_key, .params = &key_path_shape, .answer = &key_list_shape, .audit = "key.revoke",
+      .id = "revoke_key", .summary = "Revoke a key",
+      .description = "In effect at once. Keys created from it by rotation stay valid." },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/keys/{key_id}/rotate", ADMIN, 200), .change = rotate_key, .params = &key_path_shape, .answer = &key_refreshed_shape, .audit = "key.rotate",
+      .id = "rotate_key", .summary = "Rotate a key",
+      .description = "Answers a new token; the old key stays valid for five minutes after its first rotation. 409 when the key has expired or was revoked." },
+    { 0 },
+};
+/* clang-format on */

@@ -1,9 +1,11 @@
 /* key_use.c - storing the uses of keys. */
 #include "features/access/key_use.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "engine/txn.h"
 #include "features/access/keys_store.h"
 #include "shape/shape.h"
@@ -33,6 +35,7 @@ static int store_uses(struct writer_job *job, struct txn *txn, struct error *err
 {
     const struct flush *flush = CONTAINER_OF(job, struct flush, job);
 
+    assert(thread_may_be("muster-writer") && flush->n > 0 && flush->n <= STEP);
     for (size_t i = 0; i < flush->n; i++) {
         const struct key_entry *key = flush->keys[i];
 
@@ -92,6 +95,7 @@ static void first_stored(struct writer_job *job, const struct error *err)
 {
     struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
 
+    assert(thread_may_be("muster-writer"));
     if (err == NULL && use->good)
         atomic_store_explicit(&use->key->use->noted, true, memory_order_release);
     use->done(use, err);
@@ -99,6 +103,7 @@ static void first_stored(struct writer_job *job, const struct error *err)
 
 int key_use_note(struct writer *writer, struct key_first_use *use, struct error *err)
 {
+    assert(use->key != NULL && use->done != NULL);
     use->job = (struct writer_job){ .apply = store_first, .done = first_stored, .events = 1 };
     return writer_submit(writer, &use->job, err);
 }

@@ -29,16 +29,16 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err) M
 int store_key_revoke(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
                      struct error *err) MUST_CHECK;
 
-/* All keys of a tenant, oldest first; in the arena. */
-int store_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct key_row **ret,
-               size_t *ret_n, struct error *err) MUST_CHECK;
+/* All keys of a tenant, oldest first: a list of struct key without `kind`; in the arena. */
+int store_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+               struct error *err) MUST_CHECK;
 
-/* The keys of all tenants but those that were revoked, or that expired or were rotated before
- * `since`; in the arena. */
-int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct key_row **ret,
-                    size_t *ret_n, struct error *err) MUST_CHECK;
+/* The keys of all tenants except those that were revoked, or that expired or were rotated before
+ * `since`: a list of struct key_row; in the arena. */
+int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+                    struct error *err) MUST_CHECK;
 
-/* Within a transaction: the key, which nobody else can change until it ends. ERR_NOT_FOUND. */
+/* Within a transaction: the key, locked until the transaction ends. ERR_NOT_FOUND. */
 int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
                    struct key_row *ret, struct error *err) MUST_CHECK;
 

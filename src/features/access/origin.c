@@ -1,4 +1,6 @@
-/* origin.c - where a request came from, behind a proxy too. */
+/* origin.c - the address that a request came from, also behind a proxy. */
+#include "features/access/auth.h"
+
 #include "api/api.h"
 #include "api/call.h"
 #include "http/exchange.h"
@@ -26,7 +28,7 @@ static bool is_trusted(const struct api_call *call, struct str address)
     return false;
 }
 
-/* Each proxy adds whom it saw at the end: the last one that is no proxy of ours is the client. */
+/* Each proxy appends the address it saw: the last one that is not a trusted proxy is the client. */
 static struct str client_of(const struct api_call *call, struct str proxy)
 {
     struct str list = http_header_get(&call->exchange->request, "x-forwarded-for");
@@ -42,7 +44,7 @@ static struct str client_of(const struct api_call *call, struct str proxy)
     return client;
 }
 
-/* What a proxy forwards may be anything: it goes into logs and keys only if it is an address. */
+/* A proxy may forward anything: only an address gets into logs and keys. */
 static bool is_address(struct str s)
 {
     enum { ADDRESS_MAX = 45 };
@@ -53,7 +55,7 @@ static bool is_address(struct str s)
     return s.len > 0 && s.len <= ADDRESS_MAX;
 }
 
-struct str call_origin(struct api_call *call)
+struct str auth_origin(struct api_call *call)
 {
     struct str address = without_port(call->exchange->request.peer_address);
     struct str client = is_trusted(call, address) ? client_of(call, address) : address;

@@ -1,11 +1,12 @@
 /* rate.c - the sliding window, as a log of moments or as counts of sub-windows. */
 #include "features/access/rate.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 
 enum { SLOTS = 601, SLOT_US = 100000 }; /* 60 s of sub-windows and the one that is leaving */
@@ -13,20 +14,22 @@ enum { SLOTS = 601, SLOT_US = 100000 }; /* 60 s of sub-windows and the one that 
 static const int64_t window_us = (int64_t)RATE_WINDOW_S * USEC_PER_SEC;
 
 struct rate_window {
-    pthread_mutex_t lock;
+    struct lock lock;
 
-    int64_t *stamps; /* exact: a ring of moments, oldest at `first` */
-    size_t room, first, n;
+    /* exact: a ring of moments, oldest at `first` */
+    int64_t *stamps GUARDED_BY(lock);
+    size_t room GUARDED_BY(lock), first GUARDED_BY(lock), n GUARDED_BY(lock);
 
-    int64_t *counts; /* counted: SLOTS sub-windows, `slot` the newest, none before `oldest` */
-    int64_t slot, oldest, total;
+    /* counted: SLOTS sub-windows, `slot` the newest, none before `oldest` */
+    int64_t *counts GUARDED_BY(lock);
+    int64_t slot GUARDED_BY(lock), oldest GUARDED_BY(lock), total GUARDED_BY(lock);
 };
 
 struct rate_window *rate_window_new(void)
 {
     struct rate_window *w = NEW(struct rate_window);
 
-    pthread_mutex_init(&w->lock, NULL);
+    lock_init(&w->lock);
     return w;
 }
 
@@ -34,26 +37,28 @@ void rate_window_free(struct rate_window *w)
 {
     if (w == NULL)
         return;
-    pthread_mutex_destroy(&w->lock);
+    lock_unshared(&w->lock);
+    lock_done(&w->lock);
     free(w->stamps);
     free(w->counts);
     free(w);
 }
 
 /* Where the ring keeps the i-th oldest moment. */
-static size_t place_of(const struct rate_window *w, size_t i)
+static size_t place_of(const struct rate_window *w, size_t i) REQUIRES(w->lock)
 {
     size_t place = w->first + i;
 
+    assert(w->room > 0 && w->first < w->room && i <= w->n);
     return place < w->room ? place : place - w->room;
 }
 
-static int64_t stamp_at(const struct rate_window *w, size_t i)
+static int64_t stamp_at(const struct rate_window *w, size_t i) REQUIRES(w->lock)
 {
     return w->stamps[place_of(w, i)];
 }
 
-static void drop_left(struct rate_window *w, int64_t now_us)
+static void drop_left(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
 {
     while (w->n > 0 && stamp_at(w, 0) <= now_us - window_us) {
         w->first = place_of(w, 1);
@@ -62,10 +67,12 @@ static void drop_left(struct rate_window *w, int64_t now_us)
 }
 
 /* Never smaller than before: a limit that falls and rises again must not forget. */
-static void grow_ring(struct rate_window *w, size_t room)
+static void grow_ring(struct rate_window *w, size_t room) REQUIRES(w->lock)
 {
     int64_t *stamps = mem_new(room * sizeof(*stamps));
 
+    assert(w->counts == NULL || w->stamps == NULL); /* one way of counting at a time */
+    ASSERT_ALWAYS(w->n <= room);
     for (size_t i = 0; i < w->n; i++)
         stamps[i] = stamp_at(w, i);
     free(w->stamps);
@@ -74,7 +81,7 @@ static void grow_ring(struct rate_window *w, size_t room)
     w->first = 0;
 }
 
-static void begin_counting(struct rate_window *w, int64_t now_us)
+static void begin_counting(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
 {
     w->counts = mem_new(SLOTS * sizeof(*w->counts));
     w->slot = now_us / SLOT_US;
@@ -92,7 +99,7 @@ static void begin_counting(struct rate_window *w, int64_t now_us)
 }
 
 /* Drops the sub-windows of which all has left. */
-static void go_to_slot(struct rate_window *w, int64_t slot)
+static void go_to_slot(struct rate_window *w, int64_t slot) REQUIRES(w->lock)
 {
     if (slot - w->slot >= SLOTS) {
         memset(w->counts, 0, SLOTS * sizeof(*w->counts));
@@ -111,8 +118,9 @@ static void go_to_slot(struct rate_window *w, int64_t slot)
 }
 
 /* What was counted is taken as late as it may have been. */
-static void end_counting(struct rate_window *w, int64_t now_us)
+static void end_counting(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
 {
+    ASSERT_ALWAYS(w->total <= RATE_EXACT_MAX); /* they fit the ring */
     grow_ring(w, RATE_EXACT_MAX);
     for (int64_t slot = w->oldest; slot <= w->slot; slot++) {
         int64_t end_us = (slot + 1) * SLOT_US;
@@ -126,7 +134,7 @@ static void end_counting(struct rate_window *w, int64_t now_us)
 
 /* Chooses the way of counting for `limit`. Counting goes on below RATE_EXACT_MAX for as long as
  * there is more in the window than a ring can hold. */
-static void fit(struct rate_window *w, int64_t limit, int64_t now_us)
+static void fit(struct rate_window *w, int64_t limit, int64_t now_us) REQUIRES(w->lock)
 {
     if (limit > RATE_EXACT_MAX) {
         if (w->counts == NULL)
@@ -148,12 +156,14 @@ static int64_t seconds_up(int64_t us)
 }
 
 static void take_exact(struct rate_window *w, int64_t now_us, struct rate_verdict *v)
+    REQUIRES(w->lock)
 {
     size_t limit = (size_t)v->limit;
 
     if (w->stamps == NULL) /* a limit that lets nobody in */
         return;
     drop_left(w, now_us);
+    assert(w->room >= limit && w->n <= w->room);
     v->allowed = w->n < limit;
     if (v->allowed)
         w->stamps[place_of(w, w->n++)] = now_us;
@@ -165,10 +175,12 @@ static void take_exact(struct rate_window *w, int64_t now_us, struct rate_verdic
 }
 
 static void take_counted(struct rate_window *w, int64_t now_us, struct rate_verdict *v)
+    REQUIRES(w->lock)
 {
     int64_t leaving, left;
 
     go_to_slot(w, now_us / SLOT_US);
+    assert(w->total >= 0 && w->oldest <= w->slot && w->slot - w->oldest < SLOTS);
     v->allowed = w->total < v->limit;
     if (v->allowed) {
         w->counts[w->slot % SLOTS]++;
@@ -188,12 +200,13 @@ struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_
     struct rate_verdict v = { .limit = limit < 1 ? 1 : limit };
 
     limit = v.limit;
-    pthread_mutex_lock(&w->lock);
+    lock_acquire(&w->lock);
     fit(w, limit, now_us);
     if (w->counts != NULL)
         take_counted(w, now_us, &v);
     else
         take_exact(w, now_us, &v);
-    pthread_mutex_unlock(&w->lock);
+    assert(v.remaining >= 0 && v.remaining < limit);
+    lock_release(&w->lock);
     return v;
 }

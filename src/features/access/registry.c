@@ -1,11 +1,12 @@
 /* registry.c - loading tenants and keys, and looking them up. */
 #include "features/access/registry.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
@@ -18,16 +19,16 @@
 static const int64_t dead_us = 30LL * 24 * 3600 * USEC_PER_SEC;
 
 struct registry {
-    pthread_mutex_t refresh; /* one refresh at a time; taken before `lock` */
-    pthread_rwlock_t lock;   /* guards all below */
-    struct arena arena;      /* of names: they live as long as the registry */
-    struct map tenants;      /* slug -> struct tenant_entry */
-    struct map tenants_by_id;
-    struct map keys;        /* digest -> struct key_entry */
-    struct map keys_by_id;  /* key_id -> the same */
-    int64_t refreshed_us;   /* monotonic: when the database was last asked; under `refresh` */
-    _Atomic int64_t number; /* of the change that was loaded */
-    registry_load_fn *on_load;
+    struct lock refresh; /* one refresh at a time; taken before `lock` */
+    struct rwlock lock;
+    struct arena arena GUARDED_BY(lock); /* of names: they live as long as the registry */
+    struct map tenants GUARDED_BY(lock); /* slug -> struct tenant_entry */
+    struct map tenants_by_id GUARDED_BY(lock);
+    struct map keys GUARDED_BY(lock);         /* digest -> struct key_entry */
+    struct map keys_by_id GUARDED_BY(lock);   /* key_id -> the same */
+    int64_t refreshed_us GUARDED_BY(refresh); /* monotonic: when the database was last read */
+    _Atomic int64_t number;                   /* of the change that was loaded */
+    registry_load_fn *on_load;                /* set before there are threads */
     void *on_load_ctx;
 };
 
@@ -35,8 +36,8 @@ struct registry *registry_new(void)
 {
     struct registry *r = NEW(struct registry);
 
-    pthread_mutex_init(&r->refresh, NULL);
-    pthread_rwlock_init(&r->lock, NULL);
+    lock_init(&r->refresh);
+    rwlock_init(&r->lock);
     arena_init(&r->arena);
     map_init(&r->tenants);
     map_init(&r->tenants_by_id);
@@ -52,6 +53,7 @@ void registry_free(struct registry *r)
 
     if (r == NULL)
         return;
+    rwlock_unshared(&r->lock);
     while ((key = map_next(&r->keys, &at)) != NULL)
         rate_window_free(key->owns_rate ? key->rate : NULL);
     map_done(&r->keys_by_id);
@@ -59,8 +61,8 @@ void registry_free(struct registry *r)
     map_done(&r->tenants_by_id);
     map_done(&r->tenants);
     arena_done(&r->arena);
-    pthread_rwlock_destroy(&r->lock);
-    pthread_mutex_destroy(&r->refresh);
+    rwlock_done(&r->lock);
+    lock_done(&r->refresh);
     free(r);
 }
 
@@ -69,7 +71,7 @@ static struct str id_str(const int64_t *id)
     return str_from((const char *)id, sizeof(*id));
 }
 
-static void put_tenant(struct registry *r, const struct tenant_row *row)
+static void put_tenant(struct registry *r, const struct tenant_row *row) REQUIRES(r->lock)
 {
     struct tenant_entry *tenant = map_get(&r->tenants, row->slug);
 
@@ -90,11 +92,12 @@ static struct str digest_str(const struct sha256 *digest)
     return str_from((const char *)digest->bytes, SHA256_BYTES);
 }
 
-static struct key_entry *add_key(struct registry *r, const struct key_row *row)
+static struct key_entry *add_key(struct registry *r, const struct key_row *row) REQUIRES(r->lock)
 {
     struct key_entry *key = ARENA_NEW(&r->arena, struct key_entry);
 
     key->tenant = map_get(&r->tenants_by_id, id_str(&row->tenant_id));
+    assert(key->tenant != NULL); /* loaded from the same view of the database */
     key->key_id = arena_copy(&r->arena, row->key_id);
     key->kind = str_is_null(row->agent_name) ? TOKEN_WORKSPACE : TOKEN_AGENT;
     key->agent_name = arena_copy(&r->arena, row->agent_name);
@@ -110,6 +113,7 @@ static struct key_entry *add_key(struct registry *r, const struct key_row *row)
 /* Not later than the wall clock says, nor earlier than is possible: a key that was known as not
  * rotated when we last asked has most of its grace before it, whatever became of the wall clock. */
 static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was_known)
+    REQUIRES(r->refresh)
 {
     int64_t left = rotated_at + KEY_GRACE_US - clock_wall_us();
     int64_t least = KEY_GRACE_US - (clock_mono_us() - r->refreshed_us);
@@ -120,12 +124,14 @@ static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was
 }
 
 static void put_key(struct registry *r, const struct key_row *row, int64_t number)
+    REQUIRES(r->refresh) REQUIRES(r->lock)
 {
     struct key_entry *key = map_get(&r->keys, digest_str(&row->digest));
     bool was_known = key != NULL;
 
     if (key == NULL)
         key = add_key(r, row);
+    assert(digest_equal(&key->digest, &row->digest) && key->tenant->id == row->tenant_id);
     key->loaded = number;
     atomic_store(&key->revoked, false); /* since only the others are loaded */
     atomic_store(&key->expires_at, row->expires_at == TIME_NULL ? INT64_MAX : row->expires_at);
@@ -138,7 +144,7 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
 
 /* A successor counts in the window of the key it was made from, and so on; who made whom first does
  * not depend on the order of loading. */
-static void give_window(struct registry *r, struct key_entry *key)
+static void give_window(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
 {
     struct key_entry *first = key, *before = key;
 
@@ -155,11 +161,12 @@ static void give_window(struct registry *r, struct key_entry *key)
         first->rate = rate_window_new();
         first->owns_rate = true;
     }
+    assert(first->rate != NULL && first->tenant == key->tenant);
     key->rate = first->rate;
 }
 
 /* What is no more among the live ones was revoked, or ended long ago. */
-static void end_absent_keys(struct registry *r, int64_t number)
+static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock)
 {
     struct key_entry *key;
     size_t at = 0;
@@ -171,9 +178,7 @@ static void end_absent_keys(struct registry *r, int64_t number)
 
 struct loaded {
     int64_t number;
-    struct tenant_row *tenants;
-    struct key_row *keys;
-    size_t n_tenants, n_keys;
+    struct list tenants, keys; /* of struct tenant_row, struct key_row */
 };
 
 /* One unchanging view of it all. */
@@ -185,26 +190,30 @@ static int load(struct registry *registry, struct db *db, struct arena *arena, s
     if (db_begin(db, err) != 0)
         return -1;
     if (store_registry_number(db, &ret->number, err) == 0 &&
-        store_tenants(db, arena, &ret->tenants, &ret->n_tenants, err) == 0 &&
-        store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, &ret->n_keys, err) == 0 &&
+        store_tenants(db, arena, &ret->tenants, err) == 0 &&
+        store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, err) == 0 &&
         (registry->on_load == NULL || registry->on_load(registry->on_load_ctx, db, err) == 0))
         r = 0;
     db_rollback(db);
     return r;
 }
 
-static void take_over(struct registry *r, const struct loaded *l)
+static void take_over(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
+    EXCLUDES(r->lock)
 {
-    pthread_rwlock_wrlock(&r->lock);
-    for (size_t i = 0; i < l->n_tenants; i++)
-        put_tenant(r, &l->tenants[i]);
-    for (size_t i = 0; i < l->n_keys; i++)
-        put_key(r, &l->keys[i], l->number);
-    for (size_t i = 0; i < l->n_keys; i++)
-        give_window(r, map_get(&r->keys, digest_str(&l->keys[i].digest)));
+    const struct tenant_row *tenants = l->tenants.items;
+    const struct key_row *keys = l->keys.items;
+
+    rwlock_write(&r->lock);
+    for (size_t i = 0; i < l->tenants.n; i++)
+        put_tenant(r, &tenants[i]);
+    for (size_t i = 0; i < l->keys.n; i++)
+        put_key(r, &keys[i], l->number);
+    for (size_t i = 0; i < l->keys.n; i++)
+        give_window(r, map_get(&r->keys, digest_str(&keys[i].digest)));
     end_absent_keys(r, l->number);
     atomic_store(&r->number, l->number);
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
 }
 
 void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx)
@@ -226,7 +235,7 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err)
     int status = -1;
 
     arena_init(&arena);
-    pthread_mutex_lock(&r->refresh);
+    lock_acquire(&r->refresh);
     began_us = clock_mono_us();
     if (store_registry_number(db, &number, err) != 0)
         goto out;
@@ -241,7 +250,7 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err)
 out:
     if (status == 0)
         r->refreshed_us = began_us;
-    pthread_mutex_unlock(&r->refresh);
+    lock_release(&r->refresh);
     arena_done(&arena);
     return status;
 }
@@ -250,9 +259,9 @@ static const struct key_entry *find_key(struct registry *r, const struct sha256 
 {
     const struct key_entry *key;
 
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     key = map_get(&r->keys, digest_str(digest));
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
     return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
 }
 
@@ -283,9 +292,9 @@ const struct key_entry *registry_key_by_id(struct registry *r, struct str key_id
 {
     const struct key_entry *key;
 
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     key = map_get(&r->keys_by_id, key_id);
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
     return key;
 }
 
@@ -294,7 +303,7 @@ size_t registry_take_used(struct registry *r, const struct key_entry **ret, size
     struct key_entry *key;
     size_t at = 0, n = 0;
 
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     while (n < max && (key = map_next(&r->keys, &at)) != NULL) {
         int64_t last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
 
@@ -303,7 +312,8 @@ size_t registry_take_used(struct registry *r, const struct key_entry **ret, size
         key->use->stored_at = last_at;
         ret[n++] = key;
     }
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
+    assert(n <= max);
     return n;
 }
 
@@ -311,8 +321,8 @@ const struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
 {
     const struct tenant_entry *tenant;
 
-    pthread_rwlock_rdlock(&r->lock);
+    rwlock_read(&r->lock);
     tenant = map_get(&r->tenants, slug);
-    pthread_rwlock_unlock(&r->lock);
+    rwlock_release(&r->lock);
     return tenant;
 }

@@ -1,4 +1,4 @@
-/* retention_shapes.h - how long a tenant's data is kept, as people set and see it.
+/* retention_shapes.h - how long a tenant's data is kept, as set and shown.
  *
  * Thread-safe: tables are const.
  */
@@ -8,8 +8,8 @@
 enum { RETENTION_DAYS_MAX = 36500, RETENTION_FAILED_MAX = 100 };
 
 struct retention_limits {
-    struct opt_int events_days, business_days, llm_days; /* null: for ever */
-    int64_t keep_failed_runs;                            /* of each agent, whatever their age */
+    struct opt_int events_days, business_days, llm_days; /* null: forever */
+    int64_t keep_failed_runs;                            /* per agent, whatever their age */
 };
 
 extern const struct shape retention_shape; /* "Retention" */

@@ -9,11 +9,10 @@
     "SELECT events_days, business_days, llm_days, keep_failed_runs FROM retention"                 \
     " WHERE tenant_id = $1"
 
-static const struct db_query select_limits = { .sql = SELECT_LIMITS, .n_args = 1 };
+static const struct db_query select_limits = { .sql = SELECT_LIMITS };
 static const struct db_query take_limits = {
     .sqlite = SELECT_LIMITS,
     .postgres = SELECT_LIMITS " FOR UPDATE SKIP LOCKED",
-    .n_args = 1,
 };
 static const struct db_query set_limits = {
     .sql = "INSERT INTO retention (tenant_id, events_days, business_days, llm_days,"
@@ -21,28 +20,23 @@ static const struct db_query set_limits = {
            " ON CONFLICT (tenant_id) DO UPDATE SET events_days = excluded.events_days,"
            " business_days = excluded.business_days, llm_days = excluded.llm_days,"
            " keep_failed_runs = excluded.keep_failed_runs, updated_at = excluded.updated_at",
-    .n_args = 6,
 };
 static const struct db_query select_marks = {
     .sql = "SELECT business_until, llm_until FROM retention WHERE tenant_id = $1",
-    .n_args = 1,
 };
 /* Also one that has no limit any more but events of runs that are gone. */
 static const struct db_query select_next = {
     .sql = "SELECT COALESCE(MIN(tenant_id), 0) FROM retention r WHERE tenant_id > $1"
            " AND (events_days IS NOT NULL OR business_days IS NOT NULL OR llm_days IS NOT NULL"
            " OR EXISTS (SELECT 1 FROM gone_runs g WHERE g.tenant_id = r.tenant_id))",
-    .n_args = 1,
 };
 static const struct db_query mark_business = {
     .sql = "UPDATE retention SET business_until = $2"
            " WHERE tenant_id = $1 AND (business_until IS NULL OR business_until < $2)",
-    .n_args = 2,
 };
 static const struct db_query mark_llm = {
     .sql = "UPDATE retention SET llm_until = $2"
            " WHERE tenant_id = $1 AND (llm_until IS NULL OR llm_until < $2)",
-    .n_args = 2,
 };
 /* clang-format on */
 
@@ -67,8 +61,7 @@ static int read_row(struct db *db, const struct db_query *query, int64_t tenant_
                     struct limits_reader *reader, struct error *err)
 {
     *reader->limits = (struct retention_limits){ 0 };
-    return db_exec(db, query, (const struct db_value[]){ db_int(tenant_id) }, read_limits, reader,
-                   err);
+    return db_exec(db, query, DB_ARGS(db_int(tenant_id)), read_limits, reader, err);
 }
 
 int store_retention(struct db *db, int64_t tenant_id, struct retention_limits *ret,
@@ -93,14 +86,12 @@ int store_retention_take(struct db *db, int64_t tenant_id, struct retention_limi
 int store_retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,
                         int64_t now_us, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id),
-                                     rows_opt_int_value(limits->events_days),
-                                     rows_opt_int_value(limits->business_days),
-                                     rows_opt_int_value(limits->llm_days),
-                                     db_int(limits->keep_failed_runs),
-                                     db_int(now_us) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), rows_opt_int_value(limits->events_days),
+                rows_opt_int_value(limits->business_days), rows_opt_int_value(limits->llm_days),
+                db_int(limits->keep_failed_runs), db_int(now_us));
 
-    return db_exec(db, &set_limits, args, NULL, NULL, err);
+    return db_run(db, &set_limits, args, err);
 }
 
 static bool read_marks(void *ctx, const struct db_row *row)
@@ -114,28 +105,22 @@ int store_retention_marks(struct db *db, int64_t tenant_id, struct retention_mar
                           struct error *err)
 {
     *ret = (struct retention_marks){ TIME_NULL, TIME_NULL };
-    return db_exec(db, &select_marks, (const struct db_value[]){ db_int(tenant_id) }, read_marks,
-                   ret, err);
+    return db_exec(db, &select_marks, DB_ARGS(db_int(tenant_id)), read_marks, ret, err);
 }
 
 int store_retention_next(struct db *db, int64_t after, int64_t *ret, struct error *err)
 {
     *ret = 0;
-    return db_exec(db, &select_next, (const struct db_value[]){ db_int(after) }, rows_read_int, ret,
-                   err);
+    return db_exec(db, &select_next, DB_ARGS(db_int(after)), db_read_int, ret, err);
 }
 
 int store_retention_mark_business(struct db *db, int64_t tenant_id, int64_t until,
                                   struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(until) };
-
-    return db_exec(db, &mark_business, args, NULL, NULL, err);
+    return db_run(db, &mark_business, DB_ARGS(db_int(tenant_id), db_int(until)), err);
 }
 
 int store_retention_mark_llm(struct db *db, int64_t tenant_id, int64_t until, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(until) };
-
-    return db_exec(db, &mark_llm, args, NULL, NULL, err);
+    return db_run(db, &mark_llm, DB_ARGS(db_int(tenant_id), db_int(until)), err);
 }

@@ -1,4 +1,4 @@
-/* shapes.h - tenants and keys, as operators make and see them.
+/* shapes.h - tenants and keys, as operators create and see them.
  *
  * Thread-safe: tables are const.
  */
@@ -7,7 +7,7 @@
 
 enum { SLUG_MAX = 63 };
 
-/* Lower-case words of letters and digits joined by single hyphens, at most SLUG_MAX characters. */
+/* Lowercase words of letters and digits joined by single hyphens, at most SLUG_MAX characters. */
 bool admin_is_slug(struct str s);
 
 struct tenant_create {
@@ -21,7 +21,7 @@ struct tenant {
     int64_t created_at;
 };
 
-/* A tenant, and what it uses of its plan. */
+/* A tenant, its plan and its usage. */
 struct tenant_plan {
     struct str slug, name;
     int64_t max_agents, rate_limit;
@@ -29,7 +29,7 @@ struct tenant_plan {
     int64_t agents;
 };
 
-/* What is left out stays as it is. */
+/* Omitted members keep their values. */
 struct tenant_patch {
     struct str name; /* null */
     struct opt_int max_agents, rate_limit;
@@ -69,30 +69,6 @@ struct key_list {
     struct list keys; /* of struct key */
 };
 
-struct agent_patch {
-    bool enabled;
-};
-
-struct rebuild_query {
-    int64_t after;
-};
-
-/* One step of rebuilding; `next` is the `after` of the next, null when all is done. */
-struct runs_rebuild {
-    int64_t runs, changed;
-    struct opt_int next;
-};
-
-struct agent_state {
-    struct str agent_name;
-    bool enabled;
-};
-
-struct agent_deleted {
-    struct str agent_name;
-    int64_t keys_revoked;
-};
-
 extern const struct shape tenant_create_shape; /* "TenantCreate" */
 extern const struct shape tenant_shape;        /* "Tenant" */
 extern const struct shape tenant_plan_shape;   /* "TenantPlan" */
@@ -102,8 +78,23 @@ extern const struct shape key_created_shape;   /* "KeyCreated" */
 extern const struct shape key_shape;           /* "Key" */
 extern const struct shape key_list_shape;      /* "KeyList" */
 extern const struct shape tenant_patch_shape;  /* "TenantPatch" */
-extern const struct shape agent_patch_shape;   /* "AgentPatch" */
-extern const struct shape agent_state_shape;   /* "AgentState" */
-extern const struct shape agent_deleted_shape; /* "AgentDeleted" */
-extern const struct shape rebuild_query_shape; /* "RebuildQuery" */
-extern const struct shape runs_rebuild_shape;  /* "RunsRebuild" */
+
+struct key_refreshed {
+    struct str token, key_id;
+    struct str kind;       /* workspace, agent */
+    struct str agent_name; /* null for a workspace key */
+    int64_t previous_key_valid_until;
+};
+
+extern const struct shape key_refreshed_shape; /* "KeyRefreshed" */
+
+struct tenant_path {
+    struct str slug;
+};
+
+struct key_path {
+    struct str slug, key_id;
+};
+
+extern const struct shape tenant_path_shape; /* "TenantPath" */
+extern const struct shape key_path_shape;    /* "KeyPath" */

@@ -1,12 +1,12 @@
-/* tenant_routes.c - tenants, for operators; and a tenant's plan, for those who are of it. */
+/* tenant_routes.c - tenants, for platform admins; and a tenant's plan, for its users. */
 #include "api/call.h"
-#include "api/handlers.h"
 #include "features/access/registry.h"
+#include "features/access/routes.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"
 
-/* The plan, as it is then. */
-static void tell_plan(struct api_call *call, const struct tenant *tenant)
+/* The plan after the change. */
+static void note_plan(struct api_call *call, const struct tenant *tenant)
 {
     call->audit_target = tenant->slug;
     call->audit_detail = arena_printf(call->arena, "{\"max_agents\":%lld,\"rate_limit\":%lld}",
@@ -19,28 +19,16 @@ static int add_tenant(struct api_call *call, struct db *db, struct error *err)
 
     if (admin_add_tenant(db, create, call->answer, err) != 0)
         return -1;
-    tell_plan(call, call->answer);
+    note_plan(call, call->answer);
     return 0;
-}
-
-void post_tenant(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct tenant);
-    call_change(call, add_tenant);
 }
 
 static int set_tenant(struct api_call *call, struct db *db, struct error *err)
 {
     if (admin_set_tenant(db, call->tenant->slug, call->body, call->arena, call->answer, err) != 0)
         return -1;
-    tell_plan(call, call->answer);
+    note_plan(call, call->answer);
     return 0;
-}
-
-void patch_tenant(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct tenant);
-    call_change(call, set_tenant);
 }
 
 static int read_tenant(struct api_call *call, struct db *db, struct error *err)
@@ -48,19 +36,25 @@ static int read_tenant(struct api_call *call, struct db *db, struct error *err)
     return admin_tenant(db, call->tenant->slug, call->arena, call->answer, err);
 }
 
-void get_tenant(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct tenant_plan);
-    call_read(call, read_tenant);
-}
-
 static int list_tenants(struct api_call *call, struct db *db, struct error *err)
 {
     return admin_list_tenants(db, call->arena, call->answer, err);
 }
 
-void get_tenants(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct tenant_list);
-    call_read(call, list_tenants);
-}
+/* clang-format off */
+const struct route tenant_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants", PLATFORM, 200), .read = list_tenants, .answer = &tenant_list_shape,
+      .id = "list_tenants", .summary = "List all workspaces",
+      .description = "With their plans." },
+    { ROUTE(POST, "/api/v1/tenants", PLATFORM, 201), .change = add_tenant, .body = &tenant_create_shape, .answer = &tenant_shape, .audit = "tenant.add",
+      .id = "create_tenant", .summary = "Create a workspace",
+      .description = "The slug names it in paths and in `client_id`, and cannot be changed." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}", READ, 200), .read = read_tenant, .params = &tenant_path_shape, .answer = &tenant_plan_shape,
+      .id = "get_tenant", .summary = "Get a workspace and its plan",
+      .description = "Name, limits of the plan, and how many agents there are." },
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}", PLATFORM, 200), .change = set_tenant, .params = &tenant_path_shape, .body = &tenant_patch_shape, .answer = &tenant_shape, .audit = "tenant.set",
+      .id = "update_tenant", .summary = "Change a workspace's name or plan",
+      .description = "Members that are left out stay as they are." },
+    { 0 },
+};
+/* clang-format on */

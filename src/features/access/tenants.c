@@ -8,6 +8,7 @@
 #include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/directives/store.h"
+#include "features/agents/shapes.h"
 #include "features/agents/store.h"
 
 static struct tenant tenant_answer(const struct tenant_row *row)
@@ -72,17 +73,7 @@ int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
 int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
                        struct error *err)
 {
-    struct tenant_row *rows;
-    struct tenant *tenants;
-    size_t n;
-
-    if (store_tenants(db, arena, &rows, &n, err) != 0)
-        return -1;
-    tenants = ARENA_ARRAY(arena, struct tenant, n);
-    for (size_t i = 0; i < n; i++)
-        tenants[i] = tenant_answer(&rows[i]);
-    ret->tenants = (struct list){ tenants, n };
-    return 0;
+    return store_tenant_answers(db, arena, &ret->tenants, err);
 }
 
 int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
@@ -109,26 +100,15 @@ int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *cre
 int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
                     struct arena *arena, struct key_list *ret, struct error *err)
 {
-    struct key_row *rows;
     struct key *keys;
-    size_t n;
 
-    if (store_keys(db, tenant_id, arena, &rows, &n, err) != 0)
+    if (store_keys(db, tenant_id, arena, &ret->keys, err) != 0)
         return -1;
-    keys = ARENA_ARRAY(arena, struct key, n);
-    for (size_t i = 0; i < n; i++)
-        keys[i] = (struct key){ .key_id = rows[i].key_id,
-                                .kind = key_kind_name(rows[i].agent_name),
-                                .agent_name = rows[i].agent_name,
-                                .label = rows[i].label,
-                                .created_at = rows[i].created_at,
-                                .last_used_at =
-                                    key_use_last(registry, rows[i].key_id, rows[i].last_used_at),
-                                .expires_at = rows[i].expires_at,
-                                .revoked_at = rows[i].revoked_at,
-                                .predecessor = rows[i].predecessor,
-                                .rotated_at = rows[i].rotated_at };
-    ret->keys = (struct list){ keys, n };
+    keys = ret->keys.items;
+    for (size_t i = 0; i < ret->keys.n; i++) {
+        keys[i].kind = key_kind_name(keys[i].agent_name);
+        keys[i].last_used_at = key_use_last(registry, keys[i].key_id, keys[i].last_used_at);
+    }
     return 0;
 }
 

@@ -2,27 +2,39 @@
 #include "features/access/tenants_store.h"
 
 #include "db/db.h"
+#include "features/access/shapes.h"
 #include "shape/rows.h"
+#include "shape/table.h"
+
+#define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, created_at"
 
 /* clang-format off */
+#define OWNER struct tenant_row
+SHAPE_BEGIN(tenant_row)
+    { INT(tenant_id) },  { STR(slug) },        { STR(name) },        { INT(max_agents) },
+    { INT(rate_limit) }, { TIME(created_at) }, { BOOL(run_failed) },
+ROW_END(tenant_row);
+#undef OWNER
+
 static const struct db_query insert_tenant = {
     .sql = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at)"
            " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (slug) DO NOTHING RETURNING tenant_id",
-    .n_args = 5,
 };
 static const struct db_query update_tenant = {
     .sql = "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4 WHERE slug = $1",
-    .n_args = 4,
 };
 static const struct db_query select_tenant = {
-    .sql = "SELECT tenant_id, slug, name, max_agents, rate_limit, created_at FROM tenants"
-           " WHERE slug = $1",
-    .n_args = 1,
+    .row = &tenant_row,
+    .sql = "SELECT tenant_id, " ANSWER_COLUMNS " FROM tenants WHERE slug = $1",
 };
 static const struct db_query select_tenants = {
-    .sql = "SELECT t.tenant_id, t.slug, t.name, t.max_agents, t.rate_limit, t.created_at,"
-           " COALESCE(r.run_failed, 0) FROM tenants t"
-           " LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id ORDER BY t.slug",
+    .row = &tenant_row,
+    .sql = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed"
+           " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id ORDER BY slug",
+};
+static const struct db_query select_answers = {
+    .row = &tenant_shape,
+    .sql = "SELECT " ANSWER_COLUMNS " FROM tenants ORDER BY slug",
 };
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'registry'",
@@ -34,12 +46,12 @@ static const struct db_query add_to_number = {
 
 int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_text(row->slug), db_text(row->name),
-                                     db_int(row->max_agents), db_int(row->rate_limit),
-                                     db_int(row->created_at) };
+    const struct db_args args =
+        DB_ARGS(db_text(row->slug), db_text(row->name), db_int(row->max_agents),
+                db_int(row->rate_limit), db_int(row->created_at));
     int64_t id = 0;
 
-    if (db_exec(db, &insert_tenant, args, rows_read_int, &id, err) != 0)
+    if (db_exec(db, &insert_tenant, args, db_read_int, &id, err) != 0)
         return -1;
     if (id == 0)
         return err_set(err, ERR_CONFLICT, "tenant '%.*s' exists already", STR_ARG(row->slug));
@@ -49,69 +61,38 @@ int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
 
 int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_text(row->slug), db_text(row->name),
-                                     db_int(row->max_agents), db_int(row->rate_limit) };
+    const struct db_args args = DB_ARGS(db_text(row->slug), db_text(row->name),
+                                        db_int(row->max_agents), db_int(row->rate_limit));
 
-    return db_exec(db, &update_tenant, args, NULL, NULL, err);
+    return db_run(db, &update_tenant, args, err);
 }
 
-static bool add_tenant_row(void *ctx, const struct db_row *row)
+int store_tenants(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
-    struct rows *rows = ctx;
-    struct tenant_row *t = rows_add(rows);
-
-    t->tenant_id = db_get_int(row, 0);
-    t->slug = rows_text(rows->arena, row, 1);
-    t->name = rows_text(rows->arena, row, 2);
-    t->max_agents = db_get_int(row, 3);
-    t->rate_limit = db_get_int(row, 4);
-    t->created_at = db_get_int(row, 5);
-    return true;
+    return rows_list(db, &select_tenants, DB_NO_ARGS, arena, ret, err);
 }
 
-static bool add_with_rules(void *ctx, const struct db_row *row)
+int store_tenant_answers(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
-    struct rows *rows = ctx;
-    struct tenant_row *t;
-
-    (void)add_tenant_row(rows, row);
-    t = &((struct tenant_row *)rows->items)[rows->n - 1];
-    t->run_failed = db_get_int(row, 6) != 0;
-    return true;
-}
-
-int store_tenants(struct db *db, struct arena *arena, struct tenant_row **ret, size_t *ret_n,
-                  struct error *err)
-{
-    struct rows rows = { .arena = arena, .size = sizeof(struct tenant_row) };
-
-    if (db_exec(db, &select_tenants, NULL, add_with_rules, &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &select_answers, DB_NO_ARGS, arena, ret, err);
 }
 
 int store_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_row *ret,
                  struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct tenant_row) };
-    const struct db_value args[] = { db_text(slug) };
-
-    if (db_exec(db, &select_tenant, args, add_tenant_row, &rows, err) != 0)
+    if (rows_one(db, &select_tenant, DB_ARGS(db_text(slug)), arena, ret, err) != 0)
         return -1;
-    if (rows.n == 0)
+    if (ret->tenant_id == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no tenant '%.*s'", STR_ARG(slug));
-    *ret = *(struct tenant_row *)rows.items;
     return 0;
 }
 
 int store_registry_number(struct db *db, int64_t *ret, struct error *err)
 {
-    return db_exec(db, &select_number, NULL, rows_read_int, ret, err);
+    return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
 
 int store_registry_changed(struct db *db, struct error *err)
 {
-    return db_exec(db, &add_to_number, NULL, NULL, NULL, err);
+    return db_run(db, &add_to_number, DB_NO_ARGS, err);
 }

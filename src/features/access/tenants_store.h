@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "shape/shape.h"
 
 struct db;
 
@@ -13,7 +14,7 @@ struct tenant_row {
     struct str slug, name;
     int64_t max_agents, rate_limit;
     int64_t created_at;
-    bool run_failed; /* it wants alerts of failed runs; read only, by store_tenants() */
+    bool run_failed; /* alerts on failed runs; read by store_tenants() only */
 };
 
 /* `row->tenant_id` is filled in. ERR_CONFLICT when the slug is taken. */
@@ -26,11 +27,13 @@ int store_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
 /* Changes name and plan of the tenant with the row's slug. */
 int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *err) MUST_CHECK;
 
-/* All of them, by slug; in the arena. */
-int store_tenants(struct db *db, struct arena *arena, struct tenant_row **ret, size_t *ret_n,
+/* All tenants by slug, in the arena: a list of struct tenant_row, and one of struct tenant. */
+int store_tenants(struct db *db, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;
+int store_tenant_answers(struct db *db, struct arena *arena, struct list *ret,
+                         struct error *err) MUST_CHECK;
 
-/* The number of the registry (tenants, keys): it grows with every change. */
+/* The change number of the registry (tenants, keys): each change increments it. */
 int store_registry_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Within the transaction that changes tenants or keys. */

@@ -1,9 +1,13 @@
 /* token.c - making tokens and telling malformed ones. */
 #include "features/access/token.h"
 
+#include <assert.h>
+
 #include "base/digest.h"
 
 enum { PREFIX_LEN = 7, RANDOM_LEN = 30, CHECK_LEN = 6 };
+
+_Static_assert(PREFIX_LEN + RANDOM_LEN + CHECK_LEN == TOKEN_LEN, "as the header says");
 
 static const struct str prefixes[] = {
     [TOKEN_WORKSPACE] = STR_INIT("mst_ws_"),
@@ -12,6 +16,7 @@ static const struct str prefixes[] = {
 
 void token_make(enum token_kind kind, char ret[TOKEN_LEN + 1])
 {
+    assert((size_t)kind < COUNT_OF(prefixes) && prefixes[kind].len == PREFIX_LEN);
     memcpy(ret, prefixes[kind].data, PREFIX_LEN);
     digest_random_base62(ret + PREFIX_LEN, RANDOM_LEN);
     digest_base62(digest_crc32(str_from(ret, PREFIX_LEN + RANDOM_LEN)),

@@ -1,11 +1,13 @@
-/* token_guess_limiter.c - a table of fixed size in sets of a few places, each set an address's only home. */
+/* token_guess_limiter.c - a table of fixed size in sets of a few places, each set an address's only
+ * home. */
 #include "features/access/token_guess_limiter.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/lock.h"
 #include "base/mem.h"
 
 enum { SETS = 1024, PLACES = 8 };
@@ -20,17 +22,17 @@ struct place {
 };
 
 struct token_guess_limiter {
-    pthread_mutex_t lock; /* guards all below */
-    struct place sets[SETS][PLACES];
-    int64_t look_began_us; /* of the second in which looks are counted */
-    int64_t looks;
+    struct lock lock;
+    struct place sets[SETS][PLACES] GUARDED_BY(lock);
+    int64_t look_began_us GUARDED_BY(lock); /* of the second in which looks are counted */
+    int64_t looks GUARDED_BY(lock);
 };
 
 struct token_guess_limiter *token_guess_limiter_new(void)
 {
     struct token_guess_limiter *m = NEW(struct token_guess_limiter);
 
-    pthread_mutex_init(&m->lock, NULL);
+    lock_init(&m->lock);
     m->look_began_us = clock_mono_us();
     return m;
 }
@@ -39,7 +41,7 @@ void token_guess_limiter_free(struct token_guess_limiter *m)
 {
     if (m == NULL)
         return;
-    pthread_mutex_destroy(&m->lock);
+    lock_done(&m->lock);
     free(m);
 }
 
@@ -50,6 +52,7 @@ static bool is_over(const struct place *place, int64_t now_us)
 
 /* The address's place, or NULL. */
 static struct place *find(struct token_guess_limiter *m, uint64_t address, int64_t now_us)
+    REQUIRES(m->lock)
 {
     struct place *set = m->sets[address % SETS];
 
@@ -61,12 +64,14 @@ static struct place *find(struct token_guess_limiter *m, uint64_t address, int64
 
 /* One that is over, else the oldest. */
 static struct place *make(struct token_guess_limiter *m, uint64_t address, int64_t now_us)
+    REQUIRES(m->lock)
 {
     struct place *set = m->sets[address % SETS], *best = set;
 
     for (size_t i = 0; i < PLACES && !is_over(best, now_us); i++)
         if (is_over(&set[i], now_us) || set[i].began_us < best->began_us)
             best = &set[i];
+    assert(best >= set && best < set + PLACES);
     *best = (struct place){ .address = address, .began_us = now_us };
     return best;
 }
@@ -77,15 +82,16 @@ int64_t token_guess_count(struct token_guess_limiter *m, struct str from)
     int64_t now_us = clock_mono_us(), wait_s = 0;
     struct place *place;
 
-    pthread_mutex_lock(&m->lock);
+    lock_acquire(&m->lock);
     place = find(m, address, now_us);
     if (place == NULL)
         place = make(m, address, now_us);
+    assert(place->address == address && place->n <= MISSES_MAX);
     if (place->n < MISSES_MAX)
         place->n++;
     else
         wait_s = (place->began_us + window_us - now_us + USEC_PER_SEC - 1) / USEC_PER_SEC;
-    pthread_mutex_unlock(&m->lock);
+    lock_release(&m->lock);
     return wait_s;
 }
 
@@ -95,10 +101,10 @@ bool token_guesses_exceeded(struct token_guess_limiter *m, struct str from)
     const struct place *place;
     bool many;
 
-    pthread_mutex_lock(&m->lock);
+    lock_acquire(&m->lock);
     place = find(m, address, clock_mono_us());
     many = place != NULL && place->n >= MISSES_MAX;
-    pthread_mutex_unlock(&m->lock);
+    lock_release(&m->lock);
     return many;
 }
 
@@ -107,13 +113,14 @@ bool token_guess_may_look_up(struct token_guess_limiter *m)
     int64_t now_us = clock_mono_us();
     bool may;
 
-    pthread_mutex_lock(&m->lock);
+    lock_acquire(&m->lock);
     if (now_us - m->look_began_us >= USEC_PER_SEC) {
         m->look_began_us = now_us;
         m->looks = 0;
     }
     may = m->looks < LOOKS_MAX;
     m->looks += may;
-    pthread_mutex_unlock(&m->lock);
+    assert(m->looks <= LOOKS_MAX);
+    lock_release(&m->lock);
     return may;
 }

@@ -2,7 +2,6 @@
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/agents/store.h"
-#include "shape/rows.h"
 
 /* clang-format off */
 /* What it declared goes; the row stays, since its reports refer to it. */
@@ -11,20 +10,16 @@ static const struct db_query mark_agent = {
            " telemetry_doc = '', interval_seconds = NULL, inputs = NULL, outputs = NULL,"
            " config_schema = NULL, registered_at = NULL, muted_until = NULL"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL RETURNING agent_id",
-    .n_args = 3,
 };
 static const struct db_query forget_sign = {
     .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
-    .n_args = 2,
 };
 static const struct db_query delete_kpis = {
     .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
-    .n_args = 2,
 };
 static const struct db_query revoke_keys = {
     .sql = "UPDATE keys SET revoked_at = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL",
-    .n_args = 3,
 };
 /* clang-format on */
 
@@ -35,11 +30,10 @@ static int mark(struct db *db, int64_t tenant_id, struct str agent_name, int64_t
     int r;
 
     arena_init(&arena);
-    r = db_exec(db, &mark_agent,
-                (const struct db_value[]){ db_int(tenant_id),
-                                           db_text(store_name_key(agent_name, &arena).key),
-                                           db_int(now_us) },
-                rows_read_int, ret, err);
+    r = db_exec(
+        db, &mark_agent,
+        DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, &arena).key), db_int(now_us)),
+        db_read_int, ret, err);
     arena_done(&arena);
     return r;
 }
@@ -47,18 +41,17 @@ static int mark(struct db *db, int64_t tenant_id, struct str agent_name, int64_t
 int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                        int64_t *ret_keys, struct error *err)
 {
-    const struct db_value keys[] = { db_int(tenant_id), db_text(agent_name), db_int(now_us) };
-    struct db_value agent[] = { db_int(tenant_id), db_int(0) };
+    const struct db_args keys = DB_ARGS(db_int(tenant_id), db_text(agent_name), db_int(now_us));
+    struct db_args agent;
     int64_t agent_id = 0;
 
     if (mark(db, tenant_id, agent_name, now_us, &agent_id, err) != 0)
         return -1;
     if (agent_id == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
-    agent[1] = db_int(agent_id);
-    if (db_exec(db, &forget_sign, agent, NULL, NULL, err) != 0 ||
-        db_exec(db, &delete_kpis, agent, NULL, NULL, err) != 0 ||
-        db_exec(db, &revoke_keys, keys, NULL, NULL, err) != 0)
+    agent = DB_ARGS(db_int(tenant_id), db_int(agent_id));
+    if (db_run(db, &forget_sign, agent, err) != 0 || db_run(db, &delete_kpis, agent, err) != 0 ||
+        db_run(db, &revoke_keys, keys, err) != 0)
         return -1;
     *ret_keys = db_changes(db);
     return 0;

@@ -11,6 +11,7 @@
 #include "features/agents/agents.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
+#include "features/agents/routes.h"
 #include "features/features.h"
 
 enum { SAVE_PERIOD_TICKS = 2 };
@@ -96,13 +97,10 @@ static void agents_txn_forget(struct txn *txn)
     admit_forget(txn->admit);
 }
 
-struct last_seen *engine_last_seen(struct engine *e)
-{
-    return agents_last_seen(e);
-}
-
 const struct feature agents_feature = {
     .name = "agents",
+    .routes = { register_routes, heartbeat_routes, directive_routes, config_routes, document_routes,
+                agent_routes, value_routes },
     .open = agents_open,
     .tick = agents_tick,
     .stop = agents_stop,

@@ -5,7 +5,7 @@
 #include "features/agents/admit.h"
 #include "features/live/feed.h"
 
-static int apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int heartbeat_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct heartbeat_request *request = CONTAINER_OF(job, struct heartbeat_request, job);
 
@@ -20,19 +20,18 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
     return admit_hear(txn, &agent, err);
 }
 
-static void done(struct writer_job *job, const struct error *err)
+static void heartbeat_stored(struct writer_job *job, const struct error *err)
 {
     struct heartbeat_request *request = CONTAINER_OF(job, struct heartbeat_request, job);
 
     if (err == NULL && !str_is_null(request->agent_name))
         feed_note_agent(job->txn->feed, request->beat.tenant_id, request->agent_name);
-    request->done(request, err);
 }
 
-int heartbeats_submit(struct writer *writer, struct heartbeat_request *request, struct error *err)
+void heartbeats_prepare(struct heartbeat_request *request)
 {
-    request->job = (struct writer_job){
-        .apply = apply, .done = done, .events = 1, .bytes = request->beat.client_id.len
-    };
-    return writer_submit(writer, &request->job, err);
+    request->job = (struct writer_job){ .apply = heartbeat_apply,
+                                        .stored = heartbeat_stored,
+                                        .events = 1,
+                                        .bytes = request->beat.client_id.len };
 }

@@ -7,11 +7,11 @@
  */
 #include "features/agents/last_seen.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "engine/txn.h"
@@ -44,10 +44,10 @@ struct taken_sign {
 };
 
 struct last_seen {
-    pthread_mutex_t lock; /* guards the map and the list */
-    struct map sightings; /* struct agent_key -> struct last_seen_entry */
-    struct last_seen_entry *waiting;
-    bool saving;
+    struct lock lock;
+    struct map sightings GUARDED_BY(lock); /* struct agent_key -> struct last_seen_entry */
+    struct last_seen_entry *waiting GUARDED_BY(lock);
+    bool saving GUARDED_BY(lock);
     atomic_bool changed; /* what is expected of some agent */
     last_seen_fn *on_heard;
 
@@ -67,7 +67,7 @@ struct last_seen *last_seen_new(void)
 {
     struct last_seen *l = NEW(struct last_seen);
 
-    pthread_mutex_init(&l->lock, NULL);
+    lock_init(&l->lock);
     map_init(&l->sightings);
     l->taken = mem_new(SAVE_MAX * sizeof(*l->taken));
     l->rows = mem_new(SAVE_MAX * sizeof(*l->rows));
@@ -81,12 +81,13 @@ void last_seen_free(struct last_seen *l)
 
     if (l == NULL)
         return;
+    lock_unshared(&l->lock);
     while ((sighting = map_next(&l->sightings, &at)) != NULL)
         free(sighting);
     map_done(&l->sightings);
     free(l->taken);
     free(l->rows);
-    pthread_mutex_destroy(&l->lock);
+    lock_done(&l->lock);
     free(l);
 }
 
@@ -94,9 +95,9 @@ static struct last_seen_entry *find(struct last_seen *l, const struct agent_key 
 {
     struct last_seen_entry *sighting;
 
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     sighting = map_get(&l->sightings, key_str(key));
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
     return sighting;
 }
 
@@ -105,7 +106,7 @@ struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, in
     const struct agent_key key = { tenant_id, agent_id };
     struct last_seen_entry *sighting;
 
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     sighting = map_get(&l->sightings, key_str(&key));
     if (sighting == NULL) {
         sighting = NEW(struct last_seen_entry);
@@ -115,7 +116,7 @@ struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, in
         atomic_init(&sighting->awaited, false);
         (void)map_put(&l->sightings, key_str(&sighting->key), sighting);
     }
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
     return sighting;
 }
 
@@ -123,10 +124,10 @@ static void put_in_line(struct last_seen *l, struct last_seen_entry *sighting)
 {
     if (atomic_exchange(&sighting->waits, true))
         return;
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     sighting->next = l->waiting;
     l->waiting = sighting;
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
 }
 
 void last_seen_note(struct last_seen *l, struct last_seen_entry *sighting, int64_t at)
@@ -216,9 +217,9 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 
 static void end_save(struct last_seen *l)
 {
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     l->saving = false;
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
 }
 
 static void put_all_in_line(struct last_seen *l)
@@ -259,7 +260,7 @@ static bool take(struct last_seen *l)
 {
     bool taken = false;
 
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     if (!l->saving && l->waiting != NULL) {
         taken = l->saving = true;
         l->n = 0;
@@ -271,7 +272,7 @@ static bool take(struct last_seen *l)
         atomic_store(&sighting->waits, false);
         l->taken[l->n++].sighting = sighting;
     }
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
     if (taken)
         qsort(l->taken, l->n, sizeof(*l->taken), by_key);
     return taken;

@@ -24,7 +24,6 @@ static const struct db_query put_signs = {
                 " FOR UPDATE OF l SKIP LOCKED) x"
                 " WHERE s.tenant_id = x.tenant_id AND s.agent_id = x.agent_id"
                 " RETURNING s.tenant_id, s.agent_id",
-    .n_args = 2,
 };
 /* clang-format on */
 
@@ -75,8 +74,7 @@ int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int
                    (long long)sightings[i].at);
     }
     buf_add_char(&rows, ']');
-    r = db_exec(db, &put_signs,
-                (const struct db_value[]){ db_text(buf_str(&rows)), db_int(now + SIGNS_AHEAD_US) },
+    r = db_exec(db, &put_signs, DB_ARGS(db_text(buf_str(&rows)), db_int(now + SIGNS_AHEAD_US)),
                 mark_stored, &sorted, err);
     buf_done(&rows);
     return r;

@@ -1,6 +1,8 @@
 /* liveness.c - the states of an agent by the clock. */
 #include "features/agents/liveness.h"
 
+const char *const liveness_names[] = { "up", "late", "silent", "unknown", "disabled", NULL };
+
 #include "base/clock.h"
 
 static const int64_t interval_max_s = 100LL * 365 * 24 * 3600;
@@ -26,17 +28,17 @@ int64_t liveness_grace_us(int64_t interval_us)
 
 struct liveness_verdict liveness_of(const struct liveness *agent, int64_t now_us)
 {
-    struct liveness_verdict verdict = { LIFE_UNKNOWN, TIME_NULL, TIME_NULL };
+    struct liveness_verdict verdict = { LIVENESS_UNKNOWN, TIME_NULL, TIME_NULL };
     int64_t interval_us = liveness_interval_us(&agent->interval_seconds);
 
     if (!agent->enabled)
-        verdict.state = LIFE_DISABLED;
+        verdict.state = LIVENESS_DISABLED;
     if (!agent->enabled || interval_us == 0 || agent->last_seen_at == TIME_NULL)
         return verdict;
     verdict.next_expected_at = agent->last_seen_at + interval_us;
     verdict.silent_at = verdict.next_expected_at + liveness_grace_us(interval_us);
-    verdict.state = LIFE_UP;
+    verdict.state = LIVENESS_UP;
     if (now_us >= verdict.next_expected_at)
-        verdict.state = now_us >= verdict.silent_at ? LIFE_SILENT : LIFE_LATE;
+        verdict.state = now_us >= verdict.silent_at ? LIVENESS_SILENT : LIVENESS_LATE;
     return verdict;
 }

@@ -5,7 +5,18 @@
 #pragma once
 #include <stdbool.h>
 
-#include "features/fleet/shapes.h"
+#include "shape/shape.h"
+
+/* The states of an agent by the clock. */
+enum liveness_state {
+    LIVENESS_UP,
+    LIVENESS_LATE,
+    LIVENESS_SILENT,
+    LIVENESS_UNKNOWN,
+    LIVENESS_DISABLED
+};
+
+extern const char *const liveness_names[]; /* in that order, ends in NULL */
 
 /* What an agent is judged by. */
 struct liveness {
@@ -15,7 +26,7 @@ struct liveness {
 };
 
 struct liveness_verdict {
-    enum agent_life state;
+    enum liveness_state state;
     int64_t next_expected_at; /* late from then on; TIME_NULL: nothing is expected of it */
     int64_t silent_at;        /* TIME_NULL likewise */
 };

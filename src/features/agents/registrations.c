@@ -28,7 +28,7 @@ static bool is_same(const struct opt_int *a, const struct opt_int *b)
     return a->has == b->has && (!a->has || a->value == b->value);
 }
 
-static int apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int registration_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
     struct report_key place = { .tenant_id = request->tenant->id,
@@ -49,27 +49,25 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
     return store_catalog_enter(txn->db, place.tenant_id, request->catalog, place.received_at, err);
 }
 
-static void done(struct writer_job *job, const struct error *err)
+static void registration_stored(struct writer_job *job, const struct error *err)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
 
     if (err == NULL && job->txn->admit != NULL && request->is_other)
         admit_changed(job->txn->admit);
-    request->done(request, err);
 }
 
 static struct str catalog_of(const struct list *list, struct arena *arena)
 {
     const struct config_param_decl *params = list->items;
-    struct catalog_entry *entries = ARENA_ARRAY(arena, struct catalog_entry, list->n);
+    struct catalog_parameter *entries = ARENA_ARRAY(arena, struct catalog_parameter, list->n);
 
     for (size_t i = 0; i < list->n; i++)
         entries[i] = secret_key_names_first_entry(params[i].key);
     return store_catalog_prepare(entries, list->n, arena);
 }
 
-int registrations_submit(struct writer *writer, struct registration_request *request,
-                         struct error *err)
+void registrations_prepare(struct registration_request *request)
 {
     const struct agent_register *body = request->body;
     size_t params = body->config_schema == NULL ? 0 : body->config_schema->params.n;
@@ -78,10 +76,9 @@ int registrations_submit(struct writer *writer, struct registration_request *req
     request->catalog =
         params == 0 ? STR_NULL : catalog_of(&body->config_schema->params, request->arena);
     request->job = (struct writer_job){
-        .apply = apply,
-        .done = done,
+        .apply = registration_apply,
+        .stored = registration_stored,
         .events = 1 + body->business_kpis.n + params, /* rows it writes */
         .bytes = request->bytes,
     };
-    return writer_submit(writer, &request->job, err);
 }

@@ -1,8 +1,8 @@
-/* registrations.h - agents that say who they are, on their way into the store.
+/* registrations.h - registrations of agents, on their way into the store.
  *
- * A registration is applied by the writer in one transaction, with what other
- * requests brought, and told once that is durable. It never touches whether
- * the agent is enabled, what it is told, or the security catalog's entries.
+ * The writer applies a registration in one transaction, together with other
+ * requests. It never changes whether the agent is enabled, its directives, or
+ * existing entries of the security catalog.
  */
 #pragma once
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct tenant_entry;
 
 /* Filled in by the caller, in memory that lives until done(). */
 struct registration_request {
-    struct writer_job job;         /* the service's own, as are `rows` and `catalog` */
+    struct writer_job job;         /* filled in by registrations_prepare() but for done() */
     struct registration_rows rows; /* what is stored of the body */
     struct str catalog;            /* the parameters' entries, if they are new */
     const struct tenant_entry *tenant;
@@ -27,14 +27,10 @@ struct registration_request {
     size_t bytes;        /* of the request, for the queue's bound */
     int64_t received_at; /* wall clock */
 
-    enum verdict verdict; /* set before done(NULL): accepted, or the cap */
-    bool is_new;          /* likewise: the agent was not known before */
-    bool is_other;        /* the service's own: its interval is not what it was */
-
-    /* Writer thread, exactly once. `err` is NULL when it is durable or not accepted. */
-    void (*done)(struct registration_request *request, const struct error *err);
+    enum verdict verdict; /* set before done(NULL): accepted, or agent cap */
+    bool is_new;          /* set before done(NULL): the agent was unknown */
+    bool is_other;        /* internal: its interval has changed */
 };
 
-/* Any thread. ERR_BUSY when too much is waiting; done() is then not called. */
-int registrations_submit(struct writer *writer, struct registration_request *request,
-                         struct error *err) MUST_CHECK;
+/* Fills in the job, `rows` and `catalog`, for the caller to submit the job. */
+void registrations_prepare(struct registration_request *request);

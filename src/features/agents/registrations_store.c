@@ -12,11 +12,9 @@ static const struct db_query update_agent = {
     .sql = "UPDATE agents SET registered_version = $3, description = $4, telemetry_doc = $5,"
            " interval_seconds = $6, inputs = $7, outputs = $8, config_schema = $9,"
            " registered_at = $10 WHERE tenant_id = $1 AND agent_id = $2",
-    .n_args = 10,
 };
 static const struct db_query delete_kpis = {
     .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
-    .n_args = 2,
 };
 /* $3 is a JSON array of rows, so that one statement does for all of them. */
 static const struct db_query insert_kpis = {
@@ -27,18 +25,15 @@ static const struct db_query insert_kpis = {
     .postgres = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
                 " SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), j ->> 0, j ->> 1, j ->> 2,"
                 " j ->> 3, j ->> 4 FROM json_array_elements(CAST($3 AS json)) AS j",
-    .n_args = 3,
 };
 static const struct db_query select_schema = {
     .sql = "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2",
-    .n_args = 2,
 };
 static const struct db_query select_schemas = {
     .sqlite = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
               " WHERE tenant_id = $1 AND instr(config_schema, $2) > 0 LIMIT 1000",
     .postgres = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
                 " WHERE tenant_id = $1 AND strpos(config_schema, $2) > 0 LIMIT 1000",
-    .n_args = 2,
 };
 /* clang-format on */
 
@@ -123,48 +118,28 @@ int store_registration_put(struct db *db, const struct report_key *place,
                            const struct registration_rows *rows, struct error *err)
 {
     const struct agent_register *body = rows->body;
-    const struct db_value agent[] = {
-        db_int(place->tenant_id),     db_int(place->agent_id),
-        db_text(body->agent_version), db_text(body->description),
-        db_text(body->telemetry_doc), rows_opt_int_value(body->interval_seconds),
-        db_text(rows->inputs),        db_text(rows->outputs),
-        db_text(rows->config_schema), db_int(place->received_at),
-    };
-    const struct db_value kpis[] = { db_int(place->tenant_id), db_int(place->agent_id),
-                                     db_text(rows->kpis) };
+    const struct db_args agent =
+        DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_text(body->agent_version),
+                db_text(body->description), db_text(body->telemetry_doc),
+                rows_opt_int_value(body->interval_seconds), db_text(rows->inputs),
+                db_text(rows->outputs), db_text(rows->config_schema), db_int(place->received_at));
+    const struct db_args kpis =
+        DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_text(rows->kpis));
 
-    if (db_exec(db, &update_agent, agent, NULL, NULL, err) != 0 ||
-        db_exec(db, &delete_kpis, kpis, NULL, NULL, err) != 0)
+    if (db_run(db, &update_agent, agent, err) != 0 || db_run(db, &delete_kpis, kpis, err) != 0)
         return -1;
     if (body->business_kpis.n == 0)
         return 0;
-    return db_exec(db, &insert_kpis, kpis, NULL, NULL, err);
-}
-
-struct one_text {
-    struct arena *arena;
-    struct str text;
-};
-
-static bool read_text(void *ctx, const struct db_row *row)
-{
-    struct one_text *one = ctx;
-
-    one->text = rows_text(one->arena, row, 0);
-    return false;
+    return db_run(db, &insert_kpis, kpis, err);
 }
 
 int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
                         struct arena *arena, struct str *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id),
-                                     db_text(store_name_key(agent_name, arena).key) };
-    struct one_text one = { arena, STR_NULL };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
 
-    if (db_exec(db, &select_schema, args, read_text, &one, err) != 0)
-        return -1;
-    *ret = one.text;
-    return 0;
+    return rows_one_text(db, &select_schema, args, arena, ret, err);
 }
 
 struct each_schema {
@@ -182,7 +157,7 @@ static bool tell_schema(void *ctx, const struct db_row *row)
 int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word,
                               config_schema_fn *fn, void *ctx, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(word) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(word));
     struct each_schema each = { fn, ctx };
 
     return db_exec(db, &select_schemas, args, tell_schema, &each, err);

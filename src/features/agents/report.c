@@ -1,28 +1,25 @@
-/* report.c - what the channels on which agents report have in common. */
+/* report.c - what the routes on which agents report have in common. */
 #include "features/agents/report.h"
 
 #include "api/call.h"
 #include "base/clock.h"
+#include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/live/feed.h"
 #include "http/exchange.h"
 
-static void reply_cap(struct api_call *call)
+int report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
+                 struct report_words *ret, struct error *err)
 {
     const struct tenant_entry *tenant = call->key->tenant;
 
-    call_reply_error(call, 403, "Agent cap reached: the plan of tenant '%.*s' allows %lld agents",
-                     STR_ARG(tenant->slug), (long long)atomic_load(&tenant->max_agents));
-}
-
-bool report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
-                  struct report_words *ret)
-{
     *ret = (struct report_words){ .status = STR_LIT("accepted") };
     switch (verdict) {
     case VERDICT_AGENT_CAP:
-        reply_cap(call);
-        return false;
+        return call_refuse(call, err, 403,
+                           "Agent cap reached: the plan of tenant '%.*s' allows %lld agents",
+                           STR_ARG(tenant->slug), (long long)atomic_load(&tenant->max_agents));
     case VERDICT_AGENT_DISABLED:
         ret->status = STR_LIT("rejected");
         ret->reason = STR_LIT("agent_disabled");
@@ -34,31 +31,41 @@ bool report_words(struct api_call *call, enum verdict verdict, struct str agent_
     case VERDICT_ACCEPTED:
         break;
     }
-    return true;
+    return 0;
 }
 
-static void stored(struct report_request *request, const struct error *err)
+int report_begin(struct api_call *call, struct str client_id, struct str agent_name,
+                 struct report *report, struct error *err)
 {
-    struct report_call *report = CONTAINER_OF(request, struct report_call, request);
-
-    call_resume(report->call, err, report->end);
+    if (auth_may_report(call, client_id.len == 0 ? STR_NULL : client_id, agent_name, err) != 0)
+        return -1;
+    *report = (struct report){ .tenant = call->key->tenant,
+                               .agent_name = agent_name,
+                               .arena = call->arena,
+                               .bytes = call->exchange->request.body.len,
+                               .received_at = clock_wall_us() };
+    call->own = report;
+    return 0;
 }
 
-struct report_call *report_begin(struct api_call *call, struct str client_id, struct str agent_name,
-                                 call_end_fn *end)
+int report_admit(struct report *report, struct txn *txn, struct report_key *ret, struct error *err)
 {
-    struct report_call *report;
+    const struct applicant agent = { report->tenant->id, report->agent_name, report->received_at };
+    struct admission admission;
 
-    if (!auth_may_report(call, client_id.len == 0 ? STR_NULL : client_id, agent_name))
-        return NULL;
-    report = ARENA_NEW(call->arena, struct report_call);
-    report->call = call;
-    report->end = end;
-    report->request.done = stored;
-    call->answer = report;
-    report->request.tenant = call->key->tenant;
-    report->request.arena = call->arena;
-    report->request.bytes = call->exchange->request.body.len;
-    report->request.received_at = clock_wall_us();
-    return report;
+    if (admit_agent(txn, &agent, &admission, err) != 0)
+        return -1;
+    report->verdict = admission.verdict;
+    *ret = (struct report_key){ .tenant_id = report->tenant->id,
+                                .agent_id = admission.agent_id,
+                                .received_at = report->received_at };
+    return 0;
+}
+
+void report_count(const struct report *report, enum metric metric, const struct error *err)
+{
+    if (err != NULL || report->verdict != VERDICT_ACCEPTED)
+        return;
+    metric_add(metric, 1);
+    feed_note_agent(report->job.txn->feed, report->tenant->id, report->agent_name);
 }

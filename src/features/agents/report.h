@@ -1,29 +1,42 @@
 /* report.h - what the channels on which agents report have in common. */
 #pragma once
-#include <stdbool.h>
-
 #include "api/call.h"
+#include "base/metrics.h"
 #include "base/str.h"
-#include "features/kpis/reports.h"
+#include "engine/writer.h"
+#include "features/agents/admit.h"
+#include "features/agents/report_key.h"
 
-/* How a verdict is told. */
+/* A verdict in the words of an answer. */
 struct report_words {
     struct str status;
     struct str reason, detail; /* STR_NULL unless rejected */
 };
 
-/* False when it has answered 403, since the plan allows no further agent. In the call's arena. */
-bool report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
-                  struct report_words *ret);
+/* Fails with 403 when the plan allows no further agent. In the call's arena. */
+int report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
+                 struct report_words *ret, struct error *err) MUST_CHECK;
 
-/* A business or LLM-usage report on its way through the writer. */
-struct report_call {
-    struct report_request request;
-    struct api_call *call;
-    call_end_fn *end; /* once it is stored, with the report as call->answer */
+/* A report on its way through the writer, embedded first by each kind; in memory that lives until
+ * the job's done(). */
+struct report {
+    struct writer_job job;
+    const struct tenant_entry *tenant;
+    struct str agent_name;
+    struct arena *arena;  /* the request's: the writer's from submit until done() */
+    size_t bytes;         /* of the request, for the queue's bound */
+    int64_t received_at;  /* wall clock */
+    enum verdict verdict; /* set before done(NULL); a report is never a duplicate */
 };
 
-/* The call's report, filled in but for its body; NULL when it has answered 403. An empty client_id
- * is the key's own. */
-struct report_call *report_begin(struct api_call *call, struct str client_id, struct str agent_name,
-                                 call_end_fn *end);
+/* Fills in the report but for its job, and makes it call->own. An empty client_id is the key's own.
+ * Fails with 403. */
+int report_begin(struct api_call *call, struct str client_id, struct str agent_name,
+                 struct report *report, struct error *err) MUST_CHECK;
+
+/* In the job's apply(): sets the verdict and, when that is accepted, the key of the report. */
+int report_admit(struct report *report, struct txn *txn, struct report_key *ret,
+                 struct error *err) MUST_CHECK;
+
+/* In the job's stored(): counts what was accepted, and publishes that the agent was seen. */
+void report_count(const struct report *report, enum metric metric, const struct error *err);

@@ -1,4 +1,4 @@
-/* shapes.c - the tables of registration and of what agents pull. */
+/* shapes.c - the shapes of agents: registration, what they pull, administration. */
 #include "features/agents/shapes.h"
 
 #include <assert.h>
@@ -11,12 +11,11 @@
 
 static const char *const registered_states[] = { "registered", "updated", NULL };
 static const char *const sources[] = { "agent", "workspace", "platform", NULL };
-static const char *const key_kinds[] = { "workspace", "agent", NULL };
 static const char *const heartbeat_states[] = { "ok", NULL };
 
-/* One value_error for each element of `list` whose key an earlier one has. The key is the first
- * member of every element, each `size` bytes. A map, because a body holds very many; and the
- * sentence counts instead of quoting, because a key may be very long. */
+/* One value_error per element of `list` that repeats an earlier key. The key is the first member of
+ * every element of `size` bytes. A map keeps this linear for large bodies; the sentence gives an
+ * index because a key may be very long. */
 static void refuse_repeated_keys(const char *member, const struct list *list, size_t size,
                                  struct arena *arena, struct problems *problems)
 {
@@ -33,7 +32,7 @@ static void refuse_repeated_keys(const char *member, const struct list *list, si
         if (first == NULL) {
             (void)map_put(&seen, *key, key);
         } else {
-            struct str sentence = arena_printf(arena, "Its key is already that of element %zu",
+            struct str sentence = arena_printf(arena, "Should not repeat the key of element %zu",
                                                (size_t)(first - items) / size);
 
             problems_add_rule(problems, path, COUNT_OF(path), STR_NULL, sentence.data);
@@ -64,27 +63,25 @@ static void check_register(void *value, struct arena *arena, struct problems *pr
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct business_kpi_decl
-static const struct field business_kpi_decl_fields[] = {
+SHAPE_BEGIN(business_kpi_decl_shape)
     { STR(key),   .flags = F_REQUIRED },
     { STR(label), .absent = "\"\"",      .doc = "Display name." },
     { STR(unit),  .absent = "\"count\"", .doc = "count, money:<ISO currency code>, percent or duration (seconds)." },
-    { STR(agg),   .absent = "\"sum\"",   .doc = "How it is totalled over a period: sum, last, avg or max." },
-};
+    { STR(agg),   .absent = "\"sum\"",   .doc = "Aggregation over a period: sum, last, avg or max." },
+SHAPE_END(business_kpi_decl_shape, "BusinessKPIDecl", .doc = "A business KPI that the agent reports.");
 #undef OWNER
 
 #define OWNER struct io_field
-static const struct field io_field_fields[] = {
+SHAPE_BEGIN(io_field_shape)
     { STR(key),       .flags = F_REQUIRED },
     { STR(type),      .absent = "\"any\"" },
     { BOOL(required), .absent = "true", .doc = "Applies to inputs only." },
-};
+SHAPE_END(io_field_shape, "IOField", .doc = "One field of an agent's input or output.");
 #undef OWNER
 
 #define OWNER struct config_param_decl
-static const struct field config_param_decl_fields[] = {
+SHAPE_BEGIN(config_param_decl_shape)
     { STR(key),                         .flags = F_REQUIRED },
     { STR(label),                       .absent = "\"\"" },
     { STR(value_type),                  .absent = "\"string\"", .doc = "string, integer, number, boolean, json or list." },
@@ -93,18 +90,18 @@ static const struct field config_param_decl_fields[] = {
     { STR_AS("default", default_value), .absent = "\"\"", .doc = "Empty: no default." },
     { LIST_STR(opciones),               .absent = "[]", .doc = "Allowed choices." },
     { BOOL(restart_required),           .absent = "false" },
-};
+SHAPE_END(config_param_decl_shape, "ConfigParamDecl", .doc = "One configuration parameter.");
 #undef OWNER
 
 #define OWNER struct config_schema_decl
-static const struct field config_schema_decl_fields[] = {
+SHAPE_BEGIN(config_schema_decl_shape)
     { INT(version),                          .absent = "1" },
     { LIST(params, config_param_decl_shape), .absent = "[]" },
-};
+SHAPE_END(config_schema_decl_shape, "ConfigSchemaDecl", .doc = "The configuration that an agent needs.", .rules = check_config_schema);
 #undef OWNER
 
 #define OWNER struct agent_register
-static const struct field agent_register_fields[] = {
+SHAPE_BEGIN(agent_register_shape)
     { STR(agent_name),                              .flags = F_REQUIRED },
     { STR(agent_version),                           .absent = "\"\"" },
     { STR(description),                             .absent = "\"\"" },
@@ -115,30 +112,30 @@ static const struct field agent_register_fields[] = {
     { LIST(outputs, io_field_shape),                .absent = "[]", .doc = "Output contract." },
     { SHAPE(config_schema, struct config_schema_decl, config_schema_decl_shape), .flags = F_NULL,
       .doc = "Configuration the agent needs." },
-};
+SHAPE_END(agent_register_shape, "AgentRegister", .doc = "An agent's description of itself.", .rules = check_register);
 #undef OWNER
 
 #define OWNER struct agent_registered
-static const struct field agent_registered_fields[] = {
+SHAPE_BEGIN(agent_registered_shape)
     { STR(status),        .flags = F_REQUIRED, .choices = registered_states },
     { STR(agent_name),    .flags = F_REQUIRED },
     { STR(agent_version), .flags = F_REQUIRED },
-    { INT(kpis),          .flags = F_REQUIRED, .doc = "How many KPIs are declared." },
-    { INT(params),        .flags = F_REQUIRED, .doc = "How many parameters are declared." },
-    { LIST_STR(warnings), .flags = F_REQUIRED, .doc = "What was stored but is outside the vocabulary." },
-};
+    { INT(kpis),          .flags = F_REQUIRED, .doc = "Number of declared KPIs." },
+    { INT(params),        .flags = F_REQUIRED, .doc = "Number of declared parameters." },
+    { LIST_STR(warnings), .flags = F_REQUIRED, .doc = "Values that were stored but are not in the vocabulary." },
+SHAPE_END(agent_registered_shape, "AgentRegistered", .doc = "The registration as stored.");
 #undef OWNER
 
 #define OWNER struct agent_model
-static const struct field agent_model_fields[] = {
+SHAPE_BEGIN(agent_model_shape)
     { STR(agent_name), .flags = F_REQUIRED },
     { STR(model),      .flags = F_REQUIRED | F_NULL },
     { STR(source),     .flags = F_REQUIRED | F_NULL, .choices = sources },
-};
+SHAPE_END(agent_model_shape, "AgentModel", .doc = "The LLM model the agent must use.");
 #undef OWNER
 
 #define OWNER struct command_policy
-static const struct field command_policy_fields[] = {
+SHAPE_BEGIN(command_policy_shape)
     { STR(agent_name),  .flags = F_REQUIRED },
     { STR(mode),        .flags = F_REQUIRED, .choices = policy_mode_names },
     { LIST_STR(allow),  .flags = F_REQUIRED },
@@ -146,93 +143,63 @@ static const struct field command_policy_fields[] = {
     { STR(source),      .flags = F_REQUIRED, .choices = sources },
     { INT(version),     .flags = F_REQUIRED },
     { TIME(updated_at), .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(command_policy_shape, "CommandPolicy", .doc = "The shell commands the agent may run.");
 #undef OWNER
 
 #define OWNER struct agent_document
-static const struct field agent_document_fields[] = {
+SHAPE_BEGIN(agent_document_shape)
     { STR(agent_name),  .flags = F_REQUIRED },
     { STR(format),      .flags = F_REQUIRED, .choices = document_format_names },
     { STR(document),    .flags = F_REQUIRED, .doc = "As edited, vault references unresolved." },
     { INT(version),     .flags = F_REQUIRED },
     { TIME(updated_at), .flags = F_REQUIRED },
-};
-#undef OWNER
-
-#define OWNER struct key_refreshed
-static const struct field key_refreshed_fields[] = {
-    { STR(token),                     .flags = F_REQUIRED, .doc = "Shown this once." },
-    { STR(key_id),                    .flags = F_REQUIRED },
-    { STR(kind),                      .flags = F_REQUIRED, .choices = key_kinds },
-    { STR(agent_name),                .flags = F_REQUIRED | F_NULL },
-    { TIME(previous_key_valid_until), .flags = F_REQUIRED },
-};
+SHAPE_END(agent_document_shape, "AgentDocument", .doc = "The agent's free-form configuration document.");
 #undef OWNER
 
 #define OWNER struct heartbeat_answer
-static const struct field heartbeat_answer_fields[] = {
+SHAPE_BEGIN(heartbeat_answer_shape)
     { STR(status),       .flags = F_REQUIRED, .choices = heartbeat_states },
     { STR(client_id),    .flags = F_REQUIRED },
     { TIME(received_at), .flags = F_REQUIRED },
-};
+SHAPE_END(heartbeat_answer_shape, "Heartbeat", .doc = "The heartbeat as stored.");
 #undef OWNER
 
-#undef MEMBER
+#define OWNER struct agent_query
+SHAPE_BEGIN(agent_query_shape)
+    { STR(agent_name), .flags = F_REQUIRED },
+SHAPE_END(agent_query_shape, "AgentQuery");
+#undef OWNER
+
+#define OWNER struct heartbeat_query
+SHAPE_BEGIN(heartbeat_query_shape)
+    { STR(client_id), .max = 256, .flags = F_REQUIRED, .doc = "Identifies the process that sends the heartbeat." },
+SHAPE_END(heartbeat_query_shape, "HeartbeatQuery");
+#undef OWNER
+
+#define OWNER struct agent_path
+SHAPE_BEGIN(agent_path_shape)
+    { STR(slug),       .flags = F_REQUIRED },
+    { STR(agent_name), .flags = F_REQUIRED },
+SHAPE_END(agent_path_shape, "AgentPath");
+#undef OWNER
+
+#define OWNER struct agent_patch
+SHAPE_BEGIN(agent_patch_shape)
+    { BOOL(enabled), .flags = F_REQUIRED, .doc = "Events of a disabled agent are rejected." },
+SHAPE_END(agent_patch_shape, "AgentPatch", .doc = "Changes to an agent.");
+#undef OWNER
+
+#define OWNER struct agent_state
+SHAPE_BEGIN(agent_state_shape)
+    { STR(agent_name), .flags = F_REQUIRED },
+    { BOOL(enabled),   .flags = F_REQUIRED },
+SHAPE_END(agent_state_shape, "AgentState", .doc = "Whether an agent may report.");
+#undef OWNER
+
+#define OWNER struct agent_deleted
+SHAPE_BEGIN(agent_deleted_shape)
+    { STR(agent_name),   .flags = F_REQUIRED },
+    { INT(keys_revoked), .flags = F_REQUIRED, .doc = "Number of keys bound to the agent." },
+SHAPE_END(agent_deleted_shape, "AgentDeleted", .doc = "A deleted agent.");
+#undef OWNER
 /* clang-format on */
-
-const struct shape business_kpi_decl_shape = {
-    SHAPE_OF("BusinessKPIDecl", struct business_kpi_decl, business_kpi_decl_fields),
-    .doc = "A business KPI that the agent reports.",
-};
-
-const struct shape io_field_shape = {
-    SHAPE_OF("IOField", struct io_field, io_field_fields),
-    .doc = "One field of an agent's input or output.",
-};
-
-const struct shape config_param_decl_shape = {
-    SHAPE_OF("ConfigParamDecl", struct config_param_decl, config_param_decl_fields),
-    .doc = "One configuration parameter.",
-};
-
-const struct shape config_schema_decl_shape = {
-    SHAPE_OF("ConfigSchemaDecl", struct config_schema_decl, config_schema_decl_fields),
-    .doc = "The configuration that an agent needs.",
-    .rules = check_config_schema,
-};
-
-const struct shape agent_register_shape = {
-    SHAPE_OF("AgentRegister", struct agent_register, agent_register_fields),
-    .doc = "What an agent says about itself.",
-    .rules = check_register,
-};
-
-const struct shape agent_registered_shape = {
-    SHAPE_OF("AgentRegistered", struct agent_registered, agent_registered_fields),
-    .doc = "What was registered.",
-};
-
-const struct shape agent_model_shape = {
-    SHAPE_OF("AgentModel", struct agent_model, agent_model_fields),
-    .doc = "The LLM model the agent must use.",
-};
-
-const struct shape command_policy_shape = {
-    SHAPE_OF("CommandPolicy", struct command_policy, command_policy_fields),
-    .doc = "The shell commands the agent may run.",
-};
-
-const struct shape agent_document_shape = {
-    SHAPE_OF("AgentDocument", struct agent_document, agent_document_fields),
-    .doc = "The agent's free-form configuration document.",
-};
-
-const struct shape key_refreshed_shape = {
-    SHAPE_OF("KeyRefreshed", struct key_refreshed, key_refreshed_fields),
-    .doc = "The successor of the key that asked.",
-};
-
-const struct shape heartbeat_answer_shape = {
-    SHAPE_OF("Heartbeat", struct heartbeat_answer, heartbeat_answer_fields),
-    .doc = "The sign of life as noted.",
-};

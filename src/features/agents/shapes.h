@@ -1,4 +1,4 @@
-/* shapes.h - what agents declare about themselves, and what they pull.
+/* shapes.h - agents: what they declare, what they pull, how operators manage them.
  *
  * Thread-safe: tables are const.
  */
@@ -61,7 +61,7 @@ struct command_policy {
     struct list allow, deny; /* of struct str */
     struct str source;       /* agent, workspace, platform */
     int64_t version;
-    int64_t updated_at; /* TIME_NULL when nobody ever set one */
+    int64_t updated_at; /* TIME_NULL when it was never set */
 };
 
 struct agent_document {
@@ -70,13 +70,6 @@ struct agent_document {
     struct str document;
     int64_t version;
     int64_t updated_at;
-};
-
-struct key_refreshed {
-    struct str token, key_id;
-    struct str kind;       /* workspace, agent */
-    struct str agent_name; /* null for a workspace key */
-    int64_t previous_key_valid_until;
 };
 
 struct heartbeat_answer {
@@ -89,5 +82,38 @@ extern const struct shape agent_registered_shape; /* "AgentRegistered" */
 extern const struct shape agent_model_shape;      /* "AgentModel" */
 extern const struct shape command_policy_shape;   /* "CommandPolicy" */
 extern const struct shape agent_document_shape;   /* "AgentDocument" */
-extern const struct shape key_refreshed_shape;    /* "KeyRefreshed" */
 extern const struct shape heartbeat_answer_shape; /* "Heartbeat" */
+
+struct agent_query {
+    struct str agent_name;
+};
+
+struct heartbeat_query {
+    struct str client_id; /* names a process, not a tenant */
+};
+
+struct agent_path {
+    struct str slug, agent_name;
+};
+
+extern const struct shape agent_query_shape;     /* "AgentQuery" */
+extern const struct shape heartbeat_query_shape; /* "HeartbeatQuery" */
+extern const struct shape agent_path_shape;      /* "AgentPath" */
+
+struct agent_patch {
+    bool enabled;
+};
+
+struct agent_state {
+    struct str agent_name;
+    bool enabled;
+};
+
+struct agent_deleted {
+    struct str agent_name;
+    int64_t keys_revoked;
+};
+
+extern const struct shape agent_patch_shape;   /* "AgentPatch" */
+extern const struct shape agent_state_shape;   /* "AgentState" */
+extern const struct shape agent_deleted_shape; /* "AgentDeleted" */

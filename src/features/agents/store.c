@@ -4,70 +4,65 @@
 #include "db/db.h"
 #include "db/name_key.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
+#define OWNER struct agent_name
+SHAPE_BEGIN(agent_name_row)
+    { INT(agent_id) }, { STR(name) },
+ROW_END(agent_name_row);
+#undef OWNER
+
 static const struct db_query select_agent = {
     .sql = "SELECT a.agent_id, a.enabled, s.last_seen_at, a.interval_seconds"
            " FROM agents a JOIN agent_signs s"
            " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id"
            " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL",
-    .n_args = 2,
 };
 static const struct db_query select_id = {
     .sql = "SELECT agent_id FROM agents WHERE tenant_id = $1 AND agent_name = $2",
-    .n_args = 2,
 };
 /* Holds the tenant, so that its agents are counted by one process at a time. */
 static const struct db_query lock_tenant = {
     .sqlite = "SELECT max_agents FROM tenants WHERE tenant_id = $1",
     .postgres = "SELECT max_agents FROM tenants WHERE tenant_id = $1 FOR UPDATE",
-    .n_args = 1,
 };
 static const struct db_query count_agents = {
     .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
-    .n_args = 1,
 };
 static const struct db_query revive_agent = {
     .sql = "UPDATE agents SET deleted_at = NULL, enabled = 1, first_seen_at = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 RETURNING agent_id",
-    .n_args = 3,
 };
 static const struct db_query insert_agent = {
     .sql = "INSERT INTO agents (tenant_id, agent_name, full_name, enabled, first_seen_at)"
            " VALUES ($1, $2, $3, 1, $4) RETURNING agent_id",
-    .n_args = 4,
 };
 static const struct db_query insert_sign = {
     .sql = "INSERT INTO agent_signs (tenant_id, agent_id) VALUES ($1, $2)",
-    .n_args = 2,
 };
 static const struct db_query forget_signs = {
     .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
-    .n_args = 2,
 };
 static const struct db_query mute_agent = {
     .sql = "UPDATE agents SET muted_until = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
-    .n_args = 3,
 };
 static const struct db_query select_off = {
     .sql = "SELECT 1 FROM agents WHERE tenant_id = $1 AND agent_id = $2"
            " AND (enabled = 0 OR deleted_at IS NOT NULL)",
-    .n_args = 2,
 };
 static const struct db_query select_muted = {
     .sql = "SELECT COALESCE(muted_until, 0) FROM agents WHERE tenant_id = $1 AND agent_id = $2",
-    .n_args = 2,
 };
 static const struct db_query enable_agent = {
     .sql = "UPDATE agents SET enabled = $3"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
-    .n_args = 3,
 };
 static const struct db_query select_names = {
-    .sql = "SELECT agent_id, COALESCE(full_name, agent_name) FROM agents WHERE tenant_id = $1"
+    .row = &agent_name_row,
+    .sql = "SELECT agent_id, COALESCE(full_name, agent_name) AS name FROM agents WHERE tenant_id = $1"
            " ORDER BY agent_id",
-    .n_args = 1,
 };
 /* clang-format on */
 
@@ -85,7 +80,7 @@ static bool read_agent(void *ctx, const struct db_row *row)
 static int find(struct db *db, int64_t tenant_id, const struct name_key *name,
                 struct agent_row *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(name->key) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name->key));
 
     *ret = (struct agent_row){ 0 };
     return db_exec(db, &select_agent, args, read_agent, ret, err);
@@ -114,9 +109,8 @@ int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int6
     arena_init(&arena);
     *ret = 0;
     r = db_exec(db, &select_id,
-                (const struct db_value[]){ db_int(tenant_id),
-                                           db_text(store_name_key(agent_name, &arena).key) },
-                rows_read_int, ret, err);
+                DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, &arena).key)),
+                db_read_int, ret, err);
     arena_done(&arena);
     return r;
 }
@@ -124,35 +118,34 @@ int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int6
 static int insert(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
                   int64_t *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(name->key), db_text(name->full),
-                                     db_int(now_us) };
-    const struct db_value again[] = { db_int(tenant_id), db_text(name->key), db_int(now_us) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(name->key), db_text(name->full), db_int(now_us));
+    const struct db_args again = DB_ARGS(db_int(tenant_id), db_text(name->key), db_int(now_us));
 
     const struct db_query *sighting = &forget_signs;
 
-    if (db_exec(db, &revive_agent, again, rows_read_int, ret, err) != 0)
+    if (db_exec(db, &revive_agent, again, db_read_int, ret, err) != 0)
         return -1;
     if (*ret == 0) {
         sighting = &insert_sign;
-        if (db_exec(db, &insert_agent, args, rows_read_int, ret, err) != 0)
+        if (db_exec(db, &insert_agent, args, db_read_int, ret, err) != 0)
             return -1;
     }
-    return db_exec(db, sighting, (const struct db_value[]){ db_int(tenant_id), db_int(*ret) }, NULL,
-                   NULL, err);
+    return db_run(db, sighting, DB_ARGS(db_int(tenant_id), db_int(*ret)), err);
 }
 
 static int add(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
                struct agent_row *ret, struct error *err)
 {
-    const struct db_value tenant_arg[] = { db_int(tenant_id) };
+    const struct db_args tenant_arg = DB_ARGS(db_int(tenant_id));
     int64_t cap = 0, n = 0;
 
-    if (db_exec(db, &lock_tenant, tenant_arg, rows_read_int, &cap, err) != 0 ||
+    if (db_exec(db, &lock_tenant, tenant_arg, db_read_int, &cap, err) != 0 ||
         find(db, tenant_id, name, ret, err) != 0)
         return -1;
     if (ret->agent_id != 0)
         return 0;
-    if (db_exec(db, &count_agents, tenant_arg, rows_read_int, &n, err) != 0)
+    if (db_exec(db, &count_agents, tenant_arg, db_read_int, &n, err) != 0)
         return -1;
     if (n >= cap)
         return 0;
@@ -163,9 +156,7 @@ static int add(struct db *db, int64_t tenant_id, const struct name_key *name, in
 
 int store_agent_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id) };
-
-    return db_exec(db, &count_agents, args, rows_read_int, ret, err);
+    return db_exec(db, &count_agents, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }
 
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
@@ -190,10 +181,9 @@ static int set_agent(struct db *db, const struct db_query *q, int64_t tenant_id,
     int r;
 
     arena_init(&arena);
-    r = db_exec(db, q,
-                (const struct db_value[]){ db_int(tenant_id),
-                                           db_text(store_name_key(agent_name, &arena).key), value },
-                NULL, NULL, err);
+    r = db_run(db, q,
+               DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, &arena).key), value),
+               err);
     arena_done(&arena);
     if (r != 0)
         return -1;
@@ -202,27 +192,10 @@ static int set_agent(struct db *db, const struct db_query *q, int64_t tenant_id,
     return 0;
 }
 
-static bool add_name(void *ctx, const struct db_row *row)
+int store_agent_names(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                      struct error *err)
 {
-    struct rows *rows = ctx;
-    struct agent_name *name = rows_add(rows);
-
-    name->agent_id = db_get_int(row, 0);
-    name->name = rows_text(rows->arena, row, 1);
-    return true;
-}
-
-int store_agent_names(struct db *db, int64_t tenant_id, struct arena *arena,
-                      struct agent_name **ret, size_t *ret_n, struct error *err)
-{
-    struct rows rows = { .arena = arena, .size = sizeof(struct agent_name) };
-
-    if (db_exec(db, &select_names, (const struct db_value[]){ db_int(tenant_id) }, add_name, &rows,
-                err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &select_names, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
@@ -240,10 +213,10 @@ int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, in
 int store_agent_is_off(struct db *db, int64_t tenant_id, int64_t agent_id, bool *ret,
                        struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(agent_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(agent_id));
     int64_t found = 0;
 
-    if (db_exec(db, &select_off, args, rows_read_int, &found, err) != 0)
+    if (db_exec(db, &select_off, args, db_read_int, &found, err) != 0)
         return -1;
     *ret = found != 0;
     return 0;
@@ -252,10 +225,10 @@ int store_agent_is_off(struct db *db, int64_t tenant_id, int64_t agent_id, bool 
 int store_agent_is_muted(struct db *db, int64_t tenant_id, int64_t agent_id, int64_t now_us,
                          bool *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(agent_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(agent_id));
     int64_t until = 0;
 
-    if (db_exec(db, &select_muted, args, rows_read_int, &until, err) != 0)
+    if (db_exec(db, &select_muted, args, db_read_int, &until, err) != 0)
         return -1;
     *ret = until > now_us;
     return 0;

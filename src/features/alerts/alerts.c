@@ -1,6 +1,8 @@
 /* alerts.c - opening, closing and reading alerts. */
 #include "features/alerts/alerts.h"
 
+#include <assert.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
@@ -90,6 +92,13 @@ static int tell(struct db *db, const struct alert_news *news, int64_t at, struct
     return r;
 }
 
+/* The one place where the state of an alert changes: it opens once and closes once. */
+static void enter(struct alert_row *row, enum alert_state state)
+{
+    assert(state == ALERT_OPEN ? !row->open && str_is_null(row->alert_id) : row->open);
+    row->open = state == ALERT_OPEN;
+}
+
 int alerts_open(struct db *db, const struct alert_news *news, bool *ret_opened, struct error *err)
 {
     struct alert_row *row = news->row;
@@ -97,9 +106,9 @@ int alerts_open(struct db *db, const struct alert_news *news, bool *ret_opened, 
     int r;
 
     arena_init(&arena);
+    enter(row, ALERT_OPEN);
     row->alert_id = make_id(&arena, row->opened_at);
     row->closed_at = row->acknowledged_at = TIME_NULL;
-    row->open = true;
     r = store_alert_open(db, row, ret_opened, err);
     if (r == 0 && *ret_opened && row->told)
         r = tell(db, news, row->opened_at, err);
@@ -118,7 +127,7 @@ int alerts_close(struct db *db, const struct alert_news *news, struct error *err
         return -1;
     if (!closed)
         return 0;
-    news->row->open = false;
+    enter(news->row, ALERT_CLOSED); /* closed is final: it was read as open, too */
     alert_notes_add(news->notes, news->row);
     return news->row->told ? tell(db, news, news->row->closed_at, err) : 0;
 }
@@ -139,6 +148,7 @@ int alerts_failed(struct db *db, const struct alert_news *news, bool *ret_first,
     r = store_alert(db, news->row->tenant_id, news->row->alert_id, &arena, &stored, err);
     if (r != 0)
         goto out;
+    assert(!stored.open && stored.closed_at == stored.opened_at); /* it is closed from the start */
     alert_notes_add(news->notes, &stored);
     if (stored.told)
         r = tell(db, &(struct alert_news){ &stored, news->message, news->summary, NULL },

@@ -15,6 +15,7 @@
 #include "features/alerts/alerts.h"
 #include "features/alerts/failures.h"
 #include "features/alerts/mutes.h"
+#include "features/alerts/routes.h"
 #include "features/alerts/silence.h"
 #include "features/alerts/stuck.h"
 #include "features/alerts/threshold_watch.h"
@@ -152,6 +153,7 @@ static void alerts_txn_rolled_back(struct txn *txn)
 
 const struct feature alerts_feature = {
     .name = "alerts",
+    .routes = { alert_routes, rule_routes },
     .open = alerts_feature_open,
     .start = alerts_start,
     .tick = alerts_tick,

@@ -1,11 +1,12 @@
 /* mutes.c - open alerts that nobody was told of, and the job that tells of them. */
 #include "features/alerts/mutes.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/busy.h"
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
@@ -24,8 +25,7 @@ struct mutes {
 
     struct writer_job job; /* the writer's while `busy`, as is the next */
     int64_t now_us;
-    pthread_mutex_t lock; /* guards busy */
-    bool busy;
+    struct busy busy;
 };
 
 struct mutes *mutes_new(const struct mutes_options *options)
@@ -33,27 +33,12 @@ struct mutes *mutes_new(const struct mutes_options *options)
     struct mutes *m = NEW(struct mutes);
 
     m->options = *options;
-    pthread_mutex_init(&m->lock, NULL);
     return m;
 }
 
 void mutes_free(struct mutes *m)
 {
-    if (m == NULL)
-        return;
-    pthread_mutex_destroy(&m->lock);
     free(m);
-}
-
-static bool swap_busy(struct mutes *m, bool busy)
-{
-    bool before;
-
-    pthread_mutex_lock(&m->lock);
-    before = m->busy;
-    m->busy = busy;
-    pthread_mutex_unlock(&m->lock);
-    return before;
 }
 
 static struct str summary_of(const struct alert_row *row, struct arena *arena)
@@ -98,7 +83,7 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 static void done(struct writer_job *job, const struct error *err)
 {
     (void)err;
-    (void)swap_busy(CONTAINER_OF(job, struct mutes, job), false);
+    busy_end(&CONTAINER_OF(job, struct mutes, job)->busy);
 }
 
 static int is_any(const struct mutes *m, bool *ret, struct error *err)
@@ -119,7 +104,7 @@ int mutes_tick(struct mutes *m, int64_t wall_us, int64_t raw_us, struct error *e
     bool any;
     int r;
 
-    if (raw_us - m->looked_us < (int64_t)PERIOD_S * USEC_PER_SEC || swap_busy(m, true))
+    if (raw_us - m->looked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&m->busy))
         return 0;
     m->looked_us = raw_us;
     m->now_us = wall_us;
@@ -131,6 +116,6 @@ int mutes_tick(struct mutes *m, int64_t wall_us, int64_t raw_us, struct error *e
         if (r == 0)
             return 0;
     }
-    (void)swap_busy(m, false);
+    busy_end(&m->busy);
     return r;
 }

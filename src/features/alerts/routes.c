@@ -1,44 +1,34 @@
-/* routes.c - alerts as people read and acknowledge them, and agents that are muted. */
+/* routes.c - alerts as users read and acknowledge them, and muting of agents. */
 #include "features/alerts/alerts.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
-#include "api/queries.h"
 #include "base/clock.h"
+#include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
+#include "features/agents/shapes.h"
+#include "features/alerts/routes.h"
 #include "features/alerts/shapes.h"
 
-static int read_alerts(struct api_call *call, struct db *db, struct error *err)
+static int list_alerts(struct api_call *call, struct db *db, struct error *err)
 {
     return alerts_list(db, call->tenant, call->query, call->arena, call->answer, err);
 }
 
-void get_alerts(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct alert_list);
-    call_read(call, read_alerts);
-}
-
-static int acknowledge(struct api_call *call, struct db *db, struct error *err)
+static int acknowledge_alert(struct api_call *call, struct db *db, struct error *err)
 {
     const struct alert_path *path = call->params;
     const struct alert_row row = { .tenant_id = call->tenant->id,
                                    .alert_id = path->alert_id,
                                    .acknowledged_at = clock_wall_us(),
-                                   .acknowledged_by = call_actor(call) };
+                                   .acknowledged_by = auth_actor(call) };
 
     call->audit_target = path->alert_id;
     return alerts_acknowledge(db, &row, call->arena, call->answer, err);
 }
 
-void acknowledge_alert(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct alert);
-    call_change(call, acknowledge);
-}
-
-/* A DELETE has no body, and ends it. */
-static int mute(struct api_call *call, struct db *db, struct error *err)
+/* Without a body (DELETE) it unmutes. */
+static int mute_agent(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_path *path = call->params;
     const struct mute_set *set = call->body;
@@ -49,8 +39,20 @@ static int mute(struct api_call *call, struct db *db, struct error *err)
     return alerts_mute(db, call->tenant->id, answer, err);
 }
 
-void change_mute(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct mute_state);
-    call_change(call, mute);
-}
+/* clang-format off */
+const struct route alert_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/alerts", READ, 200), .read = list_alerts, .params = &tenant_path_shape, .query = &alerts_query_shape, .answer = &alert_list_shape, .tagged = true,
+      .id = "list_alerts", .summary = "List alerts, newest first",
+      .description = "Silent agents, failed and stuck runs, KPIs beyond a threshold and exceeded budgets. Pass `next` as `cursor` to read on; only a null `next` is the end." },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge", MEMBER, 200), .change = acknowledge_alert, .params = &alert_path_shape, .answer = &alert_shape, .audit = "alert.acknowledge",
+      .id = "acknowledge_alert", .summary = "Acknowledge an alert",
+      .description = "Records who takes care of it. The first acknowledgement stands and changes nothing else." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, 200), .change = mute_agent, .params = &agent_path_shape, .body = &mute_set_shape, .answer = &mute_state_shape, .audit = "agent.mute",
+      .id = "mute_agent", .summary = "Mute an agent's alerts",
+      .description = "Until `until`, alerts of the agent are listed but not sent to webhooks. One that is still open then is sent." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, 200), .change = mute_agent, .params = &agent_path_shape, .answer = &mute_state_shape, .audit = "agent.unmute",
+      .id = "unmute_agent", .summary = "Unmute an agent's alerts",
+      .description = "Open alerts that were muted are sent to webhooks." },
+    { 0 },
+};
+/* clang-format on */

@@ -1,4 +1,4 @@
-/* rule_shapes.c - the tables of what a tenant wants to be alerted of. */
+/* rule_shapes.c - the shapes of alert rules. */
 #include "features/alerts/rule_shapes.h"
 
 #include <math.h>
@@ -9,12 +9,12 @@
 #include "shape/table.h"
 #include "shape/timerange.h"
 
-/* Totals of days are read once a minute for each rule. */
+/* Every rule reads the totals of all days in its range once per minute. */
 #define RANGE_MAX_US ((int64_t)92 * 86400 * USEC_PER_SEC)
 
 const char *const budget_period_names[] = { "day", "month", NULL };
 
-/* A span ends in the letter of its unit, and no date-time that is accepted here does: Z is none. */
+/* A span ends in the letter of its unit, which an accepted date-time never does except for z. */
 static bool is_range(struct str s)
 {
     int64_t back;
@@ -34,7 +34,7 @@ static void check_kpi(void *value, struct arena *arena, struct problems *problem
                          "Should be a span of at most 92 days such as 90m, 24h, 7d or 4w");
     if (isnan(rule->below) && isnan(rule->above))
         rule_refuse_text(problems, arena, "below", STR_NULL,
-                         "A bound is missing: below, above or both");
+                         "Should have a bound: below, above or both");
 }
 
 static void check_budget(void *value, struct arena *arena, struct problems *problems)
@@ -49,49 +49,29 @@ static void check_budget(void *value, struct arena *arena, struct problems *prob
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct kpi_rule
-static const struct field kpi_rule_fields[] = {
+SHAPE_BEGIN(kpi_rule_shape)
     { STR(key),        .max = 256, .flags = F_REQUIRED },
-    { STR(agent_name), .max = 256, .flags = F_NULL, .doc = "Null: over all agents." },
-    { STR(range),      .max = 16,  .absent = "\"24h\"", .doc = "The span back from now that is totalled." },
-    { NUMBER(below),   .flags = F_NULL, .doc = "An alert is open while the total is less than this." },
-    { NUMBER(above),   .flags = F_NULL, .doc = "An alert is open while the total is more than this." },
-};
+    { STR(agent_name), .max = 256, .flags = F_NULL, .doc = "Null: all agents." },
+    { STR(range),      .max = 16,  .absent = "\"24h\"", .doc = "Span before now that is totalled." },
+    { NUMBER(below),   .flags = F_NULL, .doc = "Alert while the total is less than this." },
+    { NUMBER(above),   .flags = F_NULL, .doc = "Alert while the total is more than this." },
+SHAPE_END(kpi_rule_shape, "KpiRule", .doc = "Limits for a KPI's total; at least one of below and above.", .rules = check_kpi);
 #undef OWNER
 
 #define OWNER struct budget_rule
-static const struct field budget_rule_fields[] = {
+SHAPE_BEGIN(budget_rule_shape)
     { STR(amount), .max = 32, .flags = F_REQUIRED, .doc = "USD, as a decimal." },
-    { ENUM(per),   .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Of the calendar, UTC." },
-};
+    { ENUM(per),   .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Calendar period, UTC." },
+SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month.", .rules = check_budget);
 #undef OWNER
 
 #define OWNER struct alert_rules
-static const struct field alert_rules_fields[] = {
-    { BOOL(run_failed),                 .absent = "false", .doc = "Alert once for each failed run." },
-    { BOOL(run_stuck),                  .absent = "true", .doc = "Alert of runs that stay open for too long." },
+SHAPE_BEGIN(alert_rules_shape)
+    { BOOL(run_failed),                 .absent = "false", .doc = "Alert once per failed run." },
+    { BOOL(run_stuck),                  .absent = "true", .doc = "Alert on runs that stay open too long." },
     { LIST(kpis, kpi_rule_shape),       .max = KPI_RULES_MAX, .absent = "[]" },
     { LIST(budgets, budget_rule_shape), .max = BUDGET_RULES_MAX, .absent = "[]" },
-};
+SHAPE_END(alert_rules_shape, "AlertRules", .doc = "Alert rules of a tenant, in addition to silent agents.");
 #undef OWNER
-#undef MEMBER
 /* clang-format on */
-
-const struct shape kpi_rule_shape = {
-    SHAPE_OF("KpiRule", struct kpi_rule, kpi_rule_fields),
-    .doc = "Bounds of a KPI's total; one of them at least.",
-    .rules = check_kpi,
-};
-
-const struct shape budget_rule_shape = {
-    SHAPE_OF("BudgetRule", struct budget_rule, budget_rule_fields),
-    .doc = "What LLMs may cost in a day or month.",
-    .rules = check_budget,
-};
-
-const struct shape alert_rules_shape = {
-    SHAPE_OF("AlertRules", struct alert_rules, alert_rules_fields),
-    .doc = "What a tenant is alerted of, beside agents that fall silent.",
-};

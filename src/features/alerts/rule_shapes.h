@@ -1,4 +1,4 @@
-/* rule_shapes.h - what a tenant wants to be alerted of, as people set and see it.
+/* rule_shapes.h - a tenant's alert rules, as set and shown.
  *
  * Thread-safe: tables are const, functions pure.
  */
@@ -14,15 +14,15 @@ enum budget_period { BUDGET_DAY, BUDGET_MONTH };
 
 extern const char *const budget_period_names[]; /* in that order, ends in NULL */
 
-/* The total of a KPI over the last `range` is to stay within the bounds, of which there is one. */
+/* Alerts when the total of a KPI over the last `range` leaves the bounds; at least one is set. */
 struct kpi_rule {
     struct str key;
-    struct str agent_name; /* null: over all agents */
+    struct str agent_name; /* null: all agents */
     struct str range;      /* a span, such as 24h */
     double below, above;   /* NaN: null */
 };
 
-/* What LLMs may cost in a day or month, UTC. */
+/* LLM budget per day or month, UTC. */
 struct budget_rule {
     struct str amount; /* USD, a decimal */
     int per;           /* enum budget_period */

@@ -1,4 +1,4 @@
-/* shapes.h - alerts, as people read them.
+/* shapes.h - alerts, as they are read.
  *
  * Thread-safe: tables are const.
  */
@@ -11,7 +11,7 @@ extern const char *const alert_state_names[]; /* in that order, ends in NULL */
 
 struct alerts_query {
     int64_t limit;
-    struct str cursor;     /* null: from the newest on */
+    struct str cursor;     /* null: from the newest */
     int state;             /* enum alert_state; -1: any */
     struct str type;       /* null: any */
     struct str agent_name; /* null: any */
@@ -20,8 +20,8 @@ struct alerts_query {
 struct alert {
     struct str alert_id, type;
     struct str state;      /* one of alert_state_names */
-    struct str agent_name; /* null: of no agent */
-    struct str run_id;     /* null: of no run */
+    struct str agent_name; /* null: not about an agent */
+    struct str run_id;     /* null: not about a run */
     int64_t since_at, opened_at;
     int64_t closed_at;    /* TIME_NULL */
     struct str closed_by; /* null */
@@ -47,7 +47,7 @@ struct mute_set {
 
 struct mute_state {
     struct str agent_name;
-    int64_t muted_until; /* TIME_NULL: it is not muted */
+    int64_t muted_until; /* TIME_NULL: not muted */
 };
 
 extern const struct shape alerts_query_shape; /* "AlertsQuery" */

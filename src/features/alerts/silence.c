@@ -1,11 +1,12 @@
 /* silence.c - deadlines of agents, and the job that opens and closes their alerts. */
 #include "features/alerts/silence.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/txn.h"
@@ -63,9 +64,9 @@ struct silence {
     struct moment moment; /* read by the writer while flips are under way, as are those */
     struct flip *flips;
     size_t n_flips;
-    pthread_mutex_t lock; /* guards what follows */
-    size_t under_way;     /* flips */
-    struct error failure; /* of one of them; no code: none */
+    struct lock lock;
+    size_t under_way GUARDED_BY(lock);     /* flips */
+    struct error failure GUARDED_BY(lock); /* of one of them; no code: none */
 };
 
 struct silence *silence_new(const struct silence_options *options, const struct silence_now *now)
@@ -77,7 +78,7 @@ struct silence *silence_new(const struct silence_options *options, const struct 
     s->apart_us = now->wall_us - now->mono_us;
     s->tick_us = now->raw_us;
     s->flips = mem_new(FLIPS_MAX * sizeof(*s->flips));
-    pthread_mutex_init(&s->lock, NULL);
+    lock_init(&s->lock);
     return s;
 }
 
@@ -85,7 +86,7 @@ void silence_free(struct silence *s)
 {
     if (s == NULL)
         return;
-    pthread_mutex_destroy(&s->lock);
+    lock_done(&s->lock);
     free(s->flips);
     free(s->agents);
     free(s);
@@ -347,11 +348,12 @@ static void done(struct writer_job *job, const struct error *err)
 {
     struct silence *s = CONTAINER_OF(job, struct flip, job)->silence;
 
-    pthread_mutex_lock(&s->lock);
+    lock_acquire(&s->lock);
     if (err != NULL && s->failure.code == ERR_NONE)
         s->failure = *err;
+    assert(s->under_way > 0);
     s->under_way--;
-    pthread_mutex_unlock(&s->lock);
+    lock_release(&s->lock);
 }
 
 /* Are flips under way? If not, *ret is what went wrong with one of the last. */
@@ -359,13 +361,13 @@ static bool is_busy(struct silence *s, struct error *ret)
 {
     bool busy;
 
-    pthread_mutex_lock(&s->lock);
+    lock_acquire(&s->lock);
     busy = s->under_way > 0;
     if (!busy) {
         *ret = s->failure;
         s->failure = (struct error){ 0 };
     }
-    pthread_mutex_unlock(&s->lock);
+    lock_release(&s->lock);
     return busy;
 }
 
@@ -374,18 +376,19 @@ static int submit(struct silence *s, struct error *err)
     size_t n = 0;
 
     s->loaded = false; /* look again when they are done */
-    pthread_mutex_lock(&s->lock);
+    lock_acquire(&s->lock);
+    assert(s->under_way == 0 && s->n_flips <= FLIPS_MAX);
     s->under_way = s->n_flips;
-    pthread_mutex_unlock(&s->lock);
+    lock_release(&s->lock);
     for (; n < s->n_flips; n++) {
         s->flips[n].job =
             (struct writer_job){ .apply = apply, .done = done, .events = 1, .unbounded = true };
         if (writer_submit(s->options.writer, &s->flips[n].job, err) != 0)
             break;
     }
-    pthread_mutex_lock(&s->lock);
+    lock_acquire(&s->lock);
     s->under_way -= s->n_flips - n;
-    pthread_mutex_unlock(&s->lock);
+    lock_release(&s->lock);
     return n == s->n_flips ? 0 : -1;
 }
 

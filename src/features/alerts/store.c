@@ -5,23 +5,32 @@
 #include "db/db.h"
 #include "features/agents/last_seen_store.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
 #define ALERT_COLUMNS                                                                              \
-    "l.tenant_id, l.alert_id, l.type, l.agent_id, COALESCE(a.full_name, a.agent_name), l.subject," \
-    " l.run_no, l.open, l.told, l.since_at, l.opened_at, l.closed_at, l.closed_by,"                \
+    "l.tenant_id, l.alert_id, l.type, l.agent_id, l.subject,"                                      \
+    " COALESCE(a.full_name, a.agent_name) AS agent_name, l.run_no, l.open, l.told, l.since_at, l.opened_at, l.closed_at, l.closed_by,"                \
     " l.away_seconds, l.acknowledged_at, l.acknowledged_by, l.detail, l.limit_seconds"
 #define WITH_AGENT                                                                                 \
     " LEFT JOIN agents a ON a.tenant_id = l.tenant_id AND a.agent_id = l.agent_id"
 #define ALERTS "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.tenant_id = $1"
 #define NEWEST_FIRST " AND l.alert_id < $2 ORDER BY l.alert_id DESC LIMIT $3"
 
+#define OWNER struct alert_row
+SHAPE_BEGIN(alert_row)
+    { INT(tenant_id) }, { STR(alert_id) }, { STR(type) }, { INT(agent_id) }, { STR(agent_name) },
+    { STR(subject) }, { OPT_INT(run_no) }, { BOOL(open) }, { BOOL(told) }, { TIME(since_at) },
+    { TIME(opened_at) }, { TIME(closed_at) }, { STR(closed_by) }, { OPT_INT(away_seconds) },
+    { TIME(acknowledged_at) }, { STR(acknowledged_by) }, { STR(detail) }, { OPT_INT(limit_seconds) },
+ROW_END(alert_row);
+#undef OWNER
+
 static const struct db_query open_alert = {
     .sql = "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, run_no, open, told,"
            " since_at, opened_at, detail, limit_seconds)"
            " VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $10, $11)"
            " ON CONFLICT (tenant_id, type, agent_id, subject) WHERE open = 1 DO NOTHING",
-    .n_args = 11,
 };
 /* Muted or not is its agent's; what is unique is the run. */
 static const struct db_query failed_alert = {
@@ -33,55 +42,51 @@ static const struct db_query failed_alert = {
            " FROM runs r JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
            " WHERE r.tenant_id = $1 AND r.run_no = $2"
            " ON CONFLICT (tenant_id, subject) WHERE type = 'run.failed' DO NOTHING",
-    .n_args = 6,
 };
 static const struct db_query close_alert = {
     .sql = "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
-    .n_args = 5,
 };
 static const struct db_query tell_alert = {
     .sql = "UPDATE alerts SET told = 1"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0",
-    .n_args = 2,
 };
 static const struct db_query unnotified_alerts = {
+    .row = &alert_row,
     .sql = "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.open = 1 AND l.told = 0"
            " AND a.enabled = 1 AND a.deleted_at IS NULL"
            " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
            " ORDER BY l.tenant_id, l.alert_id LIMIT $2",
-    .n_args = 2,
 };
 static const struct db_query acknowledge_alert = {
     .sql = "UPDATE alerts SET acknowledged_at = COALESCE(acknowledged_at, $3),"
            " acknowledged_by = COALESCE(acknowledged_by, $4)"
            " WHERE tenant_id = $1 AND alert_id = $2",
-    .n_args = 4,
 };
-static const struct db_query select_alert = { .sql = ALERTS " AND l.alert_id = $2", .n_args = 2 };
-static const struct db_query all_alerts = { .sql = ALERTS NEWEST_FIRST, .n_args = 3 };
+static const struct db_query select_alert = { .row = &alert_row, .sql = ALERTS " AND l.alert_id = $2" };
+static const struct db_query all_alerts = { .row = &alert_row, .sql = ALERTS NEWEST_FIRST };
 static const struct db_query alerts_by_state = {
+    .row = &alert_row,
     .sql = ALERTS " AND l.open = $4" NEWEST_FIRST,
-    .n_args = 4,
 };
 static const struct db_query alerts_by_agent = {
+    .row = &alert_row,
     .sql = ALERTS " AND l.agent_id = $4" NEWEST_FIRST,
-    .n_args = 4,
 };
 static const struct db_query count_open = {
     .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1",
 };
 static const struct db_query alerts_of_thresholds = {
+    .row = &alert_row,
     .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded')",
-    .n_args = 1,
 };
 static const struct db_query select_over = {
     .sql = "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
            " AND subject = $4 AND since_at = $5 AND closed_at >= $6 LIMIT 1",
-    .n_args = 6,
 };
 /* $1 is a JSON array of tenant and agent. */
 static const struct db_query alerts_of_sightings = {
+    .row = &alert_row,
     .sqlite = "SELECT " ALERT_COLUMNS " FROM json_each($1) j CROSS JOIN alerts l"
               " ON l.tenant_id = json_extract(j.value, '$[0]') AND l.type = 'agent.silent'"
               " AND l.agent_id = json_extract(j.value, '$[1]') AND l.subject = '' AND l.open = 1"
@@ -90,28 +95,19 @@ static const struct db_query alerts_of_sightings = {
                 " JOIN alerts l ON l.tenant_id = CAST(j ->> 0 AS BIGINT) AND l.type = 'agent.silent'"
                 " AND l.agent_id = CAST(j ->> 1 AS BIGINT) AND l.subject = '' AND l.open = 1"
                 WITH_AGENT,
-    .n_args = 1,
 };
 /* clang-format on */
 
 int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opened,
                      struct error *err)
 {
-    const struct db_value args[] = {
-        db_int(row->tenant_id),
-        db_text(row->alert_id),
-        db_text(row->type),
-        db_int(row->agent_id),
-        db_text(row->subject),
-        rows_opt_int_value(row->run_no),
-        db_int(row->told),
-        db_int(row->since_at),
-        db_int(row->opened_at),
-        db_text(row->detail),
-        rows_opt_int_value(row->limit_seconds),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_text(row->type),
+                db_int(row->agent_id), db_text(row->subject), rows_opt_int_value(row->run_no),
+                db_int(row->told), db_int(row->since_at), db_int(row->opened_at),
+                db_text(row->detail), rows_opt_int_value(row->limit_seconds));
 
-    if (db_exec(db, &open_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &open_alert, args, err) != 0)
         return -1;
     *ret_opened = db_changes(db) > 0;
     return 0;
@@ -120,11 +116,11 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
 int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
                        struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_int(row->run_no.value),
-                                     db_text(row->alert_id), db_int(row->since_at),
-                                     db_int(row->opened_at), db_text(row->detail) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_int(row->run_no.value), db_text(row->alert_id),
+                db_int(row->since_at), db_int(row->opened_at), db_text(row->detail));
 
-    if (db_exec(db, &failed_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &failed_alert, args, err) != 0)
         return -1;
     *ret_first = db_changes(db) > 0;
     return 0;
@@ -133,11 +129,11 @@ int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_fir
 int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,
                       struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_text(row->alert_id),
-                                     db_int(row->closed_at), db_text(row->closed_by),
-                                     rows_opt_int_value(row->away_seconds) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_int(row->closed_at),
+                db_text(row->closed_by), rows_opt_int_value(row->away_seconds));
 
-    if (db_exec(db, &close_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &close_alert, args, err) != 0)
         return -1;
     *ret_closed = db_changes(db) > 0;
     return 0;
@@ -146,9 +142,9 @@ int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_clos
 int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_first,
                          struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_text(row->alert_id) };
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id));
 
-    if (db_exec(db, &tell_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &tell_alert, args, err) != 0)
         return -1;
     *ret_first = db_changes(db) > 0;
     return 0;
@@ -156,40 +152,15 @@ int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_f
 
 int store_alert_acknowledge(struct db *db, const struct alert_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_text(row->alert_id),
-                                     db_int(row->acknowledged_at), db_text(row->acknowledged_by) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_int(row->acknowledged_at),
+                db_text(row->acknowledged_by));
 
-    if (db_exec(db, &acknowledge_alert, args, NULL, NULL, err) != 0)
+    if (db_run(db, &acknowledge_alert, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no alert '%.*s'", STR_ARG(row->alert_id));
     return 0;
-}
-
-static bool add_alert(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct alert_row *alert = rows_add(rows);
-
-    alert->tenant_id = db_get_int(row, 0);
-    alert->alert_id = rows_text(rows->arena, row, 1);
-    alert->type = rows_text(rows->arena, row, 2);
-    alert->agent_id = db_get_int(row, 3);
-    alert->agent_name = rows_text(rows->arena, row, 4);
-    alert->subject = rows_text(rows->arena, row, 5);
-    alert->run_no = rows_opt_int(row, 6);
-    alert->open = db_get_int(row, 7) != 0;
-    alert->told = db_get_int(row, 8) != 0;
-    alert->since_at = db_get_int(row, 9);
-    alert->opened_at = db_get_int(row, 10);
-    alert->closed_at = rows_time(row, 11);
-    alert->closed_by = rows_text(rows->arena, row, 12);
-    alert->away_seconds = rows_opt_int(row, 13);
-    alert->acknowledged_at = rows_time(row, 14);
-    alert->acknowledged_by = rows_text(rows->arena, row, 15);
-    alert->detail = rows_text(rows->arena, row, 16);
-    alert->limit_seconds = rows_opt_int(row, 17);
-    return true;
 }
 
 int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *filter,
@@ -197,62 +168,45 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
 {
     /* no id begins with a letter after 'a' */
     struct str before = str_is_null(filter->before) ? STR_LIT("b") : filter->before;
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
-    const struct db_query *q = &all_alerts;
-    struct db_value args[] = { db_int(tenant_id), db_text(before), db_int(filter->limit),
-                               db_int(filter->open) };
+    const struct db_query *q = filter->open >= 0 ? &alerts_by_state : &all_alerts;
+    int64_t which = filter->open;
 
     if (filter->agent_id != 0) {
         q = &alerts_by_agent;
-        args[3] = db_int(filter->agent_id);
-    } else if (filter->open >= 0) {
-        q = &alerts_by_state;
+        which = filter->agent_id;
     }
-    if (db_exec(db, q, args, add_alert, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(
+        db, q, DB_ARGS(db_int(tenant_id), db_text(before), db_int(filter->limit), db_int(which)),
+        arena, ret, err);
 }
 
 int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct arena *arena,
                             struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(now), db_int(limit) };
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
-
-    if (db_exec(db, &unnotified_alerts, args, add_alert, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(db, &unnotified_alerts, DB_ARGS(db_int(now), db_int(limit)), arena, ret, err);
 }
 
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
 {
     *ret = 0;
-    return db_exec(db, &count_open, NULL, rows_read_int, ret, err);
+    return db_exec(db, &count_open, DB_NO_ARGS, db_read_int, ret, err);
 }
 
 int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,
                                struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
-
-    if (db_exec(db, &alerts_of_thresholds, (const struct db_value[]){ db_int(tenant_id) },
-                add_alert, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(db, &alerts_of_thresholds, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
                         struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_int(row->agent_id),
-                                     db_text(row->type),     db_text(row->subject),
-                                     db_int(row->since_at),  db_int(closed_at) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_int(row->agent_id), db_text(row->type),
+                db_text(row->subject), db_int(row->since_at), db_int(closed_at));
     int64_t found = 0;
 
-    if (db_exec(db, &select_over, args, rows_read_int, &found, err) != 0)
+    if (db_exec(db, &select_over, args, db_read_int, &found, err) != 0)
         return -1;
     *ret = found != 0;
     return 0;
@@ -261,19 +215,14 @@ int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t clos
 int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
                 struct alert_row *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(alert_id) };
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id));
 
-    if (db_exec(db, &select_alert, args, add_alert, &rows, err) != 0)
-        return -1;
-    *ret = rows.n == 0 ? (struct alert_row){ 0 } : *(struct alert_row *)rows.items;
-    return 0;
+    return rows_one(db, &select_alert, args, arena, ret, err);
 }
 
 int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
                               struct arena *arena, struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct alert_row) };
     struct buf agents;
     int r;
 
@@ -283,9 +232,7 @@ int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, s
         buf_printf(&agents, "%s[%lld,%lld]", i == 0 ? "" : ",", (long long)sightings[i].tenant_id,
                    (long long)sightings[i].agent_id);
     buf_add_char(&agents, ']');
-    r = db_exec(db, &alerts_of_sightings, (const struct db_value[]){ db_text(buf_str(&agents)) },
-                add_alert, &rows, err);
+    r = rows_list(db, &alerts_of_sightings, DB_ARGS(db_text(buf_str(&agents))), arena, ret, err);
     buf_done(&agents);
-    *ret = (struct list){ rows.items, rows.n };
     return r;
 }

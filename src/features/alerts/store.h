@@ -16,9 +16,9 @@ struct sighting;
 struct alert_row {
     int64_t tenant_id;
     struct str alert_id, type;
-    int64_t agent_id;      /* 0: of no agent */
-    struct str agent_name; /* read only; STR_NULL likewise */
-    struct str subject;    /* empty: nothing but the agent */
+    int64_t agent_id;      /* 0: not about an agent */
+    struct str agent_name; /* read only; STR_NULL then */
+    struct str subject;    /* empty: the agent itself */
     struct opt_int run_no; /* of a run, whose run_id is the subject */
     bool open, told;
     int64_t since_at, opened_at;
@@ -31,8 +31,8 @@ struct alert_row {
     struct str detail; /* a JSON object */
 };
 
-/* Opens it, unless one of the same type, agent and subject is open; *ret_opened tells. Closed_… and
- * acknowledged_… are not looked at. */
+/* Opens the alert; *ret_opened is false when one of the same type, agent and subject is open.
+ * Ignores closed_… and acknowledged_…. */
 int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opened,
                      struct error *err) MUST_CHECK;
 
@@ -41,25 +41,25 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
 int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
                        struct error *err) MUST_CHECK;
 
-/* Nobody was told of it, and now they are; *ret_first is false when they were, or it is closed. */
+/* Marks the alert as notified; *ret_first is false when it already was, or is closed. */
 int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_first,
                          struct error *err) MUST_CHECK;
 
-/* Open ones that nobody was told of though their agent is enabled and not muted any more, of all
- * tenants: a list of struct alert_row. */
+/* Open alerts of all tenants that were not notified although their agent is enabled and no longer
+ * muted: a list of struct alert_row. */
 int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct arena *arena,
                             struct list *ret, struct error *err) MUST_CHECK;
 
-/* closed_at, closed_by and away_seconds; *ret_closed is false when somebody else closed it. */
+/* Stores closed_at, closed_by and away_seconds; *ret_closed is false when it was closed already. */
 int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,
                       struct error *err) MUST_CHECK;
 
-/* The first acknowledgement stands. ERR_NOT_FOUND. */
+/* Keeps the first acknowledgement. ERR_NOT_FOUND. */
 int store_alert_acknowledge(struct db *db, const struct alert_row *row,
                             struct error *err) MUST_CHECK;
 
 struct alert_filter {
-    struct str before; /* an alert_id, exclusive; STR_NULL: from the newest on */
+    struct str before; /* an alert_id, exclusive; STR_NULL: start at the newest */
     int open;          /* 0, 1; -1: any */
     int64_t agent_id;  /* 0: any */
     int64_t limit;
@@ -69,10 +69,10 @@ struct alert_filter {
 int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *filter,
                  struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
-/* How many are open, of all tenants. */
+/* How many alerts are open in all tenants. */
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* The open ones of KPIs and budgets: a list of struct alert_row. */
+/* Open alerts of KPIs and budgets: a list of struct alert_row. */
 int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,
                                struct list *ret, struct error *err) MUST_CHECK;
 
@@ -80,10 +80,10 @@ int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *a
 int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
                         struct error *err) MUST_CHECK;
 
-/* The one with this id, or no alert_id. */
+/* alert_id is STR_NULL when there is no such alert. */
 int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
                 struct alert_row *ret, struct error *err) MUST_CHECK;
 
-/* The open silence alert of each agent among the signs: a list of struct alert_row. */
+/* The open silence alerts of these agents: a list of struct alert_row. */
 int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
                               struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;

@@ -6,11 +6,12 @@
  */
 #include "features/alerts/stuck.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/busy.h"
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
@@ -57,8 +58,7 @@ struct stuck {
     struct arena arena; /* of the marks */
     int64_t now_us;
     struct alert_notes *notes; /* of the transaction */
-    pthread_mutex_t lock;      /* guards busy */
-    bool busy;
+    struct busy busy;
 };
 
 struct stuck *stuck_new(const struct stuck_options *options, int64_t wall_us, int64_t mono_us)
@@ -70,7 +70,6 @@ struct stuck *stuck_new(const struct stuck_options *options, int64_t wall_us, in
     s->began_us = s->round_us = mono_us;
     arena_init(&s->arena);
     s->marks = mem_new(TENANTS_MAX * sizeof(*s->marks));
-    pthread_mutex_init(&s->lock, NULL);
     return s;
 }
 
@@ -78,7 +77,6 @@ void stuck_free(struct stuck *s)
 {
     if (s == NULL)
         return;
-    pthread_mutex_destroy(&s->lock);
     arena_done(&s->arena);
     free(s->marks);
     free(s);
@@ -322,22 +320,11 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
     return r;
 }
 
-static bool swap_busy(struct stuck *s, bool busy)
-{
-    bool before;
-
-    pthread_mutex_lock(&s->lock);
-    before = s->busy;
-    s->busy = busy;
-    pthread_mutex_unlock(&s->lock);
-    return before;
-}
-
 /* What failed is found again with the next round. */
 static void done(struct writer_job *job, const struct error *err)
 {
     (void)err;
-    (void)swap_busy(CONTAINER_OF(job, struct stuck, job), false);
+    busy_end(&CONTAINER_OF(job, struct stuck, job)->busy);
 }
 
 /* Not later than the wall clock says, nor than it would say had nobody set it ahead; but one that
@@ -360,7 +347,7 @@ int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_
     bool due = mono_us - s->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC;
     int r;
 
-    if ((!s->in_round && !s->more && !due) || swap_busy(s, true))
+    if ((!s->in_round && !s->more && !due) || !busy_begin(&s->busy))
         return 0;
     if (!s->in_round) {
         s->round_us = mono_us;
@@ -379,6 +366,6 @@ int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_
     }
     if (r != 0)
         s->in_round = s->more = false; /* not before the next one is due */
-    (void)swap_busy(s, false);
+    busy_end(&s->busy);
     return r;
 }

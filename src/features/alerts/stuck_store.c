@@ -3,214 +3,155 @@
 
 #include "db/db.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
 #define RUN_COLUMNS                                                                                \
-    "SELECT r.tenant_id, r.run_no, r.agent_id, r.run_id, COALESCE(a.full_name, a.agent_name),"     \
-    " r.start_at, a.muted_until, CASE WHEN r.closing_at IS NULL THEN 1 ELSE 0 END,"                \
-    " CASE WHEN a.enabled = 1 AND a.deleted_at IS NULL THEN 1 ELSE 0 END,"                         \
-    " COALESCE((SELECT run_stuck FROM alert_rules p WHERE p.tenant_id = r.tenant_id), 1)"
+    "SELECT r.tenant_id, r.run_no, r.agent_id, r.run_id, r.start_at, a.muted_until,"               \
+    " COALESCE(a.full_name, a.agent_name) AS agent_name,"                                          \
+    " CASE WHEN r.closing_at IS NULL THEN 1 ELSE 0 END AS open,"                                   \
+    " CASE WHEN a.enabled = 1 AND a.deleted_at IS NULL THEN 1 ELSE 0 END AS expected,"             \
+    " COALESCE((SELECT run_stuck FROM alert_rules p WHERE p.tenant_id = r.tenant_id), 1) AS wanted"
 #define WITH_AGENT " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
 #define ALERT_OF_RUN                                                                               \
     " l.tenant_id = r.tenant_id AND l.type = 'run.stuck' AND l.agent_id = r.agent_id"              \
     " AND l.subject = r.run_id AND l.open = 1"
 
+#define OWNER struct stuck_tenant
+SHAPE_BEGIN(stuck_tenant)
+    { INT(tenant_id) },
+    { FIELD_AT("start_at", mark.start_at, int64_t, T_TIME) },
+    { FIELD_AT("run_id", mark.run_id, struct str, T_STR) },
+ROW_END(stuck_tenant);
+#undef OWNER
+
+#define OWNER struct stuck_run
+SHAPE_BEGIN(stuck_run)
+    { INT(tenant_id) }, { INT(run_no) }, { INT(agent_id) }, { STR(run_id) }, { STR(agent_name) },
+    { TIME(start_at) }, { TIME(muted_until) }, { BOOL(open) }, { BOOL(expected) }, { BOOL(wanted) },
+ROW_END(stuck_run);
+#undef OWNER
+
 static const struct db_query select_tenants = {
+    .row = &stuck_tenant,
     .sql = "SELECT t.tenant_id, m.start_at, m.run_id FROM tenants t"
            " LEFT JOIN stuck_marks m ON m.tenant_id = t.tenant_id"
            " WHERE t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2",
-    .n_args = 2,
 };
 static const struct db_query set_mark = {
     .sql = "INSERT INTO stuck_marks (tenant_id, start_at, run_id) VALUES ($1, $2, $3)"
            " ON CONFLICT (tenant_id) DO UPDATE SET start_at = excluded.start_at,"
            " run_id = excluded.run_id WHERE (excluded.start_at, excluded.run_id)"
            " > (stuck_marks.start_at, stuck_marks.run_id)",
-    .n_args = 3,
 };
 static const struct db_query select_runs = {
+    .row = &stuck_run,
     .sql = RUN_COLUMNS " FROM runs r" WITH_AGENT
            " WHERE r.tenant_id = $1 AND (r.start_at, r.run_id) > ($2, $3) AND r.start_at <= $4"
            " AND r.closing_at IS NULL AND NOT EXISTS (SELECT 1 FROM alerts l WHERE" ALERT_OF_RUN ")"
            " ORDER BY r.start_at, r.run_id LIMIT $5",
-    .n_args = 5,
 };
 static const struct db_query select_run = {
+    .row = &stuck_run,
     .sql = RUN_COLUMNS " FROM runs r" WITH_AGENT " WHERE r.tenant_id = $1 AND r.run_no = $2",
-    .n_args = 2,
 };
 static const struct db_query put_later = {
     .sql = "INSERT INTO stuck_later (tenant_id, due_at, run_no) VALUES ($1, $2, $3)"
            " ON CONFLICT DO NOTHING",
-    .n_args = 3,
 };
 static const struct db_query forget_later = {
     .sql = "DELETE FROM stuck_later WHERE tenant_id = $1 AND run_no = $2",
-    .n_args = 2,
 };
 static const struct db_query select_due = {
+    .row = &stuck_run,
     .sql = RUN_COLUMNS " FROM stuck_later s JOIN runs r ON r.tenant_id = s.tenant_id"
            " AND r.run_no = s.run_no" WITH_AGENT " WHERE s.due_at <= $1 ORDER BY s.due_at LIMIT $2",
-    .n_args = 2,
 };
 static const struct db_query select_over = {
+    .row = &stuck_run,
     .sql = RUN_COLUMNS " FROM alerts l JOIN runs r ON r.tenant_id = l.tenant_id"
            " AND r.run_no = l.run_no" WITH_AGENT " WHERE l.open = 1 AND l.type = 'run.stuck'"
            " AND (r.closing_at IS NOT NULL OR a.enabled = 0 OR a.deleted_at IS NOT NULL OR EXISTS"
            " (SELECT 1 FROM alert_rules p WHERE p.tenant_id = r.tenant_id AND p.run_stuck = 0))"
            " LIMIT $1",
-    .n_args = 1,
 };
 static const struct db_query count_open = {
     .sql = "SELECT COUNT(*) FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
            " AND agent_id = $2 AND open = 1",
-    .n_args = 2,
 };
 static const struct db_query select_alert = {
     .sql = "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
            " AND agent_id = $2 AND subject = $3 AND open = 1",
-    .n_args = 3,
 };
 /* clang-format on */
-
-static bool add_tenant(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct stuck_tenant *tenant = rows_add(rows);
-
-    tenant->tenant_id = db_get_int(row, 0);
-    tenant->mark = (struct stuck_place){ rows_time(row, 1), rows_text(rows->arena, row, 2) };
-    return true;
-}
-
-static bool add_run(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct stuck_run *run = rows_add(rows);
-
-    run->tenant_id = db_get_int(row, 0);
-    run->run_no = db_get_int(row, 1);
-    run->agent_id = db_get_int(row, 2);
-    run->run_id = rows_text(rows->arena, row, 3);
-    run->agent_name = rows_text(rows->arena, row, 4);
-    run->start_at = db_get_int(row, 5);
-    run->muted_until = rows_time(row, 6);
-    run->open = db_get_int(row, 7) != 0;
-    run->expected = db_get_int(row, 8) != 0;
-    run->wanted = db_get_int(row, 9) != 0;
-    return true;
-}
-
-static int list_runs(struct db *db, const struct db_query *q, const struct db_value *args,
-                     struct arena *arena, struct list *ret, struct error *err)
-{
-    struct rows rows = { .arena = arena, .size = sizeof(struct stuck_run) };
-
-    if (db_exec(db, q, args, add_run, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
-}
 
 int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct arena *arena,
                         struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(after), db_int(limit) };
-    struct rows rows = { .arena = arena, .size = sizeof(struct stuck_tenant) };
-
-    if (db_exec(db, &select_tenants, args, add_tenant, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(db, &select_tenants, DB_ARGS(db_int(after), db_int(limit)), arena, ret, err);
 }
 
 int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant->tenant_id), db_int(tenant->mark.start_at),
-                                     db_text(tenant->mark.run_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant->tenant_id), db_int(tenant->mark.start_at),
+                                        db_text(tenant->mark.run_id));
 
-    return db_exec(db, &set_mark, args, NULL, NULL, err);
+    return db_run(db, &set_mark, args, err);
 }
 
 int store_stuck_runs(struct db *db, int64_t tenant_id, const struct stuck_span *span,
                      struct arena *arena, struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(span->after.start_at),
-                                     db_text(span->after.run_id), db_int(span->until),
-                                     db_int(span->limit) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_int(span->after.start_at), db_text(span->after.run_id),
+                db_int(span->until), db_int(span->limit));
 
-    return list_runs(db, &select_runs, args, arena, ret, err);
+    return rows_list(db, &select_runs, args, arena, ret, err);
 }
 
 int store_stuck_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                     struct stuck_run *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(run_no) };
-    struct list list;
-
-    if (list_runs(db, &select_run, args, arena, &list, err) != 0)
-        return -1;
-    *ret = list.n == 0 ? (struct stuck_run){ 0 } : *(struct stuck_run *)list.items;
-    return 0;
+    return rows_one(db, &select_run, DB_ARGS(db_int(tenant_id), db_int(run_no)), arena, ret, err);
 }
 
 int store_stuck_later(struct db *db, const struct stuck_run *run, int64_t due_at, struct error *err)
 {
-    const struct db_value args[] = { db_int(run->tenant_id), db_int(due_at), db_int(run->run_no) };
+    const struct db_args args =
+        DB_ARGS(db_int(run->tenant_id), db_int(due_at), db_int(run->run_no));
 
-    return db_exec(db, &put_later, args, NULL, NULL, err);
+    return db_run(db, &put_later, args, err);
 }
 
 int store_stuck_forget(struct db *db, const struct stuck_run *run, struct error *err)
 {
-    const struct db_value args[] = { db_int(run->tenant_id), db_int(run->run_no) };
-
-    return db_exec(db, &forget_later, args, NULL, NULL, err);
+    return db_run(db, &forget_later, DB_ARGS(db_int(run->tenant_id), db_int(run->run_no)), err);
 }
 
 int store_stuck_due(struct db *db, int64_t until, int64_t limit, struct arena *arena,
                     struct list *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(until), db_int(limit) };
-
-    return list_runs(db, &select_due, args, arena, ret, err);
+    return rows_list(db, &select_due, DB_ARGS(db_int(until), db_int(limit)), arena, ret, err);
 }
 
 int store_stuck_over(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
                      struct error *err)
 {
-    return list_runs(db, &select_over, (const struct db_value[]){ db_int(limit) }, arena, ret, err);
+    return rows_list(db, &select_over, DB_ARGS(db_int(limit)), arena, ret, err);
 }
 
 int store_stuck_count(struct db *db, const struct stuck_run *run, int64_t *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(run->tenant_id), db_int(run->agent_id) };
+    const struct db_args args = DB_ARGS(db_int(run->tenant_id), db_int(run->agent_id));
 
-    return db_exec(db, &count_open, args, rows_read_int, ret, err);
-}
-
-struct text_reader {
-    struct arena *arena;
-    struct str text;
-};
-
-static bool read_text(void *ctx, const struct db_row *row)
-{
-    struct text_reader *reader = ctx;
-
-    reader->text = rows_text(reader->arena, row, 0);
-    return false;
+    return db_exec(db, &count_open, args, db_read_int, ret, err);
 }
 
 int store_stuck_alert(struct db *db, const struct stuck_run *run, struct arena *arena,
                       struct str *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(run->tenant_id), db_int(run->agent_id),
-                                     db_text(run->run_id) };
-    struct text_reader reader = { arena, STR_NULL };
+    const struct db_args args =
+        DB_ARGS(db_int(run->tenant_id), db_int(run->agent_id), db_text(run->run_id));
 
-    if (db_exec(db, &select_alert, args, read_text, &reader, err) != 0)
-        return -1;
-    *ret = reader.text;
-    return 0;
+    return rows_one_text(db, &select_alert, args, arena, ret, err);
 }

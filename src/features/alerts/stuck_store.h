@@ -1,7 +1,7 @@
 /* stuck_store.h - runs that are open for too long.
  *
- * Runs are looked through once, by their start, when they have become old; a mark says how far. A
- * run that may take longer is put down for later.
+ * Runs are scanned once, by start, when they are old enough; a mark says how far. A run that may
+ * take longer is put on a list for later.
  *
  * Everything returned is in the arena.
  */
@@ -26,7 +26,7 @@ struct stuck_place {
 
 struct stuck_tenant {
     int64_t tenant_id;
-    struct stuck_place mark; /* no start_at (TIME_NULL): none yet */
+    struct stuck_place mark; /* start_at TIME_NULL: no mark yet */
 };
 
 struct stuck_run {
@@ -36,14 +36,14 @@ struct stuck_run {
     int64_t muted_until; /* of its agent; TIME_NULL */
     bool open;
     bool expected; /* its agent is enabled, and not deleted */
-    bool wanted;   /* its tenant wants to be alerted of such runs */
+    bool wanted;   /* its tenant has alerts on stuck runs enabled */
 };
 
 /* At most `limit` tenants by number, those after this one: a list of struct stuck_tenant. */
 int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct arena *arena,
                         struct list *ret, struct error *err) MUST_CHECK;
 
-/* How far runs are looked through; it never goes back. */
+/* How far runs have been scanned; a mark never moves back. */
 int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant,
                      struct error *err) MUST_CHECK;
 
@@ -58,20 +58,20 @@ struct stuck_span {
 int store_stuck_runs(struct db *db, int64_t tenant_id, const struct stuck_span *span,
                      struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
-/* One run as it is now; no run_no when there is none. */
+/* One run as it is now; run_no is 0 when there is no such run. */
 int store_stuck_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                     struct stuck_run *ret, struct error *err) MUST_CHECK;
 
-/* Puts a run down for later, and takes it off that list. */
+/* Adds a run to the list for later, and removes it. */
 int store_stuck_later(struct db *db, const struct stuck_run *run, int64_t due_at,
                       struct error *err) MUST_CHECK;
 int store_stuck_forget(struct db *db, const struct stuck_run *run, struct error *err) MUST_CHECK;
 
-/* Runs that were put down for later and are due: a list of struct stuck_run. */
+/* Due runs of the list for later: a list of struct stuck_run. */
 int store_stuck_due(struct db *db, int64_t until, int64_t limit, struct arena *arena,
                     struct list *ret, struct error *err) MUST_CHECK;
 
-/* Alerts of the type run.stuck that are over, or wanted no more: a list of struct stuck_run. */
+/* Runs whose open run.stuck alert should be closed: a list of struct stuck_run. */
 int store_stuck_over(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
                      struct error *err) MUST_CHECK;
 

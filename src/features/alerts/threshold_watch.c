@@ -9,10 +9,11 @@
  */
 #include "features/alerts/threshold_watch.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/busy.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/readers.h"
@@ -45,8 +46,7 @@ struct threshold_watch {
     struct threshold_watch_options options;
     int64_t round_us; /* monotonic: when the last round began */
     bool in_round;
-    pthread_mutex_t lock; /* guards busy */
-    bool busy;
+    struct busy busy;
 
     struct reader_job read;
     struct writer_job write;
@@ -66,7 +66,6 @@ struct threshold_watch *threshold_watch_new(const struct threshold_watch_options
 
     b->options = *options;
     b->round_us = mono_us;
-    pthread_mutex_init(&b->lock, NULL);
     arena_init(&b->arena);
     return b;
 }
@@ -76,19 +75,7 @@ void threshold_watch_free(struct threshold_watch *b)
     if (b == NULL)
         return;
     arena_done(&b->arena);
-    pthread_mutex_destroy(&b->lock);
     free(b);
-}
-
-static bool swap_busy(struct threshold_watch *b, bool busy)
-{
-    bool before;
-
-    pthread_mutex_lock(&b->lock);
-    before = b->busy;
-    b->busy = busy;
-    pthread_mutex_unlock(&b->lock);
-    return before;
 }
 
 /* The alert of this judgement that is open, or NULL. */
@@ -257,7 +244,7 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 static void written(struct writer_job *job, const struct error *err)
 {
     (void)err;
-    (void)swap_busy(CONTAINER_OF(job, struct threshold_watch, write), false);
+    busy_end(&CONTAINER_OF(job, struct threshold_watch, write)->busy);
 }
 
 static void judged(struct reader_job *job, const struct error *err)
@@ -274,13 +261,13 @@ static void judged(struct reader_job *job, const struct error *err)
         .apply = apply, .done = written, .events = 1 + b->n_flips, .unbounded = true
     };
     if (b->n_flips == 0 || writer_submit(b->options.writer, &b->write, NULL) != 0)
-        (void)swap_busy(b, false);
+        busy_end(&b->busy);
 }
 
 int threshold_watch_tick(struct threshold_watch *b, int64_t wall_us, int64_t mono_us,
                          int64_t epoch_us, struct error *err)
 {
-    if (mono_us - epoch_us < (int64_t)REST_S * USEC_PER_SEC || swap_busy(b, true))
+    if (mono_us - epoch_us < (int64_t)REST_S * USEC_PER_SEC || !busy_begin(&b->busy))
         return 0;
     if (!b->in_round && mono_us - b->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC) {
         b->in_round = true;
@@ -292,9 +279,9 @@ int threshold_watch_tick(struct threshold_watch *b, int64_t wall_us, int64_t mon
         b->read = (struct reader_job){ .run = run, .done = judged };
         if (readers_submit(b->options.readers, &b->read, err) == 0)
             return 0;
-        (void)swap_busy(b, false);
+        busy_end(&b->busy);
         return -1;
     }
-    (void)swap_busy(b, false);
+    busy_end(&b->busy);
     return 0;
 }

@@ -1,7 +1,11 @@
 /* audit.c - the chain of hashes. */
 #include "features/audit/audit.h"
 
+#include "api/call.h"
 #include "base/buf.h"
+#include "base/clock.h"
+#include "features/access/auth.h"
+#include "features/access/registry.h"
 
 static void add_number(struct buf *out, int64_t n)
 {
@@ -45,4 +49,20 @@ int audit_add(struct db *db, const struct audit_entry *entry, struct error *err)
     head.seq++;
     head.hash = audit_hash(&head.hash, head.seq, entry);
     return store_audit_append(db, entry, &head, err);
+}
+
+int audit_call(struct api_call *call, struct db *db, const char *action, struct error *err)
+{
+    const struct http_request *request = &call->exchange->request;
+    const struct audit_entry entry = {
+        .tenant_id = call->tenant == NULL ? AUDIT_PLATFORM : call->tenant->id,
+        .at = clock_wall_us(),
+        .actor = auth_actor(call),
+        .action = str_of(action),
+        .target = str_is_null(call->audit_target) ? request->path : call->audit_target,
+        .origin = auth_origin(call),
+        .detail = call->audit_detail,
+    };
+
+    return audit_add(db, &entry, err);
 }

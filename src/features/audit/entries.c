@@ -7,18 +7,6 @@
 
 enum { SCAN_MAX = 10000 };
 
-static struct str hex(const struct sha256 *hash, struct arena *arena)
-{
-    static const char digits[] = "0123456789abcdef";
-    char *text = arena_alloc(arena, (size_t)SHA256_BYTES * 2);
-
-    for (size_t i = 0; i < SHA256_BYTES; i++) {
-        text[2 * i] = digits[hash->bytes[i] >> 4];
-        text[2 * i + 1] = digits[hash->bytes[i] & 15];
-    }
-    return str_from(text, (size_t)SHA256_BYTES * 2);
-}
-
 int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query,
                struct arena *arena, struct audit_page *ret, struct error *err)
 {
@@ -29,21 +17,12 @@ int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query
                                          .before = query->before,
                                          .limit = query->limit,
                                          .scan_max = SCAN_MAX };
-    struct audit_rows page;
-    struct audit_item *items;
+    struct audit_found found;
 
-    if (store_audit_page(db, tenant_id, &filter, arena, &page, err) != 0)
+    if (store_audit_page(db, tenant_id, &filter, arena, &found, err) != 0)
         return -1;
-    items = ARENA_ARRAY(arena, struct audit_item, page.n);
-    for (size_t i = 0; i < page.n; i++) {
-        const struct audit_row *row = &page.rows[i];
-
-        items[i] = (struct audit_item){ row->seq,          row->entry.at,         row->entry.actor,
-                                        row->entry.action, row->entry.target,     row->entry.origin,
-                                        row->entry.detail, hex(&row->hash, arena) };
-    }
-    ret->entries = (struct list){ items, page.n };
-    ret->next = page.more ? arena_printf(arena, "%lld", (long long)page.next) : STR_NULL;
+    ret->entries = found.entries;
+    ret->next = found.more ? arena_printf(arena, "%lld", (long long)found.next) : STR_NULL;
     return 0;
 }
 
@@ -76,7 +55,7 @@ static void follow(struct walk *w, const struct audit_row *row)
         return;
     }
     hash = audit_hash(&w->at.hash, row->seq, &row->entry);
-    if (digest_equal(&hash, &row->hash))
+    if (str_eq(str_from((const char *)hash.bytes, SHA256_BYTES), row->hash))
         w->at = (struct audit_head){ row->seq, hash };
     else
         complain(w, "an entry was changed, or stands in another's place", row->seq);
@@ -98,21 +77,23 @@ static void check_end(struct walk *w, const struct audit_head *end)
  * which is no matter for what never changes. */
 static int step(struct db *db, int64_t tenant_id, struct walk *w, struct error *err)
 {
-    struct audit_rows rows;
+    const struct audit_row *rows;
     struct audit_head end;
+    struct list found;
     struct arena arena;
     int r = -1;
 
     if (db_begin(db, err) != 0)
         return -1;
     arena_init(&arena);
-    if (store_audit_walk(db, tenant_id, w->begun ? w->at.seq : INT64_MIN, &arena, &rows, err) !=
+    if (store_audit_walk(db, tenant_id, w->begun ? w->at.seq : INT64_MIN, &arena, &found, err) !=
             0 ||
         store_audit_head(db, tenant_id, &end, err) != 0)
         goto out;
-    for (size_t i = 0; i < rows.n && w->problem == NULL; i++)
-        follow(w, &rows.rows[i]);
-    if (w->problem == NULL && !rows.more)
+    rows = found.items;
+    for (size_t i = 0; i < found.n && w->problem == NULL; i++)
+        follow(w, &rows[i]);
+    if (w->problem == NULL && found.n < AUDIT_STEP)
         check_end(w, &end);
     r = 0;
 out:

@@ -1,100 +1,58 @@
-/* shapes.c - the tables of the audit log. */
+/* shapes.c - the shapes of the audit log. */
 #include "features/audit/shapes.h"
 
-#include "base/clock.h"
 #include "shape/rule.h"
 #include "shape/table.h"
-
-static bool check_moment(struct problems *problems, struct arena *arena, const char *name,
-                         struct str text)
-{
-    int64_t moment;
-    const char *sentence = str_is_null(text) ? NULL : timerange_parse_moment(text, 0, &moment);
-
-    if (sentence != NULL)
-        rule_refuse_text(problems, arena, name, text, sentence);
-    return sentence == NULL;
-}
 
 static void check_audit(void *value, struct arena *arena, struct problems *problems)
 {
     struct audit_query *q = value;
-    bool good = check_moment(problems, arena, "since", q->since);
-    const char *sentence = NULL;
 
-    good = check_moment(problems, arena, "until", q->until) && good;
-    if (good)
-        sentence = timerange_between(q->since, q->until, clock_wall_us(), &q->range);
-    if (sentence != NULL)
-        rule_refuse_text(problems, arena, "since", q->since, sentence);
+    rule_check_since_until(problems, arena, q->since, q->until, &q->range);
     q->before = INT64_MAX;
     if (!str_is_null(q->cursor) && (!str_to_int(q->cursor, &q->before) || q->before < 1))
         rule_refuse_text(problems, arena, "cursor", q->cursor,
-                         "Should be the next of a page of entries, as it was given");
+                         "Should be the unchanged next of a page of entries");
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct audit_query
-static const struct field audit_query_fields[] = {
+SHAPE_BEGIN(audit_query_shape)
     { INT(limit),  .absent = "50", .least = 1, .most = 1000 },
-    { STR(cursor), .flags = F_NULL, .doc = "The next of the page before." },
+    { STR(cursor), .flags = F_NULL, .doc = "The next of the previous page." },
     { STR(action), .flags = F_NULL, .doc = "A noun and a verb, such as key.add." },
     { STR(actor),  .flags = F_NULL, .doc = "operator, person:<e-mail> or key:<key_id>." },
-    { STR(since),  .flags = F_NULL, .doc = "Then or later: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
-    { STR(until),  .flags = F_NULL, .doc = "Before: a date-time or a span back from now." },
-};
+    { STR(since),  .flags = F_NULL, .doc = "Entries at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
+    { STR(until),  .flags = F_NULL, .doc = "Entries before this: a date-time, or a span back from now." },
+SHAPE_END(audit_query_shape, "AuditQuery", .rules = check_audit);
 #undef OWNER
 
 #define OWNER struct audit_item
-static const struct field audit_item_fields[] = {
-    { INT(seq),       .flags = F_REQUIRED, .doc = "1, 2, 3 … without a gap." },
+SHAPE_BEGIN(audit_item_shape)
+    { INT(seq),       .flags = F_REQUIRED, .doc = "1, 2, 3 … without gaps." },
     { TIME(at),       .flags = F_REQUIRED },
     { STR(actor),     .flags = F_REQUIRED },
     { STR(action),    .flags = F_REQUIRED },
     { STR(target),    .flags = F_REQUIRED },
-    { STR(origin),    .flags = F_REQUIRED, .doc = "The address that it came from." },
+    { STR(origin),    .flags = F_REQUIRED, .doc = "Address that the request came from." },
     { OBJECT(detail), .flags = F_REQUIRED | F_NULL },
-    { STR(hash),      .flags = F_REQUIRED, .doc = "SHA-256 over the entry and the hash of the one before." },
-};
+    { STR(hash),      .flags = F_REQUIRED, .doc = "SHA-256 of the entry and the previous entry's hash." },
+SHAPE_END(audit_item_shape, "AuditEntry", .doc = "One action: who did what to what, when and from where.");
 #undef OWNER
 
 #define OWNER struct audit_page
-static const struct field audit_page_fields[] = {
+SHAPE_BEGIN(audit_page_shape)
     { LIST(entries, audit_item_shape), .flags = F_REQUIRED },
-    { STR(next),                       .flags = F_REQUIRED | F_NULL, .doc = "The cursor of the next page; null: this is the last." },
-};
+    { STR(next),                       .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
+SHAPE_END(audit_page_shape, "AuditPage", .doc = "Entries of the audit log, newest first.");
 #undef OWNER
 
 #define OWNER struct audit_verdict
-static const struct field audit_verdict_fields[] = {
+SHAPE_BEGIN(audit_verdict_shape)
     { BOOL(ok),      .flags = F_REQUIRED },
-    { INT(entries),  .flags = F_REQUIRED, .doc = "Found good, from the first one on." },
+    { INT(entries),  .flags = F_REQUIRED, .doc = "Number of valid entries before the first problem." },
     { STR(problem),  .flags = F_REQUIRED | F_NULL },
-    { OPT_INT(seq),  .flags = F_REQUIRED | F_NULL, .doc = "Of the entry that the problem is about." },
-};
+    { OPT_INT(seq),  .flags = F_REQUIRED | F_NULL, .doc = "seq of the entry with the problem." },
+SHAPE_END(audit_verdict_shape, "AuditVerdict", .doc = "Result of checking the hash chain of an audit log.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape audit_query_shape = {
-    SHAPE_OF("AuditQuery", struct audit_query, audit_query_fields),
-    .rules = check_audit,
-};
-
-const struct shape audit_item_shape = {
-    SHAPE_OF("AuditEntry", struct audit_item, audit_item_fields),
-    .doc = "Who did what to what, when, and from where.",
-};
-
-const struct shape audit_page_shape = {
-    SHAPE_OF("AuditPage", struct audit_page, audit_page_fields),
-    .doc = "Entries of the audit log, newest first.",
-};
-
-const struct shape audit_verdict_shape = {
-    SHAPE_OF("AuditVerdict", struct audit_verdict, audit_verdict_fields),
-    .doc = "Is a chain of the audit log as it was written.",
-};

@@ -1,4 +1,4 @@
-/* shapes.h - the audit log, as people read it.
+/* shapes.h - the audit log, as it is read.
  *
  * Thread-safe: tables are const.
  */
@@ -10,8 +10,8 @@ struct audit_query {
     int64_t limit;
     struct str cursor, action, actor, since, until; /* null */
 
-    struct time_range range; /* what since and until meant when the query was read */
-    int64_t before;          /* what the cursor means; INT64_MAX without one */
+    struct time_range range; /* since and until, resolved when the query was read */
+    int64_t before;          /* the parsed cursor; INT64_MAX without one */
 };
 
 struct audit_item {
@@ -23,14 +23,14 @@ struct audit_item {
 
 struct audit_page {
     struct list entries; /* of struct audit_item */
-    struct str next;     /* null: the end */
+    struct str next;     /* null: last page */
 };
 
 struct audit_verdict {
     bool ok;
-    int64_t entries;    /* that were found good */
+    int64_t entries;    /* valid ones before the first problem */
     struct str problem; /* null: none */
-    struct opt_int seq; /* of the entry that it is about */
+    struct opt_int seq; /* of the entry with the problem */
 };
 
 extern const struct shape audit_query_shape;   /* "AuditQuery" */

@@ -4,47 +4,59 @@
 #include <string.h>
 
 #include "db/db.h"
+#include "features/audit/shapes.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
+#define OWNER struct audit_row
+SHAPE_BEGIN(audit_row)
+    { INT(seq) }, { STR(hash) },
+    { FIELD_AT("tenant_id", entry.tenant_id, int64_t, T_INT) },
+    { FIELD_AT("at", entry.at, int64_t, T_TIME) },
+    { FIELD_AT("actor", entry.actor, struct str, T_STR) },
+    { FIELD_AT("action", entry.action, struct str, T_STR) },
+    { FIELD_AT("target", entry.target, struct str, T_STR) },
+    { FIELD_AT("origin", entry.origin, struct str, T_STR) },
+    { FIELD_AT("detail", entry.detail, struct str, T_STR) },
+ROW_END(audit_row);
+#undef OWNER
+
 static const struct db_query make_head = {
     .sql = "INSERT INTO audit_heads (tenant_id, seq, hash) VALUES ($1, 0, $2)"
            " ON CONFLICT (tenant_id) DO NOTHING",
-    .n_args = 2,
 };
 static const struct db_query lock_head = {
     .sqlite = "SELECT seq, hash FROM audit_heads WHERE tenant_id = $1",
     .postgres = "SELECT seq, hash FROM audit_heads WHERE tenant_id = $1 FOR UPDATE",
-    .n_args = 1,
 };
 static const struct db_query move_head = {
     .sql = "UPDATE audit_heads SET seq = $2, hash = $3 WHERE tenant_id = $1",
-    .n_args = 3,
 };
 static const struct db_query insert_entry = {
     .sql = "INSERT INTO audit_log (tenant_id, seq, at, actor, action, target, origin, detail, hash)"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    .n_args = 9,
 };
 static const struct db_query select_head = {
     .sql = "SELECT seq, hash FROM audit_heads WHERE tenant_id = $1",
-    .n_args = 1,
 };
 static const struct db_query select_newest = {
     .sql = "SELECT COALESCE(MAX(seq), 0) FROM audit_log WHERE tenant_id = $1",
-    .n_args = 1,
 };
-#define ENTRY_COLUMNS "tenant_id, seq, at, actor, action, target, origin, detail, hash"
+#define ENTRY_COLUMNS "seq, at, actor, action, target, origin, detail"
+#define IN_PAGE                                                                                    \
+    " FROM audit_log WHERE tenant_id = $1 AND seq < $2 AND seq >= $3"                              \
+    " AND at >= $4 AND at < $5 AND (CAST($6 AS TEXT) IS NULL OR action = $6)"                      \
+    " AND (CAST($7 AS TEXT) IS NULL OR actor = $7) ORDER BY seq DESC LIMIT $8"
 static const struct db_query select_page = {
-    .sql = "SELECT " ENTRY_COLUMNS " FROM audit_log WHERE tenant_id = $1 AND seq < $2 AND seq >= $3"
-           " AND at >= $4 AND at < $5 AND (CAST($6 AS TEXT) IS NULL OR action = $6)"
-           " AND (CAST($7 AS TEXT) IS NULL OR actor = $7) ORDER BY seq DESC LIMIT $8",
-    .n_args = 8,
+    .row = &audit_item_shape,
+    .sqlite = "SELECT " ENTRY_COLUMNS ", lower(hex(hash)) AS hash" IN_PAGE,
+    .postgres = "SELECT " ENTRY_COLUMNS ", encode(hash, 'hex') AS hash" IN_PAGE,
 };
 static const struct db_query select_walk = {
-    .sql = "SELECT " ENTRY_COLUMNS " FROM audit_log WHERE tenant_id = $1 AND seq > $2"
-           " ORDER BY seq LIMIT $3",
-    .n_args = 3,
+    .row = &audit_row,
+    .sql = "SELECT tenant_id, " ENTRY_COLUMNS ", hash FROM audit_log WHERE tenant_id = $1"
+           " AND seq > $2 ORDER BY seq LIMIT $3",
 };
 /* clang-format on */
 
@@ -75,10 +87,10 @@ static bool read_head(void *ctx, const struct db_row *row)
 int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)
 {
     static const struct sha256 beginning;
-    const struct db_value args[] = { db_int(tenant_id), hash_value(&beginning) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), hash_value(&beginning));
 
     *ret = (struct audit_head){ 0 };
-    if (db_exec(db, &make_head, args, NULL, NULL, err) != 0)
+    if (db_run(db, &make_head, args, err) != 0)
         return -1;
     return db_exec(db, &lock_head, args, read_head, ret, err);
 }
@@ -86,90 +98,56 @@ int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, s
 int store_audit_append(struct db *db, const struct audit_entry *entry,
                        const struct audit_head *head, struct error *err)
 {
-    const struct db_value row[] = { db_int(entry->tenant_id), db_int(head->seq),
-                                    db_int(entry->at),        db_text(entry->actor),
-                                    db_text(entry->action),   db_text(entry->target),
-                                    db_text(entry->origin),   db_text(entry->detail),
-                                    hash_value(&head->hash) };
-    const struct db_value end[] = { db_int(entry->tenant_id), db_int(head->seq),
-                                    hash_value(&head->hash) };
+    const struct db_args row =
+        DB_ARGS(db_int(entry->tenant_id), db_int(head->seq), db_int(entry->at),
+                db_text(entry->actor), db_text(entry->action), db_text(entry->target),
+                db_text(entry->origin), db_text(entry->detail), hash_value(&head->hash));
+    const struct db_args end =
+        DB_ARGS(db_int(entry->tenant_id), db_int(head->seq), hash_value(&head->hash));
 
-    if (db_exec(db, &insert_entry, row, NULL, NULL, err) != 0)
+    if (db_run(db, &insert_entry, row, err) != 0)
         return -1;
-    return db_exec(db, &move_head, end, NULL, NULL, err);
+    return db_run(db, &move_head, end, err);
 }
 
 int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id));
 
     *ret = (struct audit_head){ 0 };
     return db_exec(db, &select_head, args, read_head, ret, err);
 }
 
-static bool add_entry(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct audit_row *r = rows_add(rows);
-
-    r->seq = db_get_int(row, 1);
-    r->entry = (struct audit_entry){ .tenant_id = db_get_int(row, 0),
-                                     .at = db_get_int(row, 2),
-                                     .actor = rows_text(rows->arena, row, 3),
-                                     .action = rows_text(rows->arena, row, 4),
-                                     .target = rows_text(rows->arena, row, 5),
-                                     .origin = rows_text(rows->arena, row, 6),
-                                     .detail = rows_text(rows->arena, row, 7) };
-    r->hash = read_hash(row, 8);
-    return true;
-}
-
-/* Numbers of entries: below `before`, and not below `floor`. */
-struct span {
-    int64_t before, floor;
-};
-
-static int find(struct db *db, int64_t tenant_id, const struct audit_filter *f,
-                const struct span *span, struct rows *rows, struct error *err)
-{
-    const struct db_value args[] = { db_int(tenant_id), db_int(span->before), db_int(span->floor),
-                                     db_int(f->since),  db_int(f->until),     db_text(f->action),
-                                     db_text(f->actor), db_int(f->limit + 1) };
-
-    return db_exec(db, &select_page, args, add_entry, rows, err);
-}
-
-/* Since numbers have no gaps, the span of them bounds what is looked at, whatever is found. */
+/* Numbers have no gaps, so their span bounds the entries scanned, whatever is found. */
 int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter *filter,
-                     struct arena *arena, struct audit_rows *ret, struct error *err)
+                     struct arena *arena, struct audit_found *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct audit_row) };
-    const struct db_value tenant[] = { db_int(tenant_id) };
     int64_t newest = 0, before, floor;
 
-    if (db_exec(db, &select_newest, tenant, rows_read_int, &newest, err) != 0)
+    if (db_exec(db, &select_newest, DB_ARGS(db_int(tenant_id)), db_read_int, &newest, err) != 0)
         return -1;
     before = filter->before > newest ? newest + 1 : filter->before;
     floor = before - filter->scan_max > 1 ? before - filter->scan_max : 1;
-    if (find(db, tenant_id, filter, &(struct span){ before, floor }, &rows, err) != 0)
+    if (rows_list(db, &select_page,
+                  DB_ARGS(db_int(tenant_id), db_int(before), db_int(floor), db_int(filter->since),
+                          db_int(filter->until), db_text(filter->action), db_text(filter->actor),
+                          db_int(filter->limit + 1)),
+                  arena, &ret->entries, err) != 0)
         return -1;
-    *ret = (struct audit_rows){ .rows = rows.items, .n = rows.n, .more = floor > 1, .next = floor };
-    if (rows.n > (size_t)filter->limit) {
-        ret->n--;
+    ret->more = floor > 1;
+    ret->next = floor;
+    if (ret->entries.n > (size_t)filter->limit) {
+        ret->entries.n--;
         ret->more = true;
-        ret->next = ret->rows[ret->n - 1].seq;
+        ret->next = ((const struct audit_item *)ret->entries.items)[ret->entries.n - 1].seq;
     }
     return 0;
 }
 
 int store_audit_walk(struct db *db, int64_t tenant_id, int64_t after, struct arena *arena,
-                     struct audit_rows *ret, struct error *err)
+                     struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct audit_row) };
-    const struct db_value args[] = { db_int(tenant_id), db_int(after), db_int(AUDIT_STEP) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(after), db_int(AUDIT_STEP));
 
-    if (db_exec(db, &select_walk, args, add_entry, &rows, err) != 0)
-        return -1;
-    *ret = (struct audit_rows){ .rows = rows.items, .n = rows.n, .more = rows.n == AUDIT_STEP };
-    return 0;
+    return rows_list(db, &select_walk, args, arena, ret, err);
 }

@@ -1,4 +1,4 @@
-/* store.h - the audit log as rows: one chain a tenant, and one of the platform. */
+/* store.h - the audit log as rows: one chain per tenant, and one of the platform. */
 #pragma once
 #include <stdbool.h>
 
@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "shape/shape.h"
 
 struct db;
 
@@ -19,7 +20,7 @@ struct audit_entry {
     struct str action; /* "key.add": a noun and a verb */
     struct str target;
     struct str origin; /* an address, or "unix" */
-    struct str detail; /* a JSON object without secrets; STR_NULL: none */
+    struct str detail; /* a JSON object without secrets, or STR_NULL */
 };
 
 /* The end of a chain. */
@@ -28,8 +29,7 @@ struct audit_head {
     struct sha256 hash;
 };
 
-/* Within a transaction: the end of the tenant's chain, which nobody else can move until the
- * transaction ends. */
+/* Within a transaction: the end of the tenant's chain, locked until the transaction ends. */
 int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret,
                      struct error *err) MUST_CHECK;
 
@@ -41,34 +41,32 @@ int store_audit_append(struct db *db, const struct audit_entry *entry,
 struct audit_row {
     int64_t seq;
     struct audit_entry entry;
-    struct sha256 hash; /* zeroes when what is stored is no hash */
+    struct str hash;
 };
 
 struct audit_filter {
     struct str action, actor; /* STR_NULL: any */
     int64_t since, until;     /* of `at`: from, and before */
-    int64_t before;           /* seq; INT64_MAX: from the newest on */
-    int64_t limit, scan_max;  /* entries given, and entries looked at */
+    int64_t before;           /* seq; INT64_MAX: start at the newest */
+    int64_t limit, scan_max;  /* entries returned, and entries scanned */
 };
 
-struct audit_rows {
-    struct audit_row *rows;
-    size_t n;
+struct audit_found {
+    struct list entries; /* of struct audit_item, newest first; in the arena */
     bool more;
     int64_t next; /* the `before` of the next page, when there is more */
 };
 
-/* Newest first, in the arena. */
 int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter *filter,
-                     struct arena *arena, struct audit_rows *ret, struct error *err) MUST_CHECK;
+                     struct arena *arena, struct audit_found *ret, struct error *err) MUST_CHECK;
 
 enum { AUDIT_STEP = 500 };
 
-/* The next AUDIT_STEP entries of a chain after `after`, oldest first, in the arena; `more` is set
- * when there may be others. */
+/* The next AUDIT_STEP entries of a chain after `after`, oldest first: a list of struct audit_row;
+ * in the arena. */
 int store_audit_walk(struct db *db, int64_t tenant_id, int64_t after, struct arena *arena,
-                     struct audit_rows *ret, struct error *err) MUST_CHECK;
+                     struct list *ret, struct error *err) MUST_CHECK;
 
-/* The end of the chain as it was noted; seq 0 when nothing was. */
+/* The stored end of the chain; seq 0 when the chain is empty. */
 int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret,
                      struct error *err) MUST_CHECK;

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "features/cost/llm_totals.h"
 #include "features/cost/prices.h"
+#include "features/cost/routes.h"
 #include "features/features.h"
 
 struct prices *cost_prices(const struct engine *e)
@@ -45,13 +46,9 @@ static void cost_txn_reset(struct txn *txn)
     llm_totals_clear(txn->totals);
 }
 
-struct prices *engine_prices(struct engine *e)
-{
-    return cost_prices(e);
-}
-
 const struct feature cost_feature = {
     .name = "cost",
+    .routes = { llm_report_routes, usage_routes, price_routes },
     .open = cost_open,
     .close = cost_close,
     .txn = { .open = cost_txn_open,

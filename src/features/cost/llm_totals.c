@@ -35,7 +35,6 @@ enum { COLUMNS_N = 15 };
 static const struct db_query add_total = {
     .sqlite = "INSERT INTO llm_totals (" COLUMNS ")"
               " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)" ADD_UP,
-    .n_args = COLUMNS_N,
 };
 static const struct db_query add_totals = {
     .postgres = "INSERT INTO llm_totals (" COLUMNS ") SELECT " COLUMNS
@@ -43,7 +42,6 @@ static const struct db_query add_totals = {
                 " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],"
                 " $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[])"
                 " WITH ORDINALITY AS x(" COLUMNS ", place) ORDER BY place" ADD_UP,
-    .n_args = COLUMNS_N,
 };
 /* clang-format on */
 
@@ -117,7 +115,7 @@ static bool is_large(const struct llm_counts *c)
     return false;
 }
 
-static struct change *change_of(struct llm_totals *t, const struct llm_place *place,
+static struct change *change_of(struct llm_totals *t, const struct llm_usage_key *place,
                                 enum llm_width width)
 {
     const struct total_key key = { .tenant_id = place->tenant_id,
@@ -143,7 +141,7 @@ static struct change *change_of(struct llm_totals *t, const struct llm_place *pl
 }
 
 /* `sign` is 1 or -1. */
-static void add_counts(struct llm_totals *t, const struct llm_place *place,
+static void add_counts(struct llm_totals *t, const struct llm_usage_key *place,
                        const struct llm_counts *counts, int64_t sign)
 {
     for (enum llm_width width = LLM_HOUR; width <= LLM_DAY; width++) {
@@ -165,13 +163,13 @@ static void add_counts(struct llm_totals *t, const struct llm_place *place,
     }
 }
 
-void llm_totals_add(struct llm_totals *t, const struct llm_place *place,
+void llm_totals_add(struct llm_totals *t, const struct llm_usage_key *place,
                     const struct llm_counts *counts)
 {
     add_counts(t, place, counts, 1);
 }
 
-void llm_totals_subtract(struct llm_totals *t, const struct llm_place *place,
+void llm_totals_subtract(struct llm_totals *t, const struct llm_usage_key *place,
                          const struct llm_counts *counts)
 {
     add_counts(t, place, counts, -1);
@@ -232,7 +230,7 @@ static int save_at_once(struct llm_totals *t, struct db *db, struct change *cons
         pg_arrays_add(&arrays, values);
     }
     pg_arrays_args(&arrays, values);
-    r = db_exec(db, &add_totals, values, NULL, NULL, err);
+    r = db_run(db, &add_totals, DB_ARGS_OF(values), err);
     pg_arrays_done(&arrays);
     return r;
 }
@@ -253,7 +251,7 @@ int llm_totals_save(struct llm_totals *t, struct db *db, struct error *err)
         return save_at_once(t, db, changes, n, err);
     for (size_t i = 0; i < n; i++) {
         set_values(changes[i], values);
-        if (db_exec(db, &add_total, values, NULL, NULL, err) != 0)
+        if (db_run(db, &add_total, DB_ARGS_OF(values), err) != 0)
             return -1;
     }
     return 0;

@@ -29,7 +29,7 @@ struct llm_counts {
 };
 
 /* The tenant, agent, time and model of a report. */
-struct llm_place {
+struct llm_usage_key {
     int64_t tenant_id, agent_id, timestamp;
     struct str model;
 };
@@ -40,9 +40,9 @@ struct llm_totals *llm_totals_new(void);
 void llm_totals_free(struct llm_totals *t);
 
 /* For a new report, and for one that is replaced. Copies the model. */
-void llm_totals_add(struct llm_totals *t, const struct llm_place *place,
+void llm_totals_add(struct llm_totals *t, const struct llm_usage_key *place,
                     const struct llm_counts *counts);
-void llm_totals_subtract(struct llm_totals *t, const struct llm_place *place,
+void llm_totals_subtract(struct llm_totals *t, const struct llm_usage_key *place,
                          const struct llm_counts *counts);
 
 /* Inside the transaction, before its commit. */

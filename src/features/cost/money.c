@@ -9,7 +9,7 @@
 enum { DIGITS_MAX = 64, EXPONENT_MAX = 1000, RESULT_DIGITS_MAX = 19 };
 
 static const char not_a_number[] = "Should be a number >= 0, such as 2.5 or \"2.5\"";
-static const char too_many[] = "Should have at most 12 decimals (dollars per million tokens)";
+static const char too_many[] = "Should have at most 12 decimals per million tokens";
 static const char too_much[] = "Should be at most 1000000 dollars per million tokens";
 
 /* digits × 10^exponent, without leading zeros: 0 has no digits. */

@@ -13,8 +13,7 @@ struct price_book {
     atomic_uint holders;
     int64_t number;
     struct arena arena;
-    struct price_row *rows;
-    size_t n;
+    struct list prices; /* of struct price_row, by model and start */
     struct map models;  /* name -> struct price_history */
     struct map aliases; /* alias -> the same */
 };
@@ -44,11 +43,12 @@ static void add_aliases(struct price_book *book, const struct price_row *row,
 static void index_rows(struct price_book *book)
 {
     struct price_history *history = NULL;
+    struct price_row *rows = book->prices.items;
 
-    if (book->n > 0)
-        qsort(book->rows, book->n, sizeof(*book->rows), by_model);
-    for (size_t i = 0; i < book->n; i++) {
-        const struct price_row *row = &book->rows[i];
+    if (book->prices.n > 0)
+        qsort(rows, book->prices.n, sizeof(*rows), by_model);
+    for (size_t i = 0; i < book->prices.n; i++) {
+        const struct price_row *row = &rows[i];
 
         if (history == NULL || !str_eq(history->rows->model, row->model)) {
             history = ARENA_NEW(&book->arena, struct price_history);
@@ -69,7 +69,7 @@ int price_book_load(struct db *db, struct price_book **ret, struct error *err)
     map_init(&book->models);
     map_init(&book->aliases);
     if (store_prices_number(db, &book->number, err) != 0 ||
-        store_prices(db, &book->arena, &book->rows, &book->n, err) != 0) {
+        store_prices(db, &book->arena, &book->prices, err) != 0) {
         price_book_release(book);
         return -1;
     }
@@ -100,7 +100,7 @@ int64_t price_book_number(const struct price_book *book)
 
 struct price_history price_book_all(const struct price_book *book)
 {
-    return (struct price_history){ book->rows, book->n };
+    return (struct price_history){ book->prices.items, book->prices.n };
 }
 
 static struct price_history in_map(const struct map *map, struct str name)

@@ -1,4 +1,4 @@
-/* price_shapes.c - the tables of prices. */
+/* price_shapes.c - the shapes of prices. */
 #include "features/cost/price_shapes.h"
 
 #include "features/cost/money.h"
@@ -21,14 +21,14 @@ static int count_digits(struct str number)
     return n;
 }
 
-/* A string holds the decimal itself. A number came through a double, and is taken only where that
- * tells all its digits. */
+/* A string holds the decimal itself. A number was parsed as a double, so it is accepted only up to
+ * the digits that a double preserves. */
 static const char *read_amount(struct str json, int64_t *ret)
 {
     if (json.len >= 2 && json.data[0] == '"')
         return money_parse(str_from(json.data + 1, json.len - 2), MONEY_DECIMALS, ret);
     if (count_digits(json) > MONEY_NUMBER_DIGITS_MAX)
-        return "A number of more than 15 digits should be written as a string";
+        return "Should be a string when it has more than 15 digits";
     return money_parse(json, MONEY_DECIMALS, ret);
 }
 
@@ -62,7 +62,7 @@ static void check_price(void *value, struct arena *arena, struct problems *probl
     const struct str *aliases = p->aliases.items;
 
     if (p->model.len == 0)
-        rule_refuse_text(problems, arena, "model", p->model, "A model has a name");
+        rule_refuse_text(problems, arena, "model", p->model, "Should not be empty");
     check_amount(problems, "input", p->input, &p->amounts.input);
     check_amount(problems, "output", p->output, &p->amounts.output);
     check_optional(problems, "cache_read", p->cache_read, &p->amounts.cache_read);
@@ -70,7 +70,7 @@ static void check_price(void *value, struct arena *arena, struct problems *probl
     for (size_t i = 0; i < p->aliases.n; i++)
         if (aliases[i].len == 0 || aliases[i].len > (size_t)4 * NAME_MAX_LEN) {
             rule_refuse_text(problems, arena, "aliases", aliases[i],
-                             "An alias is a name of at most 1024 bytes");
+                             "Should be names of 1 to 1024 bytes");
             break;
         }
 }
@@ -80,110 +80,71 @@ static void check_import(void *value, struct arena *arena, struct problems *prob
     price_file_read(value, arena, problems);
 }
 
-#define USD_DOC "USD for a million tokens: a number, or a decimal in a string; at most 12 decimals."
+#define USD_DOC "USD per million tokens: a number or a decimal string, with at most 12 decimals."
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct price_create
-static const struct field price_create_fields[] = {
+SHAPE_BEGIN(price_create_shape)
     { STR(model),                 .max = NAME_MAX_LEN, .flags = F_REQUIRED },
     { STR(provider),              .max = NAME_MAX_LEN, .absent = "\"\"" },
     { JSON(input),                .flags = F_REQUIRED, .doc = USD_DOC },
     { JSON(output),               .flags = F_REQUIRED, .doc = USD_DOC },
-    { JSON(cache_read),           .flags = F_NULL, .doc = USD_DOC " Null: as input." },
-    { JSON(cache_write),          .flags = F_NULL, .doc = USD_DOC " Null: as input." },
-    { BOOL(input_includes_cache), .absent = "false", .doc = "Reported input tokens hold the cached ones too." },
-    { TIME(valid_from),           .flags = F_NULL, .doc = "Null: since ever." },
-    { LIST_STR(aliases),          .max = ALIASES_MAX, .absent = "[]", .doc = "Other names that the model is reported under." },
-};
+    { JSON(cache_read),           .flags = F_NULL, .doc = USD_DOC " Null: same as input." },
+    { JSON(cache_write),          .flags = F_NULL, .doc = USD_DOC " Null: same as input." },
+    { BOOL(input_includes_cache), .absent = "false", .doc = "Whether reported input tokens include cached tokens." },
+    { TIME(valid_from),           .flags = F_NULL, .doc = "Null: no start date." },
+    { LIST_STR(aliases),          .max = ALIASES_MAX, .absent = "[]", .doc = "Other names under which the model is reported." },
+SHAPE_END(price_create_shape, "PriceCreate", .doc = "A model's price per million tokens.", .rules = check_price);
 #undef OWNER
 
 #define OWNER struct price
-static const struct field price_fields[] = {
+SHAPE_BEGIN(price_shape)
     { INT(price_id),              .flags = F_REQUIRED },
     { STR(model),                 .flags = F_REQUIRED },
     { STR(provider),              .flags = F_REQUIRED },
-    { STR(input),                 .flags = F_REQUIRED, .doc = "USD for a million tokens, as a decimal; so the next three." },
-    { STR(output),                .flags = F_REQUIRED },
-    { STR(cache_read),            .flags = F_REQUIRED | F_NULL, .doc = "Null: as input." },
-    { STR(cache_write),           .flags = F_REQUIRED | F_NULL, .doc = "Null: as input." },
-    { BOOL(input_includes_cache), .flags = F_REQUIRED, .doc = "Reported input tokens hold the cached ones too." },
-    { TIME(valid_from),           .flags = F_REQUIRED | F_NULL, .doc = "Null: since ever." },
+    { STR(input),                 .flags = F_REQUIRED, .doc = "USD per million tokens, as a decimal." },
+    { STR(output),                .flags = F_REQUIRED, .doc = "USD per million tokens, as a decimal." },
+    { STR(cache_read),            .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input." },
+    { STR(cache_write),           .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input." },
+    { BOOL(input_includes_cache), .flags = F_REQUIRED, .doc = "Whether reported input tokens include cached tokens." },
+    { TIME(valid_from),           .flags = F_REQUIRED | F_NULL, .doc = "Null: no start date." },
     { LIST_STR(aliases),          .flags = F_REQUIRED },
     { TIME(updated_at),           .flags = F_REQUIRED },
-};
+SHAPE_END(price_shape, "Price", .doc = "A model's price per million tokens from a start date.");
 #undef OWNER
 
 #define OWNER struct price_list
-static const struct field price_list_fields[] = {
+SHAPE_BEGIN(price_list_shape)
     { LIST(prices, price_shape), .flags = F_REQUIRED },
-};
+SHAPE_END(price_list_shape, "PriceList", .doc = "Prices, by model and start date.");
 #undef OWNER
 
 #define OWNER struct price_import
-static const struct field price_import_fields[] = {
+SHAPE_BEGIN(price_import_shape)
     { ENUM(format),     .absent = "\"litellm\"", .choices = price_formats },
-    { TIME(valid_from), .flags = F_NULL, .doc = "Null: new models since ever, changed prices from now on." },
+    { TIME(valid_from), .flags = F_NULL, .doc = "Null: new models have no start date, changed prices start now." },
     { JSON(prices),     .flags = F_REQUIRED, .doc = "litellm: {model: {input_cost_per_token, …}}; muster: {\"prices\": [PriceCreate]}." },
-};
+SHAPE_END(price_import_shape, "PriceImport", .doc = "A price file to import.", .rules = check_import);
 #undef OWNER
 
 #define OWNER struct price_imported
-static const struct field price_imported_fields[] = {
+SHAPE_BEGIN(price_imported_shape)
     { INT(added),     .flags = F_REQUIRED },
-    { INT(updated),   .flags = F_REQUIRED, .doc = "Rows that were there for the same moment, or had other names." },
+    { INT(updated),   .flags = F_REQUIRED, .doc = "Rows that existed with the same start date, or whose aliases changed." },
     { INT(unchanged), .flags = F_REQUIRED },
-    { INT(skipped),   .flags = F_REQUIRED, .doc = "Entries without prices of tokens." },
-};
+    { INT(skipped),   .flags = F_REQUIRED, .doc = "Entries without token prices." },
+SHAPE_END(price_imported_shape, "PriceImported", .doc = "Result of importing a price file.");
 #undef OWNER
 
 #define OWNER struct prices_query
-static const struct field prices_query_fields[] = {
-    { STR(model), .flags = F_NULL, .doc = "Those that usage of this model is priced by, found as its cost is." },
-};
+SHAPE_BEGIN(prices_query_shape)
+    { STR(model), .flags = F_NULL, .doc = "Only the prices that apply to usage of this model." },
+SHAPE_END(prices_query_shape, "PricesQuery");
 #undef OWNER
 
 #define OWNER struct price_path
-static const struct field price_path_fields[] = {
+SHAPE_BEGIN(price_path_shape)
     { INT(price_id), .flags = F_REQUIRED },
-};
+SHAPE_END(price_path_shape, "PricePath");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape price_create_shape = {
-    SHAPE_OF("PriceCreate", struct price_create, price_create_fields),
-    .doc = "What the tokens of a model cost.",
-    .rules = check_price,
-};
-
-const struct shape price_shape = {
-    SHAPE_OF("Price", struct price, price_fields),
-    .doc = "What the tokens of a model cost from a moment on.",
-};
-
-const struct shape price_list_shape = {
-    SHAPE_OF("PriceList", struct price_list, price_list_fields),
-    .doc = "Prices by model, then by the moment they hold from.",
-};
-
-const struct shape price_import_shape = {
-    SHAPE_OF("PriceImport", struct price_import, price_import_fields),
-    .doc = "A file of prices.",
-    .rules = check_import,
-};
-
-const struct shape price_imported_shape = {
-    SHAPE_OF("PriceImported", struct price_imported, price_imported_fields),
-    .doc = "What became of a file of prices.",
-};
-
-const struct shape prices_query_shape = {
-    SHAPE_OF("PricesQuery", struct prices_query, prices_query_fields),
-};
-
-const struct shape price_path_shape = {
-    SHAPE_OF("PricePath", struct price_path, price_path_fields),
-};

@@ -1,39 +1,39 @@
-/* price_shapes.h - what a model's tokens cost, and from when on.
+/* price_shapes.h - model prices and their start dates.
  *
  * Thread-safe: tables are const.
  */
 #pragma once
 #include "shape/shape.h"
 
-/* Rows of the platform's price list, and entries of a file. */
+/* Most rows of the platform's price list, and most entries of a file. */
 enum { PRICES_MAX = 20000 };
 
-/* Attodollars for a token (money.h): what prices are kept and reckoned in. */
+/* Attodollars per token (money.h), the unit that prices are stored and calculated in. */
 struct price_amounts {
     int64_t input, output;
-    struct opt_int cache_read, cache_write; /* none: the input's */
+    struct opt_int cache_read, cache_write; /* null: same as input */
 };
 
-/* A price as operators set it, and as an entry of a file in our own form. */
+/* A price as operators set it, and an entry of a price file in the muster format. */
 struct price_create {
     struct str model, provider;
-    struct str input, output;           /* JSON: a number or a decimal in a string */
-    struct str cache_read, cache_write; /* likewise; null */
+    struct str input, output;           /* JSON: a number or a decimal string */
+    struct str cache_read, cache_write; /* the same; null */
     bool input_includes_cache;
-    int64_t valid_from;  /* TIME_NULL: since ever */
+    int64_t valid_from;  /* TIME_NULL: no start date */
     struct list aliases; /* of struct str */
 
-    struct price_amounts amounts; /* what the four texts mean */
+    struct price_amounts amounts; /* the four texts, parsed */
 };
 
-/* USD for a million tokens, as decimals. */
+/* USD per million tokens, as decimals. */
 struct price {
     int64_t price_id;
     struct str model, provider;
     struct str input, output;
     struct str cache_read, cache_write; /* null */
     bool input_includes_cache;
-    int64_t valid_from; /* TIME_NULL: since ever */
+    int64_t valid_from; /* TIME_NULL: no start date */
     struct list aliases;
     int64_t updated_at;
 };
@@ -46,11 +46,11 @@ enum price_format { PRICE_LITELLM, PRICE_MUSTER };
 
 struct price_import {
     int format;         /* enum price_format */
-    int64_t valid_from; /* of entries that do not say; TIME_NULL: see price_file.h */
+    int64_t valid_from; /* for entries without one; TIME_NULL: see price_file.h */
     struct str prices;  /* the file, as JSON */
 
-    struct list entries; /* of struct price_create: what is in it */
-    int64_t skipped;     /* entries without prices of tokens */
+    struct list entries; /* of struct price_create: the parsed file */
+    int64_t skipped;     /* entries without token prices */
 };
 
 struct price_imported {

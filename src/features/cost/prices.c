@@ -1,10 +1,10 @@
 /* prices.c - the book shared by readers, and changes to the list. */
 #include "features/cost/prices.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
@@ -12,15 +12,15 @@
 #include "features/cost/price_book.h"
 
 struct prices {
-    pthread_mutex_t lock;    /* guards the pointer */
-    struct price_book *book; /* NULL at first */
+    struct lock lock;
+    struct price_book *book GUARDED_BY(lock); /* NULL at first */
 };
 
 struct prices *prices_new(void)
 {
     struct prices *p = NEW(struct prices);
 
-    pthread_mutex_init(&p->lock, NULL);
+    lock_init(&p->lock);
     return p;
 }
 
@@ -28,8 +28,9 @@ void prices_free(struct prices *p)
 {
     if (p == NULL)
         return;
+    lock_unshared(&p->lock);
     price_book_release(p->book);
-    pthread_mutex_destroy(&p->lock);
+    lock_done(&p->lock);
     free(p);
 }
 
@@ -38,12 +39,12 @@ static struct price_book *hold_current(struct prices *p, int64_t number)
 {
     struct price_book *book = NULL;
 
-    pthread_mutex_lock(&p->lock);
+    lock_acquire(&p->lock);
     if (p->book != NULL && price_book_number(p->book) == number) {
         book = p->book;
         price_book_hold(book);
     }
-    pthread_mutex_unlock(&p->lock);
+    lock_release(&p->lock);
     return book;
 }
 
@@ -52,10 +53,10 @@ static void set_current(struct prices *p, struct price_book *book)
     struct price_book *old;
 
     price_book_hold(book);
-    pthread_mutex_lock(&p->lock);
+    lock_acquire(&p->lock);
     old = p->book;
     p->book = book;
-    pthread_mutex_unlock(&p->lock);
+    lock_release(&p->lock);
     price_book_release(old);
 }
 
@@ -172,7 +173,7 @@ static int check_aliases(struct edit *edit, const struct price_create *entry, st
         if (before != NULL)
             model = *before;
         if (!str_eq(model, entry->model))
-            return err_set(err, ERR_CONFLICT, "The alias '%.*s' already belongs to model '%.*s'",
+            return err_set(err, ERR_CONFLICT, "The alias '%.*s' belongs to model '%.*s' already",
                            STR_ARG(names[i]), STR_ARG(model));
         (void)map_put(&edit->aliases, names[i], model_name);
     }
@@ -201,7 +202,8 @@ static int check_room(const struct edit *edit, struct error *err)
 {
     if (edit->n <= PRICES_MAX)
         return 0;
-    return err_set(err, ERR_CONFLICT, "The price list is full (at most %d prices)", PRICES_MAX);
+    return err_set(err, ERR_CONFLICT, "The price list is full: it holds at most %d prices",
+                   PRICES_MAX);
 }
 
 int prices_set(struct db *db, const struct price_create *create, struct arena *arena,

@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "db/db.h"
-#include "shape/problems.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
@@ -12,13 +11,24 @@
     " valid_from, aliases, updated_at"
 
 /* clang-format off */
+#define OWNER struct price_row
+SHAPE_BEGIN(price_row)
+    { INT(price_id) }, { STR(model) }, { STR(provider) }, { BOOL(input_includes_cache) },
+    { TIME(valid_from) }, { LIST_STR(aliases) }, { TIME(updated_at) },
+    { FIELD_AT("input", amounts.input, int64_t, T_INT) },
+    { FIELD_AT("output", amounts.output, int64_t, T_INT) },
+    { FIELD_AT("cache_read", amounts.cache_read, struct opt_int, T_OPT_INT) },
+    { FIELD_AT("cache_write", amounts.cache_write, struct opt_int, T_OPT_INT) },
+ROW_END(price_row);
+#undef OWNER
+
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'prices'",
 };
 static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'prices'",
 };
-static const struct db_query select_all = { .sql = "SELECT " COLUMNS " FROM prices" };
+static const struct db_query select_all = { .row = &price_row, .sql = "SELECT " COLUMNS " FROM prices" };
 static const struct db_query put = {
     .sql = "INSERT INTO prices (model, provider, input, output, cache_read, cache_write,"
            " input_includes_cache, valid_from, aliases, updated_at)"
@@ -28,71 +38,23 @@ static const struct db_query put = {
            " cache_write = excluded.cache_write,"
            " input_includes_cache = excluded.input_includes_cache, aliases = excluded.aliases,"
            " updated_at = excluded.updated_at RETURNING price_id",
-    .n_args = 10,
 };
 static const struct db_query delete_one = {
+    .row = &price_row,
     .sql = "DELETE FROM prices WHERE price_id = $1 RETURNING " COLUMNS,
-    .n_args = 1,
 };
 
-/* The JSON in the column of aliases. */
-#define OWNER     struct price_create
-#define MEMBER(m) m
-static const struct field names_fields[] = { { LIST_STR(aliases), .flags = F_REQUIRED } };
-static const struct shape names_shape = { SHAPE_OF("Names", struct price_create, names_fields) };
-#undef MEMBER
-#undef OWNER
 /* clang-format on */
 
 int store_prices_number(struct db *db, int64_t *ret, struct error *err)
 {
     *ret = 0;
-    return db_exec(db, &select_number, NULL, rows_read_int, ret, err);
+    return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
 
-/* Written only by this file: malformed text is treated as no aliases. */
-static struct list read_aliases(struct arena *arena, struct str text)
+int store_prices(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
-    struct price_create names;
-    struct str object;
-
-    if (str_eq_c(text, "[]"))
-        return (struct list){ 0 };
-    object = arena_printf(arena, "{\"aliases\":%.*s}", STR_ARG(text));
-    if (shape_read_json(&names_shape, object, arena, &names, problems_new(arena, "body")) != 0)
-        return (struct list){ 0 };
-    return names.aliases;
-}
-
-static bool add_row(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct price_row *p = rows_add(rows);
-
-    p->price_id = db_get_int(row, 0);
-    p->model = rows_text(rows->arena, row, 1);
-    p->provider = rows_text(rows->arena, row, 2);
-    p->amounts = (struct price_amounts){ .input = db_get_int(row, 3),
-                                         .output = db_get_int(row, 4),
-                                         .cache_read = rows_opt_int(row, 5),
-                                         .cache_write = rows_opt_int(row, 6) };
-    p->input_includes_cache = db_get_int(row, 7) != 0;
-    p->valid_from = db_get_int(row, 8);
-    p->aliases = read_aliases(rows->arena, db_get_text(row, 9));
-    p->updated_at = db_get_int(row, 10);
-    return true;
-}
-
-int store_prices(struct db *db, struct arena *arena, struct price_row **ret, size_t *ret_n,
-                 struct error *err)
-{
-    struct rows rows = { .arena = arena, .size = sizeof(struct price_row) };
-
-    if (db_exec(db, &select_all, NULL, add_row, &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &select_all, DB_NO_ARGS, arena, ret, err);
 }
 
 static void write_aliases(const struct list *aliases, struct buf *out)
@@ -116,26 +78,22 @@ int store_price_put(struct db *db, struct price_row *row, struct error *err)
     buf_init(&aliases, SIZE_MAX); /* bounded by the size of the request body */
     write_aliases(&row->aliases, &aliases);
     r = db_exec(db, &put,
-                (const struct db_value[]){
-                    db_text(row->model), db_text(row->provider), db_int(row->amounts.input),
-                    db_int(row->amounts.output), rows_opt_int_value(row->amounts.cache_read),
-                    rows_opt_int_value(row->amounts.cache_write), db_int(row->input_includes_cache),
-                    db_int(row->valid_from), db_text(buf_str(&aliases)), db_int(row->updated_at) },
-                rows_read_int, &row->price_id, err);
+                DB_ARGS(db_text(row->model), db_text(row->provider), db_int(row->amounts.input),
+                        db_int(row->amounts.output), rows_opt_int_value(row->amounts.cache_read),
+                        rows_opt_int_value(row->amounts.cache_write),
+                        db_int(row->input_includes_cache), db_int(row->valid_from),
+                        db_text(buf_str(&aliases)), db_int(row->updated_at)),
+                db_read_int, &row->price_id, err);
     buf_done(&aliases);
-    return r != 0 ? -1 : db_exec(db, &add_to_number, NULL, NULL, NULL, err);
+    return r != 0 ? -1 : db_run(db, &add_to_number, DB_NO_ARGS, err);
 }
 
 int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
                        struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct price_row) };
-
-    if (db_exec(db, &delete_one, (const struct db_value[]){ db_int(price_id) }, add_row, &rows,
-                err) != 0)
+    if (rows_one(db, &delete_one, DB_ARGS(db_int(price_id)), arena, ret, err) != 0)
         return -1;
-    if (rows.n == 0)
+    if (ret->price_id == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no price %lld", (long long)price_id);
-    *ret = *(struct price_row *)rows.items;
-    return db_exec(db, &add_to_number, NULL, NULL, NULL, err);
+    return db_run(db, &add_to_number, DB_NO_ARGS, err);
 }

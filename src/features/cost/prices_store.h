@@ -13,19 +13,19 @@ struct price_row {
     struct str model, provider;
     struct price_amounts amounts;
     bool input_includes_cache;
-    int64_t valid_from;  /* TIME_NULL: no start */
+    int64_t valid_from;  /* TIME_NULL: always */
     struct list aliases; /* of struct str */
     int64_t updated_at;
 };
 
-/* Grows with every change. */
+/* The change number of the price list: each change increments it. */
 int store_prices_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* All prices, in no order; in the arena. */
-int store_prices(struct db *db, struct arena *arena, struct price_row **ret, size_t *ret_n,
+/* All prices, unordered: a list of struct price_row; in the arena. */
+int store_prices(struct db *db, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
 
-/* Inserts the price, or replaces the one with the same model and valid_from; sets price_id. */
+/* Adds the price, or replaces that of the same model and start; sets its price_id. */
 int store_price_put(struct db *db, struct price_row *row, struct error *err) MUST_CHECK;
 
 /* Deletes the price and returns it. ERR_NOT_FOUND. */

@@ -1,36 +1,44 @@
 /* report_routes.c - LLM usage from agents. */
 #include "features/cost/report_shapes.h"
 
-#include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
-#include "engine/engine.h"
-#include "features/agents/report.h"
+#include "features/cost/reports.h"
+#include "features/cost/routes.h"
 
-static void answer_llm(struct api_call *call)
+static int fill_llm_verdict(struct api_call *call, struct error *err)
 {
-    const struct report_request *request = &((const struct report_call *)call->answer)->request;
-    const struct llm_usage *usage = request->llm;
+    const struct llm_report *llm = call->own;
+    const struct llm_usage *usage = llm->body;
+    struct llm_verdict *answer = call->answer;
     struct report_words words;
 
-    if (!report_words(call, request->verdict, usage->agent_name, &words))
-        return;
-    call_reply_answer(call, &(struct llm_verdict){ .status = words.status,
-                                                   .run_id = usage->run_id,
-                                                   .model = usage->model,
-                                                   .reason = words.reason,
-                                                   .detail = words.detail });
+    if (report_words(call, llm->report.verdict, usage->agent_name, &words, err) != 0)
+        return -1;
+    *answer = (struct llm_verdict){ .status = words.status,
+                                    .run_id = usage->run_id,
+                                    .model = usage->model,
+                                    .reason = words.reason,
+                                    .detail = words.detail };
+    return 0;
 }
 
-void post_llm(struct api_call *call)
+static int report_llm_usage(struct api_call *call, struct error *err)
 {
     const struct llm_usage *body = call->body;
-    struct report_call *report = report_begin(call, body->client_id, body->agent_name, answer_llm);
-    struct error err = { 0 };
+    struct llm_report *llm = ARENA_NEW(call->arena, struct llm_report);
 
-    if (report == NULL)
-        return;
-    report->request.llm = body;
-    if (reports_submit_llm(engine_writer(call->api->engine), &report->request, &err) != 0)
-        call_reply_failure(call, &err);
+    if (report_begin(call, body->client_id, body->agent_name, &llm->report, err) != 0)
+        return -1;
+    llm->body = body;
+    llm_report_prepare(llm);
+    return call_submit(call, &llm->report.job, fill_llm_verdict, err);
 }
+
+/* clang-format off */
+const struct route llm_report_routes[] = {
+    { ROUTE(POST, "/api/v1/telemetry/llm", ANY_KEY, 202), .handler = report_llm_usage, .body = &llm_usage_shape, .answer = &llm_verdict_shape,
+      .id = "report_llm_usage", .summary = "Report LLM tokens used by one run",
+      .description = "A report with the same agent, run, model and timestamp replaces the earlier one. Only tokens are stored; cost is computed from the price list when it is read." },
+    { 0 },
+};
+/* clang-format on */

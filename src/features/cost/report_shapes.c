@@ -1,4 +1,4 @@
-/* report_shapes.c - the tables of the LLM-usage channel. */
+/* report_shapes.c - the shapes of LLM usage reports. */
 #include "features/cost/report_shapes.h"
 
 #include "shape/table.h"
@@ -6,10 +6,8 @@
 static const char *const verdicts[] = { "accepted", "rejected", NULL };
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct llm_usage
-static const struct field llm_usage_fields[] = {
+SHAPE_BEGIN(llm_usage_shape)
     { STR(agent_name),         .max = 256, .flags = F_REQUIRED },
     { STR(agent_version),      .max = 256, .absent = "\"\"" },
     { STR(client_id),          .max = 256, .absent = "\"\"", .doc = "Tenant slug." },
@@ -22,28 +20,16 @@ static const struct field llm_usage_fields[] = {
     { INT(cache_write_tokens),             .absent = "0" },
     { INT(calls),                          .absent = "0" },
     { STR(workflow_run_id),    .max = 256, .flags = F_NULL },
-};
+SHAPE_END(llm_usage_shape, "LLMUsage", .doc = "Tokens that one run used of one model.");
 #undef OWNER
 
 #define OWNER struct llm_verdict
-static const struct field llm_verdict_fields[] = {
+SHAPE_BEGIN(llm_verdict_shape)
     { STR(status),  .flags = F_REQUIRED, .choices = verdicts },
     { UUID(run_id), .flags = F_REQUIRED },
     { STR(model),   .flags = F_REQUIRED },
     { STR(reason),  .flags = F_OMIT, .doc = "Why it was rejected." },
-    { STR(detail),  .flags = F_OMIT, .doc = "The same for people." },
-};
+    { STR(detail),  .flags = F_OMIT, .doc = "The reason as a sentence." },
+SHAPE_END(llm_verdict_shape, "LLMVerdict", .doc = "Result of a usage report.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape llm_usage_shape = {
-    SHAPE_OF("LLMUsage", struct llm_usage, llm_usage_fields),
-    .doc = "Tokens of one model, used by one run.",
-};
-
-const struct shape llm_verdict_shape = {
-    SHAPE_OF("LLMVerdict", struct llm_verdict, llm_verdict_fields),
-    .doc = "What became of a usage report.",
-};

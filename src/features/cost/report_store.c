@@ -18,12 +18,10 @@ static const struct db_query insert_usage = {
            " " COUNTS ", agent_version, workflow_run_id)"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
            " ON CONFLICT (tenant_id, timestamp, agent_id, run_id, model) DO NOTHING",
-    .n_args = 13,
 };
 static const struct db_query select_old = {
     .sqlite = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY,
     .postgres = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
-    .n_args = 5,
 };
 static const struct db_query replace_usage = {
     .sql = "UPDATE llm_usage SET received_at = $6, input_tokens = $7, output_tokens = $8,"
@@ -31,18 +29,15 @@ static const struct db_query replace_usage = {
            " workflow_run_id = $13" OF_IDENTITY
            " AND ((" COUNTS ", agent_version) <> ($7, $8, $9, $10, $11, $12)"
            " OR workflow_run_id IS DISTINCT FROM $13)",
-    .n_args = 13,
 };
 static const struct db_query select_totals = {
     .sql = "SELECT agent_id, model, " COUNTS ", start, first_at, last_at, n_large, fresh_tokens"
            " FROM llm_totals WHERE tenant_id = $1 AND width = $5 AND start >= $2 AND start < $3"
            " AND ($4 = 0 OR agent_id = $4)",
-    .n_args = 5,
 };
-static const struct db_query select_usage = { .sql = SELECT_USAGE, .n_args = 5 };
+static const struct db_query select_usage = { .sql = SELECT_USAGE };
 static const struct db_query select_usage_by_run = {
     .sql = SELECT_USAGE " ORDER BY run_id",
-    .n_args = 5,
 };
 /* clang-format on */
 
@@ -72,34 +67,25 @@ static bool read_old(void *ctx, const struct db_row *row)
 int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
                   struct llm_totals *totals, struct error *err)
 {
-    const struct db_value args[] = {
-        db_int(place->tenant_id),
-        db_int(u->timestamp),
-        db_int(place->agent_id),
-        db_text(u->run_id),
-        db_text(u->model),
-        db_int(place->received_at),
-        db_int(u->input_tokens),
-        db_int(u->output_tokens),
-        db_int(u->cache_read_tokens),
-        db_int(u->cache_write_tokens),
-        db_int(u->calls),
-        db_text(u->agent_version),
-        db_text(u->workflow_run_id),
-    };
-    const struct llm_place where = { place->tenant_id, place->agent_id, u->timestamp, u->model };
+    const struct db_args args = DB_ARGS(
+        db_int(place->tenant_id), db_int(u->timestamp), db_int(place->agent_id), db_text(u->run_id),
+        db_text(u->model), db_int(place->received_at), db_int(u->input_tokens),
+        db_int(u->output_tokens), db_int(u->cache_read_tokens), db_int(u->cache_write_tokens),
+        db_int(u->calls), db_text(u->agent_version), db_text(u->workflow_run_id));
+    const struct llm_usage_key where = { place->tenant_id, place->agent_id, u->timestamp,
+                                         u->model };
     const struct llm_counts counts = { u->input_tokens, u->output_tokens, u->cache_read_tokens,
                                        u->cache_write_tokens, u->calls };
     struct old_usage old = { 0 };
 
-    if (db_exec(db, &insert_usage, args, NULL, NULL, err) != 0)
+    if (db_run(db, &insert_usage, args, err) != 0)
         return -1;
     if (db_changes(db) == 0) {
         if (db_exec(db, &select_old, args, read_old, &old, err) != 0)
             return -1;
         if (!old.there) /* deleted since the insert */
             return err_set(err, ERR_BUSY, "a report went away while it was being replaced");
-        if (db_exec(db, &replace_usage, args, NULL, NULL, err) != 0)
+        if (db_run(db, &replace_usage, args, err) != 0)
             return -1;
         if (db_changes(db) == 0)
             return 0;
@@ -150,9 +136,8 @@ static int read_rows(struct db *db, const struct db_query *q, const struct llm_f
     struct reading reading = { on_row, ctx };
 
     return db_exec(db, q,
-                   (const struct db_value[]){ db_int(filter->tenant_id), db_int(filter->since),
-                                              db_int(filter->until), db_int(filter->agent_id),
-                                              db_text(filter->run_id) },
+                   DB_ARGS(db_int(filter->tenant_id), db_int(filter->since), db_int(filter->until),
+                           db_int(filter->agent_id), db_text(filter->run_id)),
                    read_usage, &reading, err);
 }
 
@@ -174,8 +159,7 @@ int store_llm_totals(struct db *db, const struct llm_filter *filter, enum llm_wi
     struct reading reading = { on_row, ctx };
 
     return db_exec(db, &select_totals,
-                   (const struct db_value[]){ db_int(filter->tenant_id), db_int(filter->since),
-                                              db_int(filter->until), db_int(filter->agent_id),
-                                              db_int(width) },
+                   DB_ARGS(db_int(filter->tenant_id), db_int(filter->since), db_int(filter->until),
+                           db_int(filter->agent_id), db_int(width)),
                    read_total, &reading, err);
 }

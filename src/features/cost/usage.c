@@ -388,11 +388,12 @@ static int find_agents(struct reading *r, struct db *db, bool *ret_there, struct
         *ret_there = r->filter.agent_id != 0;
     }
     if ((r->request->groups & GROUP_AGENT) != 0) {
-        struct agent_name *agents;
+        struct list agents;
 
-        if (store_agent_names(db, tenant_id, r->arena, &agents, &r->groups.n_agents, err) != 0)
+        if (store_agent_names(db, tenant_id, r->arena, &agents, err) != 0)
             return -1;
-        r->groups.agents = agents;
+        r->groups.agents = agents.items;
+        r->groups.n_agents = agents.n;
     }
     return 0;
 }

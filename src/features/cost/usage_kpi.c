@@ -98,7 +98,7 @@ int usage_kpi_read(struct usage_kpi *kpi, struct db *db, const struct usage_requ
         return -1;
     if (series.cut || declared.cut)
         return err_set(err, ERR_CONFLICT,
-                       "Too many agents report or declare this KPI; choose one with agent_name");
+                       "Too many agents have this KPI; choose one with agent_name");
     kpi->series = series.list;
     keep_sums(&kpi->series, &declared.list);
     return store_kpi_read(db, &source, &reading, err);

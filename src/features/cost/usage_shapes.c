@@ -1,66 +1,77 @@
-/* usage_shapes.c - the tables of usage and cost. */
+/* usage_shapes.c - the shapes of usage and cost. */
 #include "features/cost/usage_shapes.h"
 
+#include "shape/rule.h"
 #include "shape/table.h"
 
+static void check_usage(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct usage_query *q = value;
+    unsigned groups;
+    const char *sentence;
+
+    rule_check_range(problems, arena, q->time_range);
+    sentence = timerange_parse_groups(q->group_by, &groups);
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "group_by", q->group_by, sentence);
+    if (!str_is_null(q->run_id) && !str_is_null(q->kpi))
+        rule_refuse_text(problems, arena, "kpi", q->kpi,
+                         "Should not be combined with run_id: a KPI is totalled over all runs");
+}
+
 /* clang-format off */
-/* Of a group, and of all. */
+/* The sums of one group, and of all groups. */
 #define SUM_ROWS                                                                                                        \
     { INT(input_tokens),       .flags = F_REQUIRED },                                                                   \
     { INT(output_tokens),      .flags = F_REQUIRED },                                                                   \
     { INT(cache_read_tokens),  .flags = F_REQUIRED },                                                                   \
     { INT(cache_write_tokens), .flags = F_REQUIRED },                                                                   \
     { INT(calls),              .flags = F_REQUIRED },                                                                   \
-    { STR(cost),               .flags = F_REQUIRED | F_NULL, .doc = "USD, a decimal, of what has a price; null: nothing has." }, \
-    { BOOL(partial),           .flags = F_REQUIRED, .doc = "Some of it has a price and some has none." },               \
-    { JSON(kpi_value),         .flags = F_OMIT, .doc = "A number: the sum of the KPI that was asked for." },          \
-    { STR(cost_per_unit),      .flags = F_OMIT, .doc = "The cost divided by that sum." }
+    { STR(cost),               .flags = F_REQUIRED | F_NULL, .doc = "USD, as a decimal, of tokens with a price. Null: none has a price." }, \
+    { BOOL(partial),           .flags = F_REQUIRED, .doc = "Some tokens have a price and some have none." },               \
+    { JSON(kpi_value),         .flags = F_OMIT, .doc = "Total of the requested KPI, a number." },          \
+    { STR(cost_per_unit),      .flags = F_OMIT, .doc = "Cost divided by kpi_value." }
 
-#define OWNER     struct usage_sums
-#define MEMBER(m) m
-static const struct field usage_sums_fields[] = { SUM_ROWS };
+#define OWNER struct usage_sums
+SHAPE_BEGIN(usage_sums_shape)
+    SUM_ROWS,
+SHAPE_END(usage_sums_shape, "UsageSums", .doc = "Tokens and their cost.");
 #undef OWNER
 
 #define OWNER struct usage_part
-static const struct field usage_part_fields[] = {
-    { STR(model),      .flags = F_OMIT, .doc = "This and the next three: what is grouped by." },
-    { STR(agent_name), .flags = F_OMIT },
-    { UUID(run_id),    .flags = F_OMIT },
-    { STR(day),        .flags = F_OMIT, .doc = "Such as 2025-01-31, UTC." },
+SHAPE_BEGIN(usage_part_shape)
+    { STR(model),      .flags = F_OMIT, .doc = "Present when grouped by model." },
+    { STR(agent_name), .flags = F_OMIT, .doc = "Present when grouped by agent." },
+    { UUID(run_id),    .flags = F_OMIT, .doc = "Present when grouped by run." },
+    { STR(day),        .flags = F_OMIT, .doc = "Present when grouped by day: such as 2025-01-31, UTC." },
 #undef MEMBER
 #define MEMBER(m) sums.m
     SUM_ROWS,
-};
+SHAPE_END(usage_part_shape, "UsageGroup", .doc = "Tokens and cost of one group.");
 #undef MEMBER
 #define MEMBER(m) m
 #undef OWNER
 
 #define OWNER struct usage_answer
-static const struct field usage_answer_fields[] = {
-    { TIME(since),                                     .flags = F_REQUIRED | F_NULL, .doc = "Null: the beginning." },
+SHAPE_BEGIN(usage_answer_shape)
+    { TIME(since),                                     .flags = F_REQUIRED | F_NULL, .doc = "Null: from the beginning." },
     { TIME(until),                                     .flags = F_REQUIRED },
     { STR(currency),                                   .flags = F_REQUIRED },
-    { LIST(groups, usage_part_shape),                 .flags = F_REQUIRED, .doc = "By day where that is asked for, then the dearest first." },
+    { LIST(groups, usage_part_shape),                 .flags = F_REQUIRED, .doc = "By day if grouped by day, then by falling cost." },
     { SHAPE(total, struct usage_sums, usage_sums_shape), .flags = F_REQUIRED },
-    { LIST_STR(unpriced),                              .flags = F_REQUIRED, .doc = "Models that were used without a price." },
-    { BOOL(truncated),                                 .flags = F_REQUIRED, .doc = "There are more groups (these are the dearest), or more models without a price." },
-};
+    { LIST_STR(unpriced),                              .flags = F_REQUIRED, .doc = "Used models that have no price." },
+    { BOOL(truncated),                                 .flags = F_REQUIRED, .doc = "There are more groups (these cost the most), or more models without a price." },
+SHAPE_END(usage_answer_shape, "Usage", .doc = "LLM usage and cost over a time range.");
 #undef OWNER
 
-#undef MEMBER
+
+#define OWNER struct usage_query
+SHAPE_BEGIN(usage_query_shape)
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(group_by),   .absent = "\"model\"", .doc = "model, agent, run or day, or several separated by commas." },
+    { STR(agent_name), .flags = F_NULL, .doc = "Only this agent." },
+    { UUID(run_id),    .flags = F_NULL, .doc = "Only this run." },
+    { STR(kpi),        .flags = F_NULL, .doc = "Key of a KPI aggregated by sum: adds kpi_value and cost_per_unit." },
+SHAPE_END(usage_query_shape, "UsageQuery", .rules = check_usage);
+#undef OWNER
 /* clang-format on */
-
-const struct shape usage_sums_shape = {
-    SHAPE_OF("UsageSums", struct usage_sums, usage_sums_fields),
-    .doc = "Tokens, and what they cost.",
-};
-
-const struct shape usage_part_shape = {
-    SHAPE_OF("UsageGroup", struct usage_part, usage_part_fields),
-    .doc = "Tokens of one group, and what they cost.",
-};
-
-const struct shape usage_answer_shape = {
-    SHAPE_OF("Usage", struct usage_answer, usage_answer_fields),
-    .doc = "LLM usage of a range, and what it cost.",
-};

@@ -4,6 +4,7 @@
  * several processes agree. All of them lock runs in the same order, so that
  * they do not deadlock.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -14,7 +15,6 @@
 #include "features/events/event_rows.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"
-#include "shape/rows.h"
 
 /* A run that has events among the items. */
 struct run_slot {
@@ -42,14 +42,12 @@ static const struct db_query insert_runs = {
     .postgres = "INSERT INTO runs (tenant_id, run_id, agent_id)"
                 " SELECT t, r, a FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS x(t, r, a)"
                 " ORDER BY t, r ON CONFLICT (tenant_id, run_id) DO NOTHING",
-    .n_args = 3,
 };
 static const struct db_query select_runs = {
     .postgres = "SELECT tenant_id, run_id, run_no, agent_id, " RUN_STATE_COLUMNS " FROM runs"
                 " WHERE (tenant_id, run_id) IN (SELECT t, r"
                 " FROM unnest($1::bigint[], $2::text[]) AS x(t, r))"
                 " ORDER BY tenant_id, run_id FOR UPDATE",
-    .n_args = 2,
 };
 static const struct db_query insert_events = {
     .postgres = "INSERT INTO events (" EVENT_COLUMNS ")"
@@ -60,7 +58,6 @@ static const struct db_query insert_events = {
                 " $22::text[]) WITH ORDINALITY AS x(" EVENT_COLUMNS ", arrival) ORDER BY arrival"
                 " ON CONFLICT (tenant_id, event_id) WHERE event_id <> '' DO NOTHING"
                 " RETURNING tenant_id, event_id",
-    .n_args = EVENT_COLUMNS_N,
 };
 static const struct db_query update_runs = {
     .postgres = "UPDATE runs SET (" RUN_STATE_COLUMNS ") = (x.event_count, x.start_at, x.first_at,"
@@ -75,16 +72,13 @@ static const struct db_query update_runs = {
                 " $21::bigint[], $22::text[], $23::bigint[])"
                 " AS x(tenant, no, " RUN_STATE_COLUMNS ", agent)"
                 " WHERE tenant_id = x.tenant AND run_no = x.no",
-    .n_args = 3 + RUN_STATE_N,
 };
 static const struct db_query delete_runs = {
     .postgres = "DELETE FROM runs WHERE (tenant_id, run_no) IN (SELECT t, r"
                 " FROM unnest($1::bigint[], $2::bigint[]) AS x(t, r)) AND event_count = 0",
-    .n_args = 2,
 };
 static const struct db_query select_run_no = {
     .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_id = $2 AND event_count > 0",
-    .n_args = 2,
 };
 /* clang-format on */
 
@@ -114,6 +108,7 @@ static void assign_slots(struct addition *a)
             map_put(&a->events, event_key, item);
         }
         if (slot == NULL) {
+            assert(a->n_slots < a->n);
             slot = &a->slots[a->n_slots++];
             *slot = (struct run_slot){ .tenant_id = item->tenant_id,
                                        .agent_id = item->agent_id,
@@ -157,8 +152,8 @@ static int lock_runs(struct addition *a, struct error *err)
         pg_arrays_add(&arrays, row);
     }
     pg_arrays_args(&arrays, args);
-    if (db_exec(a->db, &insert_runs, args, NULL, NULL, err) == 0 &&
-        db_exec(a->db, &select_runs, args, read_run, a, err) == 0)
+    if (db_run(a->db, &insert_runs, DB_ARGS_OF(args), err) == 0 &&
+        db_exec(a->db, &select_runs, DB_ARGS_OF(args), read_run, a, err) == 0)
         r = 0;
     pg_arrays_done(&arrays);
     for (size_t i = 0; i < a->n_slots && r == 0; i++)
@@ -191,12 +186,13 @@ static int insert_all(struct addition *a, struct error *err)
     for (size_t i = 0; i < a->n; i++) {
         if (a->slot_of[i] == NULL)
             continue;
+        assert(a->slot_of[i]->run_no > 0 && a->slot_of[i]->tenant_id == a->items[i].tenant_id);
         event_row_values(a->slot_of[i]->run_no, &a->items[i], values);
         pg_arrays_add(&arrays, values);
         a->items[i].duplicate = a->items[i].event->event_id.len > 0;
     }
     pg_arrays_args(&arrays, values);
-    r = db_exec(a->db, &insert_events, values, mark_stored, a, err);
+    r = db_exec(a->db, &insert_events, DB_ARGS_OF(values), mark_stored, a, err);
     pg_arrays_done(&arrays);
     return r;
 }
@@ -224,8 +220,8 @@ static int save_runs(struct addition *a, struct error *err)
     }
     pg_arrays_args(&saved, values);
     pg_arrays_args(&empty, args);
-    if ((saved.n_rows == 0 || db_exec(a->db, &update_runs, values, NULL, NULL, err) == 0) &&
-        (empty.n_rows == 0 || db_exec(a->db, &delete_runs, args, NULL, NULL, err) == 0))
+    if ((saved.n_rows == 0 || db_run(a->db, &update_runs, DB_ARGS_OF(values), err) == 0) &&
+        (empty.n_rows == 0 || db_run(a->db, &delete_runs, DB_ARGS_OF(args), err) == 0))
         r = 0;
     pg_arrays_done(&saved);
     pg_arrays_done(&empty);
@@ -276,11 +272,11 @@ static int postgres_add(struct event_log *log, struct db *db, struct event_item 
 static int postgres_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
                              struct str run_id, int64_t *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(run_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(run_id));
 
     (void)log;
     *ret = 0;
-    return db_exec(db, &select_run_no, args, rows_read_int, ret, err);
+    return db_exec(db, &select_run_no, args, db_read_int, ret, err);
 }
 
 /* Nothing is kept in memory between transactions. */

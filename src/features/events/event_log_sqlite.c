@@ -5,10 +5,12 @@
  * through ids.h. Within one transaction the events of a run are stored
  * together, so that a batch adds one extent per run.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "db/db.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
@@ -17,7 +19,6 @@
 #include "features/events/run_cache.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"
-#include "shape/rows.h"
 
 struct sqlite_log {
     struct event_log base;
@@ -62,27 +63,22 @@ static const struct db_query select_next_run_no = {
 };
 static const struct db_query select_event_id = {
     .sql = "SELECT tenant_id, event_id FROM events WHERE event_no = $1",
-    .n_args = 1,
 };
 static const struct db_query select_run_id = {
     .sql = "SELECT tenant_id, run_id FROM runs WHERE run_no = $1",
-    .n_args = 1,
 };
 static const struct db_query select_state = {
     .sql = "SELECT " RUN_STATE_COLUMNS " FROM runs WHERE run_no = $1",
-    .n_args = 1,
 };
 static const struct db_query insert_run = {
     .sql = "INSERT INTO runs (run_no, tenant_id, run_id, agent_id, " RUN_STATE_COLUMNS ")"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
            " $18, $19, $20, $21, $22, $23, $24)",
-    .n_args = 24,
 };
 static const struct db_query update_run = {
     .sql = "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
            " ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
            " $20, $21) WHERE run_no = $1",
-    .n_args = 21,
 };
 /* The same for a run whose indexed columns do not change, as is the case for nearly all: SQLite
  * updates every index of a column that is set, even to the same value. */
@@ -92,11 +88,9 @@ static const struct db_query update_run_in_place = {
            " closing_message, step_at, step_seq, step_message, version_at, version_seq,"
            " agent_version) = ($2, $4, $5, $6, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"
            " $19, $20, $21) WHERE run_no = $1 AND start_at = $3 AND workflow_run_id IS $7",
-    .n_args = 21,
 };
 static const struct db_query insert_extent = {
     .sql = "INSERT INTO run_extents (run_no, first_event_no, n) VALUES ($1, $2, $3)",
-    .n_args = 3,
 };
 /* clang-format on */
 
@@ -120,7 +114,7 @@ static int event_log_is_same(void *ctx, struct db *db, int64_t number, bool *ret
                              struct error *err)
 {
     struct wanted *w = ctx;
-    const struct db_value args[] = { db_int(number) };
+    const struct db_args args = DB_ARGS(db_int(number));
 
     w->same = false;
     if (db_exec(db, w->query, args, compare_row, w, err) != 0)
@@ -219,8 +213,7 @@ static int open_slot(struct addition *a, struct run_slot *slot, struct error *er
         ids_add(a->log->ids, slot->hash, slot->run_no);
         return 0;
     }
-    return db_exec(a->db, &select_state, (const struct db_value[]){ db_int(slot->run_no) },
-                   read_state, &reader, err);
+    return db_exec(a->db, &select_state, DB_ARGS(db_int(slot->run_no)), read_state, &reader, err);
 }
 
 static struct run_slot *known_slot(const struct addition *a, uint64_t hash,
@@ -251,6 +244,7 @@ static int join_run(struct addition *a, size_t i, struct error *err)
         slot->last_item = i;
         return 0;
     }
+    assert(a->n_slots < a->n); /* at most one run per item */
     slot = &a->slots[a->n_slots];
     *slot = (struct run_slot){ .hash = hash,
                                .tenant_id = item->tenant_id,
@@ -271,10 +265,10 @@ static int write_run(struct addition *a, const struct run_slot *slot, struct err
 
     run_row_values(&slot->state, args + (slot->is_new ? 4 : 1));
     if (slot->is_new)
-        return db_exec(a->db, &insert_run, args, NULL, NULL, err);
-    if (db_exec(a->db, &update_run_in_place, args, NULL, NULL, err) != 0)
+        return db_run(a->db, &insert_run, DB_ARGS_OF(args), err);
+    if (db_run(a->db, &update_run_in_place, DB_ARGS_OF(args), err) != 0)
         return -1;
-    return db_changes(a->db) > 0 ? 0 : db_exec(a->db, &update_run, args, NULL, NULL, err);
+    return db_changes(a->db) > 0 ? 0 : db_run(a->db, &update_run, DB_ARGS_OF(args), err);
 }
 
 static int save_run(struct addition *a, const struct run_slot *slot, struct error *err)
@@ -296,6 +290,7 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
         const struct event_item *item = &a->items[i];
         int64_t event_no = a->log->next_event_no++;
 
+        assert(!item->duplicate && item->tenant_id == slot->tenant_id);
         if (event_row_insert(a->db, event_no, slot->run_no, item, err) != 0)
             return -1;
         if (item->event->event_id.len > 0)
@@ -304,11 +299,11 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
         a->items[i].run_status = run_state_status(&slot->state);
         a->items[i].run_no = slot->run_no;
     }
-    if (db_exec(a->db, &insert_extent,
-                (const struct db_value[]){ db_int(slot->run_no), db_int(first),
-                                           db_int(a->log->next_event_no - first) },
-                NULL, NULL, err) != 0)
+    if (db_run(a->db, &insert_extent,
+               DB_ARGS(db_int(slot->run_no), db_int(first), db_int(a->log->next_event_no - first)),
+               err) != 0)
         return -1;
+    assert(a->log->next_event_no > first && slot->state.event_count > 0);
     return save_run(a, slot, err);
 }
 
@@ -337,8 +332,10 @@ static int sqlite_add(struct event_log *log, struct db *db, struct event_item *i
                           .hashes = ARENA_ARRAY(arena, uint64_t, n),
                           .next = ARENA_ARRAY(arena, size_t, n),
                           .slots = ARENA_ARRAY(arena, struct run_slot, n) };
-    int r = add_all(&a, err);
+    int r;
 
+    assert(thread_may_be("muster-writer"));
+    r = add_all(&a, err);
     id_table_done(&a.events);
     id_table_done(&a.runs);
     return r;
@@ -353,6 +350,7 @@ static void sqlite_committed(struct event_log *log)
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
+    assert(l->next_event_no >= l->committed_event_no && l->next_run_no >= l->committed_run_no);
     ids_committed(l->ids);
     l->committed_event_no = l->next_event_no;
     l->committed_run_no = l->next_run_no;
@@ -419,8 +417,8 @@ int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *er
     l->base.methods = &sqlite_methods;
     l->runs = run_cache_new();
     if (ids_new(db, IDS_FLUSH_AT, &l->ids, err) != 0 ||
-        db_exec(db, &select_next_event_no, NULL, rows_read_int, &l->next_event_no, err) != 0 ||
-        db_exec(db, &select_next_run_no, NULL, rows_read_int, &l->next_run_no, err) != 0) {
+        db_exec(db, &select_next_event_no, DB_NO_ARGS, db_read_int, &l->next_event_no, err) != 0 ||
+        db_exec(db, &select_next_run_no, DB_NO_ARGS, db_read_int, &l->next_run_no, err) != 0) {
         sqlite_free(&l->base);
         return -1;
     }

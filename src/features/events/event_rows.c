@@ -1,6 +1,8 @@
 /* event_rows.c - writes and reads the rows of events. */
 #include "features/events/event_rows.h"
 
+#include <assert.h>
+
 #include "db/db.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
@@ -16,7 +18,6 @@ static const struct db_query insert_event = {
     .sql = "INSERT INTO events (event_no, " EVENT_COLUMNS ")"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
            " $18, $19, $20, $21, $22, $23)",
-    .n_args = 23,
 };
 /* CROSS JOIN, and the order of extents, which do not overlap: otherwise SQLite scans all events to
  * get them sorted. */
@@ -29,7 +30,6 @@ static const struct db_query select_events = {
     .postgres = "SELECT " READ_COLUMNS " FROM events e"
                 " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"
                 " WHERE e.tenant_id = $1 AND e.run_no = $2 ORDER BY e.event_no",
-    .n_args = 2,
 };
 /* CROSS JOIN: the events first, in order. */
 #define STEP_OF(join)                                                                              \
@@ -41,7 +41,6 @@ static const struct db_query select_events = {
 static const struct db_query select_step = {
     .sqlite = STEP_OF("CROSS JOIN"),
     .postgres = STEP_OF("JOIN"),
-    .n_args = 5,
 };
 /* clang-format on */
 
@@ -79,6 +78,7 @@ void event_row_values(int64_t run_no, const struct event_item *item, struct db_v
         db_text(e->output), /* {} and null differ here */
     };
 
+    assert(run_no > 0 && item->tenant_id > 0 && item->agent_id > 0);
     memcpy(ret, values, sizeof(values));
 }
 
@@ -88,7 +88,7 @@ int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const stru
     struct db_value args[1 + EVENT_COLUMNS_N] = { db_int(event_no) };
 
     event_row_values(run_no, item, args + 1);
-    return db_exec(db, &insert_event, args, NULL, NULL, err);
+    return db_run(db, &insert_event, DB_ARGS_OF(args), err);
 }
 
 /* Copied into the arena; borrowed if that is NULL. */
@@ -141,7 +141,7 @@ int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct ar
                      struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct stored_event) };
-    const struct db_value args[] = { db_int(tenant_id), db_int(run_no) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(run_no));
 
     if (db_exec(db, &select_events, args, add_event_row, &rows, err) != 0)
         return -1;
@@ -168,9 +168,9 @@ int store_events_step(struct db *db, const struct store_step *step, event_row_fn
                       struct error *err)
 {
     struct step_reader reader = { fn, ctx };
-    const struct db_value args[] = { db_int(step->tenant_id), db_int(step->after),
-                                     db_int(step->until), db_int(step->range.since),
-                                     db_int(step->range.until) };
+    const struct db_args args =
+        DB_ARGS(db_int(step->tenant_id), db_int(step->after), db_int(step->until),
+                db_int(step->range.since), db_int(step->range.until));
 
     return db_exec(db, &select_step, args, pass_event, &reader, err);
 }

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
+#include "features/events/routes.h"
 #include "features/features.h"
 
 struct event_log *events_log(const struct engine *e)
@@ -39,13 +40,9 @@ static void events_txn_close(struct txn *txn)
     event_batch_free(txn->events);
 }
 
-struct event_log *engine_event_log(struct engine *e)
-{
-    return events_log(e);
-}
-
 const struct feature events_feature = {
     .name = "events",
+    .routes = { telemetry_routes, run_routes },
     .open = events_open,
     .close = events_close,
     .txn = { .open = events_txn_open,

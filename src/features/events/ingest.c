@@ -43,19 +43,18 @@ static void count_verdicts(const struct ingest_request *request)
         metric_add(metrics[request->verdicts[i]], 1);
 }
 
-static void ingest_done(struct writer_job *job, const struct error *err)
+static void events_stored(struct writer_job *job, const struct error *err)
 {
     struct ingest_request *request = CONTAINER_OF(job, struct ingest_request, job);
 
     if (err == NULL)
         count_verdicts(request);
-    request->done(request, err);
 }
 
-int ingest_submit(struct writer *writer, struct ingest_request *request, struct error *err)
+void ingest_prepare(struct ingest_request *request)
 {
-    request->job = (struct writer_job){
-        .apply = ingest_apply, .done = ingest_done, .events = request->n, .bytes = request->bytes
-    };
-    return writer_submit(writer, &request->job, err);
+    request->job = (struct writer_job){ .apply = ingest_apply,
+                                        .stored = events_stored,
+                                        .events = request->n,
+                                        .bytes = request->bytes };
 }

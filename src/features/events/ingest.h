@@ -14,18 +14,14 @@ struct tenant_entry;
 
 /* Filled in by the caller; must live until done(). */
 struct ingest_request {
-    struct writer_job job; /* private to ingest.c */
+    struct writer_job job; /* filled in by ingest_prepare() but for done() */
     const struct tenant_entry *tenant;
     const struct telemetry_event *events;
     size_t n;
     size_t bytes;           /* of the request; counts towards the queue's limit */
     int64_t received_at;    /* wall clock */
     enum verdict *verdicts; /* space for n */
-
-    /* Writer thread, exactly once. `err` is NULL when everything accepted is durable. */
-    void (*done)(struct ingest_request *request, const struct error *err);
 };
 
-/* Any thread. ERR_BUSY when the queue is full; then done() is not called. */
-int ingest_submit(struct writer *writer, struct ingest_request *request,
-                  struct error *err) MUST_CHECK;
+/* Fills in the job, for the caller to submit. */
+void ingest_prepare(struct ingest_request *request);

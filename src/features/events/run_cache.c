@@ -1,6 +1,7 @@
-/* run_cache.c - a direct-mapped cache: a run replaces any other in its slot. */
+/* run_cache.c - a hash table with one slot per hash, in which the newest run replaces the last. */
 #include "features/events/run_cache.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -126,6 +127,7 @@ void run_cache_put(struct run_cache *c, const struct run_cache_key *key, int64_t
     if (c->slots == NULL)
         c->slots = mem_new(SLOTS_N * sizeof(*c->slots));
     p = &c->slots[key->hash % SLOTS_N];
+    assert(run_no > 0); /* 0 marks a free place */
     p->run_no = 0;
     if (size > TEXT_MAX || key->run_id.len != UUID_TEXT_LEN)
         return;
@@ -138,6 +140,7 @@ void run_cache_put(struct run_cache *c, const struct run_cache_key *key, int64_t
     p->tenant_id = key->tenant_id;
     memcpy(p->run_id, key->run_id.data, UUID_TEXT_LEN);
     p->state = *state;
+    ASSERT_ALWAYS(size < p->text_room);
     move_strings(&p->state, p->text);
     p->run_no = run_no;
 }

@@ -28,43 +28,35 @@
 
 /* Separate from the filtered one, for which PostgreSQL would sort all runs: it expects filters to
  * leave few rows. */
-const struct db_query run_list_page = { .sql = PAGE NEWEST_FIRST " LIMIT $6", .n_args = 6 };
+const struct db_query run_list_page = { .sql = PAGE NEWEST_FIRST " LIMIT $6" };
 const struct db_query run_list_agent_page = {
     .sql = PAGE OF_AGENT NEWEST_FIRST " LIMIT $6",
-    .n_args = 7,
 };
 const struct db_query run_list_workflow_page = {
     .sql = PAGE OF_WORKFLOW NEWEST_FIRST " LIMIT $6",
-    .n_args = 7,
 };
 
 /* $8 is the status; for a workflow, $9 is the agent (0: any). For all runs, $7 is unused and 0. */
 static const struct db_query filtered_page = {
     .sql = PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS NEWEST_FIRST " LIMIT $6",
-    .n_args = 8,
 };
 static const struct db_query filtered_agent_page = {
     .sql = PAGE OF_AGENT IF_STATUS NEWEST_FIRST " LIMIT $6",
-    .n_args = 8,
 };
 static const struct db_query filtered_workflow_page = {
     .sql = PAGE OF_WORKFLOW IF_STATUS " AND (CAST($9 AS BIGINT) = 0 OR r.agent_id = $9)"
            NEWEST_FIRST " LIMIT $6",
-    .n_args = 9,
 };
 
 /* The last run that a page may examine. */
 const struct db_query run_list_floor = {
     .sql = FLOOR NEWEST_FIRST " LIMIT 1 OFFSET $6",
-    .n_args = 6,
 };
 const struct db_query run_list_agent_floor = {
     .sql = FLOOR OF_AGENT NEWEST_FIRST " LIMIT 1 OFFSET $6",
-    .n_args = 7,
 };
 const struct db_query run_list_workflow_floor = {
     .sql = FLOOR OF_WORKFLOW NEWEST_FIRST " LIMIT 1 OFFSET $6",
-    .n_args = 7,
 };
 /* clang-format on */
 
@@ -127,15 +119,10 @@ static bool read_floor(void *ctx, const struct db_row *row)
 static int cut(struct db *db, int64_t tenant_id, const struct run_filter *f, struct span *span,
                struct error *err)
 {
-    const struct db_value args[] = {
-        db_int(tenant_id),
-        db_int(span->from.start_at),
-        db_text(span->from.run_id),
-        db_int(span->to.start_at),
-        db_text(span->to.run_id),
-        db_int(f->scan_max - 1),
-        lane_value(f),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
+                db_int(span->to.start_at), db_text(span->to.run_id), db_int(f->scan_max - 1),
+                lane_value(f));
 
     return db_exec(db, lane_of(f)->floor, args, read_floor, span, err);
 }
@@ -181,17 +168,10 @@ static struct db_value status_value(int status)
 static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
                 const struct span *span, struct rows *rows, struct error *err)
 {
-    const struct db_value args[] = {
-        db_int(tenant_id),
-        db_int(span->from.start_at),
-        db_text(span->from.run_id),
-        db_int(span->to.start_at),
-        db_text(span->to.run_id),
-        db_int(f->limit + 1),
-        lane_value(f),
-        status_value(f->status),
-        db_int(f->agent_id),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
+                db_int(span->to.start_at), db_text(span->to.run_id), db_int(f->limit + 1),
+                lane_value(f), status_value(f->status), db_int(f->agent_id));
     const struct lane *lane = lane_of(f);
 
     return db_exec(db, fits_all(f) ? lane->page : lane->filtered, args, add_run, rows, err);

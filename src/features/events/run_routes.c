@@ -3,11 +3,11 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
-#include "api/queries.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
+#include "features/events/event_log.h"
+#include "features/events/routes.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 
@@ -18,21 +18,15 @@ static int read_narrative(struct api_call *call, struct db *db, struct error *er
     const struct run_path *path = call->params;
     const struct run_key key = { call->tenant, path->run_id };
 
-    return run_read(engine_event_log(call->api->engine), db, &key, call->arena, call->answer, err);
+    return run_read(events_log(call->api->engine), db, &key, call->arena, call->answer, err);
 }
 
-void get_run_events(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct run_narrative);
-    call_read_inline(call, read_narrative);
-}
-
-static int read_list(struct api_call *call, struct db *db, struct error *err)
+static int list_runs(struct api_call *call, struct db *db, struct error *err)
 {
     return run_list_read(db, call->tenant, call->query, call->arena, call->answer, err);
 }
 
-/* Not if it looks at more runs than it lists, or at what belongs to them. */
+/* Not when it reads more runs than it lists, or their steps. */
 static bool is_short(const struct runs_query *query)
 {
     const bool filters = query->status >= 0 ||
@@ -41,16 +35,12 @@ static bool is_short(const struct runs_query *query)
     return !filters && !query->include_steps && query->limit <= SHORT_PAGE;
 }
 
-void get_runs(struct api_call *call)
+static int begin_list_runs(struct api_call *call, struct error *err)
 {
-    call->answer = ARENA_NEW(call->arena, struct run_list);
-    if (is_short(call->query))
-        call_read_inline(call, read_list);
-    else
-        call_read(call, read_list);
+    return is_short(call->query) ? call_read_inline(call, err) : call_proceed(call, err);
 }
 
-enum { REBUILD_STEP = 500 }; /* runs in one transaction: others wait meanwhile */
+enum { REBUILD_STEP = 500 }; /* runs per transaction: others wait meanwhile */
 
 static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
 {
@@ -66,8 +56,17 @@ static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void post_runs_rebuild(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct runs_rebuild);
-    call_change(call, rebuild_runs);
-}
+/* clang-format off */
+const struct route run_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/runs", READ, 200), .handler = begin_list_runs, .read = list_runs, .params = &tenant_path_shape, .query = &runs_query_shape, .answer = &run_list_shape, .tagged = true,
+      .id = "list_runs", .summary = "List runs, newest first",
+      .description = "Sorted by start, then by `run_id`. Pass `next` as `cursor` to read on: a page may have fewer runs than `limit`, and only a null `next` is the end." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = call_read_inline, .read = read_narrative, .params = &run_path_shape, .answer = &run_narrative_shape, .tagged = true,
+      .id = "get_run_events", .summary = "Get all events of a run",
+      .description = "Ordered by `seq`, timestamp and arrival. The whole narrative is answered at once, up to 64 MiB." },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .change = rebuild_runs, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
+      .id = "rebuild_runs", .summary = "Rebuild run states from events (one page)",
+      .description = "Each call rebuilds one page of runs. Repeat it with `after` set to the answer's `next` until that is null." },
+    { 0 },
+};
+/* clang-format on */

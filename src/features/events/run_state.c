@@ -1,6 +1,8 @@
 /* run_state.c - derives the state of a run from its events. */
 #include "features/events/run_state.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "features/events/shapes.h"
 
@@ -43,6 +45,7 @@ static void add_closing(struct run_state *s, const struct telemetry_event *e)
 
 void run_state_add(struct run_state *s, const struct telemetry_event *e)
 {
+    assert(e->event >= EVENT_STARTED && e->event <= EVENT_IN_PROGRESS);
     s->event_count++;
     if (e->timestamp < s->first_at)
         s->first_at = e->timestamp;
@@ -77,6 +80,7 @@ int run_state_status(const struct run_state *s)
 {
     if (s->closing.at == TIME_NULL)
         return RUN_IN_PROGRESS;
+    assert(s->closing_event == EVENT_COMPLETED || s->closing_event == EVENT_FAILED);
     return s->closing_event == EVENT_COMPLETED ? RUN_COMPLETED : RUN_FAILED;
 }
 

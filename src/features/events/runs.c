@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "api/queries.h"
 #include "base/clock.h"
 #include "db/db.h"
 #include "features/access/registry.h"
@@ -76,8 +75,8 @@ static int load_run(struct db *db, const struct run_key *key, int64_t run_no, st
 
     if (store_run(db, key->tenant->id, run_no, arena, &run, err) != 0)
         return -1;
-    if (run.state.event_count > SHORT_STORY && db_hurries(db))
-        return err_set(err, ERR_BUSY, "so many events take their time");
+    if (run.state.event_count > SHORT_STORY && db_has_deadline(db))
+        return err_set(err, ERR_BUSY, "the run has too many events to read before the deadline");
     if (store_run_events(db, key->tenant->id, run_no, arena, &ret->events, err) != 0)
         return -1;
     if (run.state.event_count == 0)

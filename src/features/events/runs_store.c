@@ -12,23 +12,19 @@ static const struct db_query select_run = {
     .sql = "SELECT a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"
            " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
            " WHERE r.tenant_id = $1 AND r.run_no = $2",
-    .n_args = 2,
 };
 static const struct db_query select_run_nos = {
     .sql = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no > $2 ORDER BY run_no LIMIT $3",
-    .n_args = 3,
 };
 /* No other writer may add to the run between reading its events and writing its state. */
 static const struct db_query lock_run = {
     .sqlite = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2",
     .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2 FOR UPDATE",
-    .n_args = 2,
 };
 static const struct db_query update_state = {
     .sql = "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
            " ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
            " $21, $22) WHERE tenant_id = $1 AND run_no = $2",
-    .n_args = 2 + RUN_STATE_N,
 };
 /* clang-format on */
 
@@ -49,7 +45,7 @@ static bool read_run(void *ctx, const struct db_row *row)
 int store_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
               struct run_row *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(run_no) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(run_no));
     struct run_reader reader = { .arena = arena, .ret = ret };
 
     *ret = (struct run_row){ 0 };
@@ -76,7 +72,7 @@ static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct aren
     struct list events;
     bool same = true;
 
-    if (db_exec(db, &lock_run, args, NULL, NULL, err) != 0 ||
+    if (db_run(db, &lock_run, DB_ARGS_OF(args), err) != 0 ||
         store_run(db, tenant_id, run_no, arena, &run, err) != 0 ||
         store_run_events(db, tenant_id, run_no, arena, &events, err) != 0)
         return -1;
@@ -92,7 +88,7 @@ static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct aren
     if (same)
         return 0;
     ret->changed++;
-    return db_exec(db, &update_state, args, NULL, NULL, err);
+    return db_run(db, &update_state, DB_ARGS_OF(args), err);
 }
 
 static bool add_run_no(void *ctx, const struct db_row *row)
@@ -104,7 +100,7 @@ static bool add_run_no(void *ctx, const struct db_row *row)
 int store_runs_rebuild(struct db *db, int64_t tenant_id, int64_t after, int64_t limit,
                        struct runs_rebuilt *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(after), db_int(limit) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(after), db_int(limit));
     struct arena arena, of_run;
     struct rows rows = { .arena = &arena, .size = sizeof(int64_t) };
     int r;

@@ -1,6 +1,7 @@
-/* shapes.c - the tables of run events, of runs, and of the answers about them. */
+/* shapes.c - the shapes of run events and runs. */
 #include "features/events/shapes.h"
 
+#include "shape/rule.h"
 #include "shape/table.h"
 
 const char *const run_event_names[] = { "started", "completed", "failed", "in_progress", NULL };
@@ -9,9 +10,20 @@ const char *const run_status_names[] = { "in_progress", "completed", "failed", N
 static const char *const verdicts[] = { "accepted", "duplicate", "rejected", NULL };
 static const char *const reasons[] = { "agent_disabled", "agent_cap_reached", NULL };
 
+static void check_runs(void *value, struct arena *arena, struct problems *problems)
+{
+    struct runs_query *q = value;
+
+    rule_check_since_until(problems, arena, q->since, q->until, &q->range);
+    q->after = RUN_CURSOR_TOP;
+    if (!str_is_null(q->cursor) && !run_cursor_parse(q->cursor, &q->after))
+        rule_refuse_text(problems, arena, "cursor", q->cursor,
+                         "Should be the unchanged next of a page of runs");
+}
+
 /* clang-format off */
 
-/* Serves the event as sent and the event as answered, where every member is there (`always`). */
+/* For the event as sent, and for the stored event, whose members are always present (`always`). */
 #define EVENT_ROWS(always)                                                                                                          \
     { STR(event_id),              .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Makes retries idempotent." },          \
     { STR(agent_name),            .max = 256,   .flags = F_REQUIRED },                                                              \
@@ -36,62 +48,63 @@ static const char *const reasons[] = { "agent_disabled", "agent_cap_reached", NU
     { DICT_NUM(metrics),          .max = 100,   .flags = (always), .absent = "{}", .doc = "Numeric measurements for charts." },     \
     { LIST_TEXT(links),           .max = 50,    .flags = (always), .absent = "[]", .doc = "External URLs or references." }
 
-#define OWNER     struct telemetry_event
-#define MEMBER(m) m
-static const struct field telemetry_event_fields[] = { EVENT_ROWS(0) };
+#define OWNER struct telemetry_event
+SHAPE_BEGIN(telemetry_event_shape)
+    EVENT_ROWS(0),
+SHAPE_END(telemetry_event_shape, "TelemetryEvent", .doc = "One event of a run.");
 #undef OWNER
-#undef MEMBER
 
-#define OWNER     struct stored_event
+#define OWNER struct stored_event
+#undef MEMBER
 #define MEMBER(m) event.m
-static const struct field stored_event_fields[] = {
+SHAPE_BEGIN(stored_event_shape)
     EVENT_ROWS(F_REQUIRED),
 #undef MEMBER
 #define MEMBER(m) m
-    { TIME(received_at),  .flags = F_REQUIRED, .doc = "When the service got it." },
-    { BOOL(clock_skewed), .flags = F_REQUIRED, .doc = "Its timestamp was over an hour ahead of the service's clock." },
-};
+    { TIME(received_at),  .flags = F_REQUIRED, .doc = "When the service received it." },
+    { BOOL(clock_skewed), .flags = F_REQUIRED, .doc = "The timestamp was over an hour ahead of the service's clock." },
+SHAPE_END(stored_event_shape, "StoredEvent", .doc = "An event as stored.");
 #undef OWNER
 
 #define OWNER struct telemetry_batch
-static const struct field telemetry_batch_fields[] = {
+SHAPE_BEGIN(telemetry_batch_shape)
     { LIST(events, telemetry_event_shape), .absent = "[]" },
-};
+SHAPE_END(telemetry_batch_shape, "TelemetryBatch", .doc = "Any number of events, committed together.");
 #undef OWNER
 
 #define OWNER struct event_verdict
-static const struct field event_verdict_fields[] = {
+SHAPE_BEGIN(event_verdict_shape)
     { STR(status),   .flags = F_REQUIRED, .choices = verdicts },
     { STR(event_id), .flags = F_REQUIRED },
     { UUID(run_id),  .flags = F_REQUIRED },
     { STR(reason),   .flags = F_OMIT, .choices = reasons, .doc = "Why it was rejected." },
-    { STR(detail),   .flags = F_OMIT, .doc = "The same for people." },
-};
+    { STR(detail),   .flags = F_OMIT, .doc = "The reason as a sentence." },
+SHAPE_END(event_verdict_shape, "EventVerdict", .doc = "Result of one event.");
 #undef OWNER
 
 #define OWNER struct batch_result
-static const struct field batch_result_fields[] = {
-    { INT(index),    .flags = F_REQUIRED, .doc = "Place of the event in the request, from 0." },
+SHAPE_BEGIN(batch_result_shape)
+    { INT(index),    .flags = F_REQUIRED, .doc = "Index of the event in the request, from 0." },
     { STR(status),   .flags = F_REQUIRED, .choices = verdicts },
     { STR(event_id), .flags = F_REQUIRED },
     { STR(reason),   .flags = F_OMIT, .choices = reasons, .doc = "Why it was rejected." },
-};
+SHAPE_END(batch_result_shape, "BatchResult", .doc = "Result of one event of a batch.");
 #undef OWNER
 
 #define OWNER struct batch_verdict
-static const struct field batch_verdict_fields[] = {
+SHAPE_BEGIN(batch_verdict_shape)
     { INT(accepted),   .flags = F_REQUIRED },
     { INT(duplicates), .flags = F_REQUIRED },
     { INT(rejected),   .flags = F_REQUIRED },
-    { LIST(results, batch_result_shape), .flags = F_REQUIRED, .doc = "One an event, in request order." },
-};
+    { LIST(results, batch_result_shape), .flags = F_REQUIRED, .doc = "One per event, in request order." },
+SHAPE_END(batch_verdict_shape, "BatchVerdict", .doc = "Results of a batch.");
 #undef OWNER
 
 /* A run alone, and a run in a list. */
 #define RUN_ROWS                                                                                                        \
     { UUID(run_id),               .flags = F_REQUIRED },                                                                \
-    { STR(agent_name),            .flags = F_REQUIRED, .doc = "Of the run's first stored event." },                     \
-    { STR(agent_version),         .flags = F_REQUIRED, .doc = "The latest that is not empty." },                        \
+    { STR(agent_name),            .flags = F_REQUIRED, .doc = "From the run's first stored event." },                     \
+    { STR(agent_version),         .flags = F_REQUIRED, .doc = "The latest non-empty one." },                        \
     { STR(workflow_run_id),       .flags = F_REQUIRED | F_NULL },                                                       \
     { STR(status),                .flags = F_REQUIRED, .choices = run_status_names },                                   \
     { TIME(started_at),           .flags = F_REQUIRED },                                                                \
@@ -100,87 +113,72 @@ static const struct field batch_verdict_fields[] = {
     { OPT_INT(records_processed), .flags = F_REQUIRED | F_NULL },                                                       \
     { STR(error_type),            .flags = F_REQUIRED | F_NULL },                                                       \
     { STR(error_message),         .flags = F_REQUIRED | F_NULL },                                                       \
-    { STR(message),               .flags = F_REQUIRED, .doc = "Of the closing event, else of the latest step." },       \
+    { STR(message),               .flags = F_REQUIRED, .doc = "From the closing event, or else the latest step." },       \
     { INT(event_count),           .flags = F_REQUIRED },                                                                \
     { TIME(last_event_at),        .flags = F_REQUIRED }
 
 #define OWNER struct run_summary
-static const struct field run_summary_fields[] = { RUN_ROWS };
+SHAPE_BEGIN(run_summary_shape)
+    RUN_ROWS,
+SHAPE_END(run_summary_shape, "Run", .doc = "A run as derived from its events.");
 #undef OWNER
-#undef MEMBER
 
-#define OWNER     struct run_listed
+#define OWNER struct run_listed
+#undef MEMBER
 #define MEMBER(m) run.m
-static const struct field run_listed_fields[] = {
+SHAPE_BEGIN(run_listed_shape)
     RUN_ROWS,
 #undef MEMBER
 #define MEMBER(m) m
-    { LIST(steps, stored_event_shape), .flags = F_OMIT, .doc = "With include_steps: its in_progress events." },
-};
+    { LIST(steps, stored_event_shape), .flags = F_OMIT, .doc = "With include_steps: the run's in_progress events." },
+SHAPE_END(run_listed_shape, "RunListItem", .doc = "A run, with its steps if requested.");
 #undef OWNER
 
 #define OWNER struct run_list
-static const struct field run_list_fields[] = {
+SHAPE_BEGIN(run_list_shape)
     { LIST(runs, run_listed_shape), .flags = F_REQUIRED, .doc = "Newest start first." },
-    { STR(next), .flags = F_REQUIRED | F_NULL, .doc = "The cursor of the next page, which a short page may have too; null: there are no more." },
-};
+    { STR(next), .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page; a short page may have one too. Null: last page." },
+SHAPE_END(run_list_shape, "RunList", .doc = "A page of runs.");
 #undef OWNER
 
 #define OWNER struct run_narrative
-static const struct field run_narrative_fields[] = {
+SHAPE_BEGIN(run_narrative_shape)
     { SHAPE(run, struct run_summary, run_summary_shape), .flags = F_REQUIRED },
-    { LIST(events, stored_event_shape), .flags = F_REQUIRED, .doc = "By seq, timestamp and arrival." },
-};
+    { LIST(events, stored_event_shape), .flags = F_REQUIRED, .doc = "Ordered by seq, timestamp and arrival." },
+SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and all its events.");
 #undef OWNER
-#undef MEMBER
+
+#define OWNER struct runs_query
+SHAPE_BEGIN(runs_query_shape)
+    { BOOL(include_steps),  .absent = "false", .doc = "Adds the in_progress events." },
+    { STR(since),           .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
+    { STR(until),           .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now." },
+    { INT(limit),           .absent = "50", .least = 1, .most = 1000 },
+    { STR(cursor),          .flags = F_NULL, .doc = "The next of the previous page." },
+    { STR(agent_name),      .flags = F_NULL },
+    { ENUM(status),         .flags = F_NULL, .choices = run_status_names },
+    { STR(workflow_run_id), .flags = F_NULL },
+SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs);
+#undef OWNER
+
+#define OWNER struct run_path
+SHAPE_BEGIN(run_path_shape)
+    { STR(slug),    .flags = F_REQUIRED },
+    { UUID(run_id), .flags = F_REQUIRED },
+SHAPE_END(run_path_shape, "RunPath");
+#undef OWNER
+
+#define OWNER struct rebuild_query
+SHAPE_BEGIN(rebuild_query_shape)
+    { INT(after), .absent = "0", .least = 0, .most = INT64_MAX, .doc = "The next of the previous page; 0 to begin." },
+SHAPE_END(rebuild_query_shape, "RebuildQuery", .doc = "Where to continue the rebuild.");
+#undef OWNER
+
+#define OWNER struct runs_rebuild
+SHAPE_BEGIN(runs_rebuild_shape)
+    { INT(runs),     .flags = F_REQUIRED, .doc = "Runs checked on this page." },
+    { INT(changed),  .flags = F_REQUIRED, .doc = "Runs whose state differed from their events and was corrected." },
+    { OPT_INT(next), .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next page. Null: done." },
+SHAPE_END(runs_rebuild_shape, "RunsRebuild", .doc = "Result of rebuilding one page of run states.");
+#undef OWNER
 /* clang-format on */
-
-const struct shape telemetry_event_shape = {
-    SHAPE_OF("TelemetryEvent", struct telemetry_event, telemetry_event_fields),
-    .doc = "One event of a run.",
-};
-
-const struct shape telemetry_batch_shape = {
-    SHAPE_OF("TelemetryBatch", struct telemetry_batch, telemetry_batch_fields),
-    .doc = "Any number of events, committed together.",
-};
-
-const struct shape event_verdict_shape = {
-    SHAPE_OF("EventVerdict", struct event_verdict, event_verdict_fields),
-    .doc = "What became of an event.",
-};
-
-const struct shape batch_result_shape = {
-    SHAPE_OF("BatchResult", struct batch_result, batch_result_fields),
-    .doc = "What became of one event of a batch.",
-};
-
-const struct shape batch_verdict_shape = {
-    SHAPE_OF("BatchVerdict", struct batch_verdict, batch_verdict_fields),
-    .doc = "What became of the events of a batch.",
-};
-
-const struct shape run_summary_shape = {
-    SHAPE_OF("Run", struct run_summary, run_summary_fields),
-    .doc = "A run as its events tell it.",
-};
-
-const struct shape stored_event_shape = {
-    SHAPE_OF("StoredEvent", struct stored_event, stored_event_fields),
-    .doc = "An event as stored.",
-};
-
-const struct shape run_listed_shape = {
-    SHAPE_OF("RunListItem", struct run_listed, run_listed_fields),
-    .doc = "A run, with its steps when they were asked for.",
-};
-
-const struct shape run_list_shape = {
-    SHAPE_OF("RunList", struct run_list, run_list_fields),
-    .doc = "A page of runs.",
-};
-
-const struct shape run_narrative_shape = {
-    SHAPE_OF("RunNarrative", struct run_narrative, run_narrative_fields),
-    .doc = "A run and all its events.",
-};

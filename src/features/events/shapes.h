@@ -1,6 +1,8 @@
 /* shapes.h - run events as agents send them, and as they are read back. */
 #pragma once
+#include "features/events/run_cursor.h"
 #include "shape/shape.h"
+#include "shape/timerange.h"
 
 enum run_event { EVENT_STARTED, EVENT_COMPLETED, EVENT_FAILED, EVENT_IN_PROGRESS };
 
@@ -37,11 +39,11 @@ struct event_verdict {
 
 extern const struct shape event_verdict_shape; /* "EventVerdict" */
 
-/* An event as stored: every field sent, and when it came. */
+/* An event as stored: every field sent, and when it was received. */
 struct stored_event {
     struct telemetry_event event;
     int64_t received_at;
-    bool clock_skewed; /* its timestamp was over an hour ahead of ours */
+    bool clock_skewed; /* the timestamp was over an hour ahead of our clock */
 };
 
 enum run_status { RUN_IN_PROGRESS, RUN_COMPLETED, RUN_FAILED };
@@ -73,7 +75,7 @@ extern const struct shape run_narrative_shape; /* "RunNarrative" */
 
 /* The answer to a batch. */
 struct batch_result {
-    int64_t index;     /* place in the request, from 0 */
+    int64_t index;     /* in the request, from 0 */
     struct str status; /* accepted, duplicate, rejected */
     struct str event_id;
     struct str reason; /* null (left out) unless rejected */
@@ -100,3 +102,35 @@ struct run_list {
 
 extern const struct shape run_listed_shape; /* "RunListItem" */
 extern const struct shape run_list_shape;   /* "RunList" */
+
+struct runs_query {
+    bool include_steps;
+    struct str since, until; /* null */
+    int64_t limit;
+    struct str cursor, agent_name; /* null */
+    int status;                    /* enum run_status; -1: any */
+    struct str workflow_run_id;    /* null */
+
+    struct time_range range; /* since and until, resolved when the query was read */
+    struct run_cursor after; /* the parsed cursor; RUN_CURSOR_TOP without one */
+};
+
+struct run_path {
+    struct str slug, run_id;
+};
+
+extern const struct shape runs_query_shape; /* "RunsQuery" */
+extern const struct shape run_path_shape;   /* "RunPath" */
+
+struct rebuild_query {
+    int64_t after;
+};
+
+/* One page of a rebuild; `next` is the `after` of the next page, null when done. */
+struct runs_rebuild {
+    int64_t runs, changed;
+    struct opt_int next;
+};
+
+extern const struct shape rebuild_query_shape; /* "RebuildQuery" */
+extern const struct shape runs_rebuild_shape;  /* "RunsRebuild" */

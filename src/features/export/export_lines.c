@@ -203,7 +203,7 @@ static int walk(struct export_run *run, enum store_numbers of, step_fn *read, st
     return 0;
 }
 
-static bool export_add_usage(void *ctx, const struct llm_place *place, const struct llm_line *line)
+static bool export_add_usage(void *ctx, const struct llm_cursor *place, const struct llm_line *line)
 {
     struct export_run *run = ctx;
 
@@ -212,8 +212,8 @@ static bool export_add_usage(void *ctx, const struct llm_place *place, const str
     buf_clear(&run->model);
     buf_add(&run->run_id, place->run_id);
     buf_add(&run->model, place->model);
-    run->page.after = (struct llm_place){ place->timestamp, place->agent_id, buf_str(&run->run_id),
-                                          buf_str(&run->model) };
+    run->page.after = (struct llm_cursor){ place->timestamp, place->agent_id, buf_str(&run->run_id),
+                                           buf_str(&run->model) };
     run->n++;
     return true;
 }

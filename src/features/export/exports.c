@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
@@ -25,8 +26,8 @@ struct slot {
 struct exports {
     char *database;
     atomic_bool stopping;
-    pthread_mutex_t lock; /* guards the slots */
-    struct slot slots[EXPORTS_MAX];
+    struct lock lock;
+    struct slot slots[EXPORTS_MAX] GUARDED_BY(lock);
 };
 
 struct exports *exports_new(const char *database)
@@ -35,7 +36,7 @@ struct exports *exports_new(const char *database)
 
     e->database = mem_strdup(database);
     atomic_init(&e->stopping, false);
-    pthread_mutex_init(&e->lock, NULL);
+    lock_init(&e->lock);
     return e;
 }
 
@@ -62,15 +63,15 @@ static void *export_thread(void *arg)
     thread_begin("muster-export", THREAD_PLAIN);
     (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* of this thread, on Linux */
     r = run_export(slot, &err);
-    pthread_mutex_lock(&e->lock); /* before done(): the client may request the next one then */
+    lock_acquire(&e->lock); /* before done(): the client may request the next one then */
     slot->running = false;
-    pthread_mutex_unlock(&e->lock);
+    lock_release(&e->lock);
     job->done(job, r == 0 ? NULL : &err);
     return NULL;
 }
 
-/* With the lock; NULL when all are in use. */
-static struct slot *free_slot(struct exports *e)
+/* NULL when all are taken. */
+static struct slot *free_slot(struct exports *e) REQUIRES(e->lock)
 {
     for (size_t i = 0; i < EXPORTS_MAX; i++)
         if (!e->slots[i].running)
@@ -95,7 +96,7 @@ int exports_submit(struct exports *e, struct export_job *job, struct error *err)
     struct slot *slot;
     int r;
 
-    pthread_mutex_lock(&e->lock);
+    lock_acquire(&e->lock);
     slot = atomic_load(&e->stopping) ? NULL : free_slot(e);
     if (slot == NULL) {
         metric_add(METRIC_BUSY_EXPORTS, 1);
@@ -104,7 +105,7 @@ int exports_submit(struct exports *e, struct export_job *job, struct error *err)
         slot->exports = e;
         r = start(slot, job, err);
     }
-    pthread_mutex_unlock(&e->lock);
+    lock_release(&e->lock);
     return r;
 }
 
@@ -112,10 +113,10 @@ unsigned exports_running(struct exports *e)
 {
     unsigned n = 0;
 
-    pthread_mutex_lock(&e->lock);
+    lock_acquire(&e->lock);
     for (size_t i = 0; i < EXPORTS_MAX; i++)
         n += e->slots[i].running;
-    pthread_mutex_unlock(&e->lock);
+    lock_release(&e->lock);
     return n;
 }
 
@@ -123,13 +124,14 @@ void exports_free(struct exports *e)
 {
     if (e == NULL)
         return;
-    pthread_mutex_lock(&e->lock);
+    lock_acquire(&e->lock);
     atomic_store(&e->stopping, true);
-    pthread_mutex_unlock(&e->lock);
+    lock_release(&e->lock);
+    lock_unshared(&e->lock); /* nothing starts any more, and `started` is the submitters' own */
     for (size_t i = 0; i < EXPORTS_MAX; i++)
         if (e->slots[i].started)
             pthread_join(e->slots[i].thread, NULL);
-    pthread_mutex_destroy(&e->lock);
+    lock_done(&e->lock);
     free(e->database);
     free(e);
 }

@@ -7,9 +7,10 @@
 #pragma once
 #include <stdbool.h>
 
-#include "api/queries.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "features/export/shapes.h"
+#include "shape/timerange.h"
 
 struct engine;
 struct exports;

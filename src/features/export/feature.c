@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "features/export/exports.h"
+#include "features/export/routes.h"
 #include "features/features.h"
 
 struct export_state {
@@ -48,13 +49,9 @@ static void export_close(void *state)
     free(export);
 }
 
-struct exports *engine_exports(struct engine *e)
-{
-    return export_exports(e);
-}
-
 const struct feature export_feature = {
     .name = "export",
+    .routes = { export_routes },
     .open = export_open,
     .stop = export_stop,
     .close = export_close,

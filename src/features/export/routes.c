@@ -1,16 +1,17 @@
-/* routes.c - everything of a time range, as lines that are sent while they are read. */
+/* routes.c - exports: all rows of a time range, sent while they are read. */
+#include "features/export/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
+#include "features/events/shapes.h"
 #include "features/export/exports.h"
+#include "features/export/shapes.h"
 #include "http/stream.h"
-#include "shape/problems.h"
-#include "shape/rule.h"
+#include "shape/timerange.h"
 
 struct export_call {
     struct export_job job;
@@ -32,7 +33,7 @@ static const char *const names[] = {
 };
 /* clang-format on */
 
-static void begin(struct export_call *export)
+static void begin_stream(struct export_call *export)
 {
     const struct export_job *job = &export->job;
     struct datetime_parts today = datetime_split(clock_wall_us());
@@ -46,67 +47,79 @@ static void begin(struct export_call *export)
     call_stream_begin(export->call, formats[job->format].content_type, &file, 1, STREAM_FINITE);
 }
 
-/* Nothing is sent before there is something: till then a failure can still have its status. */
-static bool write_part(struct export_job *job, struct buf *part)
+/* Until the first part is there a failure can still have its status. */
+static bool export_write(struct export_job *job, struct buf *part)
 {
     struct export_call *export = CONTAINER_OF(job, struct export_call, job);
 
     if (!export->begun)
-        begin(export);
+        begin_stream(export);
     return http_stream_write(export->call->exchange, part);
 }
 
-static void done(struct export_job *job, const struct error *err)
+static void export_done(struct export_job *job, const struct error *err)
 {
     struct export_call *export = CONTAINER_OF(job, struct export_call, job);
 
     if (err != NULL && !export->begun) {
-        call_reply_failure(export->call, err);
+        call_reply(export->call, err);
         return;
     }
     if (err != NULL)
         call_log_failure(export->call, err);
     if (!export->begun)
-        begin(export);
+        begin_stream(export);
     http_stream_end(export->call->exchange, err == NULL);
 }
 
-static void export_all(struct api_call *call, enum export_kind kind)
+static int begin_export(struct api_call *call, enum export_kind kind, struct error *err)
 {
     const struct export_query *query = call->query;
     struct export_call *export = ARENA_NEW(call->arena, struct export_call);
-    struct error err = { 0 };
     const char *sentence;
 
     export->call = call;
     export->job = (struct export_job){ .kind = kind,
                                        .format = (enum export_format)query->format,
                                        .tenant = call->tenant,
-                                       .write = write_part,
-                                       .done = done };
+                                       .write = export_write,
+                                       .done = export_done };
     sentence = timerange_parse(query->time_range, clock_wall_us(), &export->job.range);
-    if (sentence != NULL) {
-        struct problems *problems = problems_new(call->arena, "query");
-
-        rule_refuse_text(problems, call->arena, "time_range", query->time_range, sentence);
-        call_reply_problems(call, problems);
-        return;
-    }
-    if (exports_submit(engine_exports(call->api->engine), &export->job, &err) != 0)
-        call_reply_error(call, 503, "Enough exports are running already; please try again later");
+    if (sentence != NULL)
+        return call_refuse_query(call, err, "time_range", query->time_range, sentence);
+    if (exports_submit(export_exports(call->api->engine), &export->job, err) != 0)
+        return call_refuse(call, err, 503, "Too many exports are running; retry later");
+    return 0;
 }
 
-void get_export_events(struct api_call *call)
+static int export_events(struct api_call *call, struct error *err)
 {
-    export_all(call, EXPORT_EVENTS);
+    return begin_export(call, EXPORT_EVENTS, err);
 }
 
-void get_export_business(struct api_call *call)
+static int export_business(struct api_call *call, struct error *err)
 {
-    export_all(call, EXPORT_BUSINESS);
+    return begin_export(call, EXPORT_BUSINESS, err);
 }
 
-void get_export_llm(struct api_call *call)
+static int export_llm(struct api_call *call, struct error *err)
 {
-    export_all(call, EXPORT_LLM);
+    return begin_export(call, EXPORT_LLM, err);
 }
+
+/* clang-format off */
+static const char *const export_media[] = { "application/x-ndjson", "text/csv", NULL };
+
+const struct route export_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/events", READ, 200), .handler = export_events, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &stored_event_shape, .media = export_media,
+      .id = "export_events", .summary = "Export run events of a time range",
+      .description = "One line per event in order of arrival, sent while it is read. An export that fails midway ends without its last chunk. At most two exports run at once: more are 503." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/business", READ, 200), .handler = export_business, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &business_line_shape, .media = export_media,
+      .id = "export_kpis", .summary = "Export business KPIs of a time range",
+      .description = "One line per value, then one per cell of each breakdown, sent while it is read. At most two exports run at once: more are 503." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/llm", READ, 200), .handler = export_llm, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &llm_line_shape, .media = export_media,
+      .id = "export_llm_usage", .summary = "Export LLM usage of a time range",
+      .description = "One line per report, sorted by timestamp, sent while it is read. At most two exports run at once: more are 503." },
+    { 0 },
+};
+/* clang-format on */

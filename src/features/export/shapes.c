@@ -1,30 +1,37 @@
-/* shapes.c - the tables of an export's lines. */
+/* shapes.c - the shapes of export lines. */
 #include "features/export/shapes.h"
 
+#include "shape/rule.h"
 #include "shape/table.h"
 
+static const char *const export_formats[] = { "ndjson", "csv", NULL };
 static const char *const kinds[] = { "value", "breakdown", NULL };
 
-/* clang-format off */
-#define MEMBER(m) m
+static void check_export(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct export_query *q = value;
 
+    rule_check_range(problems, arena, q->time_range);
+}
+
+/* clang-format off */
 #define OWNER struct business_line
-static const struct field business_line_fields[] = {
-    { ENUM(kind),           .flags = F_REQUIRED, .choices = kinds, .doc = "The KPI's value in a run, or one cell of a breakdown of it." },
+SHAPE_BEGIN(business_line_shape)
+    { ENUM(kind),           .flags = F_REQUIRED, .choices = kinds, .doc = "A KPI value of a run, or one cell of a breakdown." },
     { STR(agent_name),      .flags = F_REQUIRED },
     { STR(agent_version),   .flags = F_REQUIRED },
     { UUID(run_id),         .flags = F_REQUIRED },
     { STR(workflow_run_id), .flags = F_REQUIRED | F_NULL },
-    { TIME(timestamp),      .flags = F_REQUIRED, .doc = "Of the report that gave it." },
+    { TIME(timestamp),      .flags = F_REQUIRED, .doc = "Timestamp of the report." },
     { TIME(received_at),    .flags = F_REQUIRED },
-    { STR(key),             .flags = F_REQUIRED, .doc = "Of the KPI." },
-    { OBJECT(dimensions),   .flags = F_REQUIRED | F_NULL, .doc = "The cell's; null of a value." },
+    { STR(key),             .flags = F_REQUIRED, .doc = "Key of the KPI." },
+    { OBJECT(dimensions),   .flags = F_REQUIRED | F_NULL, .doc = "Dimensions of the cell. Null for a value." },
     { JSON(value),          .flags = F_REQUIRED, .doc = "A number or a string." },
-};
+SHAPE_END(business_line_shape, "BusinessLine", .doc = "One line of a business KPI export.");
 #undef OWNER
 
 #define OWNER struct llm_line
-static const struct field llm_line_fields[] = {
+SHAPE_BEGIN(llm_line_shape)
     { STR(agent_name),         .flags = F_REQUIRED },
     { STR(agent_version),      .flags = F_REQUIRED },
     { UUID(run_id),            .flags = F_REQUIRED },
@@ -37,18 +44,13 @@ static const struct field llm_line_fields[] = {
     { INT(cache_read_tokens),  .flags = F_REQUIRED },
     { INT(cache_write_tokens), .flags = F_REQUIRED },
     { INT(calls),              .flags = F_REQUIRED },
-};
+SHAPE_END(llm_line_shape, "LLMLine", .doc = "One line of an LLM usage export.");
 #undef OWNER
 
-#undef MEMBER
+#define OWNER struct export_query
+SHAPE_BEGIN(export_query_shape)
+    { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats },
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+SHAPE_END(export_query_shape, "ExportQuery", .rules = check_export);
+#undef OWNER
 /* clang-format on */
-
-const struct shape business_line_shape = {
-    SHAPE_OF("BusinessLine", struct business_line, business_line_fields),
-    .doc = "A line of the export of business KPIs.",
-};
-
-const struct shape llm_line_shape = {
-    SHAPE_OF("LLMLine", struct llm_line, llm_line_fields),
-    .doc = "A line of the export of LLM usage.",
-};

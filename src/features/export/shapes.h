@@ -7,14 +7,14 @@
 
 enum business_kind { BUSINESS_VALUE, BUSINESS_BREAKDOWN };
 
-/* A KPI's value in one run, or one cell of a breakdown of it. */
+/* A KPI value of one run, or one cell of a breakdown. */
 struct business_line {
     int kind; /* enum business_kind */
     struct str agent_name, agent_version, run_id;
     struct str workflow_run_id; /* null */
     int64_t timestamp, received_at;
     struct str key;
-    struct str dimensions; /* T_OBJECT; null of a value */
+    struct str dimensions; /* T_OBJECT; null for a value */
     struct str value;      /* JSON text of a number or string */
 };
 
@@ -28,3 +28,12 @@ struct llm_line {
 
 extern const struct shape business_line_shape; /* "BusinessLine" */
 extern const struct shape llm_line_shape;      /* "LLMLine" */
+
+enum export_format { EXPORT_NDJSON, EXPORT_CSV };
+
+struct export_query {
+    int format; /* enum export_format */
+    struct str time_range;
+};
+
+extern const struct shape export_query_shape; /* "ExportQuery" */

@@ -4,19 +4,16 @@
 #include "db/db.h"
 #include "features/export/shapes.h"
 #include "shape/json_write.h"
-#include "shape/rows.h"
 
 /* clang-format off */
 static const struct db_query last_number[] = {
     [NUMBERS_OF_EVENTS] = {
         .sqlite = "SELECT COALESCE(MAX(event_no), 0) FROM events WHERE $1 = $1",
         .postgres = "SELECT COALESCE(MAX(event_no), 0) FROM events WHERE tenant_id = $1",
-        .n_args = 1,
     },
     [NUMBERS_OF_BUSINESS] = {
         .sqlite = "SELECT COALESCE(MAX(run_no), 0) FROM business_runs WHERE $1 = $1",
         .postgres = "SELECT COALESCE(MAX(run_no), 0) FROM business_runs WHERE tenant_id = $1",
-        .n_args = 1,
     },
 };
 /* In SQLite all tenants share the numbers, and only deleted rows leave gaps: a step starts after a
@@ -31,11 +28,11 @@ static const struct db_query last_number[] = {
 static const struct db_query number_step[] = {
     [NUMBERS_OF_EVENTS] = {
         .sqlite = SQLITE_STEP("event_no", "events"),
-        .postgres = NTH_NUMBER("event_no", "events"), .n_args = 4,
+        .postgres = NTH_NUMBER("event_no", "events"),
     },
     [NUMBERS_OF_BUSINESS] = {
         .sqlite = SQLITE_STEP("run_no", "business_runs"),
-        .postgres = NTH_NUMBER("run_no", "business_runs"), .n_args = 4,
+        .postgres = NTH_NUMBER("run_no", "business_runs"),
     },
 };
 #define VALUES_OF(bytes)                                                                           \
@@ -47,7 +44,7 @@ static const struct db_query number_step[] = {
     " WHERE v.tenant_id = $1 AND v.run_no > $2 AND v.run_no <= $3"                                 \
     " AND v.timestamp >= $4 AND v.timestamp < $5 ORDER BY v.run_no, v.key" bytes
 static const struct db_query select_values = {
-    .sqlite = VALUES_OF(""), .postgres = VALUES_OF(" COLLATE \"C\""), .n_args = 5,
+    .sqlite = VALUES_OF(""), .postgres = VALUES_OF(" COLLATE \"C\""),
 };
 #define BREAKDOWNS_OF(bytes)                                                                       \
     "SELECT a.agent_name, r.agent_version, r.run_id, r.workflow_run_id, b.timestamp,"              \
@@ -59,7 +56,7 @@ static const struct db_query select_values = {
     " AND b.timestamp >= $4 AND b.timestamp < $5"                                                  \
     " ORDER BY b.run_no, b.metric" bytes ", b.dimensions" bytes
 static const struct db_query select_breakdowns = {
-    .sqlite = BREAKDOWNS_OF(""), .postgres = BREAKDOWNS_OF(" COLLATE \"C\""), .n_args = 5,
+    .sqlite = BREAKDOWNS_OF(""), .postgres = BREAKDOWNS_OF(" COLLATE \"C\""),
 };
 #define USAGE_OF(bytes)                                                                            \
     "SELECT a.agent_name, u.agent_version, u.run_id, u.workflow_run_id, u.timestamp,"              \
@@ -70,27 +67,27 @@ static const struct db_query select_breakdowns = {
     " AND (u.timestamp, u.agent_id, u.run_id" bytes ", u.model" bytes ") > ($2, $4, $5, $6)"       \
     " ORDER BY u.timestamp, u.agent_id, u.run_id" bytes ", u.model" bytes " LIMIT $7"
 static const struct db_query select_usage = {
-    .sqlite = USAGE_OF(""), .postgres = USAGE_OF(" COLLATE \"C\""), .n_args = 7,
+    .sqlite = USAGE_OF(""), .postgres = USAGE_OF(" COLLATE \"C\""),
 };
 /* clang-format on */
 
 int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, int64_t *ret,
                        struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id));
 
     *ret = 0;
-    return db_exec(db, &last_number[of], args, rows_read_int, ret, err);
+    return db_exec(db, &last_number[of], args, db_read_int, ret, err);
 }
 
 int store_numbers_step(struct db *db, enum store_numbers of, const struct store_step *all,
                        int64_t n, int64_t *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(all->tenant_id), db_int(all->after), db_int(all->until),
-                                     db_int(n) };
+    const struct db_args args =
+        DB_ARGS(db_int(all->tenant_id), db_int(all->after), db_int(all->until), db_int(n));
 
     *ret = all->until;
-    return db_exec(db, &number_step[of], args, rows_read_int, ret, err);
+    return db_exec(db, &number_step[of], args, db_read_int, ret, err);
 }
 
 struct reader {
@@ -150,9 +147,9 @@ static bool pass_breakdown(void *ctx, const struct db_row *row)
 static int read_step(struct db *db, const struct db_query *query, const struct store_step *step,
                      db_row_fn *on_row, struct reader *reader, struct error *err)
 {
-    const struct db_value args[] = { db_int(step->tenant_id), db_int(step->after),
-                                     db_int(step->until), db_int(step->range.since),
-                                     db_int(step->range.until) };
+    const struct db_args args =
+        DB_ARGS(db_int(step->tenant_id), db_int(step->after), db_int(step->until),
+                db_int(step->range.since), db_int(step->range.until));
 
     return db_exec(db, query, args, on_row, reader, err);
 }
@@ -190,7 +187,7 @@ static bool pass_usage(void *ctx, const struct db_row *row)
         .cache_write_tokens = db_get_int(row, 11),
         .calls = db_get_int(row, 12),
     };
-    const struct llm_place place = { line.timestamp, db_get_int(row, 7), line.run_id, line.model };
+    const struct llm_cursor place = { line.timestamp, db_get_int(row, 7), line.run_id, line.model };
 
     return reader->usage(reader->ctx, &place, &line);
 }
@@ -199,11 +196,10 @@ int store_llm_page(struct db *db, const struct llm_page *page, llm_row_fn *fn, v
                    struct error *err)
 {
     struct reader reader = { .usage = fn, .ctx = ctx };
-    const struct db_value args[] = {
-        db_int(page->tenant_id),      db_int(page->after.timestamp), db_int(page->range.until),
-        db_int(page->after.agent_id), db_text(page->after.run_id),   db_text(page->after.model),
-        db_int(page->limit),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(page->tenant_id), db_int(page->after.timestamp), db_int(page->range.until),
+                db_int(page->after.agent_id), db_text(page->after.run_id),
+                db_text(page->after.model), db_int(page->limit));
 
     return db_exec(db, &select_usage, args, pass_usage, &reader, err);
 }

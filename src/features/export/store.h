@@ -50,18 +50,18 @@ int store_breakdowns_step(struct db *db, const struct store_step *step, breakdow
                           void *ctx, struct error *err) MUST_CHECK;
 
 /* The last row of a page of usage. */
-struct llm_place {
+struct llm_cursor {
     int64_t timestamp, agent_id;
     struct str run_id, model;
 };
 
 /* `place` is borrowed like the line. */
-typedef bool llm_row_fn(void *ctx, const struct llm_place *place, const struct llm_line *line);
+typedef bool llm_row_fn(void *ctx, const struct llm_cursor *place, const struct llm_line *line);
 
 struct llm_page {
     int64_t tenant_id;
     struct time_range range;
-    struct llm_place after; /* for the first page: the start of the range, 0 and empty strings */
+    struct llm_cursor after; /* for the first page: the start of the range, 0 and empty strings */
     int64_t limit;
 };
 

@@ -70,7 +70,7 @@ static void judge(const struct fleet_view *view, const struct fleet_agent *agent
                                   .agent_version = agent->registered_version,
                                   .description = agent->description,
                                   .enabled = agent->enabled,
-                                  .state = str_of(agent_life_names[verdict.state]),
+                                  .state = str_of(liveness_names[verdict.state]),
                                   .interval_seconds = agent->interval_seconds,
                                   .first_seen_at = agent->first_seen_at,
                                   .last_seen_at = facts.last_seen_at,
@@ -119,7 +119,7 @@ static bool fits(const struct agents_query *query, const struct agent_listed *ag
 {
     if (!str_is_null(query->q) && !is_part(query->q, agent->agent_name))
         return false;
-    return query->state < 0 || str_eq_c(agent->state, agent_life_names[query->state]);
+    return query->state < 0 || str_eq_c(agent->state, liveness_names[query->state]);
 }
 
 static bool is_full(const struct page *p)
@@ -272,14 +272,14 @@ static int hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_
                          struct arena *arena, struct error *err)
 {
     struct config_param_decl *params = decl->params.items;
-    struct catalog_entry entry;
+    struct catalog_parameter entry;
 
     for (size_t i = 0; i < decl->params.n; i++) {
         if (params[i].default_value.len == 0)
             continue;
         if (store_catalog_entry(db, tenant_id, params[i].key, arena, &entry, err) != 0)
             return -1;
-        if (str_is_null(entry.key) || strcmp(entry.see, "member") != 0)
+        if (str_is_null(entry.key) || !str_eq_c(entry.see, "member"))
             params[i].default_value = STR_LIT("");
     }
     return 0;

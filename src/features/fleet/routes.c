@@ -1,20 +1,21 @@
 /* routes.c - agents and workflows as front ends read them. */
+#include "features/access/shapes.h"
+#include "features/agents/shapes.h"
 #include "features/fleet/fleet.h"
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
-#include "api/queries.h"
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "features/agents/agents.h"
+#include "features/fleet/routes.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/workflows.h"
 
 static struct fleet_view view_of(const struct api_call *call)
 {
     return (struct fleet_view){ .tenant = call->tenant,
-                                .last_seen = engine_last_seen(call->api->engine),
+                                .last_seen = agents_last_seen(call->api->engine),
                                 .directives = agents_directives(call->api->engine),
                                 .now_us = clock_wall_us() };
 }
@@ -26,24 +27,12 @@ static int read_agents(struct api_call *call, struct db *db, struct error *err)
     return fleet_list(db, &view, call->query, call->arena, call->answer, err);
 }
 
-void get_agents(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct agent_list);
-    call_read(call, read_agents);
-}
-
 static int read_agent(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_path *path = call->params;
     const struct fleet_view view = view_of(call);
 
     return fleet_agent(db, &view, path->agent_name, call->arena, call->answer, err);
-}
-
-void get_agent(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct agent_detail);
-    call_read(call, read_agent);
 }
 
 static int read_workflow(struct api_call *call, struct db *db, struct error *err)
@@ -53,8 +42,17 @@ static int read_workflow(struct api_call *call, struct db *db, struct error *err
     return workflow_read(db, call->tenant, path->workflow_run_id, call->arena, call->answer, err);
 }
 
-void get_workflow(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct workflow);
-    call_read(call, read_workflow);
-}
+/* clang-format off */
+const struct route fleet_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents", READ, 200), .read = read_agents, .params = &tenant_path_shape, .query = &agents_query_shape, .answer = &agent_list_shape, .tagged = true,
+      .id = "list_agents", .summary = "List agents and their state",
+      .description = "Sorted by name. `state` is `up`, `late`, `silent`, `disabled` or `unknown`, by the interval that the agent declared. Pass `next` as `cursor` to read on." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}", READ, 200), .read = read_agent, .params = &agent_path_shape, .answer = &agent_detail_shape, .tagged = true,
+      .id = "get_agent", .summary = "Get an agent",
+      .description = "Its state, what it declared, counts and versions of its newest 1,000 runs, and the model and command policy in effect." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, 200), .read = read_workflow, .params = &workflow_path_shape, .answer = &workflow_shape, .tagged = true,
+      .id = "get_workflow", .summary = "Get the runs of a workflow",
+      .description = "Runs by start, at most 1,000, and for each step whether its required inputs are outputs of an earlier one." },
+    { 0 },
+};
+/* clang-format on */

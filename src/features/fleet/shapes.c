@@ -1,193 +1,141 @@
-/* shapes.c - the tables of agents and workflows as front ends read them. */
+/* shapes.c - the shapes of agents and workflows, as front ends read them. */
 #include "features/fleet/shapes.h"
 
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"
 #include "shape/table.h"
 
-const char *const agent_life_names[] = { "up", "late", "silent", "unknown", "disabled", NULL };
-
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct agents_query
-static const struct field agents_query_fields[] = {
+SHAPE_BEGIN(agents_query_shape)
     { INT(limit),         .absent = "50", .least = 1, .most = 1000 },
-    { STR(cursor),        .flags = F_NULL, .doc = "The next of the page before." },
-    { ENUM(state),        .flags = F_NULL, .choices = agent_life_names },
-    { STR(q),             .max = 256, .flags = F_NULL, .doc = "Part of the name; ASCII letters in any case." },
+    { STR(cursor),        .flags = F_NULL, .doc = "The next of the previous page." },
+    { ENUM(state),        .flags = F_NULL, .choices = liveness_names },
+    { STR(q),             .max = 256, .flags = F_NULL, .doc = "Part of the name; ASCII letters match in either case." },
     { BOOL(include_runs), .absent = "false", .doc = "Adds recent_runs." },
-};
+SHAPE_END(agents_query_shape, "AgentsQuery");
 #undef OWNER
 
 #define OWNER struct agent_run
-static const struct field agent_run_fields[] = {
+SHAPE_BEGIN(agent_run_shape)
     { UUID(run_id),         .flags = F_REQUIRED },
     { STR(status),          .flags = F_REQUIRED, .choices = run_status_names },
     { TIME(started_at),     .flags = F_REQUIRED },
     { TIME(ended_at),       .flags = F_REQUIRED | F_NULL },
     { OPT_INT(duration_ms), .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.");
 #undef OWNER
-#undef MEMBER
 
-/* An agent in a list, and an agent alone. */
+/* Of an agent in a list, and of a single agent. */
 #define AGENT_ROWS                                                                                                                       \
     { STR(agent_name),                               .flags = F_REQUIRED },                                                              \
-    { STR(agent_version),                            .flags = F_REQUIRED, .doc = "Of its newest run, or as registered since." },         \
-    { STR(description),                              .flags = F_REQUIRED, .doc = "In a list: the first 1,024 characters." },             \
+    { STR(agent_version),                            .flags = F_REQUIRED, .doc = "From the newest run, or from a later registration." },         \
+    { STR(description),                              .flags = F_REQUIRED, .doc = "In lists, only the first 1,024 characters." },             \
     { BOOL(enabled),                                 .flags = F_REQUIRED },                                                              \
-    { STR(state),                                    .flags = F_REQUIRED, .choices = agent_life_names },                                 \
+    { STR(state),                                    .flags = F_REQUIRED, .choices = liveness_names },                                 \
     { OPT_INT(interval_seconds),                     .flags = F_REQUIRED | F_NULL, .doc = "Expected run cadence." },                     \
-    { TIME(first_seen_at),                           .flags = F_REQUIRED, .doc = "When it became known." },                              \
-    { TIME(last_seen_at),                            .flags = F_REQUIRED | F_NULL, .doc = "When the service last got anything of it." }, \
-    { TIME(next_expected_at),                        .flags = F_REQUIRED | F_NULL, .doc = "It is late from then on." },                  \
-    { TIME(silent_at),                               .flags = F_REQUIRED | F_NULL, .doc = "It is silent from then on." },                \
-    { TIME(registered_at),                           .flags = F_REQUIRED | F_NULL, .doc = "The last time." },                            \
-    { TIME(muted_until),                             .flags = F_REQUIRED | F_NULL, .doc = "Until then nobody is told of its alerts." },  \
-    { INT(open_runs),                                .flags = F_REQUIRED, .doc = "In progress among its newest 20 runs." },              \
-    { SHAPE(last_run, struct agent_run, agent_run_shape), .flags = F_REQUIRED | F_NULL, .doc = "The one that started last." },           \
-    { LIST(recent_runs, agent_run_shape),            .flags = F_OMIT, .doc = "With include_runs: its newest 20, newest start first." }
+    { TIME(first_seen_at),                           .flags = F_REQUIRED, .doc = "When the agent first reported or registered." },                              \
+    { TIME(last_seen_at),                            .flags = F_REQUIRED | F_NULL, .doc = "When the service last received anything from the agent." }, \
+    { TIME(next_expected_at),                        .flags = F_REQUIRED | F_NULL, .doc = "The agent is late after this." },                  \
+    { TIME(silent_at),                               .flags = F_REQUIRED | F_NULL, .doc = "The agent is silent after this." },                \
+    { TIME(registered_at),                           .flags = F_REQUIRED | F_NULL, .doc = "When the agent last registered." },                            \
+    { TIME(muted_until),                             .flags = F_REQUIRED | F_NULL, .doc = "The agent's alerts are muted until then." },  \
+    { INT(open_runs),                                .flags = F_REQUIRED, .doc = "Runs in progress among the newest 20." },              \
+    { SHAPE(last_run, struct agent_run, agent_run_shape), .flags = F_REQUIRED | F_NULL, .doc = "The run that started last." },           \
+    { LIST(recent_runs, agent_run_shape),            .flags = F_OMIT, .doc = "With include_runs: the newest 20 runs, newest start first." }
 
-#define OWNER     struct agent_listed
-#define MEMBER(m) m
-static const struct field agent_listed_fields[] = { AGENT_ROWS };
+#define OWNER struct agent_listed
+SHAPE_BEGIN(agent_listed_shape)
+    AGENT_ROWS,
+SHAPE_END(agent_listed_shape, "AgentListItem", .doc = "An agent and how it is doing.");
 #undef OWNER
 
 #define OWNER struct agent_list
-static const struct field agent_list_fields[] = {
-    { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "By the bytes of their names." },
-    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Null when there are no more." },
-};
+SHAPE_BEGIN(agent_list_shape)
+    { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "Ordered by the bytes of the name." },
+    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
+SHAPE_END(agent_list_shape, "AgentList", .doc = "A page of agents.");
 #undef OWNER
 
 #define OWNER struct agent_version
-static const struct field agent_version_fields[] = {
+SHAPE_BEGIN(agent_version_shape)
     { STR(agent_version), .flags = F_REQUIRED },
     { INT(runs),          .flags = F_REQUIRED },
     { TIME(first_run_at), .flags = F_REQUIRED },
     { TIME(last_run_at),  .flags = F_REQUIRED },
-};
+SHAPE_END(agent_version_shape, "AgentVersion", .doc = "A version that runs reported.");
 #undef OWNER
 
 #define OWNER struct run_counts
-static const struct field run_counts_fields[] = {
-    { INT(runs),                   .flags = F_REQUIRED, .doc = "How many were looked at: the newest 1,000." },
+SHAPE_BEGIN(run_counts_shape)
+    { INT(runs),                   .flags = F_REQUIRED, .doc = "Number of runs counted: at most the newest 1,000." },
     { INT(in_progress),            .flags = F_REQUIRED },
     { INT(completed),              .flags = F_REQUIRED },
     { INT(failed),                 .flags = F_REQUIRED },
-    { OPT_INT(median_duration_ms), .flags = F_REQUIRED | F_NULL, .doc = "Of those that ended." },
-};
+    { OPT_INT(median_duration_ms), .flags = F_REQUIRED | F_NULL, .doc = "Median over the runs that ended." },
+SHAPE_END(run_counts_shape, "RunCounts", .doc = "An agent's newest runs by status.");
 #undef OWNER
-#undef MEMBER
 
-#define OWNER     struct agent_detail
+#define OWNER struct agent_detail
+#undef MEMBER
 #define MEMBER(m) agent.m
-static const struct field agent_detail_fields[] = {
+SHAPE_BEGIN(agent_detail_shape)
     AGENT_ROWS,
 #undef MEMBER
 #define MEMBER(m) m
     { STR(telemetry_doc),                           .flags = F_REQUIRED },
-    { LIST(business_kpis, business_kpi_decl_shape), .flags = F_REQUIRED, .doc = "By the bytes of their keys." },
+    { LIST(business_kpis, business_kpi_decl_shape), .flags = F_REQUIRED, .doc = "Ordered by the bytes of the key." },
     { LIST(inputs, io_field_shape),                 .flags = F_REQUIRED },
     { LIST(outputs, io_field_shape),                .flags = F_REQUIRED },
     { SHAPE(config_schema, struct config_schema_decl, config_schema_decl_shape), .flags = F_REQUIRED | F_NULL },
-    { LIST(versions, agent_version_shape),          .flags = F_REQUIRED, .doc = "Of the runs that were counted, newest first." },
+    { LIST(versions, agent_version_shape),          .flags = F_REQUIRED, .doc = "Versions of the counted runs, newest first." },
     { SHAPE(counts, struct run_counts, run_counts_shape), .flags = F_REQUIRED },
-    { SHAPE(model, struct agent_model, agent_model_shape), .flags = F_REQUIRED, .doc = "As the agent is told." },
-    { SHAPE(command_policy, struct command_policy, command_policy_shape), .flags = F_REQUIRED, .doc = "As the agent is told." },
-};
+    { SHAPE(model, struct agent_model, agent_model_shape), .flags = F_REQUIRED, .doc = "As sent to the agent." },
+    { SHAPE(command_policy, struct command_policy, command_policy_shape), .flags = F_REQUIRED, .doc = "As sent to the agent." },
+SHAPE_END(agent_detail_shape, "Agent", .doc = "All that is known of an agent.");
 #undef OWNER
 
 #define OWNER struct type_mismatch
-static const struct field type_mismatch_fields[] = {
+SHAPE_BEGIN(type_mismatch_shape)
     { STR(key),         .flags = F_REQUIRED },
     { STR(output_type), .flags = F_REQUIRED },
     { STR(input_type),  .flags = F_REQUIRED },
-};
+SHAPE_END(type_mismatch_shape, "TypeMismatch", .doc = "An output and an input of the same key with different types.");
 #undef OWNER
 
 #define OWNER struct workflow_step
-static const struct field workflow_step_fields[] = {
+SHAPE_BEGIN(workflow_step_shape)
     { UUID(run_id),    .flags = F_REQUIRED },
     { STR(agent_name), .flags = F_REQUIRED },
-};
+SHAPE_END(workflow_step_shape, "WorkflowStep", .doc = "A run of a workflow.");
 #undef OWNER
 
 #define OWNER struct workflow_link
-static const struct field workflow_link_fields[] = {
+SHAPE_BEGIN(workflow_link_shape)
     { SHAPE(from, struct workflow_step, workflow_step_shape), .flags = F_REQUIRED },
     { SHAPE(to, struct workflow_step, workflow_step_shape),   .flags = F_REQUIRED },
-    { OPT_BOOL(compatible),                                   .flags = F_REQUIRED | F_NULL, .doc = "Null when one side declared nothing." },
-    { LIST_STR(missing),                                      .flags = F_REQUIRED, .doc = "Required inputs that no earlier step puts out." },
+    { OPT_BOOL(compatible),                                   .flags = F_REQUIRED | F_NULL, .doc = "Null: one side declares nothing." },
+    { LIST_STR(missing),                                      .flags = F_REQUIRED, .doc = "Required inputs that no earlier step outputs." },
     { LIST(mismatched, type_mismatch_shape),                  .flags = F_REQUIRED },
-};
+SHAPE_END(workflow_link_shape, "WorkflowLink", .doc = "Whether the earlier steps output what the later run's agent needs.");
 #undef OWNER
 
 #define OWNER struct workflow
-static const struct field workflow_fields[] = {
+SHAPE_BEGIN(workflow_shape)
     { STR(workflow_run_id),            .flags = F_REQUIRED },
-    { STR(status),                     .flags = F_REQUIRED, .choices = run_status_names, .doc = "failed when any run failed, else in_progress when any is open." },
+    { STR(status),                     .flags = F_REQUIRED, .choices = run_status_names, .doc = "failed if any run failed, else in_progress if any is open, else completed." },
     { TIME(started_at),                .flags = F_REQUIRED },
-    { TIME(ended_at),                  .flags = F_REQUIRED | F_NULL, .doc = "Of the run that ended last, once none is open." },
+    { TIME(ended_at),                  .flags = F_REQUIRED | F_NULL, .doc = "When the last run ended, once no run is open." },
     { LIST(runs, run_summary_shape),   .flags = F_REQUIRED, .doc = "Earliest start first." },
     { LIST(links, workflow_link_shape), .flags = F_REQUIRED, .doc = "From each run to the next." },
-    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs than are told of here." },
-};
+    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs than listed." },
+SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.");
 #undef OWNER
-#undef MEMBER
+
+#define OWNER struct workflow_path
+SHAPE_BEGIN(workflow_path_shape)
+    { STR(slug),            .flags = F_REQUIRED },
+    { STR(workflow_run_id), .flags = F_REQUIRED },
+SHAPE_END(workflow_path_shape, "WorkflowPath");
+#undef OWNER
 /* clang-format on */
-
-const struct shape agents_query_shape = {
-    SHAPE_OF("AgentsQuery", struct agents_query, agents_query_fields),
-};
-
-const struct shape agent_run_shape = {
-    SHAPE_OF("AgentRun", struct agent_run, agent_run_fields),
-    .doc = "A run in short.",
-};
-
-const struct shape agent_listed_shape = {
-    SHAPE_OF("AgentListItem", struct agent_listed, agent_listed_fields),
-    .doc = "An agent and how it is doing.",
-};
-
-const struct shape agent_list_shape = {
-    SHAPE_OF("AgentList", struct agent_list, agent_list_fields),
-    .doc = "A page of agents.",
-};
-
-const struct shape agent_version_shape = {
-    SHAPE_OF("AgentVersion", struct agent_version, agent_version_fields),
-    .doc = "A version that runs reported.",
-};
-
-const struct shape run_counts_shape = {
-    SHAPE_OF("RunCounts", struct run_counts, run_counts_fields),
-    .doc = "An agent's newest runs by status.",
-};
-
-const struct shape agent_detail_shape = {
-    SHAPE_OF("Agent", struct agent_detail, agent_detail_fields),
-    .doc = "All that is known of an agent.",
-};
-
-const struct shape type_mismatch_shape = {
-    SHAPE_OF("TypeMismatch", struct type_mismatch, type_mismatch_fields),
-    .doc = "An output and an input of one key whose types do not fit.",
-};
-
-const struct shape workflow_step_shape = {
-    SHAPE_OF("WorkflowStep", struct workflow_step, workflow_step_fields),
-    .doc = "A run of a workflow.",
-};
-
-const struct shape workflow_link_shape = {
-    SHAPE_OF("WorkflowLink", struct workflow_link, workflow_link_fields),
-    .doc = "Does what came before give the later run what its agent needs.",
-};
-
-const struct shape workflow_shape = {
-    SHAPE_OF("Workflow", struct workflow, workflow_fields),
-    .doc = "The runs of a workflow.",
-};

@@ -3,26 +3,24 @@
  * Thread-safe: tables are const.
  */
 #pragma once
+#include "features/agents/liveness.h"
 #include "shape/shape.h"
 
 struct agent_model;
 struct command_policy;
 struct config_schema_decl;
 
-/* From the best to the worst, then those of whom nothing is expected. */
-enum agent_life { LIFE_UP, LIFE_LATE, LIFE_SILENT, LIFE_UNKNOWN, LIFE_DISABLED };
-
-extern const char *const agent_life_names[]; /* in that order, ends in NULL */
+/* From best to worst, then agents without an expected interval. */
 
 struct agents_query {
     int64_t limit;
-    struct str cursor; /* null: from the first name on */
-    int state;         /* enum agent_life; -1: any */
+    struct str cursor; /* null: from the first name */
+    int state;         /* enum liveness_state; -1: any */
     struct str q;      /* null: any name */
     bool include_runs;
 };
 
-/* A run in short. */
+/* A run in brief. */
 struct agent_run {
     struct str run_id;
     struct str status; /* one of run_status_names */
@@ -34,7 +32,7 @@ struct agent_run {
 struct agent_listed {
     struct str agent_name, agent_version, description;
     bool enabled;
-    struct str state; /* one of agent_life_names */
+    struct str state; /* one of liveness_names */
     struct opt_int interval_seconds;
     int64_t first_seen_at;
     int64_t last_seen_at, next_expected_at, silent_at, registered_at, muted_until; /* TIME_NULL */
@@ -78,7 +76,7 @@ extern const struct shape agent_version_shape; /* "AgentVersion" */
 extern const struct shape run_counts_shape;    /* "RunCounts" */
 extern const struct shape agent_detail_shape;  /* "Agent" */
 
-/* An output and an input of one key whose types do not fit. */
+/* An output and an input of the same key with different types. */
 struct type_mismatch {
     struct str key, output_type, input_type;
 };
@@ -90,8 +88,8 @@ struct workflow_step {
 /* From one step of a workflow to the next. */
 struct workflow_link {
     struct workflow_step *from, *to;
-    struct opt_bool compatible; /* null when one side declared nothing */
-    struct list missing;        /* of struct str: required inputs that no earlier step puts out */
+    struct opt_bool compatible; /* null: one side declares nothing */
+    struct list missing;        /* of struct str: required inputs that no earlier step outputs */
     struct list mismatched;     /* of struct type_mismatch */
 };
 
@@ -109,3 +107,9 @@ extern const struct shape type_mismatch_shape; /* "TypeMismatch" */
 extern const struct shape workflow_step_shape; /* "WorkflowStep" */
 extern const struct shape workflow_link_shape; /* "WorkflowLink" */
 extern const struct shape workflow_shape;      /* "Workflow" */
+
+struct workflow_path {
+    struct str slug, workflow_run_id;
+};
+
+extern const struct shape workflow_path_shape; /* "WorkflowPath" */

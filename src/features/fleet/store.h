@@ -1,4 +1,4 @@
-/* store.h - agents as front ends read them, and what each of them ran last.
+/* store.h - agents as front ends read them, and their latest runs.
  *
  * Everything returned is in the arena.
  */
@@ -17,8 +17,8 @@ struct db;
 enum { FLEET_DESCRIPTION_MAX = 1024 };
 
 struct fleet_agent {
-    int64_t agent_id; /* 0: there is none */
-    struct str key;   /* what agents are listed by: the name, or its beginning and digest */
+    int64_t agent_id; /* 0: no such agent */
+    struct str key;   /* the sort key: the name, or its beginning and a digest */
     struct str agent_name, registered_version;
     struct str description; /* its beginning */
     bool enabled;
@@ -28,7 +28,7 @@ struct fleet_agent {
 };
 
 struct fleet_span {
-    struct str after_key; /* STR_NULL: from the first one on */
+    struct str after_key; /* STR_NULL: start at the first */
     int64_t limit;
 };
 

@@ -13,7 +13,6 @@ static const struct db_query select_runs = {
            " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
            " WHERE r.tenant_id = $1 AND r.workflow_run_id = $2 AND r.start_at IS NOT NULL"
            " ORDER BY r.start_at, r.run_id LIMIT $3",
-    .n_args = 3,
 };
 /* clang-format on */
 
@@ -43,8 +42,8 @@ static bool add_run(void *ctx, const struct db_row *row)
 int store_workflow_runs(struct db *db, int64_t tenant_id, struct str workflow_run_id,
                         struct arena *arena, struct workflow_runs *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(workflow_run_id),
-                                     db_int(WORKFLOW_RUNS_MAX + 1) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(workflow_run_id), db_int(WORKFLOW_RUNS_MAX + 1));
     struct reader reader = { .rows = { .arena = arena, .size = sizeof(struct workflow_run) },
                              .before = arena->total };
 

@@ -18,13 +18,11 @@
 
 static const struct db_query select_sets = {
     .sql = "SELECT DISTINCT b.agent_id, b.dimensions, b.full_dimensions" OF_FILTER " LIMIT $6",
-    .n_args = 6,
 };
 const struct db_query breakdowns_query = {
     .sqlite = OTHERS("o.metric", "IN (SELECT value FROM json_each($7))"),
     .postgres = OTHERS("o.metric || ''",
                        "= ANY (ARRAY(SELECT json_array_elements_text(CAST($7 AS json))))"),
-    .n_args = 7,
 };
 /* clang-format on */
 
@@ -43,10 +41,9 @@ int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, i
                          struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct breakdown_set) };
-    const struct db_value args[] = {
-        db_int(filter->tenant_id),   db_text(filter->metric),  db_int(filter->range.since),
-        db_int(filter->range.until), db_int(filter->agent_id), db_int(max),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(filter->tenant_id), db_text(filter->metric), db_int(filter->range.since),
+                db_int(filter->range.until), db_int(filter->agent_id), db_int(max));
 
     if (db_exec(db, &select_sets, args, add_set, &rows, err) != 0)
         return -1;
@@ -62,7 +59,7 @@ struct reading {
 static bool read_breakdown(void *ctx, const struct db_row *row)
 {
     const struct reading *r = ctx;
-    const struct kpi_place place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
 
     return r->on_breakdown(r->ctx, &place, db_get_text(row, 3));
 }
@@ -72,11 +69,10 @@ int store_breakdowns(struct db *db, const struct breakdown_filter *filter,
                      struct error *err)
 {
     struct reading r = { .on_breakdown = on_breakdown, .ctx = ctx };
-    const struct db_value args[] = {
-        db_int(filter->tenant_id),   db_text(filter->metric),  db_int(filter->range.since),
-        db_int(filter->range.until), db_int(filter->agent_id), db_text(choice->set_key),
-        db_text(choice->others),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(filter->tenant_id), db_text(filter->metric), db_int(filter->range.since),
+                db_int(filter->range.until), db_int(filter->agent_id), db_text(choice->set_key),
+                db_text(choice->others));
 
     return db_exec(db, &breakdowns_query, args, read_breakdown, &r, err);
 }

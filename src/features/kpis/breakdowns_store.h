@@ -29,7 +29,7 @@ int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, i
 
 /* `cells` is a JSON array of [value of each dimension…, number]. False stops reading. Must not use
  * the db. */
-typedef bool breakdown_fn(void *ctx, const struct kpi_place *place, struct str cells);
+typedef bool breakdown_fn(void *ctx, const struct kpi_stamp *place, struct str cells);
 
 /* Reads the breakdowns by `set_key` of runs without a breakdown by one of `others` (a JSON array of
  * set keys) in the range. */

@@ -14,7 +14,6 @@ static const struct db_query select_undeclared = {
     .postgres = "SELECT j.place - 1 FROM json_array_elements_text(CAST($3 AS json))"
                 " WITH ORDINALITY AS j (key, place) WHERE NOT EXISTS (SELECT 1 FROM kpis k"
                 " WHERE k.tenant_id = $1 AND k.agent_id = $2 AND k.key = j.key) ORDER BY j.place",
-    .n_args = 3,
 };
 /* clang-format on */
 
@@ -44,8 +43,7 @@ int store_kpis_undeclared(struct db *db, const struct report_key *place,
         return 0;
     u.names = ARENA_ARRAY(arena, struct str, rows->n_values);
     r = db_exec(db, &select_undeclared,
-                (const struct db_value[]){ db_int(place->tenant_id), db_int(place->agent_id),
-                                           db_text(rows->keys) },
+                DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_text(rows->keys)),
                 add_undeclared, &u, err);
     if (r == 0)
         *ret = (struct list){ u.names, u.n };

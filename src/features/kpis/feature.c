@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "features/features.h"
 #include "features/kpis/rollups.h"
+#include "features/kpis/routes.h"
 
 static int kpis_open(struct engine *e, void **ret_state, struct error *err)
 {
@@ -34,6 +35,7 @@ static void kpis_txn_reset(struct txn *txn)
 
 const struct feature kpis_feature = {
     .name = "kpis",
+    .routes = { kpi_report_routes, kpi_routes },
     .open = kpis_open,
     .txn = { .open = kpis_txn_open,
              .close = kpis_txn_close,

@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 
-#include "api/queries.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "db/db.h"
@@ -48,7 +47,7 @@ struct split {
     size_t n_candidates;
     const struct candidate *set; /* being read, with room for its values */
     struct named_value *room;
-    struct kpi_place place; /* of the breakdown being read */
+    struct kpi_stamp place; /* of the breakdown being read */
     struct map groups;
     struct buf id; /* scratch space */
     size_t bytes_before;
@@ -205,7 +204,7 @@ static void kpi_breakdown_add_cell(void *ctx, const struct named_value *values, 
         kpi_state_add(&group->state, &value, &s->place);
 }
 
-static bool kpi_breakdown_add(void *ctx, const struct kpi_place *place, struct str cells)
+static bool kpi_breakdown_add(void *ctx, const struct kpi_stamp *place, struct str cells)
 {
     struct split *s = ctx;
 

@@ -26,22 +26,18 @@
 
 static const struct db_query series_all = {
     .sql = SERIES " ORDER BY s.series_no LIMIT $2",
-    .n_args = 2,
 };
 static const struct db_query series_of_key = {
     .sql = SERIES OF_KEY("s") " ORDER BY s.series_no LIMIT $4",
-    .n_args = 4,
 };
 #define BY_BYTES(bytes) " ORDER BY a.agent_name" bytes ", k.key" bytes
 static const struct db_query declared_all = {
     .sqlite = DECLARED BY_BYTES("") " LIMIT $2",
     .postgres = DECLARED BY_BYTES(" COLLATE \"C\"") " LIMIT $2",
-    .n_args = 2,
 };
 static const struct db_query declared_of_key = {
     .sqlite = DECLARED OF_KEY("k") BY_BYTES("") " LIMIT $4",
     .postgres = DECLARED OF_KEY("k") BY_BYTES(" COLLATE \"C\"") " LIMIT $4",
-    .n_args = 4,
 };
 
 /* `of` selects the series, `piece` the rows of each. */
@@ -68,35 +64,28 @@ static const struct db_query declared_of_key = {
 
 static const struct db_query rollups_all = {
     BOTH(ROLLUPS, OF_ALL, " AND x.start >= $3 AND x.start < $4 AND x.level = $5"),
-    .n_args = 5,
 };
 static const struct db_query rollups_of_key = {
     BOTH(ROLLUPS, OF_KEY("s"), " AND x.start >= $4 AND x.start < $5 AND x.level = $6"),
-    .n_args = 6,
 };
 static const struct db_query values_all = {
     BOTH(VALUES, OF_ALL, " AND x.timestamp >= $3 AND x.timestamp < $4"),
-    .n_args = 4,
 };
 static const struct db_query values_of_key = {
     BOTH(VALUES, OF_KEY("s"), " AND x.timestamp >= $4 AND x.timestamp < $5"),
-    .n_args = 5,
 };
 static const struct db_query select_first = {
     .sql = "SELECT MIN(timestamp) FROM business_values"
            " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3",
-    .n_args = 3,
 };
 static const struct db_query select_first_hour = {
     .sql = "SELECT MIN(start) FROM business_rollups"
            " WHERE tenant_id = $1 AND series_no = $2 AND level = 0",
-    .n_args = 2,
 };
 /* Also by its times: SQLite may reuse the number of a deleted run. */
 static const struct db_query select_text = {
     .sql = "SELECT text_value FROM business_values WHERE tenant_id = $1 AND run_no = $2"
            " AND key = $3 AND timestamp = $4 AND received_at = $5",
-    .n_args = 5,
 };
 /* clang-format on */
 
@@ -158,9 +147,9 @@ static int read_list(struct db *db, const struct kpi_source *source, const struc
                      struct list_reader *r, struct kpi_rows *ret, struct error *err)
 {
     const struct db_value limit = db_int((int64_t)r->max + 1);
-    const struct db_value all[] = { db_int(source->tenant_id), limit };
-    const struct db_value one[] = { db_int(source->tenant_id), db_text(source->key),
-                                    db_int(source->agent_id), limit };
+    const struct db_args all = DB_ARGS(db_int(source->tenant_id), limit);
+    const struct db_args one =
+        DB_ARGS(db_int(source->tenant_id), db_text(source->key), db_int(source->agent_id), limit);
     bool any = str_is_null(source->key);
 
     r->before = r->rows.arena->total;
@@ -255,8 +244,8 @@ static bool read_rollup(void *ctx, const struct db_row *row)
 static bool read_value(void *ctx, const struct db_row *row)
 {
     struct rows_read *r = ctx;
-    const struct kpi_place place = { db_get_int(row, 1), db_get_int(row, 2), db_get_int(row, 3) };
-    const struct kpi_value value = rows_kpi_value(row, 4);
+    const struct kpi_stamp place = { db_get_int(row, 1), db_get_int(row, 2), db_get_int(row, 3) };
+    const struct kpi_value value = kpi_value_read(row, 4);
     struct kpi_state state = { 0 };
 
     kpi_state_add(&state, &value, &place);
@@ -276,12 +265,12 @@ static struct piece whole_hours(const struct rows_read *r, struct piece piece)
 static int read_piece(struct db *db, const struct kpi_source *source, const struct piece *piece,
                       struct rows_read *r, struct error *err)
 {
-    const struct db_value all[] = { db_int(source->tenant_id), db_int(source->series_max),
-                                    db_int(piece->from), db_int(piece->until),
-                                    db_int(piece->level) };
-    const struct db_value one[] = { db_int(source->tenant_id), db_text(source->key),
-                                    db_int(source->agent_id),  db_int(piece->from),
-                                    db_int(piece->until),      db_int(piece->level) };
+    const struct db_args all =
+        DB_ARGS(db_int(source->tenant_id), db_int(source->series_max), db_int(piece->from),
+                db_int(piece->until), db_int(piece->level));
+    const struct db_args one =
+        DB_ARGS(db_int(source->tenant_id), db_text(source->key), db_int(source->agent_id),
+                db_int(piece->from), db_int(piece->until), db_int(piece->level));
     bool any = str_is_null(source->key);
 
     if (piece->level == FROM_VALUES)
@@ -324,10 +313,10 @@ static bool read_time(void *ctx, const struct db_row *row)
 int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *series, int64_t *ret,
                     struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(series->key),
-                                     db_int(series->agent_id) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(series->key), db_int(series->agent_id));
 
-    const struct db_value of_series[] = { db_int(tenant_id), db_int(series->series_no) };
+    const struct db_args of_series = DB_ARGS(db_int(tenant_id), db_int(series->series_no));
     struct retention_marks marks;
     int64_t hour = TIME_NULL;
 
@@ -357,12 +346,12 @@ static bool read_text(void *ctx, const struct db_row *row)
     return false;
 }
 
-int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_place *place,
+int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_stamp *place,
                    struct arena *arena, struct str *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(source->tenant_id), db_int(place->run_no),
-                                     db_text(source->key), db_int(place->timestamp),
-                                     db_int(place->received_at) };
+    const struct db_args args =
+        DB_ARGS(db_int(source->tenant_id), db_int(place->run_no), db_text(source->key),
+                db_int(place->timestamp), db_int(place->received_at));
     struct text text = { .arena = arena, .value = STR_NULL };
 
     if (db_exec(db, &select_text, args, read_text, &text, err) != 0)

@@ -65,5 +65,5 @@ int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *s
                     struct error *err) MUST_CHECK;
 
 /* The text that a run reported for the source's key, in the arena; STR_NULL: deleted. */
-int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_place *place,
+int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_stamp *place,
                    struct arena *arena, struct str *ret, struct error *err) MUST_CHECK;

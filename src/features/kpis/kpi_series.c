@@ -1,7 +1,6 @@
 /* kpi_series.c - one KPI over time, bucket by bucket. */
 #include <stdlib.h>
 
-#include "api/queries.h"
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/kpis/kpi_totals.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "db/db.h"
 
 enum { FIXED_BYTES = KPI_STATE_BYTES_MAX - EXACT_BYTES_MAX };
 
@@ -33,7 +34,7 @@ static int compare(const struct kpi_value *a, const struct kpi_value *b)
     return a->real < b->real ? -1 : a->real > b->real;
 }
 
-static int compare_places(const struct kpi_place *a, const struct kpi_place *b)
+static int compare_stamps(const struct kpi_stamp *a, const struct kpi_stamp *b)
 {
     if (a->timestamp != b->timestamp)
         return a->timestamp < b->timestamp ? -1 : 1;
@@ -52,16 +53,16 @@ static void update_max(struct kpi_state *s, const struct kpi_value *value)
 }
 
 static void update_last(struct kpi_state *s, const struct kpi_value *value,
-                        const struct kpi_place *place)
+                        const struct kpi_stamp *place)
 {
-    if (s->n > 0 && compare_places(&s->last_at, place) > 0)
+    if (s->n > 0 && compare_stamps(&s->last_at, place) > 0)
         return;
     s->last = *value;
     s->last_at = *place;
 }
 
 void kpi_state_add(struct kpi_state *s, const struct kpi_value *value,
-                   const struct kpi_place *place)
+                   const struct kpi_stamp *place)
 {
     update_last(s, value, place);
     s->n++;
@@ -101,7 +102,7 @@ bool kpi_state_remove(struct kpi_state *s, const struct kpi_state *gone)
         known = s->numbers > 0 && compare(&gone->max, &s->max) < 0;
         exact_subtract(&s->sum, &gone->sum);
     }
-    known &= compare_places(&gone->last_at, &s->last_at) < 0;
+    known &= compare_stamps(&gone->last_at, &s->last_at) < 0;
     s->n -= gone->n;
     s->numbers -= gone->numbers;
     s->reals -= gone->reals;
@@ -171,7 +172,7 @@ bool kpi_state_read(struct str bytes, struct kpi_state *ret)
     ret->numbers = (int64_t)get(at + 8);
     ret->reals = (int64_t)get(at + 16);
     ret->last_at =
-        (struct kpi_place){ (int64_t)get(at + 24), (int64_t)get(at + 32), (int64_t)get(at + 40) };
+        (struct kpi_stamp){ (int64_t)get(at + 24), (int64_t)get(at + 32), (int64_t)get(at + 40) };
     return get_value(at + 48, &ret->last) && get_value(at + 57, &ret->max) &&
            exact_read(str_from(bytes.data + FIXED_BYTES, bytes.len - FIXED_BYTES), &ret->sum);
 }
@@ -214,4 +215,13 @@ bool kpi_state_total(const struct kpi_state *s, enum kpi_total total, struct kpi
         *ret = (struct kpi_value){ .kind = VALUE_REAL,
                                    .real = exact_mean(&s->sum, (uint64_t)s->numbers) };
     return true;
+}
+
+struct kpi_value kpi_value_read(const struct db_row *row, unsigned column)
+{
+    if (!db_is_null(row, column))
+        return (struct kpi_value){ .kind = VALUE_INT, .integer = db_get_int(row, column) };
+    if (!db_is_null(row, column + 1))
+        return (struct kpi_value){ .kind = VALUE_REAL, .real = db_get_real(row, column + 1) };
+    return (struct kpi_value){ .kind = VALUE_STR };
 }

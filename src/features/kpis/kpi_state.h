@@ -10,6 +10,8 @@
 #include "base/exact.h"
 #include "shape/shape.h"
 
+struct db_row;
+
 /* A text is not kept here; store_kpi_text() reads it. */
 struct kpi_value {
     enum value_kind kind;
@@ -17,8 +19,11 @@ struct kpi_value {
     double real;
 };
 
+/* The number in one of two columns, integer_value and real_value; a text when both are NULL. */
+struct kpi_value kpi_value_read(const struct db_row *row, unsigned column);
+
 /* The order of values: the greater one is the later. */
-struct kpi_place {
+struct kpi_stamp {
     int64_t timestamp, received_at, run_no;
 };
 
@@ -29,11 +34,11 @@ struct kpi_state {
     struct exact sum;      /* of the numbers */
     struct kpi_value max;  /* of the numbers, if any */
     struct kpi_value last; /* of all values, if any */
-    struct kpi_place last_at;
+    struct kpi_stamp last_at;
 };
 
 void kpi_state_add(struct kpi_state *s, const struct kpi_value *value,
-                   const struct kpi_place *place);
+                   const struct kpi_stamp *place);
 
 void kpi_state_merge(struct kpi_state *s, const struct kpi_state *other);
 

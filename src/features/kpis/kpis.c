@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "api/queries.h"
 #include "base/map.h"
 #include "db/db.h"
 #include "features/kpis/kpi_totals.h"

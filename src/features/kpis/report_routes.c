@@ -1,37 +1,44 @@
 /* report_routes.c - business KPIs from agents. */
 #include "features/kpis/report_shapes.h"
 
-#include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
-#include "engine/engine.h"
-#include "features/agents/report.h"
+#include "features/kpis/reports.h"
+#include "features/kpis/routes.h"
 
-static void answer_business(struct api_call *call)
+static int fill_business_verdict(struct api_call *call, struct error *err)
 {
-    const struct report_request *request = &((const struct report_call *)call->answer)->request;
-    const struct business_telemetry *report = request->business;
+    const struct business_report *business = call->own;
+    const struct business_telemetry *body = business->body;
+    struct business_verdict *answer = call->answer;
     struct report_words words;
 
-    if (!report_words(call, request->verdict, report->agent_name, &words))
-        return;
-    call_reply_answer(call, &(struct business_verdict){ .status = words.status,
-                                                        .run_id = report->run_id,
-                                                        .undeclared = request->undeclared,
-                                                        .reason = words.reason,
-                                                        .detail = words.detail });
+    if (report_words(call, business->report.verdict, body->agent_name, &words, err) != 0)
+        return -1;
+    *answer = (struct business_verdict){ .status = words.status,
+                                         .run_id = body->run_id,
+                                         .undeclared = business->undeclared,
+                                         .reason = words.reason,
+                                         .detail = words.detail };
+    return 0;
 }
 
-void post_business(struct api_call *call)
+static int report_business(struct api_call *call, struct error *err)
 {
     const struct business_telemetry *body = call->body;
-    struct report_call *report =
-        report_begin(call, body->client_id, body->agent_name, answer_business);
-    struct error err = { 0 };
+    struct business_report *business = ARENA_NEW(call->arena, struct business_report);
 
-    if (report == NULL)
-        return;
-    report->request.business = body;
-    if (reports_submit_business(engine_writer(call->api->engine), &report->request, &err) != 0)
-        call_reply_failure(call, &err);
+    if (report_begin(call, body->client_id, body->agent_name, &business->report, err) != 0)
+        return -1;
+    business->body = body;
+    business_report_prepare(business);
+    return call_submit(call, &business->report.job, fill_business_verdict, err);
 }
+
+/* clang-format off */
+const struct route kpi_report_routes[] = {
+    { ROUTE(POST, "/api/v1/telemetry/business", ANY_KEY, 202), .handler = report_business, .body = &business_telemetry_shape, .answer = &business_verdict_shape, .limit = LIMIT_BUSINESS,
+      .id = "report_kpis", .summary = "Report the business KPIs of one run",
+      .description = "Reports of the same run are merged by key: the value with the latest timestamp counts. Keys that were not declared at registration are stored and listed in the answer." },
+    { 0 },
+};
+/* clang-format on */

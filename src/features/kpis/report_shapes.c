@@ -1,21 +1,18 @@
-/* report_shapes.c - the tables of the business channel, and how breakdowns become rows.
+/* report_shapes.c - the shapes of business reports, and how breakdowns become rows.
  *
- * A body may hold very many dimensions, slices and points, so every step is linear in what was
- * sent: names are found by a map, and repeated dimensions are dropped before rows are made.
+ * A body may hold very many dimensions, slices and points, so every step is linear in its size:
+ * a map finds names, and repeated dimensions are dropped before rows are built.
  */
 #include "features/kpis/report_shapes.h"
 
-#include <yyjson.h>
-
-#include "base/err.h"
 #include "base/map.h"
-#include "shape/json_write.h"
 #include "shape/problems.h"
 #include "shape/table.h"
+#include "shape/write.h"
 
 static const char *const verdicts[] = { "accepted", "rejected", NULL };
 
-enum { NAME_SHOWN_MAX = 100 }; /* bytes of a name that a sentence quotes */
+enum { NAME_SHOWN_MAX = 100 }; /* longest name in bytes that a sentence quotes */
 
 /* The names in `by` without repeats, and the map that finds a name in them. */
 static void drop_repeated_names(struct list *by, struct map *names)
@@ -33,24 +30,21 @@ static void drop_repeated_names(struct list *by, struct map *names)
     by->n = n;
 }
 
-/* Appends a row for each slice; there is one dimension, `name`. The text was accepted as an object
- * of numbers before. */
-static void add_slices(struct business_breakdown *b, yyjson_val *slices, struct str name,
+/* Appends a row per slice of the only dimension, `name`. */
+static void add_slices(struct business_breakdown *b, const struct list *slices, struct str name,
                        struct arena *arena)
 {
     struct breakdown_row *rows = b->rows.items;
-    yyjson_val *key, *value;
-    size_t i, n;
+    const struct named_value *values = slices->items;
 
-    yyjson_obj_foreach(slices, i, n, key, value)
-    {
+    for (size_t i = 0; i < slices->n; i++) {
         struct named_value *dimension = ARENA_NEW(arena, struct named_value);
 
         dimension->name = name;
         dimension->kind = VALUE_STR;
-        dimension->string = arena_copy(arena, str_from(yyjson_get_str(key), yyjson_get_len(key)));
-        rows[b->rows.n++] = (struct breakdown_row){ .dimensions = { dimension, 1 },
-                                                    .value = yyjson_get_num(value) };
+        dimension->string = values[i].name;
+        rows[b->rows.n++] =
+            (struct breakdown_row){ .dimensions = { dimension, 1 }, .value = values[i].real };
     }
 }
 
@@ -61,7 +55,7 @@ static const char *missing_dimension(struct str name, size_t index, struct arena
     return arena_printf(arena, "The point has no entry for dimension '%.*s'", STR_ARG(name)).data;
 }
 
-/* Fills `row`, or says what the point lacks. */
+/* Fills `row`, or returns a sentence about what the point lacks. */
 static const char *point_to_row(const struct list *point, const struct list *by,
                                 const struct map *names, struct arena *arena,
                                 struct breakdown_row *row)
@@ -71,8 +65,8 @@ static const char *point_to_row(const struct list *point, const struct list *by,
     struct named_value *dimensions;
     bool has_value = false;
 
-    /* With fewer entries than dimensions one is missing; looking for it among the entries' number
-     * of names is enough, and keeps a point's memory in proportion to what was sent. */
+    /* A point with fewer entries than dimensions lacks one of the first point->n + 1 of them, so
+     * its memory need not grow with the number of dimensions. */
     size_t n = by->n <= point->n ? by->n : point->n + 1;
 
     dimensions = ARENA_ARRAY(arena, struct named_value, n);
@@ -95,28 +89,14 @@ static const char *point_to_row(const struct list *point, const struct list *by,
     return NULL;
 }
 
-/* The point as it was sent, for the problem's input; STR_NULL when it is too long for that. */
+/* The point as sent, for the problem's input; STR_NULL when it is too long. */
 static struct str point_text(const struct list *point, struct arena *arena)
 {
-    const struct named_value *entries = point->items;
     struct str text = STR_NULL;
     struct buf out;
 
     buf_init(&out, PROBLEM_INPUT_MAX);
-    buf_add_char(&out, '{');
-    for (size_t i = 0; i < point->n && !out.overflown; i++) {
-        if (i > 0)
-            buf_add_char(&out, ',');
-        buf_add_json(&out, entries[i].name);
-        buf_add_char(&out, ':');
-        if (entries[i].kind == VALUE_INT)
-            buf_add_int(&out, entries[i].integer);
-        else if (entries[i].kind == VALUE_REAL)
-            json_add_real(&out, entries[i].real);
-        else
-            buf_add_json(&out, entries[i].string);
-    }
-    buf_add_char(&out, '}');
+    shape_write_values(point, &out);
     if (!out.overflown)
         text = arena_copy(arena, buf_str(&out));
     buf_done(&out);
@@ -149,89 +129,59 @@ static void normalise(void *value, struct arena *arena, struct problems *problem
 {
     static const struct problem_step at_slices = { .name = STR_INIT("slices") };
     struct business_breakdown *b = value;
-    yyjson_doc *doc = yyjson_read(b->slices.data, b->slices.len, 0);
-    yyjson_val *slices = yyjson_doc_get_root(doc);
-    size_t n_slices = yyjson_obj_size(slices);
+    struct list slices = shape_parse_values(b->slices, arena);
     struct map names;
 
-    if (doc == NULL)
-        err_die("business: cannot read the slices that were accepted");
     map_init(&names);
     drop_repeated_names(&b->by, &names);
-    b->rows = (struct list){ ARENA_ARRAY(arena, struct breakdown_row, n_slices + b->points.n), 0 };
-    if (n_slices > 0 && b->by.n != 1)
+    b->rows = (struct list){ ARENA_ARRAY(arena, struct breakdown_row, slices.n + b->points.n), 0 };
+    if (slices.n > 0 && b->by.n != 1)
         problems_add_rule(problems, &at_slices, 1, b->slices,
-                          "Slices go with one dimension: give points, or one name in 'by'");
-    else if (n_slices > 0)
-        add_slices(b, slices, *(const struct str *)b->by.items, arena);
+                          "Slices need exactly one name in 'by'; use points for several");
+    else if (slices.n > 0)
+        add_slices(b, &slices, *(const struct str *)b->by.items, arena);
     add_points(b, &names, arena, problems);
     map_done(&names);
-    yyjson_doc_free(doc);
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct breakdown_row
-static const struct field breakdown_row_fields[] = {
+SHAPE_BEGIN(breakdown_row_shape)
     { VALUES(dimensions), .flags = F_REQUIRED },
     { NUMBER(value),      .flags = F_REQUIRED },
-};
+SHAPE_END(breakdown_row_shape, "BreakdownRow", .doc = "One cell of a breakdown.");
 #undef OWNER
 
 #define OWNER struct business_breakdown
-static const struct field business_breakdown_fields[] = {
+SHAPE_BEGIN(business_breakdown_shape)
     { STR(metric),      .max = 256, .flags = F_REQUIRED, .doc = "Ties the breakdown to a KPI key in metrics." },
     { BY(by),                       .flags = F_REQUIRED, .doc = "Dimension name or names." },
-    { DICT_NUM(slices), .max = 1000, .absent = "{}", .doc = "With one dimension: its value to the number." },
-    { POINTS(points),   .max = 1000, .absent = "[]", .doc = "With any dimensions: one entry each, and the number as value." },
-};
+    { DICT_NUM(slices), .max = 1000, .absent = "{}", .doc = "For one dimension: its values, each with the number." },
+    { POINTS(points),   .max = 1000, .absent = "[]", .doc = "For any number of dimensions: an entry per dimension, and the number as value." },
+SHAPE_END(business_breakdown_shape, "BusinessBreakdown", .doc = "One KPI of one run, split by dimensions.", .rules = normalise);
 #undef OWNER
 
 #define OWNER struct business_telemetry
-static const struct field business_telemetry_fields[] = {
+SHAPE_BEGIN(business_telemetry_shape)
     { STR(agent_name),      .max = 256, .flags = F_REQUIRED },
     { STR(agent_version),   .max = 256, .absent = "\"\"" },
     { STR(client_id),       .max = 256, .absent = "\"\"", .doc = "Tenant slug; optional but recommended." },
-    { UUID(run_id),                     .flags = F_REQUIRED, .doc = "May equal the execution run's, to correlate them." },
+    { UUID(run_id),                     .flags = F_REQUIRED, .doc = "May equal the run_id of the execution run, to correlate them." },
     { TIME(timestamp),                  .flags = F_REQUIRED },
     { VALUES(metrics),      .max = 100, .absent = "{}", .doc = "Keys should match KPIs declared at registration." },
     { LIST(breakdowns, business_breakdown_shape), .max = 100, .absent = "[]",
       .doc = "Additive; the scalar totals still travel in metrics." },
     { STR(workflow_run_id), .max = 256, .flags = F_NULL },
-};
+SHAPE_END(business_telemetry_shape, "BusinessTelemetry", .doc = "The business KPIs of one run.");
 #undef OWNER
 
 #define OWNER struct business_verdict
-static const struct field business_verdict_fields[] = {
+SHAPE_BEGIN(business_verdict_shape)
     { STR(status),          .flags = F_REQUIRED, .choices = verdicts },
     { UUID(run_id),         .flags = F_REQUIRED },
     { LIST_STR(undeclared), .flags = F_REQUIRED, .doc = "Keys stored without label, unit and aggregation." },
     { STR(reason),          .flags = F_OMIT, .doc = "Why it was rejected." },
-    { STR(detail),          .flags = F_OMIT, .doc = "The same for people." },
-};
+    { STR(detail),          .flags = F_OMIT, .doc = "The reason as a sentence." },
+SHAPE_END(business_verdict_shape, "BusinessVerdict", .doc = "Result of a business report.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape breakdown_row_shape = {
-    SHAPE_OF("BreakdownRow", struct breakdown_row, breakdown_row_fields),
-    .doc = "One cell of a breakdown.",
-};
-
-const struct shape business_breakdown_shape = {
-    SHAPE_OF("BusinessBreakdown", struct business_breakdown, business_breakdown_fields),
-    .doc = "One KPI of one run, split by dimensions.",
-    .rules = normalise,
-};
-
-const struct shape business_telemetry_shape = {
-    SHAPE_OF("BusinessTelemetry", struct business_telemetry, business_telemetry_fields),
-    .doc = "The business KPIs of one run.",
-};
-
-const struct shape business_verdict_shape = {
-    SHAPE_OF("BusinessVerdict", struct business_verdict, business_verdict_fields),
-    .doc = "What became of a business report.",
-};

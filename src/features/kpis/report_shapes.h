@@ -5,9 +5,9 @@
 #pragma once
 #include "shape/shape.h"
 
-/* One cell of a breakdown, whichever form it was sent in. */
+/* One cell of a breakdown, sent as a slice or a point. */
 struct breakdown_row {
-    struct list dimensions; /* of struct named_value: one for each name in `by`, in that order */
+    struct list dimensions; /* of struct named_value: one per name in `by`, in that order */
     double value;
 };
 

@@ -14,7 +14,6 @@
 #include "features/kpis/report_shapes.h"
 #include "features/kpis/rollups.h"
 #include "shape/json_write.h"
-#include "shape/rows.h"
 
 /* clang-format off */
 /* Updates in any case, so that the row is locked and its number returned. */
@@ -29,7 +28,6 @@ static const struct db_query ensure_run = {
            " timestamp = CASE WHEN excluded.timestamp >= business_runs.timestamp"
            " THEN excluded.timestamp ELSE business_runs.timestamp END"
            " RETURNING run_no",
-    .n_args = 6,
 };
 /* An equal value is not written again: it keeps the time of its first arrival. */
 static const struct db_query put_value = {
@@ -44,7 +42,6 @@ static const struct db_query put_value = {
            " AND (excluded.integer_value IS DISTINCT FROM business_values.integer_value"
            " OR excluded.real_value IS DISTINCT FROM business_values.real_value"
            " OR excluded.text_value IS DISTINCT FROM business_values.text_value))",
-    .n_args = 10,
 };
 /* The run's values of the keys in $3, a JSON array, with their indexes in it. */
 static const struct db_query select_old = {
@@ -55,7 +52,6 @@ static const struct db_query select_old = {
                 " FROM json_array_elements_text(CAST($3 AS json)) WITH ORDINALITY AS j (key, place)"
                 " JOIN business_values v"
                 " ON v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.key",
-    .n_args = 3,
 };
 static const struct db_query put_breakdown = {
     .sql = "INSERT INTO business_breakdowns (tenant_id, run_no, metric, dimensions,"
@@ -67,7 +63,6 @@ static const struct db_query put_breakdown = {
            " WHERE excluded.timestamp > business_breakdowns.timestamp"
            " OR (excluded.timestamp = business_breakdowns.timestamp"
            " AND excluded.cells <> business_breakdowns.cells)",
-    .n_args = 9,
 };
 /* clang-format on */
 
@@ -75,7 +70,7 @@ static const struct db_query put_breakdown = {
 struct old_value {
     bool there;
     struct kpi_value value;
-    struct kpi_place place;
+    struct kpi_stamp place;
 };
 
 /* A dimension and its index in `by`. */
@@ -238,7 +233,7 @@ static bool read_old(void *ctx, const struct db_row *row)
     p->old[db_get_int(row, 0)] = (struct old_value){
         .there = true,
         .place = { db_get_int(row, 1), db_get_int(row, 2), p->run_no },
-        .value = rows_kpi_value(row, 3),
+        .value = kpi_value_read(row, 3),
     };
     return true;
 }
@@ -250,21 +245,15 @@ static int put_one(struct db *db, const struct putting *p, size_t i, struct roll
     const struct named_value *v = p->rows->values[i].value;
     const struct kpi_value value = kpi_value(v);
     const struct rollup_owner owner = { p->place->tenant_id, p->place->agent_id, *key };
-    const struct kpi_place at = { p->rows->report->timestamp, p->place->received_at, p->run_no };
-    const struct db_value args[] = {
-        db_int(p->place->tenant_id),
-        db_int(p->run_no),
-        db_text(key->key),
-        db_text(key->full),
-        db_int(p->place->agent_id),
-        db_int(at.timestamp),
-        db_int(at.received_at),
-        value.kind == VALUE_INT ? db_int(value.integer) : db_null(),
-        value.kind == VALUE_REAL ? db_real(value.real) : db_null(),
-        value.kind == VALUE_STR ? db_text(v->string) : db_null(),
-    };
+    const struct kpi_stamp at = { p->rows->report->timestamp, p->place->received_at, p->run_no };
+    const struct db_args args =
+        DB_ARGS(db_int(p->place->tenant_id), db_int(p->run_no), db_text(key->key),
+                db_text(key->full), db_int(p->place->agent_id), db_int(at.timestamp),
+                db_int(at.received_at), value.kind == VALUE_INT ? db_int(value.integer) : db_null(),
+                value.kind == VALUE_REAL ? db_real(value.real) : db_null(),
+                value.kind == VALUE_STR ? db_text(v->string) : db_null());
 
-    if (db_exec(db, &put_value, args, NULL, NULL, err) != 0)
+    if (db_run(db, &put_value, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return 0; /* the stored value is newer or equal */
@@ -276,8 +265,8 @@ static int put_one(struct db *db, const struct putting *p, size_t i, struct roll
 
 static int put_values(struct db *db, struct putting *p, struct rollups *rollups, struct error *err)
 {
-    const struct db_value args[] = { db_int(p->place->tenant_id), db_int(p->run_no),
-                                     db_text(p->rows->keys) };
+    const struct db_args args =
+        DB_ARGS(db_int(p->place->tenant_id), db_int(p->run_no), db_text(p->rows->keys));
 
     if (p->rows->n_values == 0)
         return 0;
@@ -295,19 +284,12 @@ static int put_breakdowns(struct db *db, const struct report_key *place,
 {
     for (size_t i = 0; i < rows->n_breakdowns; i++) {
         const struct business_breakdown_row *b = &rows->breakdowns[i];
-        const struct db_value args[] = {
-            db_int(place->tenant_id),
-            db_int(run_no),
-            db_text(b->metric),
-            db_text(b->dimensions.key),
-            db_text(b->dimensions.full),
-            db_int(place->agent_id),
-            db_int(rows->report->timestamp),
-            db_int(place->received_at),
-            db_text(b->cells),
-        };
+        const struct db_args args = DB_ARGS(
+            db_int(place->tenant_id), db_int(run_no), db_text(b->metric),
+            db_text(b->dimensions.key), db_text(b->dimensions.full), db_int(place->agent_id),
+            db_int(rows->report->timestamp), db_int(place->received_at), db_text(b->cells));
 
-        if (db_exec(db, &put_breakdown, args, NULL, NULL, err) != 0)
+        if (db_run(db, &put_breakdown, args, err) != 0)
             return -1;
     }
     return 0;
@@ -317,13 +299,13 @@ int store_business_put(struct db *db, const struct report_key *place,
                        const struct business_rows *rows, struct rollups *rollups, struct error *err)
 {
     const struct business_telemetry *report = rows->report;
-    const struct db_value args[] = {
-        db_int(place->tenant_id),  db_int(place->agent_id),        db_text(report->run_id),
-        db_int(report->timestamp), db_text(report->agent_version), db_text(report->workflow_run_id)
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_text(report->run_id),
+                db_int(report->timestamp), db_text(report->agent_version),
+                db_text(report->workflow_run_id));
     struct putting p = { .place = place, .rows = rows, .old = rows->old };
 
-    if (db_exec(db, &ensure_run, args, rows_read_int, &p.run_no, err) != 0)
+    if (db_exec(db, &ensure_run, args, db_read_int, &p.run_no, err) != 0)
         return -1;
     if (put_values(db, &p, rollups, err) != 0)
         return -1;

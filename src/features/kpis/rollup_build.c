@@ -1,7 +1,6 @@
 /* rollup_build.c - builds the totals of values stored before totals existed. */
 #include "db/db.h"
 #include "features/kpis/rollup_group.h"
-#include "shape/rows.h"
 
 enum { STEP = 20000 }; /* values per rollups_settle(): limits memory */
 
@@ -20,7 +19,6 @@ static const struct db_query select_step = {
     .sql = "SELECT timestamp, received_at, run_no, integer_value, real_value, tenant_id, agent_id,"
            " key, full_key FROM business_values WHERE (tenant_id, run_no, key) > ($1, $2, $3)"
            " AND" OF_WHOLE " ORDER BY tenant_id, run_no, key LIMIT $4",
-    .n_args = 4,
 };
 /* clang-format on */
 
@@ -35,8 +33,8 @@ struct step {
 static bool rollup_build_add_row(void *ctx, const struct db_row *row)
 {
     struct step *s = ctx;
-    const struct kpi_place place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
-    const struct kpi_value value = rows_kpi_value(row, 3);
+    const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    const struct kpi_value value = kpi_value_read(row, 3);
     const struct rollup_owner owner = { .tenant_id = db_get_int(row, 5),
                                         .agent_id = db_get_int(row, 6),
                                         .key = { db_get_text(row, 7), db_get_text(row, 8) } };
@@ -54,11 +52,11 @@ static int build(struct db *db, struct rollups *rollups, struct error *err)
 {
     struct step s = { .rollups = rollups };
 
-    if (db_exec(db, &delete_rollups, NULL, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_rollups, DB_NO_ARGS, err) != 0)
         return -1;
     do {
-        const struct db_value args[] = { db_int(s.tenant_id), db_int(s.run_no),
-                                         db_text(str_from(s.key, s.key_len)), db_int(STEP) };
+        const struct db_args args = DB_ARGS(db_int(s.tenant_id), db_int(s.run_no),
+                                            db_text(str_from(s.key, s.key_len)), db_int(STEP));
 
         s.n = 0;
         if (db_exec(db, &select_step, args, rollup_build_add_row, &s, err) != 0 ||
@@ -76,7 +74,7 @@ int store_rollups_build(struct db *db, struct error *err)
     if (db_begin(db, err) != 0)
         return -1;
     rollups = rollups_new();
-    if (db_exec(db, &claim, NULL, NULL, NULL, err) == 0 &&
+    if (db_run(db, &claim, DB_NO_ARGS, err) == 0 &&
         (db_changes(db) == 0 || build(db, rollups, err) == 0))
         r = db_commit(db, err);
     if (r != 0)

@@ -8,29 +8,24 @@
 #include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/kpis/rollup_group.h"
-#include "shape/rows.h"
 
 /* clang-format off */
 static const struct db_query find_series = {
     .sql = "SELECT series_no FROM business_series"
            " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3",
-    .n_args = 3,
 };
 static const struct db_query insert_series = {
     .sql = "INSERT INTO business_series (tenant_id, key, agent_id, full_key)"
            " VALUES ($1, $2, $3, $4) RETURNING series_no",
-    .n_args = 4,
 };
 static const struct db_query select_state = {
     .sql = "SELECT state FROM business_rollups"
            " WHERE tenant_id = $1 AND series_no = $2 AND level = $3 AND start = $4",
-    .n_args = 4,
 };
 static const struct db_query put_state = {
     .sql = "INSERT INTO business_rollups (tenant_id, series_no, level, start, state)"
            " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id, series_no, level, start)"
            " DO UPDATE SET state = excluded.state",
-    .n_args = 5,
 };
 
 /* The same for many rows. Ordered, so that no two transactions deadlock. */
@@ -40,20 +35,17 @@ static const struct db_query lock_series = {
                 " AS x(t, k, a, place)"
                 " ON s.tenant_id = x.t AND s.key = x.k AND s.agent_id = x.a"
                 " ORDER BY s.tenant_id, s.series_no FOR UPDATE OF s",
-    .n_args = 3,
 };
 static const struct db_query add_series = {
     .postgres = "INSERT INTO business_series (tenant_id, key, agent_id, full_key)"
                 " SELECT t, k, a, f FROM unnest($1::bigint[], $2::text[], $3::bigint[],"
                 " $4::text[]) AS x(t, k, a, f) ON CONFLICT (tenant_id, key, agent_id) DO NOTHING",
-    .n_args = 4,
 };
 static const struct db_query select_states = {
     .postgres = "SELECT x.place - 1, r.state FROM business_rollups r"
                 " JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])"
                 " WITH ORDINALITY AS x(t, s, l, b, place) ON r.tenant_id = x.t"
                 " AND r.series_no = x.s AND r.level = x.l AND r.start = x.b",
-    .n_args = 4,
 };
 static const struct db_query put_states = {
     .postgres = "INSERT INTO business_rollups (tenant_id, series_no, level, start, state)"
@@ -61,19 +53,16 @@ static const struct db_query put_states = {
                 " $3::bigint[], $4::bigint[], $5::text[]) AS x(t, s, l, b, h)"
                 " ON CONFLICT (tenant_id, series_no, level, start)"
                 " DO UPDATE SET state = excluded.state",
-    .n_args = 5,
 };
 
 static const struct db_query select_values = {
     .sql = "SELECT timestamp, received_at, run_no, integer_value, real_value FROM business_values"
            " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3"
            " AND timestamp >= $4 AND timestamp < $5",
-    .n_args = 5,
 };
 static const struct db_query select_hours = {
     .sql = "SELECT state FROM business_rollups WHERE tenant_id = $1 AND series_no = $2"
            " AND level = 0 AND start >= $3 AND start < $4",
-    .n_args = 4,
 };
 /* clang-format on */
 
@@ -103,13 +92,13 @@ static int resolve_each(struct db *db, struct rollups *r, struct error *err)
 {
     for (size_t i = 0; i < r->n_series; i++) {
         struct rollup_series *s = r->series[i];
-        const struct db_value args[] = { db_int(s->tenant_id), db_text(s->key.key),
-                                         db_int(s->agent_id), db_text(s->key.full) };
+        const struct db_args args = DB_ARGS(db_int(s->tenant_id), db_text(s->key.key),
+                                            db_int(s->agent_id), db_text(s->key.full));
 
-        if (db_exec(db, &find_series, args, rows_read_int, &s->series_no, err) != 0)
+        if (db_exec(db, &find_series, args, db_read_int, &s->series_no, err) != 0)
             return -1;
         if (s->series_no == 0 &&
-            db_exec(db, &insert_series, args, rows_read_int, &s->series_no, err) != 0)
+            db_exec(db, &insert_series, args, db_read_int, &s->series_no, err) != 0)
             return -1;
     }
     return 0;
@@ -131,7 +120,7 @@ static int exec_owners(struct db *db, struct rollups *r, const struct db_query *
     struct pg_arrays arrays;
     int res;
 
-    pg_arrays_init(&arrays, q->n_args, &r->arena);
+    pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
     for (size_t i = 0; i < r->n_series; i++) {
         const struct rollup_series *s = r->series[i];
         const struct db_value values[] = { db_int(s->tenant_id), db_text(s->key.key),
@@ -141,7 +130,7 @@ static int exec_owners(struct db *db, struct rollups *r, const struct db_query *
             pg_arrays_add(&arrays, values);
     }
     pg_arrays_args(&arrays, args);
-    res = db_exec(db, q, args, missing ? NULL : read_series, r, err);
+    res = db_exec(db, q, DB_ARGS_OF(args), missing ? NULL : read_series, r, err);
     pg_arrays_done(&arrays);
     return res;
 }
@@ -209,7 +198,7 @@ static int load_all(struct db *db, struct rollups *r, struct loading *l, struct 
         pg_arrays_add(&arrays, args);
     }
     pg_arrays_args(&arrays, args);
-    res = db_exec(db, &select_states, args, read_state, l, err);
+    res = db_exec(db, &select_states, DB_ARGS_OF(args), read_state, l, err);
     pg_arrays_done(&arrays);
     return res;
 }
@@ -227,7 +216,7 @@ int rollup_rows_load(struct db *db, struct rollups *r, const struct rollup_list 
     }
     for (; l.at < list->n; l.at++) {
         bucket_args(list->items[l.at], args);
-        if (db_exec(db, &select_state, args, read_state, &l, err) != 0)
+        if (db_exec(db, &select_state, DB_ARGS_OF(args), read_state, &l, err) != 0)
             return -1;
     }
     return l.bad ? bad_state(err) : 0;
@@ -261,7 +250,7 @@ static int save_all(struct db *db, struct rollups *r, const struct rollup_list *
         pg_arrays_add(&arrays, args);
     }
     pg_arrays_args(&arrays, args);
-    res = db_exec(db, &put_states, args, NULL, NULL, err);
+    res = db_run(db, &put_states, DB_ARGS_OF(args), err);
     pg_arrays_done(&arrays);
     return res;
 }
@@ -277,7 +266,7 @@ int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list 
 
         bucket_args(list->items[i], args);
         args[4] = db_blob(kpi_state_write(&list->items[i]->stored, bytes));
-        if (db_exec(db, &put_state, args, NULL, NULL, err) != 0)
+        if (db_run(db, &put_state, DB_ARGS_OF(args), err) != 0)
             return -1;
     }
     return 0;
@@ -285,8 +274,8 @@ int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list 
 
 static bool add_value(void *ctx, const struct db_row *row)
 {
-    const struct kpi_value value = rows_kpi_value(row, 3);
-    const struct kpi_place place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    const struct kpi_value value = kpi_value_read(row, 3);
+    const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
 
     kpi_state_add(ctx, &value, &place);
     return true;
@@ -314,10 +303,10 @@ int rollup_rows_rebuild(struct db *db, const struct rollup_bucket *bucket, struc
 {
     const struct rollup_series *s = bucket->series;
     const int64_t end = rollup_next(bucket->level, bucket->start);
-    const struct db_value values[] = { db_int(s->tenant_id), db_text(s->key.key),
-                                       db_int(s->agent_id), db_int(bucket->start), db_int(end) };
-    const struct db_value hours[] = { db_int(s->tenant_id), db_int(s->series_no),
-                                      db_int(bucket->start), db_int(end) };
+    const struct db_args values = DB_ARGS(db_int(s->tenant_id), db_text(s->key.key),
+                                          db_int(s->agent_id), db_int(bucket->start), db_int(end));
+    const struct db_args hours =
+        DB_ARGS(db_int(s->tenant_id), db_int(s->series_no), db_int(bucket->start), db_int(end));
     struct rebuilding m = { .state = ret };
 
     memset(ret, 0, sizeof(*ret));

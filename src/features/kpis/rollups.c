@@ -129,7 +129,7 @@ static struct rollup_bucket *find_bucket(struct rollups *r, struct rollup_series
 }
 
 void rollups_add(struct rollups *r, const struct rollup_owner *owner, const struct kpi_value *value,
-                 const struct kpi_place *place)
+                 const struct kpi_stamp *place)
 {
     struct rollup_series *series = find_series(r, owner);
 
@@ -138,7 +138,7 @@ void rollups_add(struct rollups *r, const struct rollup_owner *owner, const stru
 }
 
 void rollups_remove(struct rollups *r, const struct rollup_owner *owner,
-                    const struct kpi_value *value, const struct kpi_place *place)
+                    const struct kpi_value *value, const struct kpi_stamp *place)
 {
     struct rollup_series *series = find_series(r, owner);
 

@@ -30,9 +30,9 @@ void rollups_free(struct rollups *r);
 
 /* A value was stored, or a stored value was removed. */
 void rollups_add(struct rollups *r, const struct rollup_owner *owner, const struct kpi_value *value,
-                 const struct kpi_place *place);
+                 const struct kpi_stamp *place);
 void rollups_remove(struct rollups *r, const struct rollup_owner *owner,
-                    const struct kpi_value *value, const struct kpi_place *place);
+                    const struct kpi_value *value, const struct kpi_stamp *place);
 
 /* Writes the collected changes and clears them. Call it in the transaction of the values, as its
  * last step: in PostgreSQL it locks the series until the transaction ends. */

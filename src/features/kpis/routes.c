@@ -2,9 +2,10 @@
 #include "features/kpis/kpis.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
 #include "base/clock.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
+#include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
 
 static struct kpi_reader reader_of(struct api_call *call, struct db *db)
@@ -14,12 +15,13 @@ static struct kpi_reader reader_of(struct api_call *call, struct db *db)
     };
 }
 
-/* What was found out only while reading is refused as what the query's shape refuses. */
-static int refuse(struct api_call *call, int r, const struct kpi_refusal *refusal)
+/* What only reading shows to be wrong with the query is refused as its shape would. */
+static int refuse(struct api_call *call, int r, const struct kpi_refusal *refusal,
+                  struct error *err)
 {
-    if (refusal->name != NULL)
-        call_refuse_query(call, refusal->name, refusal->value, refusal->sentence);
-    return r;
+    if (r == 0 || refusal->name == NULL)
+        return r;
+    return call_refuse_query(call, err, refusal->name, refusal->value, refusal->sentence);
 }
 
 static int read_catalog(struct api_call *call, struct db *db, struct error *err)
@@ -29,12 +31,6 @@ static int read_catalog(struct api_call *call, struct db *db, struct error *err)
     return kpis_catalog(&reader, call->answer, err);
 }
 
-void get_kpi_catalog(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct kpi_catalog);
-    call_read(call, read_catalog);
-}
-
 static int read_summary(struct api_call *call, struct db *db, struct error *err)
 {
     const struct kpi_reader reader = reader_of(call, db);
@@ -42,24 +38,13 @@ static int read_summary(struct api_call *call, struct db *db, struct error *err)
     return kpis_summary(&reader, call->query, call->answer, err);
 }
 
-void get_kpi_summary(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct kpi_summary);
-    call_read(call, read_summary);
-}
-
 static int read_series(struct api_call *call, struct db *db, struct error *err)
 {
     const struct kpi_reader reader = reader_of(call, db);
     struct kpi_refusal refusal = { 0 };
 
-    return refuse(call, kpis_series(&reader, call->query, call->answer, &refusal, err), &refusal);
-}
-
-void get_kpi_series(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct kpi_series_answer);
-    call_read(call, read_series);
+    return refuse(call, kpis_series(&reader, call->query, call->answer, &refusal, err), &refusal,
+                  err);
 }
 
 static int read_breakdown(struct api_call *call, struct db *db, struct error *err)
@@ -67,12 +52,24 @@ static int read_breakdown(struct api_call *call, struct db *db, struct error *er
     const struct kpi_reader reader = reader_of(call, db);
     struct kpi_refusal refusal = { 0 };
 
-    return refuse(call, kpis_breakdown(&reader, call->query, call->answer, &refusal, err),
-                  &refusal);
+    return refuse(call, kpis_breakdown(&reader, call->query, call->answer, &refusal, err), &refusal,
+                  err);
 }
 
-void get_kpi_breakdown(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct kpi_breakdown);
-    call_read(call, read_breakdown);
-}
+/* clang-format off */
+const struct route kpi_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/catalog", READ, 200), .read = read_catalog, .params = &tenant_path_shape, .answer = &kpi_catalog_shape, .tagged = true,
+      .id = "get_kpi_catalog", .summary = "List declared KPIs",
+      .description = "Label, unit and aggregation of every KPI, as each agent declared it at registration." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/summary", READ, 200), .read = read_summary, .params = &tenant_path_shape, .query = &summary_query_shape, .answer = &kpi_summary_shape, .tagged = true,
+      .id = "get_kpi_summary", .summary = "Summarize KPIs over a time range",
+      .description = "One row per agent and key, aggregated as declared, with the value of the preceding range of the same length. Undeclared keys have a null label, unit and aggregation." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/series", READ, 200), .read = read_series, .params = &tenant_path_shape, .query = &series_query_shape, .answer = &kpi_series_shape, .tagged = true,
+      .id = "get_kpi_series", .summary = "Get one KPI over time",
+      .description = "One point per bucket that has a value, at most 1,500 buckets. Without `agent_name` it covers all agents that report the key, which must then aggregate it in the same way." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/breakdown", READ, 200), .read = read_breakdown, .params = &tenant_path_shape, .query = &breakdown_query_shape, .answer = &kpi_breakdown_shape, .tagged = true,
+      .id = "get_kpi_breakdown", .summary = "Break one KPI down by dimensions",
+      .description = "`by` is a comma-separated list of dimensions. At most 1,000 rows, largest first; `truncated` says that there are more." },
+    { 0 },
+};
+/* clang-format on */

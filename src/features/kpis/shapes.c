@@ -1,116 +1,139 @@
-/* shapes.c - the tables of business KPIs as front ends read them. */
+/* shapes.c - the shapes of business KPIs, as front ends read them. */
 #include "features/kpis/shapes.h"
 
 #include "features/kpis/report_shapes.h"
+#include "shape/rule.h"
 #include "shape/table.h"
-#include "shape/timerange.h"
+
+enum { BREAKDOWN_BY_MAX = 32 };
+
+static void check_summary(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct summary_query *q = value;
+
+    rule_check_range(problems, arena, q->time_range);
+}
+
+static void check_series(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct series_query *q = value;
+    enum bucket bucket;
+    const char *sentence;
+
+    rule_check_range(problems, arena, q->time_range);
+    sentence = str_is_null(q->bucket) ? NULL : timerange_parse_bucket(q->bucket, &bucket);
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "bucket", q->bucket, sentence);
+}
+
+static void check_breakdown(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct breakdown_query *q = value;
+    struct str rest = q->by;
+    bool empty = false;
+    int n = 0;
+
+    for (; !str_is_null(rest); n++)
+        empty |= str_split(&rest, ',').len == 0;
+    if (empty)
+        rule_refuse_text(problems, arena, "by", q->by,
+                         "Should be one dimension name, or several separated by commas");
+    else if (n > BREAKDOWN_BY_MAX)
+        rule_refuse_text(problems, arena, "by", q->by, "Should be at most 32 dimension names");
+    rule_check_range(problems, arena, q->time_range);
+}
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct kpi_entry
-static const struct field kpi_entry_fields[] = {
+SHAPE_BEGIN(kpi_entry_shape)
     { STR(agent_name), .flags = F_REQUIRED },
     { STR(key),        .flags = F_REQUIRED },
     { STR(label),      .flags = F_REQUIRED },
     { STR(unit),       .flags = F_REQUIRED },
     { STR(agg),        .flags = F_REQUIRED },
-};
+SHAPE_END(kpi_entry_shape, "Kpi", .doc = "A KPI as its agent declared it.");
 #undef OWNER
 
 #define OWNER struct kpi_catalog
-static const struct field kpi_catalog_fields[] = {
+SHAPE_BEGIN(kpi_catalog_shape)
     { LIST(kpis, kpi_entry_shape), .flags = F_REQUIRED },
-    { OPT_BOOL(truncated),         .flags = F_OMIT, .doc = "True: there are more KPIs than are told." },
-};
+    { OPT_BOOL(truncated),         .flags = F_OMIT, .doc = "True: there are more KPIs than listed." },
+SHAPE_END(kpi_catalog_shape, "KpiCatalog", .doc = "The declared KPIs, by agent and key.");
 #undef OWNER
 
 #define OWNER struct kpi_summary_row
-static const struct field kpi_summary_row_fields[] = {
+SHAPE_BEGIN(kpi_summary_row_shape)
     { STR(agent_name), .flags = F_REQUIRED },
     { STR(key),        .flags = F_REQUIRED },
     { STR(label),      .flags = F_REQUIRED | F_NULL },
     { STR(unit),       .flags = F_REQUIRED | F_NULL },
-    { STR(agg),        .flags = F_REQUIRED | F_NULL, .doc = "Null when it was not declared: the value is the last one." },
+    { STR(agg),        .flags = F_REQUIRED | F_NULL, .doc = "Null: not declared; the value is the last one." },
     { BOOL(declared),  .flags = F_REQUIRED },
-    { JSON(value),     .flags = F_REQUIRED | F_NULL, .doc = "A number or a string; null when there is none." },
-    { INT(reports),    .flags = F_REQUIRED, .doc = "Runs that reported it." },
-    { JSON(previous),  .flags = F_REQUIRED | F_NULL, .doc = "The same over the range just before." },
-};
+    { JSON(value),     .flags = F_REQUIRED | F_NULL, .doc = "A number or a string. Null: no value." },
+    { INT(reports),    .flags = F_REQUIRED, .doc = "Number of runs that reported it." },
+    { JSON(previous),  .flags = F_REQUIRED | F_NULL, .doc = "Value over the preceding range of the same length." },
+SHAPE_END(kpi_summary_row_shape, "KpiTotal", .doc = "A KPI of an agent, totalled by its declared aggregation.");
 #undef OWNER
 
 #define OWNER struct kpi_summary
-static const struct field kpi_summary_fields[] = {
+SHAPE_BEGIN(kpi_summary_shape)
     { TIME(since),                       .flags = F_REQUIRED | F_NULL, .doc = "Inclusive; null: from the beginning." },
     { TIME(until),                       .flags = F_REQUIRED, .doc = "Exclusive." },
     { LIST(kpis, kpi_summary_row_shape), .flags = F_REQUIRED },
-    { BOOL(truncated),                   .flags = F_REQUIRED, .doc = "There are more KPIs than are told." },
-};
+    { BOOL(truncated),                   .flags = F_REQUIRED, .doc = "There are more KPIs than listed." },
+SHAPE_END(kpi_summary_shape, "KpiSummary", .doc = "KPIs over a time range, by agent and key.");
 #undef OWNER
 
 #define OWNER struct kpi_point
-static const struct field kpi_point_fields[] = {
-    { TIME(t),     .flags = F_REQUIRED, .doc = "Where the bucket begins." },
+SHAPE_BEGIN(kpi_point_shape)
+    { TIME(t),     .flags = F_REQUIRED, .doc = "Start of the bucket." },
     { JSON(value), .flags = F_REQUIRED, .doc = "A number or a string." },
-};
+SHAPE_END(kpi_point_shape, "KpiPoint", .doc = "The total of one bucket.");
 #undef OWNER
 
 #define OWNER struct kpi_series_answer
-static const struct field kpi_series_fields[] = {
-    { STR(agent_name),               .flags = F_REQUIRED | F_NULL, .doc = "Null: over all agents." },
+SHAPE_BEGIN(kpi_series_shape)
+    { STR(agent_name),               .flags = F_REQUIRED | F_NULL, .doc = "Null: all agents." },
     { STR(key),                      .flags = F_REQUIRED },
     { STR(unit),                     .flags = F_REQUIRED | F_NULL },
     { STR(agg),                      .flags = F_REQUIRED | F_NULL },
     { STR(bucket),                   .flags = F_REQUIRED, .choices = bucket_names },
-    { LIST(points, kpi_point_shape), .flags = F_REQUIRED, .doc = "Buckets without a value are absent." },
-};
+    { LIST(points, kpi_point_shape), .flags = F_REQUIRED, .doc = "Buckets without a value are left out." },
+SHAPE_END(kpi_series_shape, "KpiSeries", .doc = "One KPI over time.");
 #undef OWNER
 
 #define OWNER struct kpi_breakdown
-static const struct field kpi_breakdown_fields[] = {
+SHAPE_BEGIN(kpi_breakdown_shape)
     { STR(metric),                     .flags = F_REQUIRED },
     { LIST_STR(by),                    .flags = F_REQUIRED },
     { STR(agg),                        .flags = F_REQUIRED },
-    { LIST_STR(dimensions),            .flags = F_REQUIRED, .doc = "All that it was reported by in the range, by their bytes." },
+    { LIST_STR(dimensions),            .flags = F_REQUIRED, .doc = "All dimensions reported in the range, ordered by their bytes." },
     { LIST(rows, breakdown_row_shape), .flags = F_REQUIRED, .doc = "Largest value first." },
-    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more rows than are told." },
-};
+    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more rows than listed." },
+SHAPE_END(kpi_breakdown_shape, "KpiBreakdown", .doc = "One KPI split by dimensions.");
 #undef OWNER
 
-#undef MEMBER
+#define OWNER struct summary_query
+SHAPE_BEGIN(summary_query_shape)
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+SHAPE_END(summary_query_shape, "SummaryQuery", .rules = check_summary);
+#undef OWNER
+
+#define OWNER struct series_query
+SHAPE_BEGIN(series_query_shape)
+    { STR(agent_name), .flags = F_NULL, .doc = "If omitted: all agents that report the key." },
+    { STR(key),        .flags = F_REQUIRED },
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(bucket),     .flags = F_NULL, .doc = "minute, hour, day, week (from Monday) or month, UTC. If omitted, the finest that gives at most 200 points." },
+SHAPE_END(series_query_shape, "SeriesQuery", .rules = check_series);
+#undef OWNER
+
+#define OWNER struct breakdown_query
+SHAPE_BEGIN(breakdown_query_shape)
+    { STR(metric),     .flags = F_REQUIRED },
+    { STR(by),         .flags = F_NULL, .doc = "Dimension names separated by commas. If omitted, only the dimensions are listed, without rows." },
+    { STR(agent_name), .flags = F_NULL },
+    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown);
+#undef OWNER
 /* clang-format on */
-
-const struct shape kpi_entry_shape = {
-    SHAPE_OF("Kpi", struct kpi_entry, kpi_entry_fields),
-    .doc = "A KPI as its agent declared it.",
-};
-
-const struct shape kpi_catalog_shape = {
-    SHAPE_OF("KpiCatalog", struct kpi_catalog, kpi_catalog_fields),
-    .doc = "The declared KPIs, by agent and key.",
-};
-
-const struct shape kpi_summary_row_shape = {
-    SHAPE_OF("KpiTotal", struct kpi_summary_row, kpi_summary_row_fields),
-    .doc = "A KPI of an agent, totalled as it was declared.",
-};
-
-const struct shape kpi_summary_shape = {
-    SHAPE_OF("KpiSummary", struct kpi_summary, kpi_summary_fields),
-    .doc = "The KPIs over a time range, by agent and key.",
-};
-
-const struct shape kpi_point_shape = {
-    SHAPE_OF("KpiPoint", struct kpi_point, kpi_point_fields),
-    .doc = "The total of one bucket.",
-};
-
-const struct shape kpi_series_shape = {
-    SHAPE_OF("KpiSeries", struct kpi_series_answer, kpi_series_fields),
-    .doc = "One KPI over time.",
-};
-
-const struct shape kpi_breakdown_shape = {
-    SHAPE_OF("KpiBreakdown", struct kpi_breakdown, kpi_breakdown_fields),
-    .doc = "One KPI split by dimensions.",
-};

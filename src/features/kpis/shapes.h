@@ -14,7 +14,7 @@ struct kpi_catalog {
     struct opt_bool truncated;
 };
 
-/* A value is JSON text: an integer, a real or a string; STR_NULL: there is none. */
+/* A value is JSON text: an integer, a real or a string; STR_NULL: no value. */
 struct kpi_summary_row {
     struct str agent_name, key;
     struct str label, unit, agg; /* null when not declared */
@@ -37,7 +37,7 @@ struct kpi_point {
 };
 
 struct kpi_series_answer {
-    struct str agent_name; /* null: of all agents */
+    struct str agent_name; /* null: all agents */
     struct str key;
     struct str unit, agg; /* null when not declared */
     struct str bucket;
@@ -60,3 +60,24 @@ extern const struct shape kpi_summary_shape;     /* "KpiSummary" */
 extern const struct shape kpi_point_shape;       /* "KpiPoint" */
 extern const struct shape kpi_series_shape;      /* "KpiSeries" */
 extern const struct shape kpi_breakdown_shape;   /* "KpiBreakdown" */
+
+struct summary_query {
+    struct str time_range;
+};
+
+struct series_query {
+    struct str agent_name; /* null: all agents that report the key */
+    struct str key, time_range;
+    struct str bucket; /* null: chosen to suit the range */
+};
+
+struct breakdown_query {
+    struct str metric;
+    struct str by;         /* comma list of non-empty dimensions; null: no rows */
+    struct str agent_name; /* null */
+    struct str time_range;
+};
+
+extern const struct shape summary_query_shape;   /* "SummaryQuery" */
+extern const struct shape series_query_shape;    /* "SeriesQuery" */
+extern const struct shape breakdown_query_shape; /* "BreakdownQuery" */

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "features/features.h"
 #include "features/live/feed.h"
+#include "features/live/routes.h"
 
 struct feed *live_feed(const struct engine *e)
 {
@@ -35,13 +36,9 @@ static void live_txn_open(struct engine *e, struct txn *txn)
     txn->feed = live_feed(e);
 }
 
-struct feed *engine_feed(struct engine *e)
-{
-    return live_feed(e);
-}
-
 const struct feature live_feature = {
     .name = "live",
+    .routes = { live_routes },
     .open = live_open,
     .close = live_close,
     .txn = { .open = live_txn_open },

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
@@ -31,34 +32,30 @@ struct feed {
     int64_t ticked_us;
     struct buf out;
 
-    pthread_mutex_t lock; /* guards the rest, and of topics what they say */
-    pthread_cond_t wake;
-    bool started, stopping;
-    bool noted; /* something changed since the last flush */
-    unsigned n_listeners;
-    struct feed_listener *joining;
-    struct topic **topics;
-    size_t n_topics, capacity;
-    struct map by_tenant; /* the same */
-    uint64_t next_epoch;
+    struct lock lock; /* also guards the members of topics that topic.h names */
+    struct cond wake;
+    bool started GUARDED_BY(lock), stopping GUARDED_BY(lock);
+    bool noted GUARDED_BY(lock); /* something changed since the last flush */
+    unsigned n_listeners GUARDED_BY(lock);
+    struct feed_listener *joining GUARDED_BY(lock);
+    struct topic **topics GUARDED_BY(lock);
+    size_t n_topics GUARDED_BY(lock), capacity GUARDED_BY(lock);
+    struct map by_tenant GUARDED_BY(lock); /* the same topics */
+    uint64_t next_epoch GUARDED_BY(lock);
 };
 
 struct feed *feed_new(const struct feed_options *options)
 {
     struct feed *f = NEW(struct feed);
-    pthread_condattr_t attributes;
 
+    lock_init(&f->lock);
+    cond_init(&f->wake);
     f->options = *options;
     f->next_epoch = (uint64_t)clock_wall_us(); /* differs from those of earlier processes */
     map_init(&f->by_tenant);
     f->heartbeat_us = f->ticked_us = clock_mono_us();
     atomic_init(&f->active, false);
     buf_init(&f->out, PUSH_MAX);
-    pthread_mutex_init(&f->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&f->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
     return f;
 }
 
@@ -67,8 +64,7 @@ static struct str key_of(const int64_t *tenant_id)
     return str_from((const char *)tenant_id, sizeof(*tenant_id));
 }
 
-/* With the lock. */
-static struct topic *find_topic(struct feed *f, int64_t tenant_id)
+static struct topic *find_topic(struct feed *f, int64_t tenant_id) REQUIRES(f->lock)
 {
     return map_get(&f->by_tenant, key_of(&tenant_id));
 }
@@ -96,11 +92,10 @@ bool feed_is_active(const struct feed *f)
     return f != NULL && atomic_load_explicit(&f->active, memory_order_relaxed);
 }
 
-/* With the lock. */
-static void wake(struct feed *f)
+static void wake(struct feed *f) REQUIRES(f->lock)
 {
     if (!f->noted)
-        pthread_cond_signal(&f->wake);
+        cond_signal(&f->wake);
     f->noted = true;
 }
 
@@ -111,7 +106,7 @@ void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n)
 
     if (!feed_is_active(f))
         return;
-    pthread_mutex_lock(&f->lock);
+    lock_acquire(&f->lock);
     for (size_t i = 0; i < n; i++) {
         const struct feed_run *run = &runs[i];
 
@@ -125,7 +120,7 @@ void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n)
         note(t, CHANGE_AGENT, run->agent_name, STR_LIT(""), NULL);
         wake(f);
     }
-    pthread_mutex_unlock(&f->lock);
+    lock_release(&f->lock);
 }
 
 static void note_one(struct feed *f, int64_t tenant_id, enum change_kind kind, struct str name,
@@ -135,13 +130,13 @@ static void note_one(struct feed *f, int64_t tenant_id, enum change_kind kind, s
 
     if (!feed_is_active(f))
         return;
-    pthread_mutex_lock(&f->lock);
+    lock_acquire(&f->lock);
     t = find_topic(f, tenant_id);
     if (t != NULL) {
         note(t, kind, name, text, NULL);
         wake(f);
     }
-    pthread_mutex_unlock(&f->lock);
+    lock_release(&f->lock);
 }
 
 void feed_note_agent(struct feed *f, int64_t tenant_id, struct str agent_name)
@@ -158,11 +153,11 @@ void feed_note_alert(struct feed *f, int64_t tenant_id, struct str json)
 
 static void drop_listener(struct feed *f, struct topic *t, struct feed_listener *listener)
 {
-    pthread_mutex_lock(&f->lock);
+    lock_acquire(&f->lock);
     f->n_listeners--;
     if (--t->n_listeners == 0)
         t->left_us = clock_mono_us();
-    pthread_mutex_unlock(&f->lock);
+    lock_release(&f->lock);
     listener->gone(listener);
 }
 
@@ -188,18 +183,18 @@ static void flush(struct feed *f)
 {
     size_t n;
 
-    pthread_mutex_lock(&f->lock);
+    lock_acquire(&f->lock);
     f->noted = false;
     n = f->n_topics;
-    pthread_mutex_unlock(&f->lock);
+    lock_release(&f->lock);
     for (size_t i = 0; i < n; i++) { /* only this thread removes topics */
         struct topic_changes changes;
         struct topic *t;
 
-        pthread_mutex_lock(&f->lock);
+        lock_acquire(&f->lock);
         t = f->topics[i];
         changes = topic_take(t);
-        pthread_mutex_unlock(&f->lock);
+        lock_release(&f->lock);
         topic_publish(t, &changes, &f->out);
         topic_drop(&changes);
         if (f->out.len > 0)
@@ -224,9 +219,9 @@ static void admit_all(struct feed *f, struct feed_listener *joining)
         struct feed_listener *next = joining->next;
         struct topic *t;
 
-        pthread_mutex_lock(&f->lock);
+        lock_acquire(&f->lock);
         t = find_topic(f, joining->tenant_id);
-        pthread_mutex_unlock(&f->lock);
+        lock_release(&f->lock);
         admit(f, t, joining);
         joining = next;
     }
@@ -236,15 +231,15 @@ static void push_all(struct feed *f, struct str text)
 {
     size_t n;
 
-    pthread_mutex_lock(&f->lock);
+    lock_acquire(&f->lock);
     n = f->n_topics;
-    pthread_mutex_unlock(&f->lock);
+    lock_release(&f->lock);
     for (size_t i = 0; i < n; i++) {
         struct topic *t;
 
-        pthread_mutex_lock(&f->lock);
+        lock_acquire(&f->lock);
         t = f->topics[i];
-        pthread_mutex_unlock(&f->lock);
+        lock_release(&f->lock);
         push(f, t, text);
     }
 }
@@ -252,7 +247,7 @@ static void push_all(struct feed *f, struct str text)
 /* Tenants without listeners for LINGER_S. */
 static void free_idle_topics(struct feed *f, int64_t now_us)
 {
-    pthread_mutex_lock(&f->lock);
+    lock_acquire(&f->lock);
     for (size_t i = f->n_topics; i-- > 0;) {
         struct topic *t = f->topics[i];
 
@@ -263,7 +258,7 @@ static void free_idle_topics(struct feed *f, int64_t now_us)
         f->topics[i] = f->topics[--f->n_topics];
     }
     atomic_store_explicit(&f->active, f->n_topics > 0, memory_order_relaxed);
-    pthread_mutex_unlock(&f->lock);
+    lock_release(&f->lock);
 }
 
 /* Heartbeats, ticks and the removal of idle topics. */
@@ -290,8 +285,8 @@ static int64_t real_us(void)
     return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
-/* With the lock: until a listener joins, a flush is due, or a second has passed. */
-static void wait_for_work(struct feed *f)
+/* Until something joins, a flush is due, or a second has passed. */
+static void wait_for_work(struct feed *f) REQUIRES(f->lock)
 {
     int64_t until_us = real_us() + USEC_PER_SEC;
     struct timespec until;
@@ -304,9 +299,9 @@ static void wait_for_work(struct feed *f)
         until = (struct timespec){ .tv_sec = until_us / USEC_PER_SEC,
                                    .tv_nsec = until_us % USEC_PER_SEC * 1000 };
         if (f->n_topics == 0)
-            pthread_cond_wait(&f->wake, &f->lock);
+            cond_wait(&f->wake, &f->lock);
         else
-            (void)pthread_cond_timedwait(&f->wake, &f->lock, &until);
+            (void)cond_wait_until(&f->wake, &f->lock, &until);
     }
 }
 
@@ -315,7 +310,7 @@ static void *feed_thread(void *arg)
     struct feed *f = arg;
 
     thread_begin("muster-feed", THREAD_PLAIN);
-    pthread_mutex_lock(&f->lock);
+    lock_acquire(&f->lock);
     while (!f->stopping) {
         struct feed_listener *joining;
         bool due;
@@ -324,23 +319,23 @@ static void *feed_thread(void *arg)
         joining = f->joining;
         f->joining = NULL;
         due = f->noted && real_us() - f->flushed_us >= (int64_t)FLUSH_MS * USEC_PER_MSEC;
-        pthread_mutex_unlock(&f->lock);
+        lock_release(&f->lock);
         admit_all(f, joining);
         if (due) {
             f->flushed_us = real_us();
             flush(f);
         }
         run_periodic(f);
-        pthread_mutex_lock(&f->lock);
+        lock_acquire(&f->lock);
     }
-    pthread_mutex_unlock(&f->lock);
+    lock_release(&f->lock);
     return NULL;
 }
 
 /* Listening */
 
-/* With the lock; NULL when there is no room. */
-static struct topic *ensure_topic(struct feed *f, int64_t tenant_id)
+/* NULL when there is no room. */
+static struct topic *ensure_topic(struct feed *f, int64_t tenant_id) REQUIRES(f->lock)
 {
     struct topic *t = find_topic(f, tenant_id);
 
@@ -357,7 +352,7 @@ static struct topic *ensure_topic(struct feed *f, int64_t tenant_id)
     return t;
 }
 
-static int join(struct feed *f, struct feed_listener *listener, struct error *err)
+static int join(struct feed *f, struct feed_listener *listener, struct error *err) REQUIRES(f->lock)
 {
     struct topic *t = NULL;
 
@@ -373,7 +368,7 @@ static int join(struct feed *f, struct feed_listener *listener, struct error *er
     listener->next = f->joining;
     f->joining = listener;
     atomic_store_explicit(&f->active, true, memory_order_relaxed);
-    pthread_cond_signal(&f->wake);
+    cond_signal(&f->wake);
     return 0;
 }
 
@@ -387,9 +382,9 @@ int feed_listen(struct feed *f, struct feed_listener *listener, struct str last_
     memset(listener->last_id, 0, sizeof(listener->last_id));
     if (last_id.len > 0)
         memcpy(listener->last_id, last_id.data, last_id.len);
-    pthread_mutex_lock(&f->lock);
+    lock_acquire(&f->lock);
     r = join(f, listener, err);
-    pthread_mutex_unlock(&f->lock);
+    lock_release(&f->lock);
     return r;
 }
 
@@ -405,14 +400,18 @@ static void end_listeners(struct feed_listener *listener)
 
 void feed_free(struct feed *f)
 {
+    bool started;
+
     if (f == NULL)
         return;
-    pthread_mutex_lock(&f->lock);
+    lock_acquire(&f->lock);
     f->stopping = true;
-    pthread_cond_signal(&f->wake);
-    pthread_mutex_unlock(&f->lock);
-    if (f->started)
+    started = f->started;
+    cond_signal(&f->wake);
+    lock_release(&f->lock);
+    if (started)
         pthread_join(f->thread, NULL);
+    lock_unshared(&f->lock);
     end_listeners(f->joining);
     for (size_t i = 0; i < f->n_topics; i++) {
         end_listeners(f->topics[i]->listeners);
@@ -421,7 +420,7 @@ void feed_free(struct feed *f)
     free((void *)f->topics);
     map_done(&f->by_tenant);
     buf_done(&f->out);
-    pthread_cond_destroy(&f->wake);
-    pthread_mutex_destroy(&f->lock);
+    cond_done(&f->wake);
+    lock_done(&f->lock);
     free(f);
 }

@@ -1,35 +1,37 @@
 /* routes.c - live updates as server-sent events. */
+#include "features/live/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/access/users/sessions.h"
 #include "features/live/feed.h"
 #include "http/stream.h"
 
-enum { LOOK_S = 5 };
+enum { SESSION_CHECK_S = 5 };
 
 struct live_call {
     struct feed_listener listener;
     struct api_call *call;
     bool begun;
-    int64_t looked_us; /* monotonic: when the session was last looked at */
+    int64_t checked_us; /* monotonic: when the session was last checked */
 };
 
 static void begin(struct live_call *live)
 {
-    /* nginx would gather what is to be seen at once */
+    /* or nginx would buffer updates that must be seen at once */
     const struct http_header unbuffered = { STR_LIT("X-Accel-Buffering"), STR_LIT("no") };
 
     live->begun = true;
     call_stream_begin(live->call, "text/event-stream", &unbuffered, 1, STREAM_ENDLESS);
 }
 
-/* Who has lost the right to listen hears no more, at the latest with the next heartbeat: a key that
- * was revoked, has expired or is beyond its grace, a session that ended, a person who is not of the
- * tenant any more. An open stream is no use of a session. */
+/* A stream ends with the next heartbeat at the latest once its caller may not listen: the key was
+ * revoked, has expired or is past its grace, the session ended, the user lost their role. An open
+ * stream does not keep a session alive. */
 static bool may_listen(struct live_call *live)
 {
     const struct api_call *call = live->call;
@@ -37,14 +39,14 @@ static bool may_listen(struct live_call *live)
 
     if (call->key != NULL)
         return key_is_good(call->key, clock_wall_us());
-    if (call->user == NULL || now_us - live->looked_us < (int64_t)LOOK_S * USEC_PER_SEC)
+    if (call->user == NULL || now_us - live->checked_us < (int64_t)SESSION_CHECK_S * USEC_PER_SEC)
         return true;
-    live->looked_us = now_us;
-    return sessions_may_look_up(engine_sessions(call->api->engine), &call->user->session,
+    live->checked_us = now_us;
+    return sessions_may_look_up(access_sessions(call->api->engine), &call->user->session,
                                 call->tenant->id, clock_wall_us());
 }
 
-static bool push(struct feed_listener *listener, struct str text)
+static bool live_push(struct feed_listener *listener, struct str text)
 {
     struct live_call *live = CONTAINER_OF(listener, struct live_call, listener);
     struct buf part;
@@ -58,26 +60,38 @@ static bool push(struct feed_listener *listener, struct str text)
     return http_stream_offer(live->call->exchange, &part);
 }
 
-static void gone(struct feed_listener *listener)
+static void live_gone(struct feed_listener *listener)
 {
     struct live_call *live = CONTAINER_OF(listener, struct live_call, listener);
 
     if (live->begun)
         http_stream_end(live->call->exchange, true);
     else
-        call_reply_failure(live->call, &(struct error){ .code = ERR_BUSY });
+        call_reply(live->call, &(struct error){ .code = ERR_BUSY });
 }
 
-void get_live(struct api_call *call)
+static int stream_updates(struct api_call *call, struct error *err)
 {
     struct live_call *live = ARENA_NEW(call->arena, struct live_call);
     struct str last_id = http_header_get(&call->exchange->request, "last-event-id");
-    struct error err = { 0 };
 
     live->call = call;
-    live->looked_us = clock_mono_us();
-    live->listener =
-        (struct feed_listener){ .tenant_id = call->tenant->id, .push = push, .gone = gone };
-    if (feed_listen(engine_feed(call->api->engine), &live->listener, last_id, &err) != 0)
-        call_reply_error(call, 503, "Too many listen to live updates; please try again later");
+    live->checked_us = clock_mono_us();
+    live->listener = (struct feed_listener){ .tenant_id = call->tenant->id,
+                                             .push = live_push,
+                                             .gone = live_gone };
+    if (feed_listen(live_feed(call->api->engine), &live->listener, last_id, err) != 0)
+        return call_refuse(call, err, 503, "Too many live update streams are open; retry later");
+    return 0;
 }
+
+/* clang-format off */
+static const char *const live_media[] = { "text/event-stream", NULL };
+
+const struct route live_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/stream", READ, 200), .handler = stream_updates, .params = &tenant_path_shape, .media = live_media,
+      .id = "stream_updates", .summary = "Stream live updates of runs, agents and alerts",
+      .description = "Server-sent events, at most one per second for each run and agent. `Last-Event-ID` resumes; after a `reset` message load everything again." },
+    { 0 },
+};
+/* clang-format on */

@@ -2,7 +2,7 @@
 #include "features/portal/portal.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
+#include "features/portal/routes.h"
 #include "http/body.h"
 
 static const struct portal_file *find(struct str path)
@@ -75,28 +75,40 @@ static void reply_with(struct api_call *call, const struct portal_file *file, bo
         reply_inflated(call, &reply, file);
 }
 
-void get_portal(struct api_call *call)
+static int send_page(struct api_call *call, struct error *err)
 {
     static const struct call_file none = {
         .type = "text/plain; charset=utf-8",
-        .bytes = STR_INIT("This is muster. The portal is not in this build, since Node.js was "
-                          "missing when it was made.\nThe API is at /api/v1, its description at "
+        .bytes = STR_INIT("This is muster. This build has no portal because Node.js was missing "
+                          "when it was built.\nThe API is at /api/v1, its description at "
                           "/openapi.json.\n"),
     };
     const struct portal_file *page = find(STR_LIT("/"));
 
+    (void)err;
     if (page == NULL)
         call_reply_file(call, &none);
     else
         reply_with(call, page, false);
+    return 0;
 }
 
-void get_portal_asset(struct api_call *call)
+static int send_asset(struct api_call *call, struct error *err)
 {
     const struct portal_file *file = find(call->exchange->request.path);
 
     if (file == NULL)
-        call_reply_error(call, 404, "Not Found");
-    else
-        reply_with(call, file, true);
+        return call_refuse(call, err, 404, "Not Found");
+    reply_with(call, file, true);
+    return 0;
 }
+
+/* clang-format off */
+const struct route portal_routes[] = {
+    { ROUTE(GET, "/", OPEN, 200), .handler = send_page, .page = true,
+      .summary = "Get the portal" },
+    { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = send_asset, .page = true,
+      .summary = "Get a file of the portal" },
+    { 0 },
+};
+/* clang-format on */

@@ -134,16 +134,14 @@ struct made_file {
     int64_t bytes;
 };
 
-#define OWNER     struct made_file
-#define MEMBER(m) m
-static const struct field made_file_fields[] = {
+/* clang-format off */
+#define OWNER struct made_file
+SHAPE_BEGIN(made_file_shape)
     { STR(file), .flags = F_REQUIRED },
     { INT(bytes), .flags = F_REQUIRED },
-};
+STATIC_SHAPE_END(made_file_shape, "MadeFile");
 #undef OWNER
-#undef MEMBER
-static const struct shape made_file_shape = { SHAPE_OF("MadeFile", struct made_file,
-                                                       made_file_fields) };
+/* clang-format on */
 
 static int say_made(const struct invocation *in, const char *path, const char *sentence)
 {
@@ -263,9 +261,7 @@ static int check_chain(struct invocation *in, struct db *db, const struct tenant
 /* Fills `problems` with lines; -1 when it could not be found out. */
 static int check_all(struct invocation *in, struct db *db, struct buf *problems, struct error *err)
 {
-    struct tenant_row *tenants;
-    struct list found;
-    size_t n;
+    struct list found, tenants;
 
     if (store_check(db, &in->arena, &found, err) != 0)
         return -1;
@@ -273,11 +269,11 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
         buf_printf(problems, "%.*s\n", STR_ARG(((const struct str *)found.items)[i]));
     if (found.n > 0)
         return 0; /* what such a database says of its log is worth nothing */
-    if (store_tenants(db, &in->arena, &tenants, &n, err) != 0 ||
+    if (store_tenants(db, &in->arena, &tenants, err) != 0 ||
         check_chain(in, db, NULL, problems, err) != 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
-        if (check_chain(in, db, &tenants[i], problems, err) != 0)
+    for (size_t i = 0; i < tenants.n; i++)
+        if (check_chain(in, db, &((const struct tenant_row *)tenants.items)[i], problems, err) != 0)
             return -1;
     return 0;
 }
@@ -287,16 +283,14 @@ struct check_done {
     struct list problems;
 };
 
-#define OWNER     struct check_done
-#define MEMBER(m) m
-static const struct field check_done_fields[] = {
+/* clang-format off */
+#define OWNER struct check_done
+SHAPE_BEGIN(check_done_shape)
     { BOOL(ok), .flags = F_REQUIRED },
     { LIST_STR(problems), .flags = F_REQUIRED },
-};
+STATIC_SHAPE_END(check_done_shape, "CheckDone");
 #undef OWNER
-#undef MEMBER
-static const struct shape check_done_shape = { SHAPE_OF("CheckDone", struct check_done,
-                                                        check_done_fields) };
+/* clang-format on */
 
 static void say_json(struct invocation *in, struct str lines)
 {

@@ -7,7 +7,7 @@
 #include "db/migrate.h"
 #include "shape/rows.h"
 
-static const struct db_query vacuum_into = { .sql = "VACUUM INTO $1", .n_args = 1 };
+static const struct db_query vacuum_into = { .sql = "VACUUM INTO $1" };
 static const struct db_query integrity_check = { .sql = "PRAGMA integrity_check(100)" };
 static const struct db_query foreign_key_check = { .sql = "PRAGMA foreign_key_check" };
 
@@ -18,10 +18,9 @@ int store_copy(struct db *db, const char *path, struct error *err)
     int r;
 
     arena_init(&arena);
-    r = db_exec(db, &vacuum_into,
-                (const struct db_value[]){
-                    db_text(arena_printf(&arena, "%s%s", path[0] == '/' ? "" : "./", path)) },
-                NULL, NULL, err);
+    r = db_run(db, &vacuum_into,
+               DB_ARGS(db_text(arena_printf(&arena, "%s%s", path[0] == '/' ? "" : "./", path))),
+               err);
     arena_done(&arena);
     return r;
 }
@@ -54,8 +53,8 @@ int store_check(struct db *db, struct arena *arena, struct list *ret, struct err
 
     *ret = (struct list){ 0 };
     if (strcmp(db_dialect(db), "sqlite") == 0 &&
-        (db_exec(db, &integrity_check, NULL, add_problem, &rows, err) != 0 ||
-         db_exec(db, &foreign_key_check, NULL, add_orphan, &rows, err) != 0))
+        (db_exec(db, &integrity_check, DB_NO_ARGS, add_problem, &rows, err) != 0 ||
+         db_exec(db, &foreign_key_check, DB_NO_ARGS, add_orphan, &rows, err) != 0))
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return rows.n > 0 ? 0 : store_schema_check(db, err);

@@ -6,14 +6,27 @@
 #include "db/db.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 _Static_assert(EVENT_FAILED == 2, "stands in the statements below and in the index runs_failed");
 
 /* clang-format off */
+#define OWNER struct run_cursor
+SHAPE_BEGIN(run_cursor)
+    { TIME(start_at) }, { STR(run_id) },
+ROW_END(run_cursor);
+#undef OWNER
+
+#define OWNER struct gone_run
+SHAPE_BEGIN(gone_run)
+    { STR(run_id) }, { INT(agent_id) }, { BOOL(open) },
+ROW_END(gone_run);
+#undef OWNER
+
 static const struct db_query find_window = {
+    .row = &run_cursor,
     .sql = "SELECT start_at, run_id FROM runs WHERE tenant_id = $1 AND start_at < $2"
            " AND (start_at, run_id) > ($3, $4) ORDER BY start_at, run_id LIMIT 1 OFFSET $5",
-    .n_args = 5,
 };
 /* The runs of the window to delete. A failed run is kept while its agent has fewer than $8 newer
  * failed runs; these are sorted so that PostgreSQL uses the index. */
@@ -29,7 +42,6 @@ static const struct db_query find_window = {
 const struct db_query expiry_mark_runs = {
     .sqlite = MARK_RUNS,
     .postgres = MARK_RUNS " FOR UPDATE OF r SKIP LOCKED",
-    .n_args = 8,
 };
 /* Numbers are never reused, even if the row with the greatest number is deleted. */
 static const struct db_query keep_run_no = {
@@ -41,25 +53,23 @@ static const struct db_query keep_event_no = {
               " WHERE topic = 'event_no' AND number < (SELECT MAX(event_no) FROM events)",
 };
 /* + (SQLite) and ARRAY (PostgreSQL) make the planner search by run_no, not by tenant. */
-#define RETURN_RUN " RETURNING run_id, agent_id, CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END"
+#define RETURN_RUN " RETURNING run_id, agent_id, CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END AS open"
 const struct db_query expiry_delete_runs = {
+    .row = &gone_run,
     .sqlite = "DELETE FROM runs WHERE run_no IN (SELECT run_no FROM gone_runs WHERE tenant_id = $1)"
               " AND +tenant_id = $1" RETURN_RUN,
     .postgres = "DELETE FROM runs WHERE tenant_id = $1 AND run_no = ANY"
                 " (ARRAY(SELECT run_no FROM gone_runs WHERE tenant_id = $1))" RETURN_RUN,
-    .n_args = 1,
 };
 static const struct db_query close_alert = {
     .sql = "UPDATE alerts SET open = 0, closed_at = $4, closed_by = 'retention'"
            " WHERE tenant_id = $1 AND type = 'run.stuck' AND agent_id = $2 AND subject = $3"
            " AND open = 1",
-    .n_args = 4,
 };
 static const struct db_query forget_later = {
     .sql = "DELETE FROM stuck_later WHERE tenant_id = $1 AND due_at < $2 AND NOT EXISTS"
            " (SELECT 1 FROM runs r WHERE r.tenant_id = stuck_later.tenant_id"
            " AND r.run_no = stuck_later.run_no)",
-    .n_args = 2,
 };
 
 /* CROSS and LATERAL fix the join order: from deleted runs to their events, whatever the table
@@ -74,16 +84,13 @@ const struct db_query expiry_delete_events = {
                 "SELECT n.event_no FROM gone_runs g CROSS JOIN LATERAL (SELECT e.event_no"
                 " FROM events e WHERE e.tenant_id = $1 AND e.run_no = g.run_no OFFSET 0) n"
                 " WHERE g.tenant_id = $1 LIMIT $2))",
-    .n_args = 2,
 };
 static const struct db_query delete_extents = {
     .sqlite = "DELETE FROM run_extents"
               " WHERE run_no IN (SELECT run_no FROM gone_runs WHERE tenant_id = $1)",
-    .n_args = 1,
 };
 static const struct db_query delete_gone = {
     .sql = "DELETE FROM gone_runs WHERE tenant_id = $1",
-    .n_args = 1,
 };
 
 #define OLDEST_BUSINESS                                                                            \
@@ -92,22 +99,18 @@ static const struct db_query delete_gone = {
 const struct db_query expiry_select_business = {
     .sqlite = OLDEST_BUSINESS,
     .postgres = OLDEST_BUSINESS " FOR UPDATE SKIP LOCKED",
-    .n_args = 3,
 };
 static const struct db_query delete_values = {
     .sql = "DELETE FROM business_values WHERE tenant_id = $1 AND run_no = $2 AND key IN"
            " (SELECT key FROM business_values WHERE tenant_id = $1 AND run_no = $2 LIMIT $3)",
-    .n_args = 3,
 };
 static const struct db_query delete_breakdowns = {
     .sql = "DELETE FROM business_breakdowns WHERE tenant_id = $1 AND run_no = $2"
            " AND (metric, dimensions) IN (SELECT metric, dimensions FROM business_breakdowns"
            " WHERE tenant_id = $1 AND run_no = $2 LIMIT $3)",
-    .n_args = 3,
 };
 static const struct db_query delete_business_run = {
     .sql = "DELETE FROM business_runs WHERE tenant_id = $1 AND run_no = $2",
-    .n_args = 2,
 };
 
 const struct db_query expiry_delete_llm = {
@@ -118,7 +121,6 @@ const struct db_query expiry_delete_llm = {
     .postgres = "DELETE FROM llm_usage WHERE tenant_id = $1 AND ctid = ANY (ARRAY("
                 "SELECT ctid FROM llm_usage WHERE tenant_id = $1 AND timestamp < $2"
                 " ORDER BY timestamp LIMIT $3 FOR UPDATE SKIP LOCKED))",
-    .n_args = 3,
 };
 /* clang-format on */
 
@@ -127,104 +129,84 @@ static bool is_sqlite(const struct db *db)
     return strcmp(db_dialect(db), "sqlite") == 0;
 }
 
-struct cursor_reader {
-    struct arena *arena;
-    struct run_cursor at;
-    bool there;
-};
-
-static bool read_cursor(void *ctx, const struct db_row *row)
+/* Deletes the marked runs and what refers to them. */
+static int delete_marked(struct db *db, const struct expiry_runs *which, struct arena *arena,
+                         struct list *ret, struct error *err)
 {
-    struct cursor_reader *reader = ctx;
-
-    reader->at = (struct run_cursor){ db_get_int(row, 0), rows_text(reader->arena, row, 1) };
-    reader->there = true;
-    return false;
-}
-
-static bool add_gone(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct gone_run *run = rows_add(rows);
-
-    run->run_id = rows_text(rows->arena, row, 0);
-    run->agent_id = db_get_int(row, 1);
-    run->open = db_get_int(row, 2) != 0;
-    return true;
-}
-
-/* Deletes the runs in gone_runs, closes their alerts and removes their pending stuck checks. */
-static int delete_marked(struct db *db, const struct expiry_runs *which, struct rows *rows,
-                         struct error *err)
-{
-    const struct db_value later[] = { db_int(which->tenant_id), db_int(which->now_us) };
+    const struct db_args later = DB_ARGS(db_int(which->tenant_id), db_int(which->now_us));
     const struct gone_run *runs;
 
-    if (is_sqlite(db) && (db_exec(db, &keep_run_no, NULL, NULL, NULL, err) != 0 ||
-                          db_exec(db, &keep_event_no, NULL, NULL, NULL, err) != 0))
+    if (is_sqlite(db) && (db_run(db, &keep_run_no, DB_NO_ARGS, err) != 0 ||
+                          db_run(db, &keep_event_no, DB_NO_ARGS, err) != 0))
         return -1;
-    if (db_exec(db, &expiry_delete_runs, later, add_gone, rows, err) != 0)
+    if (rows_list(db, &expiry_delete_runs, later, arena, ret, err) != 0)
         return -1;
-    runs = rows->items;
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct db_value alert[] = { db_int(which->tenant_id), db_int(runs[i].agent_id),
-                                          db_text(runs[i].run_id), db_int(which->now_us) };
+    runs = ret->items;
+    for (size_t i = 0; i < ret->n; i++) {
+        const struct db_args alert = DB_ARGS(db_int(which->tenant_id), db_int(runs[i].agent_id),
+                                             db_text(runs[i].run_id), db_int(which->now_us));
 
-        if (runs[i].open && db_exec(db, &close_alert, alert, NULL, NULL, err) != 0)
+        if (runs[i].open && db_run(db, &close_alert, alert, err) != 0)
             return -1;
     }
-    return db_exec(db, &forget_later, later, NULL, NULL, err);
+    return db_run(db, &forget_later, later, err);
 }
 
 int store_expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
                       struct expired_runs *ret, struct error *err)
 {
-    const struct db_value window[] = { db_int(which->tenant_id), db_int(which->before),
-                                       db_int(which->at.start_at), db_text(which->at.run_id),
-                                       db_int(which->window - 1) };
-    struct cursor_reader end = { arena, { which->before, STR_LIT("") }, false };
-    struct rows rows = { .arena = arena, .size = sizeof(struct gone_run) };
+    struct run_cursor end;
+    struct list gone = { 0 };
+    bool more;
 
-    if (db_exec(db, &find_window, window, read_cursor, &end, err) != 0)
+    if (rows_one(db, &find_window,
+                 DB_ARGS(db_int(which->tenant_id), db_int(which->before),
+                         db_int(which->at.start_at), db_text(which->at.run_id),
+                         db_int(which->window - 1)),
+                 arena, &end, err) != 0)
         return -1;
-    if (db_exec(db, &expiry_mark_runs,
-                (const struct db_value[]){ window[0], window[1], window[2], window[3],
-                                           db_int(end.at.start_at), db_text(end.at.run_id),
-                                           db_int(which->open_before), db_int(which->keep_failed) },
-                NULL, NULL, err) != 0)
+    more = !str_is_null(end.run_id);
+    if (!more)
+        end = (struct run_cursor){ which->before, STR_LIT("") };
+    if (db_run(db, &expiry_mark_runs,
+               DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->at.start_at),
+                       db_text(which->at.run_id), db_int(end.start_at), db_text(end.run_id),
+                       db_int(which->open_before), db_int(which->keep_failed)),
+               err) != 0)
         return -1;
-    if (db_changes(db) > 0 && delete_marked(db, which, &rows, err) != 0)
+    if (db_changes(db) > 0 && delete_marked(db, which, arena, &gone, err) != 0)
         return -1;
-    *ret = (struct expired_runs){ { rows.items, rows.n }, end.at, end.there };
+    *ret = (struct expired_runs){ gone, end, more };
     return 0;
 }
 
 int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, int64_t *ret,
                         struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_int(max) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(max));
 
-    if (db_exec(db, &expiry_delete_events, args, NULL, NULL, err) != 0)
+    if (db_run(db, &expiry_delete_events, args, err) != 0)
         return -1;
     *ret = db_changes(db);
     if (*ret == max)
         return 0;
-    if (is_sqlite(db) && db_exec(db, &delete_extents, args, NULL, NULL, err) != 0)
+    if (is_sqlite(db) && db_run(db, &delete_extents, args, err) != 0)
         return -1;
-    return db_exec(db, &delete_gone, args, NULL, NULL, err);
+    return db_run(db, &delete_gone, args, err);
 }
 
 /* A run's values and breakdowns; the run itself once none of them is left. */
 static int expire_report(struct db *db, const struct expiry_reports *which, int64_t run_no,
                          struct expired_reports *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(which->tenant_id), db_int(run_no), db_int(which->max) };
+    const struct db_args args =
+        DB_ARGS(db_int(which->tenant_id), db_int(run_no), db_int(which->max));
     int64_t values, breakdowns;
 
-    if (db_exec(db, &delete_values, args, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_values, args, err) != 0)
         return -1;
     values = db_changes(db);
-    if (db_exec(db, &delete_breakdowns, args, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_breakdowns, args, err) != 0)
         return -1;
     breakdowns = db_changes(db);
     ret->rows += values + breakdowns;
@@ -232,7 +214,7 @@ static int expire_report(struct db *db, const struct expiry_reports *which, int6
         return 0;
     ret->rows++;
     ret->reports++;
-    return db_exec(db, &delete_business_run, args, NULL, NULL, err);
+    return db_run(db, &delete_business_run, args, err);
 }
 
 static bool add_number(void *ctx, const struct db_row *row)
@@ -244,8 +226,8 @@ static bool add_number(void *ctx, const struct db_row *row)
 int store_expire_business(struct db *db, const struct expiry_reports *which,
                           struct expired_reports *ret, struct error *err)
 {
-    const struct db_value args[] = { db_int(which->tenant_id), db_int(which->before),
-                                     db_int(which->max) };
+    const struct db_args args =
+        DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->max));
     struct arena arena;
     struct rows runs = { .arena = &arena, .size = sizeof(int64_t) };
     int r;
@@ -262,10 +244,10 @@ int store_expire_business(struct db *db, const struct expiry_reports *which,
 int store_expire_llm(struct db *db, const struct expiry_reports *which, struct expired_reports *ret,
                      struct error *err)
 {
-    const struct db_value args[] = { db_int(which->tenant_id), db_int(which->before),
-                                     db_int(which->max) };
+    const struct db_args args =
+        DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->max));
 
-    if (db_exec(db, &expiry_delete_llm, args, NULL, NULL, err) != 0)
+    if (db_run(db, &expiry_delete_llm, args, err) != 0)
         return -1;
     ret->rows = ret->reports = db_changes(db);
     return 0;

@@ -10,6 +10,7 @@
 #include "features/events/event_log.h"
 #include "features/features.h"
 #include "features/retention/retention.h"
+#include "features/retention/routes.h"
 #include "features/retention/sweep.h"
 
 enum { SIZE_PERIOD_TICKS = 10 };
@@ -79,6 +80,7 @@ static void retention_close(void *state)
 
 const struct feature retention_feature = {
     .name = "retention",
+    .routes = { retention_routes },
     .open = retention_open,
     .start = retention_start,
     .tick = retention_tick,

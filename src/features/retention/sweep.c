@@ -1,10 +1,11 @@
 /* sweep.c - retention passes and their steps. */
 #include "features/retention/sweep.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/busy.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics.h"
@@ -56,8 +57,7 @@ struct sweep {
     int64_t step_began_us, step_rows;
     int64_t spent_us, second_rows; /* sums of all steps in this second */
     uint64_t submitted, ticked;    /* writer_submitted() at the tick before the last, at the last */
-    pthread_mutex_t lock;          /* guards busy */
-    bool busy;
+    struct busy busy;
 };
 
 struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, int64_t mono_us)
@@ -67,27 +67,12 @@ struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, in
     s->options = *options;
     s->wall_us = wall_us;
     s->began_us = s->pass_began_us = mono_us;
-    pthread_mutex_init(&s->lock, NULL);
     return s;
 }
 
 void sweep_free(struct sweep *s)
 {
-    if (s == NULL)
-        return;
-    pthread_mutex_destroy(&s->lock);
     free(s);
-}
-
-static bool swap_busy(struct sweep *s, bool busy)
-{
-    bool before;
-
-    pthread_mutex_lock(&s->lock);
-    before = s->busy;
-    s->busy = busy;
-    pthread_mutex_unlock(&s->lock);
-    return before;
 }
 
 /* The result of one or two statements. */
@@ -300,7 +285,7 @@ static void sweep_done(struct writer_job *job, const struct error *err)
         log_deleted(&s->pass);
     else if (may_continue(s) && writer_submit(s->options.writer, &s->job, NULL) == 0)
         return;
-    (void)swap_busy(s, false);
+    busy_end(&s->busy);
 }
 
 /* The earlier of the wall clock and the start time plus the monotonic clock. */
@@ -330,7 +315,7 @@ int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *
 {
     int r = 0;
 
-    if (swap_busy(s, true))
+    if (!busy_begin(&s->busy))
         return 0;
     s->submitted = s->ticked;
     s->ticked = writer_submitted(s->options.writer);
@@ -347,6 +332,6 @@ int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *
         if (r == 0)
             return 0;
     }
-    (void)swap_busy(s, false);
+    busy_end(&s->busy);
     return r;
 }

@@ -1,7 +1,9 @@
 /* feature.c - what the service starts, serves and stops for this feature. */
 #include "engine/feature.h"
 #include "features/features.h"
+#include "features/status/routes.h"
 
 const struct feature status_feature = {
     .name = "status",
+    .routes = { health_routes, metrics_routes },
 };

@@ -1,4 +1,4 @@
-/* metrics_routes.c - what monitoring systems are told, and who may ask. */
+/* metrics_routes.c - metrics for monitoring systems, and who may read them. */
 #include "features/status/metrics_routes.h"
 
 #include <dirent.h>
@@ -8,7 +8,7 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
+#include "api/request_metrics.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/metrics.h"
@@ -18,77 +18,12 @@
 #include "features/alerts/alerts.h"
 #include "features/export/exports.h"
 #include "features/retention/retention.h"
+#include "features/status/routes.h"
 #include "http/exchange.h"
 
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 enum { TEXT_MAX = 4 << 20 };
-
-/* Each route has a cell for each of these, and one for any other; after the last route come those
- * for what fits none. */
-static const int statuses[] = { 200, 201, 202, 304, 400, 401, 403, 404, 405,
-                                408, 409, 413, 415, 422, 429, 500, 503 };
-enum { STATUSES = METRICS_STATUSES };
-_Static_assert(STATUSES == COUNT_OF(statuses) + 1, "a cell for each, and one for the others");
-
-static size_t status_cell(int status)
-{
-    size_t i = 0;
-
-    while (i < COUNT_OF(statuses) && statuses[i] != status)
-        i++;
-    return i;
-}
-
-static enum metric_histogram class_of(const struct route *route)
-{
-    if (route == NULL)
-        return HISTOGRAM_OTHER;
-    if (route->method == METHOD_POST && strncmp(route->path, "/api/v1/telemetry", 17) == 0)
-        return HISTOGRAM_INGEST;
-    switch (route->auth) {
-    case AUTH_OPEN:
-        return HISTOGRAM_OTHER;
-    case AUTH_ANY_KEY:
-    case AUTH_OWN_AGENT:
-        return HISTOGRAM_PULL;
-    case AUTH_READ:
-        return HISTOGRAM_READ;
-    default:
-        return HISTOGRAM_ADMIN;
-    }
-}
-
-void metrics_count(const struct http_exchange *x, int status)
-{
-    const struct api_call *call = x->app;
-    const struct route *route = call == NULL ? NULL : call->route;
-    size_t index = route == NULL ? n_routes : (size_t)(route - routes);
-
-    metric_extra_add(index * STATUSES + status_cell(status), 1);
-    if (x->stream == NULL) /* which is over when its reader likes */
-        metric_observe(class_of(route), (uint64_t)(clock_mono_us() - x->request.began_us));
-}
-
-static void print_requests_of(struct buf *out, size_t index)
-{
-    const struct route *route = index < n_routes ? &routes[index] : NULL;
-
-    for (size_t i = 0; i < STATUSES; i++) {
-        uint64_t n = metric_extra_sum(index * STATUSES + i);
-
-        if (n == 0)
-            continue;
-        buf_printf(out, "muster_requests_total{method=\"%s\",route=\"%s\",status=\"",
-                   route == NULL ? "" : route_method_name(route->method),
-                   route == NULL ? "" : route->path);
-        if (i < COUNT_OF(statuses))
-            buf_printf(out, "%d", statuses[i]);
-        else
-            buf_add_c(out, "other");
-        buf_printf(out, "\"} %llu\n", (unsigned long long)n);
-    }
-}
 
 static void print_number(struct buf *out, const char *name, const char *type, const char *help,
                          double value)
@@ -145,9 +80,9 @@ static void print_process(struct api *api, struct buf *out)
                  resident_bytes());
     print_number(out, "process_open_fds", "gauge", "Open files and sockets", open_files());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-        print_number(out, "process_max_fds", "gauge", "Files and sockets that may be open",
+        print_number(out, "process_max_fds", "gauge", "Limit of open files and sockets",
                      (double)files.rlim_cur);
-    print_number(out, "process_start_time_seconds", "gauge", "When this process began",
+    print_number(out, "process_start_time_seconds", "gauge", "Start of this process in Unix time",
                  (double)api->started_at / (double)USEC_PER_SEC);
 }
 
@@ -163,25 +98,22 @@ static void print_engine(struct api *api, struct buf *out)
                  (double)s.queue_bytes);
     print_number(out, "muster_reads_waiting", "gauge", "Reads waiting for a thread",
                  (double)s.reads_waiting);
-    print_number(out, "muster_exports_running", "gauge", "Exports under way",
+    print_number(out, "muster_exports_running", "gauge", "Running exports",
                  exports_running(export_exports(api->engine)));
     print_number(out, "muster_store_bytes", "gauge", "Size of the database",
                  (double)retention_store_bytes(api->engine));
-    print_number(out, "muster_alerts_open", "gauge", "Alerts that are open, of all tenants",
+    print_number(out, "muster_alerts_open", "gauge", "Open alerts of all tenants",
                  (double)alerts_count_open(api->engine));
     print_number(out, "muster_registry_number", "gauge",
-                 "The change number of tenants, keys and settings that this process has",
+                 "Change number of the tenants, keys and settings that this process has loaded",
                  (double)registry_number(access_registry(api->engine)));
 }
 
 void metrics_write(struct api *api, struct buf *out)
 {
-    metric_print_head(out, "muster_build_info", "gauge", "The version that runs");
+    metric_print_head(out, "muster_build_info", "gauge", "Version of this process");
     buf_printf(out, "muster_build_info{version=\"%s\"} 1\n", api->version);
-    metric_print_head(out, "muster_requests_total", "counter",
-                      "Answered requests by route and status");
-    for (size_t i = 0; i <= n_routes; i++)
-        print_requests_of(out, i);
+    request_metrics_write(&api->routes, out);
     metric_print(out);
     print_engine(api, out);
     print_process(api, out);
@@ -199,7 +131,7 @@ static void reply(struct api *api, struct http_exchange *x)
                                         .body_take = text.data });
 }
 
-/* "Bearer <metrics_token>". Both are hashed, so that the time taken tells nothing. */
+/* "Bearer <metrics_token>". Both are hashed, so that timing reveals nothing. */
 static bool has_token(const struct api_call *call)
 {
     struct str value = http_header_get(&call->exchange->request, "authorization");
@@ -210,19 +142,20 @@ static bool has_token(const struct api_call *call)
     return str_eq_nocase(scheme, STR_LIT("Bearer")) && digest_equal(&wanted, &given);
 }
 
-void get_metrics(struct api_call *call)
+static int send_metrics(struct api_call *call, struct error *err)
 {
     bool by_token = call->api->metrics_token != NULL && call->api->metrics_token[0] != '\0';
+    bool is_operator = call->exchange->request.peer == PEER_OPERATOR;
 
-    if (call->exchange->request.peer == PEER_OPERATOR || (by_token && has_token(call)))
-        reply(call->api, call->exchange);
-    else if (by_token)
-        call_reply_unauthorized(call, true);
-    else
-        call_reply_error(call, 404, "Not Found");
+    if (!is_operator && !by_token)
+        return call_refuse(call, err, 404, "Not Found");
+    if (!is_operator && !has_token(call))
+        return call_refuse_caller(call, err, true);
+    reply(call->api, call->exchange);
+    return 0;
 }
 
-/* A listener of its own: no token, no route but one. */
+/* A listener of its own: no token, and only one route. */
 
 static void plain(struct http_exchange *x, int status, const char *text)
 {
@@ -244,13 +177,13 @@ static void on_request(void *ctx, struct http_exchange *x)
         (method == METHOD_GET || method == METHOD_HEAD))
         reply(ctx, x);
     else
-        plain(x, 404, "Only GET /metrics is answered here\n");
+        plain(x, 404, "Only GET /metrics is served here\n");
 }
 
 static void on_too_large(void *ctx, struct http_exchange *x)
 {
     (void)ctx;
-    plain(x, 413, "No body is taken here\n");
+    plain(x, 413, "No body is accepted here\n");
 }
 
 static void on_refused(void *ctx, struct http_exchange *x, int status, const char *detail)
@@ -276,3 +209,11 @@ void metrics_app(struct api *api, struct http_app *ret)
                               .on_refused = on_refused,
                               .on_done = on_done };
 }
+
+/* clang-format off */
+const struct route metrics_routes[] = {
+    { ROUTE(GET, "/metrics", OPEN, 200), .handler = send_metrics, .page = true,
+      .summary = "Get metrics in the text format of Prometheus" },
+    { 0 },
+};
+/* clang-format on */

@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 
 enum { WRAPPED_BYTES = ENVELOPE_OVERHEAD + ENVELOPE_KEY, FIRST_VERSION = 1 };
 
@@ -34,8 +35,9 @@ static struct str key_label(const struct data_key_row *row, struct buf *out)
     return envelope_label(&label, 0, out);
 }
 
-/* The place in the ring of the key that opens the row, or -1. The caller holds the lock. */
+/* The index in the ring of the key that opens the row, or -1. */
 static int unwrap(const struct vault *v, const struct data_key_row *row, uint8_t ret[ENVELOPE_KEY])
+    REQUIRES_SHARED(v->lock)
 {
     struct buf label;
     struct str bound = key_label(row, &label);
@@ -74,12 +76,12 @@ int vault_open_row(struct vault *v, const struct data_key_row *row, uint8_t ret[
 {
     int place;
 
-    pthread_rwlock_rdlock(&v->lock);
+    rwlock_read(&v->lock);
     place = unwrap(v, row, ret);
-    pthread_rwlock_unlock(&v->lock);
+    rwlock_release(&v->lock);
     if (place >= 0)
         return 0;
-    pthread_rwlock_wrlock(&v->lock);
+    rwlock_write(&v->lock);
     if (vault_reload(v, err) != 0) {
         if (err != NULL)
             err->code = ERR_UNAVAILABLE; /* of the vault, whatever became of its file */
@@ -88,14 +90,15 @@ int vault_open_row(struct vault *v, const struct data_key_row *row, uint8_t ret[
         if (place < 0)
             (void)cannot_open(row, err);
     }
-    pthread_rwlock_unlock(&v->lock);
+    rwlock_release(&v->lock);
     return place >= 0 ? 0 : -1;
 }
 
 /* Which key of the ring to wrap with: the one that the platform's row is wrapped with, since
  * another node may have rotated it; the first for the platform's row itself. -1 when there is
- * none. The caller holds the lock. */
+ * none. */
 static int place_to_wrap(const struct vault *v, const struct data_key_row *platform)
+    REQUIRES_SHARED(v->lock)
 {
     uint8_t key[ENVELOPE_KEY];
     int place;
@@ -117,7 +120,7 @@ static int make_key(struct vault *v, struct db *db, struct data_key_row *row, st
 
     if (store_data_key_lock(db, arena, &platform, err) != 0)
         return -1;
-    pthread_rwlock_wrlock(&v->lock);
+    rwlock_write(&v->lock);
     place = place_to_wrap(v, &platform);
     if (place < 0 && vault_reload(v, err) == 0) {
         place = place_to_wrap(v, &platform);
@@ -130,7 +133,7 @@ static int make_key(struct vault *v, struct db *db, struct data_key_row *row, st
         vault_wrap(v, (size_t)place, key, row, arena);
         sodium_memzero(key, sizeof(key));
     }
-    pthread_rwlock_unlock(&v->lock);
+    rwlock_release(&v->lock);
     return place < 0 ? -1 : store_data_key_add(db, row, clock_wall_us(), err);
 }
 

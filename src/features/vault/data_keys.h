@@ -3,10 +3,10 @@
  * Thread-safe but where a lock is asked for.
  */
 #pragma once
-#include <pthread.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/lock.h"
 #include "features/vault/data_keys_store.h"
 #include "features/vault/envelope.h"
 #include "features/vault/keyring.h"
@@ -14,10 +14,10 @@
 struct db;
 
 struct vault {
-    char *path;            /* NULL: the key is that of the environment */
-    pthread_rwlock_t lock; /* guards what follows; not held while the database is asked */
-    struct keyring *ring;  /* empty: not read yet */
-    const void *rotation;  /* whose it is; NULL: none */
+    char *path;         /* NULL: the key is that of the environment */
+    struct rwlock lock; /* not held while the database is queried */
+    struct keyring *ring GUARDED_BY(lock) PT_GUARDED_BY(lock); /* empty: not read yet */
+    const void *rotation GUARDED_BY(lock); /* who rotates the master key; NULL: no rotation */
 };
 
 /* A data key ready for use: wipe it. */
@@ -26,14 +26,12 @@ struct vault_key {
     int64_t version;
 };
 
-/* Reads the file again; keys that are in it no more are kept behind the others. The caller holds
- * the lock for writing. */
-int vault_reload(struct vault *v, struct error *err) MUST_CHECK;
+/* Reads the file again; keys that are gone from it are kept behind the others. */
+int vault_reload(struct vault *v, struct error *err) MUST_CHECK REQUIRES(v->lock);
 
-/* The data key into the row, with the master key of this place in the ring; in the arena. The
- * caller holds the lock. */
+/* Wraps the data key into the row, with the master key at this index of the ring; in the arena. */
 void vault_wrap(const struct vault *v, size_t place, const uint8_t key[ENVELOPE_KEY],
-                struct data_key_row *row, struct arena *arena);
+                struct data_key_row *row, struct arena *arena) REQUIRES_SHARED(v->lock);
 
 /* Opens the row; reads the key file (again) when the keys at hand do not. */
 int vault_open_row(struct vault *v, const struct data_key_row *row, uint8_t ret[ENVELOPE_KEY],

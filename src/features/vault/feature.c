@@ -5,6 +5,7 @@
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/features.h"
+#include "features/vault/routes.h"
 #include "features/vault/vault.h"
 
 struct vault *vault_of(const struct engine *e)
@@ -32,13 +33,9 @@ static void vault_feature_close(void *state)
     vault_free(state);
 }
 
-struct vault *engine_vault(struct engine *e)
-{
-    return vault_of(e);
-}
-
 const struct feature vault_feature = {
     .name = "vault",
+    .routes = { vault_routes },
     .open = vault_feature_open,
     .close = vault_feature_close,
 };

@@ -1,4 +1,5 @@
 /* master_key_rotation.c - new master keys, and what a start finds. */
+#include "base/lock.h"
 #include "features/vault/vault.h"
 
 #include <sodium.h>
@@ -11,6 +12,7 @@
 static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error *err)
 {
     struct data_key_row platform, *rows;
+    struct list keys = { 0 };
     uint8_t key[ENVELOPE_KEY];
     struct arena arena;
     int r;
@@ -18,23 +20,25 @@ static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error 
     arena_init(&arena);
     r = store_data_key_lock(db, &arena, &platform, err);
     if (r == 0)
-        r = store_data_keys(db, &arena, &rows, ret_n, err);
-    for (size_t i = 0; r == 0 && i < *ret_n; i++) {
+        r = store_data_keys(db, &arena, &keys, err);
+    rows = keys.items;
+    for (size_t i = 0; r == 0 && i < keys.n; i++) {
         r = vault_open_row(v, &rows[i], key, err);
         if (r != 0)
             break;
-        pthread_rwlock_rdlock(&v->lock);
+        rwlock_read(&v->lock);
         vault_wrap(v, 0, key, &rows[i], &arena);
-        pthread_rwlock_unlock(&v->lock);
+        rwlock_release(&v->lock);
         r = store_data_key_set(db, &rows[i], err);
     }
+    *ret_n = keys.n;
     sodium_memzero(key, sizeof(key));
     arena_done(&arena);
     return r;
 }
 
-/* A ring with a new key before the others, in the file as in memory. The caller holds the lock. */
-static int add_master_key(struct vault *v, struct error *err)
+/* A ring with a new key before the others, in the file as in memory. */
+static int add_master_key(struct vault *v, struct error *err) REQUIRES(v->lock)
 {
     struct keyring *ring = keyring_new();
     int r;
@@ -57,7 +61,7 @@ static int begin_rotation(struct vault *v, const void *owner, struct error *err)
 {
     int r = 0;
 
-    pthread_rwlock_wrlock(&v->lock);
+    rwlock_write(&v->lock);
     if (v->path == NULL)
         r = err_set(err, ERR_CONFLICT,
                     "the master key is that of " MASTER_KEY_VARIABLE ": write it to a file of mode "
@@ -71,7 +75,7 @@ static int begin_rotation(struct vault *v, const void *owner, struct error *err)
         r = add_master_key(v, err);
     if (r == 0)
         v->rotation = owner;
-    pthread_rwlock_unlock(&v->lock);
+    rwlock_release(&v->lock);
     return r;
 }
 
@@ -87,19 +91,19 @@ int vault_end_rotation(struct vault *v, const void *owner, bool committed, struc
 {
     int r = 0;
 
-    pthread_rwlock_wrlock(&v->lock);
+    rwlock_write(&v->lock);
     if (v->rotation == owner) {
         v->rotation = NULL;
         r = committed ? keyring_write(v->ring, 1, v->path, err) : 0;
         if (committed && r == 0)
             v->ring->n_live = 1;
     }
-    pthread_rwlock_unlock(&v->lock);
+    rwlock_release(&v->lock);
     return r;
 }
 
 /* Reads the key file; makes it where nothing was sealed yet. */
-static int load(struct vault *v, size_t n_sealed, struct error *err)
+static int load(struct vault *v, size_t n_sealed, struct error *err) REQUIRES(v->lock)
 {
     struct error first = { 0 };
 
@@ -123,18 +127,19 @@ static int load(struct vault *v, size_t n_sealed, struct error *err)
  * first master key. */
 static int settle(struct vault *v, struct db *db, struct error *err)
 {
-    struct data_key_row *rows;
+    struct list keys = { 0 };
     uint8_t key[ENVELOPE_KEY];
     struct arena arena;
-    size_t n = 0;
+    size_t n;
     int r;
 
     arena_init(&arena);
     r = vault_ensure_key(v, db, DATA_KEY_PLATFORM, err);
     if (r == 0)
-        r = store_data_keys(db, &arena, &rows, &n, err);
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = vault_open_row(v, &rows[i], key, err);
+        r = store_data_keys(db, &arena, &keys, err);
+    for (size_t i = 0; r == 0 && i < keys.n; i++)
+        r = vault_open_row(v, &((const struct data_key_row *)keys.items)[i], key, err);
+    rwlock_unshared(&v->lock); /* still starting */
     if (r == 0 && v->ring->n_live > 1)
         r = wrap_all(v, db, &n, err);
     sodium_memzero(key, sizeof(key));
@@ -149,6 +154,7 @@ int vault_start(struct vault *v, struct db *db, struct error *err)
     struct arena arena;
     int r;
 
+    rwlock_unshared(&v->lock); /* still starting: no other thread has the vault yet */
     arena_init(&arena);
     r = store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &platform, err);
     arena_done(&arena);

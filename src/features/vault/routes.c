@@ -1,33 +1,29 @@
-/* routes.c - secrets of a tenant and the vault they are in, for administrators. */
+/* routes.c - secrets of a tenant, for its admins; and the master key, for platform admins. */
 #include "features/vault/secrets.h"
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
+#include "features/vault/routes.h"
+#include "features/vault/shapes.h"
 #include "features/vault/vault.h"
 
 static struct secrets secrets_of(const struct api_call *call)
 {
-    return (struct secrets){ engine_vault(call->api->engine), call->tenant->id };
+    return (struct secrets){ vault_of(call->api->engine), call->tenant->id };
 }
 
-static int list(struct api_call *call, struct db *db, struct error *err)
+static int list_secrets(struct api_call *call, struct db *db, struct error *err)
 {
     const struct secrets secrets = secrets_of(call);
 
     return secrets_list(&secrets, db, call->arena, call->answer, err);
 }
 
-void get_secrets(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct secret_list);
-    call_read(call, list);
-}
-
-static int set(struct api_call *call, struct db *db, struct error *err)
+static int set_secret(struct api_call *call, struct db *db, struct error *err)
 {
     const struct secret_path *path = call->params;
     const struct secrets secrets = secrets_of(call);
@@ -42,13 +38,7 @@ static int set(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void put_secret(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct secret);
-    call_change(call, set);
-}
-
-static int rm(struct api_call *call, struct db *db, struct error *err)
+static int remove_secret(struct api_call *call, struct db *db, struct error *err)
 {
     const struct secret_path *path = call->params;
     const struct secrets secrets = secrets_of(call);
@@ -56,52 +46,56 @@ static int rm(struct api_call *call, struct db *db, struct error *err)
     if (secrets_remove(&secrets, db, path->name, err) != 0)
         return -1;
     call->audit_target = path->name;
-    return list(call, db, err);
+    return list_secrets(call, db, err);
 }
 
-void delete_secret(struct api_call *call)
+/* In its transaction the file has the new key, and all data keys are wrapped with it. */
+static int rotate_master_key(struct api_call *call, struct db *db, struct error *err)
 {
-    call->answer = ARENA_NEW(call->arena, struct secret_list);
-    call_change(call, rm);
-}
-
-/* The change's transaction: the new key is in the file, and all data keys are wrapped with it. */
-static int rotate(struct change *change, struct db *db, struct error *err)
-{
-    struct api_call *call = CONTAINER_OF(change, struct api_call, change);
     struct vault_rotated *answer = call->answer;
     size_t n;
 
-    if (vault_rotate(engine_vault(call->api->engine), db, call, &n, err) != 0)
+    if (vault_rotate(vault_of(call->api->engine), db, call, &n, err) != 0)
         return -1;
     answer->data_keys = (int64_t)n;
     call->audit_detail = arena_printf(call->arena, "{\"data_keys\":%zu}", n);
-    return call_audit(call, db, call->route->audit, err);
+    return 0;
 }
 
-static void rotated(struct change *change, const struct error *err)
+static void master_key_rotated(struct api_call *call, const struct error *err)
 {
-    struct api_call *call = CONTAINER_OF(change, struct api_call, change);
     struct vault_rotated *answer = call->answer;
     struct error unfinished = { 0 };
 
     answer->old_key_removed =
-        vault_end_rotation(engine_vault(call->api->engine), call, err == NULL, &unfinished) == 0;
+        vault_end_rotation(vault_of(call->api->engine), call, err == NULL, &unfinished) == 0;
     if (!answer->old_key_removed)
         log_write(LOG_WARNING, "vault", "the old master key stays in the file: %s",
                   unfinished.text);
-    if (err != NULL)
-        call_reply_failure(call, err);
-    else
-        call_reply_answer(call, answer);
+    call_reply(call, err);
 }
 
-void post_vault_rotate(struct api_call *call)
+static int begin_rotation(struct api_call *call, struct error *err)
 {
-    struct error err = { 0 };
-
-    call->answer = ARENA_NEW(call->arena, struct vault_rotated);
-    call->change = (struct change){ .apply = rotate, .done = rotated };
-    if (change_submit(call->api->engine, &call->change, &err) != 0)
-        call_reply_failure(call, &err);
+    (void)err;
+    call_change(call, CHANGE_REGISTRY, rotate_master_key, master_key_rotated);
+    return 0;
 }
+
+/* clang-format off */
+const struct route vault_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/secrets", ADMIN, 200), .read = list_secrets, .params = &tenant_path_shape, .answer = &secret_list_shape,
+      .id = "list_secrets", .summary = "List a workspace's secrets",
+      .description = "Names and versions; values cannot be read back." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/secrets/{name}", ADMIN, 200), .change = set_secret, .params = &secret_path_shape, .body = &secret_set_shape, .answer = &secret_shape, .audit = "secret.set",
+      .id = "set_secret", .summary = "Set a secret",
+      .description = "Text of at most 64 KiB, stored encrypted; it cannot be read back. `shared` lets workspace-wide values refer to it; left out, it stays as it is." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/secrets/{name}", ADMIN, 200), .change = remove_secret, .params = &secret_path_shape, .answer = &secret_list_shape, .audit = "secret.rm",
+      .id = "delete_secret", .summary = "Delete a secret",
+      .description = "Agents whose configuration refers to it get 409 from then on." },
+    { ROUTE(POST, "/api/v1/platform/vault/rotate", PLATFORM, 200), .handler = begin_rotation, .answer = &vault_rotated_shape, .audit = "vault.rotate",
+      .id = "rotate_master_key", .summary = "Rotate the master key",
+      .description = "Wraps all data keys with a new master key while the service runs. 409 when the master key is not in a file." },
+    { 0 },
+};
+/* clang-format on */

@@ -56,17 +56,7 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
 int secrets_list(const struct secrets *s, struct db *db, struct arena *arena,
                  struct secret_list *ret, struct error *err)
 {
-    struct secret_row *rows;
-    struct secret *secrets;
-    size_t n;
-
-    if (store_secrets(db, s->tenant_id, arena, &rows, &n, err) != 0)
-        return -1;
-    secrets = ARENA_ARRAY(arena, struct secret, n);
-    for (size_t i = 0; i < n; i++)
-        secrets[i] = answer(&rows[i]);
-    ret->secrets = (struct list){ secrets, n };
-    return 0;
+    return store_secrets(db, s->tenant_id, arena, &ret->secrets, err);
 }
 
 int secrets_remove(const struct secrets *s, struct db *db, struct str name, struct error *err)

@@ -5,27 +5,28 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "shape/shape.h"
 
 struct db;
 
 struct secret_row {
     struct str name;
     bool shared;
-    int64_t version; /* 0: there is none */
+    int64_t version; /* 0: no such secret */
     struct str sealed;
     int64_t created_at, updated_at;
 };
 
-/* In the arena; likewise below. */
+/* In the arena. */
 int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
                  struct secret_row *ret, struct error *err) MUST_CHECK;
 
-/* By name, without what is sealed. */
-int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct secret_row **ret,
-                  size_t *ret_n, struct error *err) MUST_CHECK;
+/* By name: a list of struct secret; in the arena. */
+int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                  struct error *err) MUST_CHECK;
 
-/* Adds it, or replaces the one of the version before; ERR_CONFLICT when another process was
- * faster. */
+/* Adds the secret, or replaces its previous version; ERR_CONFLICT when another process replaced it
+ * first. */
 int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,
                      struct error *err) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* shapes.c - the tables of secrets. */
+/* shapes.c - the shapes of secrets. */
 #include "features/vault/shapes.h"
 
 #include "shape/rule.h"
@@ -18,7 +18,7 @@ bool secret_is_name(struct str s)
     return true;
 }
 
-/* The value is not repeated in the problem. */
+/* The problem does not echo the value. */
 static void check_secret(void *value, struct arena *arena, struct problems *problems)
 {
     const struct secret_set *set = value;
@@ -26,9 +26,9 @@ static void check_secret(void *value, struct arena *arena, struct problems *prob
 
     (void)arena;
     if (set->value.len > SECRET_MAX_BYTES)
-        problems_add_rule(problems, &step, 1, STR_NULL, "A secret has at most 65536 bytes");
+        problems_add_rule(problems, &step, 1, STR_NULL, "Should have at most 65536 bytes");
     else if (set->value.len == 0)
-        problems_add_rule(problems, &step, 1, STR_NULL, "A secret is not empty");
+        problems_add_rule(problems, &step, 1, STR_NULL, "Should not be empty");
 }
 
 static void check_path(void *value, struct arena *arena, struct problems *problems)
@@ -37,76 +37,45 @@ static void check_path(void *value, struct arena *arena, struct problems *proble
 
     if (!secret_is_name(path->name))
         rule_refuse_text(problems, arena, "name", path->name,
-                         "A secret's name is letters, digits, '_', '.' and '-', at most 128; it "
-                         "begins with a letter, a digit or '_'");
+                         "Should be at most 128 letters, digits, '_', '.' and '-', beginning with "
+                         "a letter, a digit or '_'");
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct secret_set
-static const struct field secret_set_fields[] = {
-    { STR(value),       .flags = F_REQUIRED, .doc = "At most 64 KiB. Never given back." },
-    { OPT_BOOL(shared), .flags = F_NULL, .doc = "May workspace-wide values refer to it. Null: as it is; a new one is not shared." },
-};
+SHAPE_BEGIN(secret_set_shape)
+    { STR(value),       .flags = F_REQUIRED, .doc = "At most 64 KiB. Never returned." },
+    { OPT_BOOL(shared), .flags = F_NULL, .doc = "Whether workspace-wide values may refer to it. Null: unchanged, or not shared for a new secret." },
+SHAPE_END(secret_set_shape, "SecretSet", .secret = true, .doc = "A secret's value to set.", .rules = check_secret);
 #undef OWNER
 
 #define OWNER struct secret
-static const struct field secret_fields[] = {
+SHAPE_BEGIN(secret_shape)
     { STR(name),        .flags = F_REQUIRED },
-    { BOOL(shared),     .flags = F_REQUIRED, .doc = "May workspace-wide values refer to it." },
-    { INT(version),     .flags = F_REQUIRED, .doc = "Grows each time it is set." },
+    { BOOL(shared),     .flags = F_REQUIRED, .doc = "Whether workspace-wide values may refer to it." },
+    { INT(version),     .flags = F_REQUIRED, .doc = "Incremented each time it is set." },
     { TIME(created_at), .flags = F_REQUIRED },
     { TIME(updated_at), .flags = F_REQUIRED },
-};
+SHAPE_END(secret_shape, "Secret", .doc = "A secret without its value.");
 #undef OWNER
 
 #define OWNER struct secret_list
-static const struct field secret_list_fields[] = {
+SHAPE_BEGIN(secret_list_shape)
     { LIST(secrets, secret_shape), .flags = F_REQUIRED },
-};
+SHAPE_END(secret_list_shape, "SecretList", .doc = "The secrets of a tenant, without their values.");
 #undef OWNER
 
 #define OWNER struct secret_path
-static const struct field secret_path_fields[] = {
+SHAPE_BEGIN(secret_path_shape)
     { STR(slug), .flags = F_REQUIRED },
     { STR(name), .flags = F_REQUIRED },
-};
+SHAPE_END(secret_path_shape, "SecretPath", .rules = check_path);
 #undef OWNER
 
 #define OWNER struct vault_rotated
-static const struct field vault_rotated_fields[] = {
-    { INT(data_keys),        .flags = F_REQUIRED, .doc = "Wrapped with the new master key." },
-    { BOOL(old_key_removed), .flags = F_REQUIRED, .doc = "False: the next start does it." },
-};
+SHAPE_BEGIN(vault_rotated_shape)
+    { INT(data_keys),        .flags = F_REQUIRED, .doc = "Number of data keys wrapped with the new master key." },
+    { BOOL(old_key_removed), .flags = F_REQUIRED, .doc = "False: the next start removes it." },
+SHAPE_END(vault_rotated_shape, "VaultRotated", .doc = "Result of rotating the master key.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape secret_set_shape = {
-    SHAPE_OF("SecretSet", struct secret_set, secret_set_fields),
-    .secret = true,
-    .doc = "A secret's value on its way in.",
-    .rules = check_secret,
-};
-
-const struct shape secret_shape = {
-    SHAPE_OF("Secret", struct secret, secret_fields),
-    .doc = "A secret without its value.",
-};
-
-const struct shape secret_list_shape = {
-    SHAPE_OF("SecretList", struct secret_list, secret_list_fields),
-    .doc = "The secrets of a tenant, without their values.",
-};
-
-const struct shape secret_path_shape = {
-    SHAPE_OF("SecretPath", struct secret_path, secret_path_fields),
-    .rules = check_path,
-};
-
-const struct shape vault_rotated_shape = {
-    SHAPE_OF("VaultRotated", struct vault_rotated, vault_rotated_fields),
-    .doc = "There is a new master key.",
-};

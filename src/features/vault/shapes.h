@@ -1,4 +1,4 @@
-/* shapes.h - secrets as people set and list them: their values only ever go in.
+/* shapes.h - secrets, as set and listed; their values are never returned.
  *
  * Thread-safe: tables are const.
  */
@@ -7,12 +7,12 @@
 
 enum { SECRET_MAX_BYTES = 64 << 10, SECRET_NAME_MAX = 128 };
 
-/* Letters, digits and _ . - , not beginning with one of the last two; at most SECRET_NAME_MAX. */
+/* Letters, digits, _ . and -, not beginning with . or -; at most SECRET_NAME_MAX. */
 bool secret_is_name(struct str s);
 
 struct secret_set {
     struct str value;
-    struct opt_bool shared; /* none: as it is, at first not */
+    struct opt_bool shared; /* null: unchanged, or not shared for a new one */
 };
 
 struct secret {

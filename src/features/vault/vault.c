@@ -5,6 +5,7 @@
 
 #include <sodium.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "features/vault/data_keys.h"
 
@@ -17,7 +18,7 @@ struct vault *vault_new(const char *key_file)
 {
     struct vault *v = NEW(struct vault);
 
-    pthread_rwlock_init(&v->lock, NULL);
+    rwlock_init(&v->lock);
     v->ring = keyring_new();
     if (!keyring_from_variable(v->ring))
         v->path = mem_strdup(key_file);
@@ -28,8 +29,9 @@ void vault_free(struct vault *v)
 {
     if (v == NULL)
         return;
+    rwlock_unshared(&v->lock);
     keyring_free(v->ring);
-    pthread_rwlock_destroy(&v->lock);
+    rwlock_done(&v->lock);
     free(v->path);
     free(v);
 }
@@ -47,10 +49,10 @@ static int ensure_ring(struct vault *v, struct error *err)
 {
     int r = 0;
 
-    pthread_rwlock_wrlock(&v->lock);
+    rwlock_write(&v->lock);
     if (v->ring->n == 0)
         r = vault_reload(v, err);
-    pthread_rwlock_unlock(&v->lock);
+    rwlock_release(&v->lock);
     if (r != 0 && err != NULL)
         err->code = ERR_CONFLICT;
     return r;

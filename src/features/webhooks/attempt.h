@@ -29,7 +29,13 @@ struct attempt_options {
     CURLM *multi; /* woken when a name lookup is done */
 };
 
-enum { ATTEMPT_ERROR_MAX = CURL_ERROR_SIZE };
+/* attempts.c moves it on, and asserts that it goes forward. */
+enum attempt_state {
+    ATTEMPT_NEW,       /* being filled in */
+    ATTEMPT_RESOLVING, /* prepared; waits for its name to be looked up, if it has one */
+    ATTEMPT_SENDING,   /* libcurl has it */
+    ATTEMPT_ENDED,     /* its result is known, or it was cancelled */
+};
 
 struct attempt {
     struct attempt *next;
@@ -48,10 +54,10 @@ struct attempt {
     const struct attempt_options *options;
     struct target_endpoint endpoint;
     struct lookup *lookup; /* of the host name; NULL: no lookup needed */
-    bool transferring;     /* attempts.c's: libcurl has the handle */
-    bool forbidden;        /* an address was not public */
-    int64_t began_us;      /* raw */
-    char error[ATTEMPT_ERROR_MAX];
+    enum attempt_state state;
+    bool forbidden;   /* an address was not public */
+    int64_t began_us; /* raw */
+    char error[CURL_ERROR_SIZE];
 };
 
 /* The result of an attempt. */
@@ -65,15 +71,14 @@ struct attempt_end {
     const char *error;     /* NULL when delivered; lives as long as the attempt */
 };
 
-/* Prepares f->easy from delivery, webhook and secrets, and starts to look the host name up. NULL,
- * or the reason why the message cannot be sent. */
+/* Prepares f->easy from delivery, webhook and secrets, and begins to look up its name. NULL, or a
+ * sentence that says why it cannot be sent. */
 const char *attempt_prepare(struct attempt *f, const struct attempt_options *options);
 
 enum attempt_clearance { ATTEMPT_WAITS, ATTEMPT_CLEARED, ATTEMPT_REFUSED };
 
-/* May the transfer start? A name is looked up only once, and only the addresses found are connected
- * to. If one of them is not public, the attempt is refused. *ret_wrong is the reason of a
- * refusal. */
+/* May it be sent? A name is looked up once, and only addresses of that answer are connected to: one
+ * of them that is not public refuses them all. *ret_wrong says why it is refused. */
 enum attempt_clearance attempt_clear(struct attempt *f, const char **ret_wrong);
 
 struct attempt_end attempt_finish(struct attempt *f, CURLcode result);

@@ -1,7 +1,25 @@
-/* attempts.c - libcurl's multi handle, and the list of attempts that are or will be in it. */
+/* attempts.c - libcurl's handle of many transfers, and the list of attempts in it or before it. */
 #include "features/webhooks/attempts.h"
 
+#include <assert.h>
+
 #include "base/err.h"
+#include "base/thread.h"
+
+/* The one place where the state of an attempt changes: it only goes forward. */
+static void enter(struct attempt *f, enum attempt_state state)
+{
+    static const unsigned allowed[] = {
+        [ATTEMPT_NEW] = 1U << ATTEMPT_RESOLVING | 1U << ATTEMPT_ENDED,
+        [ATTEMPT_RESOLVING] = 1U << ATTEMPT_SENDING | 1U << ATTEMPT_ENDED,
+        [ATTEMPT_SENDING] = 1U << ATTEMPT_ENDED,
+        [ATTEMPT_ENDED] = 0,
+    };
+
+    assert((allowed[f->state] & 1U << state) != 0);
+    (void)allowed;
+    f->state = state;
+}
 
 void attempts_init(struct attempts *all)
 {
@@ -16,6 +34,7 @@ void attempts_init(struct attempts *all)
 
 void attempts_done(struct attempts *all)
 {
+    assert(all->first == NULL && all->n == 0);
     (void)curl_multi_cleanup(all->options.multi);
     curl_global_cleanup();
 }
@@ -24,10 +43,13 @@ void attempts_start(struct attempts *all, struct attempt *f)
 {
     const char *wrong = attempt_prepare(f, &all->options);
 
+    assert(thread_may_be("muster-courier"));
     if (wrong != NULL) {
+        enter(f, ATTEMPT_ENDED);
         all->ended(all->ctx, f, &(struct attempt_end){ .error = wrong });
         return;
     }
+    enter(f, ATTEMPT_RESOLVING);
     f->next = all->first;
     all->first = f;
     all->n += f->owner == NULL;
@@ -40,11 +62,14 @@ static void detach(struct attempts *all, struct attempt *f)
     while (*at != f)
         at = &(*at)->next;
     *at = f->next;
+    assert(f->owner != NULL || all->n > 0);
     all->n -= f->owner == NULL;
-    if (f->transferring)
+    if (f->state == ATTEMPT_SENDING)
         (void)curl_multi_remove_handle(all->options.multi, f->easy);
+    enter(f, ATTEMPT_ENDED);
 }
 
+/* Hands to libcurl what may be sent now. True when one has ended. */
 static bool start_cleared(struct attempts *all)
 {
     struct attempt *next;
@@ -53,7 +78,7 @@ static bool start_cleared(struct attempts *all)
     for (struct attempt *f = all->first; f != NULL; f = next) {
         const char *wrong = NULL;
         enum attempt_clearance clearance =
-            f->transferring ? ATTEMPT_WAITS : attempt_clear(f, &wrong);
+            f->state == ATTEMPT_SENDING ? ATTEMPT_WAITS : attempt_clear(f, &wrong);
 
         next = f->next;
         if (clearance == ATTEMPT_REFUSED) {
@@ -63,13 +88,14 @@ static bool start_cleared(struct attempts *all)
         } else if (clearance == ATTEMPT_CLEARED) {
             if (curl_multi_add_handle(all->options.multi, f->easy) != CURLM_OK)
                 err_die("libcurl refused a transfer");
-            f->transferring = true;
+            enter(f, ATTEMPT_SENDING);
         }
     }
     return any;
 }
 
-static bool finish_transfers(struct attempts *all)
+/* True when one has ended. */
+static bool take_finished(struct attempts *all)
 {
     const CURLMsg *message;
     bool any = false;
@@ -97,8 +123,9 @@ bool attempts_advance(struct attempts *all, int wait_ms)
     bool any = start_cleared(all);
     int running;
 
+    assert(thread_may_be("muster-courier"));
     (void)curl_multi_perform(all->options.multi, &running);
-    any = finish_transfers(all) || any;
+    any = take_finished(all) || any;
     if (!any)
         (void)curl_multi_poll(all->options.multi, NULL, 0, wait_ms, NULL);
     return any;

@@ -1,4 +1,4 @@
-/* attempts.h - the attempts in progress, all in one libcurl multi handle.
+/* attempts.h - the attempts in progress, all in one libcurl handle.
  *
  * One thread, except where a comment says otherwise.
  */
@@ -18,20 +18,19 @@ struct attempts {
 /* With options.rules, options.mail, ended and ctx set. */
 void attempts_init(struct attempts *all);
 
-/* When no attempt is left. */
+/* The list must be empty. */
 void attempts_done(struct attempts *all);
 
-/* Takes ownership of f. attempts_advance() starts the transfer once the attempt is cleared; an
- * attempt that cannot be prepared ends here. */
+/* Takes ownership of f. It is sent once it is cleared, or has ended on return. */
 void attempts_start(struct attempts *all, struct attempt *f);
 
-/* Advances all transfers, waiting up to wait_ms if none ends. True when an attempt has ended. */
+/* Makes progress, or waits for it up to `wait_ms`. True when one has ended. */
 bool attempts_advance(struct attempts *all, int wait_ms);
 
 /* Interrupts the wait in attempts_advance(). Any thread. */
 void attempts_wake(struct attempts *all);
 
-/* Removes one without calling ended(); NULL when none is left. The caller frees it. */
+/* Cancels an attempt and removes it from the list; NULL when none is left. The caller frees it. */
 struct attempt *attempts_pop(struct attempts *all);
 
 /* The newest attempt of this delivery, or NULL. */

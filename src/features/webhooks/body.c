@@ -54,14 +54,13 @@ struct summary {
     struct str summary;
 };
 
-#define OWNER     struct summary
-#define MEMBER(m) m
-static const struct field summary_fields[] = {
+/* clang-format off */
+#define OWNER struct summary
+SHAPE_BEGIN(summary_shape)
     { STR(summary), .absent = "\"\"" },
-};
-static const struct shape summary_shape = { SHAPE_OF("Summary", struct summary, summary_fields) };
+STATIC_SHAPE_END(summary_shape, "Summary");
 #undef OWNER
-#undef MEMBER
+/* clang-format on */
 
 /* The summary, or the type if there is no summary. */
 static struct str summary_of(const struct message_row *message, struct arena *arena)

@@ -1,6 +1,7 @@
-/* courier.c - claims due deliveries, sends them, stores the results. */
+/* courier.c - claims due deliveries, sends them and stores the results. */
 #include "features/webhooks/courier.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -18,10 +20,10 @@
 #include "features/webhooks/shapes.h"
 
 enum {
-    ATTEMPTS_MAX = 64,       /* without tests */
-    ATTEMPTS_PER_TENANT = 8, /* so that hanging targets delay no other tenant's deliveries */
+    ATTEMPTS_MAX = 64,       /* in progress; tests are counted apart */
+    ATTEMPTS_PER_TENANT = 8, /* so that hanging targets do not hold up other tenants */
     ATTEMPTS_PER_WEBHOOK = 2,
-    TESTS_MAX = 16,       /* pending or in progress */
+    TESTS_MAX = 16,       /* queued or in progress */
     TESTS_PER_TENANT = 4, /* in progress */
     PERIOD_MS = 200,
     STEP_S = 2, /* allowed drift between wall and monotonic clock from one poll to the next */
@@ -39,10 +41,10 @@ struct courier {
     bool failing;                  /* the database; logged once */
 
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
-    struct courier_test *tests;
-    size_t n_tests;
-    bool stopping;
+    struct lock lock;
+    struct courier_test *tests GUARDED_BY(lock);
+    size_t n_tests GUARDED_BY(lock);
+    bool stopping GUARDED_BY(lock);
 };
 
 /* Ten attempts over three days: seconds before each attempt after the first. */
@@ -112,8 +114,9 @@ static int64_t next_at(const struct delivery_row *d, const struct attempt_end *e
     return now + (delay_us > asked_s * USEC_PER_SEC ? delay_us : asked_s * USEC_PER_SEC);
 }
 
-/* If this fails, the delivery is due again when its lease expires. */
-static void store_result(struct courier *c, struct attempt *f, const struct attempt_end *end)
+/* If it cannot be stored, the delivery is due again when its lease expires. */
+static void store_delivery_result(struct courier *c, struct attempt *f,
+                                  const struct attempt_end *end)
 {
     struct outcome o = { .delivery = f->delivery,
                          .again_at = f->delivery.next_at,
@@ -121,6 +124,7 @@ static void store_result(struct courier *c, struct attempt *f, const struct atte
     int64_t now = clock_wall_us();
     struct error err = { 0 };
 
+    assert(f->delivery.state == DELIVERY_WAITING); /* only those are claimed, and end once */
     o.delivery.last_at = now;
     o.delivery.last_status = end->status;
     o.delivery.last_ms = (struct opt_int){ true, end->ms };
@@ -131,33 +135,36 @@ static void store_result(struct courier *c, struct attempt *f, const struct atte
         o.delivery.state = DELIVERY_DELIVERED;
     else if (o.delivery.next_at == TIME_NULL)
         o.delivery.state = DELIVERY_DEAD;
+    assert((o.delivery.state == DELIVERY_WAITING) == (o.delivery.next_at != TIME_NULL));
     if (writer_run_sync(c->options.writer, store_outcome, &o, &err) != 0)
-        log_write(LOG_WARNING, "webhook", "storing the result of a delivery failed: %s", err.text);
+        log_write(LOG_WARNING, "webhook", "cannot store the result of a delivery: %s", err.text);
 }
 
 static void end_test(struct courier *c, struct courier_test *test, const struct attempt_end *end,
                      const struct error *err)
 {
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
+    assert(c->n_tests > 0);
     c->n_tests--;
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     test->done(test, end, err);
 }
 
-/* Reports the result to the test's caller or stores it, then frees the attempt. */
+/* Answers the test or stores the result, and frees the attempt. */
 static void attempt_ended(void *ctx, struct attempt *f, const struct attempt_end *end)
 {
     struct courier *c = ctx;
     struct courier_test *test = f->owner;
 
+    assert(thread_may_be("muster-courier"));
     if (test != NULL)
         end_test(c, test, end, NULL);
     else
-        store_result(c, f, end);
+        store_delivery_result(c, f, end);
     attempt_free(f);
 }
 
-/* May another attempt to this webhook start? */
+/* May another attempt for this webhook begin? */
 static bool has_room(const struct courier *c, const struct due_webhook *due, size_t of_tenant_max)
 {
     struct attempts_count n = attempts_count(&c->attempts, due->tenant_id, due->webhook_id);
@@ -187,7 +194,7 @@ static struct attempt *new_attempt(void)
     return f;
 }
 
-/* If the clock jumped, the lease of a delivery may expire while its attempt is in progress: that
+/* If the clock was set, the lease of a delivery may expire while its attempt is in progress: that
  * attempt then continues under the new lease. A manual retry resets the number of attempts and is
  * a new attempt. */
 static bool renew_lease(struct courier *c, const struct delivery_row *claimed)
@@ -229,10 +236,12 @@ static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_
     return 0;
 }
 
-static int send_round(struct courier *c, const struct due_webhook *due, size_t n,
-                      size_t of_tenant_max, struct error *err)
+static int send_round(struct courier *c, const struct list *webhooks, size_t of_tenant_max,
+                      struct error *err)
 {
-    for (size_t i = 0; i < n; i++) {
+    const struct due_webhook *due = webhooks->items;
+
+    for (size_t i = 0; i < webhooks->n; i++) {
         bool claimed = true;
 
         for (int k = 0; k < ATTEMPTS_PER_WEBHOOK && claimed && has_room(c, &due[i], of_tenant_max);
@@ -243,17 +252,16 @@ static int send_round(struct courier *c, const struct due_webhook *due, size_t n
     return 0;
 }
 
-/* Tenants without an attempt in progress come first, however many deliveries others have due. */
+/* Tenants without an attempt in progress come first, however much is due for others. */
 static int send_due(struct courier *c, struct error *err)
 {
-    struct due_webhook *due;
     struct arena arena;
+    struct list due;
     int r = -1;
-    size_t n;
 
     arena_init(&arena);
-    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, &n, err) == 0 &&
-        send_round(c, due, n, 1, err) == 0 && send_round(c, due, n, ATTEMPTS_PER_TENANT, err) == 0)
+    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, err) == 0 &&
+        send_round(c, &due, 1, err) == 0 && send_round(c, &due, ATTEMPTS_PER_TENANT, err) == 0)
         r = 0;
     arena_done(&arena);
     return r;
@@ -300,8 +308,7 @@ static int clean_up(struct courier *c, struct error *err)
     return 0;
 }
 
-/* Every PERIOD_MS, and after an attempt has ended. A failing database is logged only once, until it
- * recovers. */
+/* Every PERIOD_MS, and when an attempt has ended. A database that is unavailable is logged once. */
 static void poll_due(struct courier *c)
 {
     struct error err = { 0 };
@@ -354,11 +361,11 @@ static bool start_tests(struct courier *c)
     struct courier_test *tests, *next;
     bool stopping;
 
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     tests = c->tests;
     c->tests = NULL;
     stopping = c->stopping;
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     for (; tests != NULL; tests = next) {
         next = tests->next;
         start_test(c, tests);
@@ -406,7 +413,7 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
                                      .ended = attempt_ended,
                                      .ctx = c };
     attempts_init(&c->attempts);
-    pthread_mutex_init(&c->lock, NULL);
+    lock_init(&c->lock);
     if (pthread_create(&c->thread, NULL, courier_thread, c) != 0) {
         attempts_done(&c->attempts);
         free(c);
@@ -420,7 +427,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
 {
     int r = -1;
 
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     if (c->stopping || c->n_tests >= TESTS_MAX) {
         err_set(err, ERR_BUSY, "too many webhook tests are pending, or the service is stopping");
     } else {
@@ -429,7 +436,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
         c->n_tests++;
         r = 0;
     }
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     if (r == 0)
         attempts_wake(&c->attempts);
     return r;
@@ -439,12 +446,12 @@ void courier_free(struct courier *c)
 {
     if (c == NULL)
         return;
-    pthread_mutex_lock(&c->lock);
+    lock_acquire(&c->lock);
     c->stopping = true;
-    pthread_mutex_unlock(&c->lock);
+    lock_release(&c->lock);
     attempts_wake(&c->attempts);
     pthread_join(c->thread, NULL);
     attempts_done(&c->attempts);
-    pthread_mutex_destroy(&c->lock);
+    lock_done(&c->lock);
     free(c);
 }

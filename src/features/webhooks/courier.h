@@ -42,8 +42,7 @@ int courier_new(const struct courier_options *options, struct courier **ret,
  * called. */
 int courier_submit(struct courier *c, struct courier_test *test, struct error *err) MUST_CHECK;
 
-/* Cancels attempts in progress; their deliveries are due again when their lease expires. NULL is
- * fine. */
+/* Breaks off attempts in progress: their deliveries are due again later. NULL is fine. */
 void courier_free(struct courier *c);
 
 /* The delay before the next attempt after `attempts` (>= 1) failures, in microseconds, with jitter.

@@ -5,47 +5,64 @@
 #include "db/db.h"
 #include "features/webhooks/shapes.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
-#define DELIVERY_COLUMNS                                                                           \
-    "d.tenant_id, d.delivery_id, d.webhook_id, d.message_id, d.created_at, d.state, d.attempts, "  \
-    "d.next_at, d.last_at, d.last_status, d.last_ms, d.last_error, m.type, m.created_at, m.data"
+#define ANSWER_COLUMNS                                                                             \
+    "d.delivery_id, d.message_id, d.created_at, d.state, d.attempts, d.next_at, d.last_at,"        \
+    " d.last_status, d.last_ms, d.last_error, m.type"
 
 #define WITH_MESSAGE                                                                               \
     " FROM deliveries d JOIN messages m ON m.tenant_id = d.tenant_id AND m.message_id = "          \
     "d.message_id"
 
 /* clang-format off */
+#define OWNER struct delivery_row
+SHAPE_BEGIN(delivery_row)
+    { INT(tenant_id) }, { STR(delivery_id) }, { STR(webhook_id) }, { TIME(created_at) },
+    { ENUM(state), .choices = delivery_state_names }, { INT(attempts) }, { TIME(next_at) },
+    { TIME(last_at) }, { OPT_INT(last_status) }, { OPT_INT(last_ms) }, { STR(last_error) },
+    { FIELD_AT("message_id", message.message_id, struct str, T_STR) },
+    { FIELD_AT("type", message.type, struct str, T_STR) },
+    { FIELD_AT("data", message.data, struct str, T_STR) },
+    { FIELD_AT("message_tenant_id", message.tenant_id, int64_t, T_INT) },
+    { FIELD_AT("message_created_at", message.created_at, int64_t, T_TIME) },
+ROW_END(delivery_row);
+#undef OWNER
+
+#define OWNER struct due_webhook
+SHAPE_BEGIN(due_webhook)
+    { INT(tenant_id) }, { STR(webhook_id) }, { INT(deliveries) },
+ROW_END(due_webhook);
+#undef OWNER
+
 static const struct db_query insert_message = {
     .sql = "INSERT INTO messages (tenant_id, message_id, type, created_at, data)"
            " VALUES ($1, $2, $3, $4, $5)",
-    .n_args = 5,
 };
 static const struct db_query insert_delivery = {
     .sql = "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
            " state, attempts, next_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6)",
-    .n_args = 6,
 };
 /* Reads at most $2 rows by the index on next_at: later deliveries are not read. */
 static const struct db_query select_due = {
-    .sql = "SELECT tenant_id, webhook_id, COUNT(*) FROM (SELECT tenant_id, webhook_id, next_at"
+    .row = &due_webhook,
+    .sql = "SELECT tenant_id, webhook_id, COUNT(*) AS deliveries FROM (SELECT tenant_id, webhook_id, next_at"
            " FROM deliveries WHERE next_at IS NOT NULL AND next_at <= $1 ORDER BY next_at LIMIT $2)"
            " d GROUP BY tenant_id, webhook_id ORDER BY MIN(next_at)",
-    .n_args = 2,
 };
 /* When many deliveries are due: one index lookup per webhook, so that a long queue hides no other
  * webhook. */
 static const struct db_query select_due_of_all = {
-    .sql = "SELECT tenant_id, webhook_id, 0 FROM (SELECT w.tenant_id, w.webhook_id,"
+    .row = &due_webhook,
+    .sql = "SELECT tenant_id, webhook_id FROM (SELECT w.tenant_id, w.webhook_id,"
            " (SELECT MIN(d.next_at) FROM deliveries d WHERE d.tenant_id = w.tenant_id"
            " AND d.webhook_id = w.webhook_id AND d.next_at IS NOT NULL) AS first_at"
            " FROM webhooks w) q WHERE first_at <= $1 ORDER BY first_at LIMIT $2",
-    .n_args = 2,
 };
 static const struct db_query release_planned = {
     .sql = "UPDATE deliveries SET next_at = $1 WHERE next_at IS NOT NULL"
            " AND ((COALESCE(last_at, created_at) > $2 AND next_at >= COALESCE(last_at, created_at))"
            " OR next_at > $3)",
-    .n_args = 3,
 };
 #define OLDEST_DUE                                                                                 \
     "SELECT delivery_id FROM deliveries WHERE tenant_id = $2 AND webhook_id = $3"                  \
@@ -55,39 +72,36 @@ static const struct db_query claim_due = {
               " AND delivery_id = (" OLDEST_DUE ") RETURNING delivery_id",
     .postgres = "UPDATE deliveries SET next_at = $1, attempts = attempts + 1 WHERE tenant_id = $2"
                 " AND delivery_id = (" OLDEST_DUE " FOR UPDATE SKIP LOCKED) RETURNING delivery_id",
-    .n_args = 4,
 };
 static const struct db_query select_delivery = {
-    .sql = "SELECT " DELIVERY_COLUMNS WITH_MESSAGE " WHERE d.tenant_id = $1 AND d.delivery_id = $2",
-    .n_args = 2,
+    .row = &delivery_row,
+    .sql = "SELECT d.tenant_id, d.webhook_id, m.tenant_id AS message_tenant_id,"
+           " m.created_at AS message_created_at, m.data, " ANSWER_COLUMNS WITH_MESSAGE
+           " WHERE d.tenant_id = $1 AND d.delivery_id = $2",
 };
 static const struct db_query update_delivery = {
     .sql = "UPDATE deliveries SET state = $3, next_at = $4, last_at = $5, last_status = $6,"
            " last_ms = $7, last_error = $8 WHERE tenant_id = $1 AND delivery_id = $2"
            " AND (next_at = $9 OR CAST($10 AS BIGINT) = 1)",
-    .n_args = 10,
 };
 static const struct db_query retry = {
     .sql = "UPDATE deliveries SET state = 0, attempts = 0, next_at = $4"
            " WHERE tenant_id = $1 AND webhook_id = $2 AND delivery_id = $3",
-    .n_args = 4,
 };
 static const struct db_query select_log = {
-    .sql = "SELECT " DELIVERY_COLUMNS WITH_MESSAGE
+    .row = &delivery_shape,
+    .sql = "SELECT " ANSWER_COLUMNS WITH_MESSAGE
            " WHERE d.tenant_id = $1 AND d.webhook_id = $2 AND d.delivery_id < $3"
            " AND (CAST($4 AS BIGINT) < 0 OR d.state = $4) ORDER BY d.delivery_id DESC LIMIT $5",
-    .n_args = 5,
 };
 static const struct db_query forget_deliveries = {
     .sql = "DELETE FROM deliveries WHERE (tenant_id, delivery_id) IN (SELECT tenant_id, delivery_id"
            " FROM deliveries WHERE created_at < $1 AND next_at IS NULL LIMIT $2)",
-    .n_args = 2,
 };
 static const struct db_query forget_messages = {
     .sql = "DELETE FROM messages WHERE (tenant_id, message_id) IN (SELECT m.tenant_id, m.message_id"
            " FROM messages m WHERE m.created_at < $1 AND NOT EXISTS (SELECT 1 FROM deliveries d"
            " WHERE d.tenant_id = m.tenant_id AND d.message_id = m.message_id) LIMIT $2)",
-    .n_args = 2,
 };
 /* clang-format on */
 
@@ -101,151 +115,83 @@ static const struct str above_all = STR_INIT("~");
 
 int store_message_add(struct db *db, const struct message_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id), db_text(row->message_id),
-                                     db_text(row->type), db_int(row->created_at),
-                                     db_text(row->data) };
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->message_id), db_text(row->type),
+                db_int(row->created_at), db_text(row->data));
 
-    return db_exec(db, &insert_message, args, NULL, NULL, err);
+    return db_run(db, &insert_message, args, err);
 }
 
 int store_delivery_add(struct db *db, const struct delivery_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id),   db_text(row->delivery_id),
-                                     db_text(row->webhook_id), db_text(row->message.message_id),
-                                     db_int(row->created_at),  rows_time_value(row->next_at) };
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->delivery_id),
+                                        db_text(row->webhook_id), db_text(row->message.message_id),
+                                        db_int(row->created_at), rows_time_value(row->next_at));
 
-    return db_exec(db, &insert_delivery, args, NULL, NULL, err);
+    return db_run(db, &insert_delivery, args, err);
 }
 
-struct due_reader {
-    struct rows rows; /* of struct due_webhook */
-    int64_t n;        /* deliveries */
-};
-
-static bool add_due(void *ctx, const struct db_row *row)
+int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct list *ret,
+                         struct error *err)
 {
-    struct due_reader *reader = ctx;
-    struct due_webhook *due = rows_add(&reader->rows);
+    enum { SCAN_MAX = 500 };
+    const struct due_webhook *due;
+    int64_t n = 0;
 
-    due->tenant_id = db_get_int(row, 0);
-    due->webhook_id = rows_text(reader->rows.arena, row, 1);
-    reader->n += db_get_int(row, 2);
-    return true;
-}
-
-int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct due_webhook **ret,
-                         size_t *ret_n, struct error *err)
-{
-    enum { LOOK_MAX = 500 };
-    const struct due_reader empty = { .rows = { .arena = arena,
-                                                .size = sizeof(struct due_webhook) } };
-    struct db_value args[] = { db_int(now), db_int(LOOK_MAX) };
-    struct due_reader reader = empty;
-
-    if (db_exec(db, &select_due, args, add_due, &reader, err) != 0)
+    if (rows_list(db, &select_due, DB_ARGS(db_int(now), db_int(SCAN_MAX)), arena, ret, err) != 0)
         return -1;
-    if (reader.n == LOOK_MAX) {
-        args[1] = db_int(DUE_MAX);
-        reader = empty;
-        if (db_exec(db, &select_due_of_all, args, add_due, &reader, err) != 0)
-            return -1;
-    }
-    *ret = reader.rows.items;
-    *ret_n = reader.rows.n;
-    return 0;
+    due = ret->items;
+    for (size_t i = 0; i < ret->n; i++)
+        n += due[i].deliveries;
+    if (n < SCAN_MAX)
+        return 0;
+    return rows_list(db, &select_due_of_all, DB_ARGS(db_int(now), db_int(DUE_MAX)), arena, ret,
+                     err);
 }
 
 int store_deliveries_release(struct db *db, int64_t now, struct error *err)
 {
-    const struct db_value args[] = { db_int(now), db_int(now + LEASE_US),
-                                     db_int(now + TOO_FAR_US) };
+    const struct db_args args =
+        DB_ARGS(db_int(now), db_int(now + LEASE_US), db_int(now + TOO_FAR_US));
 
-    return db_exec(db, &release_planned, args, NULL, NULL, err);
-}
-
-static bool add_delivery(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct delivery_row *d = rows_add(rows);
-
-    d->tenant_id = d->message.tenant_id = db_get_int(row, 0);
-    d->delivery_id = rows_text(rows->arena, row, 1);
-    d->webhook_id = rows_text(rows->arena, row, 2);
-    d->message.message_id = rows_text(rows->arena, row, 3);
-    d->created_at = db_get_int(row, 4);
-    d->state = (int)db_get_int(row, 5);
-    d->attempts = db_get_int(row, 6);
-    d->next_at = rows_time(row, 7);
-    d->last_at = rows_time(row, 8);
-    d->last_status = rows_opt_int(row, 9);
-    d->last_ms = rows_opt_int(row, 10);
-    d->last_error = rows_text(rows->arena, row, 11);
-    d->message.type = rows_text(rows->arena, row, 12);
-    d->message.created_at = db_get_int(row, 13);
-    d->message.data = rows_text(rows->arena, row, 14);
-    return true;
-}
-
-struct claimed {
-    struct arena *arena;
-    struct str delivery_id;
-};
-
-static bool keep_id(void *ctx, const struct db_row *row)
-{
-    struct claimed *claimed = ctx;
-
-    claimed->delivery_id = rows_text(claimed->arena, row, 0);
-    return true;
+    return db_run(db, &release_planned, args, err);
 }
 
 int store_delivery_claim(struct db *db, const struct due_webhook *webhook, int64_t now,
                          struct arena *arena, struct delivery_row *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct delivery_row) };
-    const struct db_value args[] = { db_int(now + LEASE_US), db_int(webhook->tenant_id),
-                                     db_text(webhook->webhook_id), db_int(now) };
-    struct claimed claimed = { arena, STR_NULL };
+    const struct db_args args = DB_ARGS(db_int(now + LEASE_US), db_int(webhook->tenant_id),
+                                        db_text(webhook->webhook_id), db_int(now));
+    struct str delivery_id;
 
     *ret = (struct delivery_row){ .delivery_id = STR_NULL };
-    if (db_exec(db, &claim_due, args, keep_id, &claimed, err) != 0)
+    if (rows_one_text(db, &claim_due, args, arena, &delivery_id, err) != 0)
         return -1;
-    if (str_is_null(claimed.delivery_id))
+    if (str_is_null(delivery_id))
         return 0;
-    if (db_exec(
-            db, &select_delivery,
-            (const struct db_value[]){ db_int(webhook->tenant_id), db_text(claimed.delivery_id) },
-            add_delivery, &rows, err) != 0)
-        return -1;
-    if (rows.n > 0)
-        *ret = *(struct delivery_row *)rows.items;
-    return 0;
+    return rows_one(db, &select_delivery, DB_ARGS(db_int(webhook->tenant_id), db_text(delivery_id)),
+                    arena, ret, err);
 }
 
 int store_delivery_set(struct db *db, const struct delivery_row *row, int64_t again_at,
                        struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id),
-                                     db_text(row->delivery_id),
-                                     db_int(row->state),
-                                     rows_time_value(row->next_at),
-                                     rows_time_value(row->last_at),
-                                     rows_opt_int_value(row->last_status),
-                                     rows_opt_int_value(row->last_ms),
-                                     db_text(row->last_error),
-                                     db_int(again_at),
-                                     db_int(row->state == DELIVERY_DELIVERED) };
+    const struct db_args args = DB_ARGS(
+        db_int(row->tenant_id), db_text(row->delivery_id), db_int(row->state),
+        rows_time_value(row->next_at), rows_time_value(row->last_at),
+        rows_opt_int_value(row->last_status), rows_opt_int_value(row->last_ms),
+        db_text(row->last_error), db_int(again_at), db_int(row->state == DELIVERY_DELIVERED));
 
-    return db_exec(db, &update_delivery, args, NULL, NULL, err);
+    return db_run(db, &update_delivery, args, err);
 }
 
 int store_delivery_retry(struct db *db, const struct delivery_filter *which, struct str delivery_id,
                          int64_t now, struct error *err)
 {
-    const struct db_value args[] = { db_int(which->tenant_id), db_text(which->webhook_id),
-                                     db_text(delivery_id), db_int(now) };
+    const struct db_args args = DB_ARGS(db_int(which->tenant_id), db_text(which->webhook_id),
+                                        db_text(delivery_id), db_int(now));
 
-    if (db_exec(db, &retry, args, NULL, NULL, err) != 0)
+    if (db_run(db, &retry, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no delivery '%.*s'", STR_ARG(delivery_id));
@@ -253,30 +199,25 @@ int store_delivery_retry(struct db *db, const struct delivery_filter *which, str
 }
 
 int store_deliveries(struct db *db, const struct delivery_filter *filter, struct arena *arena,
-                     struct delivery_row **ret, size_t *ret_n, struct error *err)
+                     struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct delivery_row) };
-    const struct db_value args[] = { db_int(filter->tenant_id), db_text(filter->webhook_id),
-                                     db_text(str_is_null(filter->before) ? above_all
-                                                                         : filter->before),
-                                     db_int(filter->state), db_int(filter->limit) };
+    const struct db_args args =
+        DB_ARGS(db_int(filter->tenant_id), db_text(filter->webhook_id),
+                db_text(str_is_null(filter->before) ? above_all : filter->before),
+                db_int(filter->state), db_int(filter->limit));
 
-    if (db_exec(db, &select_log, args, add_delivery, &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &select_log, args, arena, ret, err);
 }
 
 int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struct error *err)
 {
     enum { FORGET_MAX = 1000 };
-    const struct db_value args[] = { db_int(before), db_int(FORGET_MAX) };
+    const struct db_args args = DB_ARGS(db_int(before), db_int(FORGET_MAX));
 
-    if (db_exec(db, &forget_deliveries, args, NULL, NULL, err) != 0)
+    if (db_run(db, &forget_deliveries, args, err) != 0)
         return -1;
     *ret_more = db_changes(db) == FORGET_MAX;
-    if (db_exec(db, &forget_messages, args, NULL, NULL, err) != 0)
+    if (db_run(db, &forget_messages, args, err) != 0)
         return -1;
     *ret_more = *ret_more || db_changes(db) == FORGET_MAX;
     return 0;

@@ -10,6 +10,7 @@
 #include "features/features.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/courier.h"
+#include "features/webhooks/routes.h"
 #include "features/webhooks/webhooks.h"
 
 struct webhooks {
@@ -84,18 +85,9 @@ static void webhooks_close(void *state)
     free(webhooks);
 }
 
-struct courier *engine_courier(struct engine *e)
-{
-    return webhooks_courier(e);
-}
-
-const struct webhooks_context *engine_webhooks(struct engine *e)
-{
-    return webhooks_context(e);
-}
-
 const struct feature webhooks_feature = {
     .name = "webhooks",
+    .routes = { webhook_routes },
     .open = webhooks_open,
     .start = webhooks_start,
     .stop = webhooks_stop,

@@ -1,4 +1,4 @@
-/* lookup.c - one thread per lookup, and the state it shares with the caller.
+/* lookup.c - one thread per name, and what it shares with the attempt that needs it.
  *
  * Invariants:
  *  1. The thread writes `found` and `status` before it sets `done`, and nothing after.
@@ -6,6 +6,7 @@
  */
 #include "features/webhooks/lookup.h"
 
+#include <assert.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,11 +14,12 @@
 #include <sys/socket.h>
 
 #include "base/arena.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
 enum {
-    LOOKUPS_MAX = 256, /* concurrent threads, including those of abandoned lookups */
+    LOOKUPS_MAX = 256, /* threads at once, including those that were given up */
     STACK_BYTES = 256 << 10
 };
 
@@ -27,19 +29,22 @@ struct lookup {
     struct addrinfo *found;
     int status; /* of getaddrinfo() */
 
-    pthread_mutex_t lock; /* guards the rest */
-    bool done, abandoned;
     lookup_wake_fn *wake;
     void *ctx;
+
+    struct lock lock;
+    bool done GUARDED_BY(lock), abandoned GUARDED_BY(lock);
 };
 
 static atomic_uint n_threads;
 
 static void destroy(struct lookup *l)
 {
+    lock_unshared(&l->lock);
+    ASSERT_ALWAYS(l->done && l->abandoned); /* 2: both sides are through with it */
     if (l->found != NULL)
         freeaddrinfo(l->found);
-    pthread_mutex_destroy(&l->lock);
+    lock_done(&l->lock);
     arena_done(&l->arena);
     free(l);
 }
@@ -48,12 +53,13 @@ static void finish(struct lookup *l)
 {
     bool abandoned;
 
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
+    assert(!l->done); /* 1 */
     l->done = true;
     abandoned = l->abandoned;
     if (!abandoned)
         l->wake(l->ctx);
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
     if (abandoned)
         destroy(l);
 }
@@ -99,7 +105,7 @@ struct lookup *lookup_new(struct str host, struct str port, lookup_wake_fn *wake
     struct lookup *l = NEW(struct lookup);
 
     arena_init(&l->arena);
-    pthread_mutex_init(&l->lock, NULL);
+    lock_init(&l->lock);
     l->host = arena_cstr(&l->arena, host);
     l->port = arena_cstr(&l->arena, port);
     l->wake = wake;
@@ -115,9 +121,9 @@ bool lookup_is_done(struct lookup *l)
 {
     bool done;
 
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     done = l->done;
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
     return done;
 }
 
@@ -134,10 +140,10 @@ void lookup_free(struct lookup *l)
 
     if (l == NULL)
         return;
-    pthread_mutex_lock(&l->lock);
+    lock_acquire(&l->lock);
     done = l->done;
     l->abandoned = true;
-    pthread_mutex_unlock(&l->lock);
+    lock_release(&l->lock);
     if (done)
         destroy(l);
 }

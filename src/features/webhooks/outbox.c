@@ -47,13 +47,14 @@ static int add_message(struct db *db, const struct outbox_message *message, stru
                                .created_at = message->at,
                                .data = message->data };
     int64_t now = clock_wall_us();
-    struct webhook_row *webhooks;
+    const struct webhook_row *webhooks;
     bool stored = false;
-    size_t n;
+    struct list found;
 
-    if (store_webhooks(db, message->tenant_id, arena, &webhooks, &n, err) != 0)
+    if (store_webhooks(db, message->tenant_id, arena, &found, err) != 0)
         return -1;
-    for (size_t i = 0; i < n; i++) {
+    webhooks = found.items;
+    for (size_t i = 0; i < found.n; i++) {
         const struct delivery_row delivery = { .tenant_id = message->tenant_id,
                                                .delivery_id = make_delivery_id(arena, now),
                                                .webhook_id = webhooks[i].webhook_id,

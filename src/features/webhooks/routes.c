@@ -1,40 +1,34 @@
 /* routes.c - webhooks and their deliveries, for a tenant's admins. */
+#include "features/webhooks/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/webhooks/courier.h"
 #include "features/webhooks/shapes.h"
 #include "features/webhooks/webhooks.h"
 #include "http/exchange.h"
-#include "shape/problems.h"
 
 /* Every path but that of the list has the webhook's id as its second value. */
 static struct webhooks_call hooks_of(struct api_call *call, struct db *db)
 {
     return (struct webhooks_call){ .db = db,
-                                   .context = engine_webhooks(call->api->engine),
+                                   .context = webhooks_context(call->api->engine),
                                    .tenant_id = call->tenant->id,
                                    .webhook_id =
                                        call->values.n > 1 ? call->values.values[1] : STR_NULL,
                                    .arena = call->arena };
 }
 
-static int list(struct api_call *call, struct db *db, struct error *err)
+static int list_webhooks(struct api_call *call, struct db *db, struct error *err)
 {
     const struct webhooks_call hooks = hooks_of(call, db);
 
     return webhooks_list(&hooks, call->answer, err);
 }
 
-void get_webhooks(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct webhook_list);
-    call_read(call, list);
-}
-
-static int add(struct api_call *call, struct db *db, struct error *err)
+static int add_webhook(struct api_call *call, struct db *db, struct error *err)
 {
     const struct webhooks_call hooks = hooks_of(call, db);
     struct webhook *answer = call->answer;
@@ -45,79 +39,53 @@ static int add(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-/* A 422 for a URL that cannot be used here. False when it has answered. */
-static bool check_url(struct api_call *call, struct str url)
+static int check_url(struct api_call *call, struct str url, struct error *err)
 {
-    static const struct problem_step at = { .name = STR_INIT("url") };
-    const char *wrong = webhooks_check_url(engine_webhooks(call->api->engine), url);
-    struct problems *problems;
-    struct buf input;
+    const char *wrong = webhooks_check_url(webhooks_context(call->api->engine), url);
 
-    if (wrong == NULL)
-        return true;
-    problems = problems_new(call->arena, "body");
-    buf_init(&input, PROBLEM_INPUT_MAX);
-    buf_add_json(&input, url);
-    problems_add_rule(problems, &at, 1, arena_copy(call->arena, buf_str(&input)), wrong);
-    buf_done(&input);
-    call_reply_problems(call, problems);
-    return false;
+    return wrong == NULL ? 0 : call_refuse_body(call, err, "url", url, wrong);
 }
 
-void post_webhook(struct api_call *call)
+static int check_new_webhook(struct api_call *call, struct error *err)
 {
-    if (!check_url(call, ((const struct webhook_create *)call->body)->url))
-        return;
-    call->answer = ARENA_NEW(call->arena, struct webhook);
-    call_change(call, add);
+    if (check_url(call, ((const struct webhook_create *)call->body)->url, err) != 0)
+        return -1;
+    return call_proceed(call, err);
 }
 
-static int set(struct api_call *call, struct db *db, struct error *err)
+static int set_webhook(struct api_call *call, struct db *db, struct error *err)
 {
     const struct webhooks_call hooks = hooks_of(call, db);
 
     return webhooks_set(&hooks, call->body, call->answer, err);
 }
 
-void patch_webhook(struct api_call *call)
+static int check_changed_webhook(struct api_call *call, struct error *err)
 {
     struct str url = ((const struct webhook_patch *)call->body)->url;
 
-    if (!str_is_null(url) && !check_url(call, url))
-        return;
-    call->answer = ARENA_NEW(call->arena, struct webhook);
-    call_change(call, set);
+    if (!str_is_null(url) && check_url(call, url, err) != 0)
+        return -1;
+    return call_proceed(call, err);
 }
 
-static int drop(struct api_call *call, struct db *db, struct error *err)
+static int remove_webhook(struct api_call *call, struct db *db, struct error *err)
 {
     const struct webhooks_call hooks = hooks_of(call, db);
 
     if (webhooks_remove(&hooks, err) != 0)
         return -1;
-    return list(call, db, err);
+    return list_webhooks(call, db, err);
 }
 
-void delete_webhook(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct webhook_list);
-    call_change(call, drop);
-}
-
-static int deliveries(struct api_call *call, struct db *db, struct error *err)
+static int list_deliveries(struct api_call *call, struct db *db, struct error *err)
 {
     const struct webhooks_call hooks = hooks_of(call, db);
 
     return webhooks_deliveries(&hooks, call->query, call->answer, err);
 }
 
-void get_deliveries(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct delivery_list);
-    call_read(call, deliveries);
-}
-
-static int retry(struct api_call *call, struct db *db, struct error *err)
+static int retry_delivery(struct api_call *call, struct db *db, struct error *err)
 {
     const struct deliveries_query newest = { .limit = 50, .cursor = STR_NULL, .state = -1 };
     const struct delivery_path *path = call->params;
@@ -128,26 +96,20 @@ static int retry(struct api_call *call, struct db *db, struct error *err)
     return webhooks_deliveries(&hooks, &newest, call->answer, err);
 }
 
-void post_delivery_retry(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct delivery_list);
-    call_change(call, retry);
-}
-
-/* A test under way. */
+/* A test that is being sent. */
 struct testing {
     struct courier_test test;
     struct api_call *call;
 };
 
-static void answer_test(struct api_call *call)
+static void reply_test(struct api_call *call)
 {
-    call_reply_answer(call, call->answer);
+    call_reply(call, NULL);
 }
 
 /* The courier's thread. */
-static void tested(struct courier_test *test, const struct attempt_end *end,
-                   const struct error *err)
+static void webhook_tested(struct courier_test *test, const struct attempt_end *end,
+                           const struct error *err)
 {
     struct api_call *call = CONTAINER_OF(test, struct testing, test)->call;
     struct webhook_tested *answer = call->answer;
@@ -159,11 +121,11 @@ static void tested(struct courier_test *test, const struct attempt_end *end,
             .ms = end->ms,
             .error = end->error == NULL ? STR_NULL : arena_copy(call->arena, str_of(end->error)),
         };
-    call_resume(call, err, answer_test);
+    call_resume(call, err, reply_test);
 }
 
-/* What is sent out of the house is written down first. */
-static int note_test(struct api_call *call, struct db *db, struct error *err)
+/* The audit entry is durable before anything is sent. */
+static int note_webhook_test(struct api_call *call, struct db *db, struct error *err)
 {
     const struct webhooks_call hooks = hooks_of(call, db);
 
@@ -171,27 +133,55 @@ static int note_test(struct api_call *call, struct db *db, struct error *err)
     return webhooks_find(&hooks, err);
 }
 
-static void start_test(struct api_call *call, const struct error *failure)
+static void start_webhook_test(struct api_call *call, const struct error *failure)
 {
     const struct webhook_path *path = call->params;
     struct testing *testing;
     struct error err = { 0 };
 
     if (failure != NULL) {
-        call_finish(call, failure);
+        call_reply(call, failure);
         return;
     }
     testing = ARENA_NEW(call->arena, struct testing);
-    call->answer = ARENA_NEW(call->arena, struct webhook_tested);
-    *testing = (struct testing){
-        .test = { .tenant_id = call->tenant->id, .webhook_id = path->webhook_id, .done = tested },
-        .call = call
-    };
-    if (courier_submit(engine_courier(call->api->engine), &testing->test, &err) != 0)
-        call_finish(call, &err);
+    *testing = (struct testing){ .test = { .tenant_id = call->tenant->id,
+                                           .webhook_id = path->webhook_id,
+                                           .done = webhook_tested },
+                                 .call = call };
+    if (courier_submit(webhooks_courier(call->api->engine), &testing->test, &err) != 0)
+        call_reply(call, &err);
 }
 
-void post_webhook_test(struct api_call *call)
+static int begin_webhook_test(struct api_call *call, struct error *err)
 {
-    call_change_then(call, CHANGE_NOTHING, note_test, start_test);
+    (void)err;
+    call_change(call, CHANGE_NOTHING, note_webhook_test, start_webhook_test);
+    return 0;
 }
+
+/* clang-format off */
+const struct route webhook_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/webhooks", ADMIN, 200), .read = list_webhooks, .params = &tenant_path_shape, .answer = &webhook_list_shape,
+      .id = "list_webhooks", .summary = "List a workspace's webhooks",
+      .description = "At most 100, without their secrets." },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/webhooks", ADMIN, 201), .handler = check_new_webhook, .change = add_webhook, .params = &tenant_path_shape, .body = &webhook_create_shape, .answer = &webhook_shape, .audit = "webhook.add",
+      .id = "create_webhook", .summary = "Create a webhook",
+      .description = "The answer holds the signing secret, which is shown only this once. The URL must be https and lead to a public address." },
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN, 200), .handler = check_changed_webhook, .change = set_webhook, .params = &webhook_path_shape, .body = &webhook_patch_shape, .answer = &webhook_shape, .audit = "webhook.set",
+      .id = "update_webhook", .summary = "Change a webhook",
+      .description = "Disabling it cancels pending deliveries. A new secret signs beside the old one for a day." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN, 200), .change = remove_webhook, .params = &webhook_path_shape, .answer = &webhook_list_shape, .audit = "webhook.remove",
+      .id = "delete_webhook", .summary = "Delete a webhook",
+      .description = "Its deliveries are deleted too." },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/webhooks/{webhook_id}/test", ADMIN, 200), .handler = begin_webhook_test, .params = &webhook_path_shape, .answer = &webhook_tested_shape, .audit = "webhook.test",
+      .id = "test_webhook", .summary = "Send a test message",
+      .description = "Sent at once and not listed among the deliveries; the answer says how it ended." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries", ADMIN, 200), .read = list_deliveries, .params = &webhook_path_shape, .query = &deliveries_query_shape, .answer = &delivery_list_shape,
+      .id = "list_deliveries", .summary = "List deliveries of a webhook, newest first",
+      .description = "A failed delivery is tried ten times in about three days, then it is `dead`. Finished deliveries are kept for 30 days." },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry", ADMIN, 200), .change = retry_delivery, .params = &delivery_path_shape, .answer = &delivery_list_shape, .audit = "delivery.retry",
+      .id = "retry_delivery", .summary = "Retry a delivery",
+      .description = "Queues it again at once with the same message id, with all its attempts." },
+    { 0 },
+};
+/* clang-format on */

@@ -1,4 +1,4 @@
-/* shapes.c - the tables of webhooks and deliveries. */
+/* shapes.c - the shapes of webhooks and deliveries. */
 #include "features/webhooks/shapes.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static void check_types(const struct list *types, struct arena *arena, struct pr
     for (size_t i = 0; i < types->n; i++)
         if (!is_type(items[i]))
             rule_refuse_text(problems, arena, "types", items[i],
-                             "There is no such type of message; an empty list takes all");
+                             "Should be known message types; leave the list empty for all");
 }
 
 static void check_create(void *value, struct arena *arena, struct problems *problems)
@@ -40,9 +40,9 @@ static void check_create(void *value, struct arena *arena, struct problems *prob
 
     check_types(&w->types, arena, problems);
     if (mail != (w->format == WEBHOOK_EMAIL))
-        rule_refuse_text(problems, arena, "url", w->url,
-                         "The format email goes with a URL that begins with mailto:, and only "
-                         "with that");
+        rule_refuse_text(
+            problems, arena, "url", w->url,
+            "Should begin with mailto: for the format email, and only for that format");
 }
 
 static void check_patch(void *value, struct arena *arena, struct problems *problems)
@@ -53,29 +53,27 @@ static void check_patch(void *value, struct arena *arena, struct problems *probl
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct webhook_create
-static const struct field webhook_create_fields[] = {
+SHAPE_BEGIN(webhook_create_shape)
     { STR(url),        .max = URL_MAX,   .flags = F_REQUIRED, .doc = "https://… or, for e-mail, mailto:…" },
     { ENUM(format),                      .absent = "\"standard\"", .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: {\"text\":…}; email: by SMTP." },
-    { LIST_STR(types), .max = TYPES_MAX, .absent = "[]", .doc = "What it is told of; empty: everything." },
+    { LIST_STR(types), .max = TYPES_MAX, .absent = "[]", .doc = "Message types to send. Empty: all." },
     { STR(label),      .max = LABEL_MAX, .absent = "\"\"" },
-};
+SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", .rules = check_create);
 #undef OWNER
 
 #define OWNER struct webhook_patch
-static const struct field webhook_patch_fields[] = {
+SHAPE_BEGIN(webhook_patch_shape)
     { STR(url),        .max = URL_MAX,   .flags = F_NULL },
     { LIST_STR(types), .max = TYPES_MAX, .flags = F_NULL },
     { STR(label),      .max = LABEL_MAX, .flags = F_NULL },
-    { OPT_BOOL(enabled),                 .flags = F_NULL, .doc = "What waits for a webhook that is switched off is given up." },
-    { BOOL(rotate_secret),               .absent = "false", .doc = "Make a new secret; the old one signs too for a day." },
-};
+    { OPT_BOOL(enabled),                 .flags = F_NULL, .doc = "Disabling a webhook drops its waiting deliveries." },
+    { BOOL(rotate_secret),               .absent = "false", .doc = "Create a new secret; the old one keeps signing for a day." },
+SHAPE_END(webhook_patch_shape, "WebhookPatch", .doc = "Changes to a webhook. Omitted fields keep their values.", .rules = check_patch);
 #undef OWNER
 
 #define OWNER struct webhook
-static const struct field webhook_fields[] = {
+SHAPE_BEGIN(webhook_shape)
     { STR(webhook_id),         .flags = F_REQUIRED },
     { STR(url),                .flags = F_REQUIRED },
     { STR(format),             .flags = F_REQUIRED, .choices = webhook_format_names },
@@ -83,122 +81,71 @@ static const struct field webhook_fields[] = {
     { STR(label),              .flags = F_REQUIRED },
     { BOOL(enabled),           .flags = F_REQUIRED },
     { TIME(created_at),        .flags = F_REQUIRED },
-    { STR(secret),             .flags = F_REQUIRED | F_NULL, .doc = "Told once, when it was made: whsec_…" },
-    { INT(waiting),            .flags = F_REQUIRED, .doc = "Deliveries still to be made." },
-    { INT(dead),               .flags = F_REQUIRED, .doc = "Deliveries that were given up." },
+    { STR(secret),             .flags = F_REQUIRED | F_NULL, .doc = "Shown only once, when it is created: whsec_…" },
+    { INT(waiting),            .flags = F_REQUIRED, .doc = "Deliveries waiting to be sent." },
+    { INT(dead),               .flags = F_REQUIRED, .doc = "Deliveries that failed for good." },
     { TIME(last_delivered_at), .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(webhook_shape, "Webhook", .doc = "A destination for alert messages.");
 #undef OWNER
 
 #define OWNER struct webhook_list
-static const struct field webhook_list_fields[] = {
+SHAPE_BEGIN(webhook_list_shape)
     { LIST(webhooks, webhook_shape), .flags = F_REQUIRED },
-};
+SHAPE_END(webhook_list_shape, "WebhookList", .doc = "The webhooks of a tenant.");
 #undef OWNER
 
 #define OWNER struct webhook_path
-static const struct field webhook_path_fields[] = {
+SHAPE_BEGIN(webhook_path_shape)
     { STR(slug),       .flags = F_REQUIRED },
     { STR(webhook_id), .flags = F_REQUIRED },
-};
+SHAPE_END(webhook_path_shape, "WebhookPath");
 #undef OWNER
 
 #define OWNER struct delivery_path
-static const struct field delivery_path_fields[] = {
+SHAPE_BEGIN(delivery_path_shape)
     { STR(slug),        .flags = F_REQUIRED },
     { STR(webhook_id),  .flags = F_REQUIRED },
     { STR(delivery_id), .flags = F_REQUIRED },
-};
+SHAPE_END(delivery_path_shape, "DeliveryPath");
 #undef OWNER
 
 #define OWNER struct deliveries_query
-static const struct field deliveries_query_fields[] = {
+SHAPE_BEGIN(deliveries_query_shape)
     { INT(limit),  .absent = "50", .least = 1, .most = 1000 },
-    { STR(cursor), .max = 64, .flags = F_NULL, .doc = "The next of the page before." },
+    { STR(cursor), .max = 64, .flags = F_NULL, .doc = "The next of the previous page." },
     { ENUM(state), .flags = F_NULL, .choices = delivery_state_names },
-};
+SHAPE_END(deliveries_query_shape, "DeliveriesQuery");
 #undef OWNER
 
 #define OWNER struct delivery
-static const struct field delivery_fields[] = {
+SHAPE_BEGIN(delivery_shape)
     { STR(delivery_id),     .flags = F_REQUIRED },
-    { STR(message_id),      .flags = F_REQUIRED, .doc = "Sent as webhook-id, the same at every attempt." },
+    { STR(message_id),      .flags = F_REQUIRED, .doc = "Sent as webhook-id, the same for every attempt." },
     { STR(type),            .flags = F_REQUIRED },
     { STR(state),           .flags = F_REQUIRED, .choices = delivery_state_names },
     { TIME(created_at),     .flags = F_REQUIRED },
     { INT(attempts),        .flags = F_REQUIRED },
     { TIME(next_at),        .flags = F_REQUIRED | F_NULL, .doc = "When the next attempt is due." },
     { TIME(last_at),        .flags = F_REQUIRED | F_NULL },
-    { OPT_INT(last_status), .flags = F_REQUIRED | F_NULL, .doc = "Of HTTP." },
+    { OPT_INT(last_status), .flags = F_REQUIRED | F_NULL, .doc = "HTTP status." },
     { OPT_INT(last_ms),     .flags = F_REQUIRED | F_NULL },
     { STR(last_error),      .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(delivery_shape, "Delivery", .doc = "One message to one webhook.");
 #undef OWNER
 
 #define OWNER struct delivery_list
-static const struct field delivery_list_fields[] = {
+SHAPE_BEGIN(delivery_list_shape)
     { LIST(deliveries, delivery_shape), .flags = F_REQUIRED },
-    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "The cursor of the next page; null: this is the last." },
-};
+    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
+SHAPE_END(delivery_list_shape, "DeliveryList", .doc = "Deliveries of a webhook, newest first.");
 #undef OWNER
 
 #define OWNER struct webhook_tested
-static const struct field webhook_tested_fields[] = {
+SHAPE_BEGIN(webhook_tested_shape)
     { BOOL(delivered), .flags = F_REQUIRED },
-    { OPT_INT(status), .flags = F_REQUIRED | F_NULL, .doc = "Of HTTP; null: there was no answer." },
+    { OPT_INT(status), .flags = F_REQUIRED | F_NULL, .doc = "HTTP status. Null: no response." },
     { INT(ms),         .flags = F_REQUIRED },
     { STR(error),      .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(webhook_tested_shape, "WebhookTested", .doc = "Result of a test message.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape webhook_create_shape = {
-    SHAPE_OF("WebhookCreate", struct webhook_create, webhook_create_fields),
-    .doc = "A webhook to be made.",
-    .rules = check_create,
-};
-
-const struct shape webhook_patch_shape = {
-    SHAPE_OF("WebhookPatch", struct webhook_patch, webhook_patch_fields),
-    .doc = "What is to change of a webhook; what is left out stays.",
-    .rules = check_patch,
-};
-
-const struct shape webhook_shape = {
-    SHAPE_OF("Webhook", struct webhook, webhook_fields),
-    .doc = "Where messages about alerts are sent.",
-};
-
-const struct shape webhook_list_shape = {
-    SHAPE_OF("WebhookList", struct webhook_list, webhook_list_fields),
-    .doc = "The webhooks of a tenant.",
-};
-
-const struct shape webhook_path_shape = {
-    SHAPE_OF("WebhookPath", struct webhook_path, webhook_path_fields),
-};
-
-const struct shape delivery_path_shape = {
-    SHAPE_OF("DeliveryPath", struct delivery_path, delivery_path_fields),
-};
-
-const struct shape deliveries_query_shape = {
-    SHAPE_OF("DeliveriesQuery", struct deliveries_query, deliveries_query_fields),
-};
-
-const struct shape delivery_shape = {
-    SHAPE_OF("Delivery", struct delivery, delivery_fields),
-    .doc = "One message on its way to one webhook.",
-};
-
-const struct shape delivery_list_shape = {
-    SHAPE_OF("DeliveryList", struct delivery_list, delivery_list_fields),
-    .doc = "Deliveries of a webhook, newest first.",
-};
-
-const struct shape webhook_tested_shape = {
-    SHAPE_OF("WebhookTested", struct webhook_tested, webhook_tested_fields),
-    .doc = "What came of a test message.",
-};

@@ -1,4 +1,4 @@
-/* shapes.h - webhooks, their messages and deliveries, as people set and see them.
+/* shapes.h - webhooks, their messages and deliveries, as set and shown.
  *
  * Thread-safe: tables are const.
  */
@@ -12,16 +12,16 @@ extern const char *const webhook_format_names[];
 enum delivery_state { DELIVERY_WAITING, DELIVERY_DELIVERED, DELIVERY_DEAD };
 extern const char *const delivery_state_names[];
 
-/* What a webhook can be told of; ends in NULL. */
+/* The message types of webhooks; ends in NULL. */
 extern const char *const message_types[];
 
 struct webhook_create {
     struct str url, label;
     int format;        /* enum webhook_format */
-    struct list types; /* of struct str; none: all */
+    struct list types; /* of struct str; empty: all */
 };
 
-/* Null or absent: as it was. */
+/* Null or absent: unchanged. */
 struct webhook_patch {
     struct str url, label; /* null */
     struct list types;     /* of struct str; items NULL: null */
@@ -34,7 +34,7 @@ struct webhook {
     struct list types; /* of struct str */
     bool enabled;
     int64_t created_at;
-    struct str secret;         /* null but when it was just made */
+    struct str secret;         /* null unless it was just created */
     int64_t waiting, dead;     /* deliveries */
     int64_t last_delivered_at; /* TIME_NULL */
 };
@@ -70,7 +70,7 @@ struct delivery_list {
     struct str next;        /* null */
 };
 
-/* What came of a test message. */
+/* The result of a test message. */
 struct webhook_tested {
     bool delivered;
     struct opt_int status;

@@ -4,12 +4,27 @@
 #include "db/db.h"
 #include "features/webhooks/shapes.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 #define WEBHOOK_COLUMNS                                                                            \
     "tenant_id, webhook_id, url, format, types, label, enabled, created_at, secret, old_secret, "  \
     "old_until"
 
 /* clang-format off */
+#define OWNER struct webhook_row
+SHAPE_BEGIN(webhook_row)
+    { INT(tenant_id) }, { STR(webhook_id) }, { STR(url) }, { STR(types) }, { STR(label) }, { BOOL(enabled) },
+    { TIME(created_at) }, { STR(secret) }, { STR(old_secret) }, { TIME(old_until) },
+    { ENUM(format), .choices = webhook_format_names },
+ROW_END(webhook_row);
+#undef OWNER
+
+/* Types are stored with commas between them, and answered as an array. */
+#define SELECT_ANSWERS                                                                             \
+    "SELECT webhook_id, url, format, CASE WHEN types = '' THEN '[]'"                               \
+    " ELSE '[\"' || replace(types, ',', '\",\"') || '\"]' END AS types, label, enabled,"           \
+    " created_at FROM webhooks WHERE tenant_id = $1"
+
 static const struct db_query put_webhook = {
     .sql = "INSERT INTO webhooks (" WEBHOOK_COLUMNS ")"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
@@ -17,112 +32,74 @@ static const struct db_query put_webhook = {
            " types = excluded.types, label = excluded.label, enabled = excluded.enabled,"
            " secret = excluded.secret, old_secret = excluded.old_secret,"
            " old_until = excluded.old_until",
-    .n_args = 11,
 };
 static const struct db_query select_webhook = {
+    .row = &webhook_row,
     .sql = "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2",
-    .n_args = 2,
+};
+static const struct db_query select_answer = {
+    .row = &webhook_shape,
+    .sql = SELECT_ANSWERS " AND webhook_id = $2",
+};
+static const struct db_query select_answers = {
+    .row = &webhook_shape,
+    .sql = SELECT_ANSWERS " ORDER BY created_at, webhook_id",
 };
 static const struct db_query select_webhooks = {
+    .row = &webhook_row,
     .sql = "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1"
            " ORDER BY created_at, webhook_id",
-    .n_args = 1,
 };
 static const struct db_query count_use = {
     .sql = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries"
            " WHERE tenant_id = $1 AND webhook_id = $2 GROUP BY state",
-    .n_args = 2,
 };
 static const struct db_query delete_deliveries = {
     .sql = "DELETE FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2",
-    .n_args = 2,
 };
 static const struct db_query delete_webhook = {
     .sql = "DELETE FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2",
-    .n_args = 2,
 };
 static const struct db_query disable_webhook = {
     .sql = "UPDATE webhooks SET enabled = 0 WHERE tenant_id = $1 AND webhook_id = $2",
-    .n_args = 2,
 };
 static const struct db_query give_up_waiting = {
     .sql = "UPDATE deliveries SET state = 2, next_at = NULL, last_error = 'the webhook was switched off'"
            " WHERE tenant_id = $1 AND webhook_id = $2 AND next_at IS NOT NULL",
-    .n_args = 2,
 };
 /* clang-format on */
 
 int store_webhook_put(struct db *db, const struct webhook_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_int(row->tenant_id),
-                                     db_text(row->webhook_id),
-                                     db_text(row->url),
-                                     db_int(row->format),
-                                     db_text(row->types),
-                                     db_text(row->label),
-                                     db_int(row->enabled),
-                                     db_int(row->created_at),
-                                     db_blob(row->secret),
-                                     db_blob(row->old_secret),
-                                     rows_time_value(row->old_until) };
+    const struct db_args args = DB_ARGS(
+        db_int(row->tenant_id), db_text(row->webhook_id), db_text(row->url), db_int(row->format),
+        db_text(row->types), db_text(row->label), db_int(row->enabled), db_int(row->created_at),
+        db_blob(row->secret), db_blob(row->old_secret), rows_time_value(row->old_until));
 
-    return db_exec(db, &put_webhook, args, NULL, NULL, err);
-}
-
-static struct str copy_blob(struct arena *arena, const struct db_row *row, unsigned column)
-{
-    return db_is_null(row, column) ? STR_NULL : arena_copy(arena, db_get_blob(row, column));
-}
-
-static bool add_webhook(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct webhook_row *w = rows_add(rows);
-
-    w->tenant_id = db_get_int(row, 0);
-    w->webhook_id = rows_text(rows->arena, row, 1);
-    w->url = rows_text(rows->arena, row, 2);
-    w->format = (int)db_get_int(row, 3);
-    w->types = rows_text(rows->arena, row, 4);
-    w->label = rows_text(rows->arena, row, 5);
-    w->enabled = db_get_int(row, 6) != 0;
-    w->created_at = db_get_int(row, 7);
-    w->secret = copy_blob(rows->arena, row, 8);
-    w->old_secret = copy_blob(rows->arena, row, 9);
-    w->old_until = rows_time(row, 10);
-    return true;
+    return db_run(db, &put_webhook, args, err);
 }
 
 int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struct arena *arena,
                   struct webhook_row *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct webhook_row) };
-    const struct db_value args[] = { db_int(tenant_id), db_text(webhook_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
-    if (db_exec(db, &select_webhook, args, add_webhook, &rows, err) != 0)
+    if (rows_one(db, &select_webhook, args, arena, ret, err) != 0)
         return -1;
-    if (rows.n == 0)
+    if (ret->tenant_id == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
-    *ret = *(struct webhook_row *)rows.items;
     return 0;
 }
 
-int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct webhook_row **ret,
-                   size_t *ret_n, struct error *err)
+int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                   struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct webhook_row) };
-
-    if (db_exec(db, &select_webhooks, (const struct db_value[]){ db_int(tenant_id) }, add_webhook,
-                &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &select_webhooks, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 static bool add_use(void *ctx, const struct db_row *row)
 {
-    struct webhook_use *use = ctx;
+    struct webhook *use = ctx;
 
     switch ((enum delivery_state)db_get_int(row, 0)) {
     case DELIVERY_WAITING:
@@ -138,21 +115,42 @@ static bool add_use(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_webhook_use(struct db *db, int64_t tenant_id, struct str webhook_id,
-                      struct webhook_use *ret, struct error *err)
+/* What became of its deliveries. */
+static int read_use(struct db *db, int64_t tenant_id, struct webhook *webhook, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(webhook_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook->webhook_id));
 
-    *ret = (struct webhook_use){ .last_delivered_at = TIME_NULL };
-    return db_exec(db, &count_use, args, add_use, ret, err);
+    webhook->last_delivered_at = TIME_NULL;
+    return db_exec(db, &count_use, args, add_use, webhook, err);
+}
+
+int store_webhook_answer(struct db *db, int64_t tenant_id, struct str webhook_id,
+                         struct arena *arena, struct webhook *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
+
+    if (rows_one(db, &select_answer, args, arena, ret, err) != 0)
+        return -1;
+    return read_use(db, tenant_id, ret, err);
+}
+
+int store_webhook_answers(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                          struct error *err)
+{
+    if (rows_list(db, &select_answers, DB_ARGS(db_int(tenant_id)), arena, ret, err) != 0)
+        return -1;
+    for (size_t i = 0; i < ret->n; i++)
+        if (read_use(db, tenant_id, &((struct webhook *)ret->items)[i], err) != 0)
+            return -1;
+    return 0;
 }
 
 int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(webhook_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
-    if (db_exec(db, &delete_deliveries, args, NULL, NULL, err) != 0 ||
-        db_exec(db, &delete_webhook, args, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_deliveries, args, err) != 0 ||
+        db_run(db, &delete_webhook, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
@@ -162,9 +160,9 @@ int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id
 int store_webhook_disable(struct db *db, int64_t tenant_id, struct str webhook_id,
                           struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(webhook_id) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
-    if (db_exec(db, &disable_webhook, args, NULL, NULL, err) != 0)
+    if (db_run(db, &disable_webhook, args, err) != 0)
         return -1;
-    return db_exec(db, &give_up_waiting, args, NULL, NULL, err);
+    return db_run(db, &give_up_waiting, args, err);
 }

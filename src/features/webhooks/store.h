@@ -5,8 +5,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "shape/shape.h"
 
 struct db;
+struct webhook;
 
 struct webhook_row {
     int64_t tenant_id;
@@ -21,30 +23,27 @@ struct webhook_row {
     int64_t old_until;     /* TIME_NULL */
 };
 
-/* Counts of its deliveries by state. */
-struct webhook_use {
-    int64_t waiting, dead;
-    int64_t last_delivered_at; /* TIME_NULL */
-};
-
-/* Inserts or updates it. */
+/* Adds the webhook or replaces it. */
 int store_webhook_put(struct db *db, const struct webhook_row *row, struct error *err) MUST_CHECK;
 
 /* In the arena. ERR_NOT_FOUND. */
 int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struct arena *arena,
                   struct webhook_row *ret, struct error *err) MUST_CHECK;
 
-/* A tenant's webhooks, oldest first; in the arena. */
-int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct webhook_row **ret,
-                   size_t *ret_n, struct error *err) MUST_CHECK;
+/* A tenant's webhooks, oldest first: a list of struct webhook_row; in the arena. */
+int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                   struct error *err) MUST_CHECK;
 
-int store_webhook_use(struct db *db, int64_t tenant_id, struct str webhook_id,
-                      struct webhook_use *ret, struct error *err) MUST_CHECK;
+/* One that exists, and all of a tenant, as answers without their secrets; in the arena. */
+int store_webhook_answer(struct db *db, int64_t tenant_id, struct str webhook_id,
+                         struct arena *arena, struct webhook *ret, struct error *err) MUST_CHECK;
+int store_webhook_answers(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                          struct error *err) MUST_CHECK;
 
-/* Also deletes its deliveries. ERR_NOT_FOUND. */
+/* Deletes the webhook and its deliveries. ERR_NOT_FOUND. */
 int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id,
                          struct error *err) MUST_CHECK;
 
-/* Disables it and cancels its waiting deliveries. */
+/* Disables the webhook and gives up its waiting deliveries. */
 int store_webhook_disable(struct db *db, int64_t tenant_id, struct str webhook_id,
                           struct error *err) MUST_CHECK;

@@ -11,7 +11,7 @@
 
 enum { WEBHOOKS_MAX = 100, ID_DIGITS = 16, OLD_SECRET_S = 86400, SEALED_MAX = 4096 };
 
-/* The API has a list of types, the row a comma-separated text. */
+/* The API's list as the text that is stored. */
 static struct str join_types(const struct list *types, struct arena *arena)
 {
     const struct str *items = types->items;
@@ -21,30 +21,6 @@ static struct str join_types(const struct list *types, struct arena *arena)
         text =
             arena_printf(arena, "%.*s%s%.*s", STR_ARG(text), i == 0 ? "" : ",", STR_ARG(items[i]));
     return text;
-}
-
-static struct list split_types(struct str text, struct arena *arena)
-{
-    struct list types = { .items = ARENA_ARRAY(arena, struct str, text.len / 2 + 1) };
-
-    while (text.len > 0) {
-        ((struct str *)types.items)[types.n++] = str_split(&text, ',');
-        if (str_is_null(text))
-            break;
-    }
-    return types;
-}
-
-static struct webhook answer_of(const struct webhook_row *row, struct arena *arena)
-{
-    return (struct webhook){ .webhook_id = row->webhook_id,
-                             .url = row->url,
-                             .format = str_of(webhook_format_names[row->format]),
-                             .label = row->label,
-                             .types = split_types(row->types, arena),
-                             .enabled = row->enabled,
-                             .created_at = row->created_at,
-                             .last_delivered_at = TIME_NULL };
 }
 
 /* One e-mail address, without characters that end a header or add a second address. */
@@ -101,27 +77,28 @@ static int make_secret(const struct webhooks_call *call, struct webhook_row *row
 int webhooks_add(const struct webhooks_call *call, const struct webhook_create *create,
                  struct webhook *ret, struct error *err)
 {
-    struct webhook_row *others, row = { .tenant_id = call->tenant_id,
-                                        .url = create->url,
-                                        .format = create->format,
-                                        .label = create->label,
-                                        .enabled = true,
-                                        .created_at = clock_wall_us(),
-                                        .old_until = TIME_NULL };
+    struct webhook_row row = { .tenant_id = call->tenant_id,
+                               .url = create->url,
+                               .format = create->format,
+                               .label = create->label,
+                               .enabled = true,
+                               .created_at = clock_wall_us(),
+                               .old_until = TIME_NULL };
     struct str secret = STR_NULL;
     char digits[ID_DIGITS];
-    size_t n;
+    struct list others;
 
-    if (store_webhooks(call->db, call->tenant_id, call->arena, &others, &n, err) != 0)
+    if (store_webhooks(call->db, call->tenant_id, call->arena, &others, err) != 0)
         return -1;
-    if (n >= WEBHOOKS_MAX)
-        return err_set(err, ERR_CONFLICT, "The limit of %zu webhooks is reached", n);
+    if (others.n >= WEBHOOKS_MAX)
+        return err_set(err, ERR_CONFLICT, "There are %zu webhooks already, which is the limit",
+                       others.n);
     digest_random_base62(digits, sizeof(digits));
     row.webhook_id = arena_printf(call->arena, "whk_%.*s", ID_DIGITS, digits);
     row.types = join_types(&create->types, call->arena);
-    if (make_secret(call, &row, &secret, err) != 0 || store_webhook_put(call->db, &row, err) != 0)
+    if (make_secret(call, &row, &secret, err) != 0 || store_webhook_put(call->db, &row, err) != 0 ||
+        store_webhook_answer(call->db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
         return -1;
-    *ret = answer_of(&row, call->arena);
     ret->secret = secret;
     return 0;
 }
@@ -139,18 +116,6 @@ int webhooks_find(const struct webhooks_call *call, struct error *err)
     return read_webhook(call, &row, err);
 }
 
-static int fill_use(const struct webhooks_call *call, struct webhook *ret, struct error *err)
-{
-    struct webhook_use use;
-
-    if (store_webhook_use(call->db, call->tenant_id, ret->webhook_id, &use, err) != 0)
-        return -1;
-    ret->waiting = use.waiting;
-    ret->dead = use.dead;
-    ret->last_delivered_at = use.last_delivered_at;
-    return 0;
-}
-
 int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *patch,
                  struct webhook *ret, struct error *err)
 {
@@ -162,7 +127,7 @@ int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *p
     if (!str_is_null(patch->url)) {
         if (is_mail(patch->url) != is_mail(row.url))
             return err_set(err, ERR_CONFLICT,
-                           "A webhook cannot change between http and mail; create a new one");
+                           "A webhook cannot change between URL and e-mail; create another one");
         row.url = patch->url;
     }
     if (!str_is_null(patch->label))
@@ -179,49 +144,21 @@ int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *p
         row.enabled = patch->enabled.value;
     if (store_webhook_put(call->db, &row, err) != 0 ||
         (!row.enabled &&
-         store_webhook_disable(call->db, call->tenant_id, call->webhook_id, err) != 0))
+         store_webhook_disable(call->db, call->tenant_id, call->webhook_id, err) != 0) ||
+        store_webhook_answer(call->db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
         return -1;
-    *ret = answer_of(&row, call->arena);
     ret->secret = secret;
-    return fill_use(call, ret, err);
+    return 0;
 }
 
 int webhooks_list(const struct webhooks_call *call, struct webhook_list *ret, struct error *err)
 {
-    struct webhook *webhooks;
-    struct webhook_row *rows;
-    size_t n;
-
-    if (store_webhooks(call->db, call->tenant_id, call->arena, &rows, &n, err) != 0)
-        return -1;
-    webhooks = ARENA_ARRAY(call->arena, struct webhook, n);
-    for (size_t i = 0; i < n; i++) {
-        webhooks[i] = answer_of(&rows[i], call->arena);
-        if (fill_use(call, &webhooks[i], err) != 0)
-            return -1;
-    }
-    ret->webhooks = (struct list){ webhooks, n };
-    return 0;
+    return store_webhook_answers(call->db, call->tenant_id, call->arena, &ret->webhooks, err);
 }
 
 int webhooks_remove(const struct webhooks_call *call, struct error *err)
 {
     return store_webhook_remove(call->db, call->tenant_id, call->webhook_id, err);
-}
-
-static struct delivery delivery_answer(const struct delivery_row *row)
-{
-    return (struct delivery){ .delivery_id = row->delivery_id,
-                              .message_id = row->message.message_id,
-                              .type = row->message.type,
-                              .state = str_of(delivery_state_names[row->state]),
-                              .created_at = row->created_at,
-                              .attempts = row->attempts,
-                              .next_at = row->next_at,
-                              .last_at = row->last_at,
-                              .last_status = row->last_status,
-                              .last_ms = row->last_ms,
-                              .last_error = row->last_error };
 }
 
 int webhooks_deliveries(const struct webhooks_call *call, const struct deliveries_query *query,
@@ -232,23 +169,17 @@ int webhooks_deliveries(const struct webhooks_call *call, const struct deliverie
                                             .before = query->cursor,
                                             .state = query->state,
                                             .limit = query->limit + 1 };
-    struct delivery *deliveries;
-    struct delivery_row *rows;
     struct webhook_row webhook;
-    size_t n;
+    struct list found;
 
     if (read_webhook(call, &webhook, err) != 0 ||
-        store_deliveries(call->db, &filter, call->arena, &rows, &n, err) != 0)
+        store_deliveries(call->db, &filter, call->arena, &found, err) != 0)
         return -1;
-    *ret = (struct delivery_list){ .next = STR_NULL };
-    if (n > (size_t)query->limit) {
-        n = (size_t)query->limit;
-        ret->next = rows[n - 1].delivery_id;
+    *ret = (struct delivery_list){ .deliveries = found, .next = STR_NULL };
+    if (found.n > (size_t)query->limit) {
+        ret->deliveries.n = (size_t)query->limit;
+        ret->next = ((const struct delivery *)found.items)[ret->deliveries.n - 1].delivery_id;
     }
-    deliveries = ARENA_ARRAY(call->arena, struct delivery, n);
-    for (size_t i = 0; i < n; i++)
-        deliveries[i] = delivery_answer(&rows[i]);
-    ret->deliveries = (struct list){ deliveries, n };
     return 0;
 }
 

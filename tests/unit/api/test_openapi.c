@@ -3,16 +3,20 @@
 
 #include "api/openapi.h"
 #include "api/route.h"
+#include "app/features.h"
 #include "test.h"
 
 static yyjson_doc *read_document(void)
 {
+    struct route_table table;
     yyjson_read_err problem;
     yyjson_doc *document;
     struct buf text;
 
     buf_init(&text, MIB(16));
-    openapi_write(&text);
+    route_table_init(&table, features);
+    openapi_write(&table, &text);
+    route_table_done(&table);
     CHECK(!text.overflown && text.len > 0 && text.data[text.len - 1] == '\n');
     document = yyjson_read_opts(text.data, text.len, 0, NULL, &problem);
     if (document == NULL)
@@ -38,29 +42,69 @@ TEST(the_document_has_every_route_and_no_other)
     yyjson_obj_iter iter = yyjson_obj_iter_with(paths);
     yyjson_val *path;
     size_t operations = 0, described = 0;
+    struct route_table table;
 
     while ((path = yyjson_obj_iter_next(&iter)) != NULL)
         operations += yyjson_obj_size(yyjson_obj_iter_get_val(path));
-    for (size_t i = 0; i < n_routes; i++)
-        described += !routes[i].page;
+    route_table_init(&table, features);
+    for (size_t i = 0; i < table.n; i++)
+        described += !table.entries[i].route->page;
     CHECK_INT(operations, described);
-    for (size_t i = 0; i < n_routes; i++) {
-        yyjson_val *item = yyjson_obj_get(paths, routes[i].path), *operation;
+    for (size_t i = 0; i < table.n; i++) {
+        const struct route *route = table.entries[i].route;
+        yyjson_val *item = yyjson_obj_get(paths, route->path), *operation;
         char method[8] = "";
-        const char *name = route_method_name(routes[i].method);
+        const char *name = route_method_name(route->method);
 
-        if (routes[i].page)
+        if (route->page)
             continue;
         for (size_t j = 0; name[j] != '\0'; j++)
             method[j] = (char)(name[j] | 0x20);
         operation = yyjson_obj_get(item, method);
         assert_non_null(operation);
-        assert_string_equal(yyjson_get_str(yyjson_obj_get(operation, "summary")),
-                            routes[i].summary);
-        CHECK((yyjson_obj_get(operation, "security") != NULL) == (routes[i].auth != AUTH_OPEN));
-        CHECK((yyjson_obj_get(operation, "requestBody") != NULL) == (routes[i].body != NULL));
+        assert_string_equal(yyjson_get_str(yyjson_obj_get(operation, "summary")), route->summary);
+        CHECK(strncmp(yyjson_get_str(yyjson_obj_get(operation, "description")), route->description,
+                      strlen(route->description)) == 0); /* and who may call */
+        CHECK(yyjson_equals_str(yyjson_ptr_get(operation, "/tags/0"), table.entries[i].feature));
+        CHECK((yyjson_obj_get(operation, "security") != NULL) == (route->auth != AUTH_OPEN));
+        CHECK((yyjson_obj_get(operation, "requestBody") != NULL) == (route->body != NULL));
     }
+    route_table_done(&table);
     yyjson_doc_free(document);
+}
+
+static bool is_word(const char *text)
+{
+    return text != NULL && text[0] != '\0' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+}
+
+/* One or more sentences, the last one with a full stop; or a title without one. */
+static bool is_text(const char *text, bool is_sentence)
+{
+    return text != NULL && strlen(text) > 3 && text[0] != ' ' &&
+           (text[strlen(text) - 1] == '.') == is_sentence;
+}
+
+TEST(every_operation_has_a_tag_an_id_of_its_own_a_summary_and_a_description)
+{
+    struct route_table table;
+
+    route_table_init(&table, features);
+    for (size_t i = 0; i < table.n; i++) {
+        const struct route *route = table.entries[i].route;
+
+        if (route->page)
+            continue;
+        if (!is_word(table.entries[i].feature) || !is_word(route->id) ||
+            !is_text(route->summary, false) || !is_text(route->description, true))
+            fail_msg("%s %s lacks a tag, an id, a summary or a description",
+                     route_method_name(route->method), route->path);
+        for (size_t j = 0; j < i; j++)
+            if (!table.entries[j].route->page && strcmp(table.entries[j].route->id, route->id) == 0)
+                fail_msg("%s is the id of two operations", route->id);
+    }
+    route_table_done(&table);
 }
 
 /* Every "$ref" anywhere in `value` names something of the document. */
@@ -89,6 +133,6 @@ TEST(no_reference_of_the_document_leads_nowhere)
     yyjson_doc *document = read_document();
     yyjson_val *root = yyjson_doc_get_root(document);
 
-    CHECK(check_references(root, root) > n_routes);
+    CHECK(check_references(root, root) > 100);
     yyjson_doc_free(document);
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/queries.h"
 #include "base/datetime.h"
 #include "base/mem.h"
 #include "features/agents/shapes.h"

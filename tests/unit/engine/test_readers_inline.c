@@ -63,7 +63,7 @@ static int nod(struct asked *a, struct db *db, struct error *err)
 static int look(struct asked *a, struct db *db, struct error *err)
 {
     (void)a;
-    return db_exec(db, &one, NULL, NULL, NULL, err);
+    return db_exec(db, &one, DB_NO_ARGS, NULL, NULL, err);
 }
 
 static int wait_to_go(struct asked *a, struct db *db, struct error *err)

@@ -12,12 +12,10 @@ enum { GROUP = 3 };
 
 static const struct db_query insert_mark = {
     .sql = "INSERT INTO marks (id) VALUES ($1)",
-    .n_args = 1,
 };
 static const struct db_query count_marks = { .sql = "SELECT COUNT(*) FROM marks" };
 static const struct db_query count_mark = {
     .sql = "SELECT COUNT(*) FROM marks WHERE id = $1",
-    .n_args = 1,
 };
 
 /* A writer over a database with one table, and a second connection to see what is durable. */
@@ -59,8 +57,7 @@ static int apply(struct writer_job *write, struct txn *txn, struct error *err)
         pthread_mutex_unlock(&b->lock);
         return 0;
     }
-    if (db_exec(txn->db, &insert_mark, (const struct db_value[]){ db_int(job->id) }, NULL, NULL,
-                err) != 0)
+    if (db_exec(txn->db, &insert_mark, DB_ARGS(db_int(job->id)), NULL, NULL, err) != 0)
         return -1;
     return job->fail_with == ERR_NONE ? 0 : err_set(err, job->fail_with, "told to fail");
 }
@@ -69,7 +66,7 @@ static void done(struct writer_job *write, const struct error *err)
 {
     struct job *job = CONTAINER_OF(write, struct job, write);
     struct bench *b = job->bench;
-    const struct db_value id[] = { db_int(job->id) };
+    const struct db_args id = DB_ARGS(db_int(job->id));
 
     if (err == NULL && !job->is_gate)
         job->seen = temp_db_int(b->reader, &count_mark, id) == 1;
@@ -232,7 +229,7 @@ TEST(every_job_is_told_once_whichever_call_fails)
             failed = gate.result != ERR_NONE;
             CHECK_INT(gate.n_done, 1);
             for (size_t i = 0; i < GROUP; i++) {
-                const struct db_value id[] = { db_int(jobs[i].id) };
+                const struct db_args id = DB_ARGS(db_int(jobs[i].id));
 
                 CHECK_INT(jobs[i].n_done, 1);
                 CHECK(jobs[i].seen == (jobs[i].result == ERR_NONE));
@@ -270,7 +267,7 @@ TEST(after_an_io_error_on_commit_everybody_waiting_and_later_fails)
     CHECK(db_fault_fired(b.fault));
     CHECK_INT(b.n_fatal, 1);
     CHECK_INT(b.fatal_code, ERR_IO);
-    CHECK_INT(temp_db_int(b.reader, &count_marks, NULL), 0);
+    CHECK_INT(temp_db_int(b.reader, &count_marks, DB_NO_ARGS), 0);
     bench_done(&b);
 }
 
@@ -289,7 +286,7 @@ TEST(a_full_disk_fails_its_group_and_nothing_after_it)
     b.writer = NULL;
     CHECK(db_fault_fired(b.fault));
     CHECK_INT(b.n_fatal, 0);
-    CHECK_INT(temp_db_int(b.reader, &count_marks, NULL), GROUP);
+    CHECK_INT(temp_db_int(b.reader, &count_marks, DB_NO_ARGS), GROUP);
     bench_done(&b);
 }
 
@@ -323,7 +320,7 @@ TEST(one_bad_job_does_not_sink_the_others)
         run_behind_gate(&b, &gate, jobs, GROUP);
         for (size_t i = 0; i < GROUP; i++)
             CHECK_INT(jobs[i].result, i == bad ? ERR_CONFLICT : ERR_NONE);
-        CHECK_INT(temp_db_int(b.reader, &count_marks, NULL), GROUP - 1);
+        CHECK_INT(temp_db_int(b.reader, &count_marks, DB_NO_ARGS), GROUP - 1);
         bench_done(&b);
     }
 }
@@ -376,7 +373,7 @@ TEST(a_full_queue_refuses_and_says_busy)
         must_submit(&b, &small);
         wait_done(&b, 3);
         CHECK_INT(over.n_done, 0);
-        CHECK_INT(temp_db_int(b.reader, &count_marks, NULL), 2);
+        CHECK_INT(temp_db_int(b.reader, &count_marks, DB_NO_ARGS), 2);
         bench_done(&b);
     }
 }
@@ -442,7 +439,7 @@ TEST(the_end_commits_what_is_queued)
     CHECK_INT(b.n_done, COUNT_OF(jobs) + 1);
     for (size_t i = 0; i < COUNT_OF(jobs); i++)
         CHECK_INT(jobs[i].result, ERR_NONE);
-    CHECK_INT(temp_db_int(b.reader, &count_marks, NULL), COUNT_OF(jobs));
+    CHECK_INT(temp_db_int(b.reader, &count_marks, DB_NO_ARGS), COUNT_OF(jobs));
     bench_done(&b);
 }
 

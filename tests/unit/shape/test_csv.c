@@ -16,15 +16,14 @@ struct cell_row {
     struct list list;
 };
 
-#define OWNER     struct cell_row
-#define MEMBER(m) m
-static const struct field cell_fields[] = {
+/* clang-format off */
+#define OWNER struct cell_row
+SHAPE_BEGIN(cell_shape)
     { STR(text) },      { JSON(json) },   { INT(number) }, { TIME(at) },
     { OPT_INT(maybe) }, { NUMBER(real) }, { BOOL(flag) },  { LIST_STR(list) },
-};
-static const struct shape cell_shape = { SHAPE_OF("Cells", struct cell_row, cell_fields) };
+STATIC_SHAPE_END(cell_shape, "Cells");
 #undef OWNER
-#undef MEMBER
+/* clang-format on */
 
 static void check_row(const struct cell_row *row, const char *wanted)
 {

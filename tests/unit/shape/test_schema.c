@@ -3,8 +3,7 @@
 
 #include <yyjson.h>
 
-#include "api/queries.h"
-#include "app/shapes.h"
+#include "all_shapes.h"
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"
 #include "features/kpis/report_shapes.h"
@@ -45,8 +44,11 @@ static bool is_listed(yyjson_val *names, const char *name)
 
 TEST(every_schema_is_json_and_names_every_field_once)
 {
-    for (size_t s = 0; all_shapes[s] != NULL; s++) {
-        const struct shape *shape = all_shapes[s];
+    struct schema_set all = { 0 };
+
+    all_shapes(SHAPE_BODY | SHAPE_QUERY | SHAPE_PATH | SHAPE_ANSWER, &all);
+    for (size_t s = 0; s < all.n; s++) {
+        const struct shape *shape = all.items[s];
         yyjson_doc *doc = read_schema(shape);
         yyjson_val *root = yyjson_doc_get_root(doc), *properties, *required;
 
@@ -69,11 +71,14 @@ TEST(every_schema_is_json_and_names_every_field_once)
 
 TEST(every_reference_leads_to_a_shape_of_the_set)
 {
-    for (size_t s = 0; all_shapes[s] != NULL; s++) {
+    struct schema_set all = { 0 };
+
+    all_shapes(SHAPE_BODY | SHAPE_QUERY | SHAPE_PATH | SHAPE_ANSWER, &all);
+    for (size_t s = 0; s < all.n; s++) {
         struct schema_set set = { 0 };
 
-        schema_set_add(&set, all_shapes[s]);
-        CHECK(set.items[0] == all_shapes[s]);
+        schema_set_add(&set, all.items[s]);
+        CHECK(set.items[0] == all.items[s]);
         for (size_t i = 0; i < set.n; i++) {
             for (size_t f = 0; f < set.items[i]->n_fields; f++) {
                 const struct shape *nested = set.items[i]->fields[f].nested;

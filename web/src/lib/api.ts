@@ -1,4 +1,4 @@
-// The API, typed by its own description: call("GET /api/v1/tenants", {}).
+// The API client, typed by docs/openapi.json: call("GET /api/v1/tenants", {}).
 
 import type { Operations, ValidationError } from "api";
 
@@ -13,7 +13,7 @@ export type Input<O extends Operation> = Part<"path", Operations[O]["path"]> &
     Body<Operations[O]["body"]> & { query?: Query<O>; signal?: AbortSignal | undefined };
 export type Answer<O extends Operation> = Operations[O]["answer"];
 
-/** What went wrong, in words for the person who reads the page. */
+/** A failed request, with a message for the person at the screen. */
 export class ApiError extends Error {
     constructor(
         readonly status: number,
@@ -25,20 +25,24 @@ export class ApiError extends Error {
     }
 }
 
+export function asApiError(problem: unknown): ApiError {
+    return problem instanceof ApiError ? problem : new ApiError(0, String(problem));
+}
+
 let csrf: string | null = null;
 let onSignedOut: () => void = () => {};
 
-/** The session's token for requests that change something. */
+/** The session's CSRF token, sent with every request but GET. */
 export function setCsrf(token: string | null) {
     csrf = token;
 }
 
-/** What happens when the service no longer knows who we are. */
-export function whenSignedOut(then: () => void) {
-    onSignedOut = then;
+/** Calls back when a request is answered 401: the session has ended. */
+export function setOnSignedOut(callback: () => void) {
+    onSignedOut = callback;
 }
 
-/** The address of an operation, for links and for streams. */
+/** The URL of an operation, for downloads and streams. */
 export function urlOf(operation: Operation, path: object, query: object = {}): string {
     const template = operation.slice(operation.indexOf(" ") + 1);
     const values = path as Record<string, string>;
@@ -64,7 +68,7 @@ async function errorOf(reply: Response): Promise<ApiError> {
     try {
         detail = ((await reply.json()) as { detail?: unknown }).detail;
     } catch {
-        detail = undefined; // a proxy between us answered
+        detail = undefined; // answered by a proxy in between
     }
     if (Array.isArray(detail)) {
         const problems = detail as ValidationError[];
@@ -102,7 +106,7 @@ export async function call<O extends Operation>(operation: O, input: Input<O>): 
     throw error;
 }
 
-/** A whole file, telling how much of it has come. */
+/** Downloads a file and reports progress in bytes. */
 export async function download(
     url: string,
     signal: AbortSignal,

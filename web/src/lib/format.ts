@@ -1,4 +1,4 @@
-// Numbers, spans and times as people read them.
+// Numbers, durations and times as people read them.
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -9,7 +9,7 @@ export function count(value: number): string {
     return whole.format(value);
 }
 
-/** 12,345 as it is; 1,234,567 as 1.2M. */
+/** 12,345 in full; 1,234,567 as 1.2M. */
 export function compact(value: number): string {
     return Math.abs(value) < 100_000 ? plain.format(value) : short.format(value);
 }
@@ -30,8 +30,8 @@ export function bytes(size: number): string {
 }
 
 /** Milliseconds: "840 ms", "12.4 s", "3 m 05 s", "2 h 10 m", "3 d 4 h". */
-export function span(ms: number): string {
-    if (ms < 0) return `−${span(-ms)}`;
+export function duration(ms: number): string {
+    if (ms < 0) return `−${duration(-ms)}`;
     if (ms < 1000) return `${Math.round(ms)} ms`;
     if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 9_950 ? 1 : 0)} s`;
     const seconds = Math.round(ms / 1000);
@@ -43,23 +43,31 @@ export function span(ms: number): string {
     return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** How long ago or ahead, in one unit: "just now", "4 min ago", "in 2 h". */
+const UNITS = [
+    { seconds: 86400 * 30, from: 86400 * 60, name: "mo" },
+    { seconds: 86400, from: 86400, name: "d" },
+    { seconds: 3600, from: 3600, name: "h" },
+    { seconds: 60, from: 60, name: "min" },
+];
+
+/** "59 s", "4 min", "3 d": in one unit. */
+function inOneUnit(seconds: number): string {
+    const unit = UNITS.find(({ from }) => seconds >= from) ?? { seconds: 1, name: "s" };
+    return `${Math.floor(seconds / unit.seconds)} ${unit.name}`;
+}
+
+/** Time from now in one unit: "just now", "4 min ago", "in 2 h". */
 export function relative(time: number, now: number): string {
     const seconds = Math.round((now - time) / 1000);
     const far = Math.abs(seconds);
     if (far < 10) return seconds >= 0 ? "just now" : "now";
-    const [size, unit] =
-        far < 60
-            ? [1, "s"]
-            : far < 3600
-              ? [60, "min"]
-              : far < 86400
-                ? [3600, "h"]
-                : far < 86400 * 60
-                  ? [86400, "d"]
-                  : [86400 * 30, "mo"];
-    const text = `${Math.floor(far / size)} ${unit}`;
-    return seconds >= 0 ? `${text} ago` : `in ${text}`;
+    return seconds >= 0 ? `${inOneUnit(far)} ago` : `in ${inOneUnit(far)}`;
+}
+
+/** The same for a deadline: "in 2 h", "overdue by 3 s". */
+export function untilDue(time: number, now: number): string {
+    const seconds = Math.round((now - time) / 1000);
+    return seconds > 0 ? `overdue by ${inOneUnit(seconds)}` : relative(time, now);
 }
 
 const exactFormat = new Intl.DateTimeFormat("en-GB", {
@@ -72,11 +80,11 @@ const dayFormat = new Intl.DateTimeFormat("en-GB", {
     timeZone: "UTC",
 });
 
-export function exact(time: string): string {
+export function exactTime(time: string): string {
     return exactFormat.format(new Date(time));
 }
 
-/** "3 Nov", of a date or date-time in UTC. */
+/** "3 Nov", from a date or date-time in UTC. */
 export function day(time: string): string {
     return dayFormat.format(new Date(time));
 }
@@ -93,11 +101,11 @@ function money(value: number, currency: string, brief: boolean): string {
                 : {}),
         }).format(value);
     } catch {
-        return `${plain.format(value)} ${currency}`; // an agent made the code up
+        return `${plain.format(value)} ${currency}`; // not a currency code
     }
 }
 
-/** A cost as the API gives it: a decimal string, or null when nothing has a price. */
+/** A cost from the API: a decimal string, or null when no model in it has a price. */
 export function cost(value: string | null | undefined): string {
     return value === null || value === undefined ? "no price" : money(Number(value), "USD", true);
 }
@@ -106,15 +114,15 @@ export function dollars(value: number): string {
     return money(value, "USD", true);
 }
 
-const CROWDS = [
+const LOTS = [
     [1, "each"],
-    [1_000, "a thousand"],
-    [1_000_000, "a million"],
+    [1_000, "per 1,000"],
+    [1_000_000, "per 1 M"],
 ] as const;
 
-/** What one costs, or as many as make it a cent at least: "$1.94 each", "$7.42 a million". */
-export function each(spent: number): string {
-    const [n, words] = CROWDS.find(([n]) => spent * n >= 0.01) ?? CROWDS[2];
+/** The cost per unit, or per as many units as cost a cent: "$1.94 each", "$7.42 per 1 M". */
+export function costPerUnit(spent: number): string {
+    const [n, words] = LOTS.find(([n]) => spent * n >= 0.01) ?? LOTS[2];
     return `${dollars(spent * n)} ${words}`;
 }
 
@@ -123,7 +131,7 @@ export function inUnit(value: unknown, unit: string | null | undefined): string 
     if (typeof value === "string") return value;
     if (typeof value !== "number") return "–";
     if (unit === "percent") return `${number(value)} %`;
-    if (unit === "duration") return span(value * 1000);
+    if (unit === "duration") return duration(value * 1000);
     if (unit?.startsWith("money:")) return money(value, unit.slice(6), true);
     const text = Math.abs(value) < 1 ? number(value) : compact(value);
     return unit === null || unit === undefined || unit === "count" || unit === ""
@@ -147,7 +155,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 }
 
 /** The first part of a long id. */
-export function brief(id: string): string {
+export function shortId(id: string): string {
     return id.length > 12 ? id.slice(0, 8) : id;
 }
 
@@ -162,14 +170,7 @@ export function slugOf(name: string): string {
         .slice(0, 63);
 }
 
-/** How the log names whom people mean by an e-mail or the id of a key; null: anybody. */
-export function actorOf(text: string): string | null {
-    if (text === "") return null;
-    if (text === "operator" || text.includes(":")) return text;
-    return `${text.startsWith("key_") ? "key" : "person"}:${text}`;
-}
-
-/** "person:ada@example.org" as people say it. */
-export function who(actor: string): string {
+/** "person:ada@example.org" without its prefix. */
+export function actorName(actor: string): string {
     return actor.replace(/^person:/, "");
 }

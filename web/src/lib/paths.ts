@@ -1,13 +1,15 @@
-// Addresses of views that several pages link to.
+// Addresses of pages that several features link to.
 
 import { href, pathOf } from "./route";
+
+/** The page that opens after signing in or choosing another tenant. */
+export const homePath = (slug: string) => pathOf("t", slug, "fleet");
 
 export const runsOf = (slug: string, agent_name: string) =>
     href(pathOf("t", slug, "runs"), { agent_name });
 
 export const runPage = (slug: string, run_id: string) => href(pathOf("t", slug, "runs", run_id));
 
-/** Where somebody who clicks on an agent's name goes. */
 export const agentPage = (slug: string, agent_name: string, tab: string | null = null) =>
     href(pathOf("t", slug, "agents", agent_name), { tab });
 

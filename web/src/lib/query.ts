@@ -1,9 +1,9 @@
-// Data for a page: loaded when its key changes, again every so often, and kept for the way back.
+// Data for a page: loaded when its key changes, reloaded on a timer, and cached for the way back.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
-import { ApiError } from "./api";
-import { connected, type News, useNews } from "./live";
+import { ApiError, asApiError } from "./api";
+import { connected, type LiveChange, useChanges } from "./live";
 import { useStore } from "./store";
 
 export interface Loaded<T> {
@@ -14,43 +14,39 @@ export interface Loaded<T> {
 }
 
 interface Options {
-    every?: number; // milliseconds between loads while the page is looked at; 0: once
+    everyMs?: number; // between loads while the page is visible; 0: load once
 }
 
-const KEPT_MAX = 60;
-const kept = new Map<string, unknown>(); // oldest first
+const CACHE_MAX = 60;
+const cache = new Map<string, unknown>(); // least recently loaded first
 
-function keep(key: string, data: unknown) {
-    kept.delete(key);
-    kept.set(key, data);
-    const [oldest] = kept.keys();
-    if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
+function cachePut(key: string, data: unknown) {
+    cache.delete(key);
+    cache.set(key, data);
+    const [oldest] = cache.keys();
+    if (cache.size > CACHE_MAX && oldest !== undefined) cache.delete(oldest);
 }
 
-/** Forgets everything: nobody is signed in any more. */
-export function forgetAll() {
-    kept.clear();
+/** After signing out: the next person must not see this one's data. */
+export function clearCache() {
+    cache.clear();
 }
 
-/** Something was changed: whoever shows this answer asks for it again. */
-export function forget(key: string) {
-    kept.delete(key);
-    for (const then of [...(watchers.get(key) ?? [])]) then();
+/** After a change: every component that shows this answer reloads it. */
+export function invalidate(key: string) {
+    cache.delete(key);
+    for (const callback of [...(subscribers.get(key) ?? [])]) callback();
 }
 
-const watchers = new Map<string, Set<() => void>>();
+const subscribers = new Map<string, Set<() => void>>();
 
-function watch(key: string, then: () => void): () => void {
-    const set = watchers.get(key) ?? new Set();
-    watchers.set(key, set.add(then));
+function subscribe(key: string, callback: () => void): () => void {
+    const set = subscribers.get(key) ?? new Set();
+    subscribers.set(key, set.add(callback));
     return () => {
-        set.delete(then);
-        if (set.size === 0 && watchers.get(key) === set) watchers.delete(key);
+        set.delete(callback);
+        if (set.size === 0 && subscribers.get(key) === set) subscribers.delete(key);
     };
-}
-
-function asError(problem: unknown): ApiError {
-    return problem instanceof ApiError ? problem : new ApiError(0, String(problem));
 }
 
 interface State<T> {
@@ -62,23 +58,23 @@ interface State<T> {
 function initial<T>(key: string | null): State<T> {
     return {
         key,
-        data: key === null ? undefined : (kept.get(key) as T | undefined),
+        data: key === null ? undefined : (cache.get(key) as T | undefined),
         error: undefined,
     };
 }
 
-/** `key` names what `load` brings; null: nothing yet. */
+/** `key` identifies what `load` returns; null: do not load yet. */
 export function useQuery<T>(
     key: string | null,
     load: (signal: AbortSignal) => Promise<T>,
-    { every = 0 }: Options = {},
+    { everyMs = 0 }: Options = {},
 ): Loaded<T> {
     const [state, setState] = useState<State<T>>(() => initial(key));
     const [turn, setTurn] = useState(0);
     const loader = useRef(load);
     loader.current = load;
     const work = useRef({ busy: false, again: false });
-    // What is under way is waited for, however often news come: else a slow answer would never do.
+    // A load in progress is never restarted: with frequent changes a slow one would never finish.
     const reload = useCallback(() => {
         if (work.current.busy) work.current.again = true;
         else setTurn((n) => n + 1);
@@ -97,77 +93,78 @@ export function useQuery<T>(
         work.current = { busy: true, again: false };
         loader.current(abort.signal).then(
             (data) => {
-                if (!abort.signal.aborted) keep(key, data);
+                if (!abort.signal.aborted) cachePut(key, data);
                 finish(() => ({ key, data, error: undefined }));
             },
             (problem: unknown) =>
                 finish((was) => ({
                     key,
                     data: was.key === key ? was.data : undefined,
-                    error: asError(problem),
+                    error: asApiError(problem),
                 })),
         );
         return () => abort.abort();
     }, [key, turn]);
 
-    useEffect(() => (key === null ? undefined : watch(key, reload)), [key, reload]);
+    useEffect(() => (key === null ? undefined : subscribe(key, reload)), [key, reload]);
 
     useEffect(() => {
-        if (every <= 0 || key === null) return undefined;
-        const look = () => document.visibilityState === "visible" && reload();
-        const timer = setInterval(look, every);
-        document.addEventListener("visibilitychange", look);
+        if (everyMs <= 0 || key === null) return undefined;
+        const poll = () => document.visibilityState === "visible" && reload();
+        const timer = setInterval(poll, everyMs);
+        document.addEventListener("visibilitychange", poll);
         return () => {
             clearInterval(timer);
-            document.removeEventListener("visibilitychange", look);
+            document.removeEventListener("visibilitychange", poll);
         };
-    }, [every, key, reload]);
+    }, [everyMs, key, reload]);
 
     const now = state.key === key ? state : initial<T>(key);
     const loading = key !== null && now.data === undefined && now.error === undefined;
     return { data: now.data, error: now.error, loading, reload };
 }
 
-const WITH_NEWS_MS = 30_000;
-const WITHOUT_NEWS_MS = 5_000;
-const PAUSE_LEAST_MS = 1_000;
-const PAUSE_MOST_MS = 30_000;
-const PAUSE_PART = 10; // a load may take a tenth of the time
+const POLL_CONNECTED_MS = 30_000;
+const POLL_DISCONNECTED_MS = 5_000;
+const PAUSE_MIN_MS = 1_000;
+const PAUSE_MAX_MS = 30_000;
+const PAUSE_FACTOR = 10; // loading takes at most a tenth of the time
 
-/** How long an answer is good for, however much happens: the dearer, the longer. Not the same for
- * everybody who looks, who would else all ask at once. */
-export function pauseAfter(took_ms: number): number {
-    const pause = Math.min(Math.max(took_ms * PAUSE_PART, PAUSE_LEAST_MS), PAUSE_MOST_MS);
+/** How long an answer is shown before the next load, however much changes: the slower the load, the
+ * longer. Jittered, so that all open pages do not ask at once. */
+function pauseAfter(tookMs: number): number {
+    const pause = Math.min(Math.max(tookMs * PAUSE_FACTOR, PAUSE_MIN_MS), PAUSE_MAX_MS);
     return pause * (1 + Math.random() / 4);
 }
 
-/** The same, again when something happened in the tenant that `wants` says yes to, and by the clock
- * while no news come, or every so often where news do not tell all; once without a slug. */
+/** Like useQuery, but reloads when a change in the tenant satisfies `wants`, and on a timer: slowly
+ * while the stream is open, fast while it is not. Without a slug it loads once. */
 export function useLiveQuery<T>(
     slug: string,
     key: string | null,
     load: (signal: AbortSignal) => Promise<T>,
-    wants: (news: News) => boolean = () => true,
-    every = WITH_NEWS_MS,
+    wants: (change: LiveChange) => boolean = () => true,
+    everyMs = POLL_CONNECTED_MS,
 ): Loaded<T> {
     const open = useStore(connected);
-    const next = useRef(0); // not before this
+    const notBefore = useRef(0);
     const timer = useRef(0);
     const timed = async (signal: AbortSignal) => {
         const began = performance.now();
         try {
             return await load(signal);
         } finally {
-            next.current = performance.now() + pauseAfter(performance.now() - began);
+            notBefore.current = performance.now() + pauseAfter(performance.now() - began);
         }
     };
     const loaded = useQuery(key, timed, {
-        every: slug === "" ? 0 : open ? every : Math.min(every, WITHOUT_NEWS_MS),
+        everyMs: slug === "" ? 0 : open ? everyMs : Math.min(everyMs, POLL_DISCONNECTED_MS),
     });
     useEffect(() => () => clearTimeout(timer.current), []);
-    useNews(slug, (news) => {
-        if (timer.current !== 0 || !news.some((one) => one.kind === "all" || wants(one))) return;
-        const wait = Math.max(0, next.current - performance.now());
+    useChanges(slug, (changes) => {
+        if (timer.current !== 0 || !changes.some((one) => one.kind === "all" || wants(one)))
+            return;
+        const wait = Math.max(0, notBefore.current - performance.now());
         timer.current = setTimeout(() => {
             timer.current = 0;
             loaded.reload();

@@ -1,56 +1,57 @@
-// Where we are: the part of the address after '#', so that every view is a link.
+// The current route: the part of the URL after '#', so that every view is a link.
 
 import { makeStore, useStore } from "./store";
 
-export interface Place {
+export interface Route {
     path: string; // "/t/acme/runs", decoded segment by segment when matched
     query: URLSearchParams;
 }
 
-function read(): Place {
+function read(): Route {
     const text = location.hash.replace(/^#/, "") || "/";
     const at = text.indexOf("?");
     const path = at < 0 ? text : text.slice(0, at);
     return { path, query: new URLSearchParams(at < 0 ? "" : text.slice(at + 1)) };
 }
 
-const place = makeStore<Place>(read());
+const route = makeStore<Route>(read());
 
-/** A link leads to the top of its page, the way back to where one was on it. Browsers look for that
- * place before the page is drawn, so it is looked for here. */
-const places = new Map<string, number>();
-let followed = false;
+/** A link opens its page at the top, Back returns to the old scroll position. Browsers restore it
+ * before the page is drawn, which is too early here, so it is restored by hand. */
+const scrollPositions = new Map<string, number>();
+let linkFollowed = false;
 history.scrollRestoration = "manual";
 
-const PATIENCE_MS = 1_000; // for the page to be as long as it was
+const RESTORE_MAX_MS = 1_000; // until the page is as long as it was
 
-function scrollBack(to: number, hash: string, until: number) {
+function restoreScroll(to: number, hash: string, until: number) {
     scrollTo(0, to);
     if (scrollY < to && location.hash === hash && performance.now() < until)
-        requestAnimationFrame(() => scrollBack(to, hash, until));
+        requestAnimationFrame(() => restoreScroll(to, hash, until));
 }
 
 addEventListener("hashchange", (event) => {
-    const from = place.get().path;
-    places.set(new URL(event.oldURL).hash, scrollY);
-    place.set(read());
-    if (!followed)
-        scrollBack(places.get(location.hash) ?? 0, location.hash, performance.now() + PATIENCE_MS);
-    else if (place.get().path !== from) scrollTo(0, 0);
-    followed = false;
+    const from = route.get().path;
+    const { hash } = location;
+    scrollPositions.set(new URL(event.oldURL).hash, scrollY);
+    route.set(read());
+    if (!linkFollowed)
+        restoreScroll(scrollPositions.get(hash) ?? 0, hash, performance.now() + RESTORE_MAX_MS);
+    else if (route.get().path !== from) scrollTo(0, 0);
+    linkFollowed = false;
 });
 
 function followsLink(event: MouseEvent): boolean {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return false; // elsewhere
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return false; // opens another tab
     const link = (event.target as Element).closest?.("a");
     return link?.getAttribute("href")?.startsWith("#/") ?? false;
 }
 
 addEventListener("click", (event) => {
-    if (followsLink(event)) followed = true;
+    if (followsLink(event)) linkFollowed = true;
 });
 
-export const usePlace = () => useStore(place);
+export const useRoute = () => useStore(route);
 
 type Values = Record<string, string | number | boolean | null | undefined>;
 
@@ -68,12 +69,12 @@ export function pathOf(...segments: string[]): string {
     return "/" + segments.map(encodeURIComponent).join("/");
 }
 
-export function go(to: string) {
-    followed = true;
+export function navigate(to: string) {
+    linkFollowed = true;
     location.hash = to;
 }
 
-/** Changes some values of the query in place, without a new entry in the history. */
+/** Changes some values of the query without a new entry in the history. */
 export function setQuery(changes: Values) {
     const { path, query } = read();
     const next = new URLSearchParams(query);
@@ -83,18 +84,18 @@ export function setQuery(changes: Values) {
     }
     const text = next.toString();
     history.replaceState(null, "", text === "" ? `#${path}` : `#${path}?${text}`);
-    place.set(read());
+    route.set(read());
 }
 
 function decode(segment: string): string {
     try {
         return decodeURIComponent(segment);
     } catch {
-        return segment; // somebody typed it by hand
+        return segment; // malformed escapes are kept verbatim
     }
 }
 
-/** The values of the template's :names when the path fits it. */
+/** The values of the template's :names when the path matches it, else null. */
 export function match(template: string, path: string): Record<string, string> | null {
     const wanted = template.split("/");
     const given = path.split("/");

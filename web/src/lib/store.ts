@@ -1,26 +1,26 @@
-// A value that components can watch.
+// A value that components can subscribe to.
 
 import { useEffect, useState } from "preact/hooks";
 
 export interface Store<T> {
     get(): T;
     set(value: T): void;
-    watch(then: () => void): () => void;
+    subscribe(callback: () => void): () => void;
 }
 
 export function makeStore<T>(first: T): Store<T> {
-    const watchers = new Set<() => void>();
+    const subscribers = new Set<() => void>();
     let current = first;
     return {
         get: () => current,
         set(value) {
             if (Object.is(value, current)) return;
             current = value;
-            for (const then of [...watchers]) then();
+            for (const callback of [...subscribers]) callback();
         },
-        watch(then) {
-            watchers.add(then);
-            return () => watchers.delete(then);
+        subscribe(callback) {
+            subscribers.add(callback);
+            return () => subscribers.delete(callback);
         },
     };
 }
@@ -28,9 +28,9 @@ export function makeStore<T>(first: T): Store<T> {
 export function useStore<T>(store: Store<T>): T {
     const [value, setValue] = useState(store.get);
     useEffect(() => {
-        const take = () => setValue(() => store.get());
-        take();
-        return store.watch(take);
+        const update = () => setValue(() => store.get());
+        update();
+        return store.subscribe(update);
     }, [store]);
     return value;
 }

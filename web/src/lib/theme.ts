@@ -1,16 +1,16 @@
-// Dark or light: as the system says, unless somebody chose.
+// Dark or light: the system's choice until a person chooses.
 
 import { makeStore } from "./store";
 
 export type Theme = "system" | "light" | "dark";
 const KEY = "muster.theme";
 
-function remembered(): Theme {
+function stored(): Theme {
     const value = localStorage.getItem(KEY);
     return value === "light" || value === "dark" ? value : "system";
 }
 
-export const theme = makeStore<Theme>(remembered());
+export const theme = makeStore<Theme>(stored());
 
 function apply() {
     const chosen = theme.get();
@@ -23,16 +23,16 @@ export function setTheme(to: Theme) {
     theme.set(to);
 }
 
-theme.watch(apply);
+theme.subscribe(apply);
 apply();
 
-/** Calls back when colours change, by choice or by the system. */
-export function whenColoursChange(then: () => void): () => void {
+/** Calls back when the colours change, by choice or by the system. */
+export function onColoursChange(callback: () => void): () => void {
     const system = matchMedia("(prefers-color-scheme: dark)");
-    system.addEventListener("change", then);
-    const stop = theme.watch(then);
+    system.addEventListener("change", callback);
+    const stop = theme.subscribe(callback);
     return () => {
-        system.removeEventListener("change", then);
+        system.removeEventListener("change", callback);
         stop();
     };
 }

@@ -1,22 +1,13 @@
-// Alerts: what is wrong now, what was, and where it is told.
+// Alerts: open and past ones, the rules behind them, and where they are sent.
 
-import type { Alert } from "api";
-
-import { call } from "../lib/api";
-import { useLiveQuery } from "../lib/query";
-import { chosen } from "../lib/ranges";
+import { useRoles } from "../features/access/session";
+import { AlertList } from "../features/alerts/alert_list";
+import { Rules } from "../features/alerts/rules";
+import { Webhooks } from "../features/webhooks/webhooks";
+import { chosen } from "../lib/choices";
+import type { PageProps } from "../lib/page";
 import { pathOf } from "../lib/route";
-import { useMay } from "../lib/session";
-import type { PageProps } from "../pages";
-import { AlertRow } from "../ui/alert_list";
-import { Empty, ErrorNote, Heading, Live, Skeleton } from "../ui/basics";
-import { Pager } from "../ui/pager";
-import { Rules } from "../ui/rules";
-import { Tabs } from "../ui/tabs";
-import { Webhooks } from "../ui/webhooks";
-
-const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
-const PAGE = 100;
+import { Heading, Live, Tabs } from "../ui";
 
 const TABS = [
     { value: "open", label: "Open" },
@@ -25,63 +16,35 @@ const TABS = [
 ];
 const ADMIN_TABS = [...TABS, { value: "webhooks", label: "Webhooks" }];
 
-const NOTHING = {
-    open: "Nothing is wrong",
-    closed: "Nothing was ever wrong",
-};
-
-function List(props: { slug: string; state: Alert["state"]; query: URLSearchParams }) {
-    const { slug, state, query } = props;
+function Tab({ tab, slug, query }: Omit<PageProps, "params"> & { tab: string }) {
+    const { admin } = useRoles(slug);
     const cursor = query.get("cursor");
-    const { data, error, loading, reload } = useLiveQuery(
-        slug,
-        `${ALERTS} ${slug} ${state} ${cursor}`,
-        (signal) => call(ALERTS, { path: { slug }, query: { state, limit: PAGE, cursor }, signal }),
-        (news) => news.kind === "alert",
-    );
-    return (
-        <>
-            {error && <ErrorNote error={error} retry={reload} />}
-            {loading && <Skeleton rows={4} />}
-            {data && data.alerts.length === 0 && (
-                <Empty title={NOTHING[state]}>
-                    <p>
-                        An alert opens when an agent that declared an interval falls silent, when a
-                        run stays open for a day, and as the rules say.
-                    </p>
-                </Empty>
-            )}
-            {data && data.alerts.length > 0 && (
-                <ul class="alerts">
-                    {data.alerts.map((one) => (
-                        <AlertRow key={one.alert_id} slug={slug} alert={one} onChange={reload} />
-                    ))}
-                </ul>
-            )}
-            <Pager next={data?.next} />
-        </>
-    );
+    switch (tab) {
+        case "webhooks":
+            return <Webhooks slug={slug} log={query.get("log")} />;
+        case "rules":
+            return <Rules slug={slug} canEdit={admin} />;
+        case "history":
+            return <AlertList key="closed" slug={slug} state="closed" cursor={cursor} />;
+        default:
+            return <AlertList key="open" slug={slug} state="open" cursor={cursor} />;
+    }
 }
 
 export default function Alerts({ slug, query }: PageProps) {
-    const { admin } = useMay(slug);
+    const { admin } = useRoles(slug);
     const tabs = admin ? ADMIN_TABS : TABS;
     const tab = chosen(tabs, query.get("tab"), "open");
     return (
         <>
-            <Heading title="Alerts">
-                {tab !== "rules" && <Live />}
-            </Heading>
+            <Heading title="Alerts">{tab !== "rules" && <Live />}</Heading>
             <Tabs
-                label="Parts of the alerts"
+                label="Sections of the alerts"
                 path={pathOf("t", slug, "alerts")}
                 tabs={tabs}
                 value={tab}
             />
-            {tab === "webhooks" && <Webhooks slug={slug} log={query.get("log")} />}
-            {tab === "rules" && <Rules slug={slug} may={admin} />}
-            {tab === "open" && <List key="open" slug={slug} state="open" query={query} />}
-            {tab === "history" && <List key="closed" slug={slug} state="closed" query={query} />}
+            <Tab tab={tab} slug={slug} query={query} />
         </>
     );
 }

@@ -1,140 +1,40 @@
-// Business KPIs: a card each; the chosen one with its trend, its breakdown and what a unit costs.
+// Business KPIs: one card each; the selected one with its series, breakdown and cost per unit.
 
-import type { KpiTotal } from "api";
-import type { RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
+import { ExportMenu } from "../features/export/export_menu";
+import { KpiCard, unitCost } from "../features/kpis/kpi_card";
+import { KpiDetail } from "../features/kpis/kpi_detail";
+import { idOf, nameOf } from "../features/kpis/names";
 import { call } from "../lib/api";
-import { change, cost, count, each, inUnit, percent, plural } from "../lib/format";
+import { chosen } from "../lib/choices";
+import { cost, plural } from "../lib/format";
+import type { PageProps } from "../lib/page";
 import { useLiveQuery, useQuery } from "../lib/query";
-import { chosen, PERIODS, wordsOf } from "../lib/ranges";
+import { PERIODS, rangeInWords } from "../lib/ranges";
 import { setQuery } from "../lib/route";
-import type { PageProps } from "../pages";
-import { Empty, ErrorNote, Heading, Live, Select, Skeleton } from "../ui/basics";
-import { Sparkline } from "../ui/chart";
-import { KpiDetail } from "../ui/kpi_detail";
-import { Export } from "../ui/export";
-import { SearchField } from "../ui/search_field";
+import {
+    Empty,
+    ErrorNote,
+    Heading,
+    Live,
+    LoadState,
+    PeriodSelect,
+    SearchField,
+    ShowMore,
+} from "../ui";
 
 const SUMMARY = "GET /api/v1/tenants/{slug}/business/summary";
-const SERIES = "GET /api/v1/tenants/{slug}/business/series";
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 
 const SHOWN_FIRST = 60;
-
-const idOf = (kpi: KpiTotal) => `${kpi.agent_name}/${kpi.key}`;
-const nameOf = (kpi: KpiTotal) => kpi.label || kpi.key;
-
-/** The change to the period before. Whether more is better, only the reader knows: no colours. */
-function Change({ kpi }: { kpi: KpiTotal }) {
-    const part = change(kpi.previous, kpi.value);
-    if (part === null) return <span class="change muted">nothing to compare</span>;
-    const sign = part > 0 ? "▲" : part < 0 ? "▼" : "=";
-    return (
-        <span class="change" title={`${inUnit(kpi.previous, kpi.unit)} in the period before`}>
-            {sign} {percent(Math.abs(part))}
-        </span>
-    );
-}
-
-/** Was the element ever on the screen? There may be thousands of KPIs, and each trend is a request. */
-function useSeen(element: RefObject<HTMLElement | null>): boolean {
-    const [seen, setSeen] = useState(false);
-    useEffect(() => {
-        const watch = new IntersectionObserver((entries) => {
-            if (!entries.some((one) => one.isIntersecting)) return;
-            watch.disconnect();
-            setSeen(true);
-        });
-        if (element.current) watch.observe(element.current);
-        return () => watch.disconnect();
-    }, [element]);
-    return seen;
-}
-
-/** Small lines say more with few points. */
-const bucketOf = (range: string) => (["24h", "today"].includes(range) ? "hour" : "day");
-
-interface TrendProps {
-    slug: string;
-    kpi: KpiTotal;
-    range: string;
-    wanted: boolean;
-}
-
-function Trend({ slug, kpi, range, wanted }: TrendProps) {
-    const { agent_name, key } = kpi;
-    const { data, reload } = useQuery(
-        wanted && typeof kpi.value === "number" ? `${SERIES} ${slug} ${idOf(kpi)} ${range}` : null,
-        (signal) =>
-            call(SERIES, {
-                path: { slug },
-                query: { agent_name, key, time_range: range, bucket: bucketOf(range) },
-                signal,
-            }),
-    );
-    const reports = useRef(kpi.reports);
-    useEffect(() => {
-        if (reports.current !== kpi.reports) reload(); // the number moved on; so did its trend
-        reports.current = kpi.reports;
-    }, [kpi.reports]);
-    const values = (data?.points ?? [])
-        .map((point) => point.value)
-        .filter((value) => typeof value === "number");
-    return (
-        <Sparkline values={values} label={`Trend of ${nameOf(kpi)}`} fromZero={kpi.agg === "sum"} />
-    );
-}
-
-/** What the models cost for one unit of it; only sums can be divided so. */
-function unitCost(kpi: KpiTotal, spent: number | undefined): string | null {
-    if (spent === undefined || kpi.agg !== "sum" || typeof kpi.value !== "number" || kpi.value <= 0)
-        return null;
-    return each(spent / kpi.value);
-}
-
-function KpiCard(props: {
-    slug: string;
-    kpi: KpiTotal;
-    range: string;
-    chosen: boolean;
-    spent: number | undefined;
-}) {
-    const { slug, kpi, range, spent } = props;
-    const costs = unitCost(kpi, spent);
-    const card = useRef<HTMLButtonElement>(null);
-    const seen = useSeen(card);
-    return (
-        <button
-            ref={card}
-            type="button"
-            class="kpi"
-            aria-pressed={props.chosen}
-            onClick={() => setQuery({ kpi: props.chosen ? null : idOf(kpi), by: null })}
-        >
-            <span class="name" title={kpi.key}>
-                {nameOf(kpi)}
-            </span>
-            <span class="of">{kpi.agent_name}</span>
-            <span class="value">{inUnit(kpi.value, kpi.unit)}</span>
-            <span class="notes">
-                <Change kpi={kpi} />
-                {costs !== null && <span>{costs}</span>}
-                {!kpi.declared && (
-                    <span title="Reported, but not declared at registration">undeclared</span>
-                )}
-            </span>
-            <Trend slug={slug} kpi={kpi} range={range} wanted={seen} />
-        </button>
-    );
-}
 
 function NoKpis() {
     return (
         <Empty title="No KPIs yet">
             <p>
-                Agents declare what they achieve with <code>business_kpis</code> when they register,
-                and report it a run with <code>POST /api/v1/telemetry/business</code>.
+                Agents declare their KPIs with <code>business_kpis</code> when they register, and
+                report values per run with <code>POST /api/v1/telemetry/business</code>.
             </p>
         </Empty>
     );
@@ -142,8 +42,8 @@ function NoKpis() {
 
 export default function Business({ slug, query }: PageProps) {
     const range = chosen(PERIODS, query.get("range"), "7d");
-    const words = (query.get("q") ?? "").toLowerCase();
-    const [most, setMost] = useState(SHOWN_FIRST);
+    const search = (query.get("q") ?? "").toLowerCase();
+    const [limit, setLimit] = useState(SHOWN_FIRST);
     const summary = useLiveQuery(slug, `${SUMMARY} ${slug} ${range}`, (signal) =>
         call(SUMMARY, { path: { slug }, query: { time_range: range }, signal }),
     );
@@ -157,27 +57,22 @@ export default function Business({ slug, query }: PageProps) {
     );
     const kpis = summary.data?.kpis ?? [];
     const shown = kpis.filter((kpi) =>
-        `${nameOf(kpi)} ${kpi.key} ${kpi.agent_name}`.toLowerCase().includes(words),
+        `${nameOf(kpi)} ${kpi.key} ${kpi.agent_name}`.toLowerCase().includes(search),
     );
-    const open = kpis.find((kpi) => idOf(kpi) === query.get("kpi"));
+    const selected = kpis.find((kpi) => idOf(kpi) === query.get("kpi"));
     return (
         <>
             <Heading title="Business">
                 <Live />
-                <Export
+                <ExportMenu
                     slug={slug}
-                    what="business"
+                    content="business"
                     range={range}
-                    words={`All values and breakdowns of ${wordsOf(PERIODS, range)}.`}
+                    description={`All values and breakdowns of ${rangeInWords(PERIODS, range)}.`}
                 />
             </Heading>
             <div class="filters">
-                <Select
-                    label="Period"
-                    choices={PERIODS}
-                    value={range}
-                    onChange={(to) => setQuery({ range: to })}
-                />
+                <PeriodSelect value={range} />
                 <SearchField
                     label="KPI or agent"
                     placeholder="KPI or agent"
@@ -191,42 +86,39 @@ export default function Business({ slug, query }: PageProps) {
                     </span>
                 )}
             </div>
-            {summary.error && <ErrorNote error={summary.error} retry={summary.reload} />}
-            {summary.loading && <Skeleton />}
-            {open && (
+            <LoadState of={summary} rows={6} />
+            {selected && (
                 <KpiDetail
-                    key={idOf(open)}
+                    key={idOf(selected)}
                     slug={slug}
-                    kpi={open}
+                    kpi={selected}
                     range={range}
                     query={query}
-                    each={unitCost(open, spent.get(open.agent_name))}
+                    unitCost={unitCost(selected, spent.get(selected.agent_name))}
                 />
             )}
             <div class="kpis">
-                {shown.slice(0, most).map((kpi) => (
+                {shown.slice(0, limit).map((kpi) => (
                     <KpiCard
                         key={idOf(kpi)}
                         slug={slug}
                         kpi={kpi}
                         range={range}
-                        chosen={kpi === open}
+                        selected={kpi === selected}
                         spent={spent.get(kpi.agent_name)}
                     />
                 ))}
             </div>
-            {shown.length > most && (
-                <div class="pager">
-                    <button type="button" onClick={() => setMost(most + 5 * SHOWN_FIRST)}>
-                        Show more of {count(shown.length - most)}
-                    </button>
-                </div>
-            )}
+            <ShowMore
+                shown={limit}
+                total={shown.length}
+                onMore={() => setLimit(limit + 5 * SHOWN_FIRST)}
+            />
             {summary.data?.truncated && (
-                <p class="note">These are the first KPIs by agent and key; there are more.</p>
+                <p class="note">Only the first KPIs by agent and key are shown; there are more.</p>
             )}
             {summary.data && kpis.length === 0 && <NoKpis />}
-            {kpis.length > 0 && shown.length === 0 && <Empty title="No KPI fits" />}
+            {kpis.length > 0 && shown.length === 0 && <Empty title="No KPIs match" />}
         </>
     );
 }

@@ -1,20 +1,15 @@
-// What holds for all workspaces: for those who run the service.
+// Settings of the whole platform, for platform admins.
 
-import { useState } from "preact/hooks";
-
-import { call } from "../lib/api";
-import { plural } from "../lib/format";
-import { chosen } from "../lib/ranges";
-import { useMay } from "../lib/session";
-import type { PageProps } from "../pages";
-import { AuditLog } from "../ui/audit";
-import { Card, Empty, Heading } from "../ui/basics";
-import { ConfirmButton } from "../ui/dialog";
-import { ModelCard, PolicyCard } from "../ui/guidance";
-import { Prices } from "../ui/prices";
-import { Tabs } from "../ui/tabs";
-import { Tenants } from "../ui/tenants";
-import { PlatformUsers } from "../ui/users";
+import { useRoles } from "../features/access/session";
+import { Tenants } from "../features/access/tenants";
+import { Users } from "../features/access/users";
+import { Directives } from "../features/agents/directives";
+import { AuditLog } from "../features/audit/audit_log";
+import { Prices } from "../features/cost/prices";
+import { MasterKey } from "../features/vault/master_key";
+import { chosen } from "../lib/choices";
+import type { PageProps } from "../lib/page";
+import { Empty, Heading, Tabs } from "../ui";
 
 const TABS = [
     { value: "tenants", label: "Workspaces" },
@@ -25,52 +20,16 @@ const TABS = [
     { value: "audit", label: "Audit log" },
 ];
 
-function Vault() {
-    const [told, setTold] = useState("");
-    const rotate = async () => {
-        const done = await call("POST /api/v1/platform/vault/rotate", {});
-        setTold(
-            `${plural(done.data_keys, "key")} sealed anew. ` +
-                (done.old_key_removed ? "The old master key is gone." : "The old one is kept.") +
-                " Back the new one up.",
-        );
-    };
-    return (
-        <Card title="Vault" class="narrow">
-            <p class="prose after-text">
-                Secrets are sealed with a master key that is not in the database. A new one can be
-                made while everything goes on; back it up then, apart from the database.
-            </p>
-            <ConfirmButton
-                plain
-                label="Make a new master key"
-                title="Make a new master key?"
-                text="Backups of the database from before need the old key: keep it as long as them."
-                verb="Make it"
-                onConfirm={rotate}
-            />
-            <p role="status" class="after">
-                {told}
-            </p>
-        </Card>
-    );
-}
-
-function Part({ tab }: { tab: string }) {
+function Tab({ tab }: { tab: string }) {
     switch (tab) {
         case "users":
-            return <PlatformUsers />;
+            return <Users />;
         case "defaults":
-            return (
-                <div class="columns">
-                    <ModelCard at={{}} may />
-                    <PolicyCard at={{}} may />
-                </div>
-            );
+            return <Directives scope={{}} canEdit />;
         case "prices":
             return <Prices slug={null} />;
         case "vault":
-            return <Vault />;
+            return <MasterKey />;
         case "audit":
             return <AuditLog slug={null} />;
         default:
@@ -79,19 +38,19 @@ function Part({ tab }: { tab: string }) {
 }
 
 export default function Platform({ query }: PageProps) {
-    const { platform } = useMay("");
+    const { platform } = useRoles("");
     const tab = chosen(TABS, query.get("tab"), "tenants");
     if (!platform)
         return (
             <Empty title="This page is for platform admins">
-                <p>Ask whoever runs the service.</p>
+                <p>Ask the operator of the service for access.</p>
             </Empty>
         );
     return (
         <>
             <Heading title="Platform" />
-            <Tabs label="Parts of the platform" path="/platform" tabs={TABS} value={tab} />
-            <Part tab={tab} />
+            <Tabs label="Sections of the platform" path="/platform" tabs={TABS} value={tab} />
+            <Tab tab={tab} />
         </>
     );
 }

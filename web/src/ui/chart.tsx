@@ -1,10 +1,10 @@
-// Charts over time. uPlot draws them and is fetched with the first one; words around it are ours.
+// Charts over time, drawn by uPlot, which is loaded with the first chart.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 
 import { day } from "../lib/format";
-import { whenColoursChange } from "../lib/theme";
+import { onColoursChange } from "../lib/theme";
 
 export interface Line {
     label: string;
@@ -13,7 +13,7 @@ export interface Line {
 }
 
 interface Props {
-    label: string; // what the chart shows, for those who do not see it
+    label: string; // for screen readers
     times: number[]; // seconds since 1970
     lines: Line[];
     kind?: "line" | "bars" | "stack";
@@ -22,18 +22,29 @@ interface Props {
     height?: number;
 }
 
-export const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
+const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
 
-export function colourOf(line: { colour?: string }, i: number): string {
+function colourOf(line: { colour?: string }, i: number): string {
     return line.colour ?? PALETTE[i % PALETTE.length] ?? "--c1";
 }
 
 const DAY_S = 86_400;
 
-const css = (name: string) =>
-    getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const FILL_OPACITY = 0.11;
 
-/** Sums from the bottom up; the last line's are the totals. */
+/** What a variable's light-dark() resolves to, as "rgb(…)": a canvas cannot resolve it. */
+function resolved(variable: string): string {
+    const probe = document.createElement("i");
+    probe.style.color = `var(${variable})`;
+    document.body.append(probe);
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+}
+
+const faint = (rgb: string) => rgb.replace(/^rgb\((.*)\)$/, `rgba($1, ${FILL_OPACITY})`);
+
+/** Sums from the bottom up; those of the last line are the totals. */
 function stacked(lines: Line[]): (number | null)[][] {
     const sums: number[] = [];
     return lines.map((line) =>
@@ -41,7 +52,7 @@ function stacked(lines: Line[]): (number | null)[][] {
     );
 }
 
-/** Days over several days, hours within them; in UTC, as the API's buckets. */
+/** Days for ranges of several days, else hours; in UTC, like the API's buckets. */
 function axisTime(times: number[]): (seconds: number) => string {
     const length = (times[times.length - 1] ?? 0) - (times[0] ?? 0);
     return (seconds) => {
@@ -55,7 +66,7 @@ type Uplot = typeof uPlot;
 function seriesOf(u: Uplot, props: Props): uPlot.Series[] {
     const bars = props.kind === "bars" || props.kind === "stack";
     return props.lines.map((line, i) => {
-        const colour = css(colourOf(line, i));
+        const colour = resolved(colourOf(line, i));
         return {
             label: line.label,
             stroke: colour,
@@ -71,7 +82,7 @@ function seriesOf(u: Uplot, props: Props): uPlot.Series[] {
                       }),
                   }
                 : props.lines.length === 1
-                  ? { fill: `${colour}1c` }
+                  ? { fill: faint(colour) }
                   : {}),
         };
     });
@@ -83,9 +94,9 @@ function optionsOf(
     width: number,
     onHover: (at: number | null) => void,
 ): uPlot.Options {
-    const grid = { stroke: css("--line"), width: 1 };
+    const grid = { stroke: resolved("--line"), width: 1 };
     const axis = {
-        stroke: css("--muted"),
+        stroke: resolved("--muted"),
         grid,
         ticks: { show: false },
         font: "11px system-ui, sans-serif",
@@ -93,7 +104,7 @@ function optionsOf(
     const series = seriesOf(u, props);
     if (props.kind === "stack") series.reverse(); // the tallest is drawn first
     const bars = props.kind === "bars" || props.kind === "stack";
-    const step = props.times.length > 1 ? (props.times[1] ?? 0) - (props.times[0] ?? 0) : 86400;
+    const step = props.times.length > 1 ? (props.times[1] ?? 0) - (props.times[0] ?? 0) : DAY_S;
     return {
         width,
         height: props.height ?? 220,
@@ -136,7 +147,8 @@ function optionsOf(
     };
 }
 
-function Words({ props, at }: { props: Props; at: number | null }) {
+/** The lines' names, with their values at the pointer. */
+function Legend({ props, at }: { props: Props; at: number | null }) {
     const time = at === null ? undefined : props.times[at];
     const when =
         time === undefined
@@ -188,7 +200,7 @@ export function Chart(props: Props) {
             );
         };
         void draw();
-        const stopColours = whenColoursChange(() => setTimeout(draw));
+        const stopColours = onColoursChange(() => setTimeout(draw));
         const size = new ResizeObserver(() => {
             const width = holder.current?.clientWidth ?? 0;
             if (chart && width > 0 && width !== chart.width)
@@ -206,7 +218,7 @@ export function Chart(props: Props) {
     return (
         <figure class="chart" aria-label={props.label}>
             <div class="plot" ref={holder} style={{ minHeight: `${props.height ?? 220}px` }} />
-            <Words props={props} at={at} />
+            <Legend props={props} at={at} />
         </figure>
     );
 }
@@ -236,7 +248,7 @@ export function Sparkline(props: { values: number[]; label: string; fromZero?: b
     );
 }
 
-/** Rows with a bar each, the largest first. */
+/** One row with a bar per value. */
 export function Bars(props: {
     rows: { label: string; value: number; href?: string; note?: string }[];
     format: (value: number) => string;

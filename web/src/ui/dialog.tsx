@@ -1,11 +1,12 @@
-// Dialogs: to fill in, to confirm, and to hand over a secret this once.
+// Dialogs: to fill in, to confirm, and to show a secret once.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { useAct } from "../lib/act";
-import { CopyButton, IconButton } from "./basics";
+import { useAction } from "../lib/action";
+import { CopyButton } from "./copy";
 import { Form, TextField } from "./forms";
+import { IconButton } from "./icons";
 
 interface DialogProps {
     title: string;
@@ -14,7 +15,7 @@ interface DialogProps {
     wide?: boolean;
 }
 
-/** A dialog is open as long as it is drawn. Taken away, it gives the focus back to where it was. */
+/** A dialog is open while it is mounted. When unmounted, it returns the focus to where it was. */
 export function useModal(onClose: () => void) {
     const box = useRef<HTMLDialogElement>(null);
     const gone = useRef(false);
@@ -55,20 +56,20 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
 
 interface ConfirmProps {
     label: ComponentChildren; // of the button
-    name?: string | undefined; // of the button, where the label does not tell whom it is about
+    name?: string | undefined; // for screen readers, where the label does not name the target
     title: string;
     text: ComponentChildren;
     verb: string;
-    word?: string; // to be typed, when nothing brings it back
-    plain?: boolean; // the button looks like any other
+    word?: string; // must be typed to confirm
+    plain?: boolean; // the button does not look dangerous
     onConfirm: () => Promise<unknown>;
 }
 
-/** A button that asks before it does something that cannot be taken back. */
+/** A button that asks for confirmation. */
 export function ConfirmButton(props: ConfirmProps) {
     const [open, setOpen] = useState(false);
     const [typed, setTyped] = useState("");
-    const act = useAct();
+    const action = useAction();
     const close = () => setOpen(false);
     return (
         <>
@@ -83,7 +84,7 @@ export function ConfirmButton(props: ConfirmProps) {
             {open && (
                 <Dialog title={props.title} onClose={close}>
                     <Form
-                        act={act}
+                        action={action}
                         submit={props.verb}
                         danger={!props.plain}
                         disabled={props.word !== undefined && typed !== props.word}
@@ -97,7 +98,7 @@ export function ConfirmButton(props: ConfirmProps) {
                         {props.word !== undefined && (
                             <TextField
                                 label={`Type ${props.word} to confirm`}
-                                first
+                                focus
                                 value={typed}
                                 onInput={setTyped}
                             />
@@ -109,26 +110,27 @@ export function ConfirmButton(props: ConfirmProps) {
     );
 }
 
-/** A secret that is shown this once. */
-export function Once(props: {
+interface SecretOnceProps {
     text: string;
-    what: string;
+    title: string; // "Your new key."
     onDone: () => void;
     children?: ComponentChildren;
-}) {
-    const { text, what, onDone } = props;
+}
+
+/** A secret that is shown only once. */
+export function SecretOnce({ text, title, onDone, children }: SecretOnceProps) {
     return (
         <div class="once" role="status">
             <p>
-                <strong>{what}</strong> It is shown this once: copy it now.
+                <strong>{title}</strong> Copy it now, it will not be shown again.
             </p>
             <div class="secret">
                 <code>{text}</code>
                 <CopyButton text={text} label="Copy the secret" />
             </div>
-            {props.children}
+            {children}
             <button type="button" onClick={onDone}>
-                I have it
+                Done
             </button>
         </div>
     );

@@ -1,9 +1,29 @@
 // Fields with their labels, and the form around them.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
 
-import type { Act } from "../lib/act";
-import { type Choice, ErrorNote, Field } from "./basics";
+import type { Action } from "../lib/action";
+import type { Choice } from "../lib/choices";
+import { Options } from "./choices";
+import { ErrorNote } from "./feedback";
+
+interface FieldProps {
+    label: string;
+    hint?: ComponentChildren;
+    children: (id: string) => JSX.Element;
+}
+
+export function Field({ label, hint, children }: FieldProps) {
+    const [id] = useState(() => `field-${Math.random().toString(36).slice(2, 9)}`);
+    return (
+        <div class="field">
+            <label for={id}>{label}</label>
+            {children(id)}
+            {hint && <p class="hint">{hint}</p>}
+        </div>
+    );
+}
 
 interface Common {
     label: string;
@@ -15,20 +35,20 @@ interface Common {
 interface TextProps extends Common {
     kind?: "text" | "password" | "email" | "number" | "datetime";
     required?: boolean;
-    first?: boolean; // takes the focus
+    focus?: boolean; // takes it when it is drawn
     placeholder?: string;
     pattern?: string;
-    least?: number; // characters, or the lowest number
-    auto?: string;
-    known?: readonly string[]; // to choose from, if it is one of them
+    min?: number; // characters, or the lowest number
+    autoComplete?: string;
+    known?: readonly string[]; // suggestions
 }
 
 export function TextField(props: TextProps) {
     const shared = {
         required: props.required ?? false,
-        autoFocus: props.first ?? false,
+        autoFocus: props.focus ?? false,
         placeholder: props.placeholder ?? "",
-        autoComplete: props.auto ?? "off",
+        autoComplete: props.autoComplete ?? "off",
         spellcheck: false,
         value: props.value,
         onInput: (event: { currentTarget: HTMLInputElement }) =>
@@ -37,11 +57,11 @@ export function TextField(props: TextProps) {
     const input = (id: string) => {
         switch (props.kind) {
             case "password":
-                return <input id={id} type="password" minLength={props.least} {...shared} />;
+                return <input id={id} type="password" minLength={props.min} {...shared} />;
             case "email":
                 return <input id={id} type="email" {...shared} />;
             case "number":
-                return <input id={id} type="number" min={props.least} {...shared} />;
+                return <input id={id} type="number" min={props.min} {...shared} />;
             case "datetime":
                 return <input id={id} type="datetime-local" {...shared} />;
             default:
@@ -99,11 +119,7 @@ export function ChoiceField(props: Common & { choices: readonly Choice[] }) {
                     value={props.value}
                     onChange={(event) => props.onInput(event.currentTarget.value)}
                 >
-                    {props.choices.map((choice) => (
-                        <option key={choice.value} value={choice.value}>
-                            {choice.label}
-                        </option>
-                    ))}
+                    <Options choices={props.choices} />
                 </select>
             )}
         </Field>
@@ -123,7 +139,7 @@ export function Check(props: { label: string; value: boolean; onChange: (to: boo
     );
 }
 
-/** An on-off switch, for what takes effect at once. */
+/** An on-off switch that takes effect at once. */
 export function Switch(props: {
     label: string;
     value: boolean;
@@ -147,25 +163,25 @@ export function Switch(props: {
 }
 
 interface FormProps {
-    act: Act;
+    action: Action;
     onSubmit: () => Promise<unknown>;
     submit: string;
     onCancel?: (() => void) | undefined;
     disabled?: boolean;
     class?: string;
-    danger?: boolean; // what it does cannot be taken back
+    danger?: boolean; // cannot be undone
     more?: ComponentChildren; // beside the button
     children: ComponentChildren;
 }
 
 export function Form(props: FormProps) {
-    const { busy, error, act } = props.act;
+    const { busy, error, perform } = props.action;
     return (
         <form
             class={props.class ?? "stack"}
             onSubmit={(event) => {
                 event.preventDefault();
-                void act(props.onSubmit);
+                void perform(props.onSubmit);
             }}
         >
             {error && <ErrorNote error={error} />}

@@ -1,4 +1,4 @@
-// Line icons of 16 by 16, drawn here: nothing is fetched.
+// Line icons of 16 by 16 pixels, inlined.
 
 const PATHS = {
     fleet: "M2.5 3.5h4v4h-4zM9.5 3.5h4v4h-4zM2.5 10h4v3h-4zM9.5 10h4v3h-4z",
@@ -32,5 +32,19 @@ export function Icon({ name }: { name: IconName }) {
         <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
             <path d={PATHS[name]} />
         </svg>
+    );
+}
+
+export function IconButton(props: { icon: IconName; label: string; onClick: () => void }) {
+    return (
+        <button
+            type="button"
+            class="icon-button"
+            title={props.label}
+            aria-label={props.label}
+            onClick={props.onClick}
+        >
+            <Icon name={props.icon} />
+        </button>
     );
 }

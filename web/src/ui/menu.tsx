@@ -1,15 +1,15 @@
-// A button that opens a small sheet below it; Esc and a click elsewhere close it.
+// A button that opens a small sheet below it; Escape or a click elsewhere closes it.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 interface Props {
     label: ComponentChildren; // of the button
-    name?: string | undefined; // of the button, where the label does not tell what it is about
+    name?: string | undefined; // for screen readers, where the label does not name the target
     children: (close: () => void) => ComponentChildren;
 }
 
-/** To the left of the button's right edge, unless that would leave the screen. */
+/** Aligned to the button's right edge, unless the sheet would leave the screen. */
 function place(sheet: HTMLElement) {
     sheet.classList.remove("to-right");
     if (sheet.getBoundingClientRect().left < 0) sheet.classList.add("to-right");

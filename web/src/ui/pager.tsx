@@ -1,10 +1,11 @@
-// The way to older entries of a list, and back to the newest. The place in it stands in the address,
-// so that a page of it is a link, and the browser's way back leads to the page before.
+// Ways to more rows. A cursor is kept in the address, so that a page of a list is a link and Back
+// leads to the page before.
 
-import { href, usePlace } from "../lib/route";
+import { count } from "../lib/format";
+import { href, useRoute } from "../lib/route";
 
 export function Pager({ next }: { next: string | null | undefined }) {
-    const { path, query } = usePlace();
+    const { path, query } = useRoute();
     const older = query.get("cursor") !== null;
     const to = (cursor: string | null) => href(path, { ...Object.fromEntries(query), cursor });
     if (!older && !next) return null;
@@ -20,6 +21,45 @@ export function Pager({ next }: { next: string | null | undefined }) {
                     Older
                 </a>
             )}
+        </div>
+    );
+}
+
+interface StepsProps {
+    back: { label: string; go: () => void } | null;
+    on: { label: string; go: () => void } | null;
+}
+
+/** The same for lists that are not paged by a cursor: one button back, one on. */
+export function Steps({ back, on }: StepsProps) {
+    return (
+        <div class="pager">
+            {[back, on].map(
+                (step) =>
+                    step && (
+                        <button key={step.label} type="button" onClick={step.go}>
+                            {step.label}
+                        </button>
+                    ),
+            )}
+        </div>
+    );
+}
+
+interface ShowMoreProps {
+    shown: number;
+    total: number;
+    onMore: () => void;
+}
+
+/** Draws more of what is loaded already. */
+export function ShowMore({ shown, total, onMore }: ShowMoreProps) {
+    if (shown >= total) return null;
+    return (
+        <div class="pager">
+            <button type="button" onClick={onMore}>
+                Show more of {count(total - shown)}
+            </button>
         </div>
     );
 }

@@ -1,4 +1,4 @@
-// A field that tells its value when typing pauses.
+// A search field that reports its value when typing pauses.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -10,7 +10,7 @@ interface Props {
     label: string;
     placeholder: string;
     value: string;
-    known?: readonly string[]; // to choose from
+    known?: readonly string[]; // suggestions
     onChange: (value: string) => void;
 }
 

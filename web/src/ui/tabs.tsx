@@ -3,18 +3,18 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+import type { Choice } from "../lib/choices";
 import { href } from "../lib/route";
-import type { Choice } from "./basics";
 
-/** On a narrow screen a row of links scrolls: the current one is brought into sight. */
-export function useShown(row: RefObject<HTMLElement | null>, current: string) {
+/** On a narrow screen a row of links scrolls: this keeps the current one visible. */
+export function useCurrentInView(row: RefObject<HTMLElement | null>, current: string) {
     useEffect(() => {
-        const show = () => {
+        const scroll = () => {
             const link = row.current?.querySelector<HTMLElement>("[aria-current]");
             if (!row.current || !link) return;
             row.current.scrollLeft = link.offsetLeft - (row.current.clientWidth - link.offsetWidth) / 2;
         };
-        const size = new ResizeObserver(show); // calls at once, and when the screen is turned
+        const size = new ResizeObserver(scroll); // called at once, and when the screen is rotated
         if (row.current) size.observe(row.current);
         return () => size.disconnect();
     }, [row, current]);
@@ -30,7 +30,7 @@ interface Props {
 export function Tabs({ label, path, tabs, value }: Props) {
     const first = tabs[0]?.value;
     const row = useRef<HTMLElement>(null);
-    useShown(row, value);
+    useCurrentInView(row, value);
     return (
         <nav class="tabs" aria-label={label} ref={row}>
             {tabs.map((tab) => (

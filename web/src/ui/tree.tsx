@@ -1,4 +1,4 @@
-// Any JSON as a tree that opens and closes. Everything in it is text.
+// Any JSON as a tree that folds. Everything in it is shown as text.
 
 import { useState } from "preact/hooks";
 

@@ -5,6 +5,8 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
+#include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/users/cookies.h"
 #include "features/access/users/password_rules.h"
@@ -12,40 +14,31 @@
 #include "features/access/users/shapes.h"
 #include "features/access/users/throttle.h"
 #include "features/access/users/users.h"
-#include "shape/problems.h"
 
-bool accounts_check_password(struct api_call *call, const char *name, struct str password,
-                             struct str email)
+int accounts_check_password(struct api_call *call, const char *name, struct str password,
+                            struct str email, struct error *err)
 {
     const char *sentence = password_problem(password, email);
-    const struct problem_step step = { .name = str_of(name) };
-    struct problems *problems;
 
-    if (sentence == NULL)
-        return true;
-    problems = problems_new(call->arena, "body");
-    problems_add_rule(problems, &step, 1, STR_NULL, sentence);
-    call_reply_problems(call, problems);
-    return false;
+    return sentence == NULL ? 0 : call_refuse_body(call, err, name, STR_NULL, sentence);
 }
 
-bool accounts_begin_attempt(struct api_call *call, struct str email)
+int accounts_begin_attempt(struct api_call *call, struct str email, struct error *err)
 {
-    int64_t wait_s = throttle_begin(engine_throttle(call->api->engine), email, call_origin(call),
+    int64_t wait_s = throttle_begin(access_throttle(call->api->engine), email, auth_origin(call),
                                     clock_mono_us());
 
     if (wait_s == 0)
-        return true;
+        return 0;
     call->rate.reset_s = wait_s;
-    call_reply_error(call, 429, "Too many failed log-ins; please wait before the next try");
-    return false;
+    return call_refuse(call, err, 429, "Too many failed sign-ins; wait before the next attempt");
 }
 
 void accounts_end_attempt(struct api_call *call, struct str email, bool decided, bool good)
 {
     enum throttle_outcome outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED;
 
-    throttle_end(engine_throttle(call->api->engine), email, call_origin(call), clock_mono_us(),
+    throttle_end(access_throttle(call->api->engine), email, auth_origin(call), clock_mono_us(),
                  decided ? outcome : ATTEMPT_UNDECIDED);
 }
 
@@ -58,7 +51,7 @@ int accounts_audit(struct api_call *call, struct db *db, const struct session_us
         users_memberships(db, user->user_id, call->arena, &tenants, err) != 0)
         return -1;
     if (tenants.n == 1)
-        call->tenant = registry_tenant(engine_registry(call->api->engine),
+        call->tenant = registry_tenant(access_registry(call->api->engine),
                                        ((const struct tenant_membership *)tenants.items)->slug);
     return call_audit(call, db, action, err);
 }

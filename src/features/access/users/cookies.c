@@ -62,7 +62,7 @@ struct str session_csrf_token(struct api_call *call)
     return arena_copy(call->arena, str_from(token, BASE64URL_LEN));
 }
 
-/* "https://host:port" names this service. An opaque origin ("null") names nobody. */
+/* "https://host:port" names this service. An opaque origin ("null") does not. */
 static bool is_own_origin(const struct api_call *call, struct str origin)
 {
     struct str rest = origin, host;
@@ -85,27 +85,25 @@ static bool is_same_origin(const struct api_call *call)
     return str_is_null(origin) || is_own_origin(call, origin);
 }
 
-bool session_check_origin(struct api_call *call)
+int session_check_origin(struct api_call *call, struct error *err)
 {
     if (is_same_origin(call))
-        return true;
-    call_reply_error(call, 403, "This request was made by another site");
-    return false;
+        return 0;
+    return call_refuse(call, err, 403, "This request was made by another site");
 }
 
-bool session_check(struct api_call *call)
+int session_check(struct api_call *call, struct error *err)
 {
     const struct http_request *request = &call->exchange->request;
     struct str given;
 
     if (call->user == NULL || request->method == METHOD_GET || request->method == METHOD_HEAD)
-        return true;
-    if (!session_check_origin(call))
-        return false;
+        return 0;
+    if (session_check_origin(call, err) != 0)
+        return -1;
     given = http_header_get(request, "x-csrf-token");
     if (!str_is_null(given) && digest_equal_text(given, session_csrf_token(call)))
-        return true;
-    call_reply_error(call, 403,
-                     "A change needs the header X-CSRF-Token with the csrf_token of the session");
-    return false;
+        return 0;
+    return call_refuse(call, err, 403,
+                       "A change needs the header X-CSRF-Token with the session's csrf_token");
 }

@@ -5,9 +5,8 @@
  * cookie away.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/digest.h"
+#include "base/err.h"
 #include "base/str.h"
 
 struct api_call;
@@ -18,16 +17,15 @@ struct str session_cookie(const struct api_call *call);
 /* A new cookie, sent with the reply; its digest is what is stored. */
 struct sha256 session_begin(struct api_call *call);
 
-/* The reply takes the cookie away. */
+/* The reply deletes the cookie. */
 void session_forget(struct api_call *call);
 
 /* The token that belongs to call->cookie; in the arena. */
 struct str session_csrf_token(struct api_call *call);
 
-/* Did this very site make the request, as far as the browser tells? False when it has answered
- * 403. */
-bool session_check_origin(struct api_call *call);
+/* Did this very site make the request, as far as the browser says? Fails with 403. */
+int session_check_origin(struct api_call *call, struct error *err) MUST_CHECK;
 
-/* A person's change was made by this site and has the session's token; anything else passes. False
- * when it has answered 403. */
-bool session_check(struct api_call *call);
+/* A user's change must come from this site and carry the session's token; anything else passes.
+ * Fails with 403. */
+int session_check(struct api_call *call, struct error *err) MUST_CHECK;

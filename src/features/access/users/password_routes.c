@@ -1,11 +1,12 @@
-/* password_routes.c - people change their own password. */
+/* password_routes.c - users change their own password. */
 #include "api/call.h"
-#include "api/handlers.h"
+#include "features/access/routes.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/sessions.h"
+#include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 
-/* The old one is checked and the new one hashed, on the hashing thread. */
+/* Checks the old password and hashes the new one, on the hashing thread. */
 static int check_and_hash(struct api_call *call, struct db *db, struct error *err)
 {
     const struct password_change *change = call->body;
@@ -30,42 +31,56 @@ static int set_password(struct api_call *call, struct db *db, struct error *err)
     return accounts_audit(call, db, user, "password.change", err);
 }
 
-static int enter_refusal(struct api_call *call, struct db *db, struct error *err)
+static int enter_password_refusal(struct api_call *call, struct db *db, struct error *err)
 {
     call->audit_target = call->user->email;
     return accounts_audit(call, db, call->user, "password.refuse", err);
 }
 
-static void refused(struct api_call *call, const struct error *err)
+static int refuse_password(struct api_call *call, struct error *err)
 {
-    if (err != NULL)
-        call_reply_failure(call, err);
-    else
-        call_reply_error(call, 403, "The current password is wrong");
+    return call_refuse(call, err, 403, "The current password is wrong");
 }
 
-static void checked(struct api_call *call, const struct error *err)
+static void refusal_entered(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply(call, err);
+    else
+        call_run_or_reply(call, refuse_password);
+}
+
+static void password_checked(struct api_call *call, const struct error *err)
 {
     const struct sign_in_check *check = call->own;
 
     accounts_end_attempt(call, call->user->email, err == NULL, check->good);
     if (err != NULL)
-        call_reply_failure(call, err);
+        call_reply(call, err);
     else if (!check->good)
-        call_change_then(call, CHANGE_NOTHING, enter_refusal, refused);
+        call_change(call, CHANGE_NOTHING, enter_password_refusal, refusal_entered);
     else
-        call_change_then(call, CHANGE_USERS, set_password, call_finish);
+        call_change(call, CHANGE_USERS, set_password, call_reply);
 }
 
-void post_password(struct api_call *call)
+static int change_password(struct api_call *call, struct error *err)
 {
     const struct password_change *change = call->body;
     struct str email = call->user->email;
 
-    if (!accounts_check_password(call, "new_password", change->new_password, email) ||
-        !accounts_begin_attempt(call, email))
-        return;
+    if (accounts_check_password(call, "new_password", change->new_password, email, err) != 0 ||
+        accounts_begin_attempt(call, email, err) != 0)
+        return -1;
     call->own = ARENA_NEW(call->arena, struct sign_in_check);
-    call->answer = ARENA_NEW(call->arena, struct session_answer);
-    call_hash(call, check_and_hash, checked);
+    call_hash(call, check_and_hash, password_checked);
+    return 0;
 }
+
+/* clang-format off */
+const struct route password_routes[] = {
+    { ROUTE(POST, "/api/v1/auth/password", USER, 200), .handler = change_password, .also = ALSO_CONFLICT, .body = &password_change_shape, .answer = &session_answer_shape,
+      .id = "change_password", .summary = "Change one's own password",
+      .description = "Ends all other sessions of the user." },
+    { 0 },
+};
+/* clang-format on */

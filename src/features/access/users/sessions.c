@@ -1,11 +1,12 @@
 /* sessions.c - loading users and sessions, and finding who has one. */
 #include "features/access/users/sessions.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
@@ -40,12 +41,12 @@ struct users {
 };
 
 struct sessions {
-    pthread_mutex_t refresh; /* one refresh at a time; taken before `lock` */
-    pthread_rwlock_t lock;   /* guards all below but the atomics */
-    struct users *users;     /* replaced as a whole; NULL at first */
-    struct map sessions;     /* digest -> struct session_entry */
-    bool has_code;
-    struct sha256 code;
+    struct lock refresh; /* one refresh at a time; taken before `lock` */
+    struct rwlock lock;
+    struct users *users GUARDED_BY(lock); /* replaced as a whole; NULL at first */
+    struct map sessions GUARDED_BY(lock); /* digest -> struct session_entry */
+    bool has_code GUARDED_BY(lock);
+    struct sha256 code GUARDED_BY(lock);
     _Atomic int64_t n_users;
     _Atomic int64_t number; /* of the change that was loaded */
 };
@@ -78,8 +79,8 @@ struct sessions *sessions_new(void)
 {
     struct sessions *p = NEW(struct sessions);
 
-    pthread_mutex_init(&p->refresh, NULL);
-    pthread_rwlock_init(&p->lock, NULL);
+    lock_init(&p->refresh);
+    rwlock_init(&p->lock);
     map_init(&p->sessions);
     return p;
 }
@@ -91,12 +92,13 @@ void sessions_free(struct sessions *p)
 
     if (p == NULL)
         return;
+    rwlock_unshared(&p->lock);
     while ((session = map_next(&p->sessions, &at)) != NULL)
         session_free(session);
     map_done(&p->sessions);
     users_free(p->users);
-    pthread_rwlock_destroy(&p->lock);
-    pthread_mutex_destroy(&p->refresh);
+    rwlock_done(&p->lock);
+    lock_done(&p->refresh);
     free(p);
 }
 
@@ -107,10 +109,7 @@ static struct str digest_str(const struct sha256 *digest)
 
 struct loaded {
     int64_t number;
-    struct user_row *users;
-    struct role_row *roles;
-    struct session_row *sessions;
-    size_t n_users, n_roles, n_sessions;
+    struct list users, roles, sessions; /* of struct user_row, role_row, session_row */
 };
 
 /* One unchanging view of it all. */
@@ -121,9 +120,9 @@ static int load(struct db *db, struct arena *arena, struct loaded *ret, struct e
     if (db_begin(db, err) != 0)
         return -1;
     if (store_users_number(db, &ret->number, err) == 0 &&
-        store_users(db, 0, arena, &ret->users, &ret->n_users, err) == 0 &&
-        store_roles(db, STR_NULL, arena, &ret->roles, &ret->n_roles, err) == 0 &&
-        store_sessions(db, arena, &ret->sessions, &ret->n_sessions, err) == 0)
+        store_users(db, arena, &ret->users, err) == 0 &&
+        store_roles(db, arena, &ret->roles, err) == 0 &&
+        store_sessions(db, arena, &ret->sessions, err) == 0)
         r = 0;
     db_rollback(db);
     return r;
@@ -152,18 +151,21 @@ static size_t add_roles(struct users *users, const struct role_row *first, size_
     user->roles = ARENA_ARRAY(&users->arena, struct session_user_role, count);
     user->n_roles = count;
     for (size_t i = 0; i < count; i++)
-        user->roles[i] = (struct session_user_role){ first[i].tenant_id, first[i].role };
+        user->roles[i] =
+            (struct session_user_role){ first[i].tenant_id, (enum tenant_role)first[i].role };
     return count;
 }
 
 static struct users *users_of(const struct loaded *l)
 {
+    const struct user_row *rows = l->users.items;
+    const struct role_row *roles = l->roles.items;
     struct users *users = users_new();
 
-    for (size_t i = 0; i < l->n_users; i++)
-        add_user(users, &l->users[i]);
-    for (size_t i = 0; i < l->n_roles;)
-        i += add_roles(users, &l->roles[i], l->n_roles - i);
+    for (size_t i = 0; i < l->users.n; i++)
+        add_user(users, &rows[i]);
+    for (size_t i = 0; i < l->roles.n;)
+        i += add_roles(users, &roles[i], l->roles.n - i);
     return users;
 }
 
@@ -175,11 +177,12 @@ static void raise_to(_Atomic int64_t *moment, int64_t at)
         continue;
 }
 
-static void put_session(struct sessions *p, const struct session_row *row)
+static void put_session(struct sessions *p, const struct session_row *row) REQUIRES(p->lock)
 {
     const struct user_entry *user = map_get(&p->users->by_id, row->user_id);
     struct session_entry *session = map_get(&p->sessions, digest_str(&row->digest));
 
+    assert(session == NULL || digest_equal(&session->digest, &row->digest));
     if (user == NULL)
         return;
     if (session == NULL) {
@@ -196,7 +199,7 @@ static void put_session(struct sessions *p, const struct session_row *row)
 }
 
 /* Those without a row are over. */
-static void drop_ended(struct sessions *p, struct arena *arena)
+static void drop_ended(struct sessions *p, struct arena *arena) REQUIRES(p->lock)
 {
     struct session_entry **ended, *session;
     size_t at = 0, n = 0;
@@ -207,6 +210,7 @@ static void drop_ended(struct sessions *p, struct arena *arena)
             ended[n++] = session;
         session->there = false; /* for the next time */
     }
+    assert(n <= p->sessions.n);
     for (size_t i = 0; i < n; i++) {
         (void)map_remove(&p->sessions, digest_str(&ended[i]->digest));
         session_free(ended[i]);
@@ -214,18 +218,20 @@ static void drop_ended(struct sessions *p, struct arena *arena)
 }
 
 static void take_over(struct sessions *p, const struct loaded *l, struct arena *arena)
+    REQUIRES(p->refresh) EXCLUDES(p->lock)
 {
+    const struct session_row *sessions = l->sessions.items;
     struct users *users = users_of(l), *old;
 
-    pthread_rwlock_wrlock(&p->lock);
+    rwlock_write(&p->lock);
     old = p->users;
     p->users = users;
-    for (size_t i = 0; i < l->n_sessions; i++)
-        put_session(p, &l->sessions[i]);
+    for (size_t i = 0; i < l->sessions.n; i++)
+        put_session(p, &sessions[i]);
     drop_ended(p, arena);
-    atomic_store(&p->n_users, (int64_t)l->n_users);
+    atomic_store(&p->n_users, (int64_t)l->users.n);
     atomic_store(&p->number, l->number);
-    pthread_rwlock_unlock(&p->lock);
+    rwlock_release(&p->lock);
     users_free(old);
 }
 
@@ -237,7 +243,7 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
     int status = -1;
 
     arena_init(&arena);
-    pthread_mutex_lock(&p->refresh);
+    lock_acquire(&p->refresh);
     if (store_users_number(db, &number, err) != 0)
         goto out;
     if (number == atomic_load(&p->number)) {
@@ -249,7 +255,7 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
     take_over(p, &loaded, &arena);
     status = 0;
 out:
-    pthread_mutex_unlock(&p->refresh);
+    lock_release(&p->refresh);
     arena_done(&arena);
     return status;
 }
@@ -287,14 +293,14 @@ struct session_user *sessions_find(struct sessions *p, const struct sha256 *dige
     struct session_entry *session;
     struct session_user *user = NULL;
 
-    pthread_rwlock_rdlock(&p->lock);
+    rwlock_read(&p->lock);
     session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL && digest_equal(&session->digest, digest) &&
         now_us < sessions_end(session->created_at, atomic_load(&session->last_used_at))) {
         raise_to(&session->last_used_at, now_us);
         user = copy_session_user(session, arena);
     }
-    pthread_rwlock_unlock(&p->lock);
+    rwlock_release(&p->lock);
     return user;
 }
 
@@ -306,7 +312,7 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
     bool may = false;
 
     arena_init(&arena);
-    pthread_rwlock_rdlock(&p->lock);
+    rwlock_read(&p->lock);
     session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL && digest_equal(&session->digest, digest) &&
         now_us < sessions_end(session->created_at, atomic_load(&session->last_used_at))) {
@@ -314,7 +320,7 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
 
         may = user->is_platform_admin || user_role(user, tenant_id) != ROLE_NONE;
     }
-    pthread_rwlock_unlock(&p->lock);
+    rwlock_release(&p->lock);
     arena_done(&arena);
     return may;
 }
@@ -324,11 +330,11 @@ struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *diges
     struct rate_verdict verdict = { true, USER_RATE_LIMIT, USER_RATE_LIMIT, 0 };
     struct session_entry *session;
 
-    pthread_rwlock_rdlock(&p->lock);
+    rwlock_read(&p->lock);
     session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL) /* else it has just ended: this request is its last */
         verdict = rate_take(session->rate, USER_RATE_LIMIT, now_us);
-    pthread_rwlock_unlock(&p->lock);
+    rwlock_release(&p->lock);
     return verdict;
 }
 
@@ -351,10 +357,10 @@ void sessions_set_up_code(struct sessions *p, char ret[BASE64URL_LEN + 1])
 
     digest_random(bytes, sizeof(bytes));
     digest_base64url(bytes, ret);
-    pthread_rwlock_wrlock(&p->lock);
+    rwlock_write(&p->lock);
     p->code = digest_sha256(str_from(ret, BASE64URL_LEN));
     p->has_code = true;
-    pthread_rwlock_unlock(&p->lock);
+    rwlock_release(&p->lock);
 }
 
 bool sessions_is_set_up_code(struct sessions *p, struct str code)
@@ -362,9 +368,9 @@ bool sessions_is_set_up_code(struct sessions *p, struct str code)
     const struct sha256 digest = digest_sha256(code);
     bool good;
 
-    pthread_rwlock_rdlock(&p->lock);
+    rwlock_read(&p->lock);
     good = p->has_code && digest_equal(&p->code, &digest) && sessions_has_no_user(p);
-    pthread_rwlock_unlock(&p->lock);
+    rwlock_release(&p->lock);
     return good;
 }
 
@@ -425,7 +431,7 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
 
     flush->job = (struct writer_job){ .apply = apply_flush, .done = flushed, .exclusive = true };
     flush->now_us = now_us;
-    pthread_rwlock_rdlock(&p->lock);
+    rwlock_read(&p->lock);
     flush->used = mem_new((p->sessions.n + 1) * sizeof(*flush->used));
     while ((session = map_next(&p->sessions, &at)) != NULL) {
         int64_t used_at = atomic_load(&session->last_used_at);
@@ -433,7 +439,8 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
         over |= sessions_end(session->created_at, used_at) + late < now_us;
         gather_use(flush, session);
     }
-    pthread_rwlock_unlock(&p->lock);
+    assert(flush->n <= p->sessions.n);
+    rwlock_release(&p->lock);
     flush->tells = over || (shared && flush->n > 0);
     if ((flush->n == 0 && !over) || writer_submit(writer, &flush->job, NULL) != 0)
         flushed(&flush->job, NULL);

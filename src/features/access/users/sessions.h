@@ -1,4 +1,5 @@
-/* sessions.h - users, their roles and their sessions, in memory, so that loops never ask a database.
+/* sessions.h - users, their roles and their sessions, in memory, so that loops never ask a
+ * database.
  *
  * The database carries a number that grows with every change of people;
  * sessions_refresh() compares it and reloads. What is found is copied to the

@@ -8,32 +8,25 @@
 static const struct db_query insert_session = {
     .sql = "INSERT INTO sessions (digest, user_id, created_at, last_used_at)"
            " VALUES ($1, $2, $3, $4)",
-    .n_args = 4,
 };
 static const struct db_query use_session = {
     .sql = "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2",
-    .n_args = 2,
 };
 static const struct db_query delete_session = {
     .sql = "DELETE FROM sessions WHERE digest = $1",
-    .n_args = 1,
 };
 static const struct db_query delete_others = {
     .sql = "DELETE FROM sessions WHERE user_id = $1 AND digest <> $2",
-    .n_args = 2,
 };
 static const struct db_query delete_all = {
     .sql = "DELETE FROM sessions WHERE user_id = $1",
-    .n_args = 1,
 };
 static const struct db_query delete_oldest = {
     .sql = "DELETE FROM sessions WHERE user_id = $1 AND digest NOT IN (SELECT digest FROM sessions"
            " WHERE user_id = $1 ORDER BY created_at DESC, digest LIMIT $2)",
-    .n_args = 2,
 };
 static const struct db_query prune_sessions = {
     .sql = "DELETE FROM sessions WHERE created_at < $1 OR last_used_at < $2",
-    .n_args = 2,
 };
 static const struct db_query select_sessions = {
     .sql = "SELECT digest, user_id, created_at, last_used_at FROM sessions",
@@ -47,51 +40,41 @@ static struct db_value digest_value(const struct sha256 *digest)
 
 int store_session_add(struct db *db, const struct session_row *row, struct error *err)
 {
-    const struct db_value args[] = { digest_value(&row->digest), db_text(row->user_id),
-                                     db_int(row->created_at), db_int(row->last_used_at) };
+    const struct db_args args = DB_ARGS(digest_value(&row->digest), db_text(row->user_id),
+                                        db_int(row->created_at), db_int(row->last_used_at));
 
-    return db_exec(db, &insert_session, args, NULL, NULL, err);
+    return db_run(db, &insert_session, args, err);
 }
 
 int store_session_used(struct db *db, const struct sha256 *digest, int64_t at, struct error *err)
 {
-    const struct db_value args[] = { digest_value(digest), db_int(at) };
-
-    return db_exec(db, &use_session, args, NULL, NULL, err);
+    return db_run(db, &use_session, DB_ARGS(digest_value(digest), db_int(at)), err);
 }
 
 int store_session_end(struct db *db, const struct sha256 *digest, struct error *err)
 {
-    const struct db_value args[] = { digest_value(digest) };
-
-    return db_exec(db, &delete_session, args, NULL, NULL, err);
+    return db_run(db, &delete_session, DB_ARGS(digest_value(digest)), err);
 }
 
 int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *keep,
                        struct error *err)
 {
-    const struct db_value user[] = { db_text(user_id) };
+    const struct db_args user = DB_ARGS(db_text(user_id));
 
     if (keep == NULL)
-        return db_exec(db, &delete_all, user, NULL, NULL, err);
-    return db_exec(db, &delete_others,
-                   (const struct db_value[]){ db_text(user_id), digest_value(keep) }, NULL, NULL,
-                   err);
+        return db_run(db, &delete_all, user, err);
+    return db_run(db, &delete_others, DB_ARGS(db_text(user_id), digest_value(keep)), err);
 }
 
 int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n, struct error *err)
 {
-    const struct db_value args[] = { db_text(user_id), db_int(n) };
-
-    return db_exec(db, &delete_oldest, args, NULL, NULL, err);
+    return db_run(db, &delete_oldest, DB_ARGS(db_text(user_id), db_int(n)), err);
 }
 
 int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_before,
                          struct error *err)
 {
-    const struct db_value args[] = { db_int(created_before), db_int(used_before) };
-
-    return db_exec(db, &prune_sessions, args, NULL, NULL, err);
+    return db_run(db, &prune_sessions, DB_ARGS(db_int(created_before), db_int(used_before)), err);
 }
 
 static bool add_session_row(void *ctx, const struct db_row *row)
@@ -108,14 +91,12 @@ static bool add_session_row(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_sessions(struct db *db, struct arena *arena, struct session_row **ret, size_t *ret_n,
-                   struct error *err)
+int store_sessions(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct session_row) };
 
-    if (db_exec(db, &select_sessions, NULL, add_session_row, &rows, err) != 0)
+    if (db_exec(db, &select_sessions, DB_NO_ARGS, add_session_row, &rows, err) != 0)
         return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
+    *ret = (struct list){ rows.items, rows.n };
     return 0;
 }

@@ -1,9 +1,10 @@
-/* sessions_store.h - who is logged in, as rows; a session's cookie itself is stored nowhere. */
+/* sessions_store.h - sessions as rows; a session's cookie itself is stored nowhere. */
 #pragma once
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "shape/shape.h"
 
 struct db;
 
@@ -15,11 +16,11 @@ struct session_row {
 
 int store_session_add(struct db *db, const struct session_row *row, struct error *err) MUST_CHECK;
 
-/* Later than what is stored, or nothing changes. */
+/* Changes nothing unless it is later than the stored time. */
 int store_session_used(struct db *db, const struct sha256 *digest, int64_t at,
                        struct error *err) MUST_CHECK;
 
-/* Ending what is not there changes nothing. */
+/* Does nothing when there is no such session. */
 int store_session_end(struct db *db, const struct sha256 *digest, struct error *err) MUST_CHECK;
 
 /* All sessions of a user but `keep` (NULL: none is kept). */
@@ -34,6 +35,6 @@ int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n,
 int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_before,
                          struct error *err) MUST_CHECK;
 
-/* All of them; in the arena. */
-int store_sessions(struct db *db, struct arena *arena, struct session_row **ret, size_t *ret_n,
+/* All sessions: a list of struct session_row; in the arena. */
+int store_sessions(struct db *db, struct arena *arena, struct list *ret,
                    struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* shapes.c - the tables of users, roles and logging in. */
+/* shapes.c - the shapes of users, roles and sign-in. */
 #include "features/access/users/shapes.h"
 
 #include "shape/rule.h"
@@ -7,8 +7,8 @@
 const char *const tenant_role_names[] = { "admin", "member", NULL };
 const char *const platform_role_names[] = { "platform_admin", "none", NULL };
 
-static const char *const platform_roles_told[] = { "platform_admin", NULL };
-static const char *const log_out_states[] = { "ok", NULL };
+static const char *const platform_roles_shown[] = { "platform_admin", NULL };
+static const char *const sign_out_states[] = { "ok", NULL };
 
 struct str user_email_normal(struct str text, struct arena *arena)
 {
@@ -24,7 +24,7 @@ struct str user_email_normal(struct str text, struct arena *arena)
     return str_from(copy, trimmed.len);
 }
 
-/* Labels of letters, digits, hyphens or what is no ASCII, joined by single dots. */
+/* Labels of ASCII letters, digits, hyphens and non-ASCII bytes, joined by single dots. */
 static bool is_domain(struct str s)
 {
     char before = '.';
@@ -56,7 +56,7 @@ bool user_is_email(struct str email)
     return true;
 }
 
-/* Makes it the one that identifies, or refuses it. */
+/* Normalises the address, or refuses it. */
 static void check_email(struct str *email, struct arena *arena, struct problems *problems)
 {
     *email = user_email_normal(*email, arena);
@@ -65,7 +65,7 @@ static void check_email(struct str *email, struct arena *arena, struct problems 
                          "Should be an e-mail address of at most 254 characters");
 }
 
-/* Whoever logs in is told the same whether or not it could be an address. */
+/* Sign-in gives the same answer for an address that is malformed and one that is unknown. */
 static void check_sign_in(void *value, struct arena *arena, struct problems *problems)
 {
     struct sign_in *sign_in = value;
@@ -105,246 +105,142 @@ static void check_tenant_user_path(void *value, struct arena *arena, struct prob
     path->email = user_email_normal(path->email, arena);
 }
 
-#define PASSWORD_DOC "At least 12 characters, and none of those that everybody tries first."
+#define PASSWORD_DOC "At least 12 characters, and not a commonly used password."
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct sign_in
-static const struct field sign_in_fields[] = {
+SHAPE_BEGIN(sign_in_shape)
     { STR(email),    .max = 1024,         .flags = F_REQUIRED },
     { STR(password), .max = PASSWORD_MAX, .flags = F_REQUIRED },
-};
+SHAPE_END(sign_in_shape, "LogIn", .doc = "Credentials to sign in with.", .secret = true, .rules = check_sign_in);
 #undef OWNER
 
 #define OWNER struct set_up
-static const struct field set_up_fields[] = {
-    { STR(code),     .max = 256,          .flags = F_REQUIRED, .doc = "Of the link that the service printed at its start." },
+SHAPE_BEGIN(set_up_shape)
+    { STR(code),     .max = 256,          .flags = F_REQUIRED, .doc = "The code in the setup link that the service prints at startup." },
     { STR(email),                         .flags = F_REQUIRED },
     { STR(password), .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
-};
+SHAPE_END(set_up_shape, "SetUp", .doc = "The first platform admin to create.", .secret = true, .rules = check_set_up);
 #undef OWNER
 
 #define OWNER struct set_up_state
-static const struct field set_up_state_fields[] = {
-    { BOOL(needed), .flags = F_REQUIRED, .doc = "There is no user yet." },
-};
+SHAPE_BEGIN(set_up_state_shape)
+    { BOOL(needed), .flags = F_REQUIRED, .doc = "True as long as there is no user." },
+SHAPE_END(set_up_state_shape, "SetUpState", .doc = "Whether the first platform admin still has to be created.");
 #undef OWNER
 
 #define OWNER struct password_change
-static const struct field password_change_fields[] = {
+SHAPE_BEGIN(password_change_shape)
     { STR(current_password), .max = PASSWORD_MAX, .flags = F_REQUIRED },
     { STR(new_password),     .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
-};
+SHAPE_END(password_change_shape, "PasswordChange", .doc = "A change of the user's own password.", .secret = true);
 #undef OWNER
 
 #define OWNER struct tenant_membership
-static const struct field tenant_membership_fields[] = {
+SHAPE_BEGIN(tenant_membership_shape)
     { STR(slug), .flags = F_REQUIRED },
     { STR(name), .flags = F_REQUIRED },
     { STR(role), .flags = F_REQUIRED, .choices = tenant_role_names },
-};
+SHAPE_END(tenant_membership_shape, "TenantMembership", .doc = "A tenant and the user's role in it.");
 #undef OWNER
 
 #define OWNER struct session_answer
-static const struct field session_answer_fields[] = {
+SHAPE_BEGIN(session_answer_shape)
     { STR(user_id),    .flags = F_REQUIRED },
     { STR(email),      .flags = F_REQUIRED },
-    { STR(role),       .flags = F_REQUIRED | F_NULL, .choices = platform_roles_told, .doc = "Null: none beyond those in tenants." },
+    { STR(role),       .flags = F_REQUIRED | F_NULL, .choices = platform_roles_shown, .doc = "Platform role. Null: only the roles in tenants." },
     { LIST(tenants, tenant_membership_shape), .flags = F_REQUIRED },
-    { STR(csrf_token), .flags = F_REQUIRED, .doc = "Goes into X-CSRF-Token with every request that changes something." },
-    { TIME(expires_at), .flags = F_REQUIRED, .doc = "When the session ends if it is not used again." },
-};
+    { STR(csrf_token), .flags = F_REQUIRED, .doc = "Send it as X-CSRF-Token with every request that changes something." },
+    { TIME(expires_at), .flags = F_REQUIRED, .doc = "When the session expires unless it is used again." },
+SHAPE_END(session_answer_shape, "Session", .doc = "The signed-in user.");
 #undef OWNER
 
 #define OWNER struct logged_out
-static const struct field logged_out_fields[] = {
-    { STR(status), .flags = F_REQUIRED, .choices = log_out_states },
-};
+SHAPE_BEGIN(logged_out_shape)
+    { STR(status), .flags = F_REQUIRED, .choices = sign_out_states },
+SHAPE_END(logged_out_shape, "LoggedOut", .doc = "The session has ended.");
 #undef OWNER
 
 #define OWNER struct user_create
-static const struct field user_create_fields[] = {
+SHAPE_BEGIN(user_create_shape)
     { STR(email),                         .flags = F_REQUIRED },
     { STR(password), .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
     { ENUM(role),                         .absent = "\"none\"", .choices = platform_role_names },
-};
+SHAPE_END(user_create_shape, "UserCreate", .doc = "A user to create.", .secret = true, .rules = check_user_create);
 #undef OWNER
 
 #define OWNER struct user_patch
-static const struct field user_patch_fields[] = {
+SHAPE_BEGIN(user_patch_shape)
     { ENUM(role),                         .flags = F_NULL, .choices = platform_role_names },
     { STR(password), .max = PASSWORD_MAX, .flags = F_NULL, .doc = PASSWORD_DOC },
-};
+SHAPE_END(user_patch_shape, "UserPatch", .doc = "Changes to a user. Omitted fields keep their values.", .secret = true);
 #undef OWNER
 
 #define OWNER struct user
-static const struct field user_fields[] = {
+SHAPE_BEGIN(user_shape)
     { STR(user_id),        .flags = F_REQUIRED },
     { STR(email),          .flags = F_REQUIRED },
-    { STR(role),           .flags = F_REQUIRED | F_NULL, .choices = platform_roles_told },
+    { STR(role),           .flags = F_REQUIRED | F_NULL, .choices = platform_roles_shown },
     { LIST(tenants, tenant_membership_shape), .flags = F_REQUIRED },
     { TIME(created_at),    .flags = F_REQUIRED },
     { TIME(last_login_at), .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(user_shape, "User", .doc = "A user.");
 #undef OWNER
 
 #define OWNER struct user_list
-static const struct field user_list_fields[] = {
+SHAPE_BEGIN(user_list_shape)
     { LIST(users, user_shape), .flags = F_REQUIRED },
-};
+SHAPE_END(user_list_shape, "UserList", .doc = "All users.");
 #undef OWNER
 
 #define OWNER struct tenant_user_create
-static const struct field tenant_user_create_fields[] = {
+SHAPE_BEGIN(tenant_user_create_shape)
     { STR(email),                         .flags = F_REQUIRED },
     { ENUM(role),                         .flags = F_REQUIRED, .choices = tenant_role_names },
-    { STR(password), .max = PASSWORD_MAX, .flags = F_NULL, .doc = "Of a user that is new; ignored when the e-mail is known, whose password stays as it is." },
-};
+    { STR(password), .max = PASSWORD_MAX, .flags = F_NULL, .doc = "Password of a new user. Ignored when a user with this e-mail exists." },
+SHAPE_END(tenant_user_create_shape, "TenantUserCreate", .doc = "A user to add to a tenant.", .secret = true, .rules = check_tenant_user_create);
 #undef OWNER
 
 #define OWNER struct tenant_user_patch
-static const struct field tenant_user_patch_fields[] = {
+SHAPE_BEGIN(tenant_user_patch_shape)
     { ENUM(role), .flags = F_REQUIRED, .choices = tenant_role_names },
-};
+SHAPE_END(tenant_user_patch_shape, "TenantUserPatch", .doc = "A new role in a tenant.");
 #undef OWNER
 
 #define OWNER struct tenant_user
-static const struct field tenant_user_fields[] = {
+SHAPE_BEGIN(tenant_user_shape)
     { STR(user_id),        .flags = F_REQUIRED },
     { STR(email),          .flags = F_REQUIRED },
     { STR(role),           .flags = F_REQUIRED, .choices = tenant_role_names },
     { TIME(last_login_at), .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(tenant_user_shape, "TenantUser", .doc = "A user of a tenant.");
 #undef OWNER
 
 #define OWNER struct tenant_user_added
-static const struct field tenant_user_added_fields[] = {
+SHAPE_BEGIN(tenant_user_added_shape)
     { STR(user_id),  .flags = F_REQUIRED },
     { STR(email),    .flags = F_REQUIRED },
     { STR(role),     .flags = F_REQUIRED, .choices = tenant_role_names },
-    { BOOL(created), .flags = F_REQUIRED, .doc = "False: the e-mail was known, and its password stays as it was." },
-};
+    { BOOL(created), .flags = F_REQUIRED, .doc = "False: a user with this e-mail existed; the password is unchanged." },
+SHAPE_END(tenant_user_added_shape, "TenantUserAdded", .doc = "A user who was added to a tenant.");
 #undef OWNER
 
 #define OWNER struct tenant_user_list
-static const struct field tenant_user_list_fields[] = {
+SHAPE_BEGIN(tenant_user_list_shape)
     { LIST(users, tenant_user_shape), .flags = F_REQUIRED },
-};
+SHAPE_END(tenant_user_list_shape, "TenantUserList", .doc = "The users of a tenant.");
 #undef OWNER
 
 #define OWNER struct user_path
-static const struct field user_path_fields[] = {
+SHAPE_BEGIN(user_path_shape)
     { STR(email), .flags = F_REQUIRED },
-};
+SHAPE_END(user_path_shape, "UserPath", .rules = check_user_path);
 #undef OWNER
 
 #define OWNER struct tenant_user_path
-static const struct field tenant_user_path_fields[] = {
+SHAPE_BEGIN(tenant_user_path_shape)
     { STR(slug),  .flags = F_REQUIRED },
     { STR(email), .flags = F_REQUIRED },
-};
+SHAPE_END(tenant_user_path_shape, "TenantUserPath", .rules = check_tenant_user_path);
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape sign_in_shape = {
-    SHAPE_OF("LogIn", struct sign_in, sign_in_fields),
-    .doc = "Who wants to log in.",
-    .secret = true,
-    .rules = check_sign_in,
-};
-
-const struct shape set_up_shape = {
-    SHAPE_OF("SetUp", struct set_up, set_up_fields),
-    .doc = "The first platform admin.",
-    .secret = true,
-    .rules = check_set_up,
-};
-
-const struct shape set_up_state_shape = {
-    SHAPE_OF("SetUpState", struct set_up_state, set_up_state_fields),
-    .doc = "Whether the first platform admin is still to be made.",
-};
-
-const struct shape password_change_shape = {
-    SHAPE_OF("PasswordChange", struct password_change, password_change_fields),
-    .doc = "A new password of one's own.",
-    .secret = true,
-};
-
-const struct shape tenant_membership_shape = {
-    SHAPE_OF("TenantMembership", struct tenant_membership, tenant_membership_fields),
-    .doc = "A tenant and the role in it.",
-};
-
-const struct shape session_answer_shape = {
-    SHAPE_OF("Session", struct session_answer, session_answer_fields),
-    .doc = "Who is logged in.",
-};
-
-const struct shape logged_out_shape = {
-    SHAPE_OF("LoggedOut", struct logged_out, logged_out_fields),
-    .doc = "The session is over.",
-};
-
-const struct shape user_create_shape = {
-    SHAPE_OF("UserCreate", struct user_create, user_create_fields),
-    .doc = "A user to be made.",
-    .secret = true,
-    .rules = check_user_create,
-};
-
-const struct shape user_patch_shape = {
-    SHAPE_OF("UserPatch", struct user_patch, user_patch_fields),
-    .doc = "What is to change of a user; what is left out stays.",
-    .secret = true,
-};
-
-const struct shape user_shape = {
-    SHAPE_OF("User", struct user, user_fields),
-    .doc = "A user.",
-};
-
-const struct shape user_list_shape = {
-    SHAPE_OF("UserList", struct user_list, user_list_fields),
-    .doc = "All users.",
-};
-
-const struct shape tenant_user_create_shape = {
-    SHAPE_OF("TenantUserCreate", struct tenant_user_create, tenant_user_create_fields),
-    .doc = "Somebody who is to have a role in a tenant.",
-    .secret = true,
-    .rules = check_tenant_user_create,
-};
-
-const struct shape tenant_user_patch_shape = {
-    SHAPE_OF("TenantUserPatch", struct tenant_user_patch, tenant_user_patch_fields),
-    .doc = "Another role in a tenant.",
-};
-
-const struct shape tenant_user_shape = {
-    SHAPE_OF("TenantUser", struct tenant_user, tenant_user_fields),
-    .doc = "Somebody with a role in a tenant.",
-};
-
-const struct shape tenant_user_added_shape = {
-    SHAPE_OF("TenantUserAdded", struct tenant_user_added, tenant_user_added_fields),
-    .doc = "Somebody who has a role in a tenant now.",
-};
-
-const struct shape tenant_user_list_shape = {
-    SHAPE_OF("TenantUserList", struct tenant_user_list, tenant_user_list_fields),
-    .doc = "Everybody with a role in a tenant.",
-};
-
-const struct shape user_path_shape = {
-    SHAPE_OF("UserPath", struct user_path, user_path_fields),
-    .rules = check_user_path,
-};
-
-const struct shape tenant_user_path_shape = {
-    SHAPE_OF("TenantUserPath", struct tenant_user_path, tenant_user_path_fields),
-    .rules = check_tenant_user_path,
-};

@@ -1,7 +1,7 @@
-/* shapes.h - users, their roles, and logging in.
+/* shapes.h - users, their roles, and sign-in.
  *
- * An e-mail is trimmed and its ASCII letters made small wherever it is read:
- * so it identifies a user. Passwords are only ever read, never written.
+ * An e-mail address identifies a user, so it is trimmed and its ASCII letters are
+ * lowercased wherever it is read. Passwords are read but never written.
  *
  * Thread-safe: tables are const.
  */
@@ -10,19 +10,19 @@
 
 enum { EMAIL_MAX = 254, PASSWORD_MAX = 1024 };
 
-/* What a person may do in a tenant. */
+/* What a user may do in a tenant. */
 enum tenant_role { ROLE_NONE = -1, ROLE_ADMIN, ROLE_MEMBER };
 
-/* What a person may do on the platform; what is no admin there is nothing there. */
+/* What a user may do on the platform. */
 enum platform_role { PLATFORM_ADMIN, PLATFORM_NONE };
 
 extern const char *const tenant_role_names[];   /* of enum tenant_role */
 extern const char *const platform_role_names[]; /* of enum platform_role */
 
-/* Trimmed, in small letters; in the arena. */
+/* Trimmed and lowercased; in the arena. */
 struct str user_email_normal(struct str text, struct arena *arena);
 
-/* Has the shape of an address: something@somewhere, nothing in it that cannot be in one. */
+/* Looks like an address: local@domain, without characters that cannot occur in one. */
 bool user_is_email(struct str email);
 
 struct sign_in {
@@ -46,10 +46,10 @@ struct tenant_membership {
     struct str role; /* admin, member */
 };
 
-/* Who is logged in, and what a browser needs to go on. */
+/* The signed-in user, and what a browser needs for further requests. */
 struct session_answer {
     struct str user_id, email;
-    struct str role;     /* platform_admin; null: none on the platform */
+    struct str role;     /* platform_admin; null: no platform role */
     struct list tenants; /* of struct tenant_membership */
     struct str csrf_token;
     int64_t expires_at;
@@ -65,8 +65,8 @@ struct user_create {
 };
 
 struct user_patch {
-    int role;            /* enum platform_role; -1: as it is */
-    struct str password; /* null: as it is */
+    int role;            /* enum platform_role; -1: unchanged */
+    struct str password; /* null: unchanged */
 };
 
 struct user {
@@ -84,7 +84,7 @@ struct user_list {
 struct tenant_user_create {
     struct str email;
     int role;            /* enum tenant_role */
-    struct str password; /* null; ignored when there is such a user */
+    struct str password; /* null; ignored when the user exists */
 };
 
 struct tenant_user_patch {
@@ -100,7 +100,7 @@ struct tenant_user {
 struct tenant_user_added {
     struct str user_id, email;
     struct str role;
-    bool created; /* false: there was such a user, whose password stays as it was */
+    bool created; /* false: the user existed, and keeps the password */
 };
 
 struct tenant_user_list {

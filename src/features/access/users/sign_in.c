@@ -1,6 +1,8 @@
 /* sign_in.c - from a password to a session. */
 #include "features/access/users/sign_in.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/password.h"
 #include "features/access/users/sessions.h"
@@ -39,7 +41,7 @@ static int find_again(struct db *db, const struct user_row *checked, struct aren
         return -1;
     if (!str_eq(ret->user_id, checked->user_id) ||
         !digest_equal_text(ret->password, checked->password))
-        return err_set(err, ERR_CONFLICT, "The user has just been changed; please try again");
+        return err_set(err, ERR_CONFLICT, "The user was changed at the same time; try again");
     return 0;
 }
 
@@ -52,6 +54,7 @@ static int add_session(struct db *db, const struct user_row *user,
                                      .created_at = user->last_login_at,
                                      .last_used_at = user->last_login_at };
 
+    assert(!str_is_null(user->user_id) && user->last_login_at != TIME_NULL);
     if (session->instead_of != NULL && store_session_end(db, session->instead_of, err) != 0)
         return -1;
     if (store_session_add(db, &row, err) != 0 ||
@@ -72,6 +75,7 @@ int sign_in_open(struct db *db, const struct sign_in_check *check,
 {
     struct user_row user;
 
+    ASSERT_ALWAYS(check->good); /* nobody gets a session whose password was not verified */
     if (find_again(db, &check->user, arena, &user, err) != 0)
         return -1;
     if (!str_is_null(check->new_hash))
@@ -98,7 +102,7 @@ int sign_in_set_up(struct db *db, const struct sign_in *first,
     if (store_users_count(db, &n, &admins, err) != 0)
         return -1;
     if (n > 0)
-        return err_set(err, ERR_CONFLICT, "The first user has been made already; please log in");
+        return err_set(err, ERR_CONFLICT, "The first user exists already; sign in instead");
     if (store_user_add(db, &user, err) != 0)
         return -1;
     return add_session(db, &user, session, arena, ret, err);
@@ -116,6 +120,7 @@ int sign_in_set_password(struct db *db, const struct sign_in_check *check,
     struct arena arena;
     int r = -1;
 
+    ASSERT_ALWAYS(check->good && !str_is_null(check->new_hash));
     arena_init(&arena);
     if (find_again(db, &check->user, &arena, &user, err) != 0)
         goto out;

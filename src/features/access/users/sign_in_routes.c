@@ -1,21 +1,23 @@
-/* sign_in_routes.c - logging in and out, and the first user of all.
+/* sign_in_routes.c - signing in and out, and the first user.
  *
- * A log-in goes from the loop to the hashing thread, which checks the password,
- * to the writer, which opens the session and enters it in the audit log. One
- * that fails goes the same way, known user or not, so that the time it takes
- * tells nothing.
+ * A sign-in goes from the loop to the hashing thread, which checks the password,
+ * and on to the writer, which opens the session and enters it in the audit log. A
+ * failed one takes the same way, whether the user exists or not, so that its
+ * duration reveals nothing.
  */
 #include "features/access/users/sign_in.h"
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
+#include "features/access/routes.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/cookies.h"
 #include "features/access/users/sessions.h"
+#include "features/access/users/shapes.h"
 
-/* What a log-in or set-up carries from step to step. */
+/* What a sign-in or setup carries from step to step. */
 struct opening {
     struct sign_in_check check;
     struct sign_in_session session;
@@ -23,8 +25,8 @@ struct opening {
     struct str hash;      /* of the first user's password */
 };
 
-/* The session that this one takes the place of, if the browser has one. */
-static struct opening *opening_of(struct api_call *call)
+/* The new session replaces the one that the browser has, if any. */
+static void prepare_opening(struct api_call *call)
 {
     struct opening *o = ARENA_NEW(call->arena, struct opening);
     struct str cookie = session_cookie(call);
@@ -34,11 +36,9 @@ static struct opening *opening_of(struct api_call *call)
         o->session.instead_of = &o->before;
     }
     call->own = o;
-    call->answer = ARENA_NEW(call->arena, struct session_answer);
-    return o;
 }
 
-/* From here on the caller is this person. */
+/* From here on the caller is this user. */
 static int welcome(struct api_call *call, struct db *db, const char *action, struct error *err)
 {
     struct session_answer *answer = call->answer;
@@ -60,7 +60,7 @@ static int check_password(struct api_call *call, struct db *db, struct error *er
     return sign_in_check(db, call->body, call->arena, &o->check, err);
 }
 
-static int enter_refusal(struct api_call *call, struct db *db, struct error *err)
+static int enter_sign_in_refusal(struct api_call *call, struct db *db, struct error *err)
 {
     const struct opening *o = call->own;
     const struct user_row *user = &o->check.user;
@@ -72,12 +72,17 @@ static int enter_refusal(struct api_call *call, struct db *db, struct error *err
     return accounts_audit(call, db, known ? &claimed : NULL, "session.refuse", err);
 }
 
-static void refused(struct api_call *call, const struct error *err)
+static int refuse_sign_in(struct api_call *call, struct error *err)
+{
+    return call_refuse(call, err, 401, "Wrong e-mail or password");
+}
+
+static void refusal_entered(struct api_call *call, const struct error *err)
 {
     if (err != NULL)
-        call_reply_failure(call, err);
+        call_reply(call, err);
     else
-        call_reply_error(call, 401, "Wrong e-mail or password");
+        call_run_or_reply(call, refuse_sign_in);
 }
 
 static int open_session(struct api_call *call, struct db *db, struct error *err)
@@ -89,48 +94,53 @@ static int open_session(struct api_call *call, struct db *db, struct error *err)
     return welcome(call, db, "session.open", err);
 }
 
-/* A cookie goes out only with the session it is of. */
-static void opened(struct api_call *call, const struct error *err)
+/* A cookie is sent only with the session that it belongs to. */
+static void session_opened(struct api_call *call, const struct error *err)
 {
     if (err != NULL)
         call->set_cookie = STR_NULL;
-    call_finish(call, err);
+    call_reply(call, err);
 }
 
-static void checked(struct api_call *call, const struct error *err)
+static void sign_in_checked(struct api_call *call, const struct error *err)
 {
     const struct sign_in *sign_in = call->body;
     struct opening *o = call->own;
 
     accounts_end_attempt(call, sign_in->email, err == NULL, o->check.good);
     if (err != NULL) {
-        call_reply_failure(call, err);
+        call_reply(call, err);
     } else if (!o->check.good) {
-        call_change_then(call, CHANGE_NOTHING, enter_refusal, refused);
+        call_change(call, CHANGE_NOTHING, enter_sign_in_refusal, refusal_entered);
     } else {
         o->session.digest = session_begin(call);
-        call_change_then(call, CHANGE_USERS, open_session, opened);
+        call_change(call, CHANGE_USERS, open_session, session_opened);
     }
 }
 
-void post_sign_in(struct api_call *call)
+static int sign_in(struct api_call *call, struct error *err)
 {
     const struct sign_in *sign_in = call->body;
 
-    if (!session_check_origin(call) || !accounts_begin_attempt(call, sign_in->email))
-        return;
-    (void)opening_of(call);
-    call_hash(call, check_password, checked);
+    if (session_check_origin(call, err) != 0 ||
+        accounts_begin_attempt(call, sign_in->email, err) != 0)
+        return -1;
+    prepare_opening(call);
+    call_hash(call, check_password, sign_in_checked);
+    return 0;
 }
 
-void get_set_up(struct api_call *call)
+static int show_set_up(struct api_call *call, struct error *err)
 {
-    const struct set_up_state state = { sessions_has_no_user(engine_sessions(call->api->engine)) };
+    struct set_up_state *answer = call->answer;
 
-    call_reply_answer(call, &state);
+    (void)err;
+    *answer = (struct set_up_state){ sessions_has_no_user(access_sessions(call->api->engine)) };
+    call_reply(call, NULL);
+    return 0;
 }
 
-static int hash_first(struct api_call *call, struct db *db, struct error *err)
+static int hash_first_password(struct api_call *call, struct db *db, struct error *err)
 {
     const struct set_up *set_up = call->body;
     struct opening *o = call->own;
@@ -139,7 +149,7 @@ static int hash_first(struct api_call *call, struct db *db, struct error *err)
     return sign_in_hash(set_up->password, call->arena, &o->hash, err);
 }
 
-static int make_first(struct api_call *call, struct db *db, struct error *err)
+static int add_first_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct set_up *set_up = call->body;
     const struct opening *o = call->own;
@@ -150,38 +160,35 @@ static int make_first(struct api_call *call, struct db *db, struct error *err)
     return welcome(call, db, "user.setup", err);
 }
 
-static void hashed_first(struct api_call *call, const struct error *err)
+static void first_password_hashed(struct api_call *call, const struct error *err)
 {
     struct opening *o = call->own;
 
     if (err != NULL) {
-        call_reply_failure(call, err);
+        call_reply(call, err);
         return;
     }
     o->session.digest = session_begin(call);
-    call_change_then(call, CHANGE_USERS, make_first, opened);
+    call_change(call, CHANGE_USERS, add_first_user, session_opened);
 }
 
-void post_set_up(struct api_call *call)
+static int set_up(struct api_call *call, struct error *err)
 {
     const struct set_up *set_up = call->body;
-    struct sessions *sessions = engine_sessions(call->api->engine);
+    struct sessions *sessions = access_sessions(call->api->engine);
 
-    if (!session_check_origin(call))
-        return;
-    if (!sessions_has_no_user(sessions)) {
-        call_reply_error(call, 409, "The first user has been made already; please log in");
-        return;
-    }
-    if (!sessions_is_set_up_code(sessions, set_up->code)) {
-        call_reply_error(call, 403,
-                         "This set-up link is not valid; the service prints one when it starts");
-        return;
-    }
-    if (!accounts_check_password(call, "password", set_up->password, set_up->email))
-        return;
-    (void)opening_of(call);
-    call_hash(call, hash_first, hashed_first);
+    if (session_check_origin(call, err) != 0)
+        return -1;
+    if (!sessions_has_no_user(sessions))
+        return call_refuse(call, err, 409, "The first user exists already; sign in instead");
+    if (!sessions_is_set_up_code(sessions, set_up->code))
+        return call_refuse(call, err, 403,
+                           "This setup link is not valid; the service prints one when it starts");
+    if (accounts_check_password(call, "password", set_up->password, set_up->email, err) != 0)
+        return -1;
+    prepare_opening(call);
+    call_hash(call, hash_first_password, first_password_hashed);
+    return 0;
 }
 
 static int end_session(struct api_call *call, struct db *db, struct error *err)
@@ -192,24 +199,40 @@ static int end_session(struct api_call *call, struct db *db, struct error *err)
     return accounts_audit(call, db, call->user, "session.close", err);
 }
 
-static void ended(struct api_call *call, const struct error *err)
+static void session_ended(struct api_call *call, const struct error *err)
 {
     if (err == NULL)
         session_forget(call);
-    call_finish(call, err);
+    call_reply(call, err);
 }
 
-void post_sign_out(struct api_call *call)
+static int sign_out(struct api_call *call, struct error *err)
 {
-    struct logged_out *answer = ARENA_NEW(call->arena, struct logged_out);
+    struct logged_out *answer = call->answer;
 
+    (void)err;
     answer->status = STR_LIT("ok");
-    call->answer = answer;
-    call_change_then(call, CHANGE_USERS, end_session, ended);
+    call_change(call, CHANGE_USERS, end_session, session_ended);
+    return 0;
 }
 
-void get_me(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct session_answer);
-    call_read(call, accounts_answer_me);
-}
+/* clang-format off */
+const struct route sign_in_routes[] = {
+    { ROUTE(GET, "/api/v1/auth/setup", OPEN, 200), .handler = show_set_up, .answer = &set_up_state_shape,
+      .id = "get_setup_state", .summary = "Check whether the first platform admin is missing",
+      .description = "While there is no user, each start of the service prints a setup link." },
+    { ROUTE(POST, "/api/v1/auth/setup", OPEN, 200), .handler = set_up, .also = ALSO_CONFLICT, .body = &set_up_shape, .answer = &session_answer_shape,
+      .id = "set_up", .summary = "Create the first platform admin and sign in",
+      .description = "Needs the code of the setup link. 409 once there is a user." },
+    { ROUTE(POST, "/api/v1/auth/login", OPEN, 200), .handler = sign_in, .also = ALSO_CONFLICT, .body = &sign_in_shape, .answer = &session_answer_shape,
+      .id = "sign_in", .summary = "Sign in",
+      .description = "Sets the session cookie and answers the `csrf_token` that changes must send as X-CSRF-Token. After ten failures in 15 minutes for an account or address the answer is 429." },
+    { ROUTE(POST, "/api/v1/auth/logout", USER, 200), .handler = sign_out, .answer = &logged_out_shape,
+      .id = "sign_out", .summary = "Sign out",
+      .description = "Ends the session and deletes its cookie." },
+    { ROUTE(GET, "/api/v1/auth/me", USER, 200), .read = accounts_answer_me, .answer = &session_answer_shape,
+      .id = "get_current_user", .summary = "Get the signed-in user",
+      .description = "Roles in workspaces, the session's `csrf_token`, and when the session expires if it is not used." },
+    { 0 },
+};
+/* clang-format on */

@@ -1,20 +1,16 @@
-/* tenant_user_routes.c - who has a role in a tenant, for its admins. */
+/* tenant_user_routes.c - the users of a tenant and their roles, for its admins. */
 #include "api/call.h"
-#include "api/handlers.h"
 #include "features/access/registry.h"
+#include "features/access/routes.h"
+#include "features/access/shapes.h"
 #include "features/access/users/accounts.h"
+#include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 #include "features/access/users/users.h"
 
-static int list_users(struct api_call *call, struct db *db, struct error *err)
+static int list_tenant_users(struct api_call *call, struct db *db, struct error *err)
 {
     return users_list_tenant(db, call->tenant->id, call->arena, call->answer, err);
-}
-
-void get_tenant_users(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct tenant_user_list);
-    call_read(call, list_users);
 }
 
 static void name_role(struct api_call *call, struct str email, int role)
@@ -23,7 +19,7 @@ static void name_role(struct api_call *call, struct str email, int role)
     call->audit_detail = arena_printf(call->arena, "{\"role\":\"%s\"}", tenant_role_names[role]);
 }
 
-/* The password of a user who is there already is nothing that we want to know. */
+/* An existing user keeps their password, so it is not hashed. */
 static int hash_if_new(struct api_call *call, struct db *db, struct error *err)
 {
     const struct tenant_user_create *create = call->body;
@@ -43,24 +39,17 @@ static int add_role(struct api_call *call, struct db *db, struct error *err)
     return users_add_role(db, call->tenant->id, &create, call->arena, call->answer, err);
 }
 
-static void hashed(struct api_call *call, const struct error *err)
-{
-    if (err != NULL)
-        call_reply_failure(call, err);
-    else
-        call_change_then(call, CHANGE_USERS, add_role, call_finish);
-}
-
-void post_tenant_user(struct api_call *call)
+static int begin_add_role(struct api_call *call, struct error *err)
 {
     const struct tenant_user_create *create = call->body;
 
     call->own = ARENA_NEW(call->arena, struct str);
-    call->answer = ARENA_NEW(call->arena, struct tenant_user_added);
     if (str_is_null(create->password))
-        call_change_then(call, CHANGE_USERS, add_role, call_finish);
-    else if (accounts_check_password(call, "password", create->password, create->email))
-        call_hash(call, hash_if_new, hashed);
+        return call_proceed(call, err);
+    if (accounts_check_password(call, "password", create->password, create->email, err) != 0)
+        return -1;
+    call_hash(call, hash_if_new, call_proceed_or_reply);
+    return 0;
 }
 
 static int set_role(struct api_call *call, struct db *db, struct error *err)
@@ -75,12 +64,6 @@ static int set_role(struct api_call *call, struct db *db, struct error *err)
     return users_set_role(db, &change, call->arena, call->answer, err);
 }
 
-void patch_tenant_user(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct tenant_user);
-    call_change_then(call, CHANGE_USERS, set_role, call_finish);
-}
-
 static int remove_role(struct api_call *call, struct db *db, struct error *err)
 {
     const struct tenant_user_path *path = call->params;
@@ -88,11 +71,23 @@ static int remove_role(struct api_call *call, struct db *db, struct error *err)
     call->audit_target = path->email;
     if (users_remove_role(db, call->tenant->id, path->email, err) != 0)
         return -1;
-    return list_users(call, db, err);
+    return list_tenant_users(call, db, err);
 }
 
-void delete_tenant_user(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct tenant_user_list);
-    call_change_then(call, CHANGE_USERS, remove_role, call_finish);
-}
+/* clang-format off */
+const struct route tenant_user_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/users", ADMIN, 200), .read = list_tenant_users, .params = &tenant_path_shape, .answer = &tenant_user_list_shape,
+      .id = "list_tenant_users", .summary = "List a workspace's users",
+      .description = "Everyone with a role in the workspace." },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/users", ADMIN, 201), .handler = begin_add_role, .change = add_role, .topic = CHANGE_USERS, .params = &tenant_path_shape, .body = &tenant_user_create_shape, .answer = &tenant_user_added_shape, .audit = "role.add",
+      .id = "add_tenant_user", .summary = "Give a user a role in a workspace",
+      .description = "A known e-mail address gets the role and keeps its password. An unknown one needs a `password`, and the user is created." },
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}/users/{email}", ADMIN, 200), .change = set_role, .topic = CHANGE_USERS, .params = &tenant_user_path_shape, .body = &tenant_user_patch_shape, .answer = &tenant_user_shape, .audit = "role.set",
+      .id = "update_tenant_user", .summary = "Change a user's role in a workspace",
+      .description = "In effect at once. Ends the user's sessions if this is their only workspace." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/users/{email}", ADMIN, 200), .change = remove_role, .topic = CHANGE_USERS, .params = &tenant_user_path_shape, .answer = &tenant_user_list_shape, .audit = "role.remove",
+      .id = "remove_tenant_user", .summary = "Remove a user from a workspace",
+      .description = "The user keeps their account and their roles elsewhere." },
+    { 0 },
+};
+/* clang-format on */

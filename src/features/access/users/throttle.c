@@ -2,12 +2,13 @@
 #include "features/access/users/throttle.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -25,16 +26,16 @@ struct entry {
 };
 
 struct throttle {
-    pthread_mutex_t lock; /* guards all */
-    struct map entries;
-    struct entry *oldest, *newest;
+    struct lock lock; /* also guards the entries' members */
+    struct map entries GUARDED_BY(lock);
+    struct entry *oldest GUARDED_BY(lock), *newest GUARDED_BY(lock);
 };
 
 struct throttle *throttle_new(void)
 {
     struct throttle *t = NEW(struct throttle);
 
-    pthread_mutex_init(&t->lock, NULL);
+    lock_init(&t->lock);
     map_init(&t->entries);
     return t;
 }
@@ -43,12 +44,13 @@ void throttle_free(struct throttle *t)
 {
     if (t == NULL)
         return;
+    lock_unshared(&t->lock);
     for (struct entry *e = t->oldest, *newer; e != NULL; e = newer) {
         newer = e->newer;
         free(e);
     }
     map_done(&t->entries);
-    pthread_mutex_destroy(&t->lock);
+    lock_done(&t->lock);
     free(t);
 }
 
@@ -57,13 +59,13 @@ static struct str key_str(const struct entry *e)
     return str_from((const char *)e->key.bytes, SHA256_BYTES);
 }
 
-static void unlink_entry(struct throttle *t, struct entry *e)
+static void unlink_entry(struct throttle *t, struct entry *e) REQUIRES(t->lock)
 {
     *(e->older == NULL ? &t->oldest : &e->older->newer) = e->newer;
     *(e->newer == NULL ? &t->newest : &e->newer->older) = e->older;
 }
 
-static void link_newest(struct throttle *t, struct entry *e)
+static void link_newest(struct throttle *t, struct entry *e) REQUIRES(t->lock)
 {
     e->older = t->newest;
     e->newer = NULL;
@@ -71,8 +73,9 @@ static void link_newest(struct throttle *t, struct entry *e)
     t->newest = e;
 }
 
-static void forget(struct throttle *t, struct entry *e)
+static void forget(struct throttle *t, struct entry *e) REQUIRES(t->lock)
 {
+    assert(e->under_way == 0); /* the attempt that ends would look for it */
     unlink_entry(t, e);
     (void)map_remove(&t->entries, key_str(e));
     free(e);
@@ -101,14 +104,15 @@ static struct sha256 key_of(char kind, struct str name)
 }
 
 /* Room for two more. Those of attempts under way stay: they are fewer than hashes can wait. */
-static void make_room(struct throttle *t)
+static void make_room(struct throttle *t) REQUIRES(t->lock)
 {
+    assert((t->entries.n == 0) == (t->oldest == NULL));
     while (t->entries.n + 2 > ENTRIES_MAX && t->oldest->under_way == 0)
         forget(t, t->oldest);
 }
 
 /* The entry, as the newest; made when it is not there. */
-static struct entry *entry_of(struct throttle *t, char kind, struct str name)
+static struct entry *entry_of(struct throttle *t, char kind, struct str name) REQUIRES(t->lock)
 {
     const struct sha256 key = key_of(kind, name);
     struct entry *e = map_get(&t->entries, str_from((const char *)key.bytes, SHA256_BYTES));
@@ -128,6 +132,7 @@ static void drop_left(struct entry *e, int64_t now_us)
 {
     unsigned left = 0;
 
+    assert(e->n <= THROTTLE_FAILURES);
     while (left < e->n && e->failures[left] <= now_us - window_us)
         left++;
     for (unsigned i = left; i < e->n; i++)
@@ -145,7 +150,7 @@ static int64_t wait_of(struct entry *e, int64_t now_us)
 }
 
 /* Nothing to remember: somebody who is refused must not push out what others did. */
-static void forget_if_idle(struct throttle *t, struct entry *a, struct entry *b)
+static void forget_if_idle(struct throttle *t, struct entry *a, struct entry *b) REQUIRES(t->lock)
 {
     if (b != a && b->n == 0 && b->under_way == 0)
         forget(t, b);
@@ -159,7 +164,7 @@ int64_t throttle_begin(struct throttle *t, struct str account, struct str addres
     struct entry *who, *where;
     int64_t wait, other;
 
-    pthread_mutex_lock(&t->lock);
+    lock_acquire(&t->lock);
     make_room(t);
     who = entry_of(t, 'a', account);
     where = entry_of(t, 'o', network_of(address, &room));
@@ -173,12 +178,13 @@ int64_t throttle_begin(struct throttle *t, struct str account, struct str addres
     } else {
         forget_if_idle(t, who, where);
     }
-    pthread_mutex_unlock(&t->lock);
+    lock_release(&t->lock);
     return wait;
 }
 
 static void end_one(struct entry *e, int64_t now_us, bool failed)
 {
+    assert(e->under_way > 0); /* throttle_begin() let it */
     e->under_way--;
     if (!failed)
         return;
@@ -193,7 +199,7 @@ void throttle_end(struct throttle *t, struct str account, struct str address, in
     struct in6_addr room;
     struct entry *who, *where;
 
-    pthread_mutex_lock(&t->lock);
+    lock_acquire(&t->lock);
     who = entry_of(t, 'a', account);
     where = entry_of(t, 'o', network_of(address, &room));
     end_one(who, now_us, outcome == ATTEMPT_FAILED);
@@ -201,5 +207,5 @@ void throttle_end(struct throttle *t, struct str account, struct str address, in
     if (outcome == ATTEMPT_SUCCEEDED)
         who->n = 0;
     forget_if_idle(t, who, where);
-    pthread_mutex_unlock(&t->lock);
+    lock_release(&t->lock);
 }

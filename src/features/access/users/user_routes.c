@@ -2,28 +2,23 @@
 #include "features/access/users/users.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
+#include "features/access/routes.h"
 #include "features/access/users/accounts.h"
+#include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 
-static int list_users(struct api_call *call, struct db *db, struct error *err)
+static int list_platform_users(struct api_call *call, struct db *db, struct error *err)
 {
     return users_list(db, call->arena, call->answer, err);
 }
 
-void get_users(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct user_list);
-    call_read(call, list_users);
-}
-
-/* call->own is the hash, a struct str, of what stands in the body as password. */
+/* call->own becomes the hash, a struct str, of the password in the body. */
 static int hash(struct api_call *call, struct str password, struct error *err)
 {
     return sign_in_hash(password, call->arena, call->own, err);
 }
 
-static int hash_new(struct api_call *call, struct db *db, struct error *err)
+static int hash_new_password(struct api_call *call, struct db *db, struct error *err)
 {
     (void)db;
     return hash(call, ((const struct user_create *)call->body)->password, err);
@@ -40,23 +35,15 @@ static int add_user(struct api_call *call, struct db *db, struct error *err)
     return users_add(db, &create, call->arena, call->answer, err);
 }
 
-static void hashed_new(struct api_call *call, const struct error *err)
-{
-    if (err != NULL)
-        call_reply_failure(call, err);
-    else
-        call_change_then(call, CHANGE_USERS, add_user, call_finish);
-}
-
-void post_user(struct api_call *call)
+static int begin_add_user(struct api_call *call, struct error *err)
 {
     const struct user_create *create = call->body;
 
-    if (!accounts_check_password(call, "password", create->password, create->email))
-        return;
+    if (accounts_check_password(call, "password", create->password, create->email, err) != 0)
+        return -1;
     call->own = ARENA_NEW(call->arena, struct str);
-    call->answer = ARENA_NEW(call->arena, struct user);
-    call_hash(call, hash_new, hashed_new);
+    call_hash(call, hash_new_password, call_proceed_or_reply);
+    return 0;
 }
 
 static int set_user(struct api_call *call, struct db *db, struct error *err)
@@ -76,31 +63,24 @@ static int set_user(struct api_call *call, struct db *db, struct error *err)
     return users_set(db, path->email, &patch, call->arena, call->answer, err);
 }
 
-static int hash_set(struct api_call *call, struct db *db, struct error *err)
+static int hash_changed_password(struct api_call *call, struct db *db, struct error *err)
 {
     (void)db;
     return hash(call, ((const struct user_patch *)call->body)->password, err);
 }
 
-static void hashed_set(struct api_call *call, const struct error *err)
-{
-    if (err != NULL)
-        call_reply_failure(call, err);
-    else
-        call_change_then(call, CHANGE_USERS, set_user, call_finish);
-}
-
-void patch_user(struct api_call *call)
+static int begin_set_user(struct api_call *call, struct error *err)
 {
     const struct user_path *path = call->params;
     const struct user_patch *patch = call->body;
 
     call->own = ARENA_NEW(call->arena, struct str);
-    call->answer = ARENA_NEW(call->arena, struct user);
     if (str_is_null(patch->password))
-        call_change_then(call, CHANGE_USERS, set_user, call_finish);
-    else if (accounts_check_password(call, "password", patch->password, path->email))
-        call_hash(call, hash_set, hashed_set);
+        return call_proceed(call, err);
+    if (accounts_check_password(call, "password", patch->password, path->email, err) != 0)
+        return -1;
+    call_hash(call, hash_changed_password, call_proceed_or_reply);
+    return 0;
 }
 
 static int remove_user(struct api_call *call, struct db *db, struct error *err)
@@ -110,11 +90,23 @@ static int remove_user(struct api_call *call, struct db *db, struct error *err)
     call->audit_target = path->email;
     if (users_remove(db, path->email, err) != 0)
         return -1;
-    return list_users(call, db, err);
+    return list_platform_users(call, db, err);
 }
 
-void delete_user(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct user_list);
-    call_change_then(call, CHANGE_USERS, remove_user, call_finish);
-}
+/* clang-format off */
+const struct route user_routes[] = {
+    { ROUTE(GET, "/api/v1/platform/users", PLATFORM, 200), .read = list_platform_users, .answer = &user_list_shape,
+      .id = "list_users", .summary = "List all users",
+      .description = "With their platform role and their roles in workspaces." },
+    { ROUTE(POST, "/api/v1/platform/users", PLATFORM, 201), .handler = begin_add_user, .change = add_user, .topic = CHANGE_USERS, .body = &user_create_shape, .answer = &user_shape, .audit = "user.add",
+      .id = "create_user", .summary = "Create a user",
+      .description = "The e-mail address identifies the user. Passwords need at least 12 characters and must not be common ones." },
+    { ROUTE(PATCH, "/api/v1/platform/users/{email}", PLATFORM, 200), .handler = begin_set_user, .change = set_user, .topic = CHANGE_USERS, .params = &user_path_shape, .body = &user_patch_shape, .answer = &user_shape, .audit = "user.set",
+      .id = "update_user", .summary = "Change a user's platform role or password",
+      .description = "Ends the user's sessions. The last platform admin cannot lose the role: 409." },
+    { ROUTE(DELETE, "/api/v1/platform/users/{email}", PLATFORM, 200), .change = remove_user, .topic = CHANGE_USERS, .params = &user_path_shape, .answer = &user_list_shape, .audit = "user.remove",
+      .id = "delete_user", .summary = "Delete a user",
+      .description = "Ends the user's sessions and removes all their roles. The last platform admin cannot be deleted: 409." },
+    { 0 },
+};
+/* clang-format on */

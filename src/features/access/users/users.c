@@ -1,6 +1,8 @@
 /* users.c - users and roles, from the shapes of the API to rows and back. */
 #include "features/access/users/users.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/digest.h"
 #include "features/access/users/sessions_store.h"
@@ -16,38 +18,20 @@ struct str users_new_id(struct arena *arena)
     return arena_printf(arena, "user_%.*s", USER_ID_DIGITS, digits);
 }
 
-struct str users_role_name(enum platform_role role)
+struct str users_role_name(int role)
 {
     return role == PLATFORM_ADMIN ? str_of(platform_role_names[role]) : STR_NULL;
 }
 
-static struct str tenant_role_name(enum tenant_role role)
+static struct str tenant_role_name(int role)
 {
     return str_of(tenant_role_names[role == ROLE_ADMIN ? ROLE_ADMIN : ROLE_MEMBER]);
-}
-
-/* The rows from `first` on, `n` of them, as memberships. */
-static struct list memberships_of(const struct role_row *first, size_t n, struct arena *arena)
-{
-    struct tenant_membership *items = ARENA_ARRAY(arena, struct tenant_membership, n);
-
-    for (size_t i = 0; i < n; i++)
-        items[i] = (struct tenant_membership){ .slug = first[i].slug,
-                                               .name = first[i].name,
-                                               .role = tenant_role_name(first[i].role) };
-    return (struct list){ items, n };
 }
 
 int users_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                       struct error *err)
 {
-    struct role_row *rows;
-    size_t n;
-
-    if (store_roles(db, user_id, arena, &rows, &n, err) != 0)
-        return -1;
-    *ret = memberships_of(rows, n, arena);
-    return 0;
+    return store_memberships(db, user_id, arena, ret, err);
 }
 
 static struct user user_answer(const struct user_row *row, struct list tenants)
@@ -66,7 +50,7 @@ int users_add(struct db *db, const struct user_create *create, struct arena *are
     const struct user_row row = { .user_id = users_new_id(arena),
                                   .email = create->email,
                                   .password = create->password,
-                                  .role = (enum platform_role)create->role,
+                                  .role = create->role,
                                   .created_at = clock_wall_us(),
                                   .last_login_at = TIME_NULL };
 
@@ -95,8 +79,10 @@ static int check_not_last_admin(struct db *db, const struct user_row *user, stru
         return 0;
     if (store_users_count(db, &n, &admins, err) != 0)
         return -1;
+    assert(admins > 0 && admins <= n); /* this one, at least */
     if (admins <= 1)
-        return err_set(err, ERR_CONFLICT, "'%.*s' is the last platform admin; make another first",
+        return err_set(err, ERR_CONFLICT,
+                       "'%.*s' is the last platform admin; create another one first",
                        STR_ARG(user->email));
     return 0;
 }
@@ -112,7 +98,7 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
     if (patch->role == PLATFORM_NONE && check_not_last_admin(db, &row, err) != 0)
         return -1;
     if (patch->role >= 0)
-        row.role = (enum platform_role)patch->role;
+        row.role = patch->role;
     if (!str_is_null(patch->password))
         row.password = patch->password;
     if (store_user_set(db, &row, err) != 0 || store_sessions_end(db, row.user_id, NULL, err) != 0 ||
@@ -136,33 +122,36 @@ int users_remove(struct db *db, struct str email, struct error *err)
     return r;
 }
 
-/* Of the rows of all users, of which each one's lie together. */
-static struct list roles_of(const struct role_row *roles, size_t n, struct str user_id,
-                            struct arena *arena)
+/* Of the roles of all users, in which each user's are adjacent. */
+static struct list memberships_of(const struct list *roles, struct str user_id, struct arena *arena)
 {
-    size_t first = 0, count = 0;
+    const struct role_row *rows = roles->items;
+    struct tenant_membership *items;
+    size_t first = 0, n = 0;
 
-    while (first < n && !str_eq(roles[first].user_id, user_id))
+    while (first < roles->n && !str_eq(rows[first].user_id, user_id))
         first++;
-    while (first + count < n && str_eq(roles[first + count].user_id, user_id))
-        count++;
-    return memberships_of(count == 0 ? NULL : roles + first, count, arena);
+    while (first + n < roles->n && str_eq(rows[first + n].user_id, user_id))
+        n++;
+    items = ARENA_ARRAY(arena, struct tenant_membership, n);
+    for (size_t i = 0; i < n; i++)
+        items[i] = (struct tenant_membership){ .slug = rows[first + i].slug,
+                                               .name = rows[first + i].name,
+                                               .role = tenant_role_name(rows[first + i].role) };
+    return (struct list){ items, n };
 }
 
 int users_list(struct db *db, struct arena *arena, struct user_list *ret, struct error *err)
 {
-    struct user_row *rows;
-    struct role_row *roles;
+    struct list roles;
     struct user *users;
-    size_t n, n_roles;
 
-    if (store_users(db, 0, arena, &rows, &n, err) != 0 ||
-        store_roles(db, STR_NULL, arena, &roles, &n_roles, err) != 0)
+    if (store_user_answers(db, arena, &ret->users, err) != 0 ||
+        store_roles(db, arena, &roles, err) != 0)
         return -1;
-    users = ARENA_ARRAY(arena, struct user, n);
-    for (size_t i = 0; i < n; i++)
-        users[i] = user_answer(&rows[i], roles_of(roles, n_roles, rows[i].user_id, arena));
-    ret->users = (struct list){ users, n };
+    users = ret->users.items;
+    for (size_t i = 0; i < ret->users.n; i++)
+        users[i].tenants = memberships_of(&roles, users[i].user_id, arena);
     return 0;
 }
 
@@ -175,24 +164,6 @@ int users_is_new(struct db *db, struct str email, bool *ret, struct error *err)
     arena_init(&arena);
     r = store_user_find(db, email, &arena, &row, err);
     *ret = r == 0 && str_is_null(row.user_id);
-    arena_done(&arena);
-    return r;
-}
-
-static int role_of(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
-                   struct error *err)
-{
-    struct role_row *rows;
-    struct arena arena;
-    size_t n;
-    int r;
-
-    *ret = ROLE_NONE;
-    arena_init(&arena);
-    r = store_roles(db, user_id, &arena, &rows, &n, err);
-    for (size_t i = 0; r == 0 && i < n; i++)
-        if (rows[i].tenant_id == tenant_id)
-            *ret = rows[i].role;
     arena_done(&arena);
     return r;
 }
@@ -226,11 +197,12 @@ int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_cr
 
     if (users_is_new(db, create->email, &is_new, err) != 0 ||
         find_or_make(db, create, arena, &row, err) != 0 ||
-        role_of(db, tenant_id, row.user_id, &role, err) != 0)
+        store_role(db, tenant_id, row.user_id, &role, err) != 0)
         return -1;
     if (role != ROLE_NONE)
         return err_set(err, ERR_CONFLICT, "'%.*s' has a role in this tenant already",
                        STR_ARG(create->email));
+    assert(tenant_id > 0 && wanted != ROLE_NONE);
     if (store_role_set(db, tenant_id, row.user_id, wanted, err) != 0)
         return -1;
     *ret = (struct tenant_user_added){ .user_id = row.user_id,
@@ -247,7 +219,7 @@ static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, st
     enum tenant_role role = ROLE_NONE;
 
     if (store_user_find(db, email, arena, ret, err) != 0 ||
-        (!str_is_null(ret->user_id) && role_of(db, tenant_id, ret->user_id, &role, err) != 0))
+        (!str_is_null(ret->user_id) && store_role(db, tenant_id, ret->user_id, &role, err) != 0))
         return -1;
     if (role == ROLE_NONE)
         return err_set(err, ERR_NOT_FOUND, "'%.*s' has no role in this tenant", STR_ARG(email));
@@ -259,6 +231,7 @@ static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, st
 static int end_sessions(struct db *db, const struct user_row *user, size_t n_roles,
                         struct error *err)
 {
+    assert(n_roles > 0); /* the role that changes */
     if (user->role == PLATFORM_ADMIN || n_roles > 1)
         return 0;
     return store_sessions_end(db, user->user_id, NULL, err);
@@ -301,23 +274,5 @@ int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct
 int users_list_tenant(struct db *db, int64_t tenant_id, struct arena *arena,
                       struct tenant_user_list *ret, struct error *err)
 {
-    struct tenant_user *users;
-    struct user_row *rows;
-    size_t n;
-
-    if (store_users(db, tenant_id, arena, &rows, &n, err) != 0)
-        return -1;
-    users = ARENA_ARRAY(arena, struct tenant_user, n);
-    for (size_t i = 0; i < n; i++) {
-        enum tenant_role role;
-
-        if (role_of(db, tenant_id, rows[i].user_id, &role, err) != 0)
-            return -1;
-        users[i] = (struct tenant_user){ .user_id = rows[i].user_id,
-                                         .email = rows[i].email,
-                                         .role = tenant_role_name(role),
-                                         .last_login_at = rows[i].last_login_at };
-    }
-    ret->users = (struct list){ users, n };
-    return 0;
+    return store_tenant_users(db, tenant_id, arena, &ret->users, err);
 }

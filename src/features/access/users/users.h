@@ -15,7 +15,7 @@ struct db;
 struct str users_new_id(struct arena *arena);
 
 /* "platform_admin", or STR_NULL. */
-struct str users_role_name(enum platform_role role);
+struct str users_role_name(int role);
 
 /* The tenants in which the user has a role: a list of struct tenant_membership. */
 int users_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,

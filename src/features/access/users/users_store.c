@@ -3,54 +3,75 @@
 
 #include "db/db.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
-#define USER_COLUMNS "user_id, email, password, platform_role, created_at, last_login_at"
-#define SELECT_ROLES                                                                               \
-    "SELECT r.user_id, r.tenant_id, r.role, t.slug, t.name FROM user_roles r"                      \
-    " JOIN tenants t ON t.tenant_id = r.tenant_id"
+#define USER_COLUMNS     "user_id, email, password, platform_role, created_at, last_login_at"
+#define ROLES_OF_TENANTS " FROM user_roles r JOIN tenants t ON t.tenant_id = r.tenant_id"
 
 /* clang-format off */
+#define OWNER struct user_row
+SHAPE_BEGIN(user_row)
+    { STR(user_id) }, { STR(email) }, { STR(password) }, { TIME(created_at) }, { TIME(last_login_at) },
+    { FIELD_AT("platform_role", role, int, T_ENUM), .choices = platform_role_names },
+ROW_END(user_row);
+#undef OWNER
+#define OWNER struct role_row
+SHAPE_BEGIN(role_row)
+    { STR(user_id) }, { INT(tenant_id) }, { STR(slug) }, { STR(name) },
+    { ENUM(role), .choices = tenant_role_names },
+ROW_END(role_row);
+#undef OWNER
+
 static const struct db_query insert_user = {
     .sql = "INSERT INTO users (" USER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6)"
            " ON CONFLICT (email) DO NOTHING",
-    .n_args = 6,
 };
 static const struct db_query find_user = {
+    .row = &user_row,
     .sql = "SELECT " USER_COLUMNS " FROM users WHERE email = $1",
-    .n_args = 1,
 };
 static const struct db_query update_user = {
     .sql = "UPDATE users SET password = $2, platform_role = $3, last_login_at = $4"
            " WHERE user_id = $1",
-    .n_args = 4,
 };
-static const struct db_query delete_roles = { .sql = "DELETE FROM user_roles WHERE user_id = $1", .n_args = 1 };
-static const struct db_query delete_user = { .sql = "DELETE FROM users WHERE user_id = $1", .n_args = 1 };
+static const struct db_query delete_roles = { .sql = "DELETE FROM user_roles WHERE user_id = $1" };
+static const struct db_query delete_user = { .sql = "DELETE FROM users WHERE user_id = $1" };
 static const struct db_query count_users = {
     .sql = "SELECT COUNT(*), COUNT(CASE WHEN platform_role = $1 THEN 1 END) FROM users",
-    .n_args = 1,
 };
 static const struct db_query select_users = {
+    .row = &user_row,
     .sql = "SELECT " USER_COLUMNS " FROM users ORDER BY created_at, email",
 };
+static const struct db_query select_user_answers = {
+    .row = &user_shape,
+    .sql = "SELECT user_id, email, platform_role AS role, created_at, last_login_at FROM users"
+           " ORDER BY created_at, email",
+};
 static const struct db_query select_tenant_users = {
-    .sql = "SELECT " USER_COLUMNS " FROM users WHERE user_id IN"
-           " (SELECT user_id FROM user_roles WHERE tenant_id = $1) ORDER BY created_at, email",
-    .n_args = 1,
+    .row = &tenant_user_shape,
+    .sql = "SELECT u.user_id, u.email, r.role, u.last_login_at FROM users u"
+           " JOIN user_roles r ON r.user_id = u.user_id WHERE r.tenant_id = $1"
+           " ORDER BY u.created_at, u.email",
 };
 static const struct db_query set_role = {
     .sql = "INSERT INTO user_roles (tenant_id, user_id, role) VALUES ($1, $2, $3)"
            " ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role",
-    .n_args = 3,
 };
 static const struct db_query delete_role = {
     .sql = "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2",
-    .n_args = 2,
 };
-static const struct db_query select_roles = { .sql = SELECT_ROLES " ORDER BY r.user_id, t.slug" };
-static const struct db_query select_user_roles = {
-    .sql = SELECT_ROLES " WHERE r.user_id = $1 ORDER BY t.slug",
-    .n_args = 1,
+static const struct db_query select_role = {
+    .sql = "SELECT role FROM user_roles WHERE tenant_id = $1 AND user_id = $2",
+};
+static const struct db_query select_roles = {
+    .row = &role_row,
+    .sql = "SELECT r.user_id, r.tenant_id, r.role, t.slug, t.name" ROLES_OF_TENANTS
+           " ORDER BY r.user_id, t.slug",
+};
+static const struct db_query select_memberships = {
+    .row = &tenant_membership_shape,
+    .sql = "SELECT t.slug, t.name, r.role" ROLES_OF_TENANTS " WHERE r.user_id = $1 ORDER BY t.slug",
 };
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'people'",
@@ -62,59 +83,38 @@ static const struct db_query add_to_number = {
 
 int store_user_add(struct db *db, const struct user_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_text(row->user_id),   db_text(row->email),
-                                     db_text(row->password),  db_int(row->role),
-                                     db_int(row->created_at), rows_time_value(row->last_login_at) };
+    const struct db_args args =
+        DB_ARGS(db_text(row->user_id), db_text(row->email), db_text(row->password),
+                db_int(row->role), db_int(row->created_at), rows_time_value(row->last_login_at));
 
-    if (db_exec(db, &insert_user, args, NULL, NULL, err) != 0)
+    if (db_run(db, &insert_user, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_CONFLICT, "user '%.*s' exists already", STR_ARG(row->email));
     return 0;
 }
 
-static bool add_user_row(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct user_row *u = rows_add(rows);
-
-    u->user_id = rows_text(rows->arena, row, 0);
-    u->email = rows_text(rows->arena, row, 1);
-    u->password = rows_text(rows->arena, row, 2);
-    u->role = (enum platform_role)db_get_int(row, 3);
-    u->created_at = db_get_int(row, 4);
-    u->last_login_at = rows_time(row, 5);
-    return true;
-}
-
 int store_user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
                     struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct user_row) };
-
-    if (db_exec(db, &find_user, (const struct db_value[]){ db_text(email) }, add_user_row, &rows,
-                err) != 0)
-        return -1;
-    *ret = rows.n == 0 ? (struct user_row){ .last_login_at = TIME_NULL }
-                       : *(struct user_row *)rows.items;
-    return 0;
+    return rows_one(db, &find_user, DB_ARGS(db_text(email)), arena, ret, err);
 }
 
 int store_user_set(struct db *db, const struct user_row *row, struct error *err)
 {
-    const struct db_value args[] = { db_text(row->user_id), db_text(row->password),
-                                     db_int(row->role), rows_time_value(row->last_login_at) };
+    const struct db_args args = DB_ARGS(db_text(row->user_id), db_text(row->password),
+                                        db_int(row->role), rows_time_value(row->last_login_at));
 
-    return db_exec(db, &update_user, args, NULL, NULL, err);
+    return db_run(db, &update_user, args, err);
 }
 
 int store_user_remove(struct db *db, struct str user_id, struct error *err)
 {
-    const struct db_value args[] = { db_text(user_id) };
+    const struct db_args args = DB_ARGS(db_text(user_id));
 
-    if (db_exec(db, &delete_roles, args, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_roles, args, err) != 0)
         return -1;
-    return db_exec(db, &delete_user, args, NULL, NULL, err);
+    return db_run(db, &delete_user, args, err);
 }
 
 struct counts {
@@ -134,76 +134,69 @@ int store_users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct e
 {
     struct counts counts = { 0 };
 
-    if (db_exec(db, &count_users, (const struct db_value[]){ db_int(PLATFORM_ADMIN) }, read_counts,
-                &counts, err) != 0)
+    if (db_exec(db, &count_users, DB_ARGS(db_int(PLATFORM_ADMIN)), read_counts, &counts, err) != 0)
         return -1;
     *ret = counts.all;
     *ret_admins = counts.admins;
     return 0;
 }
 
-int store_users(struct db *db, int64_t tenant_id, struct arena *arena, struct user_row **ret,
-                size_t *ret_n, struct error *err)
+int store_users(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct user_row) };
-    const struct db_query *query = tenant_id == 0 ? &select_users : &select_tenant_users;
+    return rows_list(db, &select_users, DB_NO_ARGS, arena, ret, err);
+}
 
-    if (db_exec(db, query, (const struct db_value[]){ db_int(tenant_id) }, add_user_row, &rows,
-                err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+int store_user_answers(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+{
+    return rows_list(db, &select_user_answers, DB_NO_ARGS, arena, ret, err);
+}
+
+int store_tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                       struct error *err)
+{
+    return rows_list(db, &select_tenant_users, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_role_set(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role role,
                    struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(user_id), db_int(role) };
-
-    return db_exec(db, &set_role, args, NULL, NULL, err);
+    return db_run(db, &set_role, DB_ARGS(db_int(tenant_id), db_text(user_id), db_int(role)), err);
 }
 
 int store_role_remove(struct db *db, int64_t tenant_id, struct str user_id, struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(user_id) };
-
-    return db_exec(db, &delete_role, args, NULL, NULL, err);
+    return db_run(db, &delete_role, DB_ARGS(db_int(tenant_id), db_text(user_id)), err);
 }
 
-static bool add_role_row(void *ctx, const struct db_row *row)
+int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
+               struct error *err)
 {
-    struct rows *rows = ctx;
-    struct role_row *r = rows_add(rows);
+    int64_t role = ROLE_NONE;
 
-    r->user_id = rows_text(rows->arena, row, 0);
-    r->tenant_id = db_get_int(row, 1);
-    r->role = (enum tenant_role)db_get_int(row, 2);
-    r->slug = rows_text(rows->arena, row, 3);
-    r->name = rows_text(rows->arena, row, 4);
-    return true;
-}
-
-int store_roles(struct db *db, struct str user_id, struct arena *arena, struct role_row **ret,
-                size_t *ret_n, struct error *err)
-{
-    struct rows rows = { .arena = arena, .size = sizeof(struct role_row) };
-    const struct db_query *query = str_is_null(user_id) ? &select_roles : &select_user_roles;
-
-    if (db_exec(db, query, (const struct db_value[]){ db_text(user_id) }, add_role_row, &rows,
+    if (db_exec(db, &select_role, DB_ARGS(db_int(tenant_id), db_text(user_id)), db_read_int, &role,
                 err) != 0)
         return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
+    *ret = (enum tenant_role)role;
     return 0;
+}
+
+int store_roles(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+{
+    return rows_list(db, &select_roles, DB_NO_ARGS, arena, ret, err);
+}
+
+int store_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                      struct error *err)
+{
+    return rows_list(db, &select_memberships, DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
 int store_users_number(struct db *db, int64_t *ret, struct error *err)
 {
-    return db_exec(db, &select_number, NULL, rows_read_int, ret, err);
+    return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
 
 int store_users_changed(struct db *db, struct error *err)
 {
-    return db_exec(db, &add_to_number, NULL, NULL, NULL, err);
+    return db_run(db, &add_to_number, DB_NO_ARGS, err);
 }

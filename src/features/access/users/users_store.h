@@ -10,7 +10,7 @@ struct db;
 struct user_row {
     struct str user_id, email;
     struct str password; /* argon2id */
-    enum platform_role role;
+    int role;            /* enum platform_role */
     int64_t created_at;
     int64_t last_login_at; /* TIME_NULL */
 };
@@ -18,45 +18,58 @@ struct user_row {
 struct role_row {
     struct str user_id;
     int64_t tenant_id;
-    enum tenant_role role;
+    int role;              /* enum tenant_role */
     struct str slug, name; /* of the tenant */
 };
 
-/* ERR_CONFLICT when there is such an e-mail. */
+/* ERR_CONFLICT when the e-mail is taken. */
 int store_user_add(struct db *db, const struct user_row *row, struct error *err) MUST_CHECK;
 
-/* The user with this e-mail, in the arena; its user_id is STR_NULL when there is none. */
+/* The user with this e-mail, in the arena; its user_id is STR_NULL when there is no such user. */
 int store_user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
                     struct error *err) MUST_CHECK;
 
-/* Changes password, role and last log-in of the user with the row's user_id. */
+/* Changes password, role and last sign-in of the user with the row's user_id. */
 int store_user_set(struct db *db, const struct user_row *row, struct error *err) MUST_CHECK;
 
-/* With all roles; sessions are store_sessions_end()'s. */
+/* Deletes the user and all its roles; store_sessions_end() ends the sessions. */
 int store_user_remove(struct db *db, struct str user_id, struct error *err) MUST_CHECK;
 
 /* How many users there are, and how many of them are platform admins. */
 int store_users_count(struct db *db, int64_t *ret, int64_t *ret_admins,
                       struct error *err) MUST_CHECK;
 
-/* All users (tenant_id 0) or those with a role in one, oldest first; in the arena. */
-int store_users(struct db *db, int64_t tenant_id, struct arena *arena, struct user_row **ret,
-                size_t *ret_n, struct error *err) MUST_CHECK;
+/* All users, oldest first, in the arena: a list of struct user_row, and one of struct user without
+ * their tenants. */
+int store_users(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+int store_user_answers(struct db *db, struct arena *arena, struct list *ret,
+                       struct error *err) MUST_CHECK;
 
-/* Gives a role in a tenant, or another one. */
+/* The users with a role in the tenant, oldest first: a list of struct tenant_user; in the arena. */
+int store_tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                       struct error *err) MUST_CHECK;
+
+/* Adds or replaces a role in a tenant. */
 int store_role_set(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role role,
                    struct error *err) MUST_CHECK;
 
 int store_role_remove(struct db *db, int64_t tenant_id, struct str user_id,
                       struct error *err) MUST_CHECK;
 
-/* All roles (STR_NULL) or those of one user, by user and the tenant's slug; in the arena. */
-int store_roles(struct db *db, struct str user_id, struct arena *arena, struct role_row **ret,
-                size_t *ret_n, struct error *err) MUST_CHECK;
+/* The user's role in a tenant, or ROLE_NONE. */
+int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
+               struct error *err) MUST_CHECK;
 
-/* The number of people (users, roles, sessions): it grows with every change. */
+/* All roles by user and the tenant's slug: a list of struct role_row; in the arena. */
+int store_roles(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* A user's roles by the tenant's slug: a list of struct tenant_membership; in the arena. */
+int store_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                      struct error *err) MUST_CHECK;
+
+/* The change number of users, roles and sessions: each change increments it. */
 int store_users_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* Within the transaction that changes people, and first in it: whoever comes second waits until
- * the first is done, and sees what it did. */
+/* First in every transaction that changes users, roles or sessions: a second one waits here until
+ * the first has ended, and sees its changes. */
 int store_users_changed(struct db *db, struct error *err) MUST_CHECK;

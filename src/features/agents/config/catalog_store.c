@@ -21,29 +21,29 @@ static const struct db_query enter = {
                 " CAST(j ->> 2 AS SMALLINT), j ->> 3, j ->> 4, CAST($3 AS BIGINT)"
                 " FROM json_array_elements(CAST($2 AS json)) AS j ORDER BY j ->> 0"
                 " ON CONFLICT (tenant_id, key) DO NOTHING",
-    .n_args = 3,
 };
 
-#define SELECT_ENTRIES "SELECT COALESCE(full_key, key), secret, edit, see, created_at FROM security_catalog"
+#define SELECT_ENTRIES                                                                             \
+    "SELECT COALESCE(full_key, key) AS key, secret, edit, see, created_at FROM security_catalog c"
 
 static const struct db_query select_entry = {
-    .sql = SELECT_ENTRIES " WHERE tenant_id = $1 AND key = $2",
-    .n_args = 2,
+    .row = &catalog_parameter_shape,
+    .sql = SELECT_ENTRIES " WHERE tenant_id = $1 AND c.key = $2",
 };
 static const struct db_query select_page = {
-    .sqlite = SELECT_ENTRIES " WHERE tenant_id = $1 AND key > $2 ORDER BY key LIMIT $3",
-    .postgres = SELECT_ENTRIES " WHERE tenant_id = $1 AND key COLLATE \"C\" > $2"
-                " ORDER BY key COLLATE \"C\" LIMIT $3",
-    .n_args = 3,
+    .row = &catalog_parameter_shape,
+    .sqlite = SELECT_ENTRIES " WHERE tenant_id = $1 AND c.key > $2 ORDER BY c.key LIMIT $3",
+    .postgres = SELECT_ENTRIES " WHERE tenant_id = $1 AND c.key COLLATE \"C\" > $2"
+                " ORDER BY c.key COLLATE \"C\" LIMIT $3",
 };
 static const struct db_query update_entry = {
     .sql = "UPDATE security_catalog SET secret = $3, edit = $4, see = $5"
            " WHERE tenant_id = $1 AND key = $2",
-    .n_args = 5,
 };
 /* clang-format on */
 
-struct str store_catalog_prepare(const struct catalog_entry *entries, size_t n, struct arena *arena)
+struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t n,
+                                 struct arena *arena)
 {
     struct buf out;
     struct str text;
@@ -60,7 +60,8 @@ struct str store_catalog_prepare(const struct catalog_entry *entries, size_t n, 
             buf_add_c(&out, "null");
         else
             buf_add_json(&out, name.full);
-        buf_printf(&out, ",%d,\"%s\",\"%s\"]", entries[i].secret, entries[i].edit, entries[i].see);
+        buf_printf(&out, ",%d,\"%.*s\",\"%.*s\"]", entries[i].secret, STR_ARG(entries[i].edit),
+                   STR_ARG(entries[i].see));
     }
     buf_add_char(&out, ']');
     text = arena_copy(arena, buf_str(&out));
@@ -71,72 +72,38 @@ struct str store_catalog_prepare(const struct catalog_entry *entries, size_t n, 
 int store_catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, int64_t now_us,
                         struct error *err)
 {
-    const struct db_value args[] = { db_int(tenant_id), db_text(prepared), db_int(now_us) };
-
-    return db_exec(db, &enter, args, NULL, NULL, err);
-}
-
-/* What cannot be read is taken for what gives least away: nobody but us writes it. */
-static const char *word_of(const char *const *words, struct str text, const char *least)
-{
-    for (; *words != NULL; words++)
-        if (str_eq_c(text, *words))
-            return *words;
-    return least;
-}
-
-static bool add_entry(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct catalog_entry *e = rows_add(rows);
-
-    e->key = rows_text(rows->arena, row, 0);
-    e->secret = db_get_int(row, 1) != 0;
-    e->edit = word_of(catalog_edit_names, db_get_text(row, 2), "admin");
-    e->see = word_of(catalog_see_names, db_get_text(row, 3), "nobody");
-    e->created_at = db_get_int(row, 4);
-    return true;
+    return db_run(db, &enter, DB_ARGS(db_int(tenant_id), db_text(prepared), db_int(now_us)), err);
 }
 
 int store_catalog_entry(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
-                        struct catalog_entry *ret, struct error *err)
+                        struct catalog_parameter *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct catalog_entry) };
-    const struct db_value args[] = { db_int(tenant_id), db_text(store_name_key(key, arena).key) };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(store_name_key(key, arena).key));
 
-    if (db_exec(db, &select_entry, args, add_entry, &rows, err) != 0)
-        return -1;
-    *ret = rows.n == 0 ? (struct catalog_entry){ 0 } : *(struct catalog_entry *)rows.items;
-    return 0;
+    return rows_one(db, &select_entry, args, arena, ret, err);
 }
 
 int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *query,
                   struct arena *arena, struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct catalog_entry) };
     struct str after = str_is_null(query->after) ? STR_LIT("") : query->after;
-    const struct db_value args[] = { db_int(tenant_id), db_text(store_name_key(after, arena).key),
-                                     db_int(query->limit) };
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(store_name_key(after, arena).key), db_int(query->limit));
 
-    if (db_exec(db, &select_page, args, add_entry, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(db, &select_page, args, arena, ret, err);
 }
 
-int store_catalog_set(struct db *db, int64_t tenant_id, const struct catalog_entry *entry,
+int store_catalog_set(struct db *db, int64_t tenant_id, const struct catalog_parameter *entry,
                       struct error *err)
 {
     struct arena arena;
     int r;
 
     arena_init(&arena);
-    r = db_exec(db, &update_entry,
-                (const struct db_value[]){ db_int(tenant_id),
-                                           db_text(store_name_key(entry->key, &arena).key),
-                                           db_int(entry->secret), db_text(str_of(entry->edit)),
-                                           db_text(str_of(entry->see)) },
-                NULL, NULL, err);
+    r = db_run(db, &update_entry,
+               DB_ARGS(db_int(tenant_id), db_text(store_name_key(entry->key, &arena).key),
+                       db_int(entry->secret), db_text(entry->edit), db_text(entry->see)),
+               err);
     arena_done(&arena);
     return r;
 }

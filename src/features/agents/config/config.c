@@ -79,7 +79,7 @@ static int survey_secret(struct survey *s, struct db *db, const struct config_pa
     int r;
 
     if (++s->n_references > REFERENCES_MAX)
-        return err_set(err, ERR_CONFLICT, "parameter '%.*s': there are more than %d references",
+        return err_set(err, ERR_CONFLICT, "parameter '%.*s': more than %d secret references",
                        STR_ARG(part->param->key), REFERENCES_MAX);
     arena_init(&arena);
     r = find_secret(&(struct resolver){ db, s->config->secrets, &arena }, part, name, &row, err);
@@ -202,15 +202,16 @@ int config_prepare(struct db *db, const struct secrets *secrets, struct str agen
     const struct config_param_decl *params;
     struct config_schema_decl decl;
     struct value_row *rows;
+    struct list values;
     struct map by_key;
-    size_t n;
 
     *ret = (struct config){ .secrets = secrets, .agent_name = agent_name };
     if (params_of_agent(db, secrets->tenant_id, agent_name, arena, &decl, err) != 0 ||
-        store_values(db, &place, arena, &rows, &n, err) != 0)
+        store_values(db, &place, arena, &values, err) != 0)
         return -1;
     map_init(&by_key);
-    for (size_t i = n; i-- > 0;) /* an agent's comes before the workspace's: it stays */
+    rows = values.items;
+    for (size_t i = values.n; i-- > 0;) /* the agent's replaces the workspace's */
         (void)map_put(&by_key, rows[i].key, &rows[i]);
     params = decl.params.items;
     ret->n_parts = decl.params.n;
@@ -257,8 +258,8 @@ static int write_set(const struct resolver *r, const struct config_part *part, s
     vault_wipe(&text);
     if (status == 0 && !fits)
         return err_set(err, ERR_CONFLICT,
-                       "the value of parameter '%.*s' does not fit its type %.*s, or is none of "
-                       "its choices",
+                       "the value of parameter '%.*s' is not of type %.*s, or not one of its "
+                       "choices",
                        STR_ARG(part->param->key), STR_ARG(part->param->value_type));
     return status;
 }
@@ -290,6 +291,6 @@ int config_write(struct db *db, const struct config *config, struct arena *arena
     }
     buf_add_char(out, '}');
     if (out->overflown)
-        return err_set(err, ERR_CONFLICT, "the configuration is too large to be given at once");
+        return err_set(err, ERR_CONFLICT, "the configuration is too large to send at once");
     return 0;
 }

@@ -1,32 +1,32 @@
-/* config_routes.c - an agent asks for its configuration, with the secrets in it.
+/* config_routes.c - an agent pulls its configuration, with secrets resolved.
  *
- * What holds is read and put together by a reader. If secrets are in it, that
- * they are given out is entered in the audit log, durably, before the reply
- * leaves; when that cannot be, nothing leaves.
+ * A reader reads the values in effect and puts the answer together. If it holds
+ * secrets, the audit entry that they are handed out is durable before the reply
+ * leaves; if that fails, nothing leaves.
  */
 #include "features/agents/config/config.h"
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
-#include "api/queries.h"
 #include "db/db.h"
 #include "engine/engine.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/routes.h"
+#include "features/agents/shapes.h"
 #include "features/vault/vault.h"
 
 enum { ANSWER_MAX = 64 << 20 };
 
-/* call->answer until the reply. */
+/* call->own. */
 struct config_call {
     struct writer_job job;
     struct api_call *call;
     struct secrets secrets;
     struct config config;
     struct buf body;
-    bool unchanged; /* the caller has it already: nothing was opened */
+    bool unchanged; /* the caller has this version: no secret was opened */
 };
 
 static int put_together(struct config_call *c, struct db *db, struct error *err)
@@ -40,11 +40,11 @@ static int put_together(struct config_call *c, struct db *db, struct error *err)
     return c->unchanged ? 0 : config_write(db, &c->config, arena, &c->body, err);
 }
 
-/* Reader thread; maybe twice. */
-static int run(struct reader_job *job, struct db *db, struct error *err)
+/* Reader thread; may run twice. */
+static int config_read(struct reader_job *job, struct db *db, struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-    struct config_call *c = call->answer;
+    struct config_call *c = call->own;
     int r;
 
     vault_wipe(&c->body);
@@ -56,37 +56,37 @@ static int run(struct reader_job *job, struct db *db, struct error *err)
     return r;
 }
 
-/* What cannot be opened is as good as not there: the log says why. */
-static void fail(struct config_call *c, const struct error *err)
+/* A secret that cannot be opened counts as unavailable: the log says why. */
+static void reply_failure(struct config_call *c, const struct error *err)
 {
-    struct error told = *err;
+    struct error shown = *err;
 
-    if (told.code == ERR_SCHEMA)
-        told.code = ERR_UNAVAILABLE;
+    if (shown.code == ERR_SCHEMA)
+        shown.code = ERR_UNAVAILABLE;
     vault_wipe(&c->body);
-    call_reply_failure(c->call, &told);
+    call_reply(c->call, &shown);
 }
 
-static void reply(struct api_call *call)
+static void reply_config(struct api_call *call)
 {
-    struct config_call *c = call->answer;
+    struct config_call *c = call->own;
 
     call_reply_config(call, c->config.tag, c->config.missing, &c->body);
 }
 
-static int enter(struct writer_job *job, struct txn *txn, struct error *err)
+static int enter_resolved(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct config_call *c = CONTAINER_OF(job, struct config_call, job);
 
     return call_audit(c->call, txn->db, c->call->route->audit, err);
 }
 
-static void entered(struct writer_job *job, const struct error *err)
+static void resolved_entered(struct writer_job *job, const struct error *err)
 {
     struct config_call *c = CONTAINER_OF(job, struct config_call, job);
     struct error refused;
 
-    if (err != NULL) { /* whatever it was: try again later */
+    if (err != NULL) { /* whatever failed, a retry may work */
         vault_wipe(&c->body);
         refused = *err;
         if (refused.code != ERR_BUSY)
@@ -94,7 +94,7 @@ static void entered(struct writer_job *job, const struct error *err)
         call_resume(c->call, &refused, NULL);
         return;
     }
-    call_resume(c->call, NULL, reply);
+    call_resume(c->call, NULL, reply_config);
 }
 
 /* {"secrets":["A","B"]}: names, no values. */
@@ -122,39 +122,47 @@ static void give_secrets(struct config_call *c)
 
     c->call->audit_target = c->config.agent_name;
     c->call->audit_detail = names_text(c);
-    c->job = (struct writer_job){ .apply = enter, .done = entered, .exclusive = true };
+    c->job =
+        (struct writer_job){ .apply = enter_resolved, .done = resolved_entered, .exclusive = true };
     if (writer_submit(engine_writer(c->call->api->engine), &c->job, &err) != 0)
-        fail(c, &err);
+        reply_failure(c, &err);
 }
 
-static void done(struct reader_job *job, const struct error *err)
+static void config_read_done(struct reader_job *job, const struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-    struct config_call *c = call->answer;
+    struct config_call *c = call->own;
 
     if (err != NULL)
-        fail(c, err);
+        reply_failure(c, err);
     else if (c->unchanged)
         call_reply_unchanged(call, c->config.tag);
     else if (c->config.names.n == 0)
-        reply(call);
+        reply_config(call);
     else
         give_secrets(c);
 }
 
-void get_agent_config(struct api_call *call)
+static int pull_config(struct api_call *call, struct error *err)
 {
     const struct agent_query *query = call->query;
     struct config_call *c;
-    struct error err = { 0 };
 
-    if (!auth_may_report(call, STR_NULL, query->agent_name))
-        return;
+    if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
+        return -1;
     c = ARENA_NEW(call->arena, struct config_call);
     c->call = call;
-    c->secrets = (struct secrets){ engine_vault(call->api->engine), call->key->tenant->id };
-    call->answer = c;
-    call->read = (struct reader_job){ .run = run, .done = done };
-    if (engine_read(call->api->engine, &call->read, &err) != 0)
-        call_reply_failure(call, &err);
+    c->secrets = (struct secrets){ vault_of(call->api->engine), call->key->tenant->id };
+    call->own = c;
+    call->read = (struct reader_job){ .run = config_read, .done = config_read_done };
+    return engine_read(call->api->engine, &call->read, err);
 }
+
+/* clang-format off */
+const struct route config_routes[] = {
+    { ROUTE(GET, "/api/v1/agents/config", OWN_AGENT, 200), .handler = pull_config, .query = &agent_query_shape, .tagged = true, .audit = "config.resolve",
+      .id = "pull_config", .summary = "Get the agent's configuration with secrets resolved",
+      .description = "Every declared parameter with its value: the agent's, else the workspace's, else the default, else null. Required parameters without a value are named in the header `X-Config-Missing`. Handing out secrets is entered in the audit log." },
+    { 0 },
+};
+/* clang-format on */

@@ -43,14 +43,14 @@ static bool is_secret(struct str key)
     return false;
 }
 
-struct catalog_entry secret_key_names_first_entry(struct str key)
+struct catalog_parameter secret_key_names_first_entry(struct str key)
 {
     bool secret = is_secret(key);
 
-    return (struct catalog_entry){
+    return (struct catalog_parameter){
         .key = key,
         .secret = secret,
-        .edit = "admin",
-        .see = secret ? "nobody" : "member",
+        .edit = STR_LIT("admin"),
+        .see = secret ? STR_LIT("nobody") : STR_LIT("member"),
     };
 }

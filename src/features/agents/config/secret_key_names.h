@@ -8,4 +8,4 @@
 /* A key that speaks of a password, secret, token, API key or credential, in whichever spelling
  * (apiKey, API-KEY), is secret: admins set it and nobody sees it. Others: admins edit, members
  * see. Borrows the key. */
-struct catalog_entry secret_key_names_first_entry(struct str key);
+struct catalog_parameter secret_key_names_first_entry(struct str key);

@@ -1,4 +1,4 @@
-/* shapes.h - configuration values and the security catalog, as people set and see them.
+/* shapes.h - configuration values and the security catalog, as set and shown.
  *
  * Thread-safe: tables are const.
  */
@@ -17,12 +17,12 @@ struct value_set {
     struct str value;
 };
 
-/* What holds for a parameter at one place. */
+/* A parameter of a workspace or an agent, and its value in effect. */
 struct config_value {
     struct str key;
-    struct str value;      /* null: none, or hidden */
-    bool hidden;           /* there is a value, which this caller may not see */
-    struct str source;     /* agent, workspace, default; null: there is none */
+    struct str value;      /* null: no value, or hidden */
+    bool hidden;           /* there is a value, but this caller may not see it */
+    struct str source;     /* agent, workspace, default; null: no value */
     bool declared;         /* by the agent; of a workspace: false */
     struct str value_type; /* null unless declared */
     bool required;
@@ -38,7 +38,7 @@ struct config_values {
 
 struct catalog_patch {
     struct opt_bool secret;
-    int edit, see; /* -1: as it is */
+    int edit, see; /* -1: unchanged */
 };
 
 struct catalog_parameter {
@@ -51,7 +51,7 @@ struct catalog_parameter {
 
 struct catalog_list {
     struct list parameters; /* of struct catalog_parameter */
-    struct str next;        /* null: that was all */
+    struct str next;        /* null: last page */
 };
 
 struct catalog_query {

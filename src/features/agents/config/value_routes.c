@@ -1,11 +1,13 @@
-/* value_routes.c - configuration values and the security catalog, for people. */
+/* value_routes.c - configuration values and the security catalog, for users. */
 #include "features/agents/config/values.h"
 
 #include "api/call.h"
-#include "api/handlers.h"
-#include "api/queries.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
+#include "features/agents/config/shapes.h"
+#include "features/agents/routes.h"
+#include "features/agents/shapes.h"
 #include "shape/problems.h"
 
 /* The routes of an agent have its name before the key. */
@@ -23,7 +25,7 @@ static struct values_view view_of(const struct api_call *call)
                                            .tenant_id = call->tenant->id,
                                            .agent_name = STR_LIT("") },
                                 .is_admin = auth_is_admin(call),
-                                .author = call_actor(call) };
+                                .author = auth_actor(call) };
 
     if (agents)
         view.place = (struct directive_key){ SCOPE_AGENT, call->tenant->id, of_agent->agent_name };
@@ -32,31 +34,15 @@ static struct values_view view_of(const struct api_call *call)
     return view;
 }
 
-static int list(struct api_call *call, struct db *db, struct error *err)
+static int list_values(struct api_call *call, struct db *db, struct error *err)
 {
     const struct values_view view = view_of(call);
 
     return values_list(db, &view, call->arena, call->answer, err);
 }
 
-void get_values(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct config_values);
-    call_read(call, list);
-}
-
-/* What is wrong with the value, without the value. */
-static void tell_problem(struct api_call *call, const struct error *err)
-{
-    const struct problem_step step = { .name = STR_LIT("value") };
-
-    call->problems = problems_new(call->arena, "body");
-    problems_add_rule(call->problems, &step, 1, STR_NULL,
-                      arena_cstr(call->arena, str_of(err->text)));
-}
-
 /* The key, and the agent if it is an agent's; never the value. */
-static void tell_target(struct api_call *call, const struct values_view *view)
+static void note_target(struct api_call *call, const struct values_view *view)
 {
     call->audit_target = view->key;
     if (view->place.scope == SCOPE_AGENT)
@@ -64,37 +50,26 @@ static void tell_target(struct api_call *call, const struct values_view *view)
                                           STR_ARG(view->place.agent_name));
 }
 
-/* A DELETE has no body, and unsets. */
-static int set(struct api_call *call, struct db *db, struct error *err)
+/* Without a body (DELETE) it unsets. */
+static int set_value(struct api_call *call, struct db *db, struct error *err)
 {
     const struct values_view view = view_of(call);
 
-    tell_target(call, &view);
+    note_target(call, &view);
     if (values_set(db, &view, call->body, call->arena, call->answer, err) == 0)
         return 0;
-    if (err->code == ERR_INVALID)
-        tell_problem(call, err);
-    return -1;
+    if (err->code != ERR_INVALID)
+        return -1;
+    return call_refuse_body(call, err, "value", STR_NULL, /* which may be secret */
+                            arena_cstr(call->arena, str_of(err->text)));
 }
 
-void change_value(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct config_value);
-    call_change(call, set);
-}
-
-static int list_catalog(struct api_call *call, struct db *db, struct error *err)
+static int list_parameters(struct api_call *call, struct db *db, struct error *err)
 {
     return values_catalog(db, call->tenant->id, call->query, call->arena, call->answer, err);
 }
 
-void get_catalog(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct catalog_list);
-    call_read(call, list_catalog);
-}
-
-static int classify(struct api_call *call, struct db *db, struct error *err)
+static int classify_parameter(struct api_call *call, struct db *db, struct error *err)
 {
     const struct values_view view = view_of(call);
     const struct catalog_parameter *answer = call->answer;
@@ -108,8 +83,32 @@ static int classify(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void patch_catalog(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct catalog_parameter);
-    call_change(call, classify);
-}
+/* clang-format off */
+const struct route value_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/values", MEMBER, 200), .read = list_values, .params = &tenant_path_shape, .answer = &config_values_shape,
+      .id = "list_tenant_values", .summary = "List a workspace's configuration values",
+      .description = "The values set for the whole workspace. A value that the caller may not see is null and marked `hidden`." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/values/{key}", MEMBER, 200), .change = set_value, .params = &parameter_path_shape, .body = &value_set_shape, .answer = &config_value_shape, .audit = "value.set",
+      .id = "set_tenant_value", .summary = "Set a configuration value for a workspace",
+      .description = "In effect for all agents that declare the parameter and have no value of their own. Checked against the type that they declared. Refer to a secret with `vault:NAME`; only admins may." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/values/{key}", MEMBER, 200), .change = set_value, .params = &parameter_path_shape, .answer = &config_value_shape, .audit = "value.unset",
+      .id = "unset_tenant_value", .summary = "Unset a configuration value of a workspace",
+      .description = "The default that each agent declared is then in effect." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/values", MEMBER, 200), .read = list_values, .params = &agent_path_shape, .answer = &config_values_shape,
+      .id = "list_agent_values", .summary = "List an agent's configuration values",
+      .description = "The value in effect for each parameter that the agent declared or that is set for it, and where it comes from." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/values/{key}", MEMBER, 200), .change = set_value, .params = &agent_value_path_shape, .body = &value_set_shape, .answer = &config_value_shape, .audit = "value.set",
+      .id = "set_agent_value", .summary = "Set a configuration value for an agent",
+      .description = "Overrides the workspace's value. Checked against the type that the agent declared. Refer to a secret with `vault:NAME`; only admins may." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/values/{key}", MEMBER, 200), .change = set_value, .params = &agent_value_path_shape, .answer = &config_value_shape, .audit = "value.unset",
+      .id = "unset_agent_value", .summary = "Unset a configuration value of an agent",
+      .description = "The workspace's value is then in effect, else the declared default." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/catalog", MEMBER, 200), .read = list_parameters, .params = &tenant_path_shape, .query = &catalog_query_shape, .answer = &catalog_list_shape,
+      .id = "list_parameters", .summary = "List who may set and see which parameters",
+      .description = "The security catalog: one entry per parameter key that was ever declared or set. A registration never changes an entry." },
+    { ROUTE(PATCH, "/api/v1/tenants/{slug}/catalog/{key}", ADMIN, 200), .change = classify_parameter, .params = &parameter_path_shape, .body = &catalog_patch_shape, .answer = &catalog_parameter_shape, .audit = "catalog.set",
+      .id = "update_parameter", .summary = "Change who may set and see a parameter",
+      .description = "A parameter that is set in plain text somewhere cannot become secret: 409." },
+    { 0 },
+};
+/* clang-format on */

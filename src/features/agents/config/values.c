@@ -11,7 +11,7 @@
 
 /* The key's entry, or the one that it would get. */
 static int entry_of(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
-                    struct catalog_entry *ret, struct error *err)
+                    struct catalog_parameter *ret, struct error *err)
 {
     if (store_catalog_entry(db, tenant_id, key, arena, ret, err) != 0)
         return -1;
@@ -21,14 +21,14 @@ static int entry_of(struct db *db, int64_t tenant_id, struct str key, struct are
 }
 
 /* A reference gives nothing away to those who may list the secrets. */
-static bool may_see(const struct values_view *view, const struct catalog_entry *entry,
+static bool may_see(const struct values_view *view, const struct catalog_parameter *entry,
                     struct str value)
 {
-    if (strcmp(entry->see, "member") == 0)
+    if (str_eq_c(entry->see, "member"))
         return true;
     if (!view->is_admin)
         return false;
-    return strcmp(entry->see, "admin") == 0 || str_starts(value, STR_LIT("vault:"));
+    return str_eq_c(entry->see, "admin") || str_starts(value, STR_LIT("vault:"));
 }
 
 /* What there is for a key: a value that is set, and what the agent declared; either may be NULL. */
@@ -45,7 +45,7 @@ static int describe(struct db *db, const struct values_view *view, const struct 
     const struct config_param_decl *param = found->param;
     const struct value_row *row = found->row;
     bool has_default = param != NULL && param->default_value.len > 0;
-    struct catalog_entry entry;
+    struct catalog_parameter entry;
 
     if (entry_of(db, view->place.tenant_id, found->key, arena, &entry, err) != 0)
         return -1;
@@ -54,7 +54,7 @@ static int describe(struct db *db, const struct values_view *view, const struct 
                                   .value_type = param == NULL ? STR_NULL : param->value_type,
                                   .required = param != NULL && param->required,
                                   .secret = entry.secret,
-                                  .edit = str_of(entry.edit),
+                                  .edit = entry.edit,
                                   .updated_at = TIME_NULL };
     if (row != NULL) {
         ret->source = row->scope == SCOPE_AGENT ? STR_LIT("agent") : STR_LIT("workspace");
@@ -73,8 +73,7 @@ static int describe(struct db *db, const struct values_view *view, const struct 
 
 /* All there is at a place. */
 struct world {
-    struct value_row *rows;
-    size_t n_rows;
+    struct list values;             /* of struct value_row */
     struct config_schema_decl decl; /* of an agent */
     struct map by_key;              /* of the rows that hold */
 };
@@ -83,13 +82,15 @@ static int load(struct db *db, const struct values_view *view, struct arena *are
                 struct world *ret, struct error *err)
 {
     const struct directive_key *place = &view->place;
+    struct value_row *rows;
 
     *ret = (struct world){ 0 };
     map_init(&ret->by_key);
-    if (store_values(db, place, arena, &ret->rows, &ret->n_rows, err) != 0)
+    if (store_values(db, place, arena, &ret->values, err) != 0)
         return -1;
-    for (size_t i = ret->n_rows; i-- > 0;) /* an agent's comes before the workspace's: it stays */
-        (void)map_put(&ret->by_key, ret->rows[i].key, &ret->rows[i]);
+    rows = ret->values.items;
+    for (size_t i = ret->values.n; i-- > 0;) /* the agent's replaces the workspace's */
+        (void)map_put(&ret->by_key, rows[i].key, &rows[i]);
     if (place->scope != SCOPE_AGENT)
         return 0;
     return params_of_agent(db, place->tenant_id, place->agent_name, arena, &ret->decl, err);
@@ -106,8 +107,9 @@ static int list(struct db *db, const struct values_view *view, const struct worl
                 struct arena *arena, struct config_values *ret, struct error *err)
 {
     const struct config_param_decl *params = w->decl.params.items;
+    const struct value_row *rows = w->values.items;
     struct config_value *values =
-        ARENA_ARRAY(arena, struct config_value, w->decl.params.n + w->n_rows);
+        ARENA_ARRAY(arena, struct config_value, w->decl.params.n + w->values.n);
     size_t n = 0;
 
     for (size_t i = 0; i < w->decl.params.n; i++) {
@@ -116,10 +118,10 @@ static int list(struct db *db, const struct values_view *view, const struct worl
         if (describe(db, view, &found, arena, &values[n++], err) != 0)
             return -1;
     }
-    for (size_t i = 0; i < w->n_rows; i++) {
-        struct found found = { .key = w->rows[i].key, .row = &w->rows[i] };
+    for (size_t i = 0; i < w->values.n; i++) {
+        struct found found = { .key = rows[i].key, .row = &rows[i] };
 
-        if (stands_alone(w, view, &w->rows[i]) &&
+        if (stands_alone(w, view, &rows[i]) &&
             describe(db, view, &found, arena, &values[n++], err) != 0)
             return -1;
     }
@@ -175,7 +177,7 @@ static int check_type(struct db *db, const struct values_view *view, struct str 
 }
 
 static int check_value(struct db *db, const struct values_view *view,
-                       const struct catalog_entry *entry, struct str value, struct arena *arena,
+                       const struct catalog_parameter *entry, struct str value, struct arena *arena,
                        struct error *err)
 {
     const char *problem = reference_problem(value);
@@ -196,9 +198,9 @@ static int check_value(struct db *db, const struct values_view *view,
 
 /* The key's entry, made when this is its first appearance. */
 static int enter(struct db *db, const struct values_view *view, struct arena *arena,
-                 struct catalog_entry *ret, struct error *err)
+                 struct catalog_parameter *ret, struct error *err)
 {
-    const struct catalog_entry first = secret_key_names_first_entry(view->key);
+    const struct catalog_parameter first = secret_key_names_first_entry(view->key);
     int64_t tenant_id = view->place.tenant_id;
 
     if (store_catalog_enter(db, tenant_id, store_catalog_prepare(&first, 1, arena), clock_wall_us(),
@@ -211,12 +213,12 @@ int values_set(struct db *db, const struct values_view *view, const struct value
                struct arena *arena, struct config_value *ret, struct error *err)
 {
     struct value_row row = { .key = view->key, .author = view->author };
-    struct catalog_entry entry;
+    struct catalog_parameter entry;
     int r;
 
     if (enter(db, view, arena, &entry, err) != 0)
         return -1;
-    if (!view->is_admin && strcmp(entry.edit, "member") != 0)
+    if (!view->is_admin && !str_eq_c(entry.edit, "member"))
         return err_set(err, ERR_FORBIDDEN, "only an admin may set parameter '%.*s'",
                        STR_ARG(view->key));
     if (set == NULL) {
@@ -231,31 +233,19 @@ int values_set(struct db *db, const struct values_view *view, const struct value
     return r != 0 ? -1 : show(db, view, arena, ret, err);
 }
 
-static struct catalog_parameter parameter(const struct catalog_entry *entry)
-{
-    return (struct catalog_parameter){ .key = entry->key,
-                                       .secret = entry->secret,
-                                       .edit = str_of(entry->edit),
-                                       .see = str_of(entry->see),
-                                       .created_at = entry->created_at };
-}
-
 int values_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *query,
                    struct arena *arena, struct catalog_list *ret, struct error *err)
 {
-    struct catalog_parameter *parameters;
-    const struct catalog_entry *entries;
-    struct list found;
+    const struct catalog_parameter *entries;
+    size_t n;
 
-    if (store_catalog(db, tenant_id, query, arena, &found, err) != 0)
+    *ret = (struct catalog_list){ .next = STR_NULL };
+    if (store_catalog(db, tenant_id, query, arena, &ret->parameters, err) != 0)
         return -1;
-    entries = found.items;
-    parameters = ARENA_ARRAY(arena, struct catalog_parameter, found.n);
-    for (size_t i = 0; i < found.n; i++)
-        parameters[i] = parameter(&entries[i]);
-    *ret = (struct catalog_list){ .parameters = { parameters, found.n } };
-    if (found.n == (size_t)query->limit)
-        ret->next = entries[found.n - 1].key;
+    entries = ret->parameters.items;
+    n = ret->parameters.n;
+    if (n == (size_t)query->limit)
+        ret->next = entries[n - 1].key;
     return 0;
 }
 
@@ -272,8 +262,8 @@ static int check_clear(struct db *db, const struct values_view *view, struct are
     for (size_t i = 0; i < found.n; i++)
         if (!reference_is_in(rows[i].value))
             return err_set(err, ERR_CONFLICT,
-                           "it is set in the clear for %s '%.*s': set it to a reference, or unset "
-                           "it, first",
+                           "the parameter is set in plain text for %s '%.*s'; unset it or refer to "
+                           "a secret first",
                            rows[i].scope == SCOPE_AGENT ? "agent" : "the workspace",
                            STR_ARG(rows[i].agent_name));
     return 0;
@@ -283,26 +273,21 @@ int values_classify(struct db *db, const struct values_view *view,
                     const struct catalog_patch *patch, struct arena *arena,
                     struct catalog_parameter *ret, struct error *err)
 {
-    struct catalog_entry entry;
-
-    if (store_catalog_entry(db, view->place.tenant_id, view->key, arena, &entry, err) != 0)
+    if (store_catalog_entry(db, view->place.tenant_id, view->key, arena, ret, err) != 0)
         return -1;
-    if (str_is_null(entry.key))
+    if (str_is_null(ret->key))
         return err_set(err, ERR_NOT_FOUND,
-                       "the catalog has no parameter '%.*s': it is entered when an agent declares "
-                       "it or a value is set for it",
+                       "the catalog has no parameter '%.*s'; it is added when an agent declares it "
+                       "or a value is set",
                        STR_ARG(view->key));
-    if (patch->secret.has && patch->secret.value && !entry.secret &&
+    if (patch->secret.has && patch->secret.value && !ret->secret &&
         check_clear(db, view, arena, err) != 0)
         return -1;
     if (patch->secret.has)
-        entry.secret = patch->secret.value;
+        ret->secret = patch->secret.value;
     if (patch->edit >= 0)
-        entry.edit = catalog_edit_names[patch->edit];
+        ret->edit = str_of(catalog_edit_names[patch->edit]);
     if (patch->see >= 0)
-        entry.see = catalog_see_names[patch->see];
-    if (store_catalog_set(db, view->place.tenant_id, &entry, err) != 0)
-        return -1;
-    *ret = parameter(&entry);
-    return 0;
+        ret->see = str_of(catalog_see_names[patch->see]);
+    return store_catalog_set(db, view->place.tenant_id, ret, err);
 }

@@ -1,9 +1,9 @@
 /* directives.c - finding what an agent is told. */
 #include "features/agents/directives/directives.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "features/agents/shapes.h"
@@ -13,17 +13,9 @@ struct directives {
     struct map models, policies; /* place -> struct model_row, struct policy_row */
 };
 
-struct str directive_source(enum directive_scope scope)
+struct str directive_source(int scope)
 {
-    switch (scope) {
-    case SCOPE_AGENT:
-        return STR_LIT("agent");
-    case SCOPE_WORKSPACE:
-        return STR_LIT("workspace");
-    case SCOPE_PLATFORM:
-        break;
-    }
-    return STR_LIT("platform");
+    return str_of(directive_scope_names[scope]);
 }
 
 /* Tenant, scope and name as one key, in the arena. */
@@ -33,7 +25,7 @@ static struct str key_of(const struct directive_key *place, struct arena *arena)
     char *key = arena_alloc(arena, fixed + place->agent_name.len);
 
     memcpy(key, &place->tenant_id, sizeof(place->tenant_id));
-    key[sizeof(place->tenant_id)] = (char)('0' + (int)place->scope);
+    key[sizeof(place->tenant_id)] = (char)('0' + place->scope);
     if (place->agent_name.len > 0)
         memcpy(key + fixed, place->agent_name.data, place->agent_name.len);
     return str_from(key, fixed + place->agent_name.len);
@@ -42,22 +34,24 @@ static struct str key_of(const struct directive_key *place, struct arena *arena)
 int directives_load(struct db *db, struct directives **ret, struct error *err)
 {
     struct directives *g = NEW(struct directives);
-    struct policy_row *policies;
-    struct model_row *models;
-    size_t n_models, n_policies;
+    struct list models, policies;
+    struct policy_row *policy;
+    struct model_row *model;
 
     arena_init(&g->arena);
     map_init(&g->models);
     map_init(&g->policies);
-    if (store_models(db, &g->arena, &models, &n_models, err) != 0 ||
-        store_policies(db, &g->arena, &policies, &n_policies, err) != 0) {
+    if (store_models(db, &g->arena, &models, err) != 0 ||
+        store_policies(db, &g->arena, &policies, err) != 0) {
         directives_free(g);
         return -1;
     }
-    for (size_t i = 0; i < n_models; i++)
-        (void)map_put(&g->models, key_of(&models[i].place, &g->arena), &models[i]);
-    for (size_t i = 0; i < n_policies; i++)
-        (void)map_put(&g->policies, key_of(&policies[i].place, &g->arena), &policies[i]);
+    model = models.items;
+    for (size_t i = 0; i < models.n; i++)
+        (void)map_put(&g->models, key_of(&model[i].place, &g->arena), &model[i]);
+    policy = policies.items;
+    for (size_t i = 0; i < policies.n; i++)
+        (void)map_put(&g->policies, key_of(&policy[i].place, &g->arena), &policy[i]);
     *ret = g;
     return 0;
 }
@@ -131,15 +125,16 @@ void directives_policy(const struct directives *g, int64_t tenant_id, struct str
 }
 
 struct directives_cache {
-    pthread_rwlock_t lock;     /* guards the pointer, and what it points at while it is used */
-    struct directives *loaded; /* replaced as a whole; NULL at first */
+    struct rwlock lock;
+    struct directives *loaded GUARDED_BY(lock) PT_GUARDED_BY(lock); /* replaced as a whole; NULL at
+                                                                     * first */
 };
 
 struct directives_cache *directives_cache_new(void)
 {
     struct directives_cache *c = NEW(struct directives_cache);
 
-    pthread_rwlock_init(&c->lock, NULL);
+    rwlock_init(&c->lock);
     return c;
 }
 
@@ -147,8 +142,9 @@ void directives_cache_free(struct directives_cache *c)
 {
     if (c == NULL)
         return;
+    rwlock_unshared(&c->lock);
     directives_free(c->loaded);
-    pthread_rwlock_destroy(&c->lock);
+    rwlock_done(&c->lock);
     free(c);
 }
 
@@ -158,10 +154,10 @@ int directives_cache_load(struct directives_cache *c, struct db *db, struct erro
 
     if (directives_load(db, &loaded, err) != 0)
         return -1;
-    pthread_rwlock_wrlock(&c->lock);
+    rwlock_write(&c->lock);
     old = c->loaded;
     c->loaded = loaded;
-    pthread_rwlock_unlock(&c->lock);
+    rwlock_release(&c->lock);
     directives_free(old);
     return 0;
 }
@@ -169,15 +165,15 @@ int directives_cache_load(struct directives_cache *c, struct db *db, struct erro
 void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
                             struct arena *arena, struct agent_model *ret)
 {
-    pthread_rwlock_rdlock(&c->lock);
+    rwlock_read(&c->lock);
     directives_model(c->loaded, tenant_id, agent_name, arena, ret);
-    pthread_rwlock_unlock(&c->lock);
+    rwlock_release(&c->lock);
 }
 
 void directives_cache_policy(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
                              struct arena *arena, struct command_policy *ret)
 {
-    pthread_rwlock_rdlock(&c->lock);
+    rwlock_read(&c->lock);
     directives_policy(c->loaded, tenant_id, agent_name, arena, ret);
-    pthread_rwlock_unlock(&c->lock);
+    rwlock_release(&c->lock);
 }

@@ -17,7 +17,7 @@ struct directives;
 struct directives_cache;
 
 /* "platform", "workspace", "agent". */
-struct str directive_source(enum directive_scope scope);
+struct str directive_source(int scope);
 
 /* Everything that is set. The caller owns *ret. */
 int directives_load(struct db *db, struct directives **ret, struct error *err) MUST_CHECK;

@@ -1,42 +1,43 @@
-/* routes.c - what agents are told: they ask for it, operators set it. */
+/* routes.c - models and command policies: agents pull them, admins set them. */
+#include "features/agents/routes.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
-#include "api/queries.h"
 #include "base/buf.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/agents/agents.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/directives/directives_admin.h"
+#include "features/agents/directives/shapes.h"
 #include "features/agents/shapes.h"
 
-void get_agent_model(struct api_call *call)
+static int pull_model(struct api_call *call, struct error *err)
 {
     const struct agent_query *query = call->query;
-    struct agent_model answer;
 
-    if (!auth_may_report(call, STR_NULL, query->agent_name))
-        return;
+    if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
+        return -1;
     directives_cache_model(agents_directives(call->api->engine), call->key->tenant->id,
-                           query->agent_name, call->arena, &answer);
-    call_reply_tagged(call, &answer);
+                           query->agent_name, call->arena, call->answer);
+    call_reply(call, NULL);
+    return 0;
 }
 
-void get_agent_policy(struct api_call *call)
+static int pull_policy(struct api_call *call, struct error *err)
 {
     const struct agent_query *query = call->query;
-    struct command_policy answer;
 
-    if (!auth_may_report(call, STR_NULL, query->agent_name))
-        return;
+    if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
+        return -1;
     directives_cache_policy(agents_directives(call->api->engine), call->key->tenant->id,
-                            query->agent_name, call->arena, &answer);
-    call_reply_tagged(call, &answer);
+                            query->agent_name, call->arena, call->answer);
+    call_reply(call, NULL);
+    return 0;
 }
 
-/* Whom the path speaks of: the platform, {slug}, or {slug} and {agent_name}. */
+/* What the path is about: the platform, {slug}, or {slug} and {agent_name}. */
 static struct directive_key place_of(const struct api_call *call)
 {
     struct directive_key place = { .agent_name = STR_LIT("") };
@@ -69,8 +70,8 @@ static int show_model(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-/* What holds then. */
-static void tell_model(struct api_call *call, const struct model_setting *setting)
+/* What is in effect after the change. */
+static void note_model(struct api_call *call, const struct model_setting *setting)
 {
     struct buf text;
 
@@ -80,7 +81,7 @@ static void tell_model(struct api_call *call, const struct model_setting *settin
     buf_done(&text);
 }
 
-/* A DELETE has no body, and unsets. */
+/* Without a body (DELETE) it unsets. */
 static int set_model(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key place = place_of(call);
@@ -89,20 +90,8 @@ static int set_model(struct api_call *call, struct db *db, struct error *err)
     if (directives_set_model(db, &place, call->body, call->arena, answer, err) != 0)
         return -1;
     name_place(call, &answer->tenant, &answer->agent_name);
-    tell_model(call, answer);
+    note_model(call, answer);
     return 0;
-}
-
-void get_model(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct model_setting);
-    call_read(call, show_model);
-}
-
-void change_model(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct model_setting);
-    call_change(call, set_model);
 }
 
 static int show_policy(struct api_call *call, struct db *db, struct error *err)
@@ -129,14 +118,68 @@ static int set_policy(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-void get_policy(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct policy_setting);
-    call_read(call, show_policy);
-}
-
-void change_policy(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct policy_setting);
-    call_change(call, set_policy);
-}
+/* clang-format off */
+const struct route directive_routes[] = {
+    { ROUTE(GET, "/api/v1/agents/model", ANY_KEY, 200), .handler = pull_model, .query = &agent_query_shape, .answer = &agent_model_shape, .tagged = true,
+      .id = "pull_model", .summary = "Get the LLM model that the agent must use",
+      .description = "The agent's own model, else that of its workspace, else that of the platform. Answered from memory; ask before every run, with If-None-Match." },
+    { ROUTE(GET, "/api/v1/agents/command-policy", ANY_KEY, 200), .handler = pull_policy, .query = &agent_query_shape, .answer = &command_policy_shape, .tagged = true,
+      .id = "pull_command_policy", .summary = "Get the shell commands that the agent may run",
+      .description = "The agent's own policy, else that of its workspace, else that of the platform. Without any policy the mode is `deny_all`." },
+    { ROUTE(GET, "/api/v1/platform/model", PLATFORM, 200), .read = show_model, .answer = &model_setting_shape,
+      .id = "get_platform_model", .summary = "Get the model in effect for the platform",
+      .description = "It is used where neither the workspace nor the agent has its own." },
+    { ROUTE(PUT, "/api/v1/platform/model", PLATFORM, 200), .change = set_model, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
+      .id = "set_platform_model", .summary = "Set the model of the platform",
+      .description = "Answers what is in effect afterwards." },
+    { ROUTE(DELETE, "/api/v1/platform/model", PLATFORM, 200), .change = set_model, .answer = &model_setting_shape, .audit = "model.unset",
+      .id = "unset_platform_model", .summary = "Unset the model of the platform",
+      .description = "Unsetting what is not set changes nothing. Answers what is in effect afterwards." },
+    { ROUTE(GET, "/api/v1/platform/command-policy", PLATFORM, 200), .read = show_policy, .answer = &policy_setting_shape,
+      .id = "get_platform_command_policy", .summary = "Get the command policy in effect for the platform",
+      .description = "It is used where neither the workspace nor the agent has its own." },
+    { ROUTE(PUT, "/api/v1/platform/command-policy", PLATFORM, 200), .change = set_policy, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
+      .id = "set_platform_command_policy", .summary = "Set the command policy of the platform",
+      .description = "Answers what is in effect afterwards. The mode decides which of the lists counts." },
+    { ROUTE(DELETE, "/api/v1/platform/command-policy", PLATFORM, 200), .change = set_policy, .answer = &policy_setting_shape, .audit = "policy.unset",
+      .id = "unset_platform_command_policy", .summary = "Unset the command policy of the platform",
+      .description = "Unsetting what is not set changes nothing. Answers what is in effect afterwards." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/model", MEMBER, 200), .read = show_model, .params = &tenant_path_shape, .answer = &model_setting_shape,
+      .id = "get_tenant_model", .summary = "Get the model in effect for a workspace",
+      .description = "The workspace's own, else that of the platform; `source` says which." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/model", ADMIN, 200), .change = set_model, .params = &tenant_path_shape, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
+      .id = "set_tenant_model", .summary = "Set the model of a workspace",
+      .description = "Overrides the platform for all agents of the workspace. Answers what is in effect afterwards." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/model", ADMIN, 200), .change = set_model, .params = &tenant_path_shape, .answer = &model_setting_shape, .audit = "model.unset",
+      .id = "unset_tenant_model", .summary = "Unset the model of a workspace",
+      .description = "Unsetting what is not set changes nothing. Answers what is in effect afterwards." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/command-policy", MEMBER, 200), .read = show_policy, .params = &tenant_path_shape, .answer = &policy_setting_shape,
+      .id = "get_tenant_command_policy", .summary = "Get the command policy in effect for a workspace",
+      .description = "The workspace's own, else that of the platform; `source` says which." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/command-policy", ADMIN, 200), .change = set_policy, .params = &tenant_path_shape, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
+      .id = "set_tenant_command_policy", .summary = "Set the command policy of a workspace",
+      .description = "Overrides the platform for all agents of the workspace. Answers what is in effect afterwards. The mode decides which of the lists counts." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/command-policy", ADMIN, 200), .change = set_policy, .params = &tenant_path_shape, .answer = &policy_setting_shape, .audit = "policy.unset",
+      .id = "unset_tenant_command_policy", .summary = "Unset the command policy of a workspace",
+      .description = "Unsetting what is not set changes nothing. Answers what is in effect afterwards." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/model", MEMBER, 200), .read = show_model, .params = &agent_path_shape, .answer = &model_setting_shape,
+      .id = "get_agent_model", .summary = "Get the model in effect for an agent",
+      .description = "The agent's own, else that of its workspace, else that of the platform; `source` says which." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/model", ADMIN, 200), .change = set_model, .params = &agent_path_shape, .body = &model_set_shape, .answer = &model_setting_shape, .audit = "model.set",
+      .id = "set_agent_model", .summary = "Set the model of an agent",
+      .description = "Overrides workspace and platform. The agent need not be known yet. Answers what is in effect afterwards." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/model", ADMIN, 200), .change = set_model, .params = &agent_path_shape, .answer = &model_setting_shape, .audit = "model.unset",
+      .id = "unset_agent_model", .summary = "Unset the model of an agent",
+      .description = "Unsetting what is not set changes nothing. Answers what is in effect afterwards." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", MEMBER, 200), .read = show_policy, .params = &agent_path_shape, .answer = &policy_setting_shape,
+      .id = "get_agent_command_policy", .summary = "Get the command policy in effect for an agent",
+      .description = "The agent's own, else that of its workspace, else that of the platform; `source` says which." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, 200), .change = set_policy, .params = &agent_path_shape, .body = &policy_set_shape, .answer = &policy_setting_shape, .audit = "policy.set",
+      .id = "set_agent_command_policy", .summary = "Set the command policy of an agent",
+      .description = "Overrides workspace and platform. The agent need not be known yet. Answers what is in effect afterwards. The mode decides which of the lists counts." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/command-policy", ADMIN, 200), .change = set_policy, .params = &agent_path_shape, .answer = &policy_setting_shape, .audit = "policy.unset",
+      .id = "unset_agent_command_policy", .summary = "Unset the command policy of an agent",
+      .description = "Unsetting what is not set changes nothing. Answers what is in effect afterwards." },
+    { 0 },
+};
+/* clang-format on */

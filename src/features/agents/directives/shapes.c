@@ -1,4 +1,4 @@
-/* shapes.c - the tables of what agents are told, as operators set and see it. */
+/* shapes.c - the shapes of models and command policies, as operators set and see them. */
 #include "features/agents/directives/shapes.h"
 
 #include "shape/rule.h"
@@ -16,69 +16,44 @@ static void check_model(void *value, struct arena *arena, struct problems *probl
 
     if (set->model.len == 0)
         rule_refuse_text(problems, arena, "model", set->model,
-                         "A model has a name; to have none, unset it");
+                         "Should not be empty; to remove the model, unset it");
 }
 
 /* clang-format off */
-#define MEMBER(m) m
-
 #define OWNER struct model_set
-static const struct field model_set_fields[] = {
+SHAPE_BEGIN(model_set_shape)
     { STR(model), .max = 256, .flags = F_REQUIRED },
-};
+SHAPE_END(model_set_shape, "ModelSet", .doc = "The LLM model to use.", .rules = check_model);
 #undef OWNER
 
 #define OWNER struct model_setting
-static const struct field model_setting_fields[] = {
+SHAPE_BEGIN(model_setting_shape)
     { STR(tenant),      .flags = F_REQUIRED | F_NULL, .doc = "Null: the platform." },
     { STR(agent_name),  .flags = F_REQUIRED | F_NULL, .doc = "Null: the whole workspace, or the platform." },
     { STR(model),       .flags = F_REQUIRED | F_NULL },
-    { STR(source),      .flags = F_REQUIRED | F_NULL, .choices = sources, .doc = "What it was set for." },
+    { STR(source),      .flags = F_REQUIRED | F_NULL, .choices = sources, .doc = "Level that it was set at." },
     { TIME(updated_at), .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(model_setting_shape, "ModelSetting", .doc = "The LLM model in effect.");
 #undef OWNER
 
 #define OWNER struct policy_set
-static const struct field policy_set_fields[] = {
+SHAPE_BEGIN(policy_set_shape)
     { ENUM(mode),                           .flags = F_REQUIRED, .choices = policy_mode_names },
     { LIST_STR(allow), .max = COMMANDS_MAX, .absent = "[]" },
     { LIST_STR(deny),  .max = COMMANDS_MAX, .absent = "[]" },
-};
+SHAPE_END(policy_set_shape, "CommandPolicySet", .doc = "The shell commands that agents may run.");
 #undef OWNER
 
 #define OWNER struct policy_setting
-static const struct field policy_setting_fields[] = {
+SHAPE_BEGIN(policy_setting_shape)
     { STR(tenant),      .flags = F_REQUIRED | F_NULL, .doc = "Null: the platform." },
     { STR(agent_name),  .flags = F_REQUIRED | F_NULL, .doc = "Null: the whole workspace, or the platform." },
     { STR(mode),        .flags = F_REQUIRED, .choices = policy_mode_names },
     { LIST_STR(allow),  .flags = F_REQUIRED },
     { LIST_STR(deny),   .flags = F_REQUIRED },
-    { STR(source),      .flags = F_REQUIRED, .choices = sources, .doc = "What it was set for." },
-    { INT(version),     .flags = F_REQUIRED, .doc = "Grows each time it is set; 0: it never was." },
+    { STR(source),      .flags = F_REQUIRED, .choices = sources, .doc = "Level that it was set at." },
+    { INT(version),     .flags = F_REQUIRED, .doc = "Incremented each time it is set; 0: never set." },
     { TIME(updated_at), .flags = F_REQUIRED | F_NULL },
-};
+SHAPE_END(policy_setting_shape, "CommandPolicySetting", .doc = "The command policy in effect.");
 #undef OWNER
-
-#undef MEMBER
 /* clang-format on */
-
-const struct shape model_set_shape = {
-    SHAPE_OF("ModelSet", struct model_set, model_set_fields),
-    .doc = "The LLM model to be used.",
-    .rules = check_model,
-};
-
-const struct shape model_setting_shape = {
-    SHAPE_OF("ModelSetting", struct model_setting, model_setting_fields),
-    .doc = "The LLM model that holds here.",
-};
-
-const struct shape policy_set_shape = {
-    SHAPE_OF("CommandPolicySet", struct policy_set, policy_set_fields),
-    .doc = "The shell commands that agents may run.",
-};
-
-const struct shape policy_setting_shape = {
-    SHAPE_OF("CommandPolicySetting", struct policy_setting, policy_setting_fields),
-    .doc = "The command policy that holds here.",
-};

@@ -1,4 +1,4 @@
-/* shapes.h - what agents are told, as operators set and see it.
+/* shapes.h - models and command policies, as operators set and see them.
  *
  * Thread-safe: tables are const.
  */
@@ -9,10 +9,10 @@ struct model_set {
     struct str model;
 };
 
-/* What holds for an agent, a workspace or the platform, and which of them it was set for. */
+/* The model in effect for an agent, a workspace or the platform, and the level it was set at. */
 struct model_setting {
     struct str tenant, agent_name; /* null: the platform, the workspace */
-    struct str model;              /* null: none is set */
+    struct str model;              /* null: not set */
     struct str source;             /* agent, workspace, platform; null */
     int64_t updated_at;            /* TIME_NULL */
 };
@@ -32,7 +32,7 @@ struct policy_setting {
     struct list allow, deny; /* of struct str */
     struct str source;       /* agent, workspace, platform */
     int64_t version;
-    int64_t updated_at; /* TIME_NULL when nobody ever set one */
+    int64_t updated_at; /* TIME_NULL when it was never set */
 };
 
 extern const struct shape model_set_shape;      /* "ModelSet" */

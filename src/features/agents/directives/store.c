@@ -6,8 +6,9 @@
 #include "db/name_key.h"
 #include "shape/problems.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
-#define PLACE_COLUMNS "tenant_id, scope, COALESCE(full_name, agent_name)"
+#define PLACE_COLUMNS "tenant_id, scope, COALESCE(full_name, agent_name) AS agent_name"
 #define AT_PLACE      " WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
 
 /* Of the scopes that hold at a place, the most special one. */
@@ -21,16 +22,26 @@
 #define SELECT_POLICIES                                                                            \
     "SELECT " PLACE_COLUMNS ", mode, allow, deny, version, updated_at FROM command_policies"
 
+const char *const directive_scope_names[] = { "platform", "workspace", "agent", NULL };
+
 /* clang-format off */
+#define OWNER struct model_row
+SHAPE_BEGIN(model_row)
+    { STR(model) }, { TIME(updated_at) },
+    { FIELD_AT("tenant_id", place.tenant_id, int64_t, T_INT) },
+    { FIELD_AT("scope", place.scope, int, T_ENUM), .choices = directive_scope_names },
+    { FIELD_AT("agent_name", place.agent_name, struct str, T_STR) },
+ROW_END(model_row);
+#undef OWNER
+
 static const struct db_query set_model = {
     .sql = "INSERT INTO agent_models (tenant_id, scope, agent_name, full_name, model, updated_at)"
            " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, scope, agent_name)"
            " DO UPDATE SET model = excluded.model, updated_at = excluded.updated_at",
-    .n_args = 6,
 };
-static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_PLACE, .n_args = 3 };
-static const struct db_query model_at = { .sql = SELECT_MODELS HOLDS_AT_PLACE, .n_args = 3 };
-static const struct db_query all_models = { .sql = SELECT_MODELS };
+static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_PLACE };
+static const struct db_query model_at = { .row = &model_row, .sql = SELECT_MODELS HOLDS_AT_PLACE };
+static const struct db_query all_models = { .row = &model_row, .sql = SELECT_MODELS };
 
 static const struct db_query set_policy = {
     .sql = "INSERT INTO command_policies (tenant_id, scope, agent_name, full_name, mode, allow, deny,"
@@ -38,10 +49,9 @@ static const struct db_query set_policy = {
            " ON CONFLICT (tenant_id, scope, agent_name) DO UPDATE SET mode = excluded.mode,"
            " allow = excluded.allow, deny = excluded.deny,"
            " version = command_policies.version + 1, updated_at = excluded.updated_at",
-    .n_args = 8,
 };
-static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_PLACE, .n_args = 3 };
-static const struct db_query policy_at = { .sql = SELECT_POLICIES HOLDS_AT_PLACE, .n_args = 3 };
+static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_PLACE };
+static const struct db_query policy_at = { .sql = SELECT_POLICIES HOLDS_AT_PLACE };
 static const struct db_query all_policies = { .sql = SELECT_POLICIES };
 /* clang-format on */
 
@@ -54,8 +64,8 @@ static int exec_at(struct db *db, const struct db_query *q, const struct directi
 
     arena_init(&arena);
     r = db_exec(db, q,
-                (const struct db_value[]){ db_int(place->tenant_id), db_int(place->scope),
-                                           db_text(store_name_key(place->agent_name, &arena).key) },
+                DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
+                        db_text(store_name_key(place->agent_name, &arena).key)),
                 on_row, ctx, err);
     arena_done(&arena);
     return r;
@@ -64,7 +74,7 @@ static int exec_at(struct db *db, const struct db_query *q, const struct directi
 static struct directive_key read_place(struct arena *arena, const struct db_row *row)
 {
     return (struct directive_key){ .tenant_id = db_get_int(row, 0),
-                                   .scope = (enum directive_scope)db_get_int(row, 1),
+                                   .scope = (int)db_get_int(row, 1),
                                    .agent_name = rows_text(arena, row, 2) };
 }
 
@@ -76,11 +86,10 @@ int store_model_set(struct db *db, const struct model_row *row, struct error *er
 
     arena_init(&arena);
     name = store_name_key(row->place.agent_name, &arena);
-    r = db_exec(db, &set_model,
-                (const struct db_value[]){ db_int(row->place.tenant_id), db_int(row->place.scope),
-                                           db_text(name.key), db_text(name.full),
-                                           db_text(row->model), db_int(row->updated_at) },
-                NULL, NULL, err);
+    r = db_run(db, &set_model,
+               DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
+                       db_text(name.full), db_text(row->model), db_int(row->updated_at)),
+               err);
     arena_done(&arena);
     return r;
 }
@@ -90,39 +99,22 @@ int store_model_unset(struct db *db, const struct directive_key *place, struct e
     return exec_at(db, &unset_model, place, NULL, NULL, err);
 }
 
-static bool add_model(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct model_row *m = rows_add(rows);
-
-    m->place = read_place(rows->arena, row);
-    m->model = rows_text(rows->arena, row, 3);
-    m->updated_at = db_get_int(row, 4);
-    return true;
-}
-
 int store_model_at(struct db *db, const struct directive_key *place, struct arena *arena,
                    struct model_row *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct model_row) };
+    const struct db_args args = DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
+                                        db_text(store_name_key(place->agent_name, arena).key));
 
-    if (exec_at(db, &model_at, place, add_model, &rows, err) != 0)
+    if (rows_one(db, &model_at, args, arena, ret, err) != 0)
         return -1;
-    *ret = rows.n == 0 ? (struct model_row){ .updated_at = TIME_NULL }
-                       : *(struct model_row *)rows.items;
+    if (str_is_null(ret->model))
+        ret->updated_at = TIME_NULL;
     return 0;
 }
 
-int store_models(struct db *db, struct arena *arena, struct model_row **ret, size_t *ret_n,
-                 struct error *err)
+int store_models(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct model_row) };
-
-    if (db_exec(db, &all_models, NULL, add_model, &rows, err) != 0)
-        return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
-    return 0;
+    return rows_list(db, &all_models, DB_NO_ARGS, arena, ret, err);
 }
 
 /* A JSON array, in the arena. */
@@ -153,13 +145,12 @@ int store_policy_set(struct db *db, const struct policy_row *row, struct error *
 
     arena_init(&arena);
     name = store_name_key(row->place.agent_name, &arena);
-    r = db_exec(db, &set_policy,
-                (const struct db_value[]){
-                    db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
-                    db_text(name.full), db_int(row->policy.mode),
-                    db_text(strings_text(&row->policy.allow, &arena)),
-                    db_text(strings_text(&row->policy.deny, &arena)), db_int(row->updated_at) },
-                NULL, NULL, err);
+    r = db_run(db, &set_policy,
+               DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
+                       db_text(name.full), db_int(row->policy.mode),
+                       db_text(strings_text(&row->policy.allow, &arena)),
+                       db_text(strings_text(&row->policy.deny, &arena)), db_int(row->updated_at)),
+               err);
     arena_done(&arena);
     return r;
 }
@@ -169,7 +160,7 @@ int store_policy_unset(struct db *db, const struct directive_key *place, struct 
     return exec_at(db, &unset_policy, place, NULL, NULL, err);
 }
 
-/* What cannot be read denies everything: nobody but us writes it. */
+/* An unreadable policy denies everything: only this file writes them. */
 static struct policy_set read_policy(struct arena *arena, const struct db_row *row)
 {
     int64_t mode = db_get_int(row, 3);
@@ -211,14 +202,12 @@ int store_policy_at(struct db *db, const struct directive_key *place, struct are
     return 0;
 }
 
-int store_policies(struct db *db, struct arena *arena, struct policy_row **ret, size_t *ret_n,
-                   struct error *err)
+int store_policies(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };
 
-    if (db_exec(db, &all_policies, NULL, add_policy, &rows, err) != 0)
+    if (db_exec(db, &all_policies, DB_NO_ARGS, add_policy, &rows, err) != 0)
         return -1;
-    *ret = rows.items;
-    *ret_n = rows.n;
+    *ret = (struct list){ rows.items, rows.n };
     return 0;
 }

@@ -1,4 +1,4 @@
-/* store.h - what agents are told, as rows: models and command policies by scope. */
+/* store.h - models and command policies as rows, by scope. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -7,12 +7,13 @@
 
 struct db;
 
-/* The more special, the higher: of several the highest counts. */
+/* From general to specific: the most specific one set is in effect. */
 enum directive_scope { SCOPE_PLATFORM, SCOPE_WORKSPACE, SCOPE_AGENT };
+extern const char *const directive_scope_names[]; /* in that order, ends in NULL */
 
-/* Whom something is set for. The agent need not be known yet. */
+/* What a directive is set for. The agent need not be known yet. */
 struct directive_key {
-    enum directive_scope scope;
+    int scope;             /* enum directive_scope */
     int64_t tenant_id;     /* 0: the platform */
     struct str agent_name; /* empty unless it is an agent's */
 };
@@ -32,23 +33,23 @@ struct policy_row {
 
 int store_model_set(struct db *db, const struct model_row *row, struct error *err) MUST_CHECK;
 
-/* Unsetting what is not set changes nothing; likewise below. */
+/* Does nothing when none is set; the same for policies. */
 int store_model_unset(struct db *db, const struct directive_key *place,
                       struct error *err) MUST_CHECK;
 
-/* The one that holds at this place, wherever it was set; in the arena; likewise below. */
+/* The model in effect at this place, wherever it was set; in the arena. */
 int store_model_at(struct db *db, const struct directive_key *place, struct arena *arena,
                    struct model_row *ret, struct error *err) MUST_CHECK;
 
-/* All that is set, in the arena; likewise below. */
-int store_models(struct db *db, struct arena *arena, struct model_row **ret, size_t *ret_n,
+/* All models and all policies: lists of struct model_row and struct policy_row; in the arena. */
+int store_models(struct db *db, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
+int store_policies(struct db *db, struct arena *arena, struct list *ret,
+                   struct error *err) MUST_CHECK;
 
-/* The row's version is not looked at: it grows by one. */
+/* Ignores the row's version and increments the stored one. */
 int store_policy_set(struct db *db, const struct policy_row *row, struct error *err) MUST_CHECK;
 int store_policy_unset(struct db *db, const struct directive_key *place,
                        struct error *err) MUST_CHECK;
 int store_policy_at(struct db *db, const struct directive_key *place, struct arena *arena,
                     struct policy_row *ret, struct error *err) MUST_CHECK;
-int store_policies(struct db *db, struct arena *arena, struct policy_row **ret, size_t *ret_n,
-                   struct error *err) MUST_CHECK;

@@ -1,14 +1,18 @@
-/* routes.c - agents' documents: they pull them, people edit them. */
+/* routes.c - agents' documents: agents pull them, users edit them. */
 #include "features/agents/documents/documents.h"
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/handlers.h"
-#include "api/queries.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/documents/shapes.h"
+#include "features/agents/routes.h"
+#include "features/agents/shapes.h"
 
-static int pull(struct api_call *call, struct db *db, struct error *err)
+/* A document as JSON: each of its bytes may take six. */
+enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
+
+static int pull_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_query *query = call->query;
     const struct document_key place = { .tenant_id = call->key->tenant->id,
@@ -17,14 +21,13 @@ static int pull(struct api_call *call, struct db *db, struct error *err)
     return documents_pull(db, &place, call->arena, call->answer, err);
 }
 
-void get_agent_document(struct api_call *call)
+static int begin_pull_document(struct api_call *call, struct error *err)
 {
     const struct agent_query *query = call->query;
 
-    if (!auth_may_report(call, STR_NULL, query->agent_name))
-        return;
-    call->answer = ARENA_NEW(call->arena, struct agent_document);
-    call_read(call, pull);
+    if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
+        return -1;
+    return call_proceed(call, err);
 }
 
 /* Of a path that begins as struct agent_path does. */
@@ -34,24 +37,18 @@ static struct document_key place_of(const struct api_call *call)
 
     return (struct document_key){ .tenant_id = call->tenant->id,
                                   .agent_name = path->agent_name,
-                                  .author = call_actor(call) };
+                                  .author = auth_actor(call) };
 }
 
-static int show(struct api_call *call, struct db *db, struct error *err)
+static int show_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_key place = place_of(call);
 
     return documents_show(db, &place, 0, call->arena, call->answer, err);
 }
 
-void get_document(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct document);
-    call_read(call, show);
-}
-
-/* Which version a change has made. */
-static void tell_version(struct api_call *call)
+/* The version that a change has made. */
+static void note_version(struct api_call *call)
 {
     const struct document *answer = call->answer;
 
@@ -60,33 +57,21 @@ static void tell_version(struct api_call *call)
         arena_printf(call->arena, "{\"version\":%lld}", (long long)answer->version);
 }
 
-static int set(struct api_call *call, struct db *db, struct error *err)
+static int set_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_key place = place_of(call);
 
     if (documents_set(db, &place, call->body, call->arena, call->answer, err) != 0)
         return -1;
-    tell_version(call);
+    note_version(call);
     return 0;
 }
 
-void put_document(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct document);
-    call_change(call, set);
-}
-
-static int history(struct api_call *call, struct db *db, struct error *err)
+static int list_document_versions(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_key place = place_of(call);
 
     return documents_history(db, &place, call->query, call->arena, call->answer, err);
-}
-
-void get_document_versions(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct document_history);
-    call_read(call, history);
 }
 
 static struct document_key version_place(const struct api_call *call)
@@ -95,10 +80,10 @@ static struct document_key version_place(const struct api_call *call)
 
     return (struct document_key){ .tenant_id = call->tenant->id,
                                   .agent_name = path->agent_name,
-                                  .author = call_actor(call) };
+                                  .author = auth_actor(call) };
 }
 
-static int show_version(struct api_call *call, struct db *db, struct error *err)
+static int show_document_version(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_version_path *path = call->params;
     const struct document_key place = version_place(call);
@@ -106,38 +91,47 @@ static int show_version(struct api_call *call, struct db *db, struct error *err)
     return documents_show(db, &place, path->version, call->arena, call->answer, err);
 }
 
-void get_document_version(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct document);
-    call_read(call, show_version);
-}
-
-static int restore(struct api_call *call, struct db *db, struct error *err)
+static int restore_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_version_path *path = call->params;
     const struct document_key place = version_place(call);
 
     if (documents_restore(db, &place, path->version, call->arena, call->answer, err) != 0)
         return -1;
-    tell_version(call);
+    note_version(call);
     return 0;
 }
 
-void post_document_restore(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct document);
-    call_change(call, restore);
-}
-
-static int diff(struct api_call *call, struct db *db, struct error *err)
+static int diff_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_key place = place_of(call);
 
     return documents_diff(db, &place, call->query, call->arena, call->answer, err);
 }
 
-void get_document_diff(struct api_call *call)
-{
-    call->answer = ARENA_NEW(call->arena, struct document_diff);
-    call_read(call, diff);
-}
+/* clang-format off */
+const struct route document_routes[] = {
+    { ROUTE(GET, "/api/v1/agents/document", ANY_KEY, 200), .handler = begin_pull_document, .read = pull_document, .also = ALSO_NOT_FOUND, .query = &agent_query_shape, .answer = &agent_document_shape, .tagged = true,
+      .id = "pull_document", .summary = "Get the agent's configuration document",
+      .description = "The text exactly as it was edited, with vault references left unresolved. 404 when the agent has no document." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document", MEMBER, 200), .read = show_document, .params = &agent_path_shape, .answer = &document_shape,
+      .id = "get_document", .summary = "Get an agent's document",
+      .description = "The newest version, or 404 when there is none." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/document", ADMIN, 200), .change = set_document, .params = &agent_path_shape, .body = &document_set_shape, .answer = &document_shape, .body_max = DOCUMENT_BODY_MAX, .audit = "document.set",
+      .id = "set_document", .summary = "Set an agent's document",
+      .description = "Text of at most 1 MiB. Creates a version unless the text is unchanged. Pass `base_version` to get 409 instead of overwriting another user's edit." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions", MEMBER, 200), .read = list_document_versions, .params = &agent_path_shape, .query = &history_query_shape, .answer = &document_history_shape,
+      .id = "list_document_versions", .summary = "List versions of an agent's document, newest first",
+      .description = "Every version is kept. Pass `next` as `before` to read on; a null `next` is the end." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}", MEMBER, 200), .read = show_document_version, .params = &document_version_path_shape, .answer = &document_shape,
+      .id = "get_document_version", .summary = "Get one version of an agent's document",
+      .description = "404 when there is no such version." },
+    { ROUTE(POST, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}/restore", ADMIN, 200), .change = restore_document, .params = &document_version_path_shape, .answer = &document_shape, .audit = "document.restore",
+      .id = "restore_document", .summary = "Restore a version of an agent's document",
+      .description = "Creates a new version with the old text." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/diff", MEMBER, 200), .read = diff_document, .params = &agent_path_shape, .query = &diff_query_shape, .answer = &document_diff_shape,
+      .id = "diff_document", .summary = "Compare two versions of an agent's document",
+      .description = "Answers a unified diff." },
+    { 0 },
+};
+/* clang-format on */

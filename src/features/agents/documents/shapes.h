@@ -14,10 +14,10 @@ extern const char *const document_format_names[];
 struct document_set {
     struct str document;
     int format;                  /* enum document_format */
-    struct opt_int base_version; /* the version it was edited from; none: whichever there is */
+    struct opt_int base_version; /* the version that was edited; null: not checked */
 };
 
-/* One version with what it says, as people edit it. */
+/* One version with its text. */
 struct document {
     struct str agent_name;
     struct str format; /* text, markdown, json, yaml */
@@ -27,7 +27,7 @@ struct document {
     struct str author;
 };
 
-/* One version without what it says. */
+/* One version without its text. */
 struct document_version {
     int64_t version;
     struct str format;

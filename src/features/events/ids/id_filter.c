@@ -1,6 +1,7 @@
 /* id_filter.c - all bits of a hash are in one block of 64 bytes. */
 #include "features/events/ids/id_filter.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ size_t id_filter_size(const struct id_filter *f)
 /* The high half of the hash selects the block, the low half the bits in it. */
 static uint64_t *block_of(const struct id_filter *f, uint64_t hash)
 {
+    assert(f->n_blocks > 0);
     return f->words + ((hash >> 32) * f->n_blocks >> 32) * BLOCK_WORDS;
 }
 

@@ -1,6 +1,8 @@
 /* id_merge.c - a merge of sorted inputs that can pause after any chunk. */
 #include "features/events/ids/id_merge.h"
 
+#include <assert.h>
+
 #include "db/db.h"
 
 /* An input's current chunk, during a step. */
@@ -15,6 +17,7 @@ int id_merge_begin(struct db *db, struct id_segment *const *inputs, size_t n, in
     struct id_merge m = { .n_inputs = n };
     size_t total = 0;
 
+    assert(n > 0 && n <= ID_MERGE_INPUTS);
     for (size_t i = 0; i < n; i++) {
         m.inputs[i] = (struct id_cursor){ .segment = inputs[i] };
         total += inputs[i]->n;
@@ -102,6 +105,7 @@ int id_merge_step(struct db *db, struct id_merge *m, size_t chunks, bool *ret_do
     for (; chunks > 0; chunks--) {
         if (fill_chunk(db, m, windows, entries, &n, err) != 0)
             return -1;
+        assert(n <= ID_CHUNK_ENTRIES);
         if (n > 0 && id_segment_append(db, m->output, entries, n, err) != 0)
             return -1;
         if (n < ID_CHUNK_ENTRIES) {
@@ -109,6 +113,7 @@ int id_merge_step(struct db *db, struct id_merge *m, size_t chunks, bool *ret_do
             break;
         }
     }
+    assert(m->output != NULL && m->output->n >= m->n);
     m->n = m->output->n;
     m->n_chunks = m->output->n_chunks;
     return *ret_done ? finish(db, m, err) : 0;

@@ -1,6 +1,7 @@
 /* id_segment.c - SQL of segments and their chunks. */
 #include "features/events/ids/id_segment.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,36 +19,30 @@ static const struct db_query replace_segment = {
            " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (segment_no) DO UPDATE SET"
            " state = excluded.state, n = excluded.n, fences = excluded.fences,"
            " filter = excluded.filter",
-    .n_args = 6,
 };
 static const struct db_query update_segment_state = {
     .sql = "UPDATE id_segments SET state = $2 WHERE segment_no = $1",
-    .n_args = 2,
 };
 static const struct db_query delete_segment = {
     .sql = "DELETE FROM id_segments WHERE segment_no = $1",
-    .n_args = 1,
 };
 static const struct db_query insert_chunk = {
     .sql = "INSERT INTO id_chunks (chunk_no, entries) VALUES ($1, $2)",
-    .n_args = 2,
 };
 static const struct db_query select_chunk = {
     .sql = "SELECT entries FROM id_chunks WHERE chunk_no = $1",
-    .n_args = 1,
 };
 static const struct db_query select_last_chunk = {
     .sql = "SELECT MAX(chunk_no) FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2",
-    .n_args = 2,
 };
 static const struct db_query delete_chunks = {
     .sql = "DELETE FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2",
-    .n_args = 2,
 };
 /* clang-format on */
 
 static int64_t chunk_no(const struct id_segment *s, size_t chunk)
 {
+    assert(s->segment_no > 0 && (int64_t)chunk < 1LL << CHUNK_BITS);
     return s->segment_no << CHUNK_BITS | (int64_t)chunk;
 }
 
@@ -104,7 +99,7 @@ int id_segments_load(struct db *db, id_segment_fn *on_segment, void *ctx, struct
 {
     struct segment_reader reader = { .on_segment = on_segment, .ctx = ctx };
 
-    if (db_exec(db, &select_segments, NULL, read_segment, &reader, err) != 0)
+    if (db_exec(db, &select_segments, DB_NO_ARGS, read_segment, &reader, err) != 0)
         return -1;
     if (reader.bad)
         return err_set(err, ERR_IO, "the id index is damaged");
@@ -114,35 +109,30 @@ int id_segments_load(struct db *db, id_segment_fn *on_segment, void *ctx, struct
 int id_segment_save(struct db *db, const struct id_segment *s, enum id_segment_state state,
                     struct error *err)
 {
-    const struct db_value args[] = {
-        db_int(s->segment_no),
-        db_int(s->tier),
-        db_int(state),
-        db_int((int64_t)s->n),
-        db_blob(str_from((const char *)s->fences, s->n_chunks * sizeof(*s->fences))),
-        db_blob(str_from((const char *)s->filter.words, id_filter_size(&s->filter))),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(s->segment_no), db_int(s->tier), db_int(state), db_int((int64_t)s->n),
+                db_blob(str_from((const char *)s->fences, s->n_chunks * sizeof(*s->fences))),
+                db_blob(str_from((const char *)s->filter.words, id_filter_size(&s->filter))));
 
-    return db_exec(db, &replace_segment, args, NULL, NULL, err);
+    return db_run(db, &replace_segment, args, err);
 }
 
 int id_segment_mark(struct db *db, const struct id_segment *s, enum id_segment_state state,
                     struct error *err)
 {
-    const struct db_value args[] = { db_int(s->segment_no), db_int(state) };
-
-    return db_exec(db, &update_segment_state, args, NULL, NULL, err);
+    return db_run(db, &update_segment_state, DB_ARGS(db_int(s->segment_no), db_int(state)), err);
 }
 
 int id_segment_append(struct db *db, struct id_segment *s, const struct id_entry *entries, size_t n,
                       struct error *err)
 {
-    const struct db_value args[] = {
-        db_int(chunk_no(s, s->n_chunks)),
-        db_blob(str_from((const char *)entries, n * sizeof(*entries))),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(chunk_no(s, s->n_chunks)),
+                db_blob(str_from((const char *)entries, n * sizeof(*entries))));
 
-    if (db_exec(db, &insert_chunk, args, NULL, NULL, err) != 0)
+    assert(n > 0 && n <= ID_CHUNK_ENTRIES);
+    assert(s->n_chunks == 0 || s->fences[s->n_chunks - 1] <= entries[0].hash); /* sorted */
+    if (db_run(db, &insert_chunk, args, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         id_filter_add(&s->filter, entries[i].hash);
@@ -171,7 +161,7 @@ static bool read_chunk(void *ctx, const struct db_row *row)
 int id_segment_chunk(struct db *db, const struct id_segment *s, size_t chunk,
                      struct id_entry ret[ID_CHUNK_ENTRIES], size_t *ret_n, struct error *err)
 {
-    const struct db_value args[] = { db_int(chunk_no(s, chunk)) };
+    const struct db_args args = DB_ARGS(db_int(chunk_no(s, chunk)));
     struct chunk_reader reader = { .entries = ret };
 
     if (db_exec(db, &select_chunk, args, read_chunk, &reader, err) != 0)
@@ -197,8 +187,8 @@ static bool read_last_chunk(void *ctx, const struct db_row *row)
 
 int id_segment_measure(struct db *db, struct id_segment *s, struct error *err)
 {
-    const struct db_value range[] = { db_int(chunk_no(s, 0)),
-                                      db_int((s->segment_no + 1) << CHUNK_BITS) };
+    const struct db_args range =
+        DB_ARGS(db_int(chunk_no(s, 0)), db_int((s->segment_no + 1) << CHUNK_BITS));
     size_t n = 0;
 
     if (db_exec(db, &select_last_chunk, range, read_last_chunk, &n, err) != 0)
@@ -225,11 +215,11 @@ size_t id_segment_find(const struct id_segment *s, uint64_t hash)
 
 int id_segment_delete(struct db *db, const struct id_segment *s, size_t from, struct error *err)
 {
-    const struct db_value range[] = { db_int(chunk_no(s, from)),
-                                      db_int((s->segment_no + 1) << CHUNK_BITS) };
-    const struct db_value row[] = { db_int(s->segment_no) };
+    const struct db_args range =
+        DB_ARGS(db_int(chunk_no(s, from)), db_int((s->segment_no + 1) << CHUNK_BITS));
+    const struct db_args row = DB_ARGS(db_int(s->segment_no));
 
-    if (db_exec(db, &delete_chunks, range, NULL, NULL, err) != 0)
+    if (db_run(db, &delete_chunks, range, err) != 0)
         return -1;
-    return from == 0 ? db_exec(db, &delete_segment, row, NULL, NULL, err) : 0;
+    return from == 0 ? db_run(db, &delete_segment, row, err) : 0;
 }

@@ -1,6 +1,7 @@
 /* id_table.c - open addressing; the hashes are uniform already. */
 #include "features/events/ids/id_table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ static void insert(struct id_table *t, struct id_entry entry)
 {
     size_t i = entry.hash & (t->capacity - 1);
 
+    assert(t->n < t->capacity); /* else no slot is free, and the search does not end */
     while (t->slots[i].number != 0)
         i = (i + 1) & (t->capacity - 1);
     t->slots[i] = entry;
@@ -40,6 +42,7 @@ void id_table_add(struct id_table *t, uint64_t hash, int64_t number)
                 insert(t, old.slots[i]);
         free(old.slots);
     }
+    assert((t->capacity & (t->capacity - 1)) == 0);
     insert(t, (struct id_entry){ hash, number });
     t->n++;
 }
@@ -61,7 +64,10 @@ int64_t id_table_next(const struct id_table *t, uint64_t hash, size_t *at)
 
 void id_table_copy(const struct id_table *t, struct id_entry *ret)
 {
+    size_t n = 0;
+
     for (size_t i = 0; i < t->capacity; i++)
         if (t->slots[i].number != 0)
-            *ret++ = t->slots[i];
+            ret[n++] = t->slots[i];
+    assert(n <= t->n); /* the room that the caller made */
 }

@@ -1,19 +1,20 @@
 /* ids.c - the ids in memory, the segments in the database, flushes and merges. */
 #include "features/events/ids/ids.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/digest.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "db/db.h"
 #include "features/events/ids/id_merge.h"
 #include "features/events/ids/id_segment.h"
 #include "features/events/ids/id_table.h"
-#include "shape/rows.h"
 
 enum {
     SEGMENT_IDS_MAX = 1 << 24, /* per segment: its filter then has 24 MB, in one row */
@@ -29,12 +30,10 @@ enum {
 static const struct db_query select_secret = { .sql = "SELECT secret FROM id_secret" };
 static const struct db_query insert_secret = {
     .sql = "INSERT INTO id_secret (secret) VALUES ($1)",
-    .n_args = 1,
 };
 static const struct db_query select_log = { .sql = "SELECT entries FROM id_log ORDER BY group_no" };
 static const struct db_query insert_log = {
     .sql = "INSERT INTO id_log (entries) VALUES ($1)",
-    .n_args = 1,
 };
 static const struct db_query delete_log = { .sql = "DELETE FROM id_log" };
 /* clang-format on */
@@ -59,9 +58,9 @@ struct ids {
     bool has_secret, damaged;
     size_t flush_at;
 
-    pthread_rwlock_t lock; /* guards recent and live; only the writer changes them */
-    struct id_table recent;
-    struct segments live;
+    struct rwlock lock; /* only the writer takes it for writing */
+    struct id_table recent GUARDED_BY(lock);
+    struct segments live GUARDED_BY(lock);
 
     /* used by the writer's thread only */
     struct id_table pending;
@@ -89,6 +88,7 @@ static void segments_add(struct segments *list, struct id_segment *s)
         list->items = (struct id_segment **)mem_resize(
             (void *)list->items, list->capacity * sizeof(struct id_segment *));
     }
+    assert(s != NULL && list->n < list->capacity);
     list->items[list->n++] = s;
 }
 
@@ -115,14 +115,15 @@ static bool read_secret(void *ctx, const struct db_row *row)
 
 static int load_secret(struct ids *ids, struct db *db, struct error *err)
 {
-    const struct db_value args[] = { db_blob(str_from((const char *)ids->secret, SIP_KEY_BYTES)) };
+    const struct db_args args =
+        DB_ARGS(db_blob(str_from((const char *)ids->secret, SIP_KEY_BYTES)));
 
-    if (db_exec(db, &select_secret, NULL, read_secret, ids, err) != 0)
+    if (db_exec(db, &select_secret, DB_NO_ARGS, read_secret, ids, err) != 0)
         return -1;
     if (ids->has_secret)
         return 0;
     digest_random(ids->secret, SIP_KEY_BYTES);
-    return db_exec(db, &insert_secret, args, NULL, NULL, err);
+    return db_run(db, &insert_secret, args, err);
 }
 
 static bool read_log(void *ctx, const struct db_row *row)
@@ -151,7 +152,7 @@ static void ids_load_segment(void *ctx, struct id_segment *s, enum id_segment_st
 static int load(struct ids *ids, struct db *db, struct error *err)
 {
     if (load_secret(ids, db, err) != 0 || id_segments_load(db, ids_load_segment, ids, err) != 0 ||
-        db_exec(db, &select_log, NULL, read_log, ids, err) != 0)
+        db_exec(db, &select_log, DB_NO_ARGS, read_log, ids, err) != 0)
         return -1;
     /* A segment left unfinished by an earlier process does not know its size. */
     for (size_t i = 0; i < ids->garbage.n; i++)
@@ -160,22 +161,11 @@ static int load(struct ids *ids, struct db *db, struct error *err)
     return ids->damaged ? err_set(err, ERR_IO, "the id index is damaged") : 0;
 }
 
-/* The writer goes first: it would never come to publish under a steady stream of readers. */
-static void init_lock(pthread_rwlock_t *lock)
-{
-    pthread_rwlockattr_t attr;
-
-    pthread_rwlockattr_init(&attr);
-    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-    pthread_rwlock_init(lock, &attr);
-    pthread_rwlockattr_destroy(&attr);
-}
-
 int ids_new(struct db *db, size_t flush_at, struct ids **ret, struct error *err)
 {
     struct ids *ids = NEW(struct ids);
 
-    init_lock(&ids->lock);
+    rwlock_init_writer_first(&ids->lock);
     ids->next_segment_no = 1;
     ids->flush_at = flush_at;
     if (load(ids, db, err) != 0) {
@@ -196,7 +186,7 @@ void ids_free(struct ids *ids)
     id_segment_free(ids->now.flushed);
     id_table_done(&ids->recent);
     id_table_done(&ids->pending);
-    pthread_rwlock_destroy(&ids->lock);
+    rwlock_done(&ids->lock);
     free(ids);
 }
 
@@ -231,7 +221,7 @@ static int find_in_segment(const struct id_segment *s, struct db *db, const stru
 }
 
 static int find_locked(const struct ids *ids, struct db *db, const struct ids_query *query,
-                       int64_t *ret, struct error *err)
+                       int64_t *ret, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     bool same = false;
     int64_t number;
@@ -257,9 +247,9 @@ static int find_locked(const struct ids *ids, struct db *db, const struct ids_qu
     return 0;
 }
 
-/* The writer has it for a tenth of a millisecond after each transaction, but may itself wait for
- * somebody who reads in his own time. */
-static bool lock_timed(pthread_rwlock_t *lock)
+/* The writer holds it for a tenth of a millisecond after each transaction, but may itself be
+ * blocked by a reader without a deadline. */
+static bool lock_timed(struct rwlock *lock) TRY_ACQUIRE_SHARED(true, *lock)
 {
     struct timespec until;
 
@@ -269,7 +259,7 @@ static bool lock_timed(pthread_rwlock_t *lock)
         until.tv_sec++;
         until.tv_nsec -= NSEC_PER_SEC;
     }
-    return pthread_rwlock_timedrdlock(lock, &until) == 0;
+    return rwlock_read_until(lock, &until);
 }
 
 int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int64_t *ret,
@@ -278,12 +268,12 @@ int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int6
     int r;
 
     *ret = 0;
-    if (!db_hurries(db))
-        pthread_rwlock_rdlock(&ids->lock);
+    if (!db_has_deadline(db))
+        rwlock_read(&ids->lock);
     else if (!lock_timed(&ids->lock))
         return err_set(err, ERR_BUSY, "the id index is locked by the writer");
     r = find_locked(ids, db, query, ret, err);
-    pthread_rwlock_unlock(&ids->lock);
+    rwlock_release(&ids->lock);
     return r;
 }
 
@@ -296,6 +286,7 @@ int64_t ids_pending(const struct ids *ids, uint64_t hash, size_t *at)
 
 void ids_add(struct ids *ids, uint64_t hash, int64_t number)
 {
+    assert(thread_may_be("muster-writer"));
     id_table_add(&ids->pending, hash, number);
 }
 
@@ -307,7 +298,7 @@ static int by_hash(const void *a, const void *b)
 }
 
 /* Writes all ids in memory as a segment, and empties the log. */
-static int flush(struct ids *ids, struct db *db, struct error *err)
+static int flush(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     size_t n = ids->recent.n + ids->pending.n;
     struct id_entry *entries = mem_new(n * sizeof(*entries));
@@ -324,7 +315,7 @@ static int flush(struct ids *ids, struct db *db, struct error *err)
             goto out;
     }
     if (id_segment_save(db, s, SEGMENT_LIVE, err) != 0 ||
-        db_exec(db, &delete_log, NULL, NULL, NULL, err) != 0)
+        db_run(db, &delete_log, DB_NO_ARGS, err) != 0)
         goto out;
     r = 0;
 out:
@@ -340,11 +331,11 @@ static int append_log(struct ids *ids, struct db *db, struct error *err)
 {
     size_t size = ids->pending.n * sizeof(struct id_entry);
     struct id_entry *entries = mem_new(size);
-    const struct db_value args[] = { db_blob(str_from((const char *)entries, size)) };
+    const struct db_args args = DB_ARGS(db_blob(str_from((const char *)entries, size)));
     int r;
 
     id_table_copy(&ids->pending, entries);
-    r = db_exec(db, &insert_log, args, NULL, NULL, err);
+    r = db_run(db, &insert_log, args, err);
     free(entries);
     return r;
 }
@@ -352,6 +343,7 @@ static int append_log(struct ids *ids, struct db *db, struct error *err)
 /* ID_MERGE_INPUTS live segments of one tier, oldest first; 0 when no tier has that many. Segments
  * whose merge would be too large are left alone: its filter must fit into a row. */
 static size_t find_mergeable(const struct ids *ids, struct id_segment *ret[ID_MERGE_INPUTS])
+    REQUIRES_SHARED(ids->lock)
 {
     for (int tier = 0; tier < 16; tier++) {
         size_t n = 0, total = 0;
@@ -370,14 +362,14 @@ static size_t find_mergeable(const struct ids *ids, struct id_segment *ret[ID_ME
 
 /* An id is merged once per tier, so merging must write several times what is added to keep up; and
  * more while small segments accumulate behind a large merge. */
-static size_t merge_chunks(const struct ids *ids)
+static size_t merge_chunks(const struct ids *ids) REQUIRES_SHARED(ids->lock)
 {
     size_t pace = MERGE_PACE + ids->live.n / MERGE_HASTE;
 
     return MERGE_CHUNKS + ids->pending.n * pace / ID_CHUNK_ENTRIES;
 }
 
-static int merge_some(struct ids *ids, struct db *db, struct error *err)
+static int merge_some(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     struct id_segment *inputs[ID_MERGE_INPUTS];
     size_t n;
@@ -392,7 +384,7 @@ static int merge_some(struct ids *ids, struct db *db, struct error *err)
     return id_merge_step(db, &ids->merge, merge_chunks(ids), &ids->now.merged, err);
 }
 
-static int delete_some(struct ids *ids, struct db *db, struct error *err)
+static int delete_some(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     size_t most = 2 * merge_chunks(ids); /* faster than merges make them */
     const struct id_segment *s;
@@ -407,6 +399,8 @@ static int delete_some(struct ids *ids, struct db *db, struct error *err)
 
 int ids_save(struct ids *ids, struct db *db, struct error *err)
 {
+    assert(thread_may_be("muster-writer") && ids->now.flushed == NULL);
+    rwlock_only_writer(&ids->lock);
     if (ids->pending.n > 0) {
         bool full = ids->recent.n + ids->pending.n >= ids->flush_at;
 
@@ -420,7 +414,7 @@ int ids_save(struct ids *ids, struct db *db, struct error *err)
 
 /* --- after the transaction --- */
 
-static void retire(struct ids *ids, const struct id_segment *s)
+static void retire(struct ids *ids, const struct id_segment *s) REQUIRES(ids->lock)
 {
     size_t kept = 0;
 
@@ -430,6 +424,7 @@ static void retire(struct ids *ids, const struct id_segment *s)
         else
             ids->live.items[kept++] = ids->live.items[i];
     }
+    assert(kept + 1 == ids->live.n); /* it was live */
     ids->live.n = kept;
 }
 
@@ -447,7 +442,7 @@ static void settle_garbage(struct ids *ids)
     }
 }
 
-static void publish(struct ids *ids)
+static void publish(struct ids *ids) REQUIRES(ids->lock)
 {
     if (ids->now.flushed != NULL) {
         segments_add(&ids->live, ids->now.flushed);
@@ -470,16 +465,18 @@ static void publish(struct ids *ids)
 
 void ids_committed(struct ids *ids)
 {
+    assert(thread_may_be("muster-writer"));
     settle_garbage(ids);
-    pthread_rwlock_wrlock(&ids->lock);
+    rwlock_write(&ids->lock);
     publish(ids);
-    pthread_rwlock_unlock(&ids->lock);
+    rwlock_release(&ids->lock);
     id_table_clear(&ids->pending);
     ids->now = (struct ids_transaction){ .merge_before = ids->merge };
 }
 
 void ids_rolled_back(struct ids *ids)
 {
+    assert(thread_may_be("muster-writer"));
     id_merge_undo(&ids->merge, &ids->now.merge_before);
     id_segment_free(ids->now.flushed);
     id_table_clear(&ids->pending);

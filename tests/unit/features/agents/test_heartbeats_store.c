@@ -28,6 +28,6 @@ TEST(the_latest_heartbeat_of_a_process_stands)
     put(&w, "p", 9);
     put(&w, "p", 7); /* overtaken on its way */
     put(&w, "", 8);
-    CHECK_STR(world_rows(&w, &all_processes, NULL), " 8-8\np 5-9\nq 6-6");
+    CHECK_STR(world_rows(&w, &all_processes, DB_NO_ARGS), " 8-8\np 5-9\nq 6-6");
     world_done(&w);
 }

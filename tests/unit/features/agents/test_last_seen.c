@@ -15,7 +15,6 @@
 
 static const struct db_query select_seen = {
     .sql = "SELECT COALESCE(last_seen_at, -1) FROM agent_signs WHERE agent_id = $1",
-    .n_args = 1,
 };
 
 struct world {
@@ -74,7 +73,7 @@ static void save(struct world *w)
 
 static int64_t stored(struct world *w)
 {
-    return temp_db_int(w->real, &select_seen, (const struct db_value[]){ db_int(w->agent_id) });
+    return temp_db_int(w->real, &select_seen, DB_ARGS(db_int(w->agent_id)));
 }
 
 static int64_t seen(struct world *w, int64_t stored_at)

@@ -1,4 +1,5 @@
-/* test_last_seen_store.c - the latest sign of life stands, unless it comes from a clock that was wrong. */
+/* test_last_seen_store.c - the latest sign of life stands, unless it comes from a clock that was
+ * wrong. */
 #include "features/agents/last_seen_store.h"
 
 #include "unit/store_world.h"
@@ -30,7 +31,7 @@ TEST(an_agent_that_is_made_was_never_seen)
     struct world w;
 
     world_init(&w);
-    CHECK_STR(world_rows(&w, &all_signs, NULL), "1 never");
+    CHECK_STR(world_rows(&w, &all_signs, DB_NO_ARGS), "1 never");
     CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
     CHECK(agent.last_seen_at == TIME_NULL);
     CHECK(put(&w, 1, 77));
@@ -93,7 +94,7 @@ TEST(many_signs_are_stored_at_once_and_each_agents_own)
     for (size_t i = 0; i < COUNT_OF(sightings); i++)
         sightings[i].tenant_id = w.tenant_id;
     must(store_last_seen_put(w.db, sightings, COUNT_OF(sightings), 90, &err), &err);
-    CHECK_STR(world_rows(&w, &all_signs, NULL), "1 10\n2 never\n3 30");
+    CHECK_STR(world_rows(&w, &all_signs, DB_NO_ARGS), "1 10\n2 never\n3 30");
     CHECK_INT(sightings[2].agent_id, 9); /* sorted */
     CHECK(sightings[0].stored && sightings[1].stored && !sightings[2].stored);
     sightings[0].tenant_id++; /* another tenant's numbers touch nothing */

@@ -22,11 +22,11 @@ TEST(an_agent_is_late_after_its_interval_and_silent_after_the_grace)
         const struct liveness agent = { true, { true, rows[i].interval }, seen };
         int64_t late_at = seen + S(rows[i].interval), silent_at = late_at + S(rows[i].grace);
 
-        CHECK(liveness_of(&agent, seen).state == LIFE_UP);
-        CHECK(liveness_of(&agent, late_at - 1).state == LIFE_UP);
-        CHECK(liveness_of(&agent, late_at).state == LIFE_LATE);
-        CHECK(liveness_of(&agent, silent_at - 1).state == LIFE_LATE);
-        CHECK(liveness_of(&agent, silent_at).state == LIFE_SILENT);
+        CHECK(liveness_of(&agent, seen).state == LIVENESS_UP);
+        CHECK(liveness_of(&agent, late_at - 1).state == LIVENESS_UP);
+        CHECK(liveness_of(&agent, late_at).state == LIVENESS_LATE);
+        CHECK(liveness_of(&agent, silent_at - 1).state == LIVENESS_LATE);
+        CHECK(liveness_of(&agent, silent_at).state == LIVENESS_SILENT);
         CHECK_INT(liveness_of(&agent, seen).next_expected_at, late_at);
         CHECK_INT(liveness_of(&agent, seen).silent_at, silent_at);
     }
@@ -42,14 +42,14 @@ TEST(nothing_is_expected_of_some_agents)
 {
     static const struct {
         struct liveness agent;
-        enum agent_life state;
+        enum liveness_state state;
     } rows[] = {
-        { { true, { false, 0 }, 1 }, LIFE_UNKNOWN },
-        { { true, { true, 0 }, 1 }, LIFE_UNKNOWN },
-        { { true, { true, -5 }, 1 }, LIFE_UNKNOWN },
-        { { true, { true, 60 }, TIME_NULL }, LIFE_UNKNOWN },
-        { { false, { true, 60 }, 1 }, LIFE_DISABLED },
-        { { false, { false, 0 }, TIME_NULL }, LIFE_DISABLED },
+        { { true, { false, 0 }, 1 }, LIVENESS_UNKNOWN },
+        { { true, { true, 0 }, 1 }, LIVENESS_UNKNOWN },
+        { { true, { true, -5 }, 1 }, LIVENESS_UNKNOWN },
+        { { true, { true, 60 }, TIME_NULL }, LIVENESS_UNKNOWN },
+        { { false, { true, 60 }, 1 }, LIVENESS_DISABLED },
+        { { false, { false, 0 }, TIME_NULL }, LIVENESS_DISABLED },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -65,7 +65,7 @@ TEST(extreme_times_and_intervals_do_not_overflow)
     const struct liveness slow = { true, { true, INT64_MAX }, seen };
     const struct liveness ahead = { true, { true, 60 }, seen };
 
-    CHECK(liveness_of(&slow, seen + S(86400)).state == LIFE_UP);
-    CHECK(liveness_of(&slow, INT64_MAX).state == LIFE_SILENT);
-    CHECK(liveness_of(&ahead, seen - S(86400)).state == LIFE_UP); /* the clock was set back */
+    CHECK(liveness_of(&slow, seen + S(86400)).state == LIVENESS_UP);
+    CHECK(liveness_of(&slow, INT64_MAX).state == LIVENESS_SILENT);
+    CHECK(liveness_of(&ahead, seen - S(86400)).state == LIVENESS_UP); /* the clock was set back */
 }

@@ -100,9 +100,9 @@ static void world_done(struct world *w)
     db_close(w->real);
 }
 
-static void done(struct registration_request *request, const struct error *err)
+static void done(struct writer_job *job, const struct error *err)
 {
-    struct sent *s = CONTAINER_OF(request, struct sent, request);
+    struct sent *s = CONTAINER_OF(job, struct sent, request.job);
 
     s->result = err == NULL ? ERR_NONE : err->code;
     CHECK(sem_post(&s->told) == 0);
@@ -125,9 +125,10 @@ static char put(struct world *w, size_t tenant, const char *text)
                                                .body = &body,
                                                .arena = &arena,
                                                .bytes = strlen(text),
-                                               .received_at = ++w->now,
-                                               .done = done };
-    CHECK(registrations_submit(w->writer, &s.request, NULL) == 0);
+                                               .received_at = ++w->now };
+    registrations_prepare(&s.request);
+    s.request.job.done = done;
+    CHECK(writer_submit(w->writer, &s.request.job, NULL) == 0);
     while (sem_wait(&s.told) != 0)
         continue;
     if (s.result != ERR_NONE)
@@ -157,7 +158,7 @@ static struct str rows(struct world *w, const struct db_query *q)
     struct error err = { 0 };
 
     buf_clear(&w->text);
-    if (db_exec(w->reader, q, NULL, add_row, &w->text, &err) != 0)
+    if (db_exec(w->reader, q, DB_NO_ARGS, add_row, &w->text, &err) != 0)
         fail_msg("%s", err.text);
     return buf_str(&w->text);
 }
@@ -220,7 +221,7 @@ TEST(a_new_agent_counts_against_the_cap_of_its_tenant)
               'C');
     CHECK_INT(put(&w, 0, "{\"agent_name\":\"a\"}"), 'U');
     CHECK_INT(put(&w, 1, "{\"agent_name\":\"c\"}"), 'R');
-    CHECK_INT(temp_db_int(w.reader, &count_all, NULL), 3);
+    CHECK_INT(temp_db_int(w.reader, &count_all, DB_NO_ARGS), 3);
     world_done(&w);
 }
 
@@ -315,7 +316,7 @@ TEST(a_registration_is_all_or_nothing_whichever_call_fails)
         more = db_fault_fired(w.fault);
         fired += more;
         CHECK_INT(letter, more ? '!' : 'R');
-        CHECK_INT(temp_db_int(w.reader, &count_all, NULL), more ? 0 : 1 + 2 + 2);
+        CHECK_INT(temp_db_int(w.reader, &count_all, DB_NO_ARGS), more ? 0 : 1 + 2 + 2);
         world_done(&w);
     }
     CHECK_INT(fired, 13); /* begin, seven for the agent, three that declare, catalog, commit */

@@ -25,7 +25,6 @@ static const int64_t wall_start = 1700000000LL * USEC_PER_SEC, mono_start = 5000
 
 static const struct db_query set_interval = {
     .sql = "UPDATE agents SET interval_seconds = $1",
-    .n_args = 1,
 };
 static const struct db_query add_poison = {
     .sql = "CREATE TRIGGER poison BEFORE INSERT ON alerts WHEN NEW.agent_id = 1"
@@ -36,12 +35,10 @@ static const struct db_query add_agents = {
     .sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)"
            " INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at, interval_seconds)"
            " SELECT $2, 'agent-' || i, 1, 1, $3 FROM n",
-    .n_args = 3,
 };
 static const struct db_query add_signs = {
     .sql = "INSERT INTO agent_signs (tenant_id, agent_id, last_seen_at)"
            " SELECT tenant_id, agent_id, $1 FROM agents WHERE agent_name LIKE 'agent-%'",
-    .n_args = 1,
 };
 static const struct db_query forget_signs = { .sql = "UPDATE agent_signs SET last_seen_at = NULL" };
 static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1" };
@@ -94,8 +91,7 @@ static void world_init(struct world *w)
     CHECK(store_migrate(w->db, NULL) == 0);
     CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
-    CHECK(db_exec(w->db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
-                  NULL) == 0);
+    CHECK(db_exec(w->db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
     w->agent_id = agent.agent_id;
     see(w, wall_start);
@@ -162,7 +158,7 @@ static void ticks(struct world *w, int n)
 
 static int64_t n_open(struct world *w)
 {
-    return temp_db_int(w->reader, &count_open, NULL);
+    return temp_db_int(w->reader, &count_open, DB_NO_ARGS);
 }
 
 TEST(an_alert_opens_with_the_second_that_ends_the_grace)
@@ -175,7 +171,7 @@ TEST(an_alert_opens_with_the_second_that_ends_the_grace)
     ticks(&w, 1);
     CHECK_INT(n_open(&w), 1);
     ticks(&w, 3 * (INTERVAL + GRACE));
-    CHECK_INT(temp_db_int(w.reader, &count_all, NULL), 1);
+    CHECK_INT(temp_db_int(w.reader, &count_all, DB_NO_ARGS), 1);
     world_done(&w);
 }
 
@@ -256,8 +252,7 @@ TEST(the_interval_counts_as_it_is_when_the_alert_would_open)
 
     world_init(&w);
     ticks(&w, INTERVAL + GRACE - 1); /* the last look at the store is some seconds old */
-    CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(86400) }, NULL, NULL,
-                  NULL) == 0);
+    CHECK(db_exec(w.db, &set_interval, DB_ARGS(db_int(86400)), NULL, NULL, NULL) == 0);
     ticks(&w, INTERVAL + GRACE);
     CHECK_INT(n_open(&w), 0);
     world_done(&w);
@@ -293,8 +288,7 @@ TEST(the_first_sign_is_known_at_once_also_when_the_clock_is_set_back)
 
     world_init(&w);
     CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
-    CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
-                  NULL) == 0);
+    CHECK(db_exec(w.db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);
     ticks(&w, 1);
     sighting.tenant_id = w.tenant_id;
     sighting.agent_id = agent.agent_id;
@@ -332,7 +326,7 @@ TEST(who_is_not_heard_of_since_it_came_back_costs_no_writes)
     double before;
 
     world_init(&w);
-    CHECK(db_exec(w.db, &forget_signs, NULL, NULL, NULL, NULL) == 0);
+    CHECK(db_exec(w.db, &forget_signs, DB_NO_ARGS, NULL, NULL, NULL) == 0);
     ticks(&w, 1);
     before = events_written();
     CHECK(before >= 0);
@@ -351,12 +345,11 @@ TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
 
     world_init(&w);
     CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
-    CHECK(db_exec(w.db, &set_interval, (const struct db_value[]){ db_int(INTERVAL) }, NULL, NULL,
-                  NULL) == 0);
+    CHECK(db_exec(w.db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);
     sighting.tenant_id = w.tenant_id;
     sighting.agent_id = agent.agent_id;
     CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
-    CHECK(db_exec(w.db, &add_poison, NULL, NULL, NULL, NULL) == 0);
+    CHECK(db_exec(w.db, &add_poison, DB_NO_ARGS, NULL, NULL, NULL) == 0);
     CHECK_INT(w.agent_id, 1);
     ticks(&w, INTERVAL + GRACE + 2);
     CHECK_INT(n_open(&w), 1);
@@ -425,11 +418,9 @@ TEST(ten_thousand_agents_cost_less_than_a_hundredth_of_a_core)
     int64_t began;
 
     world_init(&w);
-    CHECK(db_exec(w.db, &add_agents,
-                  (const struct db_value[]){ db_int(AGENTS), db_int(w.tenant_id), db_int(SECONDS) },
+    CHECK(db_exec(w.db, &add_agents, DB_ARGS(db_int(AGENTS), db_int(w.tenant_id), db_int(SECONDS)),
                   NULL, NULL, NULL) == 0);
-    CHECK(db_exec(w.db, &add_signs, (const struct db_value[]){ db_int(wall_start) }, NULL, NULL,
-                  NULL) == 0);
+    CHECK(db_exec(w.db, &add_signs, DB_ARGS(db_int(wall_start)), NULL, NULL, NULL) == 0);
     began = cpu_us();
     ticks(&w, SECONDS);
     CHECK(cpu_us() - began < S(SECONDS) / 100 * SLOWDOWN);

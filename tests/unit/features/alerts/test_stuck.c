@@ -22,11 +22,9 @@ static const struct db_query add_run = {
         "INSERT INTO runs (tenant_id, run_id, agent_id, event_count, start_at, first_at, last_at,"
         " closing_seq, closing_event, closing_message, step_seq, step_message, version_seq,"
         " agent_version) VALUES ($1, $2, $3, 1, $4, $4, $4, 0, 0, '', 0, '', 0, '')",
-    .n_args = 4,
 };
 static const struct db_query count_open = {
     .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1 AND tenant_id = $1",
-    .n_args = 1,
 };
 
 struct world {
@@ -99,8 +97,8 @@ static void begin_runs(struct world *w, size_t i, int n, int64_t start_at)
     for (int k = 0; k < n; k++) {
         (void)snprintf(id, sizeof(id), "00000000-0000-0000-0000-%012d", k);
         CHECK(db_exec(w->db, &add_run,
-                      (const struct db_value[]){ db_int(w->tenants[i]), db_text(str_of(id)),
-                                                 db_int(w->agents[i]), db_int(start_at) },
+                      DB_ARGS(db_int(w->tenants[i]), db_text(str_of(id)), db_int(w->agents[i]),
+                              db_int(start_at)),
                       NULL, NULL, NULL) == 0);
     }
 }
@@ -145,7 +143,7 @@ static void run_for(struct world *w, int64_t seconds, int64_t step_s)
 
 static int64_t n_open(struct world *w, size_t i)
 {
-    return temp_db_int(w->reader, &count_open, (const struct db_value[]){ db_int(w->tenants[i]) });
+    return temp_db_int(w->reader, &count_open, DB_ARGS(db_int(w->tenants[i])));
 }
 
 TEST(a_run_is_stuck_when_it_is_a_day_old)

@@ -69,7 +69,7 @@ TEST(a_usage_is_stored_once_for_its_identity)
         world_init(&w);
         put(&w, "\"model\":\"m\",\"input_tokens\":5", w.agent_id, 1);
         put(&w, rows[i].second, w.agent_id, 2);
-        if (!str_eq_c(world_rows(&w, &all_usage, NULL), rows[i].stored))
+        if (!str_eq_c(world_rows(&w, &all_usage, DB_NO_ARGS), rows[i].stored))
             print_error("%s\n", rows[i].about);
         CHECK_STR(buf_str(&w.text), rows[i].stored);
         world_done(&w);
@@ -83,7 +83,7 @@ TEST(the_same_usage_of_another_agent_adds)
     world_init(&w);
     put(&w, "\"model\":\"m\"", w.agent_id, 1);
     put(&w, "\"model\":\"m\"", world_add_agent(&w, "other"), 2);
-    CHECK_STR(world_rows(&w, &all_usage, NULL),
+    CHECK_STR(world_rows(&w, &all_usage, DB_NO_ARGS),
               "m 1 3 at 1000000: 0 0 0 0 0  null came 1\nm 2 3 at 1000000: 0 0 0 0 0  null came 2");
     world_done(&w);
 }

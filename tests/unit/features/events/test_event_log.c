@@ -28,14 +28,15 @@ static const struct db_query indexed = {
 
 static void check_rows(const struct story *s)
 {
-    CHECK_INT(temp_db_int(s->db, &count_events, NULL), s->n_committed);
-    CHECK_INT(temp_db_int(s->db, &last_event, NULL), s->n_committed);
-    CHECK_INT(temp_db_int(s->db, &last_run, NULL), temp_db_int(s->db, &count_runs, NULL));
-    CHECK_INT(temp_db_int(s->db, &sum_extents, NULL), s->n_committed);
-    CHECK_INT(temp_db_int(s->db, &badly_covered, NULL), 0);
-    CHECK_INT(temp_db_int(s->db, &empty_extents, NULL), 0);
-    CHECK_INT(temp_db_int(s->db, &of_other_tenants, NULL), 0);
-    CHECK_INT(temp_db_int(s->db, &indexed, NULL), 0);
+    CHECK_INT(temp_db_int(s->db, &count_events, DB_NO_ARGS), s->n_committed);
+    CHECK_INT(temp_db_int(s->db, &last_event, DB_NO_ARGS), s->n_committed);
+    CHECK_INT(temp_db_int(s->db, &last_run, DB_NO_ARGS),
+              temp_db_int(s->db, &count_runs, DB_NO_ARGS));
+    CHECK_INT(temp_db_int(s->db, &sum_extents, DB_NO_ARGS), s->n_committed);
+    CHECK_INT(temp_db_int(s->db, &badly_covered, DB_NO_ARGS), 0);
+    CHECK_INT(temp_db_int(s->db, &empty_extents, DB_NO_ARGS), 0);
+    CHECK_INT(temp_db_int(s->db, &of_other_tenants, DB_NO_ARGS), 0);
+    CHECK_INT(temp_db_int(s->db, &indexed, DB_NO_ARGS), 0);
 }
 
 TEST(extents_cover_each_event_once_and_numbers_have_no_gaps)
@@ -72,7 +73,7 @@ TEST(a_batch_makes_one_extent_for_each_of_its_runs)
     }
     for (int batch = 1; batch <= 2; batch++) {
         story_must(story_append(&s, s.db, events, STORY_BATCH_MAX, &err), &err);
-        CHECK_INT(temp_db_int(s.db, &extents, NULL), 4 * batch);
+        CHECK_INT(temp_db_int(s.db, &extents, DB_NO_ARGS), 4 * batch);
         story_check(&s);
         check_rows(&s);
     }

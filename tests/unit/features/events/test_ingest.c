@@ -95,9 +95,9 @@ static void world_done(struct world *w)
     pthread_mutex_destroy(&w->lock);
 }
 
-static void done(struct ingest_request *request, const struct error *err)
+static void done(struct writer_job *job, const struct error *err)
 {
-    struct world *w = CONTAINER_OF(request, struct sent, request)->world;
+    struct world *w = CONTAINER_OF(job, struct sent, request.job)->world;
 
     pthread_mutex_lock(&w->lock);
     w->done = true;
@@ -154,10 +154,11 @@ static const char *deliver(struct world *w, size_t tenant, const char *events)
                                             .n = n,
                                             .bytes = 100,
                                             .received_at = 1,
-                                            .verdicts = verdicts,
-                                            .done = done };
+                                            .verdicts = verdicts };
+    ingest_prepare(&sent.request);
+    sent.request.job.done = done;
     w->done = false;
-    CHECK(ingest_submit(w->writer, &sent.request, NULL) == 0);
+    CHECK(writer_submit(w->writer, &sent.request.job, NULL) == 0);
     pthread_mutex_lock(&w->lock);
     while (!w->done)
         pthread_cond_wait(&w->told, &w->lock);
@@ -192,9 +193,9 @@ TEST(an_event_id_is_accepted_once_whatever_else_differs)
     world_init(&w, -1, ERR_NONE);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         CHECK_STR(str_of(deliver(&w, rows[i].tenant, rows[i].events)), rows[i].verdicts);
-        CHECK_INT(temp_db_int(w.reader, &count_events, NULL), rows[i].stored);
+        CHECK_INT(temp_db_int(w.reader, &count_events, DB_NO_ARGS), rows[i].stored);
     }
-    CHECK_INT(temp_db_int(w.reader, &count_runs, NULL), 2); /* a duplicate makes no run */
+    CHECK_INT(temp_db_int(w.reader, &count_runs, DB_NO_ARGS), 2); /* a duplicate makes no run */
     world_done(&w);
 }
 
@@ -207,7 +208,7 @@ TEST(the_cap_lets_in_exactly_as_many_agents_as_the_plan_allows)
     CHECK_STR(str_of(deliver(&w, 0, "c/r/4 d/r/5 c/r/6 e/r/7 b/r/8")), "ACACA");
     CHECK_STR(str_of(deliver(&w, 0, "d/r/9")), "C");
     CHECK_STR(str_of(deliver(&w, 1, "d/r/1 e/r/2 f/r/3 g/r/4")), "AAAC"); /* each tenant its own */
-    CHECK_INT(temp_db_int(w.reader, &count_agents, NULL), 2 * CAP);
+    CHECK_INT(temp_db_int(w.reader, &count_agents, DB_NO_ARGS), 2 * CAP);
     world_done(&w);
 }
 
@@ -227,7 +228,7 @@ TEST(a_disabled_agents_events_are_rejected_even_as_duplicates)
     CHECK_STR(str_of(deliver(&w, 0, "a/r/1 b/r/2")), "AA");
     enable(&w, "a", false);
     CHECK_STR(str_of(deliver(&w, 0, "a/r/1 a/r/3 b/r/4 b/r/2")), "XXAD");
-    CHECK_INT(temp_db_int(w.reader, &count_events, NULL), 3);
+    CHECK_INT(temp_db_int(w.reader, &count_events, DB_NO_ARGS), 3);
     enable(&w, "a", true);
     CHECK_STR(str_of(deliver(&w, 0, "a/r/1 a/r/3")), "DA");
     world_done(&w);
@@ -253,9 +254,9 @@ TEST(a_request_is_all_or_nothing_whichever_call_fails)
             more = db_fault_fired(w.fault);
             fired += more;
             CHECK(stored == !more);
-            CHECK_INT(temp_db_int(w.reader, &count_events, NULL), stored ? 3 : 0);
-            CHECK_INT(temp_db_int(w.reader, &count_runs, NULL), stored ? 2 : 0);
-            CHECK_INT(temp_db_int(w.reader, &count_agents, NULL), stored ? 2 : 0);
+            CHECK_INT(temp_db_int(w.reader, &count_events, DB_NO_ARGS), stored ? 3 : 0);
+            CHECK_INT(temp_db_int(w.reader, &count_runs, DB_NO_ARGS), stored ? 2 : 0);
+            CHECK_INT(temp_db_int(w.reader, &count_agents, DB_NO_ARGS), stored ? 2 : 0);
             world_done(&w);
         }
         CHECK(fired >= 5); /* begin, three inserts, commit at the least: the fault fires */

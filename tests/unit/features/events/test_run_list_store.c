@@ -1,4 +1,5 @@
-/* test_run_list_store.c - pages of runs: their order, what is filtered, and that none is lost between. */
+/* test_run_list_store.c - pages of runs: their order, what is filtered, and that none is lost
+ * between. */
 #include "features/events/run_list_store.h"
 
 #include "base/buf.h"
@@ -254,9 +255,8 @@ TEST(pages_are_read_from_the_index_in_its_order)
         " (tenant_id=? AND (start_at,run_id)>(?,?) AND (start_at,run_id)<(?,?))";
     static struct db_query explain[2];
     const struct db_query *queries[] = { &run_list_page, &run_list_floor };
-    const struct db_value args[] = {
-        db_int(1), db_int(9), db_text(STR_LIT("")), db_int(1), db_text(STR_LIT("")), db_int(51)
-    };
+    const struct db_args args = DB_ARGS(db_int(1), db_int(9), db_text(STR_LIT("")), db_int(1),
+                                        db_text(STR_LIT("")), db_int(51));
     struct error err = { 0 };
     struct log_world w;
     struct buf plan;
@@ -266,7 +266,6 @@ TEST(pages_are_read_from_the_index_in_its_order)
     for (size_t i = 0; i < COUNT_OF(queries); i++) {
         explain[i] = (struct db_query){
             .sql = arena_printf(&w.arena, "EXPLAIN QUERY PLAN %s", queries[i]->sql).data,
-            .n_args = queries[i]->n_args,
         };
         log_must(db_exec(w.db, &explain[i], args, add_detail, &plan, &err), &err);
     }

@@ -1,9 +1,9 @@
 /* test_runs.c - a run and its events as one story, in the order that people read. */
 #include "features/events/runs.h"
 
-#include "api/queries.h"
 #include "base/clock.h"
 #include "features/access/registry.h"
+#include "features/events/shapes.h"
 #include "unit/features/events/log_world.h"
 
 #define S ((int64_t)USEC_PER_SEC)

@@ -78,9 +78,8 @@ TEST(slices_of_several_dimensions_are_refused_at_the_slices)
         "{\"metric\":\"m\",\"by\":[\"a\",\"b\"],\"slices\":{\"x\":1}}",
         "{\"detail\":[{\"type\":\"value_error\",\"loc\":[\"body\",\"slices\"],\"msg\":\"Value "
         "error, "
-        "Slices go with one dimension: give points, or one name in 'by'\",\"input\":{\"x\":1},"
-        "\"ctx\":{\"error\":\"Slices go with one dimension: give points, or one name in "
-        "'by'\"}}]}");
+        "Slices need exactly one name in 'by'; use points for several\",\"input\":{\"x\":1},"
+        "\"ctx\":{\"error\":\"Slices need exactly one name in 'by'; use points for several\"}}]}");
 }
 
 TEST(each_point_that_lacks_something_is_refused_at_its_place)

@@ -15,15 +15,9 @@ static bool add_detail(void *ctx, const struct db_row *row)
 TEST(what_else_a_run_reported_is_looked_up_by_the_run)
 {
     static struct db_query explain;
-    const struct db_value args[] = {
-        db_int(1),
-        db_text(STR_LIT("m")),
-        db_int(0),
-        db_int(9),
-        db_int(0),
-        db_text(STR_LIT("[\"x\"]")),
-        db_text(STR_LIT("[]")),
-    };
+    const struct db_args args =
+        DB_ARGS(db_int(1), db_text(STR_LIT("m")), db_int(0), db_int(9), db_int(0),
+                db_text(STR_LIT("[\"x\"]")), db_text(STR_LIT("[]")));
     struct error err = { 0 };
     struct log_world w;
     struct buf plan;
@@ -32,7 +26,6 @@ TEST(what_else_a_run_reported_is_looked_up_by_the_run)
     buf_init(&plan, KIB(4));
     explain = (struct db_query){
         .sql = arena_printf(&w.arena, "EXPLAIN QUERY PLAN %s", breakdowns_query.sqlite).data,
-        .n_args = breakdowns_query.n_args,
     };
     log_must(db_exec(w.db, &explain, args, add_detail, &plan, &err), &err);
     buf_add_char(&plan, '\0');

@@ -99,14 +99,12 @@ static const struct db_query run_values = {
     .sql = "SELECT v.key || '=' || v.integer_value || '@' || (v.timestamp / 1000000)"
            " FROM business_values v JOIN business_runs r ON r.run_no = v.run_no"
            " WHERE r.run_id = $1 ORDER BY v.key",
-    .n_args = 1,
 };
 static const struct db_query run_breakdowns = {
     .sql = "SELECT b.metric || b.dimensions || '=' || json_array_length(b.cells) || '@'"
            " || (b.timestamp / 1000000)"
            " FROM business_breakdowns b JOIN business_runs r ON r.run_no = b.run_no"
            " WHERE r.run_id = $1 ORDER BY b.metric DESC, b.dimensions DESC",
-    .n_args = 1,
 };
 /* clang-format on */
 
@@ -164,7 +162,7 @@ TEST(what_is_stored_is_as_if_reports_were_applied_by_timestamp_then_arrival)
     must(db_begin(w.db, &err), &err);
     for (unsigned round = 0; round < ROUNDS; round++) {
         const char *run_id = arena_printf(&w.arena, "00000000-0000-4000-8000-%012u", round).data;
-        const struct db_value args[] = { db_text(str_of(run_id)) };
+        const struct db_args args = DB_ARGS(db_text(str_of(run_id)));
         struct sample samples[REPORTS], merged, times = { 0 };
         const struct sample *arrived[2 * REPORTS];
         size_t n = 1 + next_random(&seed, 2 * REPORTS);

@@ -1,4 +1,5 @@
-/* test_report_store.c - reports are merged by key; what is stored does not depend on their order. */
+/* test_report_store.c - reports are merged by key; what is stored does not depend on their order.
+ */
 #include "features/kpis/report_shapes.h"
 
 #include "features/kpis/catalog_store.h"
@@ -30,7 +31,6 @@ static const struct db_query all_runs = {
 static const struct db_query declare = {
     .sql = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
            " VALUES ($1, $2, $3, $4, 'L', 'count', 'sum')",
-    .n_args = 4,
 };
 /* clang-format on */
 
@@ -87,7 +87,7 @@ TEST(a_value_keeps_its_kind)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         world_init(&w);
         put(&w, 1, arena_printf(&w.arena, "\"metrics\":{\"k\":%s}", rows[i].sent).data, 7);
-        CHECK_STR(world_rows(&w, &all_values, NULL),
+        CHECK_STR(world_rows(&w, &all_values, DB_NO_ARGS),
                   arena_printf(&w.arena, "k %s at 1000000 came 7", rows[i].stored).data);
         world_done(&w);
     }
@@ -176,10 +176,10 @@ TEST(reports_are_merged_by_key)
         world_init(&w);
         for (int n = 0; n < 3 && m->reports[n].members != NULL; n++)
             put(&w, m->reports[n].second, m->reports[n].members, n + 1);
-        if (!str_eq_c(world_rows(&w, &all_values, NULL), m->values))
+        if (!str_eq_c(world_rows(&w, &all_values, DB_NO_ARGS), m->values))
             print_error("%s\n", m->about);
         CHECK_STR(buf_str(&w.text), m->values);
-        if (!str_eq_c(world_rows(&w, &all_breakdowns, NULL), m->breakdowns))
+        if (!str_eq_c(world_rows(&w, &all_breakdowns, DB_NO_ARGS), m->breakdowns))
             print_error("%s\n", m->about);
         CHECK_STR(buf_str(&w.text), m->breakdowns);
         world_done(&w);
@@ -193,9 +193,9 @@ TEST(version_and_workflow_are_those_of_the_newest_report)
     world_init(&w);
     put(&w, 2, "\"agent_version\":\"2\",\"workflow_run_id\":\"w\"", 1);
     put(&w, 1, "\"agent_version\":\"1\",\"workflow_run_id\":\"v\"", 2);
-    CHECK_STR(world_rows(&w, &all_runs, NULL), "1 " RUN " 2 w at 2000000");
+    CHECK_STR(world_rows(&w, &all_runs, DB_NO_ARGS), "1 " RUN " 2 w at 2000000");
     put(&w, 3, "\"agent_version\":\"3\"", 3);
-    CHECK_STR(world_rows(&w, &all_runs, NULL), "1 " RUN " 3 null at 3000000");
+    CHECK_STR(world_rows(&w, &all_runs, DB_NO_ARGS), "1 " RUN " 3 null at 3000000");
     world_done(&w);
 }
 
@@ -207,7 +207,7 @@ TEST(the_same_run_of_two_agents_is_two)
     put(&w, 2, "\"metrics\":{\"a\":1}", 1);
     put_rows(&w, prepare(&w, body_at(&w, 1, "\"metrics\":{\"a\":2}")), world_add_agent(&w, "other"),
              2);
-    CHECK_STR(world_rows(&w, &all_values, NULL),
+    CHECK_STR(world_rows(&w, &all_values, DB_NO_ARGS),
               "a integer 1 at 2000000 came 1\na integer 2 at 1000000 came 2");
     world_done(&w);
 }
@@ -250,10 +250,10 @@ TEST(names_of_any_length_are_told_apart_and_kept_whole)
                          b.data, b.data, a.data, b.data)
                 .data,
             2);
-        world_rows(&w, &all_values, NULL);
+        world_rows(&w, &all_values, DB_NO_ARGS);
         check_has(&w, a, "integer 1 at 1000000");
         check_has(&w, b, "integer 3 at 2000000");
-        world_rows(&w, &all_breakdowns, NULL);
+        world_rows(&w, &all_breakdowns, DB_NO_ARGS);
         check_has(&w, arena_printf(&w.arena, "m by [\"%s\"]", b.data), "[]");
         check_has(&w, arena_printf(&w.arena, "m by [\"%s\",\"%s\"]", a.data, b.data), "[]");
         world_done(&w);
@@ -278,9 +278,8 @@ TEST(undeclared_keys_are_told_in_the_order_of_the_report)
     world_init(&w);
     for (int i = 0; i < 2; i++)
         must(db_exec(w.db, &declare,
-                     (const struct db_value[]){ db_int(w.tenant_id), db_int(w.agent_id),
-                                                db_text(i == 0 ? STR_LIT("b") : STR_LIT("\\\t")),
-                                                db_null() },
+                     DB_ARGS(db_int(w.tenant_id), db_int(w.agent_id),
+                             db_text(i == 0 ? STR_LIT("b") : STR_LIT("\\\t")), db_null()),
                      NULL, NULL, &err),
              &err);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -314,10 +313,10 @@ TEST(a_declaration_holds_for_its_agent_alone)
     world_init(&w);
     name = long_name(&w, 5000, 'x');
     key = store_name_key(name, &w.arena);
-    must(db_exec(w.db, &declare,
-                 (const struct db_value[]){ db_int(w.tenant_id), db_int(w.agent_id),
-                                            db_text(key.key), db_text(key.full) },
-                 NULL, NULL, &err),
+    must(db_exec(
+             w.db, &declare,
+             DB_ARGS(db_int(w.tenant_id), db_int(w.agent_id), db_text(key.key), db_text(key.full)),
+             NULL, NULL, &err),
          &err);
     for (int i = 0; i < 3; i++) {
         const struct report_key place = { w.tenant_id + (i == 1), w.agent_id + (i == 2), 1 };
@@ -352,6 +351,6 @@ TEST(a_hundred_breakdowns_of_a_thousand_slices_are_a_hundred_rows)
     body = arena_copy(&w.arena, buf_str(&w.text));
     put_rows(&w, prepare(&w, body), w.agent_id, 1);
     put_rows(&w, prepare(&w, body), w.agent_id, 2);
-    CHECK_STR(world_rows(&w, &count, NULL), "100 100000");
+    CHECK_STR(world_rows(&w, &count, DB_NO_ARGS), "100 100000");
     world_done(&w);
 }

@@ -10,6 +10,7 @@
 #include "features/agents/last_seen.h"
 #include "features/agents/store.h"
 #include "features/cost/report_shapes.h"
+#include "features/cost/reports.h"
 #include "features/events/event_log.h"
 #include "features/kpis/report_shapes.h"
 #include "shape/problems.h"
@@ -37,7 +38,11 @@ struct world {
 
 /* A report that its sender waits for. */
 struct sent {
-    struct report_request request;
+    union {
+        struct report report; /* the first member of both */
+        struct business_report business;
+        struct llm_report llm;
+    };
     struct arena arena;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t told;
@@ -96,9 +101,9 @@ static void world_done(struct world *w)
     db_close(w->real);
 }
 
-static void done(struct report_request *request, const struct error *err)
+static void done(struct writer_job *job, const struct error *err)
 {
-    struct sent *s = CONTAINER_OF(request, struct sent, request);
+    struct sent *s = CONTAINER_OF(job, struct sent, report.job);
 
     pthread_mutex_lock(&s->lock);
     s->done = true;
@@ -123,14 +128,18 @@ static void *read_body(struct sent *s, const struct shape *shape, const char *ag
 
 static void sent_init(struct sent *s, const struct tenant_entry *tenant)
 {
-    *s = (struct sent){ .request = { .tenant = tenant,
-                                     .arena = &s->arena,
-                                     .bytes = 100,
-                                     .received_at = 1,
-                                     .done = done } };
+    *s = (struct sent){
+        .report = { .tenant = tenant, .arena = &s->arena, .bytes = 100, .received_at = 1 }
+    };
     arena_init(&s->arena);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->told, NULL);
+}
+
+static void submit(struct world *w, struct sent *s)
+{
+    s->report.job.done = done;
+    CHECK(writer_submit(w->writer, &s->report.job, NULL) == 0);
 }
 
 /* A letter for what became of it: Accepted, disabled (X), cap (C), or ! when it failed. */
@@ -149,15 +158,17 @@ static char wait_for(struct sent *s)
     pthread_mutex_destroy(&s->lock);
     if (s->result != ERR_NONE)
         return '!';
-    return letters[s->request.verdict];
+    return letters[s->report.verdict];
 }
 
 static void start_business(struct world *w, struct sent *s, size_t tenant, const char *agent,
                            int second, const char *members)
 {
     sent_init(s, &w->tenants[tenant]);
-    s->request.business = read_body(s, &business_telemetry_shape, agent, second, members);
-    CHECK(reports_submit_business(w->writer, &s->request, NULL) == 0);
+    s->report.agent_name = str_of(agent);
+    s->business.body = read_body(s, &business_telemetry_shape, agent, second, members);
+    business_report_prepare(&s->business);
+    submit(w, s);
 }
 
 static char send_business(struct world *w, size_t tenant, const char *agent)
@@ -170,7 +181,7 @@ static char send_business(struct world *w, size_t tenant, const char *agent)
                    "\"breakdowns\":[{\"metric\":\"a\",\"by\":\"d\",\"slices\":{\"x\":1}}]");
     letter = wait_for(&s);
     if (letter != '!')
-        CHECK_INT(s.request.undeclared.n, letter == 'A' ? 2 : 0);
+        CHECK_INT(s.business.undeclared.n, letter == 'A' ? 2 : 0);
     arena_done(&s.arena);
     return letter;
 }
@@ -181,8 +192,10 @@ static char send_llm(struct world *w, size_t tenant, const char *agent)
     char letter;
 
     sent_init(&s, &w->tenants[tenant]);
-    s.request.llm = read_body(&s, &llm_usage_shape, agent, 1, "\"model\":\"m\"");
-    CHECK(reports_submit_llm(w->writer, &s.request, NULL) == 0);
+    s.report.agent_name = str_of(agent);
+    s.llm.body = read_body(&s, &llm_usage_shape, agent, 1, "\"model\":\"m\"");
+    llm_report_prepare(&s.llm);
+    submit(w, &s);
     letter = wait_for(&s);
     arena_done(&s.arena);
     return letter;
@@ -210,8 +223,8 @@ TEST(the_cap_lets_in_exactly_as_many_agents_as_the_plan_allows)
         CHECK_INT(channels[i].send(&w, 0, "c"), 'C');
         CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
         CHECK_INT(channels[i].send(&w, 1, "c"), 'A'); /* each tenant its own */
-        CHECK_INT(temp_db_int(w.reader, &count_agents, NULL), CAP + 1);
-        CHECK_INT(temp_db_int(w.reader, channels[i].count, NULL), 3 * channels[i].rows);
+        CHECK_INT(temp_db_int(w.reader, &count_agents, DB_NO_ARGS), CAP + 1);
+        CHECK_INT(temp_db_int(w.reader, channels[i].count, DB_NO_ARGS), 3 * channels[i].rows);
         world_done(&w);
     }
 }
@@ -237,17 +250,18 @@ TEST(a_disabled_agents_report_is_rejected_and_not_stored)
         CHECK_INT(channels[i].send(&w, 1, "a"), 'A');
         enable(&w, "a", true);
         CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
-        CHECK_INT(temp_db_int(w.reader, channels[i].count, NULL), 2 * channels[i].rows);
+        CHECK_INT(temp_db_int(w.reader, channels[i].count, DB_NO_ARGS), 2 * channels[i].rows);
         world_done(&w);
     }
 }
 
 static int64_t stored(struct world *w)
 {
-    return temp_db_int(w->reader, &count_values, NULL) +
-           temp_db_int(w->reader, &count_breakdowns, NULL) +
-           temp_db_int(w->reader, &count_runs, NULL) + temp_db_int(w->reader, &count_usage, NULL) +
-           temp_db_int(w->reader, &count_agents, NULL);
+    return temp_db_int(w->reader, &count_values, DB_NO_ARGS) +
+           temp_db_int(w->reader, &count_breakdowns, DB_NO_ARGS) +
+           temp_db_int(w->reader, &count_runs, DB_NO_ARGS) +
+           temp_db_int(w->reader, &count_usage, DB_NO_ARGS) +
+           temp_db_int(w->reader, &count_agents, DB_NO_ARGS);
 }
 
 /* Whichever call fails, a report is stored whole or not at all, and its agent with it. */
@@ -334,9 +348,9 @@ TEST(reports_that_race_end_as_the_newest)
         pthread_join(threads[i], NULL);
         CHECK_INT(racers[i].accepted, RACES);
     }
-    CHECK_INT(temp_db_int(w.reader, &count_values, NULL), 1 + RACERS);
-    CHECK_INT(temp_db_int(w.reader, &wrong, NULL), 0);
-    CHECK_INT(temp_db_int(w.reader, &newest, NULL), latest);
-    CHECK_INT(temp_db_int(w.reader, &newest_cell, NULL), latest);
+    CHECK_INT(temp_db_int(w.reader, &count_values, DB_NO_ARGS), 1 + RACERS);
+    CHECK_INT(temp_db_int(w.reader, &wrong, DB_NO_ARGS), 0);
+    CHECK_INT(temp_db_int(w.reader, &newest, DB_NO_ARGS), latest);
+    CHECK_INT(temp_db_int(w.reader, &newest_cell, DB_NO_ARGS), latest);
     world_done(&w);
 }

@@ -33,7 +33,7 @@ static void world_init(struct world *w)
     (void)snprintf(w->url, sizeof(w->url), "%s", temp_db_new());
     w->writer = temp_db_open(w->url, DB_WRITER);
     CHECK(store_migrate(w->writer, NULL) == 0);
-    CHECK(db_exec(w->writer, &fill, NULL, NULL, NULL, NULL) == 0);
+    CHECK(db_exec(w->writer, &fill, DB_NO_ARGS, NULL, NULL, NULL) == 0);
     w->keeper = temp_db_open(w->url, DB_MAINTENANCE);
     db_watch(w->keeper, go_on, w);
 }
@@ -61,7 +61,7 @@ TEST(a_copy_has_all_that_was_committed_and_is_sound)
     CHECK(store_copy(w.keeper, path_of(w.copy), NULL) == 0);
     CHECK(w.asked > 0);
     copy = temp_db_open(w.copy, DB_MAINTENANCE);
-    CHECK_INT(temp_db_int(copy, &count, NULL), 50000);
+    CHECK_INT(temp_db_int(copy, &count, DB_NO_ARGS), 50000);
     CHECK(store_check(copy, &arena, &problems, NULL) == 0);
     CHECK_INT(problems.n, 0);
     db_close(copy);
@@ -86,8 +86,8 @@ TEST(a_keeper_changes_nothing)
     struct world w;
 
     world_init(&w);
-    CHECK(db_exec(w.keeper, &fill, NULL, NULL, NULL, NULL) != 0);
-    CHECK_INT(temp_db_int(w.keeper, &count, NULL), 50000);
+    CHECK(db_exec(w.keeper, &fill, DB_NO_ARGS, NULL, NULL, NULL) != 0);
+    CHECK_INT(temp_db_int(w.keeper, &count, DB_NO_ARGS), 50000);
     world_done(&w);
 }
 

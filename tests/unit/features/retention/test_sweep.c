@@ -26,7 +26,6 @@ static const struct db_query add_run = {
            " last_at, closing_at, closing_seq, closing_event, closing_message, step_seq,"
            " step_message, version_seq, agent_version)"
            " VALUES ($1, 'r' || $2, $3, 1, $2, $2, $4, $5, 0, $6, '', 0, '', 0, '')",
-    .n_args = 6,
 };
 static const struct db_query add_runs = {
     .sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3500)"
@@ -34,23 +33,19 @@ static const struct db_query add_runs = {
            " last_at, closing_at, closing_seq, closing_event, closing_message, step_seq,"
            " step_message, version_seq, agent_version)"
            " SELECT $1, 'r' || i, $2, 1, $3 + i, $3, $3 + i, $3, 0, 1, '', 0, '', 0, '' FROM n",
-    .n_args = 3,
 };
 static const struct db_query add_business = {
     .sql = "INSERT INTO business_runs (tenant_id, agent_id, run_id, timestamp, agent_version)"
            " VALUES ($1, $2, 'r' || $3, $3, '')",
-    .n_args = 3,
 };
 static const struct db_query add_usage = {
     .sql = "INSERT INTO llm_usage (tenant_id, timestamp, agent_id, run_id, model, received_at,"
            " input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls,"
            " agent_version) VALUES ($1, $2, $3, 'r', 'm', 0, 0, 0, 0, 0, 0, '')",
-    .n_args = 3,
 };
 static const struct db_query add_alert = {
     .sql = "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, open, told, since_at,"
            " opened_at, detail) VALUES ($1, 'a', 'run.stuck', $2, 'r' || $3, 1, 1, 0, 0, '{}')",
-    .n_args = 3,
 };
 static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1" };
 static const struct db_query count_runs = { .sql = "SELECT COUNT(*) FROM runs" };
@@ -112,7 +107,7 @@ static void world_done(struct world *w)
 /* A statement on the writer's thread, whose connection it is. */
 struct statement {
     const struct db_query *query;
-    const struct db_value *args;
+    struct db_args args;
 };
 
 static int run_statement(void *ctx, struct db *db, struct error *err)
@@ -122,7 +117,7 @@ static int run_statement(void *ctx, struct db *db, struct error *err)
     return db_exec(db, s->query, s->args, NULL, NULL, err);
 }
 
-static void exec(struct world *w, const struct db_query *query, const struct db_value *args)
+static void exec(struct world *w, const struct db_query *query, struct db_args args)
 {
     struct statement s = { query, args };
     struct error err = { 0 };
@@ -156,9 +151,9 @@ enum status { OPEN = -1, COMPLETED = 1, FAILED = 2 };
 static void run(struct world *w, int64_t start_at, int64_t last_at, enum status status)
 {
     exec(w, &add_run,
-         (const struct db_value[]){ db_int(w->tenant_id), db_int(start_at), db_int(w->agent_id),
-                                    db_int(last_at), status == OPEN ? db_null() : db_int(last_at),
-                                    db_int(status == OPEN ? 0 : (int64_t)status) });
+         DB_ARGS(db_int(w->tenant_id), db_int(start_at), db_int(w->agent_id), db_int(last_at),
+                 status == OPEN ? db_null() : db_int(last_at),
+                 db_int(status == OPEN ? 0 : (int64_t)status)));
 }
 
 static int nothing(void *ctx, struct db *db, struct error *err)
@@ -182,7 +177,7 @@ static void pass(struct world *w)
 
 static int64_t count(struct world *w, const struct db_query *query)
 {
-    return temp_db_int(w->reader, query, NULL);
+    return temp_db_int(w->reader, query, DB_NO_ARGS);
 }
 
 TEST(what_is_exactly_as_old_as_the_limit_stays)
@@ -195,11 +190,11 @@ TEST(what_is_exactly_as_old_as_the_limit_stays)
     before = w.wall_us + S(60) - DAYS(3);
     for (int64_t at = before - 1; at <= before; at++) {
         const struct db_value usage[] = { db_int(w.tenant_id), db_int(at), db_int(w.agent_id) };
-        const struct db_value report[] = { usage[0], usage[2], usage[1] };
+        const struct db_args report = DB_ARGS(usage[0], usage[2], usage[1]);
 
         run(&w, at, at, COMPLETED);
         exec(&w, &add_business, report);
-        exec(&w, &add_usage, usage);
+        exec(&w, &add_usage, DB_ARGS_OF(usage));
     }
     run(&w, before - DAYS(10), before, COMPLETED); /* by its last event */
     pass(&w);
@@ -223,9 +218,7 @@ TEST(an_open_run_has_a_week)
     week = w.wall_us + S(60) - DAYS(7);
     run(&w, week - DAYS(9), week, OPEN);
     run(&w, week - DAYS(8), week - 1, OPEN);
-    exec(&w, &add_alert,
-         (const struct db_value[]){ db_int(w.tenant_id), db_int(w.agent_id),
-                                    db_int(week - DAYS(8)) });
+    exec(&w, &add_alert, DB_ARGS(db_int(w.tenant_id), db_int(w.agent_id), db_int(week - DAYS(8))));
     pass(&w);
     CHECK_INT(count(&w, &count_runs), 1);
     CHECK_INT(count(&w, &count_open), 0); /* nobody is stuck who is not there */
@@ -330,8 +323,7 @@ TEST(a_pass_deletes_all_there_is_however_much)
 
     world_init(&w);
     exec(&w, &add_runs,
-         (const struct db_value[]){ db_int(w.tenant_id), db_int(w.agent_id),
-                                    db_int(w.wall_us - DAYS(9)) });
+         DB_ARGS(db_int(w.tenant_id), db_int(w.agent_id), db_int(w.wall_us - DAYS(9))));
     pass(&w);
     CHECK_INT(count(&w, &count_runs), 3500); /* nobody asked for it */
     limit(&w, 3, 0);

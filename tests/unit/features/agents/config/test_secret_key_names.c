@@ -5,13 +5,13 @@
 
 static void check(const char *key, bool secret)
 {
-    struct catalog_entry entry = secret_key_names_first_entry(str_of(key));
+    struct catalog_parameter entry = secret_key_names_first_entry(str_of(key));
 
     if (entry.secret != secret)
         fail_msg("'%s' is %s", key, secret ? "not secret" : "secret");
     CHECK_STR(entry.key, key);
-    CHECK_STR(str_of(entry.edit), "admin");
-    CHECK_STR(str_of(entry.see), secret ? "nobody" : "member");
+    CHECK_STR(entry.edit, "admin");
+    CHECK_STR(entry.see, secret ? "nobody" : "member");
 }
 
 TEST(a_key_that_speaks_of_a_secret_is_one_in_every_spelling)

@@ -181,7 +181,7 @@ static inline void id_world_grow(struct id_world *w, size_t n)
     {                                                                                              \
         static const struct db_query q = { .sql = (text) };                                        \
                                                                                                    \
-        return temp_db_int(w->db, &q, NULL);                                                       \
+        return temp_db_int(w->db, &q, DB_NO_ARGS);                                                 \
     }
 
 /* clang-format off */

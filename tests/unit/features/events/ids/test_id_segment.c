@@ -216,13 +216,13 @@ TEST(a_segment_goes_from_its_end_and_takes_no_neighbour_along)
     struct error err = { 0 };
 
     must(id_segment_delete(db, s, 3, &err), &err);
-    CHECK_INT(temp_db_int(db, &count, NULL), 2 + 3 + 2);
+    CHECK_INT(temp_db_int(db, &count, DB_NO_ARGS), 2 + 3 + 2);
     must(id_segment_measure(db, s, &err), &err);
     CHECK_INT(s->n_chunks, 3);
-    CHECK_INT(temp_db_int(db, &rows, NULL), 3);
+    CHECK_INT(temp_db_int(db, &rows, DB_NO_ARGS), 3);
     must(id_segment_delete(db, s, 0, &err), &err);
-    CHECK_INT(temp_db_int(db, &count, NULL), 2 + 2);
-    CHECK_INT(temp_db_int(db, &rows, NULL), 2);
+    CHECK_INT(temp_db_int(db, &count, DB_NO_ARGS), 2 + 2);
+    CHECK_INT(temp_db_int(db, &rows, DB_NO_ARGS), 2);
     must(id_segment_measure(db, s, &err), &err);
     CHECK_INT(s->n_chunks, 0);
     CHECK_INT(meet(db, before, 4990), 1);

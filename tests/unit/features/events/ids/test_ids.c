@@ -223,7 +223,7 @@ TEST(segments_that_are_large_enough_are_not_merged)
 
     id_world_init(&w, 10, 5);
     id_world_grow(&w, 10);
-    id_must(db_exec(w.db, &fill, NULL, NULL, NULL, &err), &err);
+    id_must(db_exec(w.db, &fill, DB_NO_ARGS, NULL, NULL, &err), &err);
     id_world_reopen(&w);
     for (int i = 0; i < 3; i++)
         id_world_grow(&w, 3);
@@ -249,8 +249,8 @@ TEST(any_number_of_segments_is_kept)
 
     id_world_init(&w, 10, 5);
     id_world_grow(&w, 10);
-    id_must(db_exec(w.db, &fill, NULL, NULL, NULL, &err), &err);
-    id_must(db_exec(w.db, &copy, NULL, NULL, NULL, &err), &err);
+    id_must(db_exec(w.db, &fill, DB_NO_ARGS, NULL, NULL, &err), &err);
+    id_must(db_exec(w.db, &copy, DB_NO_ARGS, NULL, NULL, &err), &err);
     id_world_reopen(&w);
     for (int i = 0; i < 20; i++)
         id_world_grow(&w, 10);

@@ -1,0 +1,82 @@
+/* request_metrics.c - requests counted by route and status, and how long they took. */
+#include "api/request_metrics.h"
+
+#include "api/api.h"
+#include "api/call.h"
+#include "base/clock.h"
+#include "base/metrics.h"
+
+/* First come the cells of requests that no route matches, then those of each route: one per status
+ * listed here, and one for all others. */
+enum { NO_ROUTE = 0 };
+static const int statuses[] = { 200, 201, 202, 304, 400, 401, 403, 404, 405,
+                                408, 409, 413, 415, 422, 429, 500, 503 };
+enum { STATUSES = REQUEST_METRICS_STATUSES };
+_Static_assert(STATUSES == COUNT_OF(statuses) + 1, "a cell per status, and one for the others");
+
+static size_t status_cell(int status)
+{
+    size_t i = 0;
+
+    while (i < COUNT_OF(statuses) && statuses[i] != status)
+        i++;
+    return i;
+}
+
+static enum metric_histogram class_of(const struct route *route)
+{
+    if (route == NULL)
+        return HISTOGRAM_OTHER;
+    if (route->method == METHOD_POST && strncmp(route->path, "/api/v1/telemetry", 17) == 0)
+        return HISTOGRAM_INGEST;
+    switch (route->auth) {
+    case AUTH_OPEN:
+        return HISTOGRAM_OTHER;
+    case AUTH_ANY_KEY:
+    case AUTH_OWN_AGENT:
+        return HISTOGRAM_PULL;
+    case AUTH_READ:
+        return HISTOGRAM_READ;
+    default:
+        return HISTOGRAM_ADMIN;
+    }
+}
+
+void request_metrics_count(const struct http_exchange *x, int status)
+{
+    const struct api_call *call = x->app;
+    const struct route *route = call == NULL ? NULL : call->route;
+    size_t entry = route == NULL ? NO_ROUTE : 1 + call->values.entry;
+
+    metric_extra_add(entry * STATUSES + status_cell(status), 1);
+    if (x->stream == NULL) /* its client decides how long it takes */
+        metric_observe(class_of(route), (uint64_t)(clock_mono_us() - x->request.began_us));
+}
+
+/* `route` NULL: of requests that no route matches. */
+static void print_requests_of(struct buf *out, const struct route *route, size_t index)
+{
+    for (size_t i = 0; i < STATUSES; i++) {
+        uint64_t n = metric_extra_sum(index * STATUSES + i);
+
+        if (n == 0)
+            continue;
+        buf_printf(out, "muster_requests_total{method=\"%s\",route=\"%s\",status=\"",
+                   route == NULL ? "" : route_method_name(route->method),
+                   route == NULL ? "" : route->path);
+        if (i < COUNT_OF(statuses))
+            buf_printf(out, "%d", statuses[i]);
+        else
+            buf_add_c(out, "other");
+        buf_printf(out, "\"} %llu\n", (unsigned long long)n);
+    }
+}
+
+void request_metrics_write(const struct route_table *table, struct buf *out)
+{
+    metric_print_head(out, "muster_requests_total", "counter",
+                      "Answered requests by route and status");
+    for (size_t i = 0; i < table->n; i++)
+        print_requests_of(out, table->entries[i].route, 1 + i);
+    print_requests_of(out, NULL, NO_ROUTE);
+}

@@ -1,0 +1,68 @@
+/* hooks.c - what the API asks of this feature at each request. */
+#include "api/api.h"
+#include "api/call.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/engine.h"
+#include "features/access/access.h"
+#include "features/access/auth.h"
+#include "features/access/key_check.h"
+#include "features/access/rate.h"
+#include "features/access/registry.h"
+#include "features/access/users/cookies.h"
+#include "features/access/users/sessions.h"
+
+static int identify_caller(struct api_call *call, struct error *err)
+{
+    if (auth_identify(call, err) != 0)
+        return -1;
+    return key_check_needed(call) ? key_check(call, err) : 0;
+}
+
+static int check_rate(struct api_call *call, struct error *err)
+{
+    struct rate_verdict verdict;
+
+    if (call->user != NULL)
+        verdict = sessions_rate(access_sessions(call->api->engine), &call->user->session,
+                                clock_mono_us());
+    else if (call->key != NULL)
+        verdict =
+            rate_take(call->key->rate,
+                      atomic_load_explicit(&call->key->tenant->rate_limit, memory_order_relaxed),
+                      clock_mono_us());
+    else
+        return 0;
+    call->has_rate = true;
+    call->rate = (struct call_rate){ verdict.limit, verdict.remaining, verdict.reset_s };
+    if (verdict.allowed)
+        return 0;
+    return call_refuse(call, err, 429, "Rate limit exceeded: %lld requests in %d seconds per %s",
+                       (long long)verdict.limit, RATE_WINDOW_S,
+                       call->user != NULL ? "session" : "token");
+}
+
+static int check_caller(struct api_call *call, struct error *err)
+{
+    return session_check(call, err) != 0 ? -1 : check_rate(call, err);
+}
+
+static void log_caller(const struct api_call *call, struct log_line *line)
+{
+    if (call->user != NULL) {
+        if (call->tenant != NULL)
+            log_str(line, "tenant", call->tenant->slug);
+        log_str(line, "person", call->user->user_id);
+    } else if (call->key != NULL) {
+        log_str(line, "tenant", call->key->tenant->slug);
+        log_str(line, "key", call->key->key_id);
+    }
+}
+
+const struct api_hooks access_hooks = {
+    .identify = identify_caller,
+    .check_caller = check_caller,
+    .look_up = auth_look_up,
+    .authorize = auth_authorize,
+    .log_caller = log_caller,
+};

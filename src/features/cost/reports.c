@@ -1,0 +1,30 @@
+/* reports.c - what the writer does with a report of LLM usage. */
+#include "features/cost/reports.h"
+
+#include "engine/txn.h"
+#include "features/cost/report_store.h"
+
+static int llm_report_apply(struct writer_job *job, struct txn *txn, struct error *err)
+{
+    struct llm_report *llm = CONTAINER_OF(job, struct llm_report, report.job);
+    struct report_key key;
+
+    if (report_admit(&llm->report, txn, &key, err) != 0)
+        return -1;
+    if (llm->report.verdict != VERDICT_ACCEPTED)
+        return 0;
+    return store_llm_put(txn->db, &key, llm->body, txn->totals, err);
+}
+
+static void llm_report_stored(struct writer_job *job, const struct error *err)
+{
+    report_count(CONTAINER_OF(job, struct report, job), METRIC_REPORTS_LLM, err);
+}
+
+void llm_report_prepare(struct llm_report *llm)
+{
+    llm->report.job = (struct writer_job){ .apply = llm_report_apply,
+                                           .stored = llm_report_stored,
+                                           .events = 1,
+                                           .bytes = llm->report.bytes };
+}

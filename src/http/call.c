@@ -1,0 +1,137 @@
+/* call.c - requests: taken from the pool, posted from other threads, freed.
+ *
+ * Invariants:
+ * 1. A call is in one place: with its connection, with the application, among
+ *    the posted ones, or in the pool.
+ * 2. Only the loop's thread takes from the pool and puts back.
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "http/internal.h"
+
+enum {
+    POOL_MAX = 128,             /* requests kept for reuse */
+    BODY_MAX_DEFAULT = 1 << 20, /* unless on_head changes it */
+};
+
+static _Thread_local const struct http_loop *current;
+
+bool http_loop_is_mine(const struct http_loop *loop)
+{
+    return current == loop;
+}
+
+void http_loop_become_mine(const struct http_loop *loop)
+{
+    assert(current == NULL);
+    current = loop;
+}
+
+/* The digits behind the random ones count up in base62: unique, and nearly free. */
+static void next_request_id(struct http_loop *loop)
+{
+    for (size_t i = REQUEST_ID_LEN - 1; i >= REQUEST_ID_RANDOM; i--) {
+        char *digit = &loop->next_id[i];
+
+        if (*digit != 'z') {
+            if (*digit == '9')
+                *digit = 'A';
+            else if (*digit == 'Z')
+                *digit = 'a';
+            else
+                ++*digit;
+            return;
+        }
+        *digit = '0';
+    }
+}
+
+struct http_call *http_loop_new_call(struct http_loop *loop)
+{
+    struct http_call *call = loop->pool;
+
+    assert(http_loop_is_mine(loop)); /* 2 */
+    if (call != NULL) {
+        assert(call->pooled && call->loop == loop && call->conn == NULL);
+        loop->pool = call->next;
+        loop->n_pool--;
+        call->pooled = false;
+    } else {
+        call = NEW(struct http_call);
+        call->loop = loop;
+        arena_init(&call->arena);
+        http_body_init(&call->body);
+        buf_init(&call->fields, HEAD_MAX);
+    }
+    memcpy(call->request_id, loop->next_id, REQUEST_ID_LEN);
+    next_request_id(loop);
+    call->x = (struct http_exchange){
+        .carrier = loop->carrier,
+        .arena = &call->arena,
+        .request_id = str_from(call->request_id, REQUEST_ID_LEN),
+        .body_max = BODY_MAX_DEFAULT,
+        .budget = &loop->admission->bodies,
+    };
+    return call;
+}
+
+void http_loop_destroy_call(struct http_call *call)
+{
+    http_budget_give_back(&call->x);
+    arena_done(&call->arena);
+    http_body_done(&call->body);
+    buf_done(&call->fields);
+    free(call);
+}
+
+void http_loop_free_call(struct http_call *call)
+{
+    struct http_loop *loop = call->loop;
+
+    assert(http_loop_is_mine(loop)); /* 2 */
+    ASSERT_ALWAYS(!call->pooled);    /* 1: a second free would hand one call to two clients */
+    assert(call->conn == NULL || call->conn->call != call);
+    if (loop->n_pool >= POOL_MAX) {
+        http_loop_destroy_call(call);
+        return;
+    }
+    http_budget_give_back(&call->x);
+    arena_reset(&call->arena);
+    http_body_reset(&call->body);
+    buf_clear(&call->fields);
+    call->conn = NULL;
+    call->streams = false;
+    call->pooled = true;
+    call->next = loop->pool;
+    loop->pool = call;
+    loop->n_pool++;
+}
+
+bool http_loop_try_post(struct http_call *call)
+{
+    struct http_loop *loop = call->loop;
+    bool closed, first;
+
+    assert(!http_loop_is_mine(loop));
+    assert(!call->pooled);
+    lock_acquire(&loop->lock);
+    closed = loop->closed;
+    first = loop->posted == NULL;
+    if (!closed) {
+        call->next = loop->posted;
+        loop->posted = call;
+        if (first) /* under the lock, since the handle goes when the loop is closed */
+            (void)uv_async_send(&loop->wake);
+    }
+    lock_release(&loop->lock);
+    return !closed;
+}
+
+void http_loop_post(struct http_call *call)
+{
+    if (http_loop_try_post(call))
+        return;
+    http_reply_free(&call->reply);
+    http_loop_destroy_call(call);
+}

@@ -1,0 +1,325 @@
+/* internal.h - the server's own types and the calls between its files; private to http/.
+ *
+ * Public headers of http/: server.h, exchange.h, stream.h, body.h. All others are private.
+ *
+ * Files, each of which calls only those below it:
+ *
+ *   server.c               starts and stops the loops
+ *   loop.c                 the thread of a loop: timers, posted replies, the stop
+ *   listener.c, bind.c     from listening sockets to connections
+ *   carrier.c              what an exchange asks of its connection, from any thread
+ *   move.c                 moves connections with large bodies to another loop
+ *   connection.c           bytes in: the state machine of one connection
+ *   stream.c, part.c       replies that come in parts
+ *   send.c                 whole replies
+ *   close.c                the end of a connection
+ *   call.c                 requests: pooled, posted from other threads, freed
+ *   state.c                the lists of connections by state, and the allowed moves
+ *   parser.c, head.c, body.c, response.c, admission.c    know no connection
+ *
+ * The only calls that point up, each to go on with what the caller has finished:
+ *
+ *   connection.c -> http_conn_must_move(), http_conn_move()   a large body belongs to another loop
+ *   send.c       -> http_conn_resume()                        the reply is out: parse what came
+ * next close.c      -> http_stream_lost()                        a stream's client has gone
+ *   close.c, move.c -> http_loop_conn_gone()                  the last connection ends its loop
+ *
+ * Everything in a loop is touched by its own thread alone, but for what `lock` guards. A request
+ * that the application keeps outlives its connection; the loop outlives both, until
+ * http_server_free().
+ */
+#pragma once
+#include <assert.h>
+#include <uv.h>
+
+#include "base/lock.h"
+#include "http/admission.h"
+#include "http/body.h"
+#include "http/parser.h"
+#include "http/response.h"
+#include "http/server.h"
+
+enum {
+    READ_BUFFER = 64 * 1024,
+    HEAD_MAX = 64 * 1024, /* bytes of a reply's head */
+    REQUEST_ID_LEN = 18,
+    REQUEST_ID_RANDOM = 10, /* leading digits that are random; the rest counts */
+    ADDRESS_TEXT_MAX = 56,
+};
+
+/* What a connection is doing. Each state is also a list, ordered by when the connection entered
+ * it, so that a timer checks only the front. connection.c has the rules. */
+enum http_conn_state {
+    CONN_IDLE,   /* between requests */
+    CONN_HEAD,   /* part of a head has come */
+    CONN_BODY,   /* head complete and not answered, body coming */
+    CONN_SKIP,   /* answered early; the rest of the body is read and dropped */
+    CONN_BUSY,   /* the application has the request */
+    CONN_WRITE,  /* the reply is queued */
+    CONN_LINGER, /* answered and half-closed; reading on so that the client gets the answer */
+    CONN_CLOSING,
+    CONN_MOVING, /* head complete, on its way to another loop; after CLOSING, since only move.c may
+                  * touch it */
+};
+enum { CONN_STATES = CONN_MOVING + 1 };
+
+struct http_conn;
+struct http_loop;
+
+/* A request on its way through the application. */
+struct http_call {
+    struct http_exchange x;
+    struct http_loop *loop;
+    struct http_conn *conn; /* NULL once the client has gone */
+    struct http_call *next; /* in the pool, or among the posted ones */
+    struct arena arena;
+    struct http_body body;
+    struct http_reply reply; /* once posted or queued */
+    struct buf fields;       /* its own header lines, printed, once posted */
+    http_resume_fn *resume;  /* instead of a reply: what to run on the loop */
+    bool streams;            /* x.stream is known to the loop */
+    bool pooled;             /* free, in the loop's pool */
+    uv_write_t write;
+    char request_id[REQUEST_ID_LEN];
+    char peer_address[ADDRESS_TEXT_MAX]; /* a copy, since the connection may go first */
+};
+
+struct http_conn_list {
+    struct http_conn *first, *last;
+};
+
+union http_handle {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+};
+
+/* The other end of a connection. */
+struct http_conn_peer {
+    enum http_peer kind;
+    uint8_t key[16]; /* what connections are counted by */
+    char text[ADDRESS_TEXT_MAX];
+};
+
+struct http_conn {
+    union http_handle h;
+    struct http_loop *loop;
+    struct http_conn *previous, *next; /* in the list of its state */
+    int64_t since_us;                  /* when it entered its state, or last made progress in it */
+    enum http_conn_state state;
+    enum http_conn_state after; /* the state after the reply that is being sent */
+    struct http_call *call;     /* NULL between requests */
+    struct http_parser parser;
+    char *stash; /* bytes that came while a request was in progress */
+    size_t stash_at, stash_len;
+    const struct str *input; /* what is being parsed, while `pumping` */
+    int64_t body_began_us;
+    size_t write_left;  /* bytes queued when last checked */
+    size_t linger_left; /* bytes still to be drained at most */
+    int moving_fd;      /* its socket, between two loops */
+    unsigned n_small;   /* requests since the last large one */
+    struct http_conn_peer peer;
+    bool reading, eof;
+    bool pumping;   /* its input is being parsed further up the stack */
+    bool refused;   /* the end of the current request cannot be found */
+    bool cut_short; /* the current request exceeded its limit: the rest was not read */
+    bool admitted;  /* counted by admission.c */
+    bool over;      /* beyond the limits, open only to be answered 503 */
+};
+
+struct http_loop {
+    uv_loop_t uv;
+    struct http_admission *admission;
+    const struct http_limits *limits;
+    const struct http_app *app;
+    const struct http_carrier *carrier; /* of the exchanges that it makes */
+    struct http_loop *other;            /* move.c: takes the other kind of body; NULL: none */
+    bool is_for_large;                  /* move.c: bodies; else it is for all others */
+    uv_thread_t thread;
+    bool started;
+    union http_handle tcp_listener, unix_listener;
+    bool has_tcp, has_unix;
+    uv_async_t wake;
+    uv_timer_t tick, deadline;
+    int64_t now_us; /* of the current callback */
+    struct http_conn_list lists[CONN_STATES];
+    unsigned n_conns;
+    unsigned n_over; /* connections beyond the limits, being answered 503 */
+    struct http_call *pool;
+    unsigned n_pool;
+    struct buf out; /* the head of the reply being printed */
+    struct http_date date;
+    char next_id[REQUEST_ID_LEN];
+    bool draining, ending;
+    bool overdue;   /* the deadline of its stop has passed */
+    unsigned n_cut; /* connections that the deadline ended */
+    char *read_buffer;
+
+    struct lock lock;
+    struct http_call *posted GUARDED_BY(lock);   /* newest first */
+    struct http_conn *arriving GUARDED_BY(lock); /* move.c: from the other loop */
+    bool closed GUARDED_BY(lock);
+    bool stop_asked GUARDED_BY(lock);
+    unsigned stop_deadline_ms GUARDED_BY(lock);
+};
+
+/* loop.c */
+
+/* Ready to run, without listeners. */
+int http_loop_init(struct http_loop *loop, const struct http_app *app,
+                   struct http_admission *admission, struct error *err) MUST_CHECK;
+
+/* The thread, given its loop: returns once the loop was stopped and its last connection is gone. */
+void http_loop_run(void *ctx);
+
+/* Frees what http_loop_init() made; for a loop that never ran or has ended. */
+void http_loop_done(struct http_loop *loop);
+
+/* Any thread. */
+void http_loop_stop(struct http_loop *loop, unsigned deadline_ms);
+
+/* A connection has ended: a stopped loop ends with its last. */
+void http_loop_conn_gone(struct http_loop *loop);
+
+/* bind.c */
+
+/* A bound socket, not yet listening. With SO_REUSEPORT, so that each loop can have its own, after
+ * making sure that no other process has the port. *port 0 is replaced by the one chosen. */
+int http_listener_bind_tcp(const char *host, unsigned *port, int *ret_fd,
+                           struct error *err) MUST_CHECK;
+
+/* One more on a port that http_listener_bind_tcp() returned. */
+int http_listener_bind_again(const char *host, unsigned port, int *ret_fd,
+                             struct error *err) MUST_CHECK;
+
+/* A socket file that only this user may open; an existing socket is replaced. */
+int http_listener_bind_unix(const char *path, int *ret_fd, struct error *err) MUST_CHECK;
+
+/* listener.c */
+
+/* Takes `fd` and listens on it in this loop, which does not run yet. */
+int http_listener_start(struct http_loop *loop, int fd, bool is_unix, struct error *err) MUST_CHECK;
+
+/* Accepts what already waits, then closes the listeners. */
+void http_listener_end(struct http_loop *loop);
+
+/* carrier.c */
+
+extern const struct http_carrier http_conn_carrier;
+
+/* On the loop: sends the reply that was posted, or drops it when the client has gone; or runs what
+ * was posted instead. */
+void http_carrier_posted(struct http_call *call);
+
+/* move.c */
+
+/* Does the request, whose head is complete, belong to the other loop? Once per request. */
+bool http_conn_must_move(struct http_conn *c);
+
+/* In CONN_MOVING, with what came of the body stashed: sends it to the other loop. */
+void http_conn_move(struct http_conn *c);
+
+/* Goes on with the connections that have left the other loop; a list from loop->arriving. */
+void http_conn_take_up_all(struct http_loop *loop, struct http_conn *arriving);
+
+/* connection.c */
+
+/* A connection whose handle is initialised but not open yet; its loop owns it. */
+struct http_conn *http_conn_new(struct http_loop *loop, bool is_unix);
+
+/* The handle is open: begins to read. */
+void http_conn_start(struct http_conn *c);
+
+/* Beyond the limits: answers 503 and closes. */
+void http_conn_start_over(struct http_conn *c);
+
+/* Reads the body of a request that has waited after its head. */
+void http_conn_read_on(struct http_call *call);
+
+/* Goes on after a reply with what has come meanwhile. */
+void http_conn_resume(struct http_conn *c);
+
+/* It has been too long in its state. */
+void http_conn_expired(struct http_conn *c);
+
+/* The server stops: closes the connection unless a request is in progress or has been received. */
+void http_conn_drain(struct http_conn *c);
+
+/* stream.c */
+
+/* The slots of the carrier. */
+void http_stream_carry(struct http_exchange *x, const struct http_reply *head,
+                       enum http_stream_kind kind);
+bool http_stream_give(struct http_exchange *x, struct buf *part, bool may_wait);
+void http_stream_finish(struct http_exchange *x, bool whole);
+
+/* Sends what was given since the last call. */
+void http_stream_advance(struct http_call *call);
+
+/* The connection has gone; the producer will see it. */
+void http_stream_lost(struct http_call *call);
+
+/* Ends a stream that has no end of its own; others go on. */
+void http_stream_stop(struct http_call *call);
+
+/* Bytes that the client has taken since the last call. */
+uint64_t http_stream_moved(struct http_call *call);
+
+/* send.c */
+
+/* `fields`: the reply's own header lines, already printed; STR_NULL: still to be printed. */
+void http_conn_send(struct http_call *call, const struct http_reply *reply, struct str fields);
+
+/* Drops the reply: the client has gone. */
+void http_conn_drop_reply(struct http_call *call, const struct http_reply *reply);
+
+/* The reply is out, or all of the stream: enters c->after. */
+void http_conn_sent(struct http_conn *c);
+
+/* The head of a stream's reply, in the loop's buffer; decides c->after. */
+struct str http_conn_stream_head(struct http_call *call, bool chunked);
+
+/* libuv predates const but only reads what is written. */
+uv_buf_t http_conn_buf(struct str s);
+
+/* close.c */
+
+/* At once. What the application has is dropped when it answers. */
+void http_conn_close(struct http_conn *c);
+
+/* At once, dropping unsent bytes in the kernel: the client sees a failure. */
+void http_conn_reset(struct http_conn *c);
+
+/* Are there bytes that came after the current request? */
+bool http_conn_has_leftover(const struct http_conn *c);
+void http_conn_drop_stash(struct http_conn *c);
+
+/* call.c */
+
+/* Is the caller the thread of this loop? Only the second one may say so, once. */
+bool http_loop_is_mine(const struct http_loop *loop);
+void http_loop_become_mine(const struct http_loop *loop);
+
+/* A fresh request with its own id, from the pool when there is one. */
+struct http_call *http_loop_new_call(struct http_loop *loop);
+void http_loop_free_call(struct http_call *call);
+
+/* Any thread, once the loop has ended. */
+void http_loop_destroy_call(struct http_call *call);
+
+/* The reply, or what to run, stands in `call`. Any thread but the loop's own; the call is no
+ * longer the caller's. */
+void http_loop_post(struct http_call *call);
+
+/* The same; false when the loop has ended, and then the call is still the caller's. */
+bool http_loop_try_post(struct http_call *call) MUST_CHECK;
+
+/* state.c */
+
+/* Puts a connection at the end of a state's list and notes the time. */
+void http_conn_list_add(struct http_conn *c, enum http_conn_state state);
+void http_conn_list_remove(struct http_conn *c);
+
+/* Moves it to another state, or to the end of its own: it has made progress. */
+void http_conn_enter(struct http_conn *c, enum http_conn_state state);

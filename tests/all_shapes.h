@@ -1,0 +1,14 @@
+/* all_shapes.h - the shapes of all routes, for tests. */
+#pragma once
+#include "api/route.h"
+#include "api/shapes.h"
+#include "app/features.h"
+
+static inline void all_shapes(unsigned uses, struct schema_set *ret)
+{
+    struct route_table table;
+
+    route_table_init(&table, features);
+    shapes_collect(&table, uses, ret);
+    route_table_done(&table);
+}

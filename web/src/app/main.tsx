@@ -1,0 +1,19 @@
+// The entry point of the portal.
+
+import "uplot/dist/uPlot.min.css";
+import "../style/base.css";
+import "../style/shell.css";
+import "../style/parts.css";
+import "../style/tables.css";
+import "../style/charts.css";
+import "../style/run.css";
+import "../style/forms.css";
+
+import { render } from "preact";
+
+import { loadSession } from "../features/access/session";
+import { App } from "./app";
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);
+void loadSession();

@@ -1,0 +1,197 @@
+// The frame around every page: workspace, search, navigation, theme, the person.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import type { TenantName } from "../features/access/my_tenants";
+import { isAdmin, isPlatformAdmin, type Me, signOut } from "../features/access/session";
+import { useOpenAlertCount } from "../features/alerts/open_count";
+import { useAction } from "../lib/action";
+import { homePath } from "../lib/paths";
+import { href, navigate } from "../lib/route";
+import { useStore } from "../lib/store";
+import { setTheme, theme, type Theme } from "../lib/theme";
+import { Icon, IconButton, Mark, useCurrentInView } from "../ui";
+import { type Page, pages } from "./pages";
+import { Search } from "./search";
+
+interface Props {
+    me: Me;
+    tenants: TenantName[];
+    slug: string;
+    page: Page | null;
+    children: ComponentChildren;
+}
+
+const NEXT: Record<Theme, { to: Theme; icon: "sun" | "moon" | "system" }> = {
+    system: { to: "light", icon: "system" },
+    light: { to: "dark", icon: "sun" },
+    dark: { to: "system", icon: "moon" },
+};
+
+function ThemeSwitch() {
+    const now = useStore(theme);
+    const { to, icon } = NEXT[now];
+    return (
+        <IconButton
+            icon={icon}
+            label={`Colours: ${now}. Change to ${to}`}
+            onClick={() => setTheme(to)}
+        />
+    );
+}
+
+function TenantSwitch({ tenants, slug }: { tenants: TenantName[]; slug: string }) {
+    const known = slug === "" || tenants.some((one) => one.slug === slug);
+    const choices = known ? tenants : [{ slug, name: "" }, ...tenants];
+    if (choices.length < 2) return <span class="tenant">{slug}</span>;
+    return (
+        <select
+            class="tenant"
+            aria-label="Workspace"
+            value={slug}
+            onChange={(event) => navigate(homePath(event.currentTarget.value))}
+        >
+            {choices.map((one) => (
+                <option key={one.slug} value={one.slug}>
+                    {one.name || one.slug}
+                </option>
+            ))}
+        </select>
+    );
+}
+
+/** Is this the entry that stands for the page in the navigation? */
+function isUnder(page: Page | null, entry: Page): boolean {
+    if (page === null) return false;
+    return (
+        page.under === entry.title ||
+        page.path === entry.path ||
+        page.path.startsWith(`${entry.path}/`)
+    );
+}
+
+
+
+function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
+    const alerts = useOpenAlertCount(slug);
+    const shown = pages.filter(
+        (one) =>
+            one.nav &&
+            (!one.platform || isPlatformAdmin(me)) &&
+            (!one.admin || isAdmin(me, slug)) &&
+            (slug !== "" || !one.path.includes(":slug")),
+    );
+    const row = useRef<HTMLElement>(null);
+    useCurrentInView(row, `${page?.path} ${slug}`);
+    return (
+        <nav aria-label="Pages" ref={row}>
+            {shown.map((one) => (
+                <a
+                    key={one.path}
+                    href={href(one.path.replace(":slug", encodeURIComponent(slug)))}
+                    aria-current={isUnder(page, one) ? "page" : undefined}
+                >
+                    <Icon name={one.nav!} />
+                    {one.title}
+                    {one.nav === "alerts" && alerts !== "" && <span class="count">{alerts}</span>}
+                </a>
+            ))}
+        </nav>
+    );
+}
+
+function SignOut() {
+    const { error, perform } = useAction();
+    return (
+        <>
+            {error && (
+                <span class="visually-hidden" role="alert">
+                    {error.message}
+                </span>
+            )}
+            <IconButton
+                icon="out"
+                label={error === null ? "Sign out" : `${error.message} Sign out again`}
+                onClick={() => void perform(signOut)}
+            />
+        </>
+    );
+}
+
+/** '/' outside a field, and Ctrl-K anywhere, open the search. */
+function useSearchKeys(open: () => void) {
+    useEffect(() => {
+        const onKey = (event: KeyboardEvent) => {
+            const target = event.target as HTMLElement;
+            const typing =
+                /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable;
+            const wanted =
+                (event.key === "/" && !typing) ||
+                (event.key === "k" && (event.ctrlKey || event.metaKey));
+            if (!wanted || event.altKey) return;
+            event.preventDefault();
+            open();
+        };
+        addEventListener("keydown", onKey);
+        return () => removeEventListener("keydown", onKey);
+    }, [open]);
+}
+
+export function Shell(props: Props) {
+    const { me, tenants, slug, page, children } = props;
+    const [searching, setSearching] = useState(false);
+    useSearchKeys(() => setSearching(true));
+    return (
+        <div class="shell">
+            <a
+                class="skip"
+                href="#main"
+                onClick={(event) => {
+                    event.preventDefault();
+                    document.getElementById("main")?.focus();
+                }}
+            >
+                Skip to content
+            </a>
+            <aside>
+                <div class="brand">
+                    <a href="#/" aria-label="muster: start page">
+                        <Mark />
+                    </a>
+                    <TenantSwitch tenants={tenants} slug={slug} />
+                </div>
+                <button
+                    type="button"
+                    class="search"
+                    aria-label="Search" // the word is hidden on a narrow screen
+                    aria-keyshortcuts="/"
+                    onClick={() => setSearching(true)}
+                >
+                    <Icon name="search" />
+                    <span>Search</span>
+                    <kbd>/</kbd>
+                </button>
+                <Nav me={me} slug={slug} page={page} />
+                <div class="foot">
+                    <span class="who" title={me.email}>
+                        {me.email}
+                    </span>
+                    <ThemeSwitch />
+                    <SignOut />
+                </div>
+            </aside>
+            <main id="main" tabIndex={-1}>
+                {children}
+            </main>
+            {searching && (
+                <Search
+                    me={me}
+                    tenants={tenants}
+                    slug={slug}
+                    onClose={() => setSearching(false)}
+                />
+            )}
+        </div>
+    );
+}

@@ -1,0 +1,55 @@
+// The person's own password.
+
+import { useState } from "preact/hooks";
+
+import { useAction } from "../../lib/action";
+import { call } from "../../lib/api";
+import { useStore } from "../../lib/store";
+import { Card, Form, TextField } from "../../ui";
+import { session, setSignedIn } from "./session";
+
+export const PASSWORD_MIN = 12;
+
+export function PasswordCard() {
+    const now = useStore(session);
+    const [current, setCurrent] = useState("");
+    const [wanted, setWanted] = useState("");
+    const [message, setMessage] = useState("");
+    const action = useAction();
+    const save = async () => {
+        setMessage("");
+        const me = await call("POST /api/v1/auth/password", {
+            body: { current_password: current, new_password: wanted },
+        });
+        setSignedIn(me);
+        setCurrent("");
+        setWanted("");
+        setMessage("Password changed. Your other sessions have ended.");
+    };
+    return (
+        <Card title="Your password" class="narrow">
+            {now.state === "in" && <p class="hint">Signed in as {now.me.email}.</p>}
+            <Form action={action} submit="Change password" onSubmit={save}>
+                <TextField
+                    label="Current password"
+                    kind="password"
+                    autoComplete="current-password"
+                    required
+                    value={current}
+                    onInput={setCurrent}
+                />
+                <TextField
+                    label="New password"
+                    kind="password"
+                    autoComplete="new-password"
+                    min={PASSWORD_MIN}
+                    required
+                    hint={`At least ${PASSWORD_MIN} characters.`}
+                    value={wanted}
+                    onInput={setWanted}
+                />
+                <p role="status">{message}</p>
+            </Form>
+        </Card>
+    );
+}

@@ -1,0 +1,88 @@
+// Who is signed in.
+
+import type { Session as Me } from "api";
+
+import { ApiError, asApiError, call, setCsrf, setOnSignedOut } from "../../lib/api";
+import { clearCache } from "../../lib/query";
+import { makeStore, useStore } from "../../lib/store";
+
+export type { Me };
+
+export type Session =
+    | { state: "loading" }
+    | { state: "out"; expired: boolean; setup: boolean } // setup: there is no user yet
+    | { state: "in"; me: Me }
+    | { state: "failed"; error: ApiError };
+
+export const session = makeStore<Session>({ state: "loading" });
+
+export function setSignedIn(me: Me) {
+    setCsrf(me.csrf_token);
+    session.set({ state: "in", me });
+}
+
+function setSignedOut(expired: boolean, setup: boolean) {
+    setCsrf(null);
+    clearCache(); // the next person may be another one
+    session.set({ state: "out", expired, setup });
+}
+
+setOnSignedOut(() => {
+    if (session.get().state === "in") setSignedOut(true, false);
+});
+
+/** Loads the current session; without one, whether the service still has to be set up. */
+export async function loadSession() {
+    session.set({ state: "loading" });
+    try {
+        setSignedIn(await call("GET /api/v1/auth/me", {}));
+    } catch (problem) {
+        if (problem instanceof ApiError && problem.status === 401) await loadSetUp();
+        else fail(problem);
+    }
+}
+
+async function loadSetUp() {
+    try {
+        setSignedOut(false, (await call("GET /api/v1/auth/setup", {})).needed);
+    } catch (problem) {
+        fail(problem);
+    }
+}
+
+function fail(problem: unknown) {
+    session.set({ state: "failed", error: asApiError(problem) });
+}
+
+export async function signIn(email: string, password: string) {
+    setSignedIn(await call("POST /api/v1/auth/login", { body: { email, password } }));
+}
+
+export async function setUp(code: string, email: string, password: string) {
+    setSignedIn(await call("POST /api/v1/auth/setup", { body: { code, email, password } }));
+}
+
+export async function signOut() {
+    try {
+        await call("POST /api/v1/auth/logout", {});
+    } catch (problem) {
+        if (!(problem instanceof ApiError && problem.status === 401)) throw problem;
+    }
+    setSignedOut(false, false);
+}
+
+export const isPlatformAdmin = (me: Me) => me.role === "platform_admin";
+
+/** Is the person an admin of this tenant? */
+export function isAdmin(me: Me, slug: string): boolean {
+    return (
+        isPlatformAdmin(me) || me.tenants.some((one) => one.slug === slug && one.role === "admin")
+    );
+}
+
+/** Whether the person is an admin of this tenant, and of the platform. */
+export function useRoles(slug: string): { admin: boolean; platform: boolean } {
+    const now = useStore(session);
+    if (now.state !== "in") return { admin: false, platform: false };
+    return { admin: isAdmin(now.me, slug), platform: isPlatformAdmin(now.me) };
+}

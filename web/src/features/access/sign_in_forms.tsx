@@ -1,0 +1,107 @@
+// The form to sign in, and the one to set up the service with its first admin.
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+
+import { useAction } from "../../lib/action";
+import { navigate } from "../../lib/route";
+import { ErrorNote, TextField } from "../../ui";
+import { PASSWORD_MIN } from "./password";
+import { setUp, signIn } from "./session";
+import { EmailField } from "./user_fields";
+
+interface Props {
+    title: string;
+    submit: string;
+    busyText: string;
+    send: (email: string, password: string) => Promise<void>;
+    isNew?: boolean; // the password is being chosen
+    note?: ComponentChildren; // until there is an error
+    children?: ComponentChildren; // below the button
+}
+
+function Credentials({ title, submit, busyText, send, isNew = false, note, children }: Props) {
+    const [email, setEmail] = useState("");
+    const [password, setPassword] = useState("");
+    const { busy, error, perform } = useAction();
+    return (
+        <form
+            onSubmit={(event) => {
+                event.preventDefault();
+                void perform(() => send(email, password));
+            }}
+        >
+            <h1>{title}</h1>
+            {!error && note}
+            {error && <ErrorNote error={error} />}
+            <EmailField autoComplete="username" value={email} onInput={setEmail} />
+            <TextField
+                label="Password"
+                kind="password"
+                autoComplete={isNew ? "new-password" : "current-password"}
+                required
+                {...(isNew && {
+                    min: PASSWORD_MIN,
+                    hint: `At least ${PASSWORD_MIN} characters; a sentence is easier to remember than symbols.`,
+                })}
+                value={password}
+                onInput={setPassword}
+            />
+            <button type="submit" class="primary" disabled={busy}>
+                {busy ? busyText : submit}
+            </button>
+            {children}
+        </form>
+    );
+}
+
+export function SignInForm({ expired, setup }: { expired: boolean; setup: boolean }) {
+    return (
+        <Credentials
+            title="Sign in"
+            submit="Sign in"
+            busyText="Signing in…"
+            send={signIn}
+            note={
+                <>
+                    {expired && (
+                        <p class="note">
+                            Your session has ended. Sign in to continue where you were.
+                        </p>
+                    )}
+                    {setup && (
+                        <p class="note">
+                            There are no accounts yet. Open the set-up link that the service printed
+                            when it started.
+                        </p>
+                    )}
+                </>
+            }
+        >
+            <p class="hint">
+                No account? Ask an admin of your workspace to add you, or the operator of the
+                service to run <code>muster user add</code>.
+            </p>
+        </Credentials>
+    );
+}
+
+export function SetUpForm({ code }: { code: string }) {
+    return (
+        <Credentials
+            title="Set up muster"
+            submit="Create account"
+            busyText="Creating the account…"
+            isNew
+            send={async (email, password) => {
+                await setUp(code, email, password);
+                navigate("/");
+            }}
+            note={
+                <p class="hint">
+                    You will be the first admin of this service. Nothing is sent anywhere else.
+                </p>
+            }
+        />
+    );
+}

@@ -1,0 +1,146 @@
+// The users of the platform.
+
+import type { User } from "api";
+import { useState } from "preact/hooks";
+
+import { useAction } from "../../lib/action";
+import { call } from "../../lib/api";
+import { useQuery } from "../../lib/query";
+import { Chip, ConfirmButton, Dialog, Form, Icon, ListCard, TextField, Time } from "../../ui";
+import { EmailField, PasswordField, RoleField } from "./user_fields";
+
+const USERS = "GET /api/v1/platform/users";
+
+type Role = "platform_admin" | "none";
+
+const ROLES: { value: Role; label: string }[] = [
+    { value: "platform_admin", label: "Platform admin: full access" },
+    { value: "none", label: "None: only roles in workspaces" },
+];
+
+interface UserDialogProps {
+    user: User | null; // null: a new one
+    onClose: () => void;
+    onDone: () => void;
+}
+
+function UserDialog({ user, onClose, onDone }: UserDialogProps) {
+    const [email, setEmail] = useState("");
+    const [role, setRole] = useState<Role>(user?.role ?? "none");
+    const [password, setPassword] = useState("");
+    const action = useAction();
+    const save = async () => {
+        if (user === null)
+            await call("POST /api/v1/platform/users", { body: { email, role, password } });
+        else
+            await call("PATCH /api/v1/platform/users/{email}", {
+                path: { email: user.email },
+                body: { role, password: password || null },
+            });
+        onDone();
+    };
+    return (
+        <Dialog title={user === null ? "New user" : user.email} onClose={onClose}>
+            <Form action={action} submit="Save" onSubmit={save} onCancel={onClose}>
+                {user === null && <EmailField value={email} onInput={setEmail} />}
+                <RoleField roles={ROLES} value={role} onInput={setRole} />
+                {user === null ? (
+                    <PasswordField
+                        label="Password"
+                        required
+                        value={password}
+                        onInput={setPassword}
+                    />
+                ) : (
+                    <TextField
+                        label="New password"
+                        kind="password"
+                        autoComplete="new-password"
+                        hint="Leave empty to keep it. A new password signs them out."
+                        value={password}
+                        onInput={setPassword}
+                    />
+                )}
+            </Form>
+        </Dialog>
+    );
+}
+
+function RemoveUser({ email, onRemoved }: { email: string; onRemoved: () => void }) {
+    return (
+        <ConfirmButton
+            label="Remove"
+            name={`Remove ${email}`}
+            title={`Remove ${email}?`}
+            text="This deletes the account and its roles in every workspace."
+            verb="Remove"
+            onConfirm={async () => {
+                await call("DELETE /api/v1/platform/users/{email}", { path: { email } });
+                onRemoved();
+            }}
+        />
+    );
+}
+
+function Roles({ user }: { user: User }) {
+    return (
+        <>
+            {user.role === "platform_admin" && <Chip tone="busy">platform admin</Chip>}{" "}
+            <span class="muted">
+                {user.tenants.map((one) => `${one.slug} (${one.role})`).join(", ")}
+            </span>
+        </>
+    );
+}
+
+export function Users() {
+    const [edited, setEdited] = useState<User | null | undefined>(undefined); // null: a new one
+    const users = useQuery(USERS, (signal) => call(USERS, { signal }));
+    const close = () => setEdited(undefined);
+    return (
+        <ListCard
+            title="Users"
+            aside={
+                <button type="button" class="primary" onClick={() => setEdited(null)}>
+                    <Icon name="plus" /> New user
+                </button>
+            }
+            loaded={users}
+            rows={users.data?.users ?? []}
+            keyOf={(user) => user.user_id}
+            columns={[
+                { title: "E-mail", class: "grow", cell: (user) => user.email },
+                { title: "Roles", class: "grow", cell: (user) => <Roles user={user} /> },
+                {
+                    title: "Last sign-in",
+                    class: "fit",
+                    label: "last sign-in",
+                    cell: (user) => <Time at={user.last_login_at} />,
+                },
+            ]}
+            buttons={(user) => (
+                <>
+                    <button
+                        type="button"
+                        aria-label={`Change ${user.email}`}
+                        onClick={() => setEdited(user)}
+                    >
+                        Change
+                    </button>
+                    <RemoveUser email={user.email} onRemoved={users.reload} />
+                </>
+            )}
+        >
+            {edited !== undefined && (
+                <UserDialog
+                    user={edited}
+                    onClose={close}
+                    onDone={() => {
+                        close();
+                        users.reload();
+                    }}
+                />
+            )}
+        </ListCard>
+    );
+}

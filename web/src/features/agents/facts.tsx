@@ -1,0 +1,52 @@
+// An agent at a glance.
+
+import type { Agent } from "api";
+
+import { count, duration } from "../../lib/format";
+import { agentPage, runsOf } from "../../lib/paths";
+import { Fact, Time } from "../../ui";
+import { commandsAllowed, sourceOf } from "./directives";
+
+export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
+    const { counts, model } = agent;
+    const ended = counts.completed + counts.failed;
+    const directives = agentPage(slug, agent.agent_name, "directives");
+    return (
+        <dl class="facts">
+            <Fact label="Last seen">
+                <Time at={agent.last_seen_at} />
+            </Fact>
+            <Fact label="Next expected">
+                <Time due at={agent.next_expected_at} fallback="no schedule" />
+            </Fact>
+            <Fact label="Expected every">
+                {agent.interval_seconds === null ? "–" : duration(agent.interval_seconds * 1000)}
+            </Fact>
+            <Fact label="Runs">
+                <a href={runsOf(slug, agent.agent_name)}>{count(counts.runs)}</a>
+                {counts.in_progress > 0 && (
+                    <span class="muted"> {count(counts.in_progress)} running</span>
+                )}
+            </Fact>
+            <Fact label="Failed">
+                {count(counts.failed)}
+                {ended > 0 && (
+                    <span class="muted"> {Math.round((counts.failed / ended) * 100)} %</span>
+                )}
+            </Fact>
+            <Fact label="Median duration">
+                {counts.median_duration_ms === null ? "–" : duration(counts.median_duration_ms)}
+            </Fact>
+            <Fact label="First seen">
+                <Time at={agent.first_seen_at} />
+            </Fact>
+            <Fact label="Model">
+                <a href={directives}>{model.model ?? "not set"}</a>{" "}
+                {model.source && <span class="muted">{sourceOf(model.source)}</span>}
+            </Fact>
+            <Fact label="May run">
+                <a href={directives}>{commandsAllowed(agent.command_policy.mode)}</a>
+            </Fact>
+        </dl>
+    );
+}

@@ -1,0 +1,108 @@
+// An alert in words.
+
+import type { Alert } from "api";
+import type { ComponentChildren } from "preact";
+
+import { cost, duration, number } from "../../lib/format";
+import { agentPage, runPage } from "../../lib/paths";
+import { href, pathOf } from "../../lib/route";
+import { Time } from "../../ui";
+
+const TITLES: Record<string, string> = {
+    "agent.silent": "Silent agent",
+    "run.stuck": "Stuck run",
+    "run.failed": "Failed run",
+    "kpi.crossed": "KPI out of limits",
+    "budget.exceeded": "Budget exceeded",
+};
+
+export const titleOf = (alert: Alert) => TITLES[alert.type] ?? alert.type;
+
+function detailOf(alert: Alert, name: string): string {
+    const value = alert.detail[name];
+    return typeof value === "number" ? number(value) : typeof value === "string" ? value : "";
+}
+
+/** "limit 100", "minimum 5, limit 100" */
+function limitsOf(alert: Alert): string {
+    const limits = [
+        ["minimum", detailOf(alert, "below")],
+        ["limit", detailOf(alert, "above")],
+    ];
+    return limits
+        .filter(([, bound]) => bound !== "")
+        .map(([name, bound]) => `${name} ${bound}`)
+        .join(", ");
+}
+
+/** "24h" as "24 h" */
+const spaced = (range: string) => range.replace(/^(\d+)(\w)$/, "$1 $2");
+
+function intervalOf(alert: Alert): string {
+    const seconds = alert.detail["interval_seconds"];
+    return typeof seconds === "number" ? `expected every ${duration(seconds * 1000)}, ` : "";
+}
+
+interface Props {
+    slug: string;
+    alert: Alert;
+}
+
+function RunLink({ slug, alert }: Props) {
+    return <a href={runPage(slug, alert.run_id ?? "")}>A run</a>;
+}
+
+export function AlertText({ slug, alert }: Props): ComponentChildren {
+    const open = alert.state === "open";
+    const agent = alert.agent_name !== null && (
+        <a href={agentPage(slug, alert.agent_name)}>{alert.agent_name}</a>
+    );
+    switch (alert.type) {
+        case "agent.silent":
+            return (
+                <>
+                    {agent} {open ? "is" : "was"} silent: {intervalOf(alert)}last seen{" "}
+                    <Time at={alert.since_at} />
+                </>
+            );
+        case "run.stuck":
+            return (
+                <>
+                    <RunLink slug={slug} alert={alert} /> of {agent} started{" "}
+                    <Time at={alert.since_at} /> and{" "}
+                    {open ? "has not ended" : "did not end in time"}
+                </>
+            );
+        case "run.failed":
+            return (
+                <>
+                    <RunLink slug={slug} alert={alert} /> of {agent} failed:{" "}
+                    {detailOf(alert, "error_type") || detailOf(alert, "message")}{" "}
+                    <span class="muted">{detailOf(alert, "error_message")}</span>
+                </>
+            );
+        case "kpi.crossed":
+            return (
+                <>
+                    <a href={href(pathOf("t", slug, "business"), { q: detailOf(alert, "key") })}>
+                        {detailOf(alert, "key")}
+                    </a>
+                    {agent && <> of {agent}</>}, last {spaced(detailOf(alert, "range"))}:{" "}
+                    {detailOf(alert, "value")} ({limitsOf(alert)})
+                </>
+            );
+        case "budget.exceeded": {
+            const daily = detailOf(alert, "per") === "day";
+            const when = daily ? (open ? "today" : "that day") : open ? "this month" : "that month";
+            return (
+                <>
+                    <a href={href(pathOf("t", slug, "cost"))}>Model cost</a> {when}:{" "}
+                    {cost(detailOf(alert, "cost"))}, over the {daily ? "daily" : "monthly"} budget
+                    of {cost(detailOf(alert, "amount"))}
+                </>
+            );
+        }
+        default:
+            return agent || alert.type;
+    }
+}

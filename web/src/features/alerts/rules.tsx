@@ -1,0 +1,165 @@
+// Alert rules beside silence: failed and stuck runs, KPIs, budgets.
+
+import type { AlertRules, KpiRule } from "api";
+import { useState } from "preact/hooks";
+
+import { useAction } from "../../lib/action";
+import { call } from "../../lib/api";
+import { labelOf } from "../../lib/choices";
+import { useQuery } from "../../lib/query";
+import { Card, ErrorNote, Icon, LoadState, Switch } from "../../ui";
+import { AddBudget, AddKpiRule, RULE_RANGES } from "./rule_dialogs";
+
+const RULES = "GET /api/v1/tenants/{slug}/rules";
+
+interface ToggleProps {
+    label: string;
+    hint: string;
+    value: boolean;
+    canEdit: boolean;
+    onChange: (to: boolean) => void;
+}
+
+function Toggle({ label, hint, value, canEdit, onChange }: ToggleProps) {
+    return (
+        <li>
+            <span>
+                <b>{label}</b> <span class="muted">{hint}</span>
+            </span>
+            <Switch label={label} value={value} disabled={!canEdit} onChange={onChange} />
+        </li>
+    );
+}
+
+function textOf(rule: KpiRule): string {
+    const bounds = [
+        rule.below == null ? "" : `below ${rule.below}`,
+        rule.above == null ? "" : `above ${rule.above}`,
+    ].filter(Boolean);
+    const agents = rule.agent_name ? `agent ${rule.agent_name}` : "all agents";
+    return `${bounds.join(" or ")} over ${labelOf(RULE_RANGES, rule.range ?? "24h")}, ${agents}`;
+}
+
+interface RuleCardProps {
+    title: string;
+    add: string; // label of the button
+    none: string;
+    rules: { name: string; text: string }[];
+    canEdit: boolean;
+    onAdd: () => void;
+    onRemove: (index: number) => void;
+}
+
+function RuleCard({ title, add, none, rules, canEdit, onAdd, onRemove }: RuleCardProps) {
+    return (
+        <Card
+            title={title}
+            aside={
+                canEdit && (
+                    <button type="button" onClick={onAdd}>
+                        <Icon name="plus" /> {add}
+                    </button>
+                )
+            }
+        >
+            {rules.length === 0 && <p class="muted">{none}</p>}
+            <ul class="rules">
+                {rules.map(({ name, text }, i) => (
+                    <li key={i}>
+                        <span>
+                            <b>{name}</b> {text}
+                        </span>
+                        {canEdit && (
+                            <button
+                                type="button"
+                                onClick={() => onRemove(i)}
+                                aria-label={`Remove ${name}`}
+                            >
+                                Remove
+                            </button>
+                        )}
+                    </li>
+                ))}
+            </ul>
+        </Card>
+    );
+}
+
+const without = <T,>(list: T[], index: number) => list.filter((_, i) => i !== index);
+
+export function Rules({ slug, canEdit }: { slug: string; canEdit: boolean }) {
+    const [adding, setAdding] = useState<"kpi" | "budget" | null>(null);
+    const { error, perform } = useAction();
+    const rules = useQuery(`${RULES} ${slug}`, (signal) =>
+        call(RULES, { path: { slug }, signal }),
+    );
+    const { data } = rules;
+    const kpis = data?.kpis ?? [];
+    const budgets = data?.budgets ?? [];
+    const close = () => setAdding(null);
+    const save = async (changes: AlertRules) => {
+        const body = { ...data, ...changes };
+        await call("PUT /api/v1/tenants/{slug}/rules", { path: { slug }, body });
+        close();
+        rules.reload();
+    };
+    const set = (changes: AlertRules) => void perform(() => save(changes));
+    if (rules.error || !data) return <LoadState of={rules} rows={4} />;
+    return (
+        <>
+            {error && <ErrorNote error={error} />}
+            <Card title="Runs">
+                <ul class="rules">
+                    <Toggle
+                        label="Failed runs"
+                        hint="one alert per failed run"
+                        value={data.run_failed ?? false}
+                        canEdit={canEdit}
+                        onChange={(run_failed) => set({ run_failed })}
+                    />
+                    <Toggle
+                        label="Stuck runs"
+                        hint="open for a day, or five times the usual duration if that is longer"
+                        value={data.run_stuck ?? true}
+                        canEdit={canEdit}
+                        onChange={(run_stuck) => set({ run_stuck })}
+                    />
+                </ul>
+            </Card>
+            <RuleCard
+                title="KPIs"
+                add="Watch a KPI"
+                none="No KPI rules yet."
+                rules={kpis.map((rule) => ({ name: rule.key, text: textOf(rule) }))}
+                canEdit={canEdit}
+                onAdd={() => setAdding("kpi")}
+                onRemove={(i) => set({ kpis: without(kpis, i) })}
+            />
+            <RuleCard
+                title="Budgets"
+                add="Set a budget"
+                none="No budgets yet."
+                rules={budgets.map(({ amount, per }) => ({
+                    name: `$${amount}`,
+                    text: `per ${per}`,
+                }))}
+                canEdit={canEdit}
+                onAdd={() => setAdding("budget")}
+                onRemove={(i) => set({ budgets: without(budgets, i) })}
+            />
+            {adding === "kpi" && (
+                <AddKpiRule
+                    slug={slug}
+                    onClose={close}
+                    onAdd={(rule) => save({ kpis: [...kpis, rule] })}
+                />
+            )}
+            {adding === "budget" && (
+                <AddBudget
+                    onClose={close}
+                    onAdd={(rule) => save({ budgets: [...budgets, rule] })}
+                />
+            )}
+        </>
+    );
+}

@@ -1,0 +1,143 @@
+// One event of a run; its details open on a click.
+
+import type { StoredEvent } from "api";
+import { useState } from "preact/hooks";
+
+import { duration, exactTime, number } from "../../lib/format";
+import { CopyButton, Icon, SafeLink, type Tone } from "../../ui";
+import { Tree } from "../../ui/tree";
+
+const TITLES: Record<StoredEvent["event"], string> = {
+    started: "Run started",
+    in_progress: "Step",
+    completed: "Run completed",
+    failed: "Run failed",
+};
+
+const LEVEL_TONES: Record<string, Tone> = {
+    debug: "quiet",
+    info: "busy",
+    warning: "warn",
+    warn: "warn",
+    error: "bad",
+    critical: "bad",
+    success: "good",
+};
+
+export function toneOfEvent(event: StoredEvent): Tone {
+    if (event.event === "failed") return "bad";
+    if (event.event === "completed") return "good";
+    return LEVEL_TONES[event.level.toLowerCase()] ?? "busy";
+}
+
+interface PairsProps {
+    pairs: [string, string | number][];
+    format?: (value: number) => string;
+}
+
+function Pairs({ pairs, format }: PairsProps) {
+    return (
+        <dl class="pairs">
+            {pairs.map(([name, value]) => (
+                <div key={name}>
+                    <dt>{name}</dt>
+                    <dd>{typeof value === "number" && format ? format(value) : value}</dd>
+                </div>
+            ))}
+        </dl>
+    );
+}
+
+function hasDetails(event: StoredEvent): boolean {
+    return (
+        Object.keys(event.metadata).length > 0 ||
+        Object.keys(event.metrics).length > 0 ||
+        event.links.length > 0 ||
+        event.output !== null ||
+        Boolean(event.error_message)
+    );
+}
+
+function Details({ event }: { event: StoredEvent }) {
+    const metadata = Object.entries(event.metadata);
+    const metrics = Object.entries(event.metrics);
+    return (
+        <div class="event-details">
+            {event.error_message && <pre>{event.error_message}</pre>}
+            {metadata.length > 0 && (
+                <>
+                    <h4>Metadata</h4>
+                    <Pairs pairs={metadata} />
+                </>
+            )}
+            {metrics.length > 0 && (
+                <>
+                    <h4>Metrics</h4>
+                    <Pairs pairs={metrics} format={number} />
+                </>
+            )}
+            {event.links.length > 0 && (
+                <>
+                    <h4>Links</h4>
+                    <ul class="links">
+                        {event.links.map((link, i) => (
+                            <li key={i}>
+                                <SafeLink to={link} />
+                            </li>
+                        ))}
+                    </ul>
+                </>
+            )}
+            {event.output !== null && (
+                <>
+                    <h4>
+                        Output{" "}
+                        <CopyButton
+                            text={JSON.stringify(event.output, null, 2)}
+                            label="Copy the output as JSON"
+                        />
+                    </h4>
+                    <Tree value={event.output} />
+                </>
+            )}
+        </div>
+    );
+}
+
+export function EventRow({ event, from }: { event: StoredEvent; from: number }) {
+    const [open, setOpen] = useState(false);
+    const offset = Date.parse(event.timestamp) - from;
+    const text = event.message || event.error_message?.split("\n")[0] || TITLES[event.event];
+    const parts = [
+        Object.keys(event.metrics).length > 0 && "metrics",
+        event.output !== null && "output",
+        event.links.length > 0 && "links",
+    ].filter(Boolean) as string[];
+    return (
+        <li class={`event ${toneOfEvent(event)}`}>
+            <div class="line">
+                <time dateTime={event.timestamp} title={exactTime(event.timestamp)}>
+                    {offset === 0 ? "0" : `${offset > 0 ? "+" : ""}${duration(offset)}`}
+                </time>
+                <i class="dot" title={event.level} />
+                <span class="text">
+                    {event.error_type && <code class="error-type">{event.error_type}</code>}
+                    {text}
+                </span>
+                {event.source && <code class="source">{event.source}</code>}
+                {hasDetails(event) && (
+                    <button
+                        type="button"
+                        class="expand"
+                        aria-expanded={open}
+                        onClick={() => setOpen(!open)}
+                    >
+                        <span>{parts.join(", ") || "details"}</span>
+                        <Icon name={open ? "down" : "right"} />
+                    </button>
+                )}
+            </div>
+            {open && <Details event={event} />}
+        </li>
+    );
+}

@@ -1,0 +1,108 @@
+// A menu that downloads the data of a period as a file, with progress and a way to stop.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { type ApiError, asApiError, download, urlOf } from "../../lib/api";
+import { bytes } from "../../lib/format";
+import { ErrorNote, Icon, Menu, Select } from "../../ui";
+
+const FORMATS = [
+    { value: "csv", label: "CSV" },
+    { value: "ndjson", label: "JSON lines" },
+];
+
+const EXPORTS = {
+    events: "GET /api/v1/tenants/{slug}/export/events",
+    business: "GET /api/v1/tenants/{slug}/export/business",
+    llm: "GET /api/v1/tenants/{slug}/export/llm",
+} as const;
+
+interface Props {
+    slug: string;
+    content: keyof typeof EXPORTS;
+    range: string;
+    description: string; // of what will be in the file
+}
+
+/** Saves the file as the browser saves a download. */
+function save(file: Blob, name: string) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(file);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+function useExport({ slug, content, range }: Props, format: string, onDone: () => void) {
+    const [size, setSize] = useState<number | null>(null); // null: not running
+    const [error, setError] = useState<ApiError | null>(null);
+    const abort = useRef<AbortController | null>(null);
+    useEffect(() => () => abort.current?.abort(), []);
+    const start = async () => {
+        const control = new AbortController();
+        abort.current = control;
+        setError(null);
+        setSize(0);
+        try {
+            const url = urlOf(EXPORTS[content], { slug }, { format, time_range: range });
+            const file = await download(url, control.signal, setSize);
+            save(file, `${slug}-${content}-${range.replace(/[^\w-]+/g, "_")}.${format}`);
+            onDone();
+        } catch (problem) {
+            if (control.signal.aborted) return;
+            setError(asApiError(problem));
+        } finally {
+            setSize(null);
+        }
+    };
+    const stop = () => abort.current?.abort();
+    return { size, error, start, stop };
+}
+
+/** While an export is running, the button shows its progress, even when the menu is closed. */
+export function ExportMenu(props: Props) {
+    const [format, setFormat] = useState("csv");
+    const closeMenu = useRef(() => {});
+    const { size, error, start, stop } = useExport(props, format, () => closeMenu.current());
+    return (
+        <Menu
+            label={
+                <>
+                    <Icon name="export" /> {size === null ? "Export" : bytes(size)}
+                </>
+            }
+            name={size === null ? "Export" : `Export: ${bytes(size)} so far`}
+        >
+            {(close) => {
+                closeMenu.current = close;
+                return (
+                    <>
+                        {error && <ErrorNote error={error} />}
+                        <p class="hint">{props.description}</p>
+                        {size === null ? (
+                            <>
+                                <Select
+                                    label="Format"
+                                    choices={FORMATS}
+                                    value={format}
+                                    onChange={setFormat}
+                                />
+                                <button type="button" class="primary" onClick={() => void start()}>
+                                    Download
+                                </button>
+                            </>
+                        ) : (
+                            <>
+                                <progress aria-label="Export in progress" />
+                                <span>{bytes(size)} so far</span>
+                                <button type="button" onClick={stop}>
+                                    Stop
+                                </button>
+                            </>
+                        )}
+                    </>
+                );
+            }}
+        </Menu>
+    );
+}

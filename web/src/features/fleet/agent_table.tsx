@@ -1,0 +1,121 @@
+// The fleet as a table: one row per agent.
+
+import type { AgentListItem } from "api";
+
+import { useNow } from "../../lib/clock";
+import { cost, count, exactTime } from "../../lib/format";
+import { agentPage } from "../../lib/paths";
+import { Table, Time } from "../../ui";
+import { AGENT_STATES, AgentState } from "../agents/state";
+import { RunSquares } from "../events/run_status";
+
+const rankOf = (agent: AgentListItem) =>
+    AGENT_STATES.findIndex(({ state }) => state === agent.state);
+
+/** Trouble first, then by name. */
+export function byState(a: AgentListItem, b: AgentListItem): number {
+    return rankOf(a) - rankOf(b) || a.agent_name.localeCompare(b.agent_name);
+}
+
+/** "All 12", "Silent 1", …: the states that agents are in. */
+export function stateChoices(agents: AgentListItem[]) {
+    const counted = AGENT_STATES.map(({ state, text }) => ({
+        value: state,
+        text,
+        n: agents.filter((agent) => agent.state === state).length,
+    })).filter(({ n }) => n > 0);
+    return [
+        { value: "", label: `All ${agents.length}` },
+        ...counted.map(({ value, text, n }) => ({ value, label: `${text} ${n}` })),
+    ];
+}
+
+/** When the agent should report next; overdue stands out. */
+function NextExpected({ agent }: { agent: AgentListItem }) {
+    const now = useNow();
+    if (!agent.enabled || agent.next_expected_at === null) return <span class="muted">–</span>;
+    const overdue = Date.parse(agent.next_expected_at) < now;
+    return (
+        <span class={overdue ? `overdue ${agent.state}` : ""}>
+            <Time due at={agent.next_expected_at} />
+        </span>
+    );
+}
+
+function AgentName({ slug, agent }: { slug: string; agent: AgentListItem }) {
+    return (
+        <>
+            <a class="row-link" href={agentPage(slug, agent.agent_name)} title={agent.description}>
+                {agent.agent_name}
+            </a>
+            {agent.agent_version && <small class="muted"> {agent.agent_version}</small>}
+            {agent.muted_until !== null && (
+                <small class="muted" title={`Muted until ${exactTime(agent.muted_until)}`}>
+                    {" "}
+                    muted
+                </small>
+            )}
+        </>
+    );
+}
+
+interface Props {
+    slug: string;
+    agents: AgentListItem[];
+    costs: ReadonlyMap<string | null | undefined, string | null>; // of today, by agent
+}
+
+export function AgentTable({ slug, agents, costs }: Props) {
+    return (
+        <Table
+            class="fleet"
+            rows={agents}
+            keyOf={(agent) => agent.agent_name}
+            rowClass={(agent) => (agent.enabled ? "" : "off")}
+            columns={[
+                {
+                    title: "State",
+                    class: "fit",
+                    cell: (agent) => <AgentState state={agent.state} />,
+                },
+                {
+                    title: "Agent",
+                    class: "agent",
+                    cell: (agent) => <AgentName slug={slug} agent={agent} />,
+                },
+                {
+                    title: "Recent runs",
+                    class: "fit recent",
+                    cell: (agent) => <RunSquares slug={slug} runs={agent.recent_runs ?? []} />,
+                },
+                {
+                    title: "Last seen",
+                    class: "fit",
+                    label: "seen",
+                    cell: (agent) => <Time at={agent.last_seen_at} />,
+                },
+                {
+                    title: "Next expected",
+                    class: "fit",
+                    label: "next",
+                    cell: (agent) => <NextExpected agent={agent} />,
+                },
+                {
+                    title: "Running",
+                    class: "fit number wide",
+                    cell: ({ open_runs }) =>
+                        open_runs > 0 ? count(open_runs) : <span class="muted">–</span>,
+                },
+                {
+                    title: "Cost today",
+                    class: "fit number",
+                    cell: ({ agent_name }) => {
+                        const spent = costs.get(agent_name);
+                        return spent === undefined ? <span class="muted">–</span> : cost(spent);
+                    },
+                },
+                { title: "About", class: "words about", cell: (agent) => agent.description },
+            ]}
+        />
+    );
+}

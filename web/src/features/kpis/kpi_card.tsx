@@ -1,0 +1,114 @@
+// One KPI as a card: its value, its change, its cost per unit and its trend.
+
+import type { KpiTotal } from "api";
+import type { RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { call } from "../../lib/api";
+import { costPerUnit, inUnit } from "../../lib/format";
+import { useQuery } from "../../lib/query";
+import { setQuery } from "../../lib/route";
+import { Sparkline } from "../../ui/chart";
+import { changeOf } from "./change";
+import { idOf, nameOf } from "./names";
+
+const SERIES = "GET /api/v1/tenants/{slug}/business/series";
+
+function Change({ kpi }: { kpi: KpiTotal }) {
+    const text = changeOf(kpi);
+    if (text === null) return <span class="change muted">no previous value</span>;
+    return (
+        <span class="change" title={`${inUnit(kpi.previous, kpi.unit)} in the previous period`}>
+            {text}
+        </span>
+    );
+}
+
+/** Was the element ever on screen? There may be thousands of KPIs, and each trend is a request. */
+function useSeen(element: RefObject<HTMLElement | null>): boolean {
+    const [seen, setSeen] = useState(false);
+    useEffect(() => {
+        const observer = new IntersectionObserver((entries) => {
+            if (!entries.some((one) => one.isIntersecting)) return;
+            observer.disconnect();
+            setSeen(true);
+        });
+        if (element.current) observer.observe(element.current);
+        return () => observer.disconnect();
+    }, [element]);
+    return seen;
+}
+
+/** A small line needs few points. */
+const bucketOf = (range: string) => (["24h", "today"].includes(range) ? "hour" : "day");
+
+interface KpiRange {
+    slug: string;
+    kpi: KpiTotal;
+    range: string;
+}
+
+function Trend({ slug, kpi, range, load }: KpiRange & { load: boolean }) {
+    const { agent_name, key } = kpi;
+    const { data, reload } = useQuery(
+        load && typeof kpi.value === "number" ? `${SERIES} ${slug} ${idOf(kpi)} ${range}` : null,
+        (signal) =>
+            call(SERIES, {
+                path: { slug },
+                query: { agent_name, key, time_range: range, bucket: bucketOf(range) },
+                signal,
+            }),
+    );
+    const reports = useRef(kpi.reports);
+    useEffect(() => {
+        if (reports.current !== kpi.reports) reload(); // keep the trend in step with the value
+        reports.current = kpi.reports;
+    }, [kpi.reports]);
+    const values = (data?.points ?? [])
+        .map((point) => point.value)
+        .filter((value) => typeof value === "number");
+    return (
+        <Sparkline values={values} label={`Trend of ${nameOf(kpi)}`} fromZero={kpi.agg === "sum"} />
+    );
+}
+
+/** The model cost per unit of a sum; null for what cannot be divided. */
+export function unitCost(kpi: KpiTotal, spent: number | undefined): string | null {
+    if (spent === undefined || kpi.agg !== "sum" || typeof kpi.value !== "number" || kpi.value <= 0)
+        return null;
+    return costPerUnit(spent / kpi.value);
+}
+
+interface KpiCardProps extends KpiRange {
+    selected: boolean;
+    spent: number | undefined; // by its agent on models
+}
+
+export function KpiCard({ slug, kpi, range, selected, spent }: KpiCardProps) {
+    const perUnit = unitCost(kpi, spent);
+    const card = useRef<HTMLButtonElement>(null);
+    const seen = useSeen(card);
+    return (
+        <button
+            ref={card}
+            type="button"
+            class="kpi"
+            aria-pressed={selected}
+            onClick={() => setQuery({ kpi: selected ? null : idOf(kpi), by: null })}
+        >
+            <span class="name" title={kpi.key}>
+                {nameOf(kpi)}
+            </span>
+            <span class="of">{kpi.agent_name}</span>
+            <span class="value">{inUnit(kpi.value, kpi.unit)}</span>
+            <span class="notes">
+                <Change kpi={kpi} />
+                {perUnit !== null && <span>{perUnit}</span>}
+                {!kpi.declared && (
+                    <span title="Reported, but not declared at registration">undeclared</span>
+                )}
+            </span>
+            <Trend slug={slug} kpi={kpi} range={range} load={seen} />
+        </button>
+    );
+}

@@ -1,0 +1,88 @@
+// The dialog that creates a webhook.
+
+import type { Webhook } from "api";
+import { useState } from "preact/hooks";
+
+import { useAction } from "../../lib/action";
+import { call } from "../../lib/api";
+import { Check, ChoiceField, Dialog, Form, TextField } from "../../ui";
+
+type Format = Webhook["format"];
+
+const FORMATS: { value: Format; label: string }[] = [
+    { value: "standard", label: "Standard Webhooks: signed JSON" },
+    { value: "slack", label: "Slack-compatible (Slack, Mattermost, Discord …)" },
+    { value: "email", label: "E-mail" },
+];
+
+const TYPES = [
+    "agent.silent",
+    "agent.recovered",
+    "run.failed",
+    "run.stuck",
+    "run.recovered",
+    "kpi.crossed",
+    "kpi.recovered",
+    "budget.exceeded",
+    "budget.recovered",
+];
+
+function Types({ value, onChange }: { value: string[]; onChange: (to: string[]) => void }) {
+    return (
+        <fieldset class="checks">
+            <legend>Event types (leave empty for all)</legend>
+            {TYPES.map((type) => (
+                <Check
+                    key={type}
+                    label={type}
+                    value={value.includes(type)}
+                    onChange={(on) =>
+                        onChange(on ? [...value, type] : value.filter((one) => one !== type))
+                    }
+                />
+            ))}
+        </fieldset>
+    );
+}
+
+interface Props {
+    slug: string;
+    onClose: () => void;
+    onCreated: (webhook: Webhook) => void;
+}
+
+export function CreateWebhook({ slug, onClose, onCreated }: Props) {
+    const [url, setUrl] = useState("");
+    const [label, setLabel] = useState("");
+    const [format, setFormat] = useState<Format>("standard");
+    const [types, setTypes] = useState<string[]>([]);
+    const action = useAction();
+    const mail = format === "email";
+    const create = async () => {
+        const body = { url: mail ? `mailto:${url}` : url, format, label, types };
+        onCreated(await call("POST /api/v1/tenants/{slug}/webhooks", { path: { slug }, body }));
+    };
+    return (
+        <Dialog title="New webhook" onClose={onClose} wide>
+            <Form action={action} submit="Create webhook" onSubmit={create} onCancel={onClose}>
+                <ChoiceField
+                    label="Format"
+                    choices={FORMATS}
+                    value={format}
+                    onInput={(to) => setFormat(to as Format)}
+                />
+                <TextField
+                    label={mail ? "E-mail address" : "URL"}
+                    placeholder={mail ? "on-call@acme.example" : "https://…"}
+                    kind={mail ? "email" : "text"}
+                    required
+                    focus
+                    value={url}
+                    onInput={setUrl}
+                />
+                <TextField label="Label" value={label} onInput={setLabel} />
+                <Types value={types} onChange={setTypes} />
+            </Form>
+        </Dialog>
+    );
+}

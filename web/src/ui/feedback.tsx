@@ -1,0 +1,73 @@
+// Loading, failed, empty, live: the states of what a page shows.
+
+import type { ComponentChildren } from "preact";
+
+import type { ApiError } from "../lib/api";
+import { connected } from "../lib/live";
+import type { Loaded } from "../lib/query";
+import { useStore } from "../lib/store";
+
+const HINTS: Record<number, string> = {
+    403: "Ask an admin of the workspace for access.",
+    404: "The link may be outdated, or its target was deleted.",
+};
+
+export function ErrorNote({ error, retry }: { error: ApiError; retry?: () => void }) {
+    return (
+        <div class="note bad" role="alert">
+            <p>
+                <strong>{error.message}</strong> {HINTS[error.status] ?? ""}
+                {error.requestId && <span class="muted"> Request {error.requestId}</span>}
+            </p>
+            {retry && (
+                <button type="button" onClick={retry}>
+                    Try again
+                </button>
+            )}
+        </div>
+    );
+}
+
+/** Says that there is nothing here, and what to do about it. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+    return (
+        <div class="empty">
+            <h2>{title}</h2>
+            {children}
+        </div>
+    );
+}
+
+/** Grey bars during the first load. */
+export function Skeleton({ rows = 6 }: { rows?: number }) {
+    return (
+        <div class="skeleton" role="status" aria-label="Loading">
+            {Array.from({ length: rows }, (_, i) => (
+                <div key={i} />
+            ))}
+        </div>
+    );
+}
+
+/** The error of a query, or a skeleton of `rows` during its first load; nothing beside data. */
+export function LoadState({ of, rows }: { of: Loaded<unknown>; rows: number }) {
+    return (
+        <>
+            {of.error && <ErrorNote error={of.error} retry={of.reload} />}
+            {of.data === undefined && !of.error && <Skeleton rows={rows} />}
+        </>
+    );
+}
+
+/** Says whether updates arrive live or by polling. */
+export function Live() {
+    const open = useStore(connected);
+    return (
+        <span
+            class={`live ${open ? "" : "slow"}`}
+            title={open ? "Updates arrive live" : "Updates are fetched every few seconds"}
+        >
+            <i class="dot" /> {open ? "Live" : "Refreshing"}
+        </span>
+    );
+}

@@ -1,0 +1,100 @@
+// Tables, and the card around a list that is loaded.
+
+import type { ComponentChildren } from "preact";
+
+import type { Loaded } from "../lib/query";
+import { Card, type CardProps } from "./card";
+import { LoadState } from "./feedback";
+
+export interface Column<Row> {
+    title: string;
+    cell: (row: Row) => ComponentChildren;
+    /** fit: as narrow as its content; grow: long text wraps; number: to the right; wide: left out
+     * on a narrow screen. */
+    class?: string;
+    label?: string; // before the value on a telephone, where a row has no headings
+}
+
+
+
+interface TableProps<Row> {
+    columns: readonly Column<Row>[];
+    buttons?: ((row: Row) => ComponentChildren) | false; // a last column; false: for other people
+    rows: readonly Row[];
+    keyOf: (row: Row) => string | number;
+    rowClass?: ((row: Row) => string) | undefined;
+    class?: string | undefined; // flat: without a frame, inside a card
+}
+
+export function Table<Row>(props: TableProps<Row>) {
+    const { columns, buttons, rows, keyOf, rowClass } = props;
+    return (
+        <table class={`list ${props.class ?? ""}`}>
+            <thead>
+                <tr>
+                    {columns.map(({ title, class: name }) => (
+                        <th key={title} class={name}>
+                            {title}
+                        </th>
+                    ))}
+                    {buttons && (
+                        <th>
+                            <span class="visually-hidden">Actions</span>
+                        </th>
+                    )}
+                </tr>
+            </thead>
+            <tbody>
+                {rows.map((row) => (
+                    <tr key={keyOf(row)} class={rowClass?.(row)}>
+                        {columns.map(({ title, cell, label, class: name }) => (
+                            <td key={title} class={name} data-label={label}>
+                                {cell(row)}
+                            </td>
+                        ))}
+                        {buttons && (
+                            <td class="fit number">
+                                <span class="row-buttons">{buttons(row)}</span>
+                            </td>
+                        )}
+                    </tr>
+                ))}
+            </tbody>
+        </table>
+    );
+}
+
+interface ListProps<Row> extends TableProps<Row> {
+    loaded: Loaded<unknown>;
+    empty?: ComponentChildren; // instead of a table without rows
+    skeleton?: number; // rows of it
+}
+
+/** A table of a query's rows, or its loading, failed or empty state. */
+export function List<Row>({ loaded, empty, skeleton = 3, ...table }: ListProps<Row>) {
+    const none = table.rows.length === 0 && empty !== undefined;
+    return (
+        <>
+            <LoadState of={loaded} rows={skeleton} />
+            {loaded.data !== undefined &&
+                (none ? empty : <Table {...table} class={`flat ${table.class ?? ""}`} />)}
+        </>
+    );
+}
+
+interface ListCardProps<Row> extends ListProps<Row>, Pick<CardProps, "title" | "aside"> {
+    above?: ComponentChildren; // filters, a new token
+    children?: ComponentChildren; // below the list: a pager, open dialogs
+}
+
+/** A card with a list that is loaded. */
+export function ListCard<Row>(props: ListCardProps<Row>) {
+    const { title, aside, above, children, ...list } = props;
+    return (
+        <Card title={title} aside={aside}>
+            {above}
+            <List {...list} />
+            {children}
+        </Card>
+    );
+}
