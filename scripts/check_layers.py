@@ -51,8 +51,9 @@ class House:
         for row in table_rows(text, "Features"):
             name = CODE.findall(row[0])[0]
             named = CODE.findall(row[2])
-            self.uses[name] = {word for word in named if not word.startswith("lib")}
-            self.feature_libraries[name] = {word for word in named if word.startswith("lib")}
+            libraries = {library for _, library in LIBRARIES}
+            self.uses[name] = set(named) - libraries
+            self.feature_libraries[name] = set(named) & libraries
             self.public[name] = set(CODE.findall(row[3]))
 
     def problems(self):

@@ -1,9 +1,14 @@
 /* assemble.c - from settings to an engine and an API over it. */
 #include "app/assemble.h"
 
+#include <stdlib.h>
+
 #include "api/openapi.h"
 #include "app/features.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/client.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
@@ -81,3 +86,36 @@ void disassemble(struct assembly *a)
     route_table_done(&a->api.routes);
     buf_done(&a->openapi);
 }
+
+/* A command's process ends by itself; its failure reaches the caller as a reply. */
+static void local_on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    log_write(LOG_ERROR, "storage", "%s", err->text);
+}
+
+static int local_open(const struct settings *settings, const char *database, struct api **ret,
+                      struct error *err)
+{
+    const struct assembly_options options = { .settings = settings,
+                                              .database = database,
+                                              .on_fatal = local_on_fatal };
+    struct assembly *a = NEW(struct assembly);
+
+    if (assemble(&options, a, err) != 0) {
+        free(a);
+        return -1;
+    }
+    *ret = &a->api;
+    return 0;
+}
+
+static void local_close(struct api *api)
+{
+    struct assembly *a = CONTAINER_OF(api, struct assembly, api);
+
+    disassemble(a);
+    free(a);
+}
+
+const struct client_local assemble_local = { .open = local_open, .close = local_close };

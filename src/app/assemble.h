@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct client_local;
 struct settings;
 
 /* Called on the writer's thread when storage has failed: the process must end. */
@@ -30,3 +31,6 @@ int assemble(const struct assembly_options *options, struct assembly *ret,
 
 /* Commits what is queued and stops it all. */
 void disassemble(struct assembly *a);
+
+/* The service in the process of a command, without a server. */
+extern const struct client_local assemble_local;

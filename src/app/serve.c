@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/assemble.h"
+#include "app/commands.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/datadir.h"
@@ -23,7 +24,7 @@ enum {
     STOP_MAX_S = 9,
     FATAL_STOP_MS = 1000,
     SPARE_FILES = 256,
-    FILES_A_LOOP = 16, /* two threads' own, and sockets on their way between them */
+    FILES_A_LOOP = 16, /* of two threads, and sockets on their way between them */
     METRICS_CONNECTIONS = 16,
     TOKEN_MIN = 16,
 };
@@ -32,7 +33,7 @@ struct server {
     const struct settings *settings;
     struct datadir datadir;
     struct assembly assembly;
-    struct http_server *http, *metrics; /* the second is NULL unless asked for */
+    struct http_server *http, *metrics; /* the second is NULL without metrics_listen */
     pthread_t main_thread;
     atomic_bool fatal;
 };
@@ -42,7 +43,7 @@ static void on_fatal(void *ctx, const struct error *err)
 {
     struct server *s = ctx;
 
-    log_write(LOG_ERROR, "storage", "failed, the service ends: %s", err->text);
+    log_write(LOG_ERROR, "storage", "storage failed, stopping: %s", err->text);
     atomic_store(&s->fatal, true);
     (void)pthread_kill(s->main_thread, SIGUSR1);
 }
@@ -87,8 +88,8 @@ static unsigned count_loops(const struct settings *settings)
     return cores > 0 ? (unsigned)cores : 1;
 }
 
-/* As many open files as connections need, if the system lets us; without it they are refused
- * earlier, which is no reason not to start. */
+/* Raises the limit of open files to what the connections need, as far as the system allows; with a
+ * lower limit connections are refused earlier. */
 static void raise_file_limit(int64_t connections, unsigned loops)
 {
     struct rlimit limit;
@@ -100,7 +101,7 @@ static void raise_file_limit(int64_t connections, unsigned loops)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* The first start has no user: whoever can read what it prints may make one. */
+/* Without any user, a person who can read this output may create the first one. */
 static void print_set_up_link(struct server *s, const char *host)
 {
     struct sessions *sessions = access_sessions(s->assembly.api.engine);
@@ -111,7 +112,7 @@ static void print_set_up_link(struct server *s, const char *host)
     if (!sessions_has_no_user(sessions))
         return;
     sessions_set_up_code(sessions, code);
-    (void)printf("muster: nobody can log in yet; set up the first platform admin at ");
+    (void)printf("muster: no user exists yet; create the first platform admin at ");
     if (str_is_null(api->public_host))
         (void)printf("http://%s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "",
                      http_server_port(s->http));
@@ -158,8 +159,7 @@ static int listen_metrics(struct server *s, struct arena *arena, struct error *e
     struct http_app app;
 
     if (token[0] != '\0' && strlen(token) < TOKEN_MIN)
-        return err_set(err, ERR_INVALID, "metrics_token: it must have at least %d characters",
-                       TOKEN_MIN);
+        return err_set(err, ERR_INVALID, "metrics_token: use at least %d characters", TOKEN_MIN);
     if (s->settings->metrics_listen[0] == '\0')
         return 0;
     options.limits.connections = METRICS_CONNECTIONS;
@@ -213,7 +213,7 @@ static sigset_t block_signals(void)
     return set;
 }
 
-/* The deadline of a stop: everything acknowledged is durable, and what still waits was not. */
+/* The deadline of a stop: everything acknowledged is durable, and nothing else is. */
 static void end_now(int signal_number)
 {
     (void)signal_number;
@@ -235,17 +235,17 @@ static int stop(struct server *s)
     }
     (void)signal(SIGALRM, end_now);
     (void)alarm(STOP_MAX_S);
-    log_write(LOG_INFO, "stop", "answering what is under way");
+    log_write(LOG_INFO, "stop", "finishing requests in progress");
     cut = http_server_stop(s->http, STOP_MS);
     http_server_free(s->metrics);
     disassemble(&s->assembly);
     http_server_free(s->http);
     datadir_done(&s->datadir);
-    log_write(LOG_INFO, "stop", "done; connections cut off: %u", cut);
+    log_write(LOG_INFO, "stop", "done; connections closed early: %u", cut);
     return atomic_load(&s->fatal) ? EXIT_FAILED : EXIT_DONE;
 }
 
-int run_serve(struct invocation *in)
+int serve_run(struct invocation *in)
 {
     struct server s = { .settings = &in->settings, .main_thread = pthread_self() };
     sigset_t set = block_signals();

@@ -1,45 +1,30 @@
-/* client.c - choosing between the server's handlers and our own. */
+/* client.c - choosing between a running server and this process. */
 #include "cli/client.h"
 
 #include <stdlib.h>
 #include <time.h>
 
-#include "app/assemble.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "cli/datadir.h"
 #include "cli/settings.h"
 
-enum { PATIENCE_S = 10, RETRY_MS = 20 };
+enum { WAIT_MAX_S = 10, RETRY_MS = 20 };
 
 struct client {
     struct arena arena;
     struct datadir datadir;
-    bool is_local;
-    struct assembly assembly; /* when local */
+    const struct client_local *local;
+    struct settings settings; /* of our own service */
+    struct api *api;          /* ours when there is no server; else NULL */
 };
 
-/* A command's process ends by itself; its failure reaches the caller as a reply. */
-static void on_fatal(void *ctx, const struct error *err)
+static int open_local(struct client *c, const struct settings *settings, const char *database,
+                      struct error *err)
 {
-    (void)ctx;
-    log_write(LOG_ERROR, "storage", "%s", err->text);
-}
-
-static int start_local(struct client *c, const struct settings *settings, const char *database,
-                       struct error *err)
-{
-    struct settings own = *settings;
-    const struct assembly_options options = { .settings = &own,
-                                              .database = database,
-                                              .on_fatal = on_fatal };
-
-    own.readers = 1; /* one call at a time: many commands at once must not use up connections */
-    if (assemble(&options, &c->assembly, err) != 0)
-        return -1;
-    c->is_local = true;
-    return 0;
+    c->settings = *settings;
+    c->settings.readers = 1; /* one call at a time: many commands must not use up connections */
+    return c->local->open(&c->settings, database, &c->api, err);
 }
 
 static void pause_briefly(void)
@@ -49,17 +34,17 @@ static void pause_briefly(void)
     (void)nanosleep(&pause, NULL);
 }
 
-/* The lock is held by a server that answers, by one that is just starting or stopping, or by
- * another command: wait until it is clear which. */
+/* The lock is held by a server that answers, by one that is starting or stopping, or by another
+ * command: waits until it is clear which. */
 static int find_way(struct client *c, const struct settings *settings, struct error *err)
 {
     const struct client_request probe = { METHOD_GET, STR_LIT("/api/v1/health"), STR_NULL };
-    int64_t until = clock_mono_us() + (int64_t)PATIENCE_S * USEC_PER_SEC;
+    int64_t until = clock_mono_us() + (int64_t)WAIT_MAX_S * USEC_PER_SEC;
     struct client_reply reply;
 
     for (;;) {
         if (datadir_lock(&c->datadir, err) == 0)
-            return start_local(c, settings, c->datadir.database, err);
+            return open_local(c, settings, c->datadir.database, err);
         if (err->code != ERR_BUSY)
             return -1;
         if (remote_call(c->datadir.socket, &probe, NULL, &c->arena, &reply, NULL) == 0)
@@ -70,15 +55,17 @@ static int find_way(struct client *c, const struct settings *settings, struct er
     }
 }
 
-int client_new(const struct settings *settings, struct client **ret, struct error *err)
+int client_new(const struct settings *settings, const struct client_local *local,
+               struct client **ret, struct error *err)
 {
     struct client *c = NEW(struct client);
     int r;
 
+    c->local = local;
     arena_init(&c->arena);
     datadir_init(&c->datadir, settings->data, &c->arena);
     if (settings->database[0] != '\0') {
-        r = start_local(c, settings, settings->database, err);
+        r = open_local(c, settings, settings->database, err);
     } else {
         r = datadir_ensure(&c->datadir, false, err);
         if (r == 0)
@@ -96,24 +83,18 @@ void client_free(struct client *c)
 {
     if (c == NULL)
         return;
-    if (c->is_local)
-        disassemble(&c->assembly);
+    if (c->api != NULL)
+        c->local->close(c->api);
     datadir_done(&c->datadir);
     arena_done(&c->arena);
     free(c);
 }
 
-int client_pour(struct client *c, const struct client_request *request,
+int client_call(struct client *c, const struct client_request *request,
                 const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
                 struct error *err)
 {
-    if (!c->is_local)
+    if (c->api == NULL)
         return remote_call(c->datadir.socket, request, sink, arena, ret, err);
-    return local_call(&c->assembly.api, request, sink, arena, ret, err);
-}
-
-int client_call(struct client *c, const struct client_request *request, struct arena *arena,
-                struct client_reply *ret, struct error *err)
-{
-    return client_pour(c, request, NULL, arena, ret, err);
+    return local_call(c->api, request, sink, arena, ret, err);
 }

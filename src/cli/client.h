@@ -1,8 +1,8 @@
 /* client.h - the API for the commands: in-process, or over the socket of a running server.
  *
  * With SQLite, the process that holds the data directory's lock runs the
- * handlers; so a command asks the server if one runs, and else takes the lock
- * and runs them itself. With PostgreSQL it always runs them itself.
+ * handlers; so a command sends to the server if one runs; otherwise it takes
+ * the lock and runs them itself. With PostgreSQL it always runs them itself.
  */
 #pragma once
 #include "base/arena.h"
@@ -25,29 +25,36 @@ struct client_reply {
     struct str body; /* in the arena */
 };
 
-/* Takes the body of a good reply as it comes, on some thread. */
+/* Receives the body of a good reply as it arrives, on some thread. */
 struct client_sink {
-    bool (*take)(void *ctx, struct str bytes); /* false when it can take no more */
+    bool (*take)(void *ctx, struct str bytes); /* false to stop */
     void *ctx;
 };
 
-/* The caller owns *ret. */
-int client_new(const struct settings *settings, struct client **ret, struct error *err) MUST_CHECK;
+/* How to run the service in this process; the program above has it. */
+struct client_local {
+    /* The caller closes *ret. */
+    int (*open)(const struct settings *settings, const char *database, struct api **ret,
+                struct error *err);
+    void (*close)(struct api *api);
+};
+
+/* Borrows `local`. The caller owns *ret. */
+int client_new(const struct settings *settings, const struct client_local *local,
+               struct client **ret, struct error *err) MUST_CHECK;
 
 /* NULL is fine. */
 void client_free(struct client *c);
 
-/* 0 when there was a whole reply, whatever its status. */
-int client_call(struct client *c, const struct client_request *request, struct arena *arena,
-                struct client_reply *ret, struct error *err) MUST_CHECK;
-
-/* The same; the body of a good reply goes to the sink, that of another into the reply. */
-int client_pour(struct client *c, const struct client_request *request,
+/* 0 when there was a whole reply, whatever its status. The body of a good reply goes to the sink if
+ * there is one, any other into the reply. */
+int client_call(struct client *c, const struct client_request *request,
                 const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
                 struct error *err) MUST_CHECK;
 
 /* The two ways; `sink` may be NULL. local_call() runs one call as the operator, with the same
- * handlers as the server; remote_call() answers ERR_UNAVAILABLE when nobody listens on the socket.
+ * handlers as the server; remote_call() fails with ERR_UNAVAILABLE when no server listens on the
+ * socket.
  */
 int local_call(struct api *api, const struct client_request *request,
                const struct client_sink *sink, struct arena *arena, struct client_reply *ret,

@@ -1,4 +1,11 @@
-/* command.h - the commands of the command line, one row each. */
+/* command.h - the commands of the command line, one row each.
+ *
+ * A row says what a command takes, what it sends to the API and how the answer
+ * is printed. Parsing, help, completion and the manual page all read the row;
+ * most commands have no function of their own.
+ *
+ * Thread-safe: tables are const.
+ */
 #pragma once
 #include <stdbool.h>
 
@@ -6,123 +13,123 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/settings.h"
+#include "http/exchange.h"
 
-struct client_reply;
-struct command;
+struct client;
+struct client_local;
+struct feature;
+struct invocation;
 struct shape;
 
-enum { COMMAND_FLAGS_MAX = 32, COMMAND_NAMES_MAX = 4 };
+enum { COMMAND_ARGS_MAX = 2, COMMAND_GIVEN_MAX = 32 };
 
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+enum option_type {
+    OPTION_TEXT,   /* anything */
+    OPTION_NAME,   /* anything but the empty text */
+    OPTION_TENANT, /* a tenant's slug */
+    OPTION_NUMBER, /* a whole number from 1 on */
+    OPTION_TIME,   /* a date-time */
+    OPTION_WORD,   /* one of the words in `value` */
+    OPTION_FILE,   /* the path of a file; only the command's own function reads it */
+    OPTION_BODY,   /* the path of a file that is sent as the body */
+    OPTION_FLAG,   /* takes no value */
+};
+
+/* One option, or one argument: an option's name stands after "--", an argument's in capitals. */
+struct option {
+    const char *name;
+    enum option_type type;
+    const char *value; /* as usage shows it, "a|b|c" for a choice; NULL: by type */
+    const char *help;
+    const char *field; /* its name in a body or query; NULL: `name` with '_' for '-'; "": none */
+    bool required;     /* arguments always are */
+    const char *needs; /* another option that must be given too; NULL: none */
+};
+
+#define OPTIONS(...)                                                                               \
+    (const struct option[])                                                                        \
+    {                                                                                              \
+        __VA_ARGS__, { 0 }                                                                         \
+    }
+
+#define TENANT_OPTION                                                                              \
+    { .name = "tenant", .type = OPTION_TENANT, .required = true, .help = "slug of the tenant" }
+
+/* One row. Its table ends in a row of zeros. */
+struct command {
+    const char *noun, *verb; /* verb NULL: the noun alone */
+    struct option args[COMMAND_ARGS_MAX];
+    const struct option *options; /* ended by a row of zeros; NULL: none */
+    const char *help;
+    const char *examples; /* one or two command lines that work, a line each */
+
+    /* What it sends. The path is a template (see template.h) of arguments and options; their other
+     * values go into the body by its shape, or without one into the query. */
+    enum http_method method;
+    const char *path;
+    const struct shape *body;
+    const char *body_text; /* instead of `body`: the same every time */
+    int (*bind)(struct invocation *in, struct str *ret, struct error *err); /* likewise: makes it */
+    bool needs_change; /* something beyond what the path names must be given */
+
+    /* How its answer is printed: once, or once for each item of `list`. See template.h. */
+    const struct shape *answer; /* NULL: `line` names nothing of the answer */
+    const struct shape *(*answer_of)(const struct invocation *in); /* instead: it depends */
+    const char *list;
+    const char *line;
+    void (*say)(const void *item); /* instead of `line` */
+    const char *raw;               /* instead of `line`: this member, as it is */
+    const char *next;              /* query parameter that asks for the page after `next` */
+    bool json_pages;               /* --json prints all pages, a line each; else the first */
+
+    /* Instead of all that: does the command and returns an exit status. */
+    int (*run)(struct invocation *in);
+};
+
+/* What the command line needs to know of the program it is the face of. */
+struct program {
+    const char *version;
+    const struct feature *const *features; /* ends in NULL */
+    const struct command *commands;        /* the program's own */
+    const struct client_local *local;
+    bool (*is_slug)(struct str s);
+};
+
+/* The value of an argument or option, by its row; "" for a flag. */
+struct given {
+    const struct option *option;
+    const char *value;
+};
+
 /* A command line, taken apart and checked against the command's row. */
 struct invocation {
+    const struct program *program;
     const struct command *command;
-    const char *names[COMMAND_NAMES_MAX]; /* what is no flag, after the command's own words */
-    size_t n_names;
-    struct setting_flag flags[COMMAND_FLAGS_MAX]; /* the command's own */
-    size_t n_flags;
+    struct given given[COMMAND_GIVEN_MAX];
+    size_t n_given;
+    struct setting_flag settings_given[COMMAND_GIVEN_MAX];
+    size_t n_settings_given;
     bool json;
     struct settings settings;
     struct arena arena;
+    struct client *client; /* NULL until something is sent */
 };
 
-struct command {
-    const char *noun, *verb; /* verb NULL: the noun alone */
-    const char *usage;       /* what follows the words */
-    size_t n_names;          /* how many names it takes */
-    const char *flags;       /* its own, separated by blanks, "name!" takes no value; settings are
-                                always taken */
-    const char *help;
-    int (*run)(struct invocation *in); /* an exit status */
-};
+/* Parses the command line and runs the command it names; returns the exit status. */
+int cli_run(const struct program *program, int argc, char **argv);
 
-extern const struct command commands[];
-extern const size_t n_commands;
+/* Every command, nouns in alphabetical order; in the arena, ended by NULL. */
+const struct command **command_list(const struct program *program, struct arena *arena);
 
-int run_serve(struct invocation *in);
-int run_tenant_add(struct invocation *in);
-int run_tenant_set(struct invocation *in);
-int run_tenant_list(struct invocation *in);
-int run_key_add(struct invocation *in);
-int run_key_list(struct invocation *in);
-int run_key_rotate(struct invocation *in);
-int run_key_revoke(struct invocation *in);
-int run_agent_list(struct invocation *in);
-int run_agent_enable(struct invocation *in);
-int run_agent_disable(struct invocation *in);
-int run_agent_delete(struct invocation *in);
-int run_model_set(struct invocation *in);
-int run_model_unset(struct invocation *in);
-int run_model_show(struct invocation *in);
-int run_policy_set(struct invocation *in);
-int run_policy_unset(struct invocation *in);
-int run_policy_show(struct invocation *in);
-int run_secret_set(struct invocation *in);
-int run_secret_list(struct invocation *in);
-int run_secret_rm(struct invocation *in);
-int run_value_set(struct invocation *in);
-int run_value_list(struct invocation *in);
-int run_value_rm(struct invocation *in);
-int run_catalog_list(struct invocation *in);
-int run_catalog_set(struct invocation *in);
-int run_vault_rotate(struct invocation *in);
-int run_document_set(struct invocation *in);
-int run_document_show(struct invocation *in);
-int run_document_history(struct invocation *in);
-int run_document_diff(struct invocation *in);
-int run_document_restore(struct invocation *in);
-int run_price_set(struct invocation *in);
-int run_price_import(struct invocation *in);
-int run_price_list(struct invocation *in);
-int run_price_rm(struct invocation *in);
-int run_webhook_add(struct invocation *in);
-int run_webhook_list(struct invocation *in);
-int run_webhook_rm(struct invocation *in);
-int run_webhook_enable(struct invocation *in);
-int run_webhook_disable(struct invocation *in);
-int run_webhook_rotate(struct invocation *in);
-int run_webhook_test(struct invocation *in);
-int run_webhook_deliveries(struct invocation *in);
-int run_webhook_retry(struct invocation *in);
-int run_rule_show(struct invocation *in);
-int run_rule_set(struct invocation *in);
-int run_retention_show(struct invocation *in);
-int run_retention_set(struct invocation *in);
-int run_run_rebuild(struct invocation *in);
-int run_audit_list(struct invocation *in);
-int run_audit_verify(struct invocation *in);
-int run_export_events(struct invocation *in);
-int run_export_business(struct invocation *in);
-int run_export_llm(struct invocation *in);
-int run_backup(struct invocation *in);
-int run_restore(struct invocation *in);
-int run_check(struct invocation *in);
-int run_user_add(struct invocation *in);
-int run_user_list(struct invocation *in);
-int run_user_passwd(struct invocation *in);
-int run_user_rm(struct invocation *in);
-int run_completion(struct invocation *in);
-int run_openapi(struct invocation *in);
-int run_settings(struct invocation *in);
-int run_version(struct invocation *in);
+/* Fills `in` from what follows the command's words; ERR_INVALID. */
+int command_parse(struct invocation *in, int argc, char **argv, struct error *err) MUST_CHECK;
 
-/* The value of one of the command's own flags; NULL when it was not given. */
-const char *command_flag(const struct invocation *in, const char *name);
+/* The value of an argument or option; NULL when it was not given. */
+const char *command_value(const struct invocation *in, const char *name);
 
-/* A flag that is a whole number from 1 on; `absent` when not given. */
-int command_number(const struct invocation *in, const char *name, int64_t absent, int64_t *ret,
-                   struct error *err) MUST_CHECK;
-
-/* Says the sentence on standard error. What was wrong with the command line is ERR_INVALID and
- * gives EXIT_USAGE, everything else EXIT_FAILED. */
+/* Prints the sentence on standard error. A wrong command line is ERR_INVALID and gives
+ * EXIT_USAGE, everything else EXIT_FAILED. */
 int command_fail(const struct error *err);
-
-/* Did the server do it? Otherwise turns its error body into `err`, as ERR_FORBIDDEN. */
-int command_check(const struct client_reply *reply, struct arena *arena,
-                  struct error *err) MUST_CHECK;
-
-/* The reply's body as a struct of this shape. */
-int command_read(const struct client_reply *reply, const struct shape *shape, struct arena *arena,
-                 void *ret, struct error *err) MUST_CHECK;

@@ -1,152 +1,113 @@
-/* completion.c - a script that lets bash complete our commands, printed from their table.
- *
- * What a flag or a name takes is told by the command's usage: FILE is a file,
- * and a|b|c is one of these words.
- */
+/* completion.c - a script that lets bash complete our commands, printed from their rows. */
+#include "cli/completion.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/help.h"
 
-/* The word after "--flag " in the usage, without brackets; empty when there is none. */
-static struct str value_word(const struct command *c, struct str flag, struct arena *arena)
+static bool takes_file(const struct option *option)
 {
-    const char *dashed = arena_printf(arena, "--%.*s ", STR_ARG(flag)).data;
-    const char *at = strstr(c->usage, dashed);
-    struct str rest = str_of(at == NULL ? "" : at + strlen(dashed)), word = str_split(&rest, ' ');
-
-    while (word.len > 0 && word.data[word.len - 1] == ']')
-        word.len--;
-    return word;
+    return option->type == OPTION_FILE || option->type == OPTION_BODY;
 }
 
-static bool has_bar(struct str word)
+/* The choices of an option or argument as blank-separated words; "" when it takes anything. */
+static const char *choices(const struct option *option, struct arena *arena)
 {
-    return memchr(word.data, '|', word.len) != NULL;
+    const char *value = help_value(option);
+    char *words = arena_alloc(arena, strlen(value) + 1);
+
+    if (option->type != OPTION_WORD && strchr(value, '|') == NULL)
+        return "";
+    for (size_t i = 0; i <= strlen(value); i++)
+        words[i] = (char)(value[i] == '|' ? ' ' : value[i]);
+    return words;
 }
 
-static bool is_file(struct str word)
+static void print_nouns(const struct command **list, struct arena *arena)
 {
-    return str_starts(word, STR_LIT("FILE"));
-}
+    struct str rest = str_of(help_verbs(list, NULL, arena));
 
-/* The command as a pattern of `case`: "key add", or "backup "* for one without a verb. */
-static const char *pattern(const struct command *c, struct arena *arena)
-{
-    if (c->verb == NULL)
-        return arena_printf(arena, "\"%s \"*", c->noun).data;
-    return arena_printf(arena, "\"%s %s\"", c->noun, c->verb).data;
-}
-
-/* Each noun once, with its verbs. */
-static bool is_first_of_noun(size_t i)
-{
-    return i == 0 || strcmp(commands[i].noun, commands[i - 1].noun) != 0;
-}
-
-static void print_nouns(void)
-{
     (void)fputs("    if ((COMP_CWORD == 1)); then\n        _muster_words \"help", stdout);
-    for (size_t i = 0; i < n_commands; i++)
-        if (is_first_of_noun(i))
-            (void)printf(" %s", commands[i].noun);
+    while (rest.len > 0) {
+        struct str noun = str_trim(str_split(&rest, ','));
+
+        (void)printf(" %.*s", STR_ARG(noun));
+    }
     (void)fputs("\"\n        return\n    fi\n", stdout);
 }
 
-static void print_verbs(void)
+static void print_verbs(const struct command **list)
 {
     (void)fputs("    if ((COMP_CWORD == 2)); then\n        case $noun in\n", stdout);
-    for (size_t i = 0; i < n_commands; i++) {
-        if (!is_first_of_noun(i) || commands[i].verb == NULL)
+    for (const struct command **c = list; *c != NULL; c++) {
+        const bool is_first = c == list || strcmp(c[-1]->noun, c[0]->noun) != 0;
+        const bool is_last = c[1] == NULL || strcmp(c[1]->noun, c[0]->noun) != 0;
+
+        if ((*c)->verb == NULL)
             continue;
-        (void)printf("        %s) _muster_words \"", commands[i].noun);
-        for (size_t j = 0; j < n_commands; j++)
-            if (strcmp(commands[i].noun, commands[j].noun) == 0)
-                (void)printf("%s ", commands[j].verb);
-        (void)fputs("--help\"; return ;;\n", stdout);
+        if (is_first)
+            (void)printf("        %s) _muster_words \"", (*c)->noun);
+        (void)printf("%s ", (*c)->verb);
+        if (is_last)
+            (void)fputs("--help\"; return ;;\n", stdout);
     }
     (void)fputs("        esac\n    fi\n", stdout);
 }
 
-/* What may follow a flag, where the usage tells. */
-static void print_flag_values(const struct command *c, struct arena *arena)
+/* What may follow an option, where its row says. */
+static void print_values(const struct option *o, struct arena *arena)
 {
-    struct str rest = str_of(c->flags);
+    const char *words = choices(o, arena);
 
-    while (rest.len > 0) {
-        struct str flag = str_split(&rest, ' '), word = value_word(c, flag, arena);
-
-        if (is_file(word)) {
-            (void)printf("        [[ $prev == --%.*s ]] && { _muster_files; return; }\n",
-                         STR_ARG(flag));
-        } else if (word.len > 0 && has_bar(word)) {
-            (void)printf("        [[ $prev == --%.*s ]] && { _muster_words \"", STR_ARG(flag));
-            while (!str_is_null(word)) {
-                struct str choice = str_split(&word, '|');
-
-                (void)printf("%.*s ", STR_ARG(choice));
-            }
-            (void)fputs("\"; return; }\n", stdout);
-        }
-    }
+    if (takes_file(o))
+        (void)printf("        [[ $prev == --%s ]] && { _muster_files; return; }\n", o->name);
+    else if (words[0] != '\0')
+        (void)printf("        [[ $prev == --%s ]] && { _muster_words \"%s\"; return; }\n", o->name,
+                     words);
 }
 
-/* The flags themselves; those that end in '!' take no value. */
-static void print_flags(const struct command *c)
+static void print_names(const struct command *c, bool valued)
 {
-    struct str rest = str_of(c->flags);
+    for (const struct option *o = c->options; o != NULL && o->name != NULL; o++)
+        if (!valued || o->type != OPTION_FLAG)
+            (void)printf("--%s ", o->name);
+}
 
+/* A case: "key add", or "backup "* for a command without a verb. */
+static void print_command(const struct command *c, struct arena *arena)
+{
+    (void)printf(c->verb == NULL ? "    \"%s \"*%s)\n" : "    \"%s %s\")\n", c->noun,
+                 c->verb == NULL ? "" : c->verb);
+    for (const struct option *o = c->options; o != NULL && o->name != NULL; o++)
+        print_values(o, arena);
     (void)fputs("        flags=\"", stdout);
-    while (rest.len > 0) {
-        struct str flag = str_split(&rest, ' ');
-        bool is_switch = flag.len > 0 && flag.data[flag.len - 1] == '!';
-
-        (void)printf("--%.*s ", (int)(flag.len - is_switch), flag.data);
-    }
+    print_names(c, false);
     (void)fputs("\" valued=\"", stdout);
-    rest = str_of(c->flags);
-    while (rest.len > 0) {
-        struct str flag = str_split(&rest, ' ');
-
-        if (flag.data[flag.len - 1] != '!')
-            (void)printf("--%.*s ", STR_ARG(flag));
-    }
+    print_names(c, true);
     (void)fputs("\"\n", stdout);
-}
-
-static void print_commands(struct arena *arena)
-{
-    (void)fputs("    case \"$noun $verb\" in\n", stdout);
-    for (size_t i = 0; i < n_commands; i++) {
-        const struct command *c = &commands[i];
-
-        (void)printf("    %s)\n", pattern(c, arena));
-        print_flag_values(c, arena);
-        print_flags(c);
-        if (is_file(str_of(c->usage)))
-            (void)fputs("        files=yes\n", stdout);
-        if (c->run == run_completion)
-            (void)fputs("        words=bash\n", stdout);
-        (void)fputs("        ;;\n", stdout);
-    }
-    (void)fputs("    esac\n", stdout);
+    if (c->args[0].name != NULL)
+        (void)printf("        files=%s words=\"%s\"\n", takes_file(&c->args[0]) ? "yes" : "",
+                     choices(&c->args[0], arena));
+    (void)fputs("        ;;\n", stdout);
 }
 
 static void print_settings_flags(void)
 {
+    char flag[SETTING_NAME_MAX];
+
     (void)fputs("    settings=\"", stdout);
     for (size_t i = 0; i < n_settings; i++) {
-        (void)fputs("--", stdout);
-        for (const char *at = settings_table[i].name; *at != '\0'; at++)
-            (void)putchar(*at == '_' ? '-' : *at);
-        (void)putchar(' ');
+        settings_spell(&settings_table[i], false, flag);
+        (void)printf("--%s ", flag);
     }
     (void)fputs("\"\n", stdout);
 }
 
 static const char *const head =
-    "# Completion of muster for bash. To have it now: source <(muster completion bash)\n"
-    "# To have it always: muster completion bash > /etc/bash_completion.d/muster\n\n"
+    "# Completion of muster for bash. For this shell: source <(muster completion bash)\n"
+    "# For every shell: muster completion bash > /etc/bash_completion.d/muster\n\n"
     "_muster_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\"); }\n\n"
     "_muster_files()\n{\n"
     "    compopt -o filenames 2> /dev/null\n"
@@ -172,19 +133,18 @@ static const char *const tail =
     "    fi\n}\n\n"
     "complete -F _muster muster\n";
 
-int run_completion(struct invocation *in)
+int completion_run(struct invocation *in)
 {
-    struct error err = { 0 };
+    const struct command **list = command_list(in->program, &in->arena);
 
-    if (strcmp(in->names[0], "bash") != 0) {
-        err_set(&err, ERR_INVALID, "there is completion for bash, and none for '%s'", in->names[0]);
-        return command_fail(&err);
-    }
     (void)fputs(head, stdout);
     print_settings_flags();
-    print_nouns();
-    print_verbs();
-    print_commands(&in->arena);
+    print_nouns(list, &in->arena);
+    print_verbs(list);
+    (void)fputs("    case \"$noun $verb\" in\n", stdout);
+    for (; *list != NULL; list++)
+        print_command(*list, &in->arena);
+    (void)fputs("    esac\n", stdout);
     (void)fputs(tail, stdout);
     return EXIT_DONE;
 }

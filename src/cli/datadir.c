@@ -27,9 +27,9 @@ int datadir_ensure(const struct datadir *d, bool may_make, struct error *err)
     }
     if (!may_make)
         return err_set(err, ERR_NOT_FOUND,
-                       "there is no data directory '%s'; `muster serve` makes it", d->path);
+                       "data directory '%s' not found; `muster serve` creates it", d->path);
     if (mkdir(d->path, 0700) != 0)
-        return err_set(err, ERR_UNAVAILABLE, "cannot make the data directory '%s': %s", d->path,
+        return err_set(err, ERR_UNAVAILABLE, "cannot create the data directory '%s': %s", d->path,
                        strerror(errno));
     return 0;
 }

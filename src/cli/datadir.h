@@ -1,7 +1,6 @@
 /* datadir.h - the data directory: its database, its socket, and the lock on it.
  *
- * Only one process ever writes the embedded database; whoever holds the lock
- * is that process.
+ * Only the process that holds the lock writes the embedded database.
  */
 #pragma once
 #include <stdbool.h>
@@ -18,14 +17,14 @@ struct datadir {
 /* Names only; touches nothing. */
 void datadir_init(struct datadir *d, const char *path, struct arena *arena);
 
-/* Makes the directory (mode 0700) when it is not there and `may_make`; else ERR_NOT_FOUND. */
+/* Creates a missing directory (mode 0700) if `may_make`; otherwise ERR_NOT_FOUND. */
 int datadir_ensure(const struct datadir *d, bool may_make, struct error *err) MUST_CHECK;
 
-/* ERR_BUSY when another process has it. */
+/* ERR_BUSY when another process holds it. */
 int datadir_lock(struct datadir *d, struct error *err) MUST_CHECK;
 
-/* A number that is another one when somebody else has taken the lock since. */
+/* A number that changes when another process takes the lock. */
 int64_t datadir_holder(const struct datadir *d);
 
-/* Gives the lock back. */
+/* Releases the lock. */
 void datadir_done(struct datadir *d);

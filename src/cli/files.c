@@ -1,4 +1,4 @@
-/* files.c - drafts, and how they get their names. */
+/* files.c - drafts, and publishing them. */
 #include "cli/files.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ int file_draft(const char *path, struct arena *arena, const char **ret, struct e
     memcpy(text, name.data, name.len + 1);
     fd = mkostemp(text, O_CLOEXEC);
     if (fd < 0)
-        return fail(err, "make a file beside", path);
+        return fail(err, "create a file beside", path);
     (void)close(fd);
     *ret = text;
     return 0;
@@ -86,11 +86,11 @@ static int sync_directory_of(const char *path, struct error *err)
     int n = snprintf(copy, sizeof(copy), "%s", path);
 
     if (n < 0 || (size_t)n >= sizeof(copy))
-        return err_set(err, ERR_UNAVAILABLE, "the name '%.64s…' is too long", path);
+        return err_set(err, ERR_UNAVAILABLE, "the name '%.64s...' is too long", path);
     return sync_path(dirname(copy), O_DIRECTORY, err);
 }
 
-/* By a second name, since a rename would replace a file that came meanwhile. */
+/* By a second name, because a rename would replace a file created meanwhile. */
 int file_publish(const char *draft, const char *path, struct error *err)
 {
     if (sync_path(draft, 0, err) != 0)

@@ -1,4 +1,4 @@
-/* local.c - an HTTP carrier made of one exchange and a condition to wait on. */
+/* local.c - an HTTP carrier of one exchange, with a condition to wait on. */
 
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ static bool is_good(int status)
     return status >= 200 && status < 300;
 }
 
-/* False when nothing more can be taken. */
+/* False when the bytes do not fit. */
 static bool take_bytes(struct local *local, struct str bytes) REQUIRES(local->lock)
 {
     if (local->sink != NULL && is_good(local->status))
@@ -40,7 +40,7 @@ static bool take_bytes(struct local *local, struct str bytes) REQUIRES(local->lo
     return !local->body.overflown;
 }
 
-static void take_reply(struct http_exchange *x, const struct http_reply *reply)
+static void local_reply(struct http_exchange *x, const struct http_reply *reply)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
 
@@ -51,8 +51,8 @@ static void take_reply(struct http_exchange *x, const struct http_reply *reply)
     lock_release(&local->lock);
 }
 
-static void begin(struct http_exchange *x, const struct http_reply *head,
-                  enum http_stream_kind kind)
+static void local_begin(struct http_exchange *x, const struct http_reply *head,
+                        enum http_stream_kind kind)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
 
@@ -62,7 +62,7 @@ static void begin(struct http_exchange *x, const struct http_reply *head,
     lock_release(&local->lock);
 }
 
-static bool write_part(struct http_exchange *x, struct buf *part, bool may_wait)
+static bool local_write(struct http_exchange *x, struct buf *part, bool may_wait)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
     bool taken;
@@ -75,7 +75,7 @@ static bool write_part(struct http_exchange *x, struct buf *part, bool may_wait)
     return taken;
 }
 
-static void end(struct http_exchange *x, bool whole)
+static void local_end(struct http_exchange *x, bool whole)
 {
     struct local *local = CONTAINER_OF(x, struct local, exchange);
 
@@ -84,15 +84,17 @@ static void end(struct http_exchange *x, bool whole)
     lock_release(&local->lock);
 }
 
-/* Any thread will do: the one that waits does nothing else. */
-static void go_on(struct http_exchange *x, http_resume_fn *fn)
+/* On any thread: the waiting one does nothing else. */
+static void local_resume(struct http_exchange *x, http_resume_fn *fn)
 {
     fn(x);
 }
 
-static const struct http_carrier local_carrier = {
-    .reply = take_reply, .resume = go_on, .begin = begin, .write = write_part, .end = end
-};
+static const struct http_carrier local_carrier = { .reply = local_reply,
+                                                   .resume = local_resume,
+                                                   .begin = local_begin,
+                                                   .write = local_write,
+                                                   .end = local_end };
 
 static void wait_reply(struct local *local)
 {
@@ -134,5 +136,5 @@ int local_call(struct api *api, const struct client_request *request,
     buf_done(&local.body);
     cond_done(&local.answered);
     lock_done(&local.lock);
-    return local.whole ? 0 : err_set(err, ERR_INTERNAL, "the answer ended before it was whole");
+    return local.whole ? 0 : err_set(err, ERR_INTERNAL, "the answer ended early");
 }

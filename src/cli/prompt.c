@@ -1,18 +1,21 @@
-/* prompt.c - a secret from standard input. */
+/* prompt.c - reading secrets without showing them. */
 #include "cli/prompt.h"
 
-#include <stdbool.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <termios.h>
 #include <unistd.h>
 
-/* Up to the end of the line on a terminal, else up to the end. */
-static size_t read_all(char *bytes, size_t bytes_max, bool one_line)
+enum { PASSWORD_MAX_BYTES = 4096 };
+
+/* Up to the end of the line, or up to the end. */
+static size_t read_bytes(int fd, char *bytes, size_t bytes_max, bool one_line)
 {
     size_t n = 0;
     ssize_t got;
 
-    while (n < bytes_max && (got = read(STDIN_FILENO, bytes + n, bytes_max - n)) > 0) {
+    /* byte by byte, so that what follows the line is left for others */
+    while (n < bytes_max && (got = read(fd, bytes + n, one_line ? 1 : bytes_max - n)) > 0) {
         n += (size_t)got;
         if (one_line && bytes[n - 1] == '\n')
             break;
@@ -20,37 +23,80 @@ static size_t read_all(char *bytes, size_t bytes_max, bool one_line)
     return n;
 }
 
-static size_t ask(const char *question, char *bytes, size_t bytes_max)
+/* Asks on the terminal `fd` and reads a line without echo. */
+static size_t ask(int fd, const char *question, char *bytes, size_t bytes_max)
 {
     struct termios shown, hidden;
-    bool is_terminal = tcgetattr(STDIN_FILENO, &shown) == 0;
     size_t n;
 
-    if (!is_terminal)
-        return read_all(bytes, bytes_max, false);
-    (void)fprintf(stderr, "%s: ", question);
+    (void)tcgetattr(fd, &shown);
     hidden = shown;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
-    (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
-    n = read_all(bytes, bytes_max, true);
-    (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
-    (void)fputc('\n', stderr);
+    (void)tcsetattr(fd, TCSAFLUSH, &hidden);
+    (void)dprintf(fd == STDIN_FILENO ? STDERR_FILENO : fd, "%s: ", question);
+    n = read_bytes(fd, bytes, bytes_max, true);
+    (void)tcsetattr(fd, TCSAFLUSH, &shown);
+    (void)dprintf(fd == STDIN_FILENO ? STDERR_FILENO : fd, "\n");
     return n;
+}
+
+/* Without one newline at its end. */
+static struct str trim_newline(const char *bytes, size_t n)
+{
+    return str_from(bytes, n > 0 && bytes[n - 1] == '\n' ? n - 1 : n);
 }
 
 int prompt_secret(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
                   struct error *err)
 {
     char *bytes = arena_alloc(arena, bytes_max + 2);
-    size_t n = ask(question, bytes, bytes_max + 2);
+    bool is_terminal = isatty(STDIN_FILENO) == 1;
+    size_t n = is_terminal ? ask(STDIN_FILENO, question, bytes, bytes_max + 2)
+                           : read_bytes(STDIN_FILENO, bytes, bytes_max + 2, false);
+    struct str secret = trim_newline(bytes, n);
 
-    if (n > 0 && bytes[n - 1] == '\n')
-        n--;
-    if (n > bytes_max)
-        return err_set(err, ERR_FORBIDDEN, "that is too long: at most %zu bytes are taken",
+    if (secret.len > bytes_max)
+        return err_set(err, ERR_FORBIDDEN, "the value is too long: at most %zu bytes are accepted",
                        bytes_max);
-    if (n == 0)
-        return err_set(err, ERR_FORBIDDEN, "nothing was given on standard input");
-    *ret = str_from(bytes, n);
+    if (secret.len == 0)
+        return err_set(err, ERR_FORBIDDEN, "standard input is empty");
+    *ret = secret;
     return 0;
+}
+
+/* From the terminal `fd`, or for -1 a line of standard input. */
+static int read_password(int fd, const char *question, struct arena *arena, struct str *ret,
+                         struct error *err)
+{
+    const size_t room = PASSWORD_MAX_BYTES + 2;
+    char *bytes = arena_alloc(arena, room);
+    size_t n =
+        fd >= 0 ? ask(fd, question, bytes, room) : read_bytes(STDIN_FILENO, bytes, room, true);
+    struct str password = trim_newline(bytes, n);
+
+    if (n == 0)
+        return err_set(err, ERR_INVALID, "no password given");
+    if (password.len > PASSWORD_MAX_BYTES)
+        return err_set(err, ERR_INVALID, "the password is too long");
+    *ret = password;
+    return 0;
+}
+
+int prompt_password(bool from_stdin, struct arena *arena, struct str *ret, struct error *err)
+{
+    struct str first = STR_NULL, again = STR_NULL;
+    int terminal, r = -1;
+
+    if (from_stdin)
+        return read_password(-1, NULL, arena, ret, err);
+    terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal < 0)
+        return err_set(err, ERR_INVALID,
+                       "no terminal to ask for the password: use --password-stdin");
+    if (read_password(terminal, "New password", arena, &first, err) == 0 &&
+        read_password(terminal, "Again", arena, &again, err) == 0)
+        r = str_eq(first, again) ? 0 : err_set(err, ERR_INVALID, "the two passwords differ");
+    (void)close(terminal);
+    *ret = first;
+    return r;
 }

@@ -1,10 +1,17 @@
-/* prompt.h - a secret from standard input: typed unseen, or read to its end. */
+/* prompt.h - secrets from standard input or the terminal, typed without echo. */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 
-/* On a terminal asks `question` and does not show what is typed; else takes all of standard input.
- * Without one newline at its end; at most `bytes_max`. In the arena. */
+/* On a terminal asks `question` and reads a line; otherwise reads all of standard input. Without
+ * one newline at its end; at most `bytes_max`. In the arena. */
 int prompt_secret(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
                   struct error *err) MUST_CHECK;
+
+/* A new password: the first line of standard input, or asked for twice on the terminal of the
+ * process. In the arena. ERR_INVALID. */
+int prompt_password(bool from_stdin, struct arena *arena, struct str *ret,
+                    struct error *err) MUST_CHECK;

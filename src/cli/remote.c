@@ -10,10 +10,10 @@ enum { TIMEOUT_S = 60 };
 struct answer {
     CURL *curl;
     const struct client_sink *sink; /* NULL: none */
-    struct buf body;                /* of what the sink does not take */
+    struct buf body;                /* without a sink, or of an error */
 };
 
-static size_t take_bytes(char *bytes, size_t size, size_t n, void *ctx)
+static size_t remote_take(char *bytes, size_t size, size_t n, void *ctx)
 {
     struct answer *answer = ctx;
     struct str taken = str_from(bytes, size * n);
@@ -26,8 +26,8 @@ static size_t take_bytes(char *bytes, size_t size, size_t n, void *ctx)
     return answer->body.overflown ? 0 : taken.len;
 }
 
-/* What comes in parts may take as long as it likes, if only something comes. */
-static void set_patience(CURL *curl, bool in_parts)
+/* A streamed reply has no deadline, but it must not stall. */
+static void set_timeouts(CURL *curl, bool in_parts)
 {
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, in_parts ? 0L : (long)TIMEOUT_S);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)TIMEOUT_S);
@@ -39,7 +39,7 @@ static void set_request(CURL *curl, const char *socket, const char *url,
 {
     curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket);
     curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L); /* names of agents are no folders */
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L); /* an agent may be named ".." */
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, route_method_name(request->method));
@@ -64,9 +64,9 @@ int remote_call(const char *socket, const struct client_request *request,
     if (curl == NULL || headers == NULL)
         err_die("out of memory (libcurl)");
     set_request(curl, socket, url.data, request);
-    set_patience(curl, sink != NULL);
+    set_timeouts(curl, sink != NULL);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, remote_take);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
     code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);

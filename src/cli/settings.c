@@ -16,47 +16,47 @@
 /* clang-format off */
 const struct setting settings_table[] = {
     { TEXT(data),     .initial = "./data",         .help = "directory of the embedded database, its lock and its socket" },
-    { TEXT(listen),   .initial = "127.0.0.1:8080", .help = "address and port to serve on; port 0: any free one" },
+    { TEXT(listen),   .initial = "127.0.0.1:8080", .help = "address and port to listen on; port 0: any free port" },
     { TEXT(database), .initial = "",               .help = "postgresql://... to use PostgreSQL; empty: SQLite in the data directory" },
-    { TEXT(config),   .initial = "",               .help = "file of settings, one 'name = value' a line" },
-    { TEXT(master_key_file), .initial = "",        .help = "file of the master key that secrets are sealed with; empty: master.key in the data directory" },
-    { TEXT(public_url), .initial = "",             .help = "where people reach it, as https://muster.example.com; with https, cookies are for TLS only" },
-    { TEXT(trusted_proxies), .initial = "",        .help = "addresses of proxies whose X-Forwarded-For tells the client's, separated by commas" },
-    { TEXT(log_level), .initial = "info",          .help = "debug, info, warning, error or off; info has a line for each request" },
-    { TEXT(metrics_token),  .initial = "",         .help = "who sends it as bearer token may read /metrics; 16 characters at least; set it in the environment or the file, since flags are seen by others" },
-    { TEXT(metrics_listen), .initial = "",         .help = "address and port that answer /metrics alone, to anybody: keep it to loopback or an inner network" },
-    { TEXT(smtp_url),  .initial = "",              .help = "smtp://HOST:PORT or smtps://HOST:PORT, where alerts by mail go out; empty: nowhere" },
-    { TEXT(smtp_from), .initial = "",              .help = "the address that mail comes from" },
-    { TEXT(smtp_user), .initial = "",              .help = "to log in to the mail server with, over TLS; empty: without" },
-    { TEXT(smtp_password_file), .initial = "",     .help = "file with the password for it" },
-    { NUMBER(webhook_allow_http),    .initial = "0", .least = 0, .most = 1, .help = "1: webhooks may be http://, for local use" },
-    { NUMBER(webhook_allow_private), .initial = "0", .least = 0, .most = 1, .help = "1: webhooks may lead to any address and port, for local use" },
-    { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections, and as many again for large bodies; 0: one a core" },
+    { TEXT(config),   .initial = "",               .help = "settings file, one 'name = value' per line" },
+    { TEXT(master_key_file), .initial = "",        .help = "file with the master key that encrypts secrets; empty: master.key in the data directory" },
+    { TEXT(public_url), .initial = "",             .help = "URL that people open, such as https://muster.example.com; with https, cookies are sent over TLS only" },
+    { TEXT(trusted_proxies), .initial = "",        .help = "comma-separated addresses of proxies whose X-Forwarded-For names the client" },
+    { TEXT(log_level), .initial = "info",          .help = "debug, info, warning, error or off; info logs one line per request" },
+    { TEXT(metrics_token),  .initial = "",         .help = "bearer token that may read /metrics, at least 16 characters; set it in the environment or the settings file, because other users can see command lines" },
+    { TEXT(metrics_listen), .initial = "",         .help = "address and port that serve only /metrics, without authentication: use loopback or a private network" },
+    { TEXT(smtp_url),  .initial = "",              .help = "smtp://HOST:PORT or smtps://HOST:PORT, the server that sends alert e-mail; empty: no e-mail" },
+    { TEXT(smtp_from), .initial = "",              .help = "sender address of e-mail" },
+    { TEXT(smtp_user), .initial = "",              .help = "user name for the mail server, sent over TLS only; empty: no authentication" },
+    { TEXT(smtp_password_file), .initial = "",     .help = "file with the password of smtp_user" },
+    { NUMBER(webhook_allow_http),    .initial = "0", .least = 0, .most = 1, .help = "1: allow http:// webhooks, for local use" },
+    { NUMBER(webhook_allow_private), .initial = "0", .least = 0, .most = 1, .help = "1: allow webhooks to any address and port, for local use" },
+    { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections, plus the same number for large bodies; 0: one per core" },
     { NUMBER(readers), .initial = "4", .least = 1, .most = 64,  .help = "threads that read from the database" },
-    { NUMBER(max_connections),             .initial = "10000", .least = 1, .most = 1000000, .help = "open connections in all" },
-    { NUMBER(max_connections_per_address), .initial = "0",     .least = 0, .most = 1000000, .help = "open connections from one address; 0: no bound" },
-    { NUMBER(max_live_streams),            .initial = "4000",  .least = 0, .most = 1000000, .help = "open live updates (server-sent events) in all; beyond it 503" },
-    { NUMBER(max_live_streams_per_tenant), .initial = "1000",  .least = 0, .most = 1000000, .help = "open live updates of one tenant; beyond it 503" },
+    { NUMBER(max_connections),             .initial = "10000", .least = 1, .most = 1000000, .help = "open connections in total" },
+    { NUMBER(max_connections_per_address), .initial = "0",     .least = 0, .most = 1000000, .help = "open connections per client address; 0: no limit" },
+    { NUMBER(max_live_streams),            .initial = "4000",  .least = 0, .most = 1000000, .help = "open live streams (server-sent events) in total; beyond it 503" },
+    { NUMBER(max_live_streams_per_tenant), .initial = "1000",  .least = 0, .most = 1000000, .help = "open live streams per tenant; beyond it 503" },
     { NUMBER(queue_max_events), .initial = "100000",    .least = 1,       .most = 100000000,       .help = "events waiting to be stored; beyond it 503" },
     { NUMBER(queue_max_bytes),  .initial = "67108864",  .least = 1048576, .most = 1LL << 40,       .help = "bytes waiting to be stored; beyond it 503" },
-    { NUMBER(queue_max_wait_ms), .initial = "5000",     .least = 0,       .most = 600000,          .help = "time an event is expected to wait to be stored; beyond it 503; 0: any" },
-    { NUMBER(inflight_max_bytes), .initial = "8388608",  .least = 1048576, .most = 1LL << 40,      .help = "bytes of all bodies not yet answered; beyond it 503" },
+    { NUMBER(queue_max_wait_ms), .initial = "5000",     .least = 0,       .most = 600000,          .help = "expected wait before an event is stored, in milliseconds; beyond it 503; 0: no limit" },
+    { NUMBER(inflight_max_bytes), .initial = "8388608",  .least = 1048576, .most = 1LL << 40,      .help = "bytes of all request bodies not answered yet; beyond it 503" },
     { NUMBER(queue_max_reads),  .initial = "1024",      .least = 1,       .most = 1000000,         .help = "reads waiting for a thread; beyond it 503" },
-    { NUMBER(batch_max_events), .initial = "1000",      .least = 1,       .most = 1000000,         .help = "events in one batch" },
-    { NUMBER(batch_max_bytes),  .initial = "5242880",   .least = 1024,    .most = 32 << 20,         .help = "bytes of one batch" },
-    { NUMBER(body_max_bytes),   .initial = "1048576",   .least = 1024,    .most = 32 << 20,         .help = "bytes of any other body" },
-    { NUMBER(business_max_bytes), .initial = "10485760", .least = 1024,   .most = 32 << 20,         .help = "bytes of a business report" },
+    { NUMBER(batch_max_events), .initial = "1000",      .least = 1,       .most = 1000000,         .help = "events per batch" },
+    { NUMBER(batch_max_bytes),  .initial = "5242880",   .least = 1024,    .most = 32 << 20,         .help = "bytes per batch" },
+    { NUMBER(body_max_bytes),   .initial = "1048576",   .least = 1024,    .most = 32 << 20,         .help = "bytes of any other request body" },
+    { NUMBER(business_max_bytes), .initial = "10485760", .least = 1024,   .most = 32 << 20,         .help = "bytes per business report" },
 };
 /* clang-format on */
 
 const size_t n_settings = COUNT_OF(settings_table);
 
-enum { FLAG_MAX = 64, FILE_MAX = 1 << 20 };
+enum { FILE_MAX = 1 << 20 };
 
-/* "max_connections" as "--max-connections" without the dashes, or as "MUSTER_MAX_CONNECTIONS". */
-static void spell(const struct setting *s, bool as_variable, char ret[FLAG_MAX])
+void settings_spell(const struct setting *s, bool as_variable, char ret[SETTING_NAME_MAX])
 {
-    size_t n = (size_t)snprintf(ret, FLAG_MAX, "%s%s", as_variable ? "MUSTER_" : "", s->name);
+    size_t n =
+        (size_t)snprintf(ret, SETTING_NAME_MAX, "%s%s", as_variable ? "MUSTER_" : "", s->name);
 
     for (size_t i = 0; i < n; i++) {
         if (as_variable && ret[i] >= 'a' && ret[i] <= 'z')
@@ -68,10 +68,10 @@ static void spell(const struct setting *s, bool as_variable, char ret[FLAG_MAX])
 
 const struct setting *settings_find_flag(const char *flag)
 {
-    char name[FLAG_MAX];
+    char name[SETTING_NAME_MAX];
 
     for (size_t i = 0; i < n_settings; i++) {
-        spell(&settings_table[i], false, name);
+        settings_spell(&settings_table[i], false, name);
         if (strcmp(name, flag) == 0)
             return &settings_table[i];
     }
@@ -92,7 +92,7 @@ static int assign(const struct setting *s, const char *value, const char *source
     }
     if (!str_to_int(str_of(value), &number) || number < s->least || number > s->most)
         return err_set(err, ERR_INVALID,
-                       "%s: '%s' is not a value for %s: it takes a whole number from %lld to %lld",
+                       "%s: '%s' is not a value for %s: give a whole number from %lld to %lld",
                        source, value, s->name, (long long)s->least, (long long)s->most);
     memcpy(place, &number, sizeof(number));
     return 0;
@@ -120,7 +120,7 @@ static int read_line(struct str line, const char *source, struct arena *arena, s
         return err_set(err, ERR_INVALID, "%s: expected 'name = value'", source);
     s = find_name(name);
     if (s == NULL || str_eq_c(name, "config"))
-        return err_set(err, ERR_INVALID, "%s: there is no setting '%.*s'", source, STR_ARG(name));
+        return err_set(err, ERR_INVALID, "%s: unknown setting '%.*s'", source, STR_ARG(name));
     return assign(s, arena_cstr(arena, str_trim(line)), source, arena, ret, err);
 }
 
@@ -140,8 +140,8 @@ static int read_file(const char *path, struct arena *arena, struct settings *ret
     readable = ferror(file) == 0 && rest.len < FILE_MAX;
     (void)fclose(file);
     if (!readable)
-        return err_set(err, ERR_INVALID,
-                       "'%s' is no settings file: it cannot be read or is too large", path);
+        return err_set(err, ERR_INVALID, "cannot read the settings file '%s', or it is too large",
+                       path);
     while (!str_is_null(rest)) {
         struct str source = arena_printf(arena, "%s:%u", path, ++number);
         struct str line = str_split(&rest, '\n');
@@ -152,34 +152,34 @@ static int read_file(const char *path, struct arena *arena, struct settings *ret
     return 0;
 }
 
-/* A variable that looks like a setting and is none is a slip; those of tests are their own. */
+/* A variable that looks like a setting but is not one is a typo; those of tests are exempt. */
 static int check_environment(struct error *err)
 {
     static const struct str prefix = STR_INIT("MUSTER_"), tests = STR_INIT("MUSTER_TEST_");
-    char name[FLAG_MAX];
+    char name[SETTING_NAME_MAX];
 
     for (char **variable = environ; *variable != NULL; variable++) {
         struct str rest = str_of(*variable), given = str_split(&rest, '=');
         bool known = !str_starts(given, prefix) || str_starts(given, tests);
 
         for (size_t i = 0; i < n_settings && !known; i++) {
-            spell(&settings_table[i], true, name);
+            settings_spell(&settings_table[i], true, name);
             known = str_eq_c(given, name);
         }
         if (!known)
-            return err_set(err, ERR_INVALID, "%.*s: there is no such setting", STR_ARG(given));
+            return err_set(err, ERR_INVALID, "%.*s: unknown setting", STR_ARG(given));
     }
     return 0;
 }
 
 static int read_environment(struct arena *arena, struct settings *ret, struct error *err)
 {
-    char name[FLAG_MAX];
+    char name[SETTING_NAME_MAX];
 
     for (size_t i = 0; i < n_settings; i++) {
         const char *value;
 
-        spell(&settings_table[i], true, name);
+        settings_spell(&settings_table[i], true, name);
         value = getenv(name);
         if (value != NULL && assign(&settings_table[i], value, name, arena, ret, err) != 0)
             return -1;
@@ -195,7 +195,7 @@ static int read_flags(const struct setting_flag *flags, size_t n, struct arena *
         struct str source = arena_printf(arena, "--%s", flags[i].name);
 
         if (s == NULL)
-            return err_set(err, ERR_INVALID, "there is no setting '%s'", source.data);
+            return err_set(err, ERR_INVALID, "unknown setting '%s'", source.data);
         if (assign(s, flags[i].value, source.data, arena, ret, err) != 0)
             return -1;
     }
@@ -225,13 +225,13 @@ int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena
 
 void settings_print(struct buf *out)
 {
-    char flag[FLAG_MAX], variable[FLAG_MAX];
+    char flag[SETTING_NAME_MAX], variable[SETTING_NAME_MAX];
 
     for (size_t i = 0; i < n_settings; i++) {
         const struct setting *s = &settings_table[i];
 
-        spell(s, false, flag);
-        spell(s, true, variable);
+        settings_spell(s, false, flag);
+        settings_spell(s, true, variable);
         buf_printf(out, "  --%-28s %s (%s; default: %s)\n", flag, s->help, variable,
                    s->initial[0] == '\0' ? "none" : s->initial);
     }
@@ -239,20 +239,20 @@ void settings_print(struct buf *out)
 
 void settings_print_page(struct buf *out)
 {
-    char flag[FLAG_MAX], variable[FLAG_MAX];
+    char flag[SETTING_NAME_MAX], variable[SETTING_NAME_MAX];
 
     buf_add_c(
         out,
         "# Settings\n\n"
-        "Printed by `muster settings`. A setting comes from its flag, else from its variable,\n"
-        "else from the settings file (`name = value`), else from its default.\n\n"
-        "| Setting | Flag | Variable | Default | Takes | What it is |\n"
+        "Printed by `muster settings`. A setting comes from its option, else from its environment\n"
+        "variable, else from the settings file (`name = value`), else from its default.\n\n"
+        "| Setting | Option | Variable | Default | Values | Meaning |\n"
         "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < n_settings; i++) {
         const struct setting *s = &settings_table[i];
 
-        spell(s, false, flag);
-        spell(s, true, variable);
+        settings_spell(s, false, flag);
+        settings_spell(s, true, variable);
         buf_printf(out, "| `%s` | `--%s` | `%s` | %s%s%s | ", s->name, flag, variable,
                    s->initial[0] == '\0' ? "" : "`", s->initial[0] == '\0' ? "none" : s->initial,
                    s->initial[0] == '\0' ? "" : "`");
@@ -264,17 +264,17 @@ void settings_print_page(struct buf *out)
     }
 }
 
-/* Names and defaults are ours and need no escapes; what is said of them does not hold a quote. */
+/* Names, defaults and help are ours and need no escapes: none of them has a double quote. */
 void settings_print_json(struct buf *out)
 {
-    char flag[FLAG_MAX], variable[FLAG_MAX];
+    char flag[SETTING_NAME_MAX], variable[SETTING_NAME_MAX];
 
     buf_add_c(out, "{\"settings\":[");
     for (size_t i = 0; i < n_settings; i++) {
         const struct setting *s = &settings_table[i];
 
-        spell(s, false, flag);
-        spell(s, true, variable);
+        settings_spell(s, false, flag);
+        settings_spell(s, true, variable);
         buf_printf(out,
                    "%s{\"name\":\"%s\",\"flag\":\"--%s\",\"variable\":\"%s\",\"default\":\"%s\","
                    "\"help\":\"%s\"}",

@@ -1,4 +1,4 @@
-/* settings.h - what can be set, from one table.
+/* settings.h - all settings, from one table.
  *
  * Each setting comes from its flag, else from the environment (MUSTER_NAME),
  * else from the settings file, else from its default. An unknown setting or a
@@ -32,6 +32,7 @@ struct settings {
 };
 
 enum setting_type { SETTING_TEXT, SETTING_NUMBER };
+enum { SETTING_NAME_MAX = 64 };
 
 /* One row. Its flag is --name with '_' as '-', its variable MUSTER_NAME in capitals. */
 struct setting {
@@ -51,6 +52,10 @@ struct setting_flag {
     const char *name, *value;
 };
 
+/* "max_connections" as the option "max-connections", or as the variable "MUSTER_MAX_CONNECTIONS".
+ */
+void settings_spell(const struct setting *s, bool as_variable, char ret[SETTING_NAME_MAX]);
+
 /* The row of a flag, NULL when there is none. */
 const struct setting *settings_find_flag(const char *flag);
 
@@ -58,7 +63,7 @@ const struct setting *settings_find_flag(const char *flag);
 int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena *arena,
                   struct settings *ret, struct error *err) MUST_CHECK;
 
-/* One line a setting, for help. */
+/* One line per setting, for help. */
 void settings_print(struct buf *out);
 
 /* The reference page, in Markdown: docs/SETTINGS.md. */

@@ -226,7 +226,7 @@ def test_every_manipulation_of_the_log_is_named(own_server, tmp_path):
     own_server.stop()
     store, rng = Store(own_server, tmp_path), random.Random(7)
     good = own_server.cli("audit", "verify")
-    assert good.count("all good") == len(chains) == 3
+    assert good.count("all intact") == len(chains) == 3
     for i in range(MANIPULATIONS):
         chain, kind = rng.choice(chains), KINDS[i % len(KINDS)]
         seq = rng.randint(1, chain["n"])
@@ -240,7 +240,7 @@ def test_every_manipulation_of_the_log_is_named(own_server, tmp_path):
         assert done.stderr.startswith(f"muster: audit log of {chain['name']}: "), what
         assert done.stderr.endswith(f" (entry {where})\n"), what
         assert done.stderr.count("\n") == 1, what
-        assert done.stdout.count("all good") == 2, what
+        assert done.stdout.count("all intact") == 2, what
         store.put_back()
     assert own_server.cli("audit", "verify") == good
     own_server.start()

@@ -107,7 +107,7 @@ def test_a_backup_replaces_nothing_and_leaves_no_half_of_itself(embedded, tmp_pa
     refused(embedded.run("backup", str(tmp_path / "link")), "link")
     embedded.stop()
     embedded.cli("backup", str(tmp_path / "second"))  # with no server running
-    refused(fresh(tmp_path, "empty").run("backup", str(tmp_path / "third")), "no data directory")
+    refused(fresh(tmp_path, "empty").run("backup", str(tmp_path / "third")), "not found")
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"copy", "second", "link", "data", "data.stderr"}
     embedded.start()
@@ -146,7 +146,7 @@ def test_check_finds_damage_and_changes_nothing(embedded, tmp_path):
     for _ in range(30):
         batch = [tenant.event(message="x" * 200) for _ in range(100)]
         assert tenant.client.post("/api/v1/telemetry/batch", {"events": batch}).status == 202
-    assert "sound" in embedded.cli("check")  # beside the server
+    assert "intact" in embedded.cli("check")  # beside the server
     tenant.client.close()
     embedded.stop()
     file = embedded.data / "muster.db"
@@ -166,13 +166,15 @@ def test_check_finds_damage_and_changes_nothing(embedded, tmp_path):
         assert done.stderr.startswith("muster: ")
     file.write_bytes(good)
     connection = sqlite3.connect(file)
-    connection.execute("UPDATE audit_log SET actor = 'nobody' WHERE tenant_id = 0")
+    connection.execute("UPDATE audit_log SET actor = 'nobody'")
     connection.commit()
     connection.close()
     done = embedded.run("check", "--json")
     assert done.returncode == 1
-    (problem,) = json.loads(done.stdout)["problems"]
-    assert "the platform" in problem
+    problems = json.loads(done.stdout)["problems"]
+    assert ["the platform" in problems[0], tenant.slug in problems[1]] == [True, True]
+    assert done.stderr.splitlines() == [f"muster: {problem}" for problem in problems]
+    assert embedded.run("check").stderr == done.stderr
     file.write_bytes(good)
     (embedded.data / "muster.db-wal").unlink(missing_ok=True)
     (embedded.data / "muster.db-shm").unlink(missing_ok=True)
@@ -184,7 +186,7 @@ def test_postgresql_is_told_its_own_tools(server, tmp_path):
         return
     refused(server.run("backup", str(tmp_path / "copy")), "pg_dump")
     refused(server.run("restore", str(tmp_path / "copy")), "pg_restore")
-    assert "sound" in server.cli("check")
+    assert "intact" in server.cli("check")
     assert not (tmp_path / "copy").exists()
 
 

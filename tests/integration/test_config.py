@@ -395,7 +395,7 @@ def test_the_catalog_is_changed_by_people_alone(tenant):
     [
         (("value", "set", "k", "v"), 2, "--tenant"),
         (("value", "set", "k", "--tenant", "{slug}"), 2, "missing"),
-        (("value", "set", "", "v", "--tenant", "{slug}"), 2, "key"),
+        (("value", "set", "", "v", "--tenant", "{slug}"), 2, "KEY must not be empty"),
         (("value", "set", "k", "v", "--tenant", "no-such"), 1, "no-such"),
         (("value", "set", "k", "v", "--tenant", "{slug}", "--agent", ""), 2, "--agent"),
         (("value", "set", "k", "v" * 65537, "--tenant", "{slug}"), 1, "65536"),

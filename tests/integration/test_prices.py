@@ -347,13 +347,13 @@ def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
     line = run("price", "list", "--model", "ü/m")
     assert line.split() == (
         f"{made['price_id']} ü/m input 1.50 output 2.00 cache read 0.10 cache write 2.00"
-        " input includes cache 2025-01-01T00:00:00Z"
+        " input includes cache from 2025-01-01T00:00:00Z"
     ).split()
     assert run("price", "rm", str(made["price_id"])) == line
     assert own_server.run("price", "rm", str(made["price_id"])).returncode == 1
     path = tmp_path / "prices.json"
     path.write_text(json.dumps(LITELLM))
-    said = "5 added, 0 updated, 0 unchanged, 3 without prices of tokens\n"
+    said = "5 added, 0 updated, 0 unchanged, 3 without token prices\n"
     assert run("price", "import", str(path)) == said
     assert len(run("price", "list").splitlines()) == 5
     for arguments, status in (
@@ -372,7 +372,7 @@ def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
 def test_the_starter_list_can_be_imported(own_server):
     file = ROOT / "share" / "prices.json"
     n = len(json.loads(file.read_text())["prices"])
-    said = f"{n} added, 0 updated, 0 unchanged, 0 without prices of tokens\n"
+    said = f"{n} added, 0 updated, 0 unchanged, 0 without token prices\n"
     assert own_server.cli("price", "import", str(file)) == said
     (row,) = json.loads(own_server.cli(
         "price", "list", "--model", "anthropic/claude-3-5-sonnet-20241022", "--json",

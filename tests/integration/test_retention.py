@@ -93,7 +93,7 @@ def test_limits_are_shown_replaced_and_entered_in_the_log(world):
 
     assert cli("show").stdout.splitlines() == [
         "events    forever", "business  forever", "llm       7 days",
-        "failed    0 of each agent, whatever their age",
+        "failed    0 runs per agent, regardless of age",
     ]  # fmt: skip
     done = cli("set", "--events", "30", "--llm", "forever", "--keep-failed", "5", "--json")
     assert json.loads(done.stdout) == {**NONE, "events_days": 30, "keep_failed_runs": 5}
@@ -396,7 +396,7 @@ def test_a_sweep_that_is_killed_goes_on_after_the_start(world, clock, own_server
     own_server.start()
     world.client.close()
     world.client = own_server.client(world.token)
-    assert "sound" in own_server.cli("check")
+    assert "intact" in own_server.cli("check")
     done = own_server.cli("run", "rebuild", "--tenant", world.slug, "--json")
     assert json.loads(done)["changed"] == 0
     clock.advance(MINUTE)

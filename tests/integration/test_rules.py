@@ -86,8 +86,8 @@ def test_rules_are_shown_and_replaced_whole(world, tmp_path):
     done = world.server.cli("rule", "show", "--tenant", world.slug)
     assert done.splitlines() == [
         "run_failed on", "run_stuck  off", "kpi        leads over 24h, below 1.5",
-        "kpi        cost over 7d of agent 'ü', above 10", "budget     10.00 USD a day",
-        "budget     0.5 USD a month",
+        "kpi        cost over 7d of agent 'ü', above 10", "budget     10.00 USD per day",
+        "budget     0.5 USD per month",
     ]  # fmt: skip
     few = {"kpis": [{"key": "leads", "below": 1}]}
     assert person.request("PUT", path, few).json() == {**DEFAULT, "kpis": [kpi(below=1)]}

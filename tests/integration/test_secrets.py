@@ -28,7 +28,7 @@ def listed(tenant):
 
 def test_a_secret_is_set_listed_and_removed_but_never_shown(tenant):
     assert listed(tenant) == []
-    assert set_secret(tenant, "DB_PASSWORD") == "secret 'DB_PASSWORD' is set, version 1\n"
+    assert set_secret(tenant, "DB_PASSWORD") == "secret 'DB_PASSWORD' set, version 1\n"
     assert set_secret(tenant, "a.b-c_1", "x", "--shared").endswith("version 1, shared\n")
     assert set_secret(tenant, "a.b-c_1", "y\n").endswith("version 2, shared\n")  # stays so
     first, second = listed(tenant)
@@ -40,7 +40,7 @@ def test_a_secret_is_set_listed_and_removed_but_never_shown(tenant):
     lines = tenant.server.cli("secret", "list", "--tenant", tenant.slug).splitlines()
     assert [line.split()[0] for line in lines] == ["DB_PASSWORD", "a.b-c_1"]
     said = tenant.server.cli("secret", "rm", "DB_PASSWORD", "--tenant", tenant.slug)
-    assert said == "secret 'DB_PASSWORD' is removed\n"
+    assert said == "secret 'DB_PASSWORD' deleted\n"
     assert [s["name"] for s in listed(tenant)] == ["a.b-c_1"]
     rows = stored(
         tenant.server,
@@ -61,8 +61,8 @@ def test_a_secret_is_set_listed_and_removed_but_never_shown(tenant):
         (("set", "a/b", "--tenant", "{slug}"), "x", 2, "'a/b'"),
         (("set", "-x", "--tenant", "{slug}"), "x", 2, "'-x'"),
         (("set", "n" * 129, "--tenant", "{slug}"), "x", 2, "name"),
-        (("set", "n", "--tenant", "{slug}"), "", 1, "nothing was given"),
-        (("set", "n", "--tenant", "{slug}"), "\n", 1, "nothing was given"),
+        (("set", "n", "--tenant", "{slug}"), "", 1, "standard input is empty"),
+        (("set", "n", "--tenant", "{slug}"), "\n", 1, "standard input is empty"),
         (("set", "n", "--tenant", "{slug}"), "x" * 65537, 1, "too long"),
         (("set", "n", "--tenant", "{slug}"), "a\0b", 1, "UTF-8"),
         (("set", "n", "--tenant", "{slug}", "--shared", "--not-shared"), "x", 2, "exclude"),

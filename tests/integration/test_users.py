@@ -215,12 +215,12 @@ def test_the_command_line_makes_lists_and_removes_users(server, tenant):
         "user", "add", email, "--tenant", tenant.slug, "--role", "member", "--password-stdin",
         stdin=PASSWORD + "\n",
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, f"user '{email}' is member\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, f"user '{email}' is member in tenant '{tenant.slug}'\n"), done.stderr
     assert f"{tenant.slug}:member" in server.cli("user", "list")
     other = server.add_tenant()
     said = server.cli("user", "add", email, "--tenant", other.slug, "--role", "member",
                       "--password-stdin", stdin=OTHER_PASSWORD + "\n")  # fmt: skip
-    assert "there already, with the password they have" in said
+    assert "the user exists and keeps the password" in said
     server.cli("user", "rm", email, "--tenant", other.slug)
     (row,) = json.loads(server.cli("user", "list", "--tenant", tenant.slug, "--json"))["users"]
     assert (row["email"], row["role"], row["last_login_at"]) == (email, "member", None)

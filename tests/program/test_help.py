@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -26,6 +27,10 @@ def commands():
     ]  # fmt: skip
 
 
+def verbs(noun):
+    return [verb for other, verb, _ in commands() if other == noun]
+
+
 def test_every_command_has_help_with_an_example_that_names_it():
     rows = commands()
     assert len(rows) > 20
@@ -35,7 +40,7 @@ def test_every_command_has_help_with_an_example_that_names_it():
         assert (done.returncode, done.stderr) == (0, ""), words
         assert done.stdout.startswith(f"muster {usage}\n")
         examples = done.stdout.split("Examples:\n")[1].split("\n\n")[0].splitlines()
-        assert 1 <= len(examples) <= 2, f"a row for {words} is missing in src/cli/examples.c"
+        assert 1 <= len(examples) <= 2, f"{words} has no example in its row"
         for example in examples:
             assert "muster " + " ".join(words) in example
             known = set(re.findall(r"--[a-z-]+", done.stdout.split("Examples:")[0])) | set(
@@ -48,7 +53,7 @@ def test_a_noun_alone_shows_its_commands_as_wrong_usage():
     for noun in {noun for noun, verb, _ in commands() if verb}:
         done = muster(noun)
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"muster: what is to be done with '{noun}' is missing\n")
+        assert done.stderr.startswith(f"muster: '{noun}' needs a verb: {', '.join(verbs(noun))}\n")
         asked = muster(noun, "--help")
         assert (asked.returncode, asked.stderr) == (0, "")
         assert asked.stdout == done.stderr.split("\n", 1)[1]
@@ -62,6 +67,24 @@ def test_the_settings_are_told_to_programs_too():
     assert len(told) > 10
     for setting in told:
         assert f"| `{setting['name']}` | `{setting['flag']}` | `{setting['variable']}` |" in page
+
+
+def test_the_manual_page_has_every_command_and_setting():
+    page = muster("man").stdout
+    for noun, verb, usage in commands():
+        heading = next(
+            line for line in page.splitlines()
+            if line.startswith(f'.SS "muster {noun} {verb}' if verb else f'.SS "muster {noun}')
+        )  # fmt: skip
+        section = page.split(heading)[1].split("\n.S")[0].replace("\\-", "-")
+        for option in re.findall(r"--[a-z-]+", usage):
+            assert f"\\fB{option}\\fR" in section, (noun, verb)
+    for setting in json.loads(muster("settings", "--json").stdout)["settings"]:
+        assert setting["variable"] in page
+    if shutil.which("groff"):
+        checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=page, text=True,
+                                 capture_output=True, check=False)  # fmt: skip
+        assert (checked.returncode, checked.stderr) == (0, "")
 
 
 def complete(folder, *words):
@@ -91,8 +114,7 @@ def test_bash_completes_nouns_verbs_flags_values_and_files(folder):
     assert complete(folder, "") == nouns | {"help"}
     assert complete(folder, "te") == {"tenant"}
     for noun in {noun for noun, verb, _ in rows if verb}:
-        verbs = {verb for other, verb, _ in rows if other == noun}
-        assert complete(folder, noun, "") == verbs | {"--help"}
+        assert complete(folder, noun, "") == {*verbs(noun), "--help"}
     assert complete(folder, "key", "add", "--l") == {"--label", "--listen", "--log-level", "--loops"}
     assert {"--tenant", "--json", "--data"} <= complete(folder, "key", "list", "")
     assert "--label" not in complete(folder, "key", "list", "--")

@@ -178,7 +178,7 @@ bool auth_is_admin(const struct api_call *call)
     if (call->key != NULL)
         return false;
     return user == NULL || user->is_platform_admin ||
-           user_role(user, call->tenant->id) == ROLE_ADMIN;
+           user_role(user, call->tenant_id) == ROLE_ADMIN;
 }
 
 struct str auth_actor(const struct api_call *call)

@@ -1,132 +1,15 @@
 /* commands.c - tenants and keys on the command line. */
+#include "features/access/commands.h"
+
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/datetime.h"
-#include "cli/ask.h"
-#include "cli/command.h"
 #include "cli/print.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
-#include "features/agents/shapes.h"
-#include "features/events/shapes.h"
-#include "shape/shape.h"
 
-int run_tenant_add(struct invocation *in)
-{
-    const char *name = command_flag(in, "name");
-    struct tenant_create create = { .slug = str_of(in->names[0]),
-                                    .name = name == NULL ? STR_LIT("") : str_of(name) };
-    struct client_request request = { METHOD_POST, STR_LIT("/api/v1/tenants"), STR_NULL };
-    struct client_reply reply;
-    struct error err = { 0 };
-
-    if (command_number(in, "max-agents", 100, &create.max_agents, &err) != 0 ||
-        command_number(in, "rate-limit", 100, &create.rate_limit, &err) != 0)
-        return command_fail(&err);
-    request.body = ask_body(in, &tenant_create_shape, &create);
-    if (ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    (void)printf("tenant '%s' is made\n", in->names[0]);
-    return EXIT_DONE;
-}
-
-/* The command's flag as a number to change, or nothing. */
-static int optional_number(struct invocation *in, const char *name, struct opt_int *ret,
-                           struct error *err)
-{
-    ret->has = command_flag(in, name) != NULL;
-    return command_number(in, name, 0, &ret->value, err);
-}
-
-int run_tenant_set(struct invocation *in)
-{
-    struct tenant_patch patch = { .name = str_of(command_flag(in, "name")) };
-    struct client_request request = { .method = METHOD_PATCH };
-    struct client_reply reply;
-    struct error err = { 0 };
-
-    if (in->n_flags == 0) {
-        err_set(&err, ERR_INVALID,
-                "nothing to change is named: --name, --max-agents, --rate-limit");
-        return command_fail(&err);
-    }
-    if (optional_number(in, "max-agents", &patch.max_agents, &err) != 0 ||
-        optional_number(in, "rate-limit", &patch.rate_limit, &err) != 0 ||
-        ask_tenant_path(in, in->names[0], "", &request.path, &err) != 0)
-        return command_fail(&err);
-    request.body = ask_body(in, &tenant_patch_shape, &patch);
-    if (ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    (void)printf("tenant '%s' is changed\n", in->names[0]);
-    return EXIT_DONE;
-}
-
-int run_tenant_list(struct invocation *in)
-{
-    const struct client_request request = { METHOD_GET, STR_LIT("/api/v1/tenants"), STR_NULL };
-    const struct tenant *tenants;
-    struct client_reply reply;
-    struct tenant_list list;
-    struct error err = { 0 };
-
-    if (ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &tenant_list_shape, &in->arena, &list, &err) != 0)
-        return command_fail(&err);
-    tenants = list.tenants.items;
-    for (size_t i = 0; i < list.tenants.n; i++)
-        say(stdout, "%-24.*s agents <= %-8lld rate <= %-8lld %.*s\n", STR_ARG(tenants[i].slug),
-            (long long)tenants[i].max_agents, (long long)tenants[i].rate_limit,
-            STR_ARG(tenants[i].name));
-    return EXIT_DONE;
-}
-
-/* "/api/v1/tenants/<slug>/keys" and what follows, of the tenant that --tenant names. */
-static int keys_path(struct invocation *in, const char *rest, struct str *ret, struct error *err)
-{
-    struct str path = arena_printf(&in->arena, "/keys%s", rest);
-
-    return ask_tenant_path(in, command_flag(in, "tenant"), path.data, ret, err);
-}
-
-int run_key_add(struct invocation *in)
-{
-    const char *label = command_flag(in, "label"), *expires = command_flag(in, "expires");
-    struct key_create create = { .agent_name = str_of(command_flag(in, "agent")),
-                                 .label = label == NULL ? STR_LIT("") : str_of(label),
-                                 .expires_at = TIME_NULL };
-    struct client_request request = { .method = METHOD_POST };
-    struct key_created created;
-    struct client_reply reply;
-    struct error err = { 0 };
-    const char *problem;
-
-    if (expires != NULL) {
-        problem = datetime_parse(str_of(expires), &create.expires_at);
-        if (problem != NULL) {
-            err_set(&err, ERR_INVALID, "--expires: '%s': %s", expires, problem);
-            return command_fail(&err);
-        }
-    }
-    request.body = ask_body(in, &key_create_shape, &create);
-    if (keys_path(in, "", &request.path, &err) != 0 || ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &key_created_shape, &in->arena, &created, &err) != 0)
-        return command_fail(&err);
-    (void)printf("%.*s\n", STR_ARG(created.token));
-    return EXIT_DONE;
-}
-
-static const char *state_of(const struct key *key)
+static const char *key_state(const struct key *key)
 {
     if (key->revoked_at != TIME_NULL)
         return "revoked";
@@ -137,137 +20,69 @@ static const char *state_of(const struct key *key)
     return "valid";
 }
 
-int run_key_list(struct invocation *in)
+static void say_key(const void *item)
 {
-    struct client_request request = { .method = METHOD_GET };
     char created[DATETIME_TEXT_MAX], used[DATETIME_TEXT_MAX];
-    const struct key *keys;
-    struct client_reply reply;
-    struct key_list list;
-    struct error err = { 0 };
+    const struct key *key = item;
 
-    if (keys_path(in, "", &request.path, &err) != 0 || ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &key_list_shape, &in->arena, &list, &err) != 0)
-        return command_fail(&err);
-    keys = list.keys.items;
-    for (size_t i = 0; i < list.keys.n; i++)
-        say(stdout, "%-24.*s %-10.*s %-8s made %s used %-27s %.*s %.*s\n", STR_ARG(keys[i].key_id),
-            STR_ARG(keys[i].kind), state_of(&keys[i]),
-            datetime_format(keys[i].created_at, created).data,
-            keys[i].last_used_at == TIME_NULL ? "never"
-                                              : datetime_format(keys[i].last_used_at, used).data,
-            STR_ARG(keys[i].agent_name), STR_ARG(keys[i].label));
-    return EXIT_DONE;
+    say(stdout, "%-24.*s %-10.*s %-8s created %s used %-27s %.*s %.*s\n", STR_ARG(key->key_id),
+        STR_ARG(key->kind), key_state(key), datetime_format(key->created_at, created).data,
+        key->last_used_at == TIME_NULL ? "never" : datetime_format(key->last_used_at, used).data,
+        STR_ARG(key->agent_name), STR_ARG(key->label));
 }
 
-int run_key_rotate(struct invocation *in)
-{
-    struct str rest = arena_printf(&in->arena, "/%s/rotate", ask_segment(in, in->names[0]));
-    struct client_request request = { .method = METHOD_POST };
-    struct key_refreshed made;
-    struct client_reply reply;
-    struct error err = { 0 };
+#define TENANTS "/api/v1/tenants"
+#define KEYS    TENANTS "/{tenant}/keys"
+#define KEY_ARG { "key_id", OPTION_NAME, "KEY_ID", .help = "id of the key, as `key list` shows it" }
 
-    if (keys_path(in, rest.data, &request.path, &err) != 0 ||
-        ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &key_refreshed_shape, &in->arena, &made, &err) != 0)
-        return command_fail(&err);
-    (void)printf("%.*s\n", STR_ARG(made.token));
-    return EXIT_DONE;
-}
+#define PLAN_OPTIONS                                                                               \
+    { "name", OPTION_TEXT, .help = "name that people see" },                                       \
+        { "max-agents", OPTION_NUMBER, .help = "agents that the tenant may have" },                \
+        { "rate-limit", OPTION_NUMBER, .help = "requests per minute per key" }
 
-int run_key_revoke(struct invocation *in)
-{
-    struct client_request request = { .method = METHOD_DELETE };
-    struct client_reply reply;
-    struct error err = { 0 };
-
-    if (keys_path(in, arena_printf(&in->arena, "/%s", ask_segment(in, in->names[0])).data,
-                  &request.path, &err) != 0 ||
-        ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    (void)printf("key '%s' is revoked\n", in->names[0]);
-    return EXIT_DONE;
-}
-
-static int set_agent(struct invocation *in, bool enabled)
-{
-    const struct agent_patch patch = { enabled };
-    const char *rest = arena_printf(&in->arena, "/agents/%s", ask_segment(in, in->names[0])).data;
-    struct client_request request = { .method = METHOD_PATCH };
-    struct client_reply reply;
-    struct error err = { 0 };
-
-    request.body = ask_body(in, &agent_patch_shape, &patch);
-    if (ask_tenant_path(in, command_flag(in, "tenant"), rest, &request.path, &err) != 0 ||
-        ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    (void)printf("agent '%s' is %s\n", in->names[0], enabled ? "enabled" : "disabled");
-    return EXIT_DONE;
-}
-
-int run_agent_enable(struct invocation *in)
-{
-    return set_agent(in, true);
-}
-
-int run_agent_disable(struct invocation *in)
-{
-    return set_agent(in, false);
-}
-
-int run_agent_delete(struct invocation *in)
-{
-    const char *rest = arena_printf(&in->arena, "/agents/%s", ask_segment(in, in->names[0])).data;
-    struct client_request request = { .method = METHOD_DELETE };
-    struct agent_deleted deleted;
-    struct client_reply reply;
-    struct error err = { 0 };
-
-    if (ask_tenant_path(in, command_flag(in, "tenant"), rest, &request.path, &err) != 0 ||
-        ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &agent_deleted_shape, &in->arena, &deleted, &err) != 0)
-        return command_fail(&err);
-    (void)printf("agent '%s' is removed, keys revoked: %lld\n", in->names[0],
-                 (long long)deleted.keys_revoked);
-    return EXIT_DONE;
-}
-
-int run_run_rebuild(struct invocation *in)
-{
-    struct runs_rebuild step = { .next = { true, 0 } };
-    int64_t runs = 0, changed = 0;
-    struct client_reply reply;
-    struct error err = { 0 };
-
-    while (step.next.has) {
-        struct client_request request = { .method = METHOD_POST };
-        struct str rest =
-            arena_printf(&in->arena, "/runs/rebuild?after=%lld", (long long)step.next.value);
-
-        if (ask_tenant_path(in, command_flag(in, "tenant"), rest.data, &request.path, &err) != 0 ||
-            ask_send(in, &request, &reply, &err) != 0 ||
-            command_read(&reply, &runs_rebuild_shape, &in->arena, &step, &err) != 0)
-            return command_fail(&err);
-        runs += step.runs;
-        changed += step.changed;
-    }
-    if (in->json)
-        (void)printf("{\"runs\":%lld,\"changed\":%lld}\n", (long long)runs, (long long)changed);
-    else
-        (void)printf("%lld runs looked at, %lld set right\n", (long long)runs, (long long)changed);
-    return EXIT_DONE;
-}
+/* clang-format off */
+const struct command access_commands[] = {
+    { "tenant", "add", .args = { { "slug", OPTION_TEXT, "SLUG", .help = "lower-case words joined by hyphens" } },
+      .options = OPTIONS(PLAN_OPTIONS),
+      .help = "create a tenant",
+      .examples = "muster tenant add acme --name 'Acme Ltd' --max-agents 20",
+      .method = METHOD_POST, .path = TENANTS, .body = &tenant_create_shape,
+      .line = "tenant '{slug}' created" },
+    { "tenant", "set", .args = { { "slug", OPTION_TENANT, "SLUG", .help = "slug of the tenant" } },
+      .options = OPTIONS(PLAN_OPTIONS),
+      .help = "change a tenant's name and plan",
+      .examples = "muster tenant set acme --rate-limit 600",
+      .method = METHOD_PATCH, .path = TENANTS "/{slug}", .body = &tenant_patch_shape, .needs_change = true,
+      .line = "tenant '{slug}' changed" },
+    { "tenant", "list",
+      .help = "list all tenants",
+      .examples = "muster tenant list --json",
+      .method = METHOD_GET, .path = TENANTS, .answer = &tenant_list_shape, .list = "tenants",
+      .line = "{slug:-24} agents <= {max_agents:-8} rate <= {rate_limit:-8} {name}" },
+    { "key", "add",
+      .options = OPTIONS(TENANT_OPTION,
+                         { "agent", OPTION_NAME, .field = "agent_name", .help = "bind the key to this agent" },
+                         { "label", OPTION_TEXT, .help = "note shown in lists" },
+                         { "expires", OPTION_TIME, .field = "expires_at", .help = "expiry time; without it the key never expires" }),
+      .help = "create a key and print its token, which is shown only once",
+      .examples = "muster key add --tenant acme --label fleet\n"
+                  "muster key add --tenant acme --agent collector --expires 2030-01-01T00:00:00Z",
+      .method = METHOD_POST, .path = KEYS, .body = &key_create_shape,
+      .answer = &key_created_shape, .line = "{token}" },
+    { "key", "list", .options = OPTIONS(TENANT_OPTION),
+      .help = "list a tenant's keys, without their tokens",
+      .examples = "muster key list --tenant acme",
+      .method = METHOD_GET, .path = KEYS, .answer = &key_list_shape, .list = "keys", .say = say_key },
+    { "key", "rotate", .args = { KEY_ARG }, .options = OPTIONS(TENANT_OPTION),
+      .help = "replace a key, which expires five minutes later, and print the new token, which is shown only once",
+      .examples = "muster key rotate key_8sYt0KcPq2mWx4Zb --tenant acme",
+      .method = METHOD_POST, .path = KEYS "/{key_id}/rotate",
+      .answer = &key_refreshed_shape, .line = "{token}" },
+    { "key", "revoke", .args = { KEY_ARG }, .options = OPTIONS(TENANT_OPTION),
+      .help = "revoke a key at once",
+      .examples = "muster key revoke key_8sYt0KcPq2mWx4Zb --tenant acme",
+      .method = METHOD_DELETE, .path = KEYS "/{key_id}",
+      .line = "key '{key_id}' revoked" },
+    { 0 },
+};
+/* clang-format on */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
+#include "features/access/commands.h"
 #include "features/access/key_use.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
@@ -134,6 +135,7 @@ const struct feature access_feature = {
     .name = "access",
     .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,
                 tenant_user_routes },
+    .commands = { access_commands, user_commands },
     .open = access_open,
     .tick = access_tick,
     .stop = access_stop,

@@ -7,9 +7,6 @@
 #include "features/access/keys_store.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
-#include "features/agents/directives/store.h"
-#include "features/agents/shapes.h"
-#include "features/agents/store.h"
 
 static struct tenant tenant_answer(const struct tenant_row *row)
 {
@@ -60,7 +57,7 @@ int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
     struct tenant_row row;
 
     if (store_tenant(db, slug, arena, &row, err) != 0 ||
-        store_agent_count(db, row.tenant_id, &ret->agents, err) != 0)
+        store_tenant_agents(db, row.tenant_id, &ret->agents, err) != 0)
         return -1;
     ret->slug = row.slug;
     ret->name = row.name;
@@ -115,23 +112,4 @@ int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
 int admin_revoke_key(struct db *db, int64_t tenant_id, struct str key_id, struct error *err)
 {
     return store_key_revoke(db, tenant_id, key_id, clock_wall_us(), err);
-}
-
-int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
-                       struct error *err)
-{
-    return store_agent_enable(db, tenant_id, agent_name, enabled, err);
-}
-
-int admin_delete_agent(struct db *db, int64_t tenant_id, struct str agent_name,
-                       struct agent_deleted *ret, struct error *err)
-{
-    const struct directive_key place = { SCOPE_AGENT, tenant_id, agent_name };
-
-    ret->agent_name = agent_name;
-    if (store_agent_delete(db, tenant_id, agent_name, clock_wall_us(), &ret->keys_revoked, err) !=
-            0 ||
-        store_model_unset(db, &place, err) != 0)
-        return -1;
-    return store_policy_unset(db, &place, err);
 }

@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct agent_deleted;
 struct db;
 struct key_create;
 struct key_created;
@@ -43,15 +42,6 @@ int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *cre
 /* With the last uses that this process has seen. */
 int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
                     struct arena *arena, struct key_list *ret, struct error *err) MUST_CHECK;
-
-/* ERR_NOT_FOUND when the tenant has no such agent. */
-int admin_enable_agent(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
-                       struct error *err) MUST_CHECK;
-
-/* Its registration, KPIs, model, policy and keys go; what it reported stays. ERR_NOT_FOUND when the
- * tenant has no such agent. */
-int admin_delete_agent(struct db *db, int64_t tenant_id, struct str agent_name,
-                       struct agent_deleted *ret, struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND. Revoking a revoked key changes nothing. */
 int admin_revoke_key(struct db *db, int64_t tenant_id, struct str key_id,

@@ -42,6 +42,9 @@ static const struct db_query select_number = {
 static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'",
 };
+static const struct db_query count_agents = {
+    .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
+};
 /* clang-format on */
 
 int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
@@ -95,4 +98,9 @@ int store_registry_number(struct db *db, int64_t *ret, struct error *err)
 int store_registry_changed(struct db *db, struct error *err)
 {
     return db_run(db, &add_to_number, DB_NO_ARGS, err);
+}
+
+int store_tenant_agents(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    return db_exec(db, &count_agents, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }

@@ -38,3 +38,7 @@ int store_registry_number(struct db *db, int64_t *ret, struct error *err) MUST_C
 
 /* Within the transaction that changes tenants or keys. */
 int store_registry_changed(struct db *db, struct error *err) MUST_CHECK;
+
+/* Agents that count against its plan. */
+int store_tenant_agents(struct db *db, int64_t tenant_id, int64_t *ret,
+                        struct error *err) MUST_CHECK;

@@ -1,9 +1,10 @@
 /* agent_routes.c - agents, for operators. */
 #include "api/call.h"
-#include "features/access/registry.h"
-#include "features/access/tenants.h"
+#include "base/clock.h"
+#include "features/agents/directives/store.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
+#include "features/agents/store.h"
 
 static int enable_agent(struct api_call *call, struct db *db, struct error *err)
 {
@@ -15,15 +16,23 @@ static int enable_agent(struct api_call *call, struct db *db, struct error *err)
     call->audit_detail =
         patch->enabled ? STR_LIT("{\"enabled\":true}") : STR_LIT("{\"enabled\":false}");
     *answer = (struct agent_state){ path->agent_name, patch->enabled };
-    return admin_enable_agent(db, call->tenant->id, path->agent_name, patch->enabled, err);
+    return store_agent_enable(db, call->tenant_id, path->agent_name, patch->enabled, err);
 }
 
+/* Its registration, KPIs, directives and keys go; what it reported stays. */
 static int remove_agent(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_path *path = call->params;
+    const struct directive_key key = { SCOPE_AGENT, call->tenant_id, path->agent_name };
+    struct agent_deleted *answer = call->answer;
 
     call->audit_target = path->agent_name;
-    return admin_delete_agent(db, call->tenant->id, path->agent_name, call->answer, err);
+    answer->agent_name = path->agent_name;
+    if (store_agent_delete(db, key.tenant_id, path->agent_name, clock_wall_us(),
+                           &answer->keys_revoked, err) != 0 ||
+        store_model_unset(db, &key, err) != 0)
+        return -1;
+    return store_policy_unset(db, &key, err);
 }
 
 /* clang-format off */

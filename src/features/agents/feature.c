@@ -9,6 +9,7 @@
 #include "features/access/registry.h"
 #include "features/agents/admit.h"
 #include "features/agents/agents.h"
+#include "features/agents/commands.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/routes.h"
@@ -101,6 +102,7 @@ const struct feature agents_feature = {
     .name = "agents",
     .routes = { register_routes, heartbeat_routes, directive_routes, config_routes, document_routes,
                 agent_routes, value_routes },
+    .commands = { agent_commands, config_commands, directive_commands, document_commands },
     .open = agents_open,
     .tick = agents_tick,
     .stop = agents_stop,

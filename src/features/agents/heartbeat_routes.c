@@ -14,7 +14,7 @@ static int note_heartbeat(struct api_call *call, struct error *err)
     struct heartbeat_request *request = ARENA_NEW(call->arena, struct heartbeat_request);
     struct heartbeat_answer *answer = call->answer;
 
-    *request = (struct heartbeat_request){ .beat = { .tenant_id = call->key->tenant->id,
+    *request = (struct heartbeat_request){ .beat = { .tenant_id = call->tenant_id,
                                                      .client_id = query->client_id,
                                                      .received_at = clock_wall_us() },
                                            .agent_name = call->key->agent_name };

@@ -154,11 +154,6 @@ static int add(struct db *db, int64_t tenant_id, const struct name_key *name, in
     return insert(db, tenant_id, name, now_us, &ret->agent_id, err);
 }
 
-int store_agent_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
-{
-    return db_exec(db, &count_agents, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
-}
-
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                     struct agent_row *ret, struct error *err)
 {

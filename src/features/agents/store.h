@@ -31,9 +31,6 @@ int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int6
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                     struct agent_row *ret, struct error *err) MUST_CHECK;
 
-/* How many agents the tenant has; deleted ones do not count. */
-int store_agent_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
-
 /* ERR_NOT_FOUND. */
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
                        struct error *err) MUST_CHECK;

@@ -13,6 +13,7 @@
 #include "features/agents/last_seen.h"
 #include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
+#include "features/alerts/commands.h"
 #include "features/alerts/failures.h"
 #include "features/alerts/mutes.h"
 #include "features/alerts/routes.h"
@@ -154,6 +155,7 @@ static void alerts_txn_rolled_back(struct txn *txn)
 const struct feature alerts_feature = {
     .name = "alerts",
     .routes = { alert_routes, rule_routes },
+    .commands = { alert_commands },
     .open = alerts_feature_open,
     .start = alerts_start,
     .tick = alerts_tick,

@@ -4,7 +4,6 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "features/access/auth.h"
-#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
 #include "features/alerts/routes.h"
@@ -18,7 +17,7 @@ static int list_alerts(struct api_call *call, struct db *db, struct error *err)
 static int acknowledge_alert(struct api_call *call, struct db *db, struct error *err)
 {
     const struct alert_path *path = call->params;
-    const struct alert_row row = { .tenant_id = call->tenant->id,
+    const struct alert_row row = { .tenant_id = call->tenant_id,
                                    .alert_id = path->alert_id,
                                    .acknowledged_at = clock_wall_us(),
                                    .acknowledged_by = auth_actor(call) };
@@ -36,7 +35,7 @@ static int mute_agent(struct api_call *call, struct db *db, struct error *err)
 
     call->audit_target = path->agent_name;
     *answer = (struct mute_state){ path->agent_name, set == NULL ? TIME_NULL : set->until };
-    return alerts_mute(db, call->tenant->id, answer, err);
+    return alerts_mute(db, call->tenant_id, answer, err);
 }
 
 /* clang-format off */

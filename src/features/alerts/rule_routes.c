@@ -1,7 +1,6 @@
 /* rule_routes.c - the alert rules of a tenant. */
 #include "api/call.h"
 #include "engine/txn.h"
-#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/alerts/routes.h"
 #include "features/alerts/rule_shapes.h"
@@ -9,7 +8,7 @@
 
 static int show_rules(struct api_call *call, struct db *db, struct error *err)
 {
-    return alert_rules_show(db, call->tenant->id, call->arena, call->answer, err);
+    return alert_rules_show(db, call->tenant_id, call->arena, call->answer, err);
 }
 
 static int set_rules(struct api_call *call, struct db *db, struct error *err)
@@ -20,7 +19,7 @@ static int set_rules(struct api_call *call, struct db *db, struct error *err)
         call->arena, "{\"run_failed\":%s,\"run_stuck\":%s,\"kpis\":%zu,\"budgets\":%zu}",
         rules->run_failed ? "true" : "false", rules->run_stuck ? "true" : "false", rules->kpis.n,
         rules->budgets.n);
-    if (alert_rules_set(db, call->tenant->id, rules, call->change.write.txn->notes, call->arena,
+    if (alert_rules_set(db, call->tenant_id, rules, call->change.write.txn->notes, call->arena,
                         err) != 0)
         return -1;
     return show_rules(call, db, err);

@@ -17,7 +17,7 @@
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/stuck_store.h"
-#include "features/fleet/store.h"
+#include "features/events/recent_runs_store.h"
 #include "shape/utf8.h"
 
 enum {
@@ -92,13 +92,13 @@ static int by_value(const void *a, const void *b)
 /* How long a run of this agent may take. */
 static int limit_of(struct stuck *s, const struct stuck_run *run, int64_t *ret, struct error *err)
 {
-    const struct fleet_place place = { run->tenant_id, run->agent_id };
+    const struct recent_runs recent = { run->tenant_id, run->agent_id, MEDIAN_RUNS };
     int64_t durations[MEDIAN_RUNS];
-    const struct fleet_run *runs;
+    const struct recent_run *runs;
     struct list list;
     size_t n = 0;
 
-    if (store_fleet_runs(s->options.db, &place, MEDIAN_RUNS, &s->arena, &list, err) != 0)
+    if (store_recent_runs(s->options.db, &recent, &s->arena, &list, err) != 0)
         return -1;
     runs = list.items;
     for (size_t i = 0; i < list.n; i++)

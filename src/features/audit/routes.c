@@ -1,7 +1,6 @@
 /* routes.c - the audit log of a tenant, and of the platform. */
 #include "features/audit/routes.h"
 #include "api/call.h"
-#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/audit/audit.h"
 #include "features/audit/entries.h"
@@ -10,7 +9,7 @@
 /* The chain that the path names. */
 static int64_t chain_of(const struct api_call *call)
 {
-    return call->tenant == NULL ? AUDIT_PLATFORM : call->tenant->id;
+    return call->tenant == NULL ? AUDIT_PLATFORM : call->tenant_id;
 }
 
 static int list_audit(struct api_call *call, struct db *db, struct error *err)

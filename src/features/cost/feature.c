@@ -2,6 +2,7 @@
 #include "engine/feature.h"
 
 #include "engine/engine.h"
+#include "features/cost/commands.h"
 #include "features/cost/llm_totals.h"
 #include "features/cost/prices.h"
 #include "features/cost/routes.h"
@@ -49,6 +50,7 @@ static void cost_txn_reset(struct txn *txn)
 const struct feature cost_feature = {
     .name = "cost",
     .routes = { llm_report_routes, usage_routes, price_routes },
+    .commands = { cost_commands },
     .open = cost_open,
     .close = cost_close,
     .txn = { .open = cost_txn_open,

@@ -2,6 +2,7 @@
 #include "engine/feature.h"
 
 #include "engine/engine.h"
+#include "features/events/commands.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/routes.h"
@@ -43,6 +44,7 @@ static void events_txn_close(struct txn *txn)
 const struct feature events_feature = {
     .name = "events",
     .routes = { telemetry_routes, run_routes },
+    .commands = { event_commands },
     .open = events_open,
     .close = events_close,
     .txn = { .open = events_txn_open,

@@ -4,7 +4,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "engine/engine.h"
-#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/events/event_log.h"
 #include "features/events/routes.h"
@@ -48,7 +47,7 @@ static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
     struct runs_rebuild *answer = call->answer;
     struct runs_rebuilt step;
 
-    if (store_runs_rebuild(db, call->tenant->id, query->after, REBUILD_STEP, &step, err) != 0)
+    if (store_runs_rebuild(db, call->tenant_id, query->after, REBUILD_STEP, &step, err) != 0)
         return -1;
     *answer = (struct runs_rebuild){ step.runs,
                                      step.changed,

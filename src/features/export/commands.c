@@ -1,11 +1,11 @@
 /* commands.c - exports to standard output or a file. */
+#include "features/export/commands.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli/ask.h"
-#include "cli/command.h"
+#include "cli/request.h"
 
 struct target {
     const char *path; /* NULL: standard output */
@@ -13,7 +13,7 @@ struct target {
     bool failed;
 };
 
-static bool take(void *ctx, struct str bytes)
+static bool target_take(void *ctx, struct str bytes)
 {
     struct target *target = ctx;
 
@@ -29,7 +29,7 @@ static int open_target(struct target *target, struct error *err)
     return err_set(err, ERR_FORBIDDEN, "cannot write '%s': %s", target->path, strerror(errno));
 }
 
-/* What cannot be written to its end is an error, not a short file. */
+/* A short file is an error. */
 static int close_target(struct target *target, struct error *err)
 {
     bool failed = fflush(target->file) != 0 || target->failed;
@@ -42,53 +42,41 @@ static int close_target(struct target *target, struct error *err)
                    target->path == NULL ? "to standard output" : target->path, strerror(errno));
 }
 
-static int pour(struct invocation *in, const struct client_request *request, struct target *target,
-                struct error *err)
+static int export_run(struct invocation *in)
 {
-    const struct client_sink sink = { take, target };
-    struct client_reply reply;
-    struct client *client;
-    int r;
-
-    if (client_new(&in->settings, &client, err) != 0)
-        return -1;
-    r = client_pour(client, request, &sink, &in->arena, &reply, err);
-    client_free(client);
-    return r == 0 ? command_check(&reply, &in->arena, err) : -1;
-}
-
-static int run_export(struct invocation *in, const char *what)
-{
-    const char *format = command_flag(in, "format"), *range = command_flag(in, "range");
-    struct target target = { .path = command_flag(in, "output") };
-    struct client_request request = { .method = METHOD_GET };
+    struct target target = { .path = command_value(in, "output") };
+    const struct client_sink sink = { target_take, &target };
+    struct client_request request = { .method = METHOD_GET, .path = request_path(in) };
     struct error err = { 0 }, late = { 0 };
-    struct str rest;
     int r;
 
-    rest = arena_printf(&in->arena, "/export/%s?format=%s&time_range=%s", what,
-                        format == NULL ? "ndjson" : ask_segment(in, format),
-                        range == NULL ? "30d" : ask_segment(in, range));
-    if (ask_tenant_path(in, command_flag(in, "tenant"), rest.data, &request.path, &err) != 0 ||
-        open_target(&target, &err) != 0)
+    if (open_target(&target, &err) != 0)
         return command_fail(&err);
-    r = pour(in, &request, &target, &err);
+    r = request_pour(in, &request, &sink, &err);
     if (close_target(&target, &late) != 0)
         return command_fail(&late);
     return r == 0 ? EXIT_DONE : command_fail(&err);
 }
 
-int run_export_events(struct invocation *in)
-{
-    return run_export(in, "events");
-}
+#define EXPORT(what) .path = "/api/v1/tenants/{tenant}/export/" what, .run = export_run
+#define EXPORT_OPTIONS                                                                             \
+    OPTIONS(                                                                                       \
+        TENANT_OPTION, { "format", OPTION_TEXT, "ndjson|csv", .help = "ndjson unless given" },     \
+        { "range", OPTION_TEXT, "RANGE", .help = "7d, last_month, all, ...; 30d unless given",     \
+          .field = "time_range" },                                                                 \
+        { "output", OPTION_FILE, "FILE", .help = "file to write; without it standard output" })
 
-int run_export_business(struct invocation *in)
-{
-    return run_export(in, "business");
-}
-
-int run_export_llm(struct invocation *in)
-{
-    return run_export(in, "llm");
-}
+/* clang-format off */
+const struct command export_commands[] = {
+    { "export", "events", .options = EXPORT_OPTIONS, EXPORT("events"),
+      .help = "export all events of a time range, one per line",
+      .examples = "muster export events --tenant acme --range 7d --output events.ndjson" },
+    { "export", "business", .options = EXPORT_OPTIONS, EXPORT("business"),
+      .help = "export all business values and breakdowns of a time range",
+      .examples = "muster export business --tenant acme --format csv" },
+    { "export", "llm", .options = EXPORT_OPTIONS, EXPORT("llm"),
+      .help = "export all LLM usage of a time range",
+      .examples = "muster export llm --tenant acme --range last_month --format csv" },
+    { 0 },
+};
+/* clang-format on */

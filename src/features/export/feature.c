@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "features/export/commands.h"
 #include "features/export/exports.h"
 #include "features/export/routes.h"
 #include "features/features.h"
@@ -52,6 +53,7 @@ static void export_close(void *state)
 const struct feature export_feature = {
     .name = "export",
     .routes = { export_routes },
+    .commands = { export_commands },
     .open = export_open,
     .stop = export_stop,
     .close = export_close,

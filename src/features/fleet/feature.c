@@ -1,9 +1,11 @@
 /* feature.c - what the service starts, serves and stops for this feature. */
 #include "engine/feature.h"
 #include "features/features.h"
+#include "features/fleet/commands.h"
 #include "features/fleet/routes.h"
 
 const struct feature fleet_feature = {
     .name = "fleet",
     .routes = { fleet_routes },
+    .commands = { fleet_commands },
 };

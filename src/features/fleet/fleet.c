@@ -12,6 +12,7 @@
 #include "features/agents/last_seen.h"
 #include "features/agents/liveness.h"
 #include "features/agents/shapes.h"
+#include "features/events/recent_runs_store.h"
 #include "features/events/shapes.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/store.h"
@@ -34,7 +35,7 @@ struct page {
     size_t n, bytes;
 };
 
-static struct agent_run run_answer(const struct fleet_run *run)
+static struct agent_run run_answer(const struct recent_run *run)
 {
     return (struct agent_run){ .run_id = run->run_id,
                                .status = str_of(run_status_names[run->status]),
@@ -44,7 +45,7 @@ static struct agent_run run_answer(const struct fleet_run *run)
 }
 
 /* The version that it said last: by a run, or by a registration since. */
-static struct str version_of(const struct fleet_agent *agent, const struct fleet_run *newest)
+static struct str version_of(const struct fleet_agent *agent, const struct recent_run *newest)
 {
     bool registered_since = newest == NULL || (agent->registered_at != TIME_NULL &&
                                                agent->registered_at > newest->started_at);
@@ -80,13 +81,13 @@ static void judge(const struct fleet_view *view, const struct fleet_agent *agent
                                   .muted_until = muted ? agent->muted_until : TIME_NULL };
 }
 
-/* What the newest runs say; `runs` is of struct fleet_run. */
+/* What the newest runs say; `runs` is of struct recent_run. */
 static void add_runs(struct agent_listed *agent, const struct fleet_agent *row,
                      const struct list *runs, struct arena *arena)
 {
     size_t n = runs->n < RECENT_RUNS ? runs->n : RECENT_RUNS;
     struct agent_run *recent = ARENA_ARRAY(arena, struct agent_run, n);
-    const struct fleet_run *rows = runs->items;
+    const struct recent_run *rows = runs->items;
 
     for (size_t i = 0; i < n; i++) {
         recent[i] = run_answer(&rows[i]);
@@ -130,10 +131,10 @@ static bool is_full(const struct page *p)
 static int add_agent(struct page *p, const struct fleet_agent *row, struct agent_listed *agent,
                      struct error *err)
 {
-    const struct fleet_place place = { p->view->tenant->id, row->agent_id };
+    const struct recent_runs recent = { p->view->tenant->id, row->agent_id, RECENT_RUNS };
     struct list runs;
 
-    if (store_fleet_runs(p->db, &place, RECENT_RUNS, p->arena, &runs, err) != 0)
+    if (store_recent_runs(p->db, &recent, p->arena, &runs, err) != 0)
         return -1;
     add_runs(agent, row, &runs, p->arena);
     if (!p->query->include_runs)
@@ -222,7 +223,7 @@ static struct run_counts *count_runs(const struct list *list, struct arena *aren
 {
     struct run_counts *counts = ARENA_NEW(arena, struct run_counts);
     int64_t *durations = ARENA_ARRAY(arena, int64_t, list->n);
-    const struct fleet_run *runs = list->items;
+    const struct recent_run *runs = list->items;
     size_t ended = 0;
 
     counts->runs = (int64_t)list->n;
@@ -244,7 +245,7 @@ static struct run_counts *count_runs(const struct list *list, struct arena *aren
 static struct list find_versions(const struct list *list, struct arena *arena)
 {
     struct agent_version *versions = ARENA_ARRAY(arena, struct agent_version, list->n);
-    const struct fleet_run *runs = list->items;
+    const struct recent_run *runs = list->items;
     struct map seen;
     size_t n = 0;
 
@@ -299,8 +300,8 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
         return err_set(err, ERR_NOT_FOUND, "There is no agent '%.*s' in tenant '%.*s'",
                        STR_ARG(agent_name), STR_ARG(view->tenant->slug));
     if (store_fleet_declared(db, view->tenant->id, row.agent_id, arena, &declared, err) != 0 ||
-        store_fleet_runs(db, &(struct fleet_place){ view->tenant->id, row.agent_id }, COUNTED_RUNS,
-                         arena, &runs, err) != 0)
+        store_recent_runs(db, &(struct recent_runs){ view->tenant->id, row.agent_id, COUNTED_RUNS },
+                          arena, &runs, err) != 0)
         return -1;
     if (declared.config_schema != NULL &&
         hide_defaults(db, view->tenant->id, declared.config_schema, arena, err) != 0)

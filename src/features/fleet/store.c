@@ -1,11 +1,9 @@
 /* store.c - SQL of agents as front ends read them. */
 #include "features/fleet/store.h"
 
-#include "base/clock.h"
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/agents/shapes.h"
-#include "features/events/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
@@ -55,11 +53,6 @@ static const struct db_query select_kpis = {
     .postgres = "SELECT COALESCE(full_key, key) AS key, label, unit, agg FROM kpis"
                 " WHERE tenant_id = $1 AND agent_id = $2 ORDER BY kpis.key COLLATE \"C\"",
 };
-static const struct db_query select_runs = {
-    .sql = "SELECT run_id, agent_version, start_at, closing_at, closing_event, duration_ms"
-           " FROM runs WHERE tenant_id = $1 AND agent_id = $2 AND start_at IS NOT NULL"
-           " ORDER BY start_at DESC, run_id DESC LIMIT $3",
-};
 
 /* clang-format on */
 
@@ -91,37 +84,4 @@ int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, str
         return -1;
     ret->agent_name = STR_LIT("");
     return rows_list(db, &select_kpis, args, arena, &ret->business_kpis, err);
-}
-
-static bool add_run(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct fleet_run *run = rows_add(rows);
-
-    run->run_id = rows_text(rows->arena, row, 0);
-    run->agent_version = rows_text(rows->arena, row, 1);
-    run->started_at = db_get_int(row, 2);
-    run->ended_at = rows_time(row, 3);
-    run->duration_ms = rows_opt_int(row, 5);
-    run->status = RUN_IN_PROGRESS;
-    if (run->ended_at == TIME_NULL)
-        return true;
-    run->status = db_get_int(row, 4) == EVENT_FAILED ? RUN_FAILED : RUN_COMPLETED;
-    if (!run->duration_ms.has)
-        run->duration_ms =
-            (struct opt_int){ true, (run->ended_at - run->started_at) / USEC_PER_MSEC };
-    return true;
-}
-
-int store_fleet_runs(struct db *db, const struct fleet_place *place, int64_t limit,
-                     struct arena *arena, struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_int(limit));
-    struct rows rows = { .arena = arena, .size = sizeof(struct fleet_run) };
-
-    if (db_exec(db, &select_runs, args, add_run, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
 }

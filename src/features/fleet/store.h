@@ -42,20 +42,3 @@ int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, s
 /* What the agent declared about itself; agent_name is left empty. */
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                          struct agent_register *ret, struct error *err) MUST_CHECK;
-
-struct fleet_place {
-    int64_t tenant_id, agent_id;
-};
-
-/* A run in short. */
-struct fleet_run {
-    struct str run_id, agent_version;
-    int status; /* enum run_status */
-    int64_t started_at;
-    int64_t ended_at; /* TIME_NULL */
-    struct opt_int duration_ms;
-};
-
-/* The newest `limit` runs of an agent, newest start first: a list of struct fleet_run. */
-int store_fleet_runs(struct db *db, const struct fleet_place *place, int64_t limit,
-                     struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;

@@ -3,7 +3,6 @@
 
 #include "api/call.h"
 #include "base/clock.h"
-#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
@@ -11,7 +10,7 @@
 static struct kpi_reader reader_of(struct api_call *call, struct db *db)
 {
     return (struct kpi_reader){
-        .db = db, .tenant_id = call->tenant->id, .now = clock_wall_us(), .arena = call->arena
+        .db = db, .tenant_id = call->tenant_id, .now = clock_wall_us(), .arena = call->arena
     };
 }
 

@@ -43,7 +43,7 @@ static bool may_listen(struct live_call *live)
         return true;
     live->checked_us = now_us;
     return sessions_may_look_up(access_sessions(call->api->engine), &call->user->session,
-                                call->tenant->id, clock_wall_us());
+                                call->tenant_id, clock_wall_us());
 }
 
 static bool live_push(struct feed_listener *listener, struct str text)
@@ -77,7 +77,7 @@ static int stream_updates(struct api_call *call, struct error *err)
 
     live->call = call;
     live->checked_us = clock_mono_us();
-    live->listener = (struct feed_listener){ .tenant_id = call->tenant->id,
+    live->listener = (struct feed_listener){ .tenant_id = call->tenant_id,
                                              .push = live_push,
                                              .gone = live_gone };
     if (feed_listen(live_feed(call->api->engine), &live->listener, last_id, err) != 0)

@@ -1,17 +1,17 @@
 /* backup_commands.c - backup, restore and check.
  *
- * They read the embedded database with a connection of their own, beside a
- * server that may be running: a connection that is opened read-only neither
- * writes nor checkpoints. A copy is one unchanging view. While it is made the
- * server's log cannot begin anew; so it is given up when another server takes
- * the data directory over, which must empty the log before it listens.
+ * They read the embedded database with a connection of their own, while a
+ * server may be running: a read-only connection neither writes nor
+ * checkpoints. A copy is one snapshot. The server's write-ahead log cannot
+ * restart while a copy is being made; so the copy is abandoned when another
+ * server takes over the data directory, which must empty the log before it
+ * listens.
  */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/command.h"
 #include "cli/datadir.h"
 #include "cli/files.h"
 #include "db/db.h"
@@ -22,40 +22,41 @@
 #include "features/audit/shapes.h"
 #include "features/audit/store.h"
 #include "features/retention/backup_store.h"
-#include "shape/table.h"
+#include "features/retention/commands.h"
+#include "shape/shape.h"
 
-enum { LOOK_US = 20000 }; /* between two looks at who holds the data directory */
+enum { CHECK_US = 20000 }; /* between two checks of who holds the data directory */
 
-/* The database of a data directory, open to be kept. */
-struct kept {
+/* The database of a data directory, open for maintenance. */
+struct maintenance {
     struct datadir datadir;
     struct db *db;
     int64_t holder;
-    int64_t looked_us;
+    int64_t checked_us;
 };
 
 static bool same_holder(void *ctx)
 {
-    struct kept *k = ctx;
+    struct maintenance *k = ctx;
     int64_t now_us = clock_mono_us();
 
-    if (now_us - k->looked_us < LOOK_US)
+    if (now_us - k->checked_us < CHECK_US)
         return true;
-    k->looked_us = now_us;
+    k->checked_us = now_us;
     return datadir_holder(&k->datadir) == k->holder;
 }
 
-static void keep_done(struct kept *k)
+static void maintenance_end(struct maintenance *k)
 {
     db_close(k->db);
     datadir_done(&k->datadir);
 }
 
-/* With the lock when nobody has it, so that no server begins to write meanwhile; else beside the
- * one that has it. */
-static int keep(struct kept *k, struct invocation *in, struct error *err)
+/* Takes the lock if it is free, so that no server starts to write meanwhile; otherwise reads beside
+ * the server that holds it. */
+static int maintenance_begin(struct maintenance *k, struct invocation *in, struct error *err)
 {
-    *k = (struct kept){ 0 };
+    *k = (struct maintenance){ 0 };
     datadir_init(&k->datadir, in->settings.data, &in->arena);
     if (in->settings.database[0] != '\0')
         return db_open(in->settings.database, DB_MAINTENANCE, &k->db, err);
@@ -75,8 +76,7 @@ static int refuse_postgres(const struct invocation *in, const char *tool, struct
 {
     if (in->settings.database[0] == '\0')
         return 0;
-    return err_set(err, ERR_FORBIDDEN, "PostgreSQL has tools of its own for that: please use %s",
-                   tool);
+    return err_set(err, ERR_FORBIDDEN, "not for PostgreSQL: use %s", tool);
 }
 
 static int refuse_existing(const char *path, const char *why, struct error *err)
@@ -85,10 +85,10 @@ static int refuse_existing(const char *path, const char *why, struct error *err)
 
     if (lstat(path, &status) != 0)
         return 0;
-    return err_set(err, ERR_CONFLICT, "'%s' is there already; %s", path, why);
+    return err_set(err, ERR_CONFLICT, "'%s' exists; %s", path, why);
 }
 
-/* Is this file a database of ours, and sound? */
+/* Checks that the file is an intact database of ours. */
 static int verify_file(struct invocation *in, const char *path, struct error *err)
 {
     const char *url = arena_printf(&in->arena, "sqlite:%s", path).data;
@@ -105,7 +105,8 @@ static int verify_file(struct invocation *in, const char *path, struct error *er
     return r;
 }
 
-static int back_up(struct invocation *in, struct kept *k, const char *path, struct error *err)
+static int back_up(struct invocation *in, struct maintenance *k, const char *path,
+                   struct error *err)
 {
     const char *draft;
     int r = -1;
@@ -114,11 +115,11 @@ static int back_up(struct invocation *in, struct kept *k, const char *path, stru
         return -1;
     if (store_copy(k->db, draft, err) != 0) {
         if (datadir_holder(&k->datadir) != k->holder)
-            err_set(err, ERR_BUSY, "the server began anew meanwhile: please try again");
+            err_set(err, ERR_BUSY, "the server restarted meanwhile; try again");
         goto out;
     }
     if (verify_file(in, draft, err) != 0) {
-        err_wrap(err, "the copy is not sound");
+        err_wrap(err, "the copy is damaged");
         goto out;
     }
     r = file_publish(draft, path, err);
@@ -128,62 +129,47 @@ out:
     return r;
 }
 
-/* What a command made, for programs. */
-struct made_file {
-    struct str file;
-    int64_t bytes;
-};
-
-/* clang-format off */
-#define OWNER struct made_file
-SHAPE_BEGIN(made_file_shape)
-    { STR(file), .flags = F_REQUIRED },
-    { INT(bytes), .flags = F_REQUIRED },
-STATIC_SHAPE_END(made_file_shape, "MadeFile");
-#undef OWNER
-/* clang-format on */
-
-static int say_made(const struct invocation *in, const char *path, const char *sentence)
+/* Prints the sentence, or for programs the file and its size. */
+static int say_written(const struct invocation *in, const char *path, struct str sentence)
 {
-    struct made_file made = { .file = str_of(path) };
     struct stat status;
     struct buf text;
 
-    if (!in->json) {
-        (void)printf("%s\n", sentence);
-        return EXIT_DONE;
-    }
-    if (stat(path, &status) == 0)
-        made.bytes = status.st_size;
     buf_init(&text, KIB(64));
-    shape_write_json(&made_file_shape, &made, &text);
+    if (in->json) {
+        buf_add_c(&text, "{\"file\":");
+        buf_add_json(&text, str_of(path));
+        buf_printf(&text, ",\"bytes\":%lld}",
+                   stat(path, &status) == 0 ? (long long)status.st_size : 0);
+    } else {
+        buf_add(&text, sentence);
+    }
     (void)printf("%.*s\n", STR_ARG(buf_str(&text)));
     buf_done(&text);
     return EXIT_DONE;
 }
 
-int run_backup(struct invocation *in)
+static int backup_run(struct invocation *in)
 {
-    const char *path = in->names[0];
+    const char *path = command_value(in, "file");
     struct error err = { 0 };
-    struct kept k;
+    struct maintenance k;
     int r;
 
     if (refuse_postgres(in, "pg_dump", &err) != 0 ||
         refuse_existing(path, "a backup never replaces a file", &err) != 0 ||
-        keep(&k, in, &err) != 0)
+        maintenance_begin(&k, in, &err) != 0)
         return command_fail(&err);
     r = back_up(in, &k, path, &err);
-    keep_done(&k);
+    maintenance_end(&k);
     if (r != 0)
         return command_fail(&err);
-    return say_made(
+    return say_written(
         in, path,
         arena_printf(&in->arena,
-                     "'%s' has everything but the vault's master key: keep a copy of that "
-                     "file apart",
-                     path)
-            .data);
+                     "backup written to '%s'; it does not contain the vault's master key: back up "
+                     "that file separately",
+                     path));
 }
 
 static int can_read(const char *path, struct error *err)
@@ -193,7 +179,7 @@ static int can_read(const char *path, struct error *err)
     return err_set(err, ERR_NOT_FOUND, "cannot read '%s'", path);
 }
 
-/* Into a draft first: what is looked at is what will be used. */
+/* Into a draft first: what is checked is what will be used. */
 static int put_back(struct invocation *in, const char *from, const char *database,
                     struct error *err)
 {
@@ -205,7 +191,7 @@ static int put_back(struct invocation *in, const char *from, const char *databas
     if (file_copy(from, draft, err) != 0)
         goto out;
     if (verify_file(in, draft, err) != 0) {
-        err_wrap(err, "'%s' is no sound backup", from);
+        err_wrap(err, "'%s' is not an intact backup", from);
         goto out;
     }
     r = file_publish(draft, database, err);
@@ -214,7 +200,7 @@ out:
     return r;
 }
 
-int run_restore(struct invocation *in)
+static int restore_run(struct invocation *in)
 {
     static const char *const advice = "restore into another data directory, or move it away first";
     const char *database, *log;
@@ -224,24 +210,23 @@ int run_restore(struct invocation *in)
 
     datadir_init(&d, in->settings.data, &in->arena);
     database = arena_printf(&in->arena, "%s/muster.db", d.path).data;
-    log = arena_printf(&in->arena, "%s-wal", database).data; /* would be taken for the new one's */
-    if (refuse_postgres(in, "pg_restore", &err) == 0 && can_read(in->names[0], &err) == 0 &&
-        datadir_ensure(&d, true, &err) == 0 && datadir_lock(&d, &err) == 0 &&
-        refuse_existing(database, advice, &err) == 0 && refuse_existing(log, advice, &err) == 0)
-        r = put_back(in, in->names[0], database, &err);
+    log = arena_printf(&in->arena, "%s-wal", database).data; /* would be read as the new one's */
+    if (refuse_postgres(in, "pg_restore", &err) == 0 &&
+        can_read(command_value(in, "file"), &err) == 0 && datadir_ensure(&d, true, &err) == 0 &&
+        datadir_lock(&d, &err) == 0 && refuse_existing(database, advice, &err) == 0 &&
+        refuse_existing(log, advice, &err) == 0)
+        r = put_back(in, command_value(in, "file"), database, &err);
     datadir_done(&d);
     if (r != 0)
         return command_fail(&err);
-    return say_made(
+    return say_written(
         in, database,
         arena_printf(&in->arena,
-                     "'%s' is restored from '%s'; put the vault's master key (master.key) "
-                     "back too",
-                     database, in->names[0])
-            .data);
+                     "'%s' restored from '%s'; restore the vault's master key (master.key) too",
+                     database, command_value(in, "file")));
 }
 
-/* Adds a sentence when the chain is not as it was written. */
+/* Adds a sentence when the chain has been altered. */
 static int check_chain(struct invocation *in, struct db *db, const struct tenant_row *tenant,
                        struct buf *problems, struct error *err)
 {
@@ -258,7 +243,7 @@ static int check_chain(struct invocation *in, struct db *db, const struct tenant
     return 0;
 }
 
-/* Fills `problems` with lines; -1 when it could not be found out. */
+/* Fills `problems` with lines; -1 when the check itself failed. */
 static int check_all(struct invocation *in, struct db *db, struct buf *problems, struct error *err)
 {
     struct list found, tenants;
@@ -268,7 +253,7 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
     for (size_t i = 0; i < found.n; i++)
         buf_printf(problems, "%.*s\n", STR_ARG(((const struct str *)found.items)[i]));
     if (found.n > 0)
-        return 0; /* what such a database says of its log is worth nothing */
+        return 0; /* the log in a damaged database proves nothing */
     if (store_tenants(db, &in->arena, &tenants, err) != 0 ||
         check_chain(in, db, NULL, problems, err) != 0)
         return -1;
@@ -278,49 +263,33 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
     return 0;
 }
 
-struct check_done {
-    bool ok;
-    struct list problems;
-};
-
-/* clang-format off */
-#define OWNER struct check_done
-SHAPE_BEGIN(check_done_shape)
-    { BOOL(ok), .flags = F_REQUIRED },
-    { LIST_STR(problems), .flags = F_REQUIRED },
-STATIC_SHAPE_END(check_done_shape, "CheckDone");
-#undef OWNER
-/* clang-format on */
-
-static void say_json(struct invocation *in, struct str lines)
+static void say_json(struct str lines)
 {
-    size_t n = 0, most = lines.len; /* no more lines than bytes */
-    struct str *each = ARENA_ARRAY(&in->arena, struct str, most + 1);
-    struct check_done done = { .ok = lines.len == 0 };
     struct buf text;
 
-    while (lines.len > 0)
-        each[n++] = str_split(&lines, '\n');
-    done.problems = (struct list){ each, n };
     buf_init(&text, MIB(16));
-    shape_write_json(&check_done_shape, &done, &text);
-    (void)printf("%.*s\n", STR_ARG(buf_str(&text)));
+    buf_printf(&text, "{\"ok\":%s,\"problems\":[", lines.len == 0 ? "true" : "false");
+    for (bool first = true; lines.len > 0; first = false) {
+        buf_add_c(&text, first ? "" : ",");
+        buf_add_json(&text, str_split(&lines, '\n'));
+    }
+    (void)printf("%.*s]}\n", STR_ARG(buf_str(&text)));
     buf_done(&text);
 }
 
-int run_check(struct invocation *in)
+static int check_run(struct invocation *in)
 {
     struct error err = { 0 };
     struct buf problems;
-    struct kept k;
+    struct maintenance k;
     struct str rest;
     int r;
 
-    if (keep(&k, in, &err) != 0)
+    if (maintenance_begin(&k, in, &err) != 0)
         return command_fail(&err);
     buf_init(&problems, SIZE_MAX);
     r = check_all(in, k.db, &problems, &err);
-    keep_done(&k);
+    maintenance_end(&k);
     if (r != 0) {
         buf_done(&problems);
         return command_fail(&err);
@@ -328,11 +297,32 @@ int run_check(struct invocation *in)
     rest = buf_str(&problems);
     r = rest.len > 0 ? EXIT_FAILED : EXIT_DONE;
     if (in->json)
-        say_json(in, rest);
+        say_json(rest);
     else if (r == EXIT_DONE)
-        (void)printf("the database is sound, and the audit log as it was written\n");
-    while (rest.len > 0)
-        (void)fprintf(stderr, "muster: %.*s\n", STR_ARG(str_split(&rest, '\n')));
+        (void)printf("the database is intact and the audit log has not been altered\n");
+    while (rest.len > 0) {
+        struct str line = str_split(&rest, '\n');
+
+        (void)fprintf(stderr, "muster: %.*s\n", STR_ARG(line));
+    }
     buf_done(&problems);
     return r;
 }
+
+/* clang-format off */
+const struct command backup_commands[] = {
+    { "backup", NULL, .args = { { "file", OPTION_FILE, "FILE", .help = "new file to write; it must not exist" } },
+      .help = "back up the embedded database into a file, whether or not a server is running",
+      .examples = "muster backup /var/backups/muster-monday.db",
+      .run = backup_run },
+    { "restore", NULL, .args = { { "file", OPTION_FILE, "FILE", .help = "file that `muster backup` has written" } },
+      .help = "restore a backup into a data directory that has no database",
+      .examples = "muster restore /var/backups/muster-monday.db --data ./data-new",
+      .run = restore_run },
+    { "check", NULL,
+      .help = "check database integrity and the audit log",
+      .examples = "muster check --data /var/lib/muster",
+      .run = check_run },
+    { 0 },
+};
+/* clang-format on */

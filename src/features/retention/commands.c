@@ -1,57 +1,16 @@
 /* commands.c - how long a tenant's data is kept, on the command line. */
-#include <stdio.h>
+#include "features/retention/commands.h"
+
 #include <string.h>
 
-#include "cli/ask.h"
-#include "cli/command.h"
+#include "cli/request.h"
 #include "features/access/retention_shapes.h"
 
-static void say_days(const char *name, struct opt_int days)
-{
-    if (days.has)
-        (void)printf("%-9s %lld days\n", name, (long long)days.value);
-    else
-        (void)printf("%-9s forever\n", name);
-}
-
-/* Sends the request; *ret is what holds then. */
-static int ask_limits(struct invocation *in, struct client_request *request,
-                      struct client_reply *reply, struct retention_limits *ret, struct error *err)
-{
-    if (ask_tenant_path(in, command_flag(in, "tenant"), "/retention", &request->path, err) != 0 ||
-        ask_send(in, request, reply, err) != 0)
-        return -1;
-    return command_read(reply, &retention_shape, &in->arena, ret, err);
-}
-
-static int say_limits(struct invocation *in, struct client_request *request)
-{
-    struct retention_limits limits;
-    struct client_reply reply;
-    struct error err = { 0 };
-
-    if (ask_limits(in, request, &reply, &limits, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    say_days("events", limits.events_days);
-    say_days("business", limits.business_days);
-    say_days("llm", limits.llm_days);
-    (void)printf("%-9s %lld of each agent, whatever their age\n", "failed",
-                 (long long)limits.keep_failed_runs);
-    return EXIT_DONE;
-}
-
-int run_retention_show(struct invocation *in)
-{
-    return say_limits(in, &(struct client_request){ .method = METHOD_GET });
-}
-
-/* "forever" or a number of days; as it was when the flag is not given. */
+/* "forever" or a number of days; unchanged when the option is not given. */
 static int read_days(const struct invocation *in, const char *name, struct opt_int *limit,
                      struct error *err)
 {
-    const char *value = command_flag(in, name);
+    const char *value = command_value(in, name);
 
     if (value == NULL)
         return 0;
@@ -65,7 +24,7 @@ static int read_days(const struct invocation *in, const char *name, struct opt_i
 
 static int read_failed(const struct invocation *in, int64_t *limit, struct error *err)
 {
-    const char *value = command_flag(in, "keep-failed");
+    const char *value = command_value(in, "keep-failed");
 
     if (value == NULL ||
         (str_to_int(str_of(value), limit) && *limit >= 0 && *limit <= RETENTION_FAILED_MAX))
@@ -74,12 +33,9 @@ static int read_failed(const struct invocation *in, int64_t *limit, struct error
                    RETENTION_FAILED_MAX);
 }
 
-static int read_flags(const struct invocation *in, struct retention_limits *limits,
-                      struct error *err)
+static int read_limits(const struct invocation *in, struct retention_limits *limits,
+                       struct error *err)
 {
-    if (in->n_flags < 2) /* one is the tenant */
-        return err_set(err, ERR_INVALID,
-                       "nothing to change is named: --events, --business, --llm, --keep-failed");
     return read_days(in, "events", &limits->events_days, err) != 0 ||
                    read_days(in, "business", &limits->business_days, err) != 0 ||
                    read_days(in, "llm", &limits->llm_days, err) != 0 ||
@@ -88,17 +44,44 @@ static int read_flags(const struct invocation *in, struct retention_limits *limi
                : 0;
 }
 
-/* What is not named stays as it is. */
-int run_retention_set(struct invocation *in)
+/* Limits that are not given stay as they are. */
+static int retention_set_bind(struct invocation *in, struct str *ret, struct error *err)
 {
-    struct client_request get = { .method = METHOD_GET }, put = { .method = METHOD_PUT };
     struct retention_limits limits = { 0 };
-    struct client_reply reply;
-    struct error err = { 0 };
+    const char *path = request_path(in).data;
 
-    if (read_flags(in, &limits, &err) != 0 || ask_limits(in, &get, &reply, &limits, &err) != 0 ||
-        read_flags(in, &limits, &err) != 0)
-        return command_fail(&err);
-    put.body = ask_body(in, &retention_shape, &limits);
-    return say_limits(in, &put);
+    if (read_limits(in, &limits, err) != 0 ||
+        request_get(in, path, &retention_shape, &limits, err) != 0 ||
+        read_limits(in, &limits, err) != 0)
+        return -1;
+    *ret = request_body(in, &retention_shape, &limits);
+    return 0;
 }
+
+#define RETENTION "/api/v1/tenants/{tenant}/retention"
+#define LIMITS_LINE                                                                                \
+    "events    {events_days?{events_days} days|forever}\n"                                         \
+    "business  {business_days?{business_days} days|forever}\n"                                     \
+    "llm       {llm_days?{llm_days} days|forever}\n"                                               \
+    "failed    {keep_failed_runs} runs per agent, regardless of age"
+
+/* clang-format off */
+const struct command retention_commands[] = {
+    { "retention", "show", .options = OPTIONS(TENANT_OPTION),
+      .help = "show how long a tenant's data is kept",
+      .examples = "muster retention show --tenant acme",
+      .method = METHOD_GET, .path = RETENTION, .answer = &retention_shape, .line = LIMITS_LINE },
+    { "retention", "set",
+      .options = OPTIONS(TENANT_OPTION,
+                         { "events", OPTION_TEXT, "DAYS", .help = "days to keep events and runs, or 'forever'" },
+                         { "business", OPTION_TEXT, "DAYS", .help = "days to keep business reports, or 'forever'" },
+                         { "llm", OPTION_TEXT, "DAYS", .help = "days to keep LLM usage, or 'forever'" },
+                         { "keep-failed", OPTION_TEXT, "N", .help = "newest failed runs to keep per agent, regardless of age" }),
+      .help = "set after how many days data is deleted; limits not given do not change",
+      .examples = "muster retention set --tenant acme --events 90 --keep-failed 20\n"
+                  "muster retention set --tenant acme --business 365 --llm forever",
+      .method = METHOD_PUT, .path = RETENTION, .bind = retention_set_bind, .needs_change = true,
+      .answer = &retention_shape, .line = LIMITS_LINE },
+    { 0 },
+};
+/* clang-format on */

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "features/events/event_log.h"
 #include "features/features.h"
+#include "features/retention/commands.h"
 #include "features/retention/retention.h"
 #include "features/retention/routes.h"
 #include "features/retention/sweep.h"
@@ -81,6 +82,7 @@ static void retention_close(void *state)
 const struct feature retention_feature = {
     .name = "retention",
     .routes = { retention_routes },
+    .commands = { retention_commands, backup_commands },
     .open = retention_open,
     .start = retention_start,
     .tick = retention_tick,

@@ -2,14 +2,13 @@
 #include "features/retention/retention.h"
 
 #include "api/call.h"
-#include "features/access/registry.h"
 #include "features/access/retention_shapes.h"
 #include "features/access/shapes.h"
 #include "features/retention/routes.h"
 
 static int show_retention(struct api_call *call, struct db *db, struct error *err)
 {
-    return retention_show(db, call->tenant->id, call->answer, err);
+    return retention_show(db, call->tenant_id, call->answer, err);
 }
 
 static int set_retention(struct api_call *call, struct db *db, struct error *err)
@@ -21,7 +20,7 @@ static int set_retention(struct api_call *call, struct db *db, struct error *err
     shape_write_json(&retention_shape, limits, &detail);
     call->audit_detail = arena_copy(call->arena, buf_str(&detail));
     buf_done(&detail);
-    if (retention_set(db, call->tenant->id, limits, err) != 0)
+    if (retention_set(db, call->tenant_id, limits, err) != 0)
         return -1;
     return show_retention(call, db, err);
 }

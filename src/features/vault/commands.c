@@ -1,123 +1,78 @@
 /* commands.c - secrets and their vault on the command line. */
-#include <stdio.h>
+#include "features/vault/commands.h"
 
-#include "base/datetime.h"
-#include "cli/ask.h"
-#include "cli/command.h"
 #include "cli/prompt.h"
+#include "cli/request.h"
 #include "features/vault/shapes.h"
 #include "shape/utf8.h"
 
-static int send(struct invocation *in, struct client_request *request, const char *name,
-                struct client_reply *ret, struct error *err)
+/* Before anybody types a secret. */
+static int check_options(struct invocation *in, struct error *err)
 {
-    struct str rest = name == NULL ? STR_LIT("/secrets")
-                                   : arena_printf(&in->arena, "/secrets/%s", ask_segment(in, name));
+    const char *name = command_value(in, "name");
 
-    if (ask_tenant_path(in, command_flag(in, "tenant"), rest.data, &request->path, err) != 0)
-        return -1;
-    return ask_send(in, request, ret, err);
-}
-
-/* What is wrong with the command line is said before anybody types a secret. */
-static int check_names(struct invocation *in, struct error *err)
-{
-    struct str path;
-
-    if (!secret_is_name(str_of(in->names[0])))
+    if (!secret_is_name(str_of(name)))
         return err_set(err, ERR_INVALID,
-                       "'%s' is no name for a secret: letters, digits, '_', '.' and '-'",
-                       in->names[0]);
-    if (command_flag(in, "shared") != NULL && command_flag(in, "not-shared") != NULL)
+                       "'%s' is not a name for a secret: use letters, digits, '_', '.' and '-'",
+                       name);
+    if (command_value(in, "shared") != NULL && command_value(in, "not-shared") != NULL)
         return err_set(err, ERR_INVALID, "--shared and --not-shared exclude each other");
-    return ask_tenant_path(in, command_flag(in, "tenant"), "", &path, err);
+    return 0;
 }
 
-int run_secret_set(struct invocation *in)
+static int secret_set_bind(struct invocation *in, struct str *ret, struct error *err)
 {
-    struct client_request request = { .method = METHOD_PUT };
-    bool shared = command_flag(in, "shared") != NULL;
+    bool shared = command_value(in, "shared") != NULL;
     struct secret_set set = {
-        .shared = { shared || command_flag(in, "not-shared") != NULL, shared },
+        .shared = { shared || command_value(in, "not-shared") != NULL, shared },
     };
-    struct client_reply reply;
-    struct secret secret;
-    struct error err = { 0 };
 
-    if (check_names(in, &err) != 0 ||
-        prompt_secret("Value", SECRET_MAX_BYTES, &in->arena, &set.value, &err) != 0)
-        return command_fail(&err);
+    if (check_options(in, err) != 0 ||
+        prompt_secret("Value", SECRET_MAX_BYTES, &in->arena, &set.value, err) != 0)
+        return -1;
     if (utf8_valid_len(set.value) < set.value.len ||
-        memchr(set.value.data, '\0', set.value.len) != NULL) {
-        err_set(&err, ERR_FORBIDDEN, "the value is no text in UTF-8; encode it, as in base64");
-        return command_fail(&err);
-    }
-    request.body = ask_body(in, &secret_set_shape, &set);
-    if (send(in, &request, in->names[0], &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &secret_shape, &in->arena, &secret, &err) != 0)
-        return command_fail(&err);
-    (void)printf("secret '%s' is set, version %lld%s\n", in->names[0], (long long)secret.version,
-                 secret.shared ? ", shared" : "");
-    return EXIT_DONE;
+        memchr(set.value.data, '\0', set.value.len) != NULL)
+        return err_set(err, ERR_FORBIDDEN, "the value is not UTF-8 text; encode it, as in base64");
+    *ret = request_body(in, &secret_set_shape, &set);
+    return 0;
 }
 
-int run_secret_list(struct invocation *in)
+/* Sends nothing: only the name is checked. */
+static int secret_rm_bind(struct invocation *in, struct str *ret, struct error *err)
 {
-    struct client_request request = { .method = METHOD_GET };
-    char at[DATETIME_TEXT_MAX];
-    const struct secret *secrets;
-    struct client_reply reply;
-    struct secret_list list;
-    struct error err = { 0 };
-
-    if (send(in, &request, NULL, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &secret_list_shape, &in->arena, &list, &err) != 0)
-        return command_fail(&err);
-    secrets = list.secrets.items;
-    for (size_t i = 0; i < list.secrets.n; i++)
-        (void)printf("%-32.*s %-6s version %-4lld set %.*s\n", STR_ARG(secrets[i].name),
-                     secrets[i].shared ? "shared" : "", (long long)secrets[i].version,
-                     STR_ARG(datetime_format(secrets[i].updated_at, at)));
-    return EXIT_DONE;
+    *ret = STR_NULL;
+    return check_options(in, err);
 }
 
-int run_secret_rm(struct invocation *in)
-{
-    struct client_request request = { .method = METHOD_DELETE };
-    struct client_reply reply;
-    struct error err = { 0 };
+#define SECRETS    "/api/v1/tenants/{tenant}/secrets"
+#define SECRET_ARG { "name", OPTION_NAME, "NAME", .help = "name of the secret" }
 
-    if (check_names(in, &err) != 0 || send(in, &request, in->names[0], &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    (void)printf("secret '%s' is removed\n", in->names[0]);
-    return EXIT_DONE;
-}
-
-int run_vault_rotate(struct invocation *in)
-{
-    const struct client_request request = { METHOD_POST, STR_LIT("/api/v1/platform/vault/rotate"),
-                                            STR_NULL };
-    struct vault_rotated rotated;
-    struct client_reply reply;
-    struct error err = { 0 };
-
-    if (ask_send(in, &request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &vault_rotated_shape, &in->arena, &rotated, &err) != 0)
-        return command_fail(&err);
-    (void)printf("there is a new master key: back up its file; data keys wrapped with it: %lld\n",
-                 (long long)rotated.data_keys);
-    if (!rotated.old_key_removed)
-        (void)fputs("the old key is still in the file; the next start takes it out\n", stdout);
-    return EXIT_DONE;
-}
+/* clang-format off */
+const struct command vault_commands[] = {
+    { "secret", "set", .args = { SECRET_ARG },
+      .options = OPTIONS(TENANT_OPTION,
+                         { "shared", OPTION_FLAG, .help = "let workspace-wide values refer to it" },
+                         { "not-shared", OPTION_FLAG, .help = "let only values of agents refer to it" }),
+      .help = "set a secret; its value is read from standard input, or asked for",
+      .examples = "muster secret set CRM_TOKEN --tenant acme < token.txt",
+      .method = METHOD_PUT, .path = SECRETS "/{name}", .bind = secret_set_bind,
+      .answer = &secret_shape, .line = "secret '{name}' set, version {version}{shared?, shared}" },
+    { "secret", "list", .options = OPTIONS(TENANT_OPTION),
+      .help = "list a tenant's secrets, without their values",
+      .examples = "muster secret list --tenant acme",
+      .method = METHOD_GET, .path = SECRETS, .answer = &secret_list_shape, .list = "secrets",
+      .line = "{name:-32} {shared:-6?shared} version {version:-4} set {updated_at}" },
+    { "secret", "rm", .args = { SECRET_ARG }, .options = OPTIONS(TENANT_OPTION),
+      .help = "delete a secret",
+      .examples = "muster secret rm CRM_TOKEN --tenant acme",
+      .method = METHOD_DELETE, .path = SECRETS "/{name}", .bind = secret_rm_bind,
+      .line = "secret '{name}' deleted" },
+    { "vault", "rotate",
+      .help = "replace the master key without downtime",
+      .examples = "muster vault rotate",
+      .method = METHOD_POST, .path = "/api/v1/platform/vault/rotate", .answer = &vault_rotated_shape,
+      .line = "new master key in use, data keys re-encrypted: {data_keys}; back up its file"
+              "{old_key_removed?|\nthe old key is still in the file; the next start removes it}" },
+    { 0 },
+};
+/* clang-format on */

@@ -5,6 +5,7 @@
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/features.h"
+#include "features/vault/commands.h"
 #include "features/vault/routes.h"
 #include "features/vault/vault.h"
 
@@ -36,6 +37,7 @@ static void vault_feature_close(void *state)
 const struct feature vault_feature = {
     .name = "vault",
     .routes = { vault_routes },
+    .commands = { vault_commands },
     .open = vault_feature_open,
     .close = vault_feature_close,
 };

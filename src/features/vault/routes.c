@@ -5,7 +5,6 @@
 #include "api/call.h"
 #include "base/log.h"
 #include "engine/engine.h"
-#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/vault/routes.h"
 #include "features/vault/shapes.h"
@@ -13,7 +12,7 @@
 
 static struct secrets secrets_of(const struct api_call *call)
 {
-    return (struct secrets){ vault_of(call->api->engine), call->tenant->id };
+    return (struct secrets){ vault_of(call->api->engine), call->tenant_id };
 }
 
 static int list_secrets(struct api_call *call, struct db *db, struct error *err)

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "features/features.h"
 #include "features/vault/vault.h"
+#include "features/webhooks/commands.h"
 #include "features/webhooks/courier.h"
 #include "features/webhooks/routes.h"
 #include "features/webhooks/webhooks.h"
@@ -88,6 +89,7 @@ static void webhooks_close(void *state)
 const struct feature webhooks_feature = {
     .name = "webhooks",
     .routes = { webhook_routes },
+    .commands = { webhook_commands },
     .open = webhooks_open,
     .start = webhooks_start,
     .stop = webhooks_stop,

@@ -3,7 +3,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "engine/engine.h"
-#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/webhooks/courier.h"
 #include "features/webhooks/shapes.h"
@@ -15,7 +14,7 @@ static struct webhooks_call hooks_of(struct api_call *call, struct db *db)
 {
     return (struct webhooks_call){ .db = db,
                                    .context = webhooks_context(call->api->engine),
-                                   .tenant_id = call->tenant->id,
+                                   .tenant_id = call->tenant_id,
                                    .webhook_id =
                                        call->values.n > 1 ? call->values.values[1] : STR_NULL,
                                    .arena = call->arena };
@@ -144,7 +143,7 @@ static void start_webhook_test(struct api_call *call, const struct error *failur
         return;
     }
     testing = ARENA_NEW(call->arena, struct testing);
-    *testing = (struct testing){ .test = { .tenant_id = call->tenant->id,
+    *testing = (struct testing){ .test = { .tenant_id = call->tenant_id,
                                            .webhook_id = path->webhook_id,
                                            .done = webhook_tested },
                                  .call = call };

@@ -1,6 +1,5 @@
 /* tenant_user_routes.c - the users of a tenant and their roles, for its admins. */
 #include "api/call.h"
-#include "features/access/registry.h"
 #include "features/access/routes.h"
 #include "features/access/shapes.h"
 #include "features/access/users/accounts.h"
@@ -10,7 +9,7 @@
 
 static int list_tenant_users(struct api_call *call, struct db *db, struct error *err)
 {
-    return users_list_tenant(db, call->tenant->id, call->arena, call->answer, err);
+    return users_list_tenant(db, call->tenant_id, call->arena, call->answer, err);
 }
 
 static void name_role(struct api_call *call, struct str email, int role)
@@ -36,7 +35,7 @@ static int add_role(struct api_call *call, struct db *db, struct error *err)
 
     name_role(call, create.email, create.role);
     create.password = *(const struct str *)call->own;
-    return users_add_role(db, call->tenant->id, &create, call->arena, call->answer, err);
+    return users_add_role(db, call->tenant_id, &create, call->arena, call->answer, err);
 }
 
 static int begin_add_role(struct api_call *call, struct error *err)
@@ -57,7 +56,7 @@ static int set_role(struct api_call *call, struct db *db, struct error *err)
     const struct tenant_user_path *path = call->params;
     const struct tenant_user_patch *patch = call->body;
 
-    const struct role_change change = { call->tenant->id, path->email,
+    const struct role_change change = { call->tenant_id, path->email,
                                         (enum tenant_role)patch->role };
 
     name_role(call, path->email, patch->role);
@@ -69,7 +68,7 @@ static int remove_role(struct api_call *call, struct db *db, struct error *err)
     const struct tenant_user_path *path = call->params;
 
     call->audit_target = path->email;
-    if (users_remove_role(db, call->tenant->id, path->email, err) != 0)
+    if (users_remove_role(db, call->tenant_id, path->email, err) != 0)
         return -1;
     return list_tenant_users(call, db, err);
 }

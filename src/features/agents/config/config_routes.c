@@ -12,7 +12,6 @@
 #include "engine/engine.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
-#include "features/access/registry.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
 #include "features/vault/vault.h"
@@ -152,7 +151,7 @@ static int pull_config(struct api_call *call, struct error *err)
         return -1;
     c = ARENA_NEW(call->arena, struct config_call);
     c->call = call;
-    c->secrets = (struct secrets){ vault_of(call->api->engine), call->key->tenant->id };
+    c->secrets = (struct secrets){ vault_of(call->api->engine), call->tenant_id };
     call->own = c;
     call->read = (struct reader_job){ .run = config_read, .done = config_read_done };
     return engine_read(call->api->engine, &call->read, err);

@@ -3,7 +3,6 @@
 
 #include "api/call.h"
 #include "features/access/auth.h"
-#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/agents/config/shapes.h"
 #include "features/agents/routes.h"
@@ -22,13 +21,13 @@ static struct values_view view_of(const struct api_call *call)
     const struct parameter_path *of_workspace = call->params;
     bool agents = is_agents(call), has_key = call->values.n > (agents ? 2 : 1);
     struct values_view view = { .place = { .scope = SCOPE_WORKSPACE,
-                                           .tenant_id = call->tenant->id,
+                                           .tenant_id = call->tenant_id,
                                            .agent_name = STR_LIT("") },
                                 .is_admin = auth_is_admin(call),
                                 .author = auth_actor(call) };
 
     if (agents)
-        view.place = (struct directive_key){ SCOPE_AGENT, call->tenant->id, of_agent->agent_name };
+        view.place = (struct directive_key){ SCOPE_AGENT, call->tenant_id, of_agent->agent_name };
     if (has_key)
         view.key = agents ? of_agent->key : of_workspace->key;
     return view;
@@ -66,7 +65,7 @@ static int set_value(struct api_call *call, struct db *db, struct error *err)
 
 static int list_parameters(struct api_call *call, struct db *db, struct error *err)
 {
-    return values_catalog(db, call->tenant->id, call->query, call->arena, call->answer, err);
+    return values_catalog(db, call->tenant_id, call->query, call->arena, call->answer, err);
 }
 
 static int classify_parameter(struct api_call *call, struct db *db, struct error *err)

@@ -1,120 +1,52 @@
-/* commands.c - what agents are told, on the command line. */
-#include <stdio.h>
-
-#include "cli/ask.h"
-#include "cli/command.h"
-#include "cli/print.h"
+/* commands.c - the model and the command policy of agents, on the command line. */
+#include "features/agents/commands.h"
 #include "features/agents/directives/shapes.h"
-#include "shape/shape.h"
 
-/* The place that --tenant and --agent name, and what is set there: "model", "command-policy". */
-static int directives_path(struct invocation *in, const char *what, struct str *ret,
-                           struct error *err)
-{
-    const char *tenant = command_flag(in, "tenant"), *agent = command_flag(in, "agent");
-    struct str rest = arena_printf(&in->arena, "/%s", what);
+/* Of an agent, of a workspace, or of the platform. */
+#define PLACE "/api/v1/{tenant?tenants/{tenant}{agent?/agents/{agent}}|platform}"
 
-    if (tenant == NULL && agent != NULL)
-        return err_set(err, ERR_INVALID, "--agent NAME needs --tenant SLUG");
-    if (tenant == NULL) {
-        *ret = arena_printf(&in->arena, "/api/v1/platform/%s", what);
-        return 0;
-    }
-    if (agent != NULL && agent[0] == '\0')
-        return err_set(err, ERR_INVALID, "--agent: a name is missing");
-    if (agent != NULL)
-        rest = arena_printf(&in->arena, "/agents/%s/%s", ask_segment(in, agent), what);
-    return ask_tenant_path(in, tenant, rest.data, ret, err);
-}
+#define PLACE_OPTIONS                                                                              \
+    OPTIONS({ "tenant", OPTION_TENANT, .help = "for this tenant; without it the platform" },       \
+            { "agent", OPTION_NAME, .needs = "tenant", .help = "for this agent of the tenant" })
 
-/* Sends the request and says, for people, which model holds then. */
-static int do_model(struct invocation *in, struct client_request *request)
-{
-    struct model_setting setting;
-    struct client_reply reply;
-    struct error err = { 0 };
+#define MODEL_LINE "{model?{model} (set for the {source})|no model is set}"
+#define POLICY_LINE                                                                                \
+    "{mode} ({version?set for the {source}, version {version}|no policy is set})"                  \
+    "{allow*\nallow {}}{deny*\ndeny  {}}"
 
-    if (directives_path(in, "model", &request->path, &err) != 0 ||
-        ask_send(in, request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &model_setting_shape, &in->arena, &setting, &err) != 0)
-        return command_fail(&err);
-    if (str_is_null(setting.model))
-        (void)printf("no model is set\n");
-    else
-        say(stdout, "%.*s (set for the %.*s)\n", STR_ARG(setting.model), STR_ARG(setting.source));
-    return EXIT_DONE;
-}
-
-int run_model_set(struct invocation *in)
-{
-    const struct model_set set = { str_of(in->names[0]) };
-    struct client_request request = { .method = METHOD_PUT,
-                                      .body = ask_body(in, &model_set_shape, &set) };
-
-    return do_model(in, &request);
-}
-
-int run_model_unset(struct invocation *in)
-{
-    return do_model(in, &(struct client_request){ .method = METHOD_DELETE });
-}
-
-int run_model_show(struct invocation *in)
-{
-    return do_model(in, &(struct client_request){ .method = METHOD_GET });
-}
-
-static void say_commands(const char *word, const struct list *list)
-{
-    const struct str *commands_listed = list->items;
-
-    for (size_t i = 0; i < list->n; i++)
-        say(stdout, "%-5s %.*s\n", word, STR_ARG(commands_listed[i]));
-}
-
-/* Sends the request and says, for people, which policy holds then. */
-static int do_policy(struct invocation *in, struct client_request *request)
-{
-    struct policy_setting setting;
-    struct client_reply reply;
-    struct error err = { 0 };
-
-    if (directives_path(in, "command-policy", &request->path, &err) != 0 ||
-        ask_send(in, request, &reply, &err) != 0)
-        return command_fail(&err);
-    if (in->json)
-        return ask_say_json(&reply);
-    if (command_read(&reply, &policy_setting_shape, &in->arena, &setting, &err) != 0)
-        return command_fail(&err);
-    if (setting.version == 0)
-        (void)printf("%.*s (no policy is set)\n", STR_ARG(setting.mode));
-    else
-        (void)printf("%.*s (set for the %.*s, version %lld)\n", STR_ARG(setting.mode),
-                     STR_ARG(setting.source), (long long)setting.version);
-    say_commands("allow", &setting.allow);
-    say_commands("deny", &setting.deny);
-    return EXIT_DONE;
-}
-
-int run_policy_set(struct invocation *in)
-{
-    struct client_request request = { .method = METHOD_PUT };
-    struct error err = { 0 };
-
-    if (ask_file(in, in->names[0], MIB(1), &request.body, &err) != 0)
-        return command_fail(&err);
-    return do_policy(in, &request);
-}
-
-int run_policy_unset(struct invocation *in)
-{
-    return do_policy(in, &(struct client_request){ .method = METHOD_DELETE });
-}
-
-int run_policy_show(struct invocation *in)
-{
-    return do_policy(in, &(struct client_request){ .method = METHOD_GET });
-}
+/* clang-format off */
+const struct command directive_commands[] = {
+    { "model", "set", .args = { { "model", OPTION_TEXT, "MODEL", .help = "name of the model" } }, .options = PLACE_OPTIONS,
+      .help = "set the LLM model that agents must use",
+      .examples = "muster model set claude-sonnet-4\n"
+                  "muster model set gpt-4o-mini --tenant acme --agent collector",
+      .method = METHOD_PUT, .path = PLACE "/model", .body = &model_set_shape,
+      .answer = &model_setting_shape, .line = MODEL_LINE },
+    { "model", "unset", .options = PLACE_OPTIONS,
+      .help = "use the model of the workspace or the platform again",
+      .examples = "muster model unset --tenant acme --agent collector",
+      .method = METHOD_DELETE, .path = PLACE "/model",
+      .answer = &model_setting_shape, .line = MODEL_LINE },
+    { "model", "show", .options = PLACE_OPTIONS,
+      .help = "show the model in effect",
+      .examples = "muster model show --tenant acme",
+      .method = METHOD_GET, .path = PLACE "/model",
+      .answer = &model_setting_shape, .line = MODEL_LINE },
+    { "policy", "set", .args = { { "file", OPTION_BODY, "FILE.json", .help = "{\"mode\":...,\"allow\":[...],\"deny\":[...]}" } }, .options = PLACE_OPTIONS,
+      .help = "set the commands that agents may run",
+      .examples = "muster policy set policy.json --tenant acme",
+      .method = METHOD_PUT, .path = PLACE "/command-policy",
+      .answer = &policy_setting_shape, .line = POLICY_LINE },
+    { "policy", "unset", .options = PLACE_OPTIONS,
+      .help = "use the policy of the workspace or the platform again",
+      .examples = "muster policy unset --tenant acme --agent collector",
+      .method = METHOD_DELETE, .path = PLACE "/command-policy",
+      .answer = &policy_setting_shape, .line = POLICY_LINE },
+    { "policy", "show", .options = PLACE_OPTIONS,
+      .help = "show the policy in effect",
+      .examples = "muster policy show --tenant acme --agent collector",
+      .method = METHOD_GET, .path = PLACE "/command-policy",
+      .answer = &policy_setting_shape, .line = POLICY_LINE },
+    { 0 },
+};
+/* clang-format on */

@@ -19,8 +19,8 @@ static int pull_model(struct api_call *call, struct error *err)
 
     if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
         return -1;
-    directives_cache_model(agents_directives(call->api->engine), call->key->tenant->id,
-                           query->agent_name, call->arena, call->answer);
+    directives_cache_model(agents_directives(call->api->engine), call->tenant_id, query->agent_name,
+                           call->arena, call->answer);
     call_reply(call, NULL);
     return 0;
 }
@@ -31,7 +31,7 @@ static int pull_policy(struct api_call *call, struct error *err)
 
     if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
         return -1;
-    directives_cache_policy(agents_directives(call->api->engine), call->key->tenant->id,
+    directives_cache_policy(agents_directives(call->api->engine), call->tenant_id,
                             query->agent_name, call->arena, call->answer);
     call_reply(call, NULL);
     return 0;
@@ -44,7 +44,7 @@ static struct directive_key place_of(const struct api_call *call)
 
     if (call->tenant == NULL)
         return place;
-    place.tenant_id = call->tenant->id;
+    place.tenant_id = call->tenant_id;
     place.scope = call->values.n > 1 ? SCOPE_AGENT : SCOPE_WORKSPACE;
     if (place.scope == SCOPE_AGENT)
         place.agent_name = ((const struct agent_path *)call->params)->agent_name;

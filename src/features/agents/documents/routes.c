@@ -4,7 +4,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "features/access/auth.h"
-#include "features/access/registry.h"
 #include "features/agents/documents/shapes.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
@@ -15,7 +14,7 @@ enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
 static int pull_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_query *query = call->query;
-    const struct document_key place = { .tenant_id = call->key->tenant->id,
+    const struct document_key place = { .tenant_id = call->tenant_id,
                                         .agent_name = query->agent_name };
 
     return documents_pull(db, &place, call->arena, call->answer, err);
@@ -35,7 +34,7 @@ static struct document_key place_of(const struct api_call *call)
 {
     const struct agent_path *path = call->params;
 
-    return (struct document_key){ .tenant_id = call->tenant->id,
+    return (struct document_key){ .tenant_id = call->tenant_id,
                                   .agent_name = path->agent_name,
                                   .author = auth_actor(call) };
 }
@@ -78,7 +77,7 @@ static struct document_key version_place(const struct api_call *call)
 {
     const struct document_version_path *path = call->params;
 
-    return (struct document_key){ .tenant_id = call->tenant->id,
+    return (struct document_key){ .tenant_id = call->tenant_id,
                                   .agent_name = path->agent_name,
                                   .author = auth_actor(call) };
 }

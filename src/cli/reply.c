@@ -1,0 +1,129 @@
+/* reply.c - sending a request, and its reply: the answer, or a sentence of what is wrong. */
+#include "api/answers.h"
+#include "cli/command.h"
+#include "cli/request.h"
+#include "shape/problems.h"
+#include "shape/table.h"
+
+/* The part of a 422 that people want to read. */
+struct problem_item {
+    struct str loc, msg;
+};
+
+struct problem_list {
+    struct list detail;
+};
+
+/* clang-format off */
+#define OWNER struct problem_item
+SHAPE_BEGIN(problem_shape)
+    { JSON(loc), .flags = F_REQUIRED },
+    { STR(msg), .flags = F_REQUIRED },
+STATIC_SHAPE_END(problem_shape, "Problem");
+#undef OWNER
+#define OWNER struct problem_list
+SHAPE_BEGIN(problem_list_shape)
+    { LIST(detail, problem_shape), .flags = F_REQUIRED },
+STATIC_SHAPE_END(problem_list_shape, "Problems");
+#undef OWNER
+/* clang-format on */
+
+int request_read(const struct client_reply *reply, const struct shape *shape, struct arena *arena,
+                 void *ret, struct error *err)
+{
+    struct problems *problems = problems_new(arena, "body");
+
+    if (shape_read_json(shape, reply->body, arena, ret, problems) == 0)
+        return 0;
+    return err_set(err, ERR_INTERNAL, "the server's answer cannot be read (status %d)",
+                   reply->status);
+}
+
+/* ["body","prices",3,"model"] as "prices 3 model": the body, path or query is named only where no
+ * member of it is. */
+static struct str place_text(struct str loc, struct arena *arena)
+{
+    char *text = arena_alloc(arena, loc.len + 1);
+    struct str rest = loc;
+    size_t n = 0;
+
+    (void)str_split(&rest, ',');
+    if (str_starts(rest, STR_LIT("\"")))
+        loc = rest;
+    for (size_t i = 0; i < loc.len; i++)
+        if (loc.data[i] != '"' && loc.data[i] != '[' && loc.data[i] != ']')
+            text[n++] = (char)(loc.data[i] == ',' ? ' ' : loc.data[i]);
+    return str_from(text, n);
+}
+
+/* A sentence of ours stands after what pydantic puts before it. */
+static struct str sentence_of(struct str msg)
+{
+    const struct str before = STR_LIT("Value error, ");
+
+    return str_starts(msg, before) ? str_from(msg.data + before.len, msg.len - before.len) : msg;
+}
+
+static int problem_error(const struct problem_item *problem, struct arena *arena, struct error *err)
+{
+    struct str place = place_text(problem->loc, arena), msg = sentence_of(problem->msg);
+
+    return err_set(err, ERR_FORBIDDEN, "%.*s: %.*s", STR_ARG(place), STR_ARG(msg));
+}
+
+/* Turns an error body into `err`, as ERR_FORBIDDEN. */
+static int check_status(const struct client_reply *reply, struct arena *arena, struct error *err)
+{
+    struct error_answer answer;
+    struct problem_list list;
+
+    if (reply->status >= 200 && reply->status < 300)
+        return 0;
+    if (reply->status == 422 && request_read(reply, &problem_list_shape, arena, &list, NULL) == 0 &&
+        list.detail.n > 0)
+        return problem_error(list.detail.items, arena, err);
+    if (request_read(reply, &error_answer_shape, arena, &answer, err) != 0)
+        return -1;
+    return err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(answer.detail));
+}
+
+static int transfer(struct invocation *in, const struct client_request *request,
+                    const struct client_sink *sink, struct client_reply *ret, struct error *err)
+{
+    if (in->client == NULL && client_new(&in->settings, in->program->local, &in->client, err) != 0)
+        return -1;
+    if (client_call(in->client, request, sink, &in->arena, ret, err) != 0)
+        return -1;
+    return check_status(ret, &in->arena, err);
+}
+
+int request_send(struct invocation *in, const struct client_request *request,
+                 struct client_reply *ret, struct error *err)
+{
+    return transfer(in, request, NULL, ret, err);
+}
+
+int request_pour(struct invocation *in, const struct client_request *request,
+                 const struct client_sink *sink, struct error *err)
+{
+    struct client_reply reply;
+
+    return transfer(in, request, sink, &reply, err);
+}
+
+int request_get(struct invocation *in, const char *path, const struct shape *shape, void *ret,
+                struct error *err)
+{
+    const struct client_request request = { .method = METHOD_GET, .path = str_of(path) };
+    struct client_reply reply;
+
+    if (request_send(in, &request, &reply, err) != 0)
+        return -1;
+    return request_read(&reply, shape, &in->arena, ret, err);
+}
+
+void request_hang_up(struct invocation *in)
+{
+    client_free(in->client);
+    in->client = NULL;
+}
