@@ -119,7 +119,7 @@ static void assign_slots(struct addition *a)
     }
 }
 
-static bool read_run(void *ctx, const struct db_row *row)
+static bool event_log_read_run(void *ctx, const struct db_row *row)
 {
     struct addition *a = ctx;
     struct str key = key_of(a->arena, db_get_int(row, 0), db_get_text(row, 1));
@@ -153,7 +153,7 @@ static int lock_runs(struct addition *a, struct error *err)
     }
     pg_arrays_args(&arrays, args);
     if (db_run(a->db, &insert_runs, DB_ARGS_OF(args), err) == 0 &&
-        db_exec(a->db, &select_runs, DB_ARGS_OF(args), read_run, a, err) == 0)
+        db_exec(a->db, &select_runs, DB_ARGS_OF(args), event_log_read_run, a, err) == 0)
         r = 0;
     pg_arrays_done(&arrays);
     for (size_t i = 0; i < a->n_slots && r == 0; i++)
@@ -162,7 +162,7 @@ static int lock_runs(struct addition *a, struct error *err)
     return r;
 }
 
-static bool mark_stored(void *ctx, const struct db_row *row)
+static bool event_log_mark_stored(void *ctx, const struct db_row *row)
 {
     struct addition *a = ctx;
     struct str id = db_get_text(row, 1);
@@ -192,7 +192,7 @@ static int insert_all(struct addition *a, struct error *err)
         a->items[i].duplicate = a->items[i].event->event_id.len > 0;
     }
     pg_arrays_args(&arrays, values);
-    r = db_exec(a->db, &insert_events, DB_ARGS_OF(values), mark_stored, a, err);
+    r = db_exec(a->db, &insert_events, DB_ARGS_OF(values), event_log_mark_stored, a, err);
     pg_arrays_done(&arrays);
     return r;
 }

@@ -102,7 +102,7 @@ struct wanted {
     bool same;
 };
 
-static bool compare_row(void *ctx, const struct db_row *row)
+static bool event_log_compare_row(void *ctx, const struct db_row *row)
 {
     struct wanted *w = ctx;
 
@@ -117,7 +117,7 @@ static int event_log_is_same(void *ctx, struct db *db, int64_t number, bool *ret
     const struct db_args args = DB_ARGS(db_int(number));
 
     w->same = false;
-    if (db_exec(db, w->query, args, compare_row, w, err) != 0)
+    if (db_exec(db, w->query, args, event_log_compare_row, w, err) != 0)
         return -1;
     *ret_same = w->same;
     return 0;
@@ -185,7 +185,7 @@ struct state_reader {
     struct run_state *state;
 };
 
-static bool read_state(void *ctx, const struct db_row *row)
+static bool event_log_read_state(void *ctx, const struct db_row *row)
 {
     struct state_reader *reader = ctx;
 
@@ -213,7 +213,8 @@ static int open_slot(struct addition *a, struct run_slot *slot, struct error *er
         ids_add(a->log->ids, slot->hash, slot->run_no);
         return 0;
     }
-    return db_exec(a->db, &select_state, DB_ARGS(db_int(slot->run_no)), read_state, &reader, err);
+    return db_exec(a->db, &select_state, DB_ARGS(db_int(slot->run_no)), event_log_read_state,
+                   &reader, err);
 }
 
 static struct run_slot *known_slot(const struct addition *a, uint64_t hash,

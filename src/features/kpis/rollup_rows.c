@@ -104,7 +104,7 @@ static int resolve_each(struct db *db, struct rollups *r, struct error *err)
     return 0;
 }
 
-static bool read_series(void *ctx, const struct db_row *row)
+static bool rollup_read_series(void *ctx, const struct db_row *row)
 {
     struct rollups *r = ctx;
 
@@ -130,7 +130,7 @@ static int exec_owners(struct db *db, struct rollups *r, const struct db_query *
             pg_arrays_add(&arrays, values);
     }
     pg_arrays_args(&arrays, args);
-    res = db_exec(db, q, DB_ARGS_OF(args), missing ? NULL : read_series, r, err);
+    res = db_exec(db, q, DB_ARGS_OF(args), missing ? NULL : rollup_read_series, r, err);
     pg_arrays_done(&arrays);
     return res;
 }
@@ -169,7 +169,7 @@ struct loading {
     bool bad;
 };
 
-static bool read_state(void *ctx, const struct db_row *row)
+static bool rollup_read_state(void *ctx, const struct db_row *row)
 {
     struct loading *l = ctx;
     size_t at = l->state_column == 0 ? l->at : (size_t)db_get_int(row, 0);
@@ -198,7 +198,7 @@ static int load_all(struct db *db, struct rollups *r, struct loading *l, struct 
         pg_arrays_add(&arrays, args);
     }
     pg_arrays_args(&arrays, args);
-    res = db_exec(db, &select_states, DB_ARGS_OF(args), read_state, l, err);
+    res = db_exec(db, &select_states, DB_ARGS_OF(args), rollup_read_state, l, err);
     pg_arrays_done(&arrays);
     return res;
 }
@@ -216,7 +216,7 @@ int rollup_rows_load(struct db *db, struct rollups *r, const struct rollup_list 
     }
     for (; l.at < list->n; l.at++) {
         bucket_args(list->items[l.at], args);
-        if (db_exec(db, &select_state, DB_ARGS_OF(args), read_state, &l, err) != 0)
+        if (db_exec(db, &select_state, DB_ARGS_OF(args), rollup_read_state, &l, err) != 0)
             return -1;
     }
     return l.bad ? bad_state(err) : 0;
@@ -272,7 +272,7 @@ int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list 
     return 0;
 }
 
-static bool add_value(void *ctx, const struct db_row *row)
+static bool rollup_add_value(void *ctx, const struct db_row *row)
 {
     const struct kpi_value value = kpi_value_read(row, 3);
     const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
@@ -286,7 +286,7 @@ struct rebuilding {
     bool bad;
 };
 
-static bool add_hour(void *ctx, const struct db_row *row)
+static bool rollup_add_hour(void *ctx, const struct db_row *row)
 {
     struct rebuilding *m = ctx;
     struct kpi_state hour;
@@ -311,8 +311,8 @@ int rollup_rows_rebuild(struct db *db, const struct rollup_bucket *bucket, struc
 
     memset(ret, 0, sizeof(*ret));
     if (bucket->level == ROLLUP_HOUR)
-        return db_exec(db, &select_values, values, add_value, ret, err);
-    if (db_exec(db, &select_hours, hours, add_hour, &m, err) != 0)
+        return db_exec(db, &select_values, values, rollup_add_value, ret, err);
+    if (db_exec(db, &select_hours, hours, rollup_add_hour, &m, err) != 0)
         return -1;
     return m.bad ? bad_state(err) : 0;
 }
