@@ -185,7 +185,9 @@ class Pool:
 
     def work(self):
         name = f"{self.name} ({self.begun})"
-        more = ["-p", "test_queue", "--durations=3", *self.options]
+        # short: the path of a unix socket may have 107 characters
+        folder = f"{self.environment.get('TMPDIR', os.environ['TMPDIR'])}/{self.kind}{self.begun}"
+        more = ["-p", "test_queue", "--durations=3", f"--basetemp={folder}", *self.options]
         run(name, [*self.prefix, *PYTEST, *more, *self.files], self.environment)
         self.running -= 1
 
@@ -265,7 +267,7 @@ def all_work():
         Pool("black-box tests on SQLite, under TSan", "tsan", threaded,
              on("tsan", "sqlite", MUSTER_TEST_ANSWERS=str(BUILD / "answers.tsan"))),
         Pool("kill -9, SIGTERM and failing disks under load", "crash", files_in("tests/crash"),
-             {"TMPDIR": "/tmp"}, options=["-rP"], postgres=True),
+             {"TMPDIR": os.environ["MUSTER_TEST_DISK"]}, options=["-rP"], postgres=True),
         Pool("help, README, demo and gates", "program",
              files_in("tests/program") + files_in("tests/gates")),
     ]  # fmt: skip
@@ -371,8 +373,11 @@ def main():
     os.environ.update(SANITIZERS, MUSTER_TEST_ANSWERS=str(BUILD / "answers"),
                       PYTHONPYCACHEPREFIX=str(BUILD / "pycache"), PYTHONDONTWRITEBYTECODE="")
     os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(CORES))
-    with tempfile.TemporaryDirectory(prefix="muster-", dir=temporary_parent()) as folder:
-        os.environ["TMPDIR"] = folder
+    with (
+        tempfile.TemporaryDirectory(prefix="m") as disk,
+        tempfile.TemporaryDirectory(prefix="m", dir=temporary_parent()) as memory,
+    ):
+        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk)
         if verb == "check":
             check()
         elif verb == "run":

@@ -15,7 +15,7 @@ PACKAGE = '{"dependencies": {"preact": "10.0.0"}}\n'
 LOCK = '{"packages": {"node_modules/preact": {"integrity": "sha512-x"}}}\n'
 SMALL_TREE = {
     "src/base/good.c": "int good(void);\n\nint good(void)\n{\n    return 1;\n}\n",
-    "web/src/good.ts": "export const good = 1;\n",
+    "web/src/lib/good.ts": "export const good = 1;\n",
     "web/package.json": PACKAGE,
     "web/package-lock.json": LOCK,
     "tests/browser/package.json": PACKAGE,
