@@ -55,7 +55,8 @@ struct writer {
 
 static _Thread_local const struct writer_thread *current;
 
-static bool on_writer_thread(const struct writer_thread *t)
+/* For asserts, which a release leaves out. */
+static inline bool on_writer_thread(const struct writer_thread *t)
 {
     return current == t;
 }
