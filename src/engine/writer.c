@@ -55,7 +55,7 @@ struct writer {
 
 static _Thread_local const struct writer_thread *current;
 
-static bool on_writer_thread(const struct writer_thread *t)
+static inline bool on_writer_thread(const struct writer_thread *t)
 {
     return current == t;
 }
