@@ -1,6 +1,6 @@
 # The verbs of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test lint bench fuzz crash clean
+.PHONY: help build run demo check test lint bench fuzz crash clean
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
 help: ## list the verbs
@@ -18,9 +18,13 @@ run: build ## build, then serve from ./data on 127.0.0.1:8080
 demo: build ## serve a simulated fleet to look at, on a free port; nothing is kept
 	@exec /usr/bin/python3 -B demo
 
+check: ## a minute's worth: build what changed, unit tests, SQLite drivers, smoke tests
+	@scripts/bootstrap test
+	@scripts/run_tests.py check
+
 test: ## everything: gates, unit, store, black-box and sanitizer tests
 	@scripts/bootstrap test
-	@scripts/test
+	@scripts/run_tests.py
 
 lint: ## the gates alone: format, clang-tidy, layers, lengths, banned functions
 	@scripts/bootstrap test

@@ -36,7 +36,7 @@ def totals_sql():
 
 
 def fill(data, n):
-    """Writes the reports into the store while nobody serves it."""
+    """Writes the reports into the store while no server runs on it."""
     with Muster(data) as server:
         server.admin("price", "import", ROOT / "share" / "prices.json")
     with closing(sqlite3.connect(data / "muster.db")) as db:

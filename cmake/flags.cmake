@@ -1,3 +1,9 @@
+# Compiles what was compiled before only once, where ccache is installed.
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
 # What every file is compiled and linked with; `muster_flags` carries it.
 add_library(muster_flags INTERFACE)
 target_include_directories(muster_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)

@@ -11,7 +11,7 @@ class Refused(Exception):
 
 
 class Client:
-    """Keeps one connection a thread. Without a token or a session nobody in particular."""
+    """Keeps one connection per thread. Without a token or a session it is not authenticated."""
 
     def __init__(self, port, token=None):
         self.port = port

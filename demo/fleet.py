@@ -120,7 +120,7 @@ FLEET = (
     Agent(
         name="payment-preparer",
         version="0.8.2",
-        about="Prepares payments for approval; its input contract asks for an IBAN nobody gives",
+        about="Prepares payments for approval; its input contract asks for an IBAN that is never given",
         steps=(
             ("load", "Loaded {n} matched invoices", "pay.py:22"),
             ("check", "Checked {n} bank accounts", "iban.py:48"),

@@ -1,4 +1,4 @@
-"""The fleet at work, a run every few seconds, until somebody has seen enough."""
+"""The fleet at work, a run every few seconds, until it is stopped."""
 
 import heapq
 import itertools
@@ -50,7 +50,7 @@ class Agenda:
             _, _, path, body = heapq.heappop(self.heap)
             try:
                 self.client.post(path, body)
-            except Refused as problem:  # somebody switched the agent off, or revoked the key
+            except Refused as problem:  # the agent was switched off, or the key revoked
                 print(f"demo: {problem}", flush=True)
 
 

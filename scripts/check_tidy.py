@@ -93,7 +93,7 @@ def gate(root):
         if mark not in clean.values():
             mark.unlink()
     unique = list(dict.fromkeys(problems))  # a header's finding comes with every file above it
-    return unique, f"{len(sources)} files, {len(unread)} of them read anew"
+    return unique, f"{len(sources)} files, {len(unread)} of them checked again"
 
 
 if __name__ == "__main__":

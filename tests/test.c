@@ -1,4 +1,8 @@
-/* test.c - collects the TESTs of a program and runs them. */
+/* test.c - collects the TESTs of a program and runs those of one file, or all.
+ *
+ *   unit_alerts                               all of its files
+ *   unit_alerts features/alerts/test_stuck    one file of them, as ctest does
+ */
 #include "test.h"
 
 #include <stdio.h>
@@ -6,16 +10,34 @@
 
 #include "base/digest.h"
 
-enum { TESTS_MAX = 256 };
+struct registered {
+    const char *file; /* as the compiler was given it */
+    struct CMUnitTest test;
+};
 
-static struct CMUnitTest tests[TESTS_MAX];
-static size_t n_tests;
+static struct registered *registered;
+static size_t n_registered;
 
-void test_register(const char *name, CMUnitTestFunction function)
+/* "/a/tests/unit/base/test_map.c" and "grows": "test_map.grows". */
+static char *name_of(const char *file, const char *name)
 {
-    if (n_tests == TESTS_MAX)
+    const char *slash = strrchr(file, '/'), *stem = slash != NULL ? slash + 1 : file;
+    char *text;
+
+    if (asprintf(&text, "%.*s.%s", (int)strcspn(stem, "."), stem, name) < 0)
         abort();
-    tests[n_tests++] = (struct CMUnitTest){ .name = name, .test_func = function };
+    return text;
+}
+
+void test_register(const char *file, const char *name, CMUnitTestFunction function)
+{
+    registered = realloc(registered, (n_registered + 1) * sizeof(*registered));
+    if (registered == NULL)
+        abort();
+    registered[n_registered++] = (struct registered){
+        .file = file,
+        .test = { .name = name_of(file, name), .test_func = function },
+    };
 }
 
 void test_check_str(struct str actual, const char *expected, const char *file, int line)
@@ -26,8 +48,36 @@ void test_check_str(struct str actual, const char *expected, const char *file, i
     _fail(file, line);
 }
 
-int main(void)
+/* Is `file` that of `wanted`, a path without its first folders and ".c"? NULL: any is. */
+static bool is_wanted(const char *file, const char *wanted)
 {
+    size_t length, end = strlen(file);
+
+    if (wanted == NULL)
+        return true;
+    length = strlen(wanted) + strlen("/.c");
+    return end > length && file[end - length] == '/' &&
+           strncmp(file + end - length + 1, wanted, strlen(wanted)) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *wanted = argc > 1 ? argv[1] : NULL;
+    struct CMUnitTest *tests = calloc(n_registered + 1, sizeof(*tests));
+    size_t n = 0;
+    int failed;
+
+    if (tests == NULL)
+        abort();
+    for (size_t i = 0; i < n_registered; i++)
+        if (is_wanted(registered[i].file, wanted))
+            tests[n++] = registered[i].test;
+    if (n == 0) {
+        (void)fprintf(stderr, "no tests in '%s'\n", wanted != NULL ? wanted : argv[0]);
+        return EXIT_FAILURE;
+    }
     digest_init();
-    return _cmocka_run_group_tests("tests", tests, n_tests, NULL, NULL);
+    failed = _cmocka_run_group_tests(wanted != NULL ? wanted : "all files", tests, n, NULL, NULL);
+    free(tests);
+    return failed;
 }

@@ -2,7 +2,8 @@
  *
  *   TEST(arena_survives_a_reset) { … CHECK(x == 3); … }
  *
- * A TEST registers itself; each test program is one file with no main().
+ * A TEST registers itself under its file and name. A test program is made of all the files of a
+ * module, has its main() in test.c and runs the files it is given.
  */
 #pragma once
 #include <setjmp.h>
@@ -15,13 +16,13 @@
 
 #include "base/str.h"
 
-void test_register(const char *name, CMUnitTestFunction function);
+void test_register(const char *file, const char *name, CMUnitTestFunction function);
 
 #define TEST(name)                                                                                 \
     static void test_##name(void **state);                                                         \
     __attribute__((constructor)) static void register_##name(void)                                 \
     {                                                                                              \
-        test_register(#name, test_##name);                                                         \
+        test_register(__FILE__, #name, test_##name);                                               \
     }                                                                                              \
     static void test_##name(void **state __attribute__((unused)))
 

@@ -4,18 +4,9 @@
 #include <sys/resource.h>
 
 #include "app/commands.h"
-#include "base/clock.h"
 #include "base/digest.h"
 #include "cli/command.h"
 #include "features/vault/keyring.h"
-
-/* Tests of the whole program move its clock. */
-static int follow_test_clock(struct error *err)
-{
-    const char *path = getenv("MUSTER_TEST_CLOCK");
-
-    return path == NULL ? 0 : clock_follow(path, err);
-}
 
 /* Secrets pass through this process: no other process may read its memory, nor a core dump. Where
  * the system does not allow that, the program runs anyway. */
@@ -33,7 +24,7 @@ int main(int argc, char **argv)
 
     hide_memory();
     digest_init();
-    if (keyring_take_variable(&err) != 0 || follow_test_clock(&err) != 0)
+    if (keyring_take_variable(&err) != 0)
         return command_fail(&err);
     return cli_run(&app_program, argc, argv);
 }

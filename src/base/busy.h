@@ -1,4 +1,4 @@
-/* busy.h - a job that never runs twice at once, and that nobody waits for.
+/* busy.h - a job that never runs twice at once; callers skip it instead of waiting.
  *
  *     if (!busy_begin(&m->busy))
  *         return 0; (the last one is still under way)

@@ -1,20 +1,9 @@
-/* clock.c - the two clocks, with the shift that tests give them. */
+/* clock.c - reads the system's clocks and adds a test's shift. */
 #include "base/clock.h"
 
-#include <fcntl.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
-/* Two numbers that another process may write: see clock_follow(). Each is atomic on its own. */
-struct shifts {
-    _Atomic int64_t passed_us;  /* of both clocks */
-    _Atomic int64_t stepped_us; /* of the wall clock alone */
-};
-
-static struct shifts own_shifts;
-static struct shifts *shifts = &own_shifts;
+struct clock_shifts *clock_shifts;
 
 static int64_t read_us(clockid_t id)
 {
@@ -26,12 +15,16 @@ static int64_t read_us(clockid_t id)
 
 static int64_t passed_us(void)
 {
-    return atomic_load_explicit(&shifts->passed_us, memory_order_relaxed);
+    return clock_shifts == NULL
+               ? 0
+               : atomic_load_explicit(&clock_shifts->passed_us, memory_order_relaxed);
 }
 
 static int64_t stepped_us(void)
 {
-    return atomic_load_explicit(&shifts->stepped_us, memory_order_relaxed);
+    return clock_shifts == NULL
+               ? 0
+               : atomic_load_explicit(&clock_shifts->stepped_us, memory_order_relaxed);
 }
 
 int64_t clock_wall_us(void)
@@ -59,30 +52,5 @@ int64_t clock_raw_us(void)
 
 bool clock_is_followed(void)
 {
-    return shifts != &own_shifts;
-}
-
-void clock_advance_us(int64_t us)
-{
-    atomic_fetch_add(&shifts->passed_us, us);
-}
-
-void clock_step_wall_us(int64_t us)
-{
-    atomic_fetch_add(&shifts->stepped_us, us);
-}
-
-int clock_follow(const char *path, struct error *err)
-{
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *at = MAP_FAILED;
-
-    if (fd >= 0 && lseek(fd, 0, SEEK_END) >= (off_t)sizeof(struct shifts))
-        at = mmap(NULL, sizeof(struct shifts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (fd >= 0)
-        (void)close(fd);
-    if (at == MAP_FAILED)
-        return err_set(err, ERR_INVALID, "'%s' is not a clock file (two 64-bit numbers)", path);
-    shifts = at;
-    return 0;
+    return clock_shifts != NULL;
 }

@@ -1,10 +1,11 @@
-/* clock.h - the two clocks: wall time to show and store, monotonic time for decisions.
+/* clock.h - the two clocks: wall time to show and store, monotonic time to decide by.
  *
- * Tests set both; nothing else in the program asks the system for the time.
+ * Nothing else in the program asks the system for the time, so a test can move both clocks.
  *
  * Thread-safe.
  */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/err.h"
@@ -17,25 +18,24 @@ int64_t clock_wall_us(void);
 /* Microseconds since some moment before the process began; never steps, goes on in suspend. */
 int64_t clock_mono_us(void);
 
-/* Both at one moment, with the same shift: else a test that advances the clocks meanwhile would
- * look like an administrator who sets the wall clock. */
+/* Both, one right after the other, under the same test shift: a shift in between would look like a
+ * wall clock that was set. */
 struct clock_times {
     int64_t wall_us, mono_us;
 };
 struct clock_times clock_times(void);
 
-/* The monotonic clock without the shift of tests: was the process suspended? */
+/* The monotonic clock without a test's shift: how long work really took. */
 int64_t clock_raw_us(void);
 
-/* Adds to both clocks, for tests: time passes without waiting. */
-void clock_advance_us(int64_t us);
+/* What a test adds, in microseconds. Each number is written whole, by this or another process. */
+struct clock_shifts {
+    _Atomic int64_t passed_us;  /* to both clocks: time passes without waiting */
+    _Atomic int64_t stepped_us; /* to the wall clock alone: the administrator sets it */
+};
 
-/* Adds to the wall clock alone, for tests: an administrator set it. */
-void clock_step_wall_us(int64_t us);
+/* NULL in the program that users run. Set by tests/hooks/clock_hook.c, before there are threads. */
+extern struct clock_shifts *clock_shifts;
 
-/* Takes both shifts, in microseconds, from a file of two 64-bit numbers (of both clocks, of the
- * wall clock alone) as it changes, for tests of the whole program. Before there are threads. */
-int clock_follow(const char *path, struct error *err) MUST_CHECK;
-
-/* Does a test control the clocks? Then periodic checks should run more often. */
+/* Does a test move the clocks? Then periodic work looks at them more often. */
 bool clock_is_followed(void);

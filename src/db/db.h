@@ -132,7 +132,7 @@ void db_rollback(struct db *db);
 int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
             void *ctx, struct error *err) MUST_CHECK;
 
-/* The same for a statement whose rows nobody reads. */
+/* The same for a statement without rows to read. */
 int db_run(struct db *db, const struct db_query *q, struct db_args args,
            struct error *err) MUST_CHECK;
 

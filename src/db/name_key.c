@@ -19,18 +19,17 @@ static size_t cut(struct str name)
     return len;
 }
 
-struct name_key store_name_key(struct str name, struct arena *arena)
+struct name_key store_name_key_in(struct str name, struct name_room *room)
 {
     static const char hex[] = "0123456789abcdef";
+    char *key = room->bytes;
     struct sha256 digest;
     size_t len;
-    char *key;
 
     if (name.len <= NAME_KEY_MAX)
         return (struct name_key){ .key = name, .full = STR_NULL };
     digest = digest_sha256(name);
     len = cut(name);
-    key = arena_alloc(arena, len + DIGITS);
     memcpy(key, name.data, len);
     for (size_t i = 0; i < SHA256_BYTES; i++) {
         key[len + 2 * i] = hex[digest.bytes[i] >> 4];
@@ -38,4 +37,14 @@ struct name_key store_name_key(struct str name, struct arena *arena)
     }
     assert(len + DIGITS > NAME_KEY_MAX && len + DIGITS <= NAME_KEY_LEN_MAX);
     return (struct name_key){ .key = str_from(key, len + DIGITS), .full = name };
+}
+
+struct name_key store_name_key(struct str name, struct arena *arena)
+{
+    struct name_room room;
+    struct name_key made = store_name_key_in(name, &room);
+
+    if (!str_is_null(made.full))
+        made.key = arena_copy(arena, made.key);
+    return made;
 }

@@ -18,5 +18,11 @@ struct name_key {
     struct str full; /* the name where the key is not; else STR_NULL */
 };
 
-/* Borrows the name. */
+/* Both borrow the name. A key that is made is in the arena, or in `room`. */
 struct name_key store_name_key(struct str name, struct arena *arena);
+
+struct name_room {
+    char bytes[NAME_KEY_LEN_MAX];
+};
+
+struct name_key store_name_key_in(struct str name, struct name_room *room);

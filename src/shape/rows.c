@@ -1,9 +1,11 @@
 /* rows.c - fills structs from rows by the names of their columns. */
 #include "shape/rows.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "shape/problems.h"
+#include "shape/write.h"
 
 void *rows_add(struct rows *rows)
 {
@@ -228,6 +230,28 @@ int rows_one(struct db *db, const struct db_query *q, struct db_args args, struc
 
     memset(ret, 0, q->row->size);
     return read_rows(db, q, args, &reading);
+}
+
+struct str rows_json_of(const struct shape *shape, const char *name, const void *value,
+                        struct arena *arena)
+{
+    const struct field *field = shape->fields;
+    const void *from;
+    struct str text;
+    struct buf out;
+
+    while (strcmp(field->name, name) != 0) {
+        field++;
+        assert(field < shape->fields + shape->n_fields);
+    }
+    from = (const char *)value + field->offset;
+    if (field->type == T_SHAPE && *(void *const *)from == NULL)
+        return STR_NULL;
+    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
+    shape_write_member(field, from, &out);
+    text = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return text;
 }
 
 struct text {

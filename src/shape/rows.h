@@ -16,13 +16,18 @@
 int rows_list(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
               struct list *ret, struct error *err) MUST_CHECK;
 
-/* The first row, or zeroes when there is none. */
+/* The first row, or zeroes when the result is empty. */
 int rows_one(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
              void *ret, struct error *err) MUST_CHECK;
 
-/* The first column of the first row; STR_NULL when there is none. */
+/* The first column of the first row; STR_NULL when the result is empty. */
 int rows_one_text(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
                   struct str *ret, struct error *err) MUST_CHECK;
+
+/* The JSON text of a list or nested shape in the struct `value`, to be stored in the column of that
+ * name; STR_NULL for a NULL. In the arena. */
+struct str rows_json_of(const struct shape *shape, const char *name, const void *value,
+                        struct arena *arena);
 
 /* Ends the table of a struct that is no answer, begun by SHAPE_BEGIN() (shape/table.h). */
 #define ROW_END(id) STATIC_SHAPE_END(id, #id)

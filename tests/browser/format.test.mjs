@@ -90,6 +90,19 @@ test("values are formatted in their unit, whatever it is", () => {
     for (const [value, unit, text] of VALUES) assert.equal(format.inUnit(value, unit), text);
 });
 
+const UNIT_COSTS = [
+    [1.94, "count", "$1.94 each"],
+    [0.00372, null, "$3.72 per 1,000"],
+    [0.00000677, "money:EUR", "$6.77 per €1 M"],
+    [0.5, "money:EUR", "$0.50 per €1"],
+    [0.5, "money:beans", "$0.50 each"],
+];
+
+test("a cost per unit is per as many units as cost a cent", () => {
+    for (const [spent, unit, text] of UNIT_COSTS)
+        assert.equal(format.costPerUnit(spent, unit), text);
+});
+
 test("a change needs two numbers and a divisor other than zero", () => {
     assert.equal(format.change(100, 112), 0.12);
     assert.equal(format.change(-100, -50), 0.5);

@@ -52,7 +52,7 @@ describe("set-up and sign-in", () => {
         await page.getByRole("alert").waitFor();
         await page.getByLabel("Password").fill(PASSWORD);
         await page.keyboard.press("Enter");
-        await page.getByRole("heading", { name: "Runs" }).waitFor();
+        await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
         assert.match(page.url(), /#\/t\/zeta\/runs\?status=failed$/);
         await close(page);
     });

@@ -1,5 +1,5 @@
 """After the black-box tests: every answer they saw is as docs/openapi.json says, and every
-operation in it was reached. Run by scripts/test as `pytest tests/contract/check_answers.py`."""
+operation in it was reached. Run by scripts/run_tests.py as `pytest tests/contract/check_answers.py`."""
 
 import json
 import multiprocessing

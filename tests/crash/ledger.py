@@ -24,7 +24,7 @@ class Verdict:
     in_doubt: int = 0
     kept_in_doubt: int = 0  # stored although no answer came: allowed
     lost: list = field(default_factory=list)  # acked and not there
-    lost_rows: list = field(default_factory=list)  # of reports, likewise, or not as acked
+    lost_rows: list = field(default_factory=list)  # of reports: acked and missing, or not as acked
     doubled: list = field(default_factory=list)  # there more than once
     torn: list = field(default_factory=list)  # a batch or report stored in part
     strange: list = field(default_factory=list)  # there, and never sent or refused

@@ -70,7 +70,7 @@ def one_kill(server, tenant, instant_s, verdict, hindered):
         check_files(verdict, server.data)
     else:
         await_quiet(server)
-    check_reports(verdict, tenant, sent)  # while nobody serves
+    check_reports(verdict, tenant, sent)  # while no server runs
     server.start()
     tenant.client = server.client(tenant.token)
     there = check_stored(verdict, tenant, sent)

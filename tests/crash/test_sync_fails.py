@@ -1,7 +1,7 @@
-"""The k-th sync fails, for every k up to SYNCS: nobody is told a lie, and the process ends.
+"""The k-th sync fails, for every k up to SYNCS: no false answer is given, and the process ends.
 
 Linux forgets after a failed sync that pages were not written, so nothing may be retried: all who
-wait are told 503, the process ends, and the next start writes everything anew before it answers.
+wait are told 503, the process ends, and the next start writes everything again before it answers.
 """
 
 import os
@@ -41,9 +41,9 @@ def await_end(server, seconds=20):
 
 
 def check_answers(sent):
-    """Who waited when the sync failed is told so; nobody hears anything but 202 and 503."""
+    """Who waited when the sync failed is told so; no other status than 202 and 503 is answered."""
     refused = [s for s in sent if s.refused]
-    assert refused, "nobody was told"
+    assert refused, "no request was refused"
     assert {s.refused for s in refused} == {503}
     assert all(1 <= int(s.retry_after) <= 5 for s in refused)
     assert not [s for s in sent if s.partial], "an answer was cut off"

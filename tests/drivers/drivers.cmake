@@ -5,7 +5,7 @@ foreach(database sqlite postgres)
          ${CMAKE_CURRENT_SOURCE_DIR}/drivers/test_${database}_*.c)
     add_executable(drivers_${database}
         drivers/suite_${database}.c ${shared_tests} ${own_tests})
-    target_link_libraries(drivers_${database} PRIVATE muster_test muster_features)
+    target_link_libraries(drivers_${database} PRIVATE muster_test muster_features muster_fault)
     target_compile_definitions(drivers_${database} PRIVATE
         TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
 endforeach()

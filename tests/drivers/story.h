@@ -105,7 +105,7 @@ static inline void story_done(struct story *s)
 
 /* --- what happens --- */
 
-/* Things that somebody forgot to quote somewhere. */
+/* Texts that break where quoting is forgotten. */
 static inline struct str story_text(struct story *s)
 {
     static const struct str texts[] = {
@@ -257,7 +257,7 @@ static inline void story_write_event(struct stored_event *stored, const struct s
     buf_add_char(out, '\n');
 }
 
-/* The run by the list, folded anew; false when it has no event. */
+/* The run by the list, folded again; false when it has no event. */
 static inline bool story_write_expected(const struct story *s, int tenant, int run, struct buf *out)
 {
     const struct story_event *first = NULL;

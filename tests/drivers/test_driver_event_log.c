@@ -1,5 +1,5 @@
 /* test_driver_event_log.c - every database tells the same story of the same events. */
-#include "db/fault.h"
+#include "hooks/fault.h"
 #include "story.h"
 #include "suite.h"
 

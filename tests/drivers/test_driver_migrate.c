@@ -1,4 +1,4 @@
-/* test_driver_migrate.c - the schema is brought up once, whoever comes at the same time. */
+/* test_driver_migrate.c - the schema is created once, by any number of processes. */
 #include <pthread.h>
 #include <stdio.h>
 

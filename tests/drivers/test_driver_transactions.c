@@ -1,5 +1,5 @@
 /* test_driver_transactions.c - what is seen when, what is refused, and what a failure leaves. */
-#include "db/fault.h"
+#include "hooks/fault.h"
 #include "suite.h"
 
 static const struct db_query insert = { .sql = "INSERT INTO item (id, name) VALUES ($1, $2)" };

@@ -48,7 +48,7 @@ TEST(a_lost_connection_fails_until_a_ping_makes_a_new_one)
     }
     db_rollback(db);
     CHECK(db_ping(db, NULL) == 0);
-    CHECK(add(db, 3, NULL) == 0); /* prepared anew */
+    CHECK(add(db, 3, NULL) == 0); /* prepared again */
     CHECK_INT(suite_int(db, &count), 2);
     db_close(killer);
     db_close(db);

@@ -85,7 +85,7 @@ static const struct db_query without_run = {
                 " WHERE r.tenant_id = e.tenant_id AND r.run_no = e.run_no)",
 };
 
-/* The folded state of each run, as if its events were read anew. */
+/* The folded state of each run, as if its events were read again. */
 static void check_states(struct story *s)
 {
     for (int t = 0; t < STORY_TENANTS; t++) {
@@ -178,7 +178,7 @@ TEST(several_writers_at_once_store_an_id_once_whatever_its_run)
     check_several_writers(false);
 }
 
-/* As when somebody deletes a run between two statements. */
+/* As when a run is deleted between two statements. */
 TEST(events_of_a_run_that_is_not_there_are_not_stored)
 {
     struct story_event events[3];

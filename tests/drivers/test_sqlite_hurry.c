@@ -1,8 +1,8 @@
 /* test_sqlite_hurry.c - a reader in a hurry gives up in time, and says so. */
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "db/sqlite/sqlite.h"
+#include "hooks/clock_hook.h"
 #include "suite.h"
 
 /* Both are less than what any statement may take. */

@@ -1,4 +1,4 @@
-"""The release binary is built as hardened as the documents say."""
+"""The release binary is as hardened as the documents say, and nothing in it is for tests alone."""
 
 import os
 import subprocess
@@ -8,6 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("MUSTER_TEST_RELEASE", ROOT / "build/release/muster"))
+CLOCK_BINARY = BINARY.with_name("muster_test_clock")
 
 
 def readelf(option):
@@ -47,3 +48,34 @@ def test_a_binary_without_hardening_is_noticed(tmp_path, monkeypatch):
 @pytest.mark.parametrize("library", ["libuv", "libsqlite3", "libpq", "libsodium", "libyyjson"])
 def test_libraries_are_debians_own_and_not_copied_in(library):
     assert f"[{library}.so" in readelf("-d")
+
+
+# Names and texts of tests/hooks, and what builds of the crash tests are compiled with.
+HOOKS = (
+    "MUSTER_TEST_CLOCK", "clock_follow", "clock_advance_us", "clock_step_wall_us", "clock_hook",
+    "db_fault", "injected fault", "MUSTER_ACK_EARLY",
+)  # fmt: skip
+
+
+def hooks_in(binary):
+    content = binary.read_bytes()
+    return [name for name in HOOKS if name.encode() in content]
+
+
+def test_the_release_binary_has_no_test_hooks():
+    assert hooks_in(BINARY) == []
+
+
+def test_a_hook_in_a_binary_is_noticed():
+    assert "MUSTER_TEST_CLOCK" in hooks_in(CLOCK_BINARY)
+
+
+def test_only_the_test_build_follows_a_clock(tmp_path):
+    env = {**os.environ, "MUSTER_TEST_CLOCK": str(tmp_path / "missing")}
+    status = {
+        binary: subprocess.run([binary, "version"], env=env, capture_output=True, check=False)
+        for binary in (BINARY, CLOCK_BINARY)
+    }
+    assert status[BINARY].returncode == 0, status[BINARY].stderr
+    assert status[CLOCK_BINARY].returncode == 1
+    assert b"is not a clock" in status[CLOCK_BINARY].stderr

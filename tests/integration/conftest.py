@@ -6,7 +6,8 @@
     clock         moves that server's clocks: the test asks for both
 
 MUSTER_TEST_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
-MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store.
+MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store. Those that are marked
+`smoke` are what `make check` runs.
 """
 
 import os
@@ -18,10 +19,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from muster import BINARY, Clock, Postgres, Server  # noqa: E402
+from muster import Clock, Postgres, Server  # noqa: E402
 from people import platform_admin  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "smoke: one of the few that `make check` runs")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -33,10 +38,10 @@ def pytest_collection_modifyitems(config, items):
 @contextmanager
 def running(store, folder, **more):
     """A started server on a new store; stopped, checked and cleared away at the end."""
-    assert BINARY.exists(), f"{BINARY} is not built"
     postgres = Postgres() if store == "postgres" else None
     database = postgres.create_migrated() if postgres else None
     server = Server(folder / "data", database, **more)
+    assert server.binary.exists(), f"{server.binary} is not built"
     try:
         yield server.start()
         server.stop()

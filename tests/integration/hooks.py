@@ -87,7 +87,7 @@ class Hook:
         return until(look)
 
     def until_told(self, attempts):
-        """The newest delivery when so many attempts have ended."""
+        """The newest delivery once this many attempts have ended."""
 
         def ended(row):
             news = row["last_at"] != self.last_at.get(row["delivery_id"])

@@ -23,6 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("MUSTER_TEST_BINARY", ROOT / "build/release/muster")).resolve()
+# the same program with its clocks to be moved; users never get it
+CLOCK_BINARY = BINARY.with_name("muster_test_clock")
 ANSWERS = Path(os.environ.get("MUSTER_TEST_ANSWERS", ROOT / "build/answers"))
 START_S, STOP_S, ANSWER_S = 30, 10, 30
 NO_LIMIT = 1_000_000_000  # a rate that no test reaches
@@ -108,7 +110,7 @@ class Client:
     def _exchange(self, method, path, body, headers):
         fresh = self.connection.sock is None
         try:
-            with contextlib.suppress(BrokenPipeError):  # it has answered and wants no more
+            with contextlib.suppress(BrokenPipeError):  # it has answered and reads no further
                 self.connection.request(method, path, body, headers)
             got = self.connection.getresponse()
             return Answer(got.status, got.headers, got.read())
@@ -183,7 +185,7 @@ class Clock:
         self._write()
 
     def step(self, seconds):
-        """Somebody sets the wall clock."""
+        """The wall clock is set."""
         self.stepped_us += int(seconds * 1_000_000)
         self._write()
 
@@ -199,8 +201,9 @@ class Server:
 
     def __init__(self, data, database=None, binary=None, arguments=(), environment=None):
         self.data, self.database = Path(data), database
-        self.binary = Path(binary or BINARY)
         self.arguments, self.environment = list(arguments), dict(environment or {})
+        follows = "MUSTER_TEST_CLOCK" in self.environment
+        self.binary = Path(binary or (CLOCK_BINARY if follows else BINARY))
         self.stderr = self.data.parent / f"{self.data.name}.stderr"
         self.process = self.address = self.said = None
         self.recorder = Recorder()
@@ -341,7 +344,7 @@ class Server:
 
     @property
     def asks(self):
-        """Whether somebody can be asked by a request."""
+        """Whether an administrator can ask by a request."""
         return self.admin is not None and self.process is not None
 
     def add_key(self, slug, *more):

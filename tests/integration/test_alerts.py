@@ -73,6 +73,7 @@ def reopen(tenant, server):
     tenant.server, tenant.client = server, server.client(tenant.token)
 
 
+@pytest.mark.smoke
 def test_an_alert_opens_once_and_closes_with_the_next_sign_of_life(world, clock):
     register(world)
     report(world)
@@ -216,7 +217,7 @@ def test_a_muted_agents_alerts_are_rows_all_the_same(world, clock):
 
 
 def mute(tenant, name="worker", until_at=None):
-    """Until that time, or no more."""
+    """Until that time, or unmuted."""
     person = log_in(
         tenant.server, add_user(tenant.server, "--tenant", tenant.slug, "--role", "member")
     )
@@ -235,7 +236,7 @@ def messages(tenant):
 
 
 def listen(tenant):
-    """Messages are stored for whoever listens; nobody is reached here."""
+    """Messages are stored for each webhook; none is delivered here."""
     tenant.server.cli("webhook", "add", "https://example.com/hook", "--tenant", tenant.slug)
 
 

@@ -15,6 +15,7 @@ def statuses(answer):
     return [result["status"] for result in answer.json()["results"]]
 
 
+@pytest.mark.smoke
 def test_each_event_of_a_batch_gets_its_verdict_in_order(tenant):
     run_id = str(uuid.uuid4())
     events = [tenant.event(event_id=name, run_id=run_id) for name in ("a", "b", "a", "")]

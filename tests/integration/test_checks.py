@@ -33,7 +33,7 @@ CORRUPT_GZIP = {"detail": "The body is not valid gzip"}
 
 
 def well_formed_token():
-    """As a key's would look; nobody was ever given it."""
+    """As a key's would look; no such key was ever issued."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     text = "mst_ws_" + "Stranger" + "0" * 22
     check, number = "", zlib.crc32(text.encode())

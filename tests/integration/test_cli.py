@@ -77,6 +77,7 @@ def test_what_cannot_be_made_is_refused_with_a_sentence(server):
     assert "cli-x" not in slugs
 
 
+@pytest.mark.smoke
 def test_a_key_is_shown_once_and_good_at_once(server):
     server.cli("tenant", "add", "cli-keys")
     token = server.cli("key", "add", "--tenant", "cli-keys", "--label", "Büro")

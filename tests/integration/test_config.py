@@ -85,6 +85,7 @@ def test_only_the_agents_own_key_gives_it(tenant, agent):
     stranger.close()
 
 
+@pytest.mark.smoke
 def test_an_agents_value_beats_the_workspaces_beats_the_default(tenant, agent):
     register(tenant, param("a", default="d"), param("b", default="d"), param("c", default="d"),
              param("none"), param("empty", default=""))  # fmt: skip
@@ -282,7 +283,7 @@ def test_the_etag_tells_when_to_ask_again_and_nothing_about_secrets(tenant, agen
     seen = {first}
     for change in (
         lambda: set_secret(tenant, "PW", "b"),
-        lambda: set_secret(tenant, "PW", "a"),  # the same as at first, but nobody can tell
+        lambda: set_secret(tenant, "PW", "a"),  # the same as at first, which an agent cannot see
         lambda: set_value(tenant, "q", "2"),
         lambda: register(tenant, param("p"), param("q", default="3"), param("r")),
     ):

@@ -1,4 +1,4 @@
-"""Alerts are delivered: once by rule, signed, again while the target fails, and holding up nobody.
+"""Alerts are delivered: once by rule, signed, again while the target fails, and without delaying requests.
 
 The clock is set: hours pass in no time. All tests of a store share a server and its clock, which
 only goes forward; each has a tenant of its own.
@@ -63,7 +63,7 @@ def clock(sender):
 
 @pytest.fixture
 def world(sender):
-    """A tenant; it has no webhooks afterwards, so that nobody is told of what comes later."""
+    """A tenant; it has no webhooks afterwards, so that later alerts are not delivered."""
     tenant = sender.add_tenant("--max-agents", "50")
     yield tenant
     for row in hook_list(tenant):
@@ -71,6 +71,7 @@ def world(sender):
     tenant.client.close()
 
 
+@pytest.mark.smoke
 def test_a_silence_and_its_end_are_told_once_and_signed(world, clock):
     with receiving() as receiver:
         hook = Hook(world, receiver.url)
@@ -120,7 +121,7 @@ def test_what_fails_is_tried_ten_times_and_then_by_hand(world, clock):
                 clock.advance(max(seconds(row["next_at"]) - clock.now() + 0.1, 0))
         assert (row["state"], row["next_at"]) == ("dead", None)
         assert (hook.row()["waiting"], hook.row()["dead"]) == (0, 1)
-        assert len(ids) == 1 and len(stamps) == 10  # one message, signed anew each time
+        assert len(ids) == 1 and len(stamps) == 10  # one message, signed again each time
         receiver.answer = 200
         cli(world, "retry", hook.id, row["delivery_id"])
         assert receiver.next().id in ids
@@ -146,7 +147,7 @@ def test_a_target_that_is_gone_is_switched_off(world, clock):
         assert cli(world, "retry", hook.id, hook.deliveries()[0]["delivery_id"]).returncode == 1
         report(world, "worker")
         until(lambda: alerts(world, state="closed"))
-        assert {row["type"] for row in hook.deliveries()} == {"agent.silent"}  # it wants no more
+        assert {row["type"] for row in hook.deliveries()} == {"agent.silent"}  # the webhook is off
         receiver.answer = 200
         while receiver.has_more():
             receiver.next()

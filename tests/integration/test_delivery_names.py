@@ -37,7 +37,7 @@ exec unshare --user --map-root-user --mount sh -c '
 """
 
 
-# The same in a network of its own, where both addresses are ours and nobody else is.
+# The same in a network of its own, where both addresses are ours and there is no other host.
 PUBLIC, PRIVATE = "93.184.216.34", "10.0.0.1"
 ALONE = """#!/bin/sh
 exec unshare --user --map-root-user --mount --net sh -c '
@@ -114,7 +114,7 @@ def test_a_name_that_leads_inside_is_not_connected_to(tmp_path):
         for name, hook in hooks.items():
             said = send_test(server, tenant, hook)
             assert (said["delivered"], said["status"]) == (False, None), name
-            assert said["error"] == "the name leads to an address that is not a public one", name
+            assert said["error"] == "the host name resolves to an address that is not public", name
         assert receiver.connections == 0
         server.stop()
         server.arguments = [*http, "--webhook-allow-private", "1"]
@@ -154,10 +154,10 @@ def test_a_name_that_leads_inside_and_outside_is_refused_whole(tmp_path):
         for name in list(MIXED)[1:]:
             said = send_test(server, tenant, hooks[name])
             assert (said["delivered"], said["status"]) == (False, None), name
-            assert said["error"] == "the name leads to an address that is not a public one", name
+            assert said["error"] == "the host name resolves to an address that is not public", name
         assert send_test(server, tenant, hooks["public.example.com"])["delivered"] is True
         listener.kill()
-        assert listener.stdout.read().split() == [PUBLIC] * 2  # and nobody was reached between
+        assert listener.stdout.read().split() == [PUBLIC] * 2  # and no other host was reached in between
         tenant.client.close()
 
 

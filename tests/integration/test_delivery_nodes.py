@@ -108,7 +108,7 @@ def test_a_thousand_silences_are_a_thousand_alerts(store, tmp_path):
         register_all(server, tenant)
         report_all(server, tenant)
         server.stop()
-        clock.advance(3600)  # an hour in which nobody could be heard
+        clock.advance(3600)  # an hour in which no agent could be heard
         server.start()
         tenant.client = server.client(tenant.token)
         with more_servers(server, tmp_path, nodes - 1) as others:

@@ -103,7 +103,7 @@ def test_csv_has_the_cells_of_ndjson_and_no_formula(tenant):
     for line, row, text in zip(told, table, FORMULAS + NASTY, strict=True):
         assert line["message"] == text
         assert row["message"] == ("'" + text if text in FORMULAS else text)
-        assert row["seq"] == "-5"  # a number is none
+        assert row["seq"] == "-5"  # a number is not a formula
         assert json.loads(row["output"]) == line["output"] and row["duration_ms"] == ""
         assert row["timestamp"] == line["timestamp"] and row["event"] == "started"
 

@@ -160,7 +160,7 @@ def test_whichever_write_finds_the_disk_full_nothing_is_lost(embedded, when):
                 break
             acked.append(event)
     assert "INJECTED" in "".join(lines)
-    assert len(acked) < len(events), "nobody noticed"
+    assert len(acked) < len(events), "no write failed"
     assert not stored(tenant, event)
     assert all(stored(tenant, event) for event in acked)
     answer = tenant.client.post(TELEMETRY, event)
@@ -345,7 +345,7 @@ def test_a_database_that_stands_still_delays_and_loses_nothing(cluster, on_clust
         cluster.signal_all(signal.SIGSTOP)
         before = load.count(202)
         load.stopping.wait(0.3)  # the pause itself
-        assert load.count(202) <= before + len(load.threads)  # nobody is told before the commit
+        assert load.count(202) <= before + len(load.threads)  # no answer before the commit
         cluster.signal_all(signal.SIGCONT)
     load.wait_for(202, load.count(202) + 50)
     load.stop()

@@ -1,5 +1,7 @@
 """The way of one event: in by POST, out by the run's narrative, the same after a restart."""
 
+import pytest
+
 
 def narrative(tenant, run_id):
     answer = tenant.client.get(tenant.path(f"runs/{run_id}/events"))
@@ -13,6 +15,7 @@ def test_health_needs_no_token(server):
     assert answer.headers["X-Request-Id"]
 
 
+@pytest.mark.smoke
 def test_an_accepted_event_can_be_read_back_and_sent_again(tenant):
     event = tenant.event(message="hello from outside", seq=7)
     for status in ("accepted", "duplicate", "duplicate"):
@@ -27,6 +30,7 @@ def test_an_accepted_event_can_be_read_back_and_sent_again(tenant):
     assert {name: stored[name] for name in event} == event
 
 
+@pytest.mark.smoke
 def test_a_restart_changes_nothing_that_was_accepted(own_server):
     tenant = own_server.add_tenant()
     event = tenant.event(message="before the restart")

@@ -13,7 +13,7 @@ rng = random.Random(11)
 
 
 def guess(kind="ws"):
-    """A token in the right form, of nobody."""
+    """A token in the right form that was never issued."""
     text = f"mst_{kind}_" + "".join(rng.choices(DIGITS, k=30))
     rest, check = zlib.crc32(text.encode()), ""
     for _ in range(6):

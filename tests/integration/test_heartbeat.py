@@ -64,7 +64,7 @@ def test_an_agents_own_key_is_a_sign_of_life_of_that_agent(tenant):
     for name in ("own", "other"):
         tenant.client.post("/api/v1/agents/register", {"agent_name": name})
     assert beat(tenant.client, "own").status == 200
-    assert agents(tenant) == {"own": None, "other": None}  # a workspace key speaks for nobody
+    assert agents(tenant) == {"own": None, "other": None}  # a workspace key speaks for no agent
     client = tenant.agent_client("own")
     said = beat(client, "a process").json()
     client.close()

@@ -394,15 +394,15 @@ REFUSED = [
     ("series", {"key": "stock", "bucket": "hour", "time_range": "63d"}, "bucket", BUCKETS),
     ("series", {"key": "old", "time_range": "all"}, "bucket", BUCKETS),
     ("series", {"key": "n", "time_range": RANGE}, "agent_name",
-     "Agents total this key in different ways: name one of them"),
+     "Agents total this key in different ways; choose one with agent_name"),
     ("breakdown", {"metric": "n", "by": "region,,shop"}, "by",
      "Should be one dimension name, or several separated by commas"),
     ("breakdown", {"metric": "n", "by": ",".join("abcdefgh" * 5)}, "by",
      "Should be at most 32 dimension names"),
     ("breakdown", {"metric": "n", "by": "region", "time_range": RANGE}, "agent_name",
-     "Agents total this metric in different ways: name one of them"),
+     "Agents total this metric in different ways; choose one with agent_name"),
     ("breakdown", {"metric": "stock", "by": "region", "time_range": RANGE}, "by",
-     "Only sums and maxima are rolled up: ask for all dimensions that the metric was reported by"),
+     "Only sums and maxima can be combined; request all dimensions that the metric was reported by"),
 ]  # fmt: skip
 
 

@@ -214,7 +214,7 @@ def test_a_heartbeat_comes_every_15_seconds_and_a_revoked_key_hears_no_more(own_
             stream.until(None)
     own_server.cli("key", "revoke", key["key_id"], "--tenant", tenant.slug)
     with ThreadPoolExecutor(1) as pool:
-        ended = pool.submit(streams[1].ended)  # reads until there is no more
+        ended = pool.submit(streams[1].ended)  # reads to the end
         deadline = time.monotonic() + PATIENCE_S
         while not ended.done() and time.monotonic() < deadline:
             clock.advance(15)
@@ -321,7 +321,7 @@ def test_a_thousand_streams_cost_little_and_one_more_is_503(store, tmp_path):
         for stream in streams[:10]:
             stream.close()
         while tenant.client.request("HEAD", tenant.path("stream")).status == 503:
-            send(tenant)  # whoever has gone is noticed with the next message
+            send(tenant)  # a closed stream is noticed with the next message
 
 
 def test_one_tenant_cannot_take_all_places(store, tmp_path):

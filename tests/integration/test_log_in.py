@@ -20,6 +20,7 @@ HOUR, DAY = 3600, 24 * 3600
 ME, PASSWORDS = "/api/v1/auth/me", "/api/v1/auth/password"
 
 
+@pytest.mark.smoke
 def test_a_log_in_tells_who_one_is_and_sets_the_cookie(server, tenant):
     email = new_email()
     add_user(server, "--tenant", tenant.slug, "--role", "admin", email=email.upper())
@@ -253,7 +254,7 @@ def test_ten_failures_from_an_address_close_it_for_fifteen_minutes(own_server, c
     assert 14 * 60 < int(closed.headers["Retry-After"]) <= 15 * 60
     clock.advance(14 * 60)
     assert post_log_in(own_server, email).status == 429
-    clock.step(DAY)  # somebody sets the clock: nothing to gain
+    clock.step(DAY)  # setting the clock gains nothing
     assert post_log_in(own_server, email).status == 429
     clock.advance(61)
     assert post_log_in(own_server, email).status == 200
@@ -274,7 +275,7 @@ def test_ten_failures_of_an_account_close_it_from_everywhere(own_server, clock):
     assert fail(own_server, email, 1, "10.0.3.1") == [429]
     assert post_log_in(own_server, email, headers=good).status == 429
     assert post_log_in(own_server, other, headers=good).status == 200  # others are not touched
-    # an address is a network of IPv6, and what is none is the proxy's own
+    # an address is a network of IPv6, and anything else is the proxy's own
     for n in range(10):
         assert fail(own_server, f"v6-{n}@example.com", 1, f"2001:db8::{n}") == [401]
     assert fail(own_server, other, 1, "2001:db8::ffff") == [429]

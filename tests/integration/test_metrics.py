@@ -30,6 +30,7 @@ def scrape(server):
     return read(answer.body.decode())
 
 
+@pytest.mark.smoke
 def test_what_happens_is_counted(scraped):
     tenant = scraped.add_tenant("--max-agents", "1")
     event = tenant.event()

@@ -62,6 +62,7 @@ def catalog(tenant):
     return {row["key"]: (row["secret"], row["edit"], row["see"]) for row in rows}
 
 
+@pytest.mark.smoke
 def test_what_was_registered_is_answered_and_stored(tenant):
     expected = {
         "status": "registered", "agent_name": "collector", "agent_version": "1.2",

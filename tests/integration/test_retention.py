@@ -329,7 +329,7 @@ def test_a_value_replaced_in_an_hour_of_deleted_ones_leaves_their_total(world, c
     assert summary(world, "all")["leads"][:2] == (12, 2)
     business(world, at(clock), {"leads": 8, "peak": 6}, run=long)
     assert summary(world, "all")["leads"][:2] == (13, 2)
-    assert summary(world, "all")["peak"][:2] == (7, 2)  # nobody knows any more that it was 5
+    assert summary(world, "all")["peak"][:2] == (7, 2)  # that it was 5 is forgotten
 
 
 def test_sums_of_usage_stay_when_their_reports_go(world, clock):

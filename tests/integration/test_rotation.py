@@ -1,4 +1,4 @@
-"""Rotation: a fresh key before the reply, five minutes for the old one, and nobody is locked out."""
+"""Rotation: a fresh key before the reply, five minutes for the old one, and no agent is locked out."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ def rotate(server, token):
 def works(server, token):
     client = server.client(token)
     while (status := client.get("/api/v1/limits").status) == 503:
-        pass  # PostgreSQL: it looks for so many unknown tokens a second, and asks for patience then
+        pass  # PostgreSQL: lookups of unknown tokens per second are limited; then it asks to retry later
     client.close()
     assert status in (200, 401)
     return status == 200
@@ -106,7 +106,7 @@ def test_setting_the_wall_clock_neither_ends_nor_prolongs_the_grace(step, own_se
     rotate(own_server, tenant.token)
     clock.step(step)
     assert works(own_server, tenant.token)
-    tenant.add_key()  # everything is loaded anew
+    tenant.add_key()  # everything is loaded again
     assert works(own_server, tenant.token)
     clock.advance(GRACE_S - 60)
     assert works(own_server, tenant.token)
@@ -173,7 +173,7 @@ def test_an_admin_rotates_a_key_as_the_key_does_itself(own_server, clock):
     assert (lost.status, answer.status) == (200, 200)
     assert (made["kind"], made["agent_name"]) == ("agent", "collector")
     assert abs(seconds(made["previous_key_valid_until"]) - clock.now() - GRACE_S) < 60
-    assert not works(own_server, lost.json()["token"])  # nobody had used it
+    assert not works(own_server, lost.json()["token"])  # it was never used
     assert works(own_server, token) and works(own_server, made["token"])
     row = keys(tenant)[-1]
     assert (row["key_id"], row["label"], row["predecessor"]) == (made["key_id"], "line 3", old)
@@ -251,7 +251,7 @@ def test_a_crash_after_the_commit_locks_nobody_out(own_server):
     made = rotate(own_server, tenant.token)
     assert works(own_server, made["token"])
     left = [row["key_id"] for row in stored(own_server, successors) if row["revoked_at"] is None]
-    assert left == [made["key_id"]]  # the lost one lives on in nobody's hands
+    assert left == [made["key_id"]]  # the lost one is revoked
     tenant.client.close()
 
 
@@ -284,7 +284,7 @@ def test_a_hundred_rotations_at_once_leave_one_successor(own_server):
 
 
 def test_use_and_replacement_at_once_never_revoke_a_key_in_use(own_server):
-    """Whoever comes first decides: a successor that was let in once stays good."""
+    """The first use decides: a successor that was let in once stays good."""
     tenant = own_server.add_tenant()
     for _ in range(20):
         made, seen = rotate(own_server, tenant.token), []
@@ -330,7 +330,7 @@ def test_what_one_server_rotates_holds_on_the_other(own_server, tmp_path, clock)
     lost = rotate(own_server, tenant.token)
     used = rotate(other, tenant.token)
     assert works(own_server, used["token"])  # made there, used here
-    last = rotate(other, tenant.token)  # and there nobody knew of that use
+    last = rotate(other, tenant.token)  # which does not know of that use
     for server in (own_server, other):
         assert works(server, used["token"])
         assert works(server, last["token"])

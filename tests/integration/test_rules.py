@@ -41,7 +41,7 @@ def world(own_server, clock):
 
 
 def set_rules(tenant, **rules):
-    """By somebody new, since a session does not last when the clock is moved."""
+    """By a new user, since a session does not last when the clock is moved."""
     person = tenant_person(tenant, "admin")
     answer = person.request("PUT", tenant.path("rules"), rules)
     assert answer.status == 200, answer.body
@@ -148,7 +148,7 @@ def test_a_failed_run_is_told_of_once(world, clock):
     for _ in range(2):
         fail(world, run, **failure)  # the second is a duplicate
     report(world, run_id=run, event="completed", timestamp="2100-01-01T00:00:00Z")
-    fail(world, run, timestamp="2100-01-02T00:00:00Z")  # closed anew
+    fail(world, run, timestamp="2100-01-02T00:00:00Z")  # closed again
     fail(world, before)
     set_rules(world, run_failed=False)
     fail(world, later)

@@ -114,6 +114,7 @@ def test_every_store_gives_the_same_bytes(tenant):
     assert ask(tenant, cursor=cursor).body.decode() == f'{{"runs":[{first}],"next":null}}'
 
 
+@pytest.mark.smoke
 def test_filters_hold_alone_and_together(tenant):
     send(
         tenant,

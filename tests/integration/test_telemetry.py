@@ -123,6 +123,7 @@ def test_a_gzip_body_is_an_event_like_any_other(tenant):
     assert narrative(tenant, event["run_id"])["events"][0]["message"] == "small"
 
 
+@pytest.mark.smoke
 def test_an_event_id_is_stored_once_whatever_else_differs(tenant):
     first = tenant.event(message="first")
     again = tenant.event(event_id=first["event_id"], message="second", agent_name="other")

@@ -119,14 +119,14 @@ def test_a_tenant_admin_manages_the_roles_of_their_tenant_and_nothing_else(serve
     admin, email = tenant_person(tenant, "admin"), new_email()
     users = tenant.path("users")
     unknown = admin.post(users, {"email": email, "role": "member"})
-    assert unknown.status == 409  # somebody new needs a password
+    assert unknown.status == 409  # a new user needs a password
     made = admin.post(users, {"email": email, "role": "member", "password": PASSWORD})
     assert made.status == 201
     assert (made.json()["role"], made.json()["created"]) == ("member", True)
     assert admin.post(users, {"email": email, "role": "admin"}).status == 409
     listed = {row["email"]: row["role"] for row in admin.get(users).json()["users"]}
     assert listed == {admin.email: "admin", email: "member"}
-    # somebody known gets the role and keeps their password, whatever is sent
+    # a known user gets the role and keeps the password, whatever is sent
     theirs = tenant_person(other, "admin")
     body = {"email": theirs.email, "role": "member", "password": OTHER_PASSWORD}
     given = admin.post(users, body)
@@ -158,7 +158,7 @@ def test_a_tenant_admin_manages_the_roles_of_their_tenant_and_nothing_else(serve
 
 
 def test_a_tenant_has_no_power_over_those_who_are_also_elsewhere(own_server):
-    """Giving somebody a role needs no consent: it must be no way to log them out or watch them."""
+    """Giving a user a role needs no consent: it must be no way to log them out or watch them."""
     here, there = own_server.add_tenant(), own_server.add_tenant()
     admin = tenant_person(here, "admin")
     boss, neighbour = platform_admin(own_server), tenant_person(there, "member")
@@ -225,7 +225,7 @@ def test_the_command_line_makes_lists_and_removes_users(server, tenant):
     (row,) = json.loads(server.cli("user", "list", "--tenant", tenant.slug, "--json"))["users"]
     assert (row["email"], row["role"], row["last_login_at"]) == (email, "member", None)
     assert email in server.cli("user", "list", "--tenant", tenant.slug)
-    other = server.add_tenant()  # no password is asked of somebody known
+    other = server.add_tenant()  # a known user needs no password
     server.cli("user", "add", email, "--tenant", other.slug, "--role", "admin")
     person = log_in(server, email)
     assert len(person.answer["tenants"]) == 2

@@ -76,7 +76,7 @@ def rows_of(server, table, columns, value):
 
 @contextlib.contextmanager
 def changed(server, statements):
-    """The server over rows that somebody changed."""
+    """The server over rows that were changed behind its back."""
     if server.database:
         execute(server, statements)
         yield
@@ -175,7 +175,7 @@ def test_no_read_fails_while_keys_rotate(own_server):
         reader.join()
     failed = [answer.body for answer in answers if answer.status != 200]
     assert failed == []
-    assert len({answer.headers["ETag"] for answer in answers}) == 1  # nothing to read anew
+    assert len({answer.headers["ETag"] for answer in answers}) == 1  # nothing to read again
     last = (own_server.data / "master.key").read_bytes()
     assert len(last) == 45
     assert last != first

@@ -6,7 +6,7 @@
 
 enum { PATIENCE_S = 20 };
 
-/* False when nobody posted it for so long that nobody will. */
+/* False when it was not posted within PATIENCE_S. */
 static inline bool wait_for(sem_t *sem)
 {
     struct timespec until;

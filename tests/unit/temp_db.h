@@ -1,4 +1,4 @@
-/* temp_db.h - SQLite databases of a test's own, in a directory that goes away at exit. */
+/* temp_db.h - SQLite databases of a test's own, in a directory that is deleted at exit. */
 #pragma once
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,7 +9,9 @@
 #include "db/db.h"
 #include "test.h"
 
-static char temp_db_directory[] = "/tmp/muster-unit-XXXXXX";
+enum { TEMP_DB_DIRECTORY_MAX = 96, TEMP_DB_URL_MAX = TEMP_DB_DIRECTORY_MAX + 32 };
+
+static char temp_db_directory[TEMP_DB_DIRECTORY_MAX];
 
 static inline void temp_db_remove(void)
 {
@@ -23,17 +25,26 @@ static inline void temp_db_remove(void)
     (void)rmdir(temp_db_directory);
 }
 
-/* The URL of a database that is not there yet; lives until the next call. */
+/* Below $TMPDIR, which may be a file system in memory: syncing costs nothing there. */
+static inline void temp_db_make_directory(void)
+{
+    const char *parent = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe) */
+
+    (void)snprintf(temp_db_directory, sizeof(temp_db_directory), "%s/muster-unit-XXXXXX",
+                   parent != NULL ? parent : "/tmp");
+    if (mkdtemp(temp_db_directory) == NULL)
+        fail_msg("cannot create %s", temp_db_directory);
+    (void)atexit(temp_db_remove);
+}
+
+/* The URL of a database that does not exist yet; lives until the next call. */
 static inline const char *temp_db_new(void)
 {
-    static char url[64];
+    static char url[TEMP_DB_URL_MAX];
     static int n;
 
-    if (n++ == 0) {
-        if (mkdtemp(temp_db_directory) == NULL)
-            fail_msg("cannot make %s", temp_db_directory);
-        (void)atexit(temp_db_remove);
-    }
+    if (n++ == 0)
+        temp_db_make_directory();
     (void)snprintf(url, sizeof(url), "sqlite:%s/%d.db", temp_db_directory, n);
     return url;
 }

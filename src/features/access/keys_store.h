@@ -19,8 +19,8 @@ struct key_row {
     int64_t created_at;
     int64_t last_used_at, expires_at, revoked_at; /* TIME_NULL */
 
-    struct str predecessor;            /* the key_id it was made from; STR_NULL: none */
-    int64_t rotated_at, first_used_at; /* TIME_NULL; the second is noted of successors only */
+    struct str predecessor;            /* the key_id it was rotated from, or STR_NULL */
+    int64_t rotated_at, first_used_at; /* TIME_NULL; the second is set for successors only */
 };
 
 int store_key_add(struct db *db, const struct key_row *row, struct error *err) MUST_CHECK;
@@ -42,13 +42,12 @@ int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct li
 int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
                    struct key_row *ret, struct error *err) MUST_CHECK;
 
-/* Notes that the key was rotated at `now_us`, unless it was before; and revokes the successors that
- * nobody used, whose key_ids are given in the arena. */
+/* Notes that the key was rotated at `now_us`, unless it was before, and revokes its unused
+ * successors: *ret_replaced lists their key_ids, in the arena. */
 int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, struct arena *arena,
                       struct list *ret_replaced, struct error *err) MUST_CHECK;
 
-/* Notes that a successor is in use; *ret is false when it was revoked. Whoever comes first, this or
- * store_key_rotated(), decides. */
+/* Notes that a successor is in use; *ret is false when store_key_rotated() revoked it first. */
 int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
                          bool *ret, struct error *err) MUST_CHECK;
 

@@ -2,7 +2,7 @@
  *
  * Totals of KPIs and sums of LLM usage stay when the reports that they were
  * made of are deleted. A mark says up to when reports may be missing: before
- * it totals are never made anew, and no range is cut finer than into hours.
+ * it totals are never rebuilt, and no range is cut finer than into hours.
  */
 #pragma once
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct retention_marks {
     int64_t business_until, llm_until;
 };
 
-/* What holds; of a tenant that never set any, no limits. */
+/* The limits in effect; none for a tenant that never set any. */
 int store_retention(struct db *db, int64_t tenant_id, struct retention_limits *ret,
                     struct error *err) MUST_CHECK;
 
@@ -27,16 +27,16 @@ int store_retention_set(struct db *db, int64_t tenant_id, const struct retention
 int store_retention_marks(struct db *db, int64_t tenant_id, struct retention_marks *ret,
                           struct error *err) MUST_CHECK;
 
-/* The next tenant after this one that something is to be done for; 0: none. */
+/* The next tenant after this one that has something to delete; 0: no other. */
 int store_retention_next(struct db *db, int64_t after, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* What holds, and will until the transaction ends; in PostgreSQL nobody else deletes for the tenant
- * meanwhile. False in *ret_there: another process is at it. */
+/* The limits in effect, locked until the transaction ends: in PostgreSQL no other process deletes
+ * for the tenant meanwhile. *ret_there is false when another process holds the lock. */
 int store_retention_take(struct db *db, int64_t tenant_id, struct retention_limits *ret,
                          bool *ret_there, struct error *err) MUST_CHECK;
 
-/* Reports before `until` may be gone from now on; a mark never goes back. In the transaction that
- * deletes them. */
+/* Notes, in the transaction that deletes them, that reports before `until` may be missing; a mark
+ * never moves back. */
 int store_retention_mark_business(struct db *db, int64_t tenant_id, int64_t until,
                                   struct error *err) MUST_CHECK;
 int store_retention_mark_llm(struct db *db, int64_t tenant_id, int64_t until,

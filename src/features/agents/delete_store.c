@@ -26,16 +26,12 @@ static const struct db_query revoke_keys = {
 static int mark(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                 int64_t *ret, struct error *err)
 {
-    struct arena arena;
-    int r;
+    struct name_room room;
 
-    arena_init(&arena);
-    r = db_exec(
-        db, &mark_agent,
-        DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, &arena).key), db_int(now_us)),
-        db_read_int, ret, err);
-    arena_done(&arena);
-    return r;
+    return db_exec(db, &mark_agent,
+                   DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key),
+                           db_int(now_us)),
+                   db_read_int, ret, err);
 }
 
 int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

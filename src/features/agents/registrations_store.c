@@ -57,61 +57,42 @@ static void add_kpi(struct buf *out, const struct business_kpi_decl *kpi, struct
     buf_add_char(out, ']');
 }
 
-/* `out` is only lent, for its memory; likewise below. */
-static struct str kpis_text(const struct list *list, struct arena *arena, struct buf *out)
+static struct str kpis_text(const struct list *list, struct arena *arena)
 {
     const struct business_kpi_decl *kpis = list->items;
+    struct str text;
+    struct buf out;
 
-    buf_clear(out);
-    buf_add_char(out, '[');
+    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
+    buf_add_char(&out, '[');
     for (size_t i = 0; i < list->n; i++) {
         if (i > 0)
-            buf_add_char(out, ',');
-        add_kpi(out, &kpis[i], arena);
+            buf_add_char(&out, ',');
+        add_kpi(&out, &kpis[i], arena);
     }
-    buf_add_char(out, ']');
-    return arena_copy(arena, buf_str(out));
+    buf_add_char(&out, ']');
+    text = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return text;
 }
 
-static struct str fields_text(const struct list *list, struct arena *arena, struct buf *out)
+/* Nothing is stored for an empty list. */
+static struct str list_text(const struct agent_register *body, const struct list *list,
+                            const char *name, struct arena *arena)
 {
-    const struct io_field *fields = list->items;
-
-    if (list->n == 0)
-        return STR_NULL;
-    buf_clear(out);
-    for (size_t i = 0; i < list->n; i++) {
-        buf_add_char(out, i == 0 ? '[' : ',');
-        shape_write_json(&io_field_shape, &fields[i], out);
-    }
-    buf_add_char(out, ']');
-    return arena_copy(arena, buf_str(out));
-}
-
-static struct str config_text(const struct config_schema_decl *config, struct arena *arena,
-                              struct buf *out)
-{
-    if (config == NULL)
-        return STR_NULL;
-    buf_clear(out);
-    shape_write_json(&config_schema_decl_shape, config, out);
-    return arena_copy(arena, buf_str(out));
+    return list->n == 0 ? STR_NULL : rows_json_of(&agent_register_shape, name, body, arena);
 }
 
 void store_registration_prepare(const struct agent_register *body, struct arena *arena,
                                 struct registration_rows *ret)
 {
-    struct buf out;
-
-    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
     *ret = (struct registration_rows){
         .body = body,
-        .kpis = kpis_text(&body->business_kpis, arena, &out),
-        .inputs = fields_text(&body->inputs, arena, &out),
-        .outputs = fields_text(&body->outputs, arena, &out),
-        .config_schema = config_text(body->config_schema, arena, &out),
+        .kpis = kpis_text(&body->business_kpis, arena),
+        .inputs = list_text(body, &body->inputs, "inputs", arena),
+        .outputs = list_text(body, &body->outputs, "outputs", arena),
+        .config_schema = rows_json_of(&agent_register_shape, "config_schema", body, arena),
     };
-    buf_done(&out);
 }
 
 int store_registration_put(struct db *db, const struct report_key *place,

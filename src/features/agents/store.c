@@ -89,30 +89,21 @@ static int find(struct db *db, int64_t tenant_id, const struct name_key *name,
 int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, struct agent_row *ret,
                      struct error *err)
 {
-    struct name_key name;
-    struct arena arena;
-    int r;
+    struct name_room room;
+    const struct name_key name = store_name_key_in(agent_name, &room);
 
-    arena_init(&arena);
-    name = store_name_key(agent_name, &arena);
-    r = find(db, tenant_id, &name, ret, err);
-    arena_done(&arena);
-    return r;
+    return find(db, tenant_id, &name, ret, err);
 }
 
 int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
                    struct error *err)
 {
-    struct arena arena;
-    int r;
+    struct name_room room;
 
-    arena_init(&arena);
     *ret = 0;
-    r = db_exec(db, &select_id,
-                DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, &arena).key)),
-                db_read_int, ret, err);
-    arena_done(&arena);
-    return r;
+    return db_exec(db, &select_id,
+                   DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key)),
+                   db_read_int, ret, err);
 }
 
 static int insert(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
@@ -157,30 +148,21 @@ static int add(struct db *db, int64_t tenant_id, const struct name_key *name, in
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                     struct agent_row *ret, struct error *err)
 {
-    struct name_key name;
-    struct arena arena;
-    int r;
+    struct name_room room;
+    const struct name_key name = store_name_key_in(agent_name, &room);
 
-    arena_init(&arena);
-    name = store_name_key(agent_name, &arena);
-    r = add(db, tenant_id, &name, now_us, ret, err);
-    arena_done(&arena);
-    return r;
+    return add(db, tenant_id, &name, now_us, ret, err);
 }
 
 /* Sets $3 of the agent. ERR_NOT_FOUND. */
 static int set_agent(struct db *db, const struct db_query *q, int64_t tenant_id,
                      struct str agent_name, struct db_value value, struct error *err)
 {
-    struct arena arena;
-    int r;
+    struct name_room room;
 
-    arena_init(&arena);
-    r = db_run(db, q,
-               DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, &arena).key), value),
-               err);
-    arena_done(&arena);
-    if (r != 0)
+    if (db_run(db, q,
+               DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key), value),
+               err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));

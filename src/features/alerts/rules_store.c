@@ -1,4 +1,4 @@
-/* rules_store.c - SQL of what tenants want to be alerted of. */
+/* rules_store.c - SQL of tenants' alert rules. */
 #include "features/alerts/rules_store.h"
 
 #include "db/db.h"

@@ -1,4 +1,4 @@
-/* rules_store.h - what tenants want to be alerted of, as rows.
+/* rules_store.h - tenants' alert rules as rows.
  *
  * Everything returned is in the arena.
  */
@@ -16,21 +16,21 @@ struct alert_rules_row {
     int64_t tenant_id;
     bool run_failed, run_stuck;
     int64_t thresholds; /* how many KPIs and budgets are watched */
-    int64_t version;    /* grows each time; 0: never set */
+    int64_t version;    /* incremented by each change; 0: never set */
     int64_t updated_at;
     struct str rules; /* a JSON object; STR_NULL: never set */
 };
 
-/* Makes or replaces the tenant's row; the version is not looked at. In PostgreSQL nobody else
- * holds it until the commit. */
+/* Adds or replaces the tenant's row and increments its version. PostgreSQL locks the row until the
+ * commit. */
 int store_alert_rules_set(struct db *db, const struct alert_rules_row *row,
                           struct error *err) MUST_CHECK;
 
-/* The tenant's row; without one, no version. */
+/* The tenant's row; version 0 when no rules were set. */
 int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,
                       struct alert_rules_row *ret, struct error *err) MUST_CHECK;
 
-/* Its version, which nobody changes before the transaction ends; 0: there is none. */
+/* Locks the row until the transaction ends and returns its version; 0: no rules were set. */
 int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret,
                            struct error *err) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* silence_store.c - SQL of what agents are judged by. */
+/* silence_store.c - SQL of the facts that decide whether an agent is silent. */
 #include "features/alerts/silence_store.h"
 
 #include "db/db.h"

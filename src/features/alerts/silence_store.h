@@ -1,4 +1,4 @@
-/* silence_store.h - what agents are judged by when they may have fallen silent. */
+/* silence_store.h - the facts that decide whether an agent is silent. */
 #pragma once
 #include <stdbool.h>
 
@@ -16,9 +16,9 @@ struct silence_row {
     bool deleted;
     struct opt_int interval_seconds;
     int64_t last_seen_at;         /* TIME_NULL: never */
-    int64_t muted_until;          /* TIME_NULL: it is not */
-    struct str alert_id;          /* of the alert that is open; STR_NULL: none */
-    int64_t since_at;             /* likewise */
+    int64_t muted_until;          /* TIME_NULL: not muted */
+    struct str alert_id;          /* of the open alert, or STR_NULL */
+    int64_t since_at;             /* of that alert */
     struct opt_int limit_seconds; /* the interval that it was opened under */
 };
 
@@ -27,7 +27,7 @@ struct silence_row {
 int store_silences(struct db *db, struct arena *arena, struct list *ret,
                    struct error *err) MUST_CHECK;
 
-/* One agent, held until the transaction ends, so that no sign of life is stored meanwhile. No
- * agent_id when there is none. In the arena. */
+/* One agent, locked until the transaction ends so that its last-seen time cannot change meanwhile.
+ * agent_id is 0 when there is no such agent. In the arena. */
 int store_silence_hold(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                        struct silence_row *ret, struct error *err) MUST_CHECK;

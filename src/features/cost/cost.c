@@ -61,7 +61,7 @@ void cost_fill_answer(const struct cost_sum *sum, struct arena *arena, struct us
         .calls = money_to_int(sum->tokens.calls),
         .partial = sum->priced && sum->unpriced,
     };
-    if (sum->priced || !sum->unpriced) /* nothing at all costs nothing */
+    if (sum->priced || !sum->unpriced) /* no tokens cost 0 */
         ret->cost =
-            arena_copy(arena, money_format(money_divide(sum->cost, MONEY_ATTO_A_PICO), text));
+            arena_copy(arena, money_format(money_divide(sum->cost, MONEY_ATTO_PER_PICO), text));
 }

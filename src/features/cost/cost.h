@@ -1,7 +1,7 @@
-/* cost.h - tokens times prices, exact until it is shown.
+/* cost.h - tokens times prices, exact until the answer is written.
  *
- * Sums are of 128 bits and stay at their ends instead of leaving them; a cost
- * is in attodollars.
+ * Sums have 128 bits and saturate instead of overflowing; a cost is in
+ * attodollars.
  *
  * Thread-safe: pure functions.
  */
@@ -15,29 +15,31 @@ struct llm_counts;
 struct price_row;
 struct usage_sums;
 
-/* Tokens of one kind of price: a report, or a sum of reports. */
+/* The tokens of a report, or of reports with the same price. */
 struct cost_tokens {
     wide_int input, output, cache_read, cache_write, calls;
-    wide_int fresh; /* of the input, what was not cached, if the input holds that */
+    wide_int fresh; /* input tokens that were not cached */
 };
 
-/* What was used, and what of it has a price. */
+/* Tokens and the cost of those that have a price. */
 struct cost_sum {
     struct cost_tokens tokens;
     wide_int cost;
-    bool priced, unpriced; /* some of it is */
+    bool priced, unpriced; /* some tokens have a price, some have none */
 };
 
-/* Of one report. When it has more cached tokens than input, its input does not hold them. */
+/* Of one report. With more cached tokens than input, its input does not include them: all of it is
+ * fresh. */
 struct cost_tokens cost_tokens_of(const struct llm_counts *counts);
 
-/* Where the price says that input includes cached tokens, those are not paid for as input too. A
- * cache price that is missing is the input's. */
+/* If the price says that input includes cached tokens, these are not charged as input as well. A
+ * missing cache price is the input price. */
 wide_int cost_of(const struct price_row *price, const struct cost_tokens *tokens);
 
-/* `price` NULL: there is none. */
+/* `price` NULL: unpriced. */
 void cost_add(struct cost_sum *sum, const struct cost_tokens *tokens,
               const struct price_row *price);
 
-/* As it is answered, the cost rounded to picodollars; the text is in the arena. No KPI. */
+/* Fills in the tokens and the cost, rounded to picodollars, but no KPI; the text is in the arena.
+ */
 void cost_fill_answer(const struct cost_sum *sum, struct arena *arena, struct usage_sums *ret);

@@ -1,4 +1,4 @@
-/* llm_totals.c - gathering what a transaction adds to sums of usage, and storing it. */
+/* llm_totals.c - collects a transaction's changes to the sums of usage, and stores them. */
 #include "features/cost/llm_totals.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@
 enum { COLUMNS_N = 15 };
 
 /* clang-format off */
-/* PostgreSQL takes all rows at once, each column as an array; SQLite one after the other. */
+/* PostgreSQL inserts all rows at once, each column as an array; SQLite one by one. */
 static const struct db_query add_total = {
     .sqlite = "INSERT INTO llm_totals (" COLUMNS ")"
               " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)" ADD_UP,
@@ -45,12 +45,12 @@ static const struct db_query add_totals = {
 };
 /* clang-format on */
 
-/* What stands in a key, fixed part first. */
+/* The fixed part of a key; the model follows. */
 struct total_key {
     int64_t tenant_id, width, start, agent_id;
 };
 
-/* What is to be added to one row. */
+/* The amounts to add to one row. */
 struct change {
     struct total_key key;
     struct str model;
@@ -115,7 +115,7 @@ static bool is_large(const struct llm_counts *c)
     return false;
 }
 
-static struct change *change_of(struct llm_totals *t, const struct llm_place *place,
+static struct change *change_of(struct llm_totals *t, const struct llm_usage_key *place,
                                 enum llm_width width)
 {
     const struct total_key key = { .tenant_id = place->tenant_id,
@@ -141,8 +141,8 @@ static struct change *change_of(struct llm_totals *t, const struct llm_place *pl
 }
 
 /* `sign` is 1 or -1. */
-static void count(struct llm_totals *t, const struct llm_place *place,
-                  const struct llm_counts *counts, int64_t sign)
+static void add_counts(struct llm_totals *t, const struct llm_usage_key *place,
+                       const struct llm_counts *counts, int64_t sign)
 {
     for (enum llm_width width = LLM_HOUR; width <= LLM_DAY; width++) {
         struct change *c = change_of(t, place, width);
@@ -163,16 +163,16 @@ static void count(struct llm_totals *t, const struct llm_place *place,
     }
 }
 
-void llm_totals_add(struct llm_totals *t, const struct llm_place *place,
+void llm_totals_add(struct llm_totals *t, const struct llm_usage_key *place,
                     const struct llm_counts *counts)
 {
-    count(t, place, counts, 1);
+    add_counts(t, place, counts, 1);
 }
 
-void llm_totals_subtract(struct llm_totals *t, const struct llm_place *place,
+void llm_totals_subtract(struct llm_totals *t, const struct llm_usage_key *place,
                          const struct llm_counts *counts)
 {
-    count(t, place, counts, -1);
+    add_counts(t, place, counts, -1);
 }
 
 static int by_number(int64_t a, int64_t b)

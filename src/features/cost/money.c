@@ -8,11 +8,11 @@
 
 enum { DIGITS_MAX = 64, EXPONENT_MAX = 1000, RESULT_DIGITS_MAX = 19 };
 
-static const char no_number[] = "Should be a number that is not negative, such as 2.5 or \"2.5\"";
+static const char not_a_number[] = "Should be a number >= 0, such as 2.5 or \"2.5\"";
 static const char too_many[] = "Should have at most 12 decimals per million tokens";
 static const char too_much[] = "Should be at most 1000000 dollars per million tokens";
 
-/* digits × 10^exponent; no leading zeros, so none at all is 0. */
+/* digits × 10^exponent, without leading zeros: 0 has no digits. */
 struct number {
     char digits[DIGITS_MAX];
     int n, exponent;
@@ -24,7 +24,7 @@ static bool is_digit(char c)
 }
 
 /* "e-06" and the like, up to the end of the text. */
-static bool take_exponent(struct str s, int *ret)
+static bool parse_exponent(struct str s, int *ret)
 {
     bool negative = false;
     int value = 0;
@@ -45,7 +45,7 @@ static bool take_exponent(struct str s, int *ret)
     return true;
 }
 
-static bool take_number(struct str s, struct number *ret)
+static bool parse_number(struct str s, struct number *ret)
 {
     bool point = false, any = false;
     int exponent = 0;
@@ -66,19 +66,19 @@ static bool take_number(struct str s, struct number *ret)
         if (c != '0' || ret->n > 0)
             ret->digits[ret->n++] = (char)(c - '0');
     }
-    if (!any || (i < s.len && !take_exponent(str_from(s.data + i + 1, s.len - i - 1), &exponent)))
+    if (!any || (i < s.len && !parse_exponent(str_from(s.data + i + 1, s.len - i - 1), &exponent)))
         return false;
     ret->exponent += exponent;
     return true;
 }
 
-/* What becomes of the digits beyond the unit: 1 when they round `value` up. */
+/* 1 when the digits beyond the first `kept` round `value` up, otherwise 0. */
 static int rounds_up(const struct number *n, int kept, int64_t value)
 {
     bool rest = false;
 
     if (kept < 0)
-        return 0; /* less than a tenth of the unit */
+        return 0; /* less than a tenth of a unit */
     for (int i = kept + 1; i < n->n; i++)
         rest |= n->digits[i] != 0;
     if (n->digits[kept] != 5 || rest)
@@ -88,7 +88,7 @@ static int rounds_up(const struct number *n, int kept, int64_t value)
 
 static const char *to_units(const struct number *n, int decimals, bool round, int64_t *ret)
 {
-    int kept = n->n + n->exponent + decimals; /* digits of the result, with zeros put after them */
+    int kept = n->n + n->exponent + decimals; /* digits of the result, padded with zeros */
     int64_t value = 0;
     bool lost = false;
 
@@ -115,14 +115,14 @@ const char *money_parse(struct str text, int decimals, int64_t *ret)
 {
     struct number number;
 
-    return take_number(text, &number) ? to_units(&number, decimals, false, ret) : no_number;
+    return parse_number(text, &number) ? to_units(&number, decimals, false, ret) : not_a_number;
 }
 
 const char *money_parse_rounded(struct str text, int decimals, int64_t *ret)
 {
     struct number number;
 
-    return take_number(text, &number) ? to_units(&number, decimals, true, ret) : no_number;
+    return parse_number(text, &number) ? to_units(&number, decimals, true, ret) : not_a_number;
 }
 
 struct str money_format(wide_int value, char text[MONEY_TEXT_MAX])
@@ -131,14 +131,14 @@ struct str money_format(wide_int value, char text[MONEY_TEXT_MAX])
     bool negative = value < 0, written = false;
     char *end = text + MONEY_TEXT_MAX, *at = end;
 
-    for (int place = 0; place <= MONEY_DECIMALS || value != 0; place++) {
+    for (int position = 0; position <= MONEY_DECIMALS || value != 0; position++) {
         int digit = (int)(value % 10);
 
         value /= 10;
         digit = digit < 0 ? -digit : digit;
-        if (place == MONEY_DECIMALS)
+        if (position == MONEY_DECIMALS)
             *--at = '.';
-        written |= digit != 0 || place >= MONEY_DECIMALS - DECIMALS_LEAST;
+        written |= digit != 0 || position >= MONEY_DECIMALS - DECIMALS_LEAST;
         if (written)
             *--at = (char)('0' + digit);
     }

@@ -1,4 +1,4 @@
-/* price_book.c - prices sorted by model and moment, and the ways a model's name is looked up. */
+/* price_book.c - prices sorted by model and valid_from, and the lookup of model names. */
 #include "features/cost/price_book.h"
 
 #include <stdatomic.h>
@@ -28,7 +28,8 @@ static int by_model(const void *a, const void *b)
     return x->valid_from < y->valid_from ? -1 : x->valid_from > y->valid_from;
 }
 
-/* Of two models that claim an alias, which the service does not let happen, the first counts. */
+/* Should two models have the same alias, which prices_set() and prices_import() refuse, the first
+ * wins. */
 static void add_aliases(struct price_book *book, const struct price_row *row,
                         struct price_history *history)
 {
@@ -119,7 +120,7 @@ struct price_history price_book_alias(const struct price_book *book, struct str 
     return in_map(&book->aliases, alias);
 }
 
-/* The name itself, then without one provider prefix after the other. */
+/* The name itself, then without each provider prefix in turn. */
 static struct price_history find_from(const struct price_book *book, struct str name)
 {
     struct price_history found = { 0 };
@@ -150,7 +151,7 @@ static bool is_date(int year, int month, int day)
     return year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
-/* Without "-2024-08-06" or "-20240806" at its end; STR_NULL when it has no date there. */
+/* Without "-2024-08-06" or "-20240806" at its end; STR_NULL when it does not end in a date. */
 static struct str without_date(struct str name)
 {
     enum { PLAIN = sizeof("-20240806") - 1, HYPHENS = sizeof("-2024-08-06") - 1 };

@@ -1,4 +1,4 @@
-/* price_file.c - walks a file of prices. */
+/* price_file.c - reads the entries of a price file. */
 #include "features/cost/price_file.h"
 
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 enum { MODEL_MAX = 256 };
 
 /* clang-format off */
-/* By the beginning of the provider's name; the first that fits. Providers that answer in OpenAI's
- * form count cached tokens among the prompt's, Anthropic's models count them beside it. */
+/* By prefix of the provider's name; the first match counts. Providers with OpenAI's response format
+ * include cached tokens in the prompt's, Anthropic's models count them separately. */
 static const struct {
     const char *provider;
     bool includes_cache;
@@ -41,8 +41,8 @@ static const struct {
     { "dashscope",           true },
 };
 
-/* Modes whose models answer with tokens: without a price for those an entry is of no use. */
-static const char *const answering_modes[] = { "chat", "completion", "responses" };
+/* Modes whose models produce output tokens: an entry without a price for these is skipped. */
+static const char *const producing_modes[] = { "chat", "completion", "responses" };
 /* clang-format on */
 
 bool price_file_includes_cache(struct str litellm_provider)
@@ -56,11 +56,11 @@ bool price_file_includes_cache(struct str litellm_provider)
 struct walk {
     struct arena *arena;
     struct problems *problems;
-    struct str model; /* under way */
+    struct str model; /* of the current entry */
 };
 
-static void refuse(const struct walk *w, const char *member, yyjson_val *value,
-                   const char *sentence)
+static void add_problem(const struct walk *w, const char *member, yyjson_val *value,
+                        const char *sentence)
 {
     const struct problem_step path[] = { { .name = STR_LIT("prices") },
                                          { .name = w->model },
@@ -84,8 +84,8 @@ static struct str text_of(yyjson_val *object, const char *name)
     return value != NULL && unsafe_yyjson_is_str(value) ? json_str(value) : STR_LIT("");
 }
 
-/* False when there is none, or a bad one, which is refused. */
-static bool take_amount(const struct walk *w, yyjson_val *entry, const char *name, int64_t *ret)
+/* False when it is missing, or invalid, which is reported. */
+static bool read_amount(const struct walk *w, yyjson_val *entry, const char *name, int64_t *ret)
 {
     yyjson_val *value = member_of(entry, name);
     const char *sentence;
@@ -93,39 +93,39 @@ static bool take_amount(const struct walk *w, yyjson_val *entry, const char *nam
     if (value == NULL)
         return false;
     if (!unsafe_yyjson_is_num(value) && !unsafe_yyjson_is_raw(value))
-        sentence = "Should be a number: USD for one token";
+        sentence = "Should be a number: USD per token";
     else
         sentence =
             money_parse_rounded(json_write_text(value, false, w->arena), MONEY_TOKEN_DECIMALS, ret);
     if (sentence != NULL)
-        refuse(w, name, value, sentence);
+        add_problem(w, name, value, sentence);
     return sentence == NULL;
 }
 
-static bool answers_with_tokens(struct str mode)
+static bool produces_tokens(struct str mode)
 {
-    for (size_t i = 0; i < COUNT_OF(answering_modes); i++)
-        if (str_eq_c(mode, answering_modes[i]))
+    for (size_t i = 0; i < COUNT_OF(producing_modes); i++)
+        if (str_eq_c(mode, producing_modes[i]))
             return true;
     return mode.len == 0;
 }
 
-/* False when the entry has no prices of tokens. */
+/* False when the entry has no token prices. */
 static bool read_litellm_entry(const struct walk *w, yyjson_val *entry, struct price_create *ret)
 {
     struct price_amounts *amounts = &ret->amounts;
     bool has_input, has_output;
 
     *ret = (struct price_create){ .model = w->model, .valid_from = TIME_NULL };
-    has_input = take_amount(w, entry, "input_cost_per_token", &amounts->input);
-    has_output = take_amount(w, entry, "output_cost_per_token", &amounts->output);
+    has_input = read_amount(w, entry, "input_cost_per_token", &amounts->input);
+    has_output = read_amount(w, entry, "output_cost_per_token", &amounts->output);
     amounts->cache_read.has =
-        take_amount(w, entry, "cache_read_input_token_cost", &amounts->cache_read.value);
+        read_amount(w, entry, "cache_read_input_token_cost", &amounts->cache_read.value);
     amounts->cache_write.has =
-        take_amount(w, entry, "cache_creation_input_token_cost", &amounts->cache_write.value);
+        read_amount(w, entry, "cache_creation_input_token_cost", &amounts->cache_write.value);
     ret->provider = text_of(entry, "litellm_provider");
     ret->input_includes_cache = price_file_includes_cache(ret->provider);
-    return has_input && (has_output || !answers_with_tokens(text_of(entry, "mode")));
+    return has_input && (has_output || !produces_tokens(text_of(entry, "mode")));
 }
 
 static bool is_name(struct str s)
@@ -146,7 +146,7 @@ static void read_litellm(yyjson_val *root, struct price_import *import, struct w
             continue;
         }
         if (!unsafe_yyjson_is_obj(name + 1)) {
-            refuse(w, NULL, name + 1, "Should be an object with the prices of a model");
+            add_problem(w, NULL, name + 1, "Should be an object with the prices of a model");
             continue;
         }
         if (!read_litellm_entry(w, name + 1, &entries[kept])) {
@@ -154,24 +154,24 @@ static void read_litellm(yyjson_val *root, struct price_import *import, struct w
             continue;
         }
         if (!is_name(w->model))
-            refuse(w, NULL, name + 1, "Should be the name of a model, at most 256 characters");
+            add_problem(w, NULL, name + 1, "Should be the name of a model, at most 256 characters");
         if (!is_name(entries[kept].provider) && entries[kept].provider.len > 0)
-            refuse(w, "litellm_provider", name + 1, "Should be at most 256 characters");
+            add_problem(w, "litellm_provider", name + 1, "Should be at most 256 characters");
         kept++;
     }
     import->entries = (struct list){ entries, kept };
 }
 
-/* An entry's place among others: its model and moment. */
-struct place {
+/* An entry's index, and the key it is sorted by. */
+struct entry_key {
     size_t index;
     struct str model;
     int64_t valid_from;
 };
 
-static int by_place(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct entry_key *x = a, *y = b;
     int order = str_cmp(x->model, y->model);
 
     if (order != 0)
@@ -181,31 +181,32 @@ static int by_place(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* Two prices of one model from one moment on: nobody knows which is meant. Leaves the entries in
- * order of model and moment. */
-static void check_once(struct price_import *import, struct arena *arena, struct problems *problems)
+/* Refuses two prices of one model with the same valid_from, and sorts the entries by model and
+ * valid_from. */
+static void check_unique(struct price_import *import, struct arena *arena,
+                         struct problems *problems)
 {
     const struct price_create *entries = import->entries.items;
     size_t n = import->entries.n;
-    struct place *places = ARENA_ARRAY(arena, struct place, n);
+    struct entry_key *keys = ARENA_ARRAY(arena, struct entry_key, n);
     struct price_create *ordered = ARENA_ARRAY(arena, struct price_create, n);
 
     for (size_t i = 0; i < n; i++)
-        places[i] = (struct place){ i, entries[i].model, entries[i].valid_from };
+        keys[i] = (struct entry_key){ i, entries[i].model, entries[i].valid_from };
     if (n > 0)
-        qsort(places, n, sizeof(*places), by_place);
+        qsort(keys, n, sizeof(*keys), by_key);
     for (size_t i = 0; i < n; i++) {
         const struct problem_step path[] = {
             { .name = STR_LIT("prices") },
             { .name = STR_LIT("prices") },
-            { .is_index = true, .index = places[i].index },
+            { .is_index = true, .index = keys[i].index },
         };
 
-        ordered[i] = entries[places[i].index];
-        if (i > 0 && str_eq(places[i].model, places[i - 1].model) &&
-            places[i].valid_from == places[i - 1].valid_from)
+        ordered[i] = entries[keys[i].index];
+        if (i > 0 && str_eq(keys[i].model, keys[i - 1].model) &&
+            keys[i].valid_from == keys[i - 1].valid_from)
             problems_add_rule(problems, path, 3, STR_NULL,
-                              "The model has a price from that moment on already");
+                              "The file has another price of this model with the same valid_from");
     }
     import->entries.items = ordered;
 }
@@ -227,7 +228,7 @@ static void read_muster(const struct json_doc *doc, struct price_import *import,
         problems_add_rule(problems, &(const struct problem_step){ .name = STR_LIT("prices") }, 1,
                           STR_NULL, "Should be an object with a list of prices under \"prices\"");
     else if (check_list(&r, &inner, &rows, list, &import->entries))
-        check_once(import, arena, problems);
+        check_unique(import, arena, problems);
 }
 
 void price_file_read(struct price_import *import, struct arena *arena, struct problems *problems)

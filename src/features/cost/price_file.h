@@ -1,9 +1,9 @@
-/* price_file.h - files of prices: LiteLLM's form, and our own.
+/* price_file.h - reads price files in LiteLLM's format, or our own.
  *
- * LiteLLM's is an object of models, each with USD for one token; numbers there
- * are floats, so they are rounded to the 18 decimals that prices have. Our own
- * is {"prices":[…]}, as the list of prices is answered. A file is read whole:
- * everything that is wrong with it is said, and nothing of it is used then.
+ * LiteLLM's is an object of models, each with USD per token; its numbers are
+ * floats, so they are rounded to the 18 decimals that prices have. Our own is
+ * {"prices":[…]}, as answered by the list of prices. A file is always read to
+ * the end: all of its problems are reported, and then nothing of it is used.
  *
  * Thread-safe: pure functions.
  */
@@ -13,5 +13,5 @@
 /* Fills entries and skipped from the text and the format. */
 void price_file_read(struct price_import *import, struct arena *arena, struct problems *problems);
 
-/* Does this provider, as LiteLLM names it, count cached tokens among the input? */
+/* Does this provider, as LiteLLM names it, include cached tokens in the input? */
 bool price_file_includes_cache(struct str litellm_provider);

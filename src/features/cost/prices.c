@@ -1,4 +1,4 @@
-/* prices.c - the book that readers share, and changes of the list. */
+/* prices.c - the book shared by readers, and changes to the list. */
 #include "features/cost/prices.h"
 
 #include <stdlib.h>
@@ -34,8 +34,8 @@ void prices_free(struct prices *p)
     free(p);
 }
 
-/* The book in memory if it has this number, held for the caller; else NULL. */
-static struct price_book *take_current(struct prices *p, int64_t number)
+/* A reference to the cached book if it has this number, otherwise NULL. */
+static struct price_book *hold_current(struct prices *p, int64_t number)
 {
     struct price_book *book = NULL;
 
@@ -48,7 +48,7 @@ static struct price_book *take_current(struct prices *p, int64_t number)
     return book;
 }
 
-static void keep(struct prices *p, struct price_book *book)
+static void set_current(struct prices *p, struct price_book *book)
 {
     struct price_book *old;
 
@@ -66,12 +66,12 @@ int prices_book(struct prices *p, struct db *db, struct price_book **ret, struct
 
     if (store_prices_number(db, &number, err) != 0)
         return -1;
-    *ret = take_current(p, number);
+    *ret = hold_current(p, number);
     if (*ret != NULL)
         return 0;
     if (price_book_load(db, ret, err) != 0)
         return -1;
-    keep(p, *ret);
+    set_current(p, *ret);
     return 0;
 }
 
@@ -87,8 +87,8 @@ static struct str optional_text(struct opt_int amount, struct arena *arena)
     return amount.has ? amount_text(amount.value, arena) : STR_NULL;
 }
 
-/* Copies: the row may be of a book that is let go. */
-static void tell(const struct price_row *row, struct arena *arena, struct price *ret)
+/* Copies the strings: the row may belong to a book that is released. */
+static void fill_price(const struct price_row *row, struct arena *arena, struct price *ret)
 {
     const struct str *names = row->aliases.items;
     struct str *copies = ARENA_ARRAY(arena, struct str, row->aliases.n);
@@ -115,30 +115,30 @@ int prices_list(struct prices *p, struct db *db, const struct prices_query *quer
 {
     struct price_history rows;
     struct price_book *book;
-    struct price *told;
+    struct price *prices;
 
     if (prices_book(p, db, &book, err) != 0)
         return -1;
     rows = str_is_null(query->model) ? price_book_all(book) : price_book_find(book, query->model);
-    told = ARENA_ARRAY(arena, struct price, rows.n);
+    prices = ARENA_ARRAY(arena, struct price, rows.n);
     for (size_t i = 0; i < rows.n; i++)
-        tell(&rows.rows[i], arena, &told[i]);
-    ret->prices = (struct list){ told, rows.n };
+        fill_price(&rows.rows[i], arena, &prices[i]);
+    ret->prices = (struct list){ prices, rows.n };
     price_book_release(book);
     return 0;
 }
 
-/* A change of the list under way. */
+/* A change of the list. */
 struct edit {
     struct db *db;
-    struct price_book *book; /* as it was before */
-    struct map aliases;      /* given by this change -> struct str, the model */
-    size_t n;                /* rows there are */
+    struct price_book *book; /* before the change */
+    struct map aliases;      /* set by this change -> struct str, the model */
+    size_t n;                /* number of rows */
     int64_t now;
     struct arena *arena;
 
-    /* of an import */
-    const struct price_row *before; /* what the entry before of the same model ended in; NULL */
+    /* for an import */
+    const struct price_row *before; /* row of the previous entry of the same model, or NULL */
     struct price_imported counts;
 };
 
@@ -158,13 +158,13 @@ static void edit_done(struct edit *edit)
     price_book_release(edit->book);
 }
 
-/* An alias leads to one model. */
+/* An alias belongs to one model only. */
 static int check_aliases(struct edit *edit, const struct price_create *entry, struct error *err)
 {
     const struct str *names = entry->aliases.items;
-    struct str *given = ARENA_NEW(edit->arena, struct str);
+    struct str *model_name = ARENA_NEW(edit->arena, struct str);
 
-    *given = entry->model;
+    *model_name = entry->model;
     for (size_t i = 0; i < entry->aliases.n; i++) {
         struct price_history other = price_book_alias(edit->book, names[i]);
         const struct str *before = map_get(&edit->aliases, names[i]);
@@ -175,13 +175,13 @@ static int check_aliases(struct edit *edit, const struct price_create *entry, st
         if (!str_eq(model, entry->model))
             return err_set(err, ERR_CONFLICT, "The alias '%.*s' belongs to model '%.*s' already",
                            STR_ARG(names[i]), STR_ARG(model));
-        (void)map_put(&edit->aliases, names[i], given);
+        (void)map_put(&edit->aliases, names[i], model_name);
     }
     return 0;
 }
 
-static int put(struct edit *edit, const struct price_create *entry, int64_t valid_from,
-               struct price_row *ret, struct error *err)
+static int put_price(struct edit *edit, const struct price_create *entry, int64_t valid_from,
+                     struct price_row *ret, struct error *err)
 {
     *ret = (struct price_row){ .model = entry->model,
                                .provider = entry->provider,
@@ -218,9 +218,9 @@ int prices_set(struct db *db, const struct price_create *create, struct arena *a
         goto out;
     history = price_book_exact(edit.book, create->model);
     edit.n += !is_at(price_in_force(&history, create->valid_from), create->valid_from);
-    if (check_room(&edit, err) != 0 || put(&edit, create, create->valid_from, &row, err) != 0)
+    if (check_room(&edit, err) != 0 || put_price(&edit, create, create->valid_from, &row, err) != 0)
         goto out;
-    tell(&row, arena, ret);
+    fill_price(&row, arena, ret);
     r = 0;
 out:
     edit_done(&edit);
@@ -234,7 +234,7 @@ int prices_remove(struct db *db, int64_t price_id, struct arena *arena, struct p
 
     if (store_price_delete(db, price_id, arena, &row, err) != 0)
         return -1;
-    tell(&row, arena, ret);
+    fill_price(&row, arena, ret);
     return 0;
 }
 
@@ -265,9 +265,9 @@ static bool is_named_the_same(const struct price_row *row, const struct price_cr
     return true;
 }
 
-/* The moment that an entry holds from. `beside`: others of its model are in the file. */
-static int64_t moment_of(const struct edit *edit, const struct price_import *import,
-                         const struct price_create *entry, bool beside)
+/* When an entry becomes valid. `beside`: the file has other entries of its model. */
+static int64_t valid_from_of(const struct edit *edit, const struct price_import *import,
+                             const struct price_create *entry, bool beside)
 {
     if (entry->valid_from != TIME_NULL)
         return entry->valid_from;
@@ -278,7 +278,7 @@ static int64_t moment_of(const struct edit *edit, const struct price_import *imp
     return edit->now;
 }
 
-/* The row that an entry is compared with: in force at its moment, after the entries before it. */
+/* The row that an entry is compared with: in effect at `at`, with the entries before it applied. */
 static const struct price_row *row_at(const struct edit *edit, struct str model, int64_t at)
 {
     struct price_history history = price_book_exact(edit->book, model);
@@ -309,7 +309,7 @@ static int import_entry(struct edit *edit, const struct price_create *entry, int
     edit->n += !is_at(row, at);
     made = ARENA_NEW(edit->arena, struct price_row);
     edit->before = made;
-    return put(edit, entry, at, made, err);
+    return put_price(edit, entry, at, made, err);
 }
 
 static int import_all(struct edit *edit, const struct price_import *import, struct error *err)
@@ -321,7 +321,7 @@ static int import_all(struct edit *edit, const struct price_import *import, stru
     for (size_t i = 0; i < n; i++) {
         bool follows = i > 0 && str_eq(entries[i].model, entries[i - 1].model);
         bool leads = i + 1 < n && str_eq(entries[i].model, entries[i + 1].model);
-        int64_t at = moment_of(edit, import, &entries[i], follows || leads);
+        int64_t at = valid_from_of(edit, import, &entries[i], follows || leads);
 
         if (!follows)
             edit->before = NULL;

@@ -1,7 +1,6 @@
 /* prices_store.c - SQL of prices. */
 #include "features/cost/prices_store.h"
 
-#include "base/buf.h"
 #include "db/db.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -57,34 +56,21 @@ int store_prices(struct db *db, struct arena *arena, struct list *ret, struct er
     return rows_list(db, &select_all, DB_NO_ARGS, arena, ret, err);
 }
 
-static void write_aliases(const struct list *aliases, struct buf *out)
-{
-    const struct str *names = aliases->items;
-
-    buf_add_char(out, '[');
-    for (size_t i = 0; i < aliases->n; i++) {
-        if (i > 0)
-            buf_add_char(out, ',');
-        buf_add_json(out, names[i]);
-    }
-    buf_add_char(out, ']');
-}
-
 int store_price_put(struct db *db, struct price_row *row, struct error *err)
 {
-    struct buf aliases;
+    struct arena arena;
     int r;
 
-    buf_init(&aliases, SIZE_MAX); /* in proportion to the body, which was bounded */
-    write_aliases(&row->aliases, &aliases);
+    arena_init(&arena);
     r = db_exec(db, &put,
                 DB_ARGS(db_text(row->model), db_text(row->provider), db_int(row->amounts.input),
                         db_int(row->amounts.output), rows_opt_int_value(row->amounts.cache_read),
                         rows_opt_int_value(row->amounts.cache_write),
                         db_int(row->input_includes_cache), db_int(row->valid_from),
-                        db_text(buf_str(&aliases)), db_int(row->updated_at)),
+                        db_text(rows_json_of(&price_row, "aliases", row, &arena)),
+                        db_int(row->updated_at)),
                 db_read_int, &row->price_id, err);
-    buf_done(&aliases);
+    arena_done(&arena);
     return r != 0 ? -1 : db_run(db, &add_to_number, DB_NO_ARGS, err);
 }
 

@@ -1,4 +1,4 @@
-/* prices_store.h - prices of models as rows, for the whole platform. */
+/* prices_store.h - the prices of models as rows, shared by all tenants. */
 #pragma once
 #include <stdbool.h>
 

@@ -72,7 +72,8 @@ int store_llm_put(struct db *db, const struct report_key *place, const struct ll
         db_text(u->model), db_int(place->received_at), db_int(u->input_tokens),
         db_int(u->output_tokens), db_int(u->cache_read_tokens), db_int(u->cache_write_tokens),
         db_int(u->calls), db_text(u->agent_version), db_text(u->workflow_run_id));
-    const struct llm_place where = { place->tenant_id, place->agent_id, u->timestamp, u->model };
+    const struct llm_usage_key where = { place->tenant_id, place->agent_id, u->timestamp,
+                                         u->model };
     const struct llm_counts counts = { u->input_tokens, u->output_tokens, u->cache_read_tokens,
                                        u->cache_write_tokens, u->calls };
     struct old_usage old = { 0 };
@@ -82,7 +83,7 @@ int store_llm_put(struct db *db, const struct report_key *place, const struct ll
     if (db_changes(db) == 0) {
         if (db_exec(db, &select_old, args, read_old, &old, err) != 0)
             return -1;
-        if (!old.there) /* deleted between the two */
+        if (!old.there) /* deleted since the insert */
             return err_set(err, ERR_BUSY, "a report went away while it was being replaced");
         if (db_run(db, &replace_usage, args, err) != 0)
             return -1;

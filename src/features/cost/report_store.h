@@ -7,26 +7,26 @@
 struct db;
 struct llm_usage;
 
-/* Stores the usage, or replaces the one of the same (tenant, agent, run, model, timestamp). The
- * same numbers again change nothing. What it changes in the sums is gathered in `totals`. */
+/* Stores the usage, or replaces the one with the same (tenant, agent, run, model, timestamp).
+ * Storing the same numbers again changes nothing. Changes of the sums are collected in `totals`. */
 int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *usage,
                   struct llm_totals *totals, struct error *err) MUST_CHECK;
 
-/* Usage to be read: from `since` on, before `until`. */
+/* The usage to read: since <= timestamp < until. */
 struct llm_filter {
     int64_t tenant_id;
-    int64_t since, until; /* for sums: of their starts */
-    int64_t agent_id;     /* 0: of all agents */
-    struct str run_id;    /* STR_NULL: of all runs; sums have none */
+    int64_t since, until; /* for sums: of their start */
+    int64_t agent_id;     /* 0: all agents */
+    struct str run_id;    /* STR_NULL: all runs; ignored for sums */
 };
 
-/* A report, or a sum of them; strings are borrowed until the next. */
+/* A report, or a sum of reports; strings are valid during the call only. */
 struct llm_row {
     int64_t agent_id;
     struct str model;
     struct str run_id; /* of a report */
     struct llm_counts counts;
-    int64_t start; /* of a report: its timestamp; so are the next two */
+    int64_t start; /* the next three: of a report all its timestamp */
     int64_t first_at, last_at;
     int64_t n_large, fresh; /* of a sum */
 };
@@ -38,7 +38,7 @@ typedef void llm_row_fn(void *ctx, const struct llm_row *row);
 int store_llm_totals(struct db *db, const struct llm_filter *filter, enum llm_width width,
                      llm_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;
 
-/* Reports, in no order; and so that those of one run follow each other. */
+/* Reports, in no order; or grouped by run. */
 int store_llm_usage(struct db *db, const struct llm_filter *filter, llm_row_fn *on_row, void *ctx,
                     struct error *err) MUST_CHECK;
 int store_llm_usage_by_run(struct db *db, const struct llm_filter *filter, llm_row_fn *on_row,

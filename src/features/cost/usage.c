@@ -1,4 +1,4 @@
-/* usage.c - from sums and reports to groups with their cost. */
+/* usage.c - turns sums and reports into groups with their cost. */
 #include "features/cost/usage.h"
 
 #include <stdlib.h>
@@ -16,11 +16,11 @@
 
 enum { SPLITS_MAX = 100000 };
 
-/* Sums that are not taken as they are: what is in them is read in smaller parts. */
+/* Sums that cannot be used as a whole: they are read in smaller parts. */
 struct splits {
     struct arena *arena;
-    struct map keys; /* start, agent and model -> anything */
-    int64_t *starts; /* of them, each once */
+    struct map keys; /* a set of start, agent and model */
+    int64_t *starts; /* of the sums; unique after splits_sort() */
     size_t n, capacity;
     bool too_many;
 };
@@ -33,18 +33,18 @@ struct reading {
     struct usage_groups groups;
     struct cost_sum total;
     struct usage_kpi kpi;
-    int64_t deleted_until; /* reports before this may be gone; TIME_NULL: none */
+    int64_t deleted_until; /* reports before this may be deleted; TIME_NULL: none */
     struct map unpriced;   /* models -> struct str */
     bool unpriced_truncated;
 
-    struct buf model; /* the last one looked up, and its prices */
+    struct buf model; /* the last one looked up; `history` has its prices */
     bool looked_up;
     struct price_history history;
 
-    const struct splits *within; /* only what is in these counts; NULL: everything */
+    const struct splits *within; /* only usage within these counts; NULL: all */
     enum llm_width within_width;
-    struct splits *splits; /* where to note what is to be split */
-    struct buf run_id;     /* whose reports are being read */
+    struct splits *splits; /* collects the sums to split */
+    struct buf run_id;     /* of the run being read */
 };
 
 static struct str split_key(struct buf *buf, int64_t start, const struct llm_row *row)
@@ -115,8 +115,8 @@ static void note_unpriced(struct reading *r, struct str model)
     (void)map_put(&r->unpriced, *copy, copy);
 }
 
-static void add(struct reading *r, const struct llm_row *row, const struct cost_tokens *tokens,
-                const struct price_row *price)
+static void add_tokens(struct reading *r, const struct llm_row *row,
+                       const struct cost_tokens *tokens, const struct price_row *price)
 {
     unsigned groups = r->request->groups;
     struct usage_key key = { 0 };
@@ -138,7 +138,7 @@ static void add(struct reading *r, const struct llm_row *row, const struct cost_
         note_unpriced(r, row->model);
 }
 
-static void on_report(void *ctx, const struct llm_row *row)
+static void usage_on_report(void *ctx, const struct llm_row *row)
 {
     struct reading *r = ctx;
     struct cost_tokens tokens;
@@ -146,11 +146,11 @@ static void on_report(void *ctx, const struct llm_row *row)
     if (!is_within(r, row))
         return;
     tokens = cost_tokens_of(&row->counts);
-    add(r, row, &tokens, price_in_force(history_of(r, row->model), row->start));
+    add_tokens(r, row, &tokens, price_in_force(history_of(r, row->model), row->start));
 }
 
-/* The reports of a run follow each other: with the next one, its groups are done. */
-static void on_report_of_run(void *ctx, const struct llm_row *row)
+/* Reports are grouped by run: with the next run, the previous one's groups are complete. */
+static void usage_on_run_report(void *ctx, const struct llm_row *row)
 {
     struct reading *r = ctx;
 
@@ -159,17 +159,17 @@ static void on_report_of_run(void *ctx, const struct llm_row *row)
         buf_clear(&r->run_id);
         buf_add(&r->run_id, row->run_id);
     }
-    on_report(r, row);
+    usage_on_report(r, row);
 }
 
-/* An hour that cannot be split, since its reports may be deleted: it counts as a whole, where its
- * first report lies, and at the price of that. */
-static bool is_whole(const struct reading *r, const struct llm_row *row)
+/* An hour cannot be split when its reports may be deleted: it then counts as a whole, at the time
+ * and price of its first report. */
+static bool is_unsplittable(const struct reading *r, const struct llm_row *row)
 {
     return r->within != NULL && row->start < r->deleted_until;
 }
 
-static void on_sum(void *ctx, const struct llm_row *row)
+static void usage_on_sum(void *ctx, const struct llm_row *row)
 {
     struct reading *r = ctx;
     const struct time_range *range = &r->request->range;
@@ -183,7 +183,7 @@ static void on_sum(void *ctx, const struct llm_row *row)
     price = price_in_force(history, row->first_at);
     if (row->n_large > 0 || row->first_at < range->since || row->last_at >= range->until ||
         price != price_in_force(history, row->last_at)) {
-        if (!is_whole(r, row)) {
+        if (!is_unsplittable(r, row)) {
             note_split(r, row);
             return;
         }
@@ -192,7 +192,7 @@ static void on_sum(void *ctx, const struct llm_row *row)
     }
     tokens = cost_tokens_of(&row->counts);
     tokens.fresh = row->fresh;
-    add(r, row, &tokens, price);
+    add_tokens(r, row, &tokens, price);
 }
 
 static void splits_init(struct splits *s, struct arena *arena)
@@ -208,7 +208,7 @@ static int by_value(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Each start once, in order. */
+/* Sorts the starts and removes repeats. */
 static void splits_sort(struct splits *s)
 {
     size_t n = 0;
@@ -231,7 +231,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The hours of the days that were split; notes those that must be split again. */
+/* Reads the hours of split days; collects those to split further. */
 static int read_hours(struct reading *r, struct db *db, struct splits *days, struct splits *hours,
                       struct error *err)
 {
@@ -244,7 +244,7 @@ static int read_hours(struct reading *r, struct db *db, struct splits *days, str
 
         filter.since = days->starts[i];
         filter.until = days->starts[i] + LLM_DAY_US;
-        if (store_llm_totals(db, &filter, LLM_HOUR, on_sum, r, err) != 0)
+        if (store_llm_totals(db, &filter, LLM_HOUR, usage_on_sum, r, err) != 0)
             return -1;
     }
     return 0;
@@ -260,7 +260,7 @@ static int read_reports(struct reading *r, struct db *db, struct splits *hours, 
 
         filter.since = later(hours->starts[i], r->request->range.since);
         filter.until = earlier(hours->starts[i] + LLM_HOUR_US, r->request->range.until);
-        if (store_llm_usage(db, &filter, on_report, r, err) != 0)
+        if (store_llm_usage(db, &filter, usage_on_report, r, err) != 0)
             return -1;
     }
     return 0;
@@ -278,7 +278,7 @@ static int read_sums(struct reading *r, struct db *db, struct error *err)
     if (range->since != TIME_NULL)
         filter.since = llm_totals_start(LLM_DAY, range->since);
     r->splits = &days;
-    if (store_llm_totals(db, &filter, LLM_DAY, on_sum, r, err) == 0 &&
+    if (store_llm_totals(db, &filter, LLM_DAY, usage_on_sum, r, err) == 0 &&
         read_hours(r, db, &days, &hours, err) == 0 && read_reports(r, db, &hours, err) == 0)
         status = 0;
     r->groups.too_many |= days.too_many || hours.too_many;
@@ -289,13 +289,13 @@ static int read_sums(struct reading *r, struct db *db, struct error *err)
     return status;
 }
 
-/* What is asked of runs has no sums: all of them one after the other, or the reports of one. */
+/* Runs have no sums: reads the reports of one run, or of all runs in turn. */
 static int read_groups(struct reading *r, struct db *db, struct error *err)
 {
     if (!str_is_null(r->request->run_id))
-        return store_llm_usage(db, &r->filter, on_report, r, err);
+        return store_llm_usage(db, &r->filter, usage_on_report, r, err);
     if ((r->request->groups & GROUP_RUN) != 0)
-        return store_llm_usage_by_run(db, &r->filter, on_report_of_run, r, err);
+        return store_llm_usage_by_run(db, &r->filter, usage_on_run_report, r, err);
     return read_sums(r, db, err);
 }
 
@@ -318,30 +318,30 @@ static struct str day_text(int64_t day, struct arena *arena)
     return arena_copy(arena, str_split(&date, 'T'));
 }
 
-static void tell_groups(struct reading *r, struct list *ret)
+static void fill_groups(struct reading *r, struct list *ret)
 {
     struct usage_groups *g = &r->groups;
     unsigned by = r->request->groups;
-    struct usage_part *told;
+    struct usage_part *parts;
 
     usage_groups_finish(g);
-    told = ARENA_ARRAY(r->arena, struct usage_part, g->n_kept);
+    parts = ARENA_ARRAY(r->arena, struct usage_part, g->n_kept);
     for (size_t i = 0; i < g->n_kept; i++) {
         const struct usage_entry *entry = &g->kept[i];
 
         if ((by & GROUP_MODEL) != 0)
-            told[i].model = arena_copy(r->arena, entry->key.model);
+            parts[i].model = arena_copy(r->arena, entry->key.model);
         if ((by & GROUP_AGENT) != 0)
-            told[i].agent_name = entry->agent_name;
+            parts[i].agent_name = entry->agent_name;
         if ((by & GROUP_RUN) != 0)
-            told[i].run_id = arena_copy(r->arena, entry->key.run_id);
+            parts[i].run_id = arena_copy(r->arena, entry->key.run_id);
         if ((by & GROUP_DAY) != 0)
-            told[i].day = day_text(entry->key.day, r->arena);
-        cost_fill_answer(&entry->sum, r->arena, &told[i].sums);
+            parts[i].day = day_text(entry->key.day, r->arena);
+        cost_fill_answer(&entry->sum, r->arena, &parts[i].sums);
         usage_kpi_fill_part(&r->kpi, entry->key.agent_id, entry->key.day, &entry->sum,
-                            &told[i].sums);
+                            &parts[i].sums);
     }
-    *ret = (struct list){ told, g->n_kept };
+    *ret = (struct list){ parts, g->n_kept };
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -349,7 +349,7 @@ static int by_bytes(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-static void tell_unpriced(struct reading *r, struct list *ret)
+static void fill_unpriced(struct reading *r, struct list *ret)
 {
     struct str *names = ARENA_ARRAY(r->arena, struct str, r->unpriced.n);
     const struct str *name;
@@ -362,21 +362,21 @@ static void tell_unpriced(struct reading *r, struct list *ret)
     *ret = (struct list){ names, n };
 }
 
-static void tell(struct reading *r, struct usage_answer *ret)
+static void fill_answer(struct reading *r, struct usage_answer *ret)
 {
     *ret = (struct usage_answer){ .since = r->request->range.since,
                                   .until = r->request->range.until,
                                   .currency = STR_LIT("USD"),
                                   .total = ARENA_NEW(r->arena, struct usage_sums) };
-    tell_groups(r, &ret->groups);
+    fill_groups(r, &ret->groups);
     cost_fill_answer(&r->total, r->arena, ret->total);
     usage_kpi_fill_total(&r->kpi, &r->total, ret->total);
-    tell_unpriced(r, &ret->unpriced);
+    fill_unpriced(r, &ret->unpriced);
     ret->truncated = r->groups.truncated || r->unpriced_truncated;
 }
 
-/* Whose usage is asked for, and what agents are called. False in *ret_there: of an agent that
- * nobody has heard of. */
+/* Resolves the requested agent and reads the agents' names. *ret_there is false when the agent is
+ * unknown. */
 static int find_agents(struct reading *r, struct db *db, bool *ret_there, struct error *err)
 {
     int64_t tenant_id = r->request->tenant->id;
@@ -398,7 +398,7 @@ static int find_agents(struct reading *r, struct db *db, bool *ret_there, struct
     return 0;
 }
 
-static int load(struct reading *r, struct db *db, struct usage_answer *ret, struct error *err)
+static int read_usage(struct reading *r, struct db *db, struct usage_answer *ret, struct error *err)
 {
     struct retention_marks marks;
     bool there;
@@ -412,7 +412,7 @@ static int load(struct reading *r, struct db *db, struct usage_answer *ret, stru
     if (there && !str_is_null(r->request->kpi) &&
         usage_kpi_read(&r->kpi, db, r->request, r->filter.agent_id, r->arena, err) != 0)
         return -1;
-    tell(r, ret);
+    fill_answer(r, ret);
     return 0;
 }
 
@@ -434,7 +434,7 @@ int usage_read(struct db *db, const struct usage_request *request, struct arena 
     map_init(&r.kpi.parts);
     buf_init(&r.run_id, KIB(1));
     buf_init(&r.model, KIB(2));
-    status = load(&r, db, ret, err);
+    status = read_usage(&r, db, ret, err);
     db_rollback(db);
     buf_done(&r.run_id);
     buf_done(&r.model);

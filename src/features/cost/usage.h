@@ -1,9 +1,9 @@
-/* usage.h - LLM usage of a tenant and what it cost, by model, agent, run or day.
+/* usage.h - a tenant's LLM usage and its cost, by model, agent, run or day.
  *
- * Days are read as sums. A day that a range cuts in two, in which a price of
- * its model changes, or that has a number too large to sum up, is read as
- * hours, and such an hour as reports. So what an answer takes depends on the
- * days and models in it, not on the number of reports; only runs have no sums.
+ * Days are read as sums. A day that is only partly in the range, in which a
+ * price of its model changes, or that has a number too large to add, is read
+ * as hours, and such an hour as reports. So the cost of an answer depends on
+ * its days and models, not on the number of reports; only runs have no sums.
  */
 #pragma once
 #include "base/arena.h"
@@ -20,11 +20,11 @@ struct usage_request {
     struct prices *prices;
     struct time_range range;
     unsigned groups;       /* set of enum usage_group */
-    struct str agent_name; /* null: of all agents */
-    struct str run_id;     /* null: of all runs */
-    struct str kpi;        /* null: none */
+    struct str agent_name; /* null: all agents */
+    struct str run_id;     /* null: all runs */
+    struct str kpi;        /* or null */
 };
 
-/* From one view of the database; in the arena. ERR_CONFLICT: too many groups. */
+/* Reads one snapshot of the database; in the arena. ERR_CONFLICT: too many groups. */
 int usage_read(struct db *db, const struct usage_request *request, struct arena *arena,
                struct usage_answer *ret, struct error *err) MUST_CHECK;

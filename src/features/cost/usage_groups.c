@@ -1,4 +1,4 @@
-/* usage_groups.c - the table of groups under way, and the bounded list of the dearest. */
+/* usage_groups.c - the table of open groups, and the bounded list of the most expensive. */
 #include "features/cost/usage_groups.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void add_number(struct buf *out, int64_t number)
     buf_add(out, str_from((const char *)&number, sizeof(number)));
 }
 
-/* The key's parts as bytes, until the next call; names hold no NUL. */
+/* The key as bytes, valid until the next call; names contain no NUL. */
 static struct str key_bytes(struct usage_groups *g, const struct usage_key *key)
 {
     buf_clear(&g->key);
@@ -54,7 +54,7 @@ static int by_number(const void *a, const void *b)
     return x->agent_id < y->agent_id ? -1 : x->agent_id > y->agent_id;
 }
 
-/* An agent that was deleted has left its usage behind without a name. */
+/* The usage of a deleted agent has no name. */
 static struct str name_of(const struct usage_groups *g, int64_t agent_id)
 {
     const struct agent_name wanted = { .agent_id = agent_id }, *found = NULL;
@@ -108,8 +108,9 @@ static int by_cost(const struct usage_entry *x, const struct usage_entry *y)
     return x->sum.cost > y->sum.cost ? -1 : x->sum.cost < y->sum.cost;
 }
 
-/* Which are kept: the dearest. Both orders are total, so that every store answers alike. */
-static int dearest_first(const void *a, const void *b)
+/* The order in which groups are kept. Both orders are total, so that SQLite and PostgreSQL give the
+ * same answer. */
+static int highest_cost_first(const void *a, const void *b)
 {
     int order = by_cost(a, b);
 
@@ -127,12 +128,12 @@ static int earliest_first(const void *a, const void *b)
     return order != 0 ? order : by_names(a, b);
 }
 
-/* Drops the cheapest beyond what an answer holds, and their strings with them. */
-static void cut(struct usage_groups *g)
+/* Drops the cheapest groups beyond the size of an answer, and their strings. */
+static void drop_cheapest(struct usage_groups *g)
 {
     struct arena from = g->arenas[0];
 
-    qsort(g->kept, g->n_kept, sizeof(*g->kept), dearest_first);
+    qsort(g->kept, g->n_kept, sizeof(*g->kept), highest_cost_first);
     g->n_kept = USAGE_GROUPS_MAX;
     g->truncated = true;
     for (size_t i = 0; i < g->n_kept; i++) {
@@ -155,7 +156,7 @@ void usage_groups_settle(struct usage_groups *g)
         struct usage_entry *kept;
 
         if (g->n_kept == KEPT_MAX)
-            cut(g);
+            drop_cheapest(g);
         kept = &g->kept[g->n_kept++];
         *kept = *entry;
         kept->key.model = arena_copy(&g->arenas[0], entry->key.model);
@@ -170,7 +171,8 @@ void usage_groups_finish(struct usage_groups *g)
 {
     usage_groups_settle(g);
     if (g->n_kept > USAGE_GROUPS_MAX)
-        cut(g);
+        drop_cheapest(g);
     if (g->n_kept > 0)
-        qsort(g->kept, g->n_kept, sizeof(*g->kept), g->by_day ? earliest_first : dearest_first);
+        qsort(g->kept, g->n_kept, sizeof(*g->kept),
+              g->by_day ? earliest_first : highest_cost_first);
 }

@@ -1,9 +1,9 @@
-/* usage_groups.h - usage gathered into groups, of which the dearest are kept.
+/* usage_groups.h - sums usage into groups and keeps the most expensive ones.
  *
- * Groups under way are in a table. usage_groups_settle() moves them to the
- * result, which holds a bounded number: when it is full those that cost least
- * leave it. So memory is bounded however many groups there are, as long as
- * not too many are under way at once.
+ * Open groups are in a table. usage_groups_settle() moves them to the result,
+ * which has a fixed size: when it is full, the cheapest groups are dropped. So
+ * memory is bounded for any number of groups, as long as not too many are open
+ * at once.
  *
  * One thread at a time.
  */
@@ -16,10 +16,10 @@
 #include "features/agents/store.h"
 #include "features/cost/cost.h"
 
-/* Under way at once. */
+/* Open groups. */
 enum { USAGE_OPEN_MAX = 100000 };
 
-/* What a group is of; what is not grouped by is 0 or STR_NULL. */
+/* The key of a group; members not grouped by are 0 or STR_NULL. */
 struct usage_key {
     struct str model, run_id;
     int64_t agent_id;
@@ -34,17 +34,17 @@ struct usage_entry {
 
 struct usage_groups {
     bool by_day;
-    const struct agent_name *agents; /* sorted by number; NULL: not grouped by */
+    const struct agent_name *agents; /* sorted by agent_id; NULL: not grouped by */
     size_t n_agents;
 
     struct map open;         /* key -> struct usage_entry */
-    struct arena open_arena; /* of those */
-    struct buf key;          /* being looked for */
-    bool too_many;           /* more than USAGE_OPEN_MAX were under way: what there is, is wrong */
+    struct arena open_arena; /* of the open groups */
+    struct buf key;          /* scratch space for a lookup */
+    bool too_many;           /* more than USAGE_OPEN_MAX were open: the result is invalid */
 
     struct usage_entry *kept;
     size_t n_kept;
-    struct arena arenas[2]; /* of their strings: one in use, one to move to */
+    struct arena arenas[2]; /* of the strings in `kept`: one in use, one to move to */
     bool truncated;
 };
 
@@ -54,12 +54,12 @@ void usage_groups_init(struct usage_groups *g, const struct agent_name *agents, 
 
 void usage_groups_done(struct usage_groups *g);
 
-/* The group's sum, to be added to; NULL when there are too many. Copies the key. */
+/* The group's sum, to add to; NULL when too many groups are open. Copies the key. */
 struct cost_sum *usage_groups_at(struct usage_groups *g, const struct usage_key *key);
 
-/* No more will come for the groups under way. */
+/* The open groups are complete. */
 void usage_groups_settle(struct usage_groups *g);
 
-/* Settles, and puts what is kept in order: by day where that is grouped by, then the dearest first,
- * what has no price last; then by the names' bytes. At most USAGE_GROUPS_MAX in `kept`. */
+/* Settles and sorts `kept`, at most USAGE_GROUPS_MAX groups: by day if grouped by day, then the
+ * most expensive first and unpriced ones last, then by names (bytes). */
 void usage_groups_finish(struct usage_groups *g);

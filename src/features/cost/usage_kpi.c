@@ -19,7 +19,7 @@ static struct str key_bytes(const struct part_key *key)
     return str_from((const char *)key, sizeof(*key));
 }
 
-/* The agent of a series that is read; 0: it does not count. */
+/* The agent of a series; 0: the series is left out. */
 static int64_t agent_of(const struct usage_kpi *kpi, int64_t series_no)
 {
     const struct kpi_series *series = kpi->series.items;
@@ -36,7 +36,8 @@ static int64_t agent_of(const struct usage_kpi *kpi, int64_t series_no)
     return low < kpi->series.n && series[low].series_no == series_no ? series[low].agent_id : 0;
 }
 
-static void add_state(void *ctx, int64_t series_no, int64_t at, const struct kpi_state *state)
+static void usage_kpi_add_state(void *ctx, int64_t series_no, int64_t at,
+                                const struct kpi_state *state)
 {
     struct usage_kpi *kpi = ctx;
     int64_t agent_id = agent_of(kpi, series_no);
@@ -60,7 +61,7 @@ static void add_state(void *ctx, int64_t series_no, int64_t at, const struct kpi
 /* Drops the series of agents that total the KPI in another way. */
 static void keep_sums(struct list *series, const struct list *declared)
 {
-    const struct kpi_declared *said = declared->items;
+    const struct kpi_declared *kpis = declared->items;
     struct kpi_series *items = series->items;
     size_t kept = 0;
 
@@ -68,8 +69,8 @@ static void keep_sums(struct list *series, const struct list *declared)
         bool sums = true;
 
         for (size_t j = 0; j < declared->n; j++)
-            if (said[j].agent_id == items[i].agent_id)
-                sums = kpi_total_of(said[j].agg) == KPI_SUM;
+            if (kpis[j].agent_id == items[i].agent_id)
+                sums = kpi_total_of(kpis[j].agg) == KPI_SUM;
         if (sums)
             items[kept++] = items[i];
     }
@@ -83,7 +84,7 @@ int usage_kpi_read(struct usage_kpi *kpi, struct db *db, const struct usage_requ
                                        .key = store_name_key(request->kpi, arena).key,
                                        .agent_id = agent_id };
     const struct kpi_reading reading = {
-        .range = request->range, .bucket = BUCKET_DAY, .on_state = add_state, .ctx = kpi
+        .range = request->range, .bucket = BUCKET_DAY, .on_state = usage_kpi_add_state, .ctx = kpi
     };
     bool attributable = (request->groups & (GROUP_MODEL | GROUP_RUN)) == 0;
     struct kpi_rows series, declared;
@@ -108,23 +109,23 @@ void usage_kpi_done(struct usage_kpi *kpi)
     map_done(&kpi->parts);
 }
 
-/* Picodollars for a unit; exact for whole numbers of units. */
+/* Picodollars per unit; exact for whole numbers of units. */
 static wide_int divide(wide_int cost, const struct kpi_value *units)
 {
     if (units->kind == VALUE_INT)
-        return money_divide(cost, (wide_int)units->integer * MONEY_ATTO_A_PICO);
-    return (wide_int)rintl((long double)cost / MONEY_ATTO_A_PICO / (long double)units->real);
+        return money_divide(cost, (wide_int)units->integer * MONEY_ATTO_PER_PICO);
+    return (wide_int)rintl((long double)cost / MONEY_ATTO_PER_PICO / (long double)units->real);
 }
 
 static bool is_divisor(const struct kpi_value *units)
 {
-    const double least = 1e-9; /* units: less of them would make a cost that fits nowhere */
+    const double least = 1e-9; /* units: fewer would make the cost overflow */
 
     return units->kind == VALUE_INT ? units->integer != 0 : fabs(units->real) >= least;
 }
 
-static void tell(const struct usage_kpi *kpi, const struct kpi_state *state,
-                 const struct cost_sum *sum, struct usage_sums *ret)
+static void fill_units(const struct usage_kpi *kpi, const struct kpi_state *state,
+                       const struct cost_sum *sum, struct usage_sums *ret)
 {
     char text[MONEY_TEXT_MAX];
     struct kpi_value units;
@@ -139,7 +140,7 @@ static void tell(const struct usage_kpi *kpi, const struct kpi_state *state,
 void usage_kpi_fill_total(const struct usage_kpi *kpi, const struct cost_sum *sum,
                           struct usage_sums *ret)
 {
-    tell(kpi, &kpi->total, sum, ret);
+    fill_units(kpi, &kpi->total, sum, ret);
 }
 
 void usage_kpi_fill_part(const struct usage_kpi *kpi, int64_t agent_id, int64_t day,
@@ -149,5 +150,5 @@ void usage_kpi_fill_part(const struct usage_kpi *kpi, int64_t agent_id, int64_t 
     const struct kpi_state *part = map_get(&kpi->parts, key_bytes(&key));
 
     if (part != NULL)
-        tell(kpi, part, sum, ret);
+        fill_units(kpi, part, sum, ret);
 }

@@ -1,4 +1,4 @@
-/* event_batch.c - gathering the events of a transaction, and storing them at its end. */
+/* event_batch.c - collects the events of a transaction and stores them at its end. */
 #include "features/events/event_batch.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ struct event_batch {
     struct event_log *log;
     struct arena arena; /* scratch of one transaction */
     struct event_item *items;
-    enum verdict **verdicts; /* of the items, where their requests keep them */
+    enum verdict **verdicts; /* one per item, owned by the requests */
     size_t n, capacity;
     size_t n_watched; /* of the items */
 };
@@ -87,7 +87,7 @@ int event_batch_prepare(struct txn *txn, struct error *err)
     return log->prepare(batch->log, txn->db, err);
 }
 
-/* To whoever listens to live updates. */
+/* Notes the changed runs for live updates. */
 static void publish(struct event_batch *batch, struct feed *feed)
 {
     struct feed_run *runs;

@@ -1,4 +1,4 @@
-/* event_batch.h - the events of one transaction: gathered, then stored in bulk before its commit.
+/* event_batch.h - the events of one transaction: collected, then stored in bulk before its commit.
  *
  * The writer's thread only.
  */
@@ -20,14 +20,14 @@ struct event_batch *event_batch_new(struct event_log *log);
 /* NULL is fine. */
 void event_batch_free(struct event_batch *batch);
 
-/* The event's verdict is changed to a duplicate when it turns out to be one. */
+/* event_batch_prepare() sets *verdict to VERDICT_DUPLICATE for a duplicate. */
 void event_batch_add(struct event_batch *batch, const struct event_item *item,
                      enum verdict *verdict);
 
-/* What has gathered; once prepared, with what became of each. */
+/* The events collected so far; once prepared, with their results. */
 const struct event_item *event_batch_items(const struct event_batch *batch, size_t *ret_n);
 
-/* Does any of them belong to those that alerts watch for? */
+/* Is any of them watched by alerts? */
 bool event_batch_is_watched(const struct event_batch *batch);
 
 /* The steps of a transaction, as in engine/txn.h. */

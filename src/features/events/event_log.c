@@ -1,4 +1,4 @@
-/* event_log.c - the event log that fits the database. */
+/* event_log.c - chooses the event log for the database. */
 #include "features/events/event_log.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* event_log.h - where events go: appended, deduplicated, their runs kept up to date.
+/* event_log.h - stores events: appends and deduplicates them, and updates their runs.
  *
- * SQLite and PostgreSQL want it done in different ways (event_log_sqlite.c,
- * event_log_postgres.c); what comes out is the same.
+ * SQLite and PostgreSQL need different implementations (event_log_sqlite.c,
+ * event_log_postgres.c); the results are the same.
  */
 #pragma once
 #include <stdbool.h>
@@ -15,33 +15,33 @@ struct engine;
 struct event_log;
 struct telemetry_event;
 
-/* One event on its way in. `tenant_id` is the key's, never the body's. */
+/* An event to store. `tenant_id` is that of the API key, never of the body. */
 struct event_item {
     int64_t tenant_id, agent_id;
     int64_t received_at;
     const struct telemetry_event *event;
-    bool duplicate; /* set by event_log_add() */
-    int run_status; /* likewise: what its run came to with this transaction, enum run_status */
-    int64_t run_no; /* likewise; of a duplicate it is not set */
-    bool watched;   /* whoever adds it wants to know of it: not looked at here */
+    bool duplicate; /* set by add() */
+    int run_status; /* set by add() unless duplicate: the run's status after it, enum run_status */
+    int64_t run_no; /* set by add() unless duplicate */
+    bool watched;   /* for the caller; not used here */
 };
 
 struct event_log_methods {
     void (*free)(struct event_log *log);
 
-    /* Stores all that are not duplicates, in order of arrival, and folds them into their runs.
-     * Scratch memory in the arena. In a transaction of `db`. */
+    /* Stores all items that are not duplicates, in order of arrival, and updates their runs. The
+     * arena is scratch space. In a transaction of `db`. */
     int (*add)(struct event_log *log, struct db *db, struct event_item *items, size_t n,
                struct arena *arena, struct error *err);
 
-    /* The last thing before a commit. */
+    /* The last step before a commit. */
     int (*prepare)(struct event_log *log, struct db *db, struct error *err);
 
-    /* What came of the transaction. */
+    /* The end of the transaction. */
     void (*committed)(struct event_log *log);
     void (*rolled_back)(struct event_log *log);
 
-    /* Somebody else has changed runs: what is remembered of them is no longer good. */
+    /* Other code has changed runs: drops cached run states. */
     void (*forget)(struct event_log *log);
 
     /* The run is deleted in this transaction. The writer's thread. */

@@ -1,8 +1,8 @@
-/* event_log_postgres.c - events in bulk: a few statements for all of a transaction's events.
+/* event_log_postgres.c - stores events in bulk: a few statements per transaction.
  *
- * Unique indexes decide what is a duplicate and which run is which, so that
- * several writers and several processes agree. Runs are taken in one order by
- * everybody, so that they do not wait for each other in a circle.
+ * Unique indexes identify duplicates and runs, so that several writers and
+ * several processes agree. All of them lock runs in the same order, so that
+ * they do not deadlock.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct run_slot {
     int64_t tenant_id, agent_id, run_no;
     struct str run_id;
     struct run_state state;
-    int64_t stored; /* events of this addition */
+    int64_t stored; /* events stored by this call */
 };
 
 /* One call of add(). */
@@ -30,7 +30,7 @@ struct addition {
     struct arena *arena;
     struct event_item *items;
     size_t n;
-    struct run_slot **slot_of; /* of each item */
+    struct run_slot **slot_of; /* one per item */
     struct run_slot *slots;
     size_t n_slots;
     struct map runs;   /* tenant and run_id -> struct run_slot */
@@ -92,8 +92,8 @@ static struct str key_of(struct arena *arena, int64_t tenant_id, struct str id)
     return str_from(key, sizeof(tenant_id) + id.len);
 }
 
-/* Everything is a duplicate until the database has taken it. */
-static void sort_out(struct addition *a)
+/* Finds the items to insert and their runs. All count as duplicates until insert_all(). */
+static void assign_slots(struct addition *a)
 {
     for (size_t i = 0; i < a->n; i++) {
         struct event_item *item = &a->items[i];
@@ -119,7 +119,7 @@ static void sort_out(struct addition *a)
     }
 }
 
-static bool read_run(void *ctx, const struct db_row *row)
+static bool event_log_read_run(void *ctx, const struct db_row *row)
 {
     struct addition *a = ctx;
     struct str key = key_of(a->arena, db_get_int(row, 0), db_get_text(row, 1));
@@ -137,8 +137,8 @@ static bool read_run(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* Makes the runs that are new, and takes hold of all of them. */
-static int take_runs(struct addition *a, struct error *err)
+/* Inserts new runs, and locks all of them. */
+static int lock_runs(struct addition *a, struct error *err)
 {
     struct db_value args[3];
     struct pg_arrays arrays;
@@ -153,16 +153,16 @@ static int take_runs(struct addition *a, struct error *err)
     }
     pg_arrays_args(&arrays, args);
     if (db_run(a->db, &insert_runs, DB_ARGS_OF(args), err) == 0 &&
-        db_exec(a->db, &select_runs, DB_ARGS_OF(args), read_run, a, err) == 0)
+        db_exec(a->db, &select_runs, DB_ARGS_OF(args), event_log_read_run, a, err) == 0)
         r = 0;
     pg_arrays_done(&arrays);
     for (size_t i = 0; i < a->n_slots && r == 0; i++)
-        if (a->slots[i].run_no == 0) /* deleted between the two: it would get events no one finds */
-            r = err_set(err, ERR_BUSY, "a run went away while its events were being stored");
+        if (a->slots[i].run_no == 0) /* deleted since the insert: its events would be lost */
+            r = err_set(err, ERR_BUSY, "a run was deleted while its events were being stored");
     return r;
 }
 
-static bool mark_stored(void *ctx, const struct db_row *row)
+static bool event_log_mark_stored(void *ctx, const struct db_row *row)
 {
     struct addition *a = ctx;
     struct str id = db_get_text(row, 1);
@@ -192,12 +192,12 @@ static int insert_all(struct addition *a, struct error *err)
         a->items[i].duplicate = a->items[i].event->event_id.len > 0;
     }
     pg_arrays_args(&arrays, values);
-    r = db_exec(a->db, &insert_events, DB_ARGS_OF(values), mark_stored, a, err);
+    r = db_exec(a->db, &insert_events, DB_ARGS_OF(values), event_log_mark_stored, a, err);
     pg_arrays_done(&arrays);
     return r;
 }
 
-/* Writes the new states; a run that was made for nothing but a duplicate goes away again. */
+/* Writes the new states; deletes runs that were inserted for duplicates only. */
 static int save_runs(struct addition *a, struct error *err)
 {
     struct db_value values[3 + RUN_STATE_N], args[2];
@@ -230,15 +230,16 @@ static int save_runs(struct addition *a, struct error *err)
 
 static int add_all(struct addition *a, struct error *err)
 {
-    sort_out(a);
+    assign_slots(a);
     if (a->n_slots == 0)
         return 0;
-    if (take_runs(a, err) != 0 || insert_all(a, err) != 0)
+    if (lock_runs(a, err) != 0 || insert_all(a, err) != 0)
         return -1;
     for (size_t i = 0; i < a->n; i++) {
         if (a->slot_of[i] == NULL || a->items[i].duplicate)
             continue;
-        if (a->slot_of[i]->state.event_count == 0) /* a run is its first stored event's agent's */
+        if (a->slot_of[i]->state.event_count ==
+            0) /* a run belongs to the agent of its first event */
             a->slot_of[i]->agent_id = a->items[i].agent_id;
         run_state_add(&a->slot_of[i]->state, a->items[i].event);
         a->items[i].run_status = run_state_status(&a->slot_of[i]->state);

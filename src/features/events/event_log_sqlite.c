@@ -1,9 +1,9 @@
-/* event_log_sqlite.c - events appended in order of arrival, found by extents and an index of ids.
+/* event_log_sqlite.c - appends events in order of arrival; finds them by extents and id index.
  *
- * Nothing here writes at a random place: events and runs get growing numbers,
- * an extent says which consecutive events are of one run, and random ids go
- * through ids.h. Within one transaction the events of a run stand together, so
- * that a batch makes one extent for each of its runs.
+ * Nothing here writes to random pages: events and runs get increasing numbers,
+ * an extent is a range of consecutive events of one run, and random ids go
+ * through ids.h. Within one transaction the events of a run are stored
+ * together, so that a batch adds one extent per run.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ struct sqlite_log {
     struct event_log base;
     struct ids *ids;
     struct run_cache *runs;
-    int64_t next_event_no, next_run_no;           /* of the transaction under way */
-    int64_t committed_event_no, committed_run_no; /* of the last that was committed */
+    int64_t next_event_no, next_run_no;           /* of the current transaction */
+    int64_t committed_event_no, committed_run_no; /* after the last commit */
 };
 
 /* A run that has events among the items. */
@@ -35,7 +35,7 @@ struct run_slot {
     struct str run_id;
     bool is_new;
     struct run_state state;
-    size_t first_item, last_item; /* a chain through `next` */
+    size_t first_item, last_item; /* linked through `next` */
 };
 
 /* One call of add(). */
@@ -46,7 +46,7 @@ struct addition {
     struct event_item *items;
     size_t n;
     uint64_t *hashes; /* of event ids */
-    size_t *next;     /* the next item of the same run; n: none */
+    size_t *next;     /* the next item of the same run; n at the end */
     struct run_slot *slots;
     size_t n_slots;
     struct id_table events, runs; /* hash -> index + 1 of items and slots */
@@ -80,8 +80,8 @@ static const struct db_query update_run = {
            " ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
            " $20, $21) WHERE run_no = $1",
 };
-/* The same of a run that stays where the indexes have it, as nearly all do: SQLite enters a row anew
- * in every index of a column that is set, whatever its value. */
+/* The same for a run whose indexed columns do not change, as is the case for nearly all: SQLite
+ * updates every index of a column that is set, even to the same value. */
 static const struct db_query update_run_in_place = {
     .sql = "UPDATE runs SET (event_count, first_at, last_at, started_at, closing_at, closing_seq,"
            " closing_event, duration_ms, records_processed, error_type, error_message,"
@@ -94,7 +94,7 @@ static const struct db_query insert_extent = {
 };
 /* clang-format on */
 
-/* What a candidate of the index is compared with. */
+/* The id that a candidate of the index is compared with. */
 struct wanted {
     const struct db_query *query;
     int64_t tenant_id;
@@ -102,7 +102,7 @@ struct wanted {
     bool same;
 };
 
-static bool compare_row(void *ctx, const struct db_row *row)
+static bool event_log_compare_row(void *ctx, const struct db_row *row)
 {
     struct wanted *w = ctx;
 
@@ -110,29 +110,30 @@ static bool compare_row(void *ctx, const struct db_row *row)
     return false;
 }
 
-static int is_same(void *ctx, struct db *db, int64_t number, bool *ret_same, struct error *err)
+static int event_log_is_same(void *ctx, struct db *db, int64_t number, bool *ret_same,
+                             struct error *err)
 {
     struct wanted *w = ctx;
     const struct db_args args = DB_ARGS(db_int(number));
 
     w->same = false;
-    if (db_exec(db, w->query, args, compare_row, w, err) != 0)
+    if (db_exec(db, w->query, args, event_log_compare_row, w, err) != 0)
         return -1;
     *ret_same = w->same;
     return 0;
 }
 
-/* The number of what is wanted, among what this transaction or an earlier one stored; or 0. */
-static int find(struct addition *a, uint64_t hash, struct wanted *w, int64_t *ret,
-                struct error *err)
+/* The number of the event or run, stored by this transaction or an earlier one; or 0. */
+static int find_number(struct addition *a, uint64_t hash, struct wanted *w, int64_t *ret,
+                       struct error *err)
 {
-    const struct ids_query query = { hash, is_same, w };
+    const struct ids_query query = { hash, event_log_is_same, w };
     size_t at = 0;
 
     while ((*ret = ids_pending(a->log->ids, hash, &at)) != 0) {
         bool same;
 
-        if (is_same(w, a->db, *ret, &same, err) != 0)
+        if (event_log_is_same(w, a->db, *ret, &same, err) != 0)
             return -1;
         if (same)
             return 0;
@@ -140,7 +141,7 @@ static int find(struct addition *a, uint64_t hash, struct wanted *w, int64_t *re
     return ids_find(a->log->ids, a->db, &query, ret, err);
 }
 
-/* Has an earlier item of this addition the same event_id? */
+/* Does an earlier item of this call have the same event_id? */
 static bool is_repeated(const struct addition *a, size_t i)
 {
     const struct event_item *item = &a->items[i];
@@ -171,7 +172,7 @@ static int mark_duplicate(struct addition *a, size_t i, struct error *err)
         item->duplicate = true;
         return 0;
     }
-    if (find(a, a->hashes[i], &w, &number, err) != 0)
+    if (find_number(a, a->hashes[i], &w, &number, err) != 0)
         return -1;
     item->duplicate = number != 0;
     if (!item->duplicate)
@@ -184,7 +185,7 @@ struct state_reader {
     struct run_state *state;
 };
 
-static bool read_state(void *ctx, const struct db_row *row)
+static bool event_log_read_state(void *ctx, const struct db_row *row)
 {
     struct state_reader *reader = ctx;
 
@@ -192,7 +193,7 @@ static bool read_state(void *ctx, const struct db_row *row)
     return false;
 }
 
-/* Fills in number and state of a run that this addition sees for the first time. */
+/* Fills in number and state of a run that is new to this call. */
 static int open_slot(struct addition *a, struct run_slot *slot, struct error *err)
 {
     const struct run_cache_key key = { slot->hash, slot->tenant_id, slot->run_id };
@@ -204,7 +205,7 @@ static int open_slot(struct addition *a, struct run_slot *slot, struct error *er
     if (slot->run_no != 0)
         return 0;
     run_state_init(&slot->state);
-    if (find(a, slot->hash, &w, &slot->run_no, err) != 0)
+    if (find_number(a, slot->hash, &w, &slot->run_no, err) != 0)
         return -1;
     slot->is_new = slot->run_no == 0;
     if (slot->is_new) {
@@ -212,7 +213,8 @@ static int open_slot(struct addition *a, struct run_slot *slot, struct error *er
         ids_add(a->log->ids, slot->hash, slot->run_no);
         return 0;
     }
-    return db_exec(a->db, &select_state, DB_ARGS(db_int(slot->run_no)), read_state, &reader, err);
+    return db_exec(a->db, &select_state, DB_ARGS(db_int(slot->run_no)), event_log_read_state,
+                   &reader, err);
 }
 
 static struct run_slot *known_slot(const struct addition *a, uint64_t hash,
@@ -230,7 +232,7 @@ static struct run_slot *known_slot(const struct addition *a, uint64_t hash,
     return NULL;
 }
 
-/* Puts item `i` at the end of its run's chain. */
+/* Appends item `i` to its run's list. */
 static int join_run(struct addition *a, size_t i, struct error *err)
 {
     const struct event_item *item = &a->items[i];
@@ -280,7 +282,7 @@ static int save_run(struct addition *a, const struct run_slot *slot, struct erro
     return 0;
 }
 
-/* The run's events, one after another, then their extent and the run's new state. */
+/* Stores the run's events with consecutive numbers, then their extent and the run's new state. */
 static int store_run(struct addition *a, struct run_slot *slot, struct error *err)
 {
     int64_t first = a->log->next_event_no;
@@ -383,7 +385,8 @@ static int sqlite_find_run(struct event_log *log, struct db *db, int64_t tenant_
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
     struct wanted w = { &select_run_id, tenant_id, run_id, false };
-    const struct ids_query query = { ids_hash(l->ids, ID_RUN, tenant_id, run_id), is_same, &w };
+    const struct ids_query query = { ids_hash(l->ids, ID_RUN, tenant_id, run_id), event_log_is_same,
+                                     &w };
 
     return ids_find(l->ids, db, &query, ret, err);
 }

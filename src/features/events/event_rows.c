@@ -1,4 +1,4 @@
-/* event_rows.c - writing and reading the rows of events. */
+/* event_rows.c - writes and reads the rows of events. */
 #include "features/events/event_rows.h"
 
 #include <assert.h>
@@ -19,8 +19,8 @@ static const struct db_query insert_event = {
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
            " $18, $19, $20, $21, $22, $23)",
 };
-/* CROSS, and in the order of extents, which do not overlap: else SQLite goes through all events,
- * since those come sorted. */
+/* CROSS JOIN, and the order of extents, which do not overlap: otherwise SQLite scans all events to
+ * get them sorted. */
 static const struct db_query select_events = {
     .sqlite = "SELECT " READ_COLUMNS " FROM run_extents x"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
@@ -31,7 +31,7 @@ static const struct db_query select_events = {
                 " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"
                 " WHERE e.tenant_id = $1 AND e.run_no = $2 ORDER BY e.event_no",
 };
-/* CROSS: the events first, one after the other. */
+/* CROSS JOIN: the events first, in order. */
 #define STEP_OF(join)                                                                              \
     "SELECT " READ_COLUMNS ", e.event_no, r.run_id FROM events e"                                  \
     " " join " runs r ON r.tenant_id = e.tenant_id AND r.run_no = e.run_no"                        \
@@ -44,7 +44,7 @@ static const struct db_query select_step = {
 };
 /* clang-format on */
 
-/* An empty container is stored as NULL: most events have none. */
+/* An empty container is stored as NULL: it is the common case. */
 static struct db_value json_value(struct str text)
 {
     return text.len <= 2 ? db_null() : db_text(text);
@@ -91,7 +91,7 @@ int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const stru
     return db_run(db, &insert_event, DB_ARGS_OF(args), err);
 }
 
-/* In the arena, or borrowed without one. */
+/* Copied into the arena; borrowed if that is NULL. */
 static struct str read_text(struct arena *arena, const struct db_row *row, unsigned column)
 {
     return arena == NULL ? db_get_text(row, column) : rows_text(arena, row, column);

@@ -11,7 +11,7 @@ struct event_item;
 struct list;
 struct stored_event;
 
-/* The columns of an event that come from its body, in the order of event_row_values(). */
+/* The columns of an event without event_no, in the order of event_row_values(). */
 #define EVENT_COLUMNS                                                                              \
     "tenant_id, run_no, agent_id, event_id, event, timestamp, received_at, seq, agent_version,"    \
     " duration_ms, records_processed, error_type, error_message, workflow_run_id, message, level," \
@@ -24,7 +24,7 @@ struct db_value;
 /* EVENT_COLUMNS_N parameters; strings are borrowed. */
 void event_row_values(int64_t run_no, const struct event_item *item, struct db_value *ret);
 
-/* SQLite: one row with this number. */
+/* SQLite: inserts one row with this number. */
 int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const struct event_item *item,
                      struct error *err) MUST_CHECK;
 
@@ -33,10 +33,10 @@ int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const stru
 int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                      struct list *ret, struct error *err) MUST_CHECK;
 
-/* Its strings are borrowed until it returns; client_id is empty. False: no more are wanted. */
+/* Strings are valid during the call only; client_id is empty. False: stop reading. */
 typedef bool event_row_fn(void *ctx, int64_t event_no, const struct stored_event *event);
 
-/* All rows of a tenant in a range of numbers, which grow as rows arrive. */
+/* The rows of a tenant in a range of numbers, which are assigned in order of arrival. */
 struct store_step {
     int64_t tenant_id;
     int64_t after, until;    /* numbers: exclusive, inclusive */

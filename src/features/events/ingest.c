@@ -1,4 +1,4 @@
-/* ingest.c - run events from a request into the transaction's batch. */
+/* ingest.c - adds the events of a request to the transaction's batch. */
 #include "features/events/ingest.h"
 
 #include "base/metrics.h"

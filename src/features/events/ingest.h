@@ -1,8 +1,8 @@
-/* ingest.h - run events on their way into the store.
+/* ingest.h - stores reported run events.
  *
- * The events of all requests that share a transaction are gathered, each
- * admitted by its agent, then stored in bulk just before the commit. Each
- * event gets a verdict; a request is told once the transaction is durable.
+ * The events of all requests in a transaction are checked for admission of
+ * their agent, collected, and stored in bulk just before the commit. Each
+ * event gets a verdict; done() is called once the transaction is durable.
  */
 #pragma once
 #include "base/err.h"
@@ -12,15 +12,15 @@
 struct telemetry_event;
 struct tenant_entry;
 
-/* Filled in by the caller, in memory that lives until done(). */
+/* Filled in by the caller; must live until done(). */
 struct ingest_request {
     struct writer_job job; /* filled in by ingest_prepare() but for done() */
     const struct tenant_entry *tenant;
     const struct telemetry_event *events;
     size_t n;
-    size_t bytes;           /* of the request, for the queue's bound */
+    size_t bytes;           /* of the request; counts towards the queue's limit */
     int64_t received_at;    /* wall clock */
-    enum verdict *verdicts; /* room for n */
+    enum verdict *verdicts; /* space for n */
 };
 
 /* Fills in the job, for the caller to submit. */

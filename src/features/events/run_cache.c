@@ -1,4 +1,4 @@
-/* run_cache.c - a table in which each run has one place, and the newest stays. */
+/* run_cache.c - a hash table with one slot per hash, in which the newest run replaces the last. */
 #include "features/events/run_cache.h"
 
 #include <assert.h>
@@ -8,12 +8,12 @@
 #include "base/uuid.h"
 
 enum {
-    PLACES = 8192,
-    TEXT_MAX = 2048, /* bytes of all strings of a run; one with more is not remembered */
+    SLOTS_N = 8192,
+    TEXT_MAX = 2048, /* bytes of all strings of a run; runs with more are not cached */
     STRINGS = 7,
 };
 
-struct place {
+struct slot {
     uint64_t hash;
     int64_t tenant_id, run_no; /* run_no 0: free */
     char run_id[UUID_TEXT_LEN];
@@ -23,7 +23,7 @@ struct place {
 };
 
 struct run_cache {
-    struct place *places; /* made when the first run comes */
+    struct slot *slots; /* allocated with the first run */
 };
 
 struct run_cache *run_cache_new(void)
@@ -35,16 +35,16 @@ void run_cache_free(struct run_cache *c)
 {
     if (c == NULL)
         return;
-    for (size_t i = 0; c->places != NULL && i < PLACES; i++)
-        free(c->places[i].text);
-    free(c->places);
+    for (size_t i = 0; c->slots != NULL && i < SLOTS_N; i++)
+        free(c->slots[i].text);
+    free(c->slots);
     free(c);
 }
 
 void run_cache_clear(struct run_cache *c)
 {
-    for (size_t i = 0; c->places != NULL && i < PLACES; i++)
-        c->places[i].run_no = 0;
+    for (size_t i = 0; c->slots != NULL && i < SLOTS_N; i++)
+        c->slots[i].run_no = 0;
 }
 
 static void list_strings(struct run_state *s, struct str *ret[STRINGS])
@@ -58,7 +58,7 @@ static void list_strings(struct run_state *s, struct str *ret[STRINGS])
     ret[6] = NULL;
 }
 
-/* Copies the strings of `s` to `text`, one after another, and makes it borrow them there. */
+/* Copies the strings of `s` to `text`, one after another, and points `s` to the copies. */
 static void move_strings(struct run_state *s, char *text)
 {
     struct str *strings[STRINGS];
@@ -84,14 +84,14 @@ static size_t text_size(struct run_state s)
     return size;
 }
 
-/* Where the run is; NULL: it is not remembered. */
-static struct place *find(const struct run_cache *c, const struct run_cache_key *key)
+/* NULL when the run is not cached. */
+static struct slot *find_slot(const struct run_cache *c, const struct run_cache_key *key)
 {
-    struct place *p;
+    struct slot *p;
 
-    if (c->places == NULL)
+    if (c->slots == NULL)
         return NULL;
-    p = &c->places[key->hash % PLACES];
+    p = &c->slots[key->hash % SLOTS_N];
     if (p->run_no == 0 || p->hash != key->hash || p->tenant_id != key->tenant_id ||
         !str_eq(str_from(p->run_id, UUID_TEXT_LEN), key->run_id))
         return NULL;
@@ -100,7 +100,7 @@ static struct place *find(const struct run_cache *c, const struct run_cache_key 
 
 void run_cache_remove(struct run_cache *c, const struct run_cache_key *key)
 {
-    struct place *p = find(c, key);
+    struct slot *p = find_slot(c, key);
 
     if (p != NULL)
         p->run_no = 0;
@@ -109,7 +109,7 @@ void run_cache_remove(struct run_cache *c, const struct run_cache_key *key)
 int64_t run_cache_get(const struct run_cache *c, const struct run_cache_key *key,
                       struct arena *arena, struct run_state *ret)
 {
-    const struct place *p = find(c, key);
+    const struct slot *p = find_slot(c, key);
 
     if (p == NULL)
         return 0;
@@ -122,16 +122,16 @@ void run_cache_put(struct run_cache *c, const struct run_cache_key *key, int64_t
                    const struct run_state *state)
 {
     size_t size = text_size(*state);
-    struct place *p;
+    struct slot *p;
 
-    if (c->places == NULL)
-        c->places = mem_new(PLACES * sizeof(*c->places));
-    p = &c->places[key->hash % PLACES];
+    if (c->slots == NULL)
+        c->slots = mem_new(SLOTS_N * sizeof(*c->slots));
+    p = &c->slots[key->hash % SLOTS_N];
     assert(run_no > 0); /* 0 marks a free place */
     p->run_no = 0;
     if (size > TEXT_MAX || key->run_id.len != UUID_TEXT_LEN)
         return;
-    if (size >= p->text_room) { /* one more, so that empty strings have a place too */
+    if (size >= p->text_room) { /* never 0 bytes: empty strings need an address too */
         free(p->text);
         p->text_room = size + 1;
         p->text = mem_new(p->text_room);

@@ -1,8 +1,8 @@
-/* run_cache.h - the states of runs that were written lately; private to this folder.
+/* run_cache.h - the states of recently written runs; private to this folder.
  *
- * Most events belong to a run that had one a moment ago: its number and state
- * need not be looked up again. What a transaction puts in must be cleared when
- * it is rolled back, and when anybody else changes runs.
+ * Most events belong to a run that had another event a moment ago: its number
+ * and state need not be read again. Clear the cache when a transaction that
+ * put runs into it is rolled back, and when other code changes runs.
  *
  * The writer's thread only.
  */
@@ -12,7 +12,7 @@
 
 struct run_cache;
 
-/* Which run: `hash` is that of tenant and id together. */
+/* `hash` is that of tenant and id together. */
 struct run_cache_key {
     uint64_t hash;
     int64_t tenant_id;
@@ -24,14 +24,13 @@ struct run_cache *run_cache_new(void);
 /* NULL is fine. */
 void run_cache_free(struct run_cache *c);
 
-/* The run's number, its state with strings in the arena; 0 when it is not remembered. */
+/* The run's number, and its state with strings in the arena; 0 when it is not cached. */
 int64_t run_cache_get(const struct run_cache *c, const struct run_cache_key *key,
                       struct arena *arena, struct run_state *ret);
 
 void run_cache_put(struct run_cache *c, const struct run_cache_key *key, int64_t run_no,
                    const struct run_state *state);
 
-/* Forgets one run. */
 void run_cache_remove(struct run_cache *c, const struct run_cache_key *key);
 
 void run_cache_clear(struct run_cache *c);

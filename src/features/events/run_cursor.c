@@ -1,4 +1,4 @@
-/* run_cursor.c - a place in the list of runs, as text. */
+/* run_cursor.c - formats and parses cursors of the list of runs. */
 #include "features/events/run_cursor.h"
 
 #include "base/digest.h"
@@ -26,7 +26,7 @@ static unsigned digit_value(char c)
     return (unsigned)(c - 'a') + 36;
 }
 
-/* Read without a look at what is read: only what is written again as it was sent is good. */
+/* Parses without validation, then accepts only text that formats to the same bytes again. */
 bool run_cursor_parse(struct str s, struct run_cursor *ret)
 {
     char text[RUN_CURSOR_LEN];

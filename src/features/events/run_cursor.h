@@ -1,4 +1,4 @@
-/* run_cursor.h - a place in the list of runs, as text that clients hand back unread.
+/* run_cursor.h - a position in the list of runs, as opaque text for clients.
  *
  * Thread-safe: pure functions.
  */
@@ -8,21 +8,21 @@
 #include "base/base.h"
 #include "base/str.h"
 
-/* Runs are listed by these two, both falling; no two runs are alike in both. Neither depends on
- * the database or on the order of arrival. */
+/* Runs are listed by these two, both descending; no two runs of a tenant are equal in both. Neither
+ * depends on the database or on the order of arrival. */
 struct run_cursor {
     int64_t start_at;
-    struct str run_id; /* borrowed; empty: after every run of that start */
+    struct str run_id; /* borrowed; empty: after every run with that start */
 };
 
 /* Before every run. */
 #define RUN_CURSOR_TOP ((struct run_cursor){ INT64_MAX, STR_INIT("") })
 
-/* Eleven base62 digits of the start, the id, six base62 digits of CRC-32 over all before. */
+/* Eleven base62 digits of the start, the id, six base62 digits of CRC-32 over both. */
 enum { RUN_CURSOR_LEN = 11 + 36 + 6 };
 
-/* Returns `text` as a str. The id is a UUID as it is stored. */
+/* Returns `text` as a str. The id is a UUID as stored. */
 struct str run_cursor_format(const struct run_cursor *cursor, char text[RUN_CURSOR_LEN]);
 
-/* False when it is not what run_cursor_format() wrote. *ret points into `s`. */
+/* False when run_cursor_format() did not write it. *ret points into `s`. */
 bool run_cursor_parse(struct str s, struct run_cursor *ret);

@@ -1,8 +1,8 @@
 /* run_list_store.c - SQL of pages of runs.
  *
- * Each statement walks an index backwards from one place to another: that of all runs by their
- * start (runs_start), of an agent's (runs_agent) or of a workflow's (runs_workflow). PostgreSQL's
- * runs without events have no start and are in none of them.
+ * Each statement scans a range of an index backwards: of all runs by start (runs_start), of an
+ * agent's runs (runs_agent) or of a workflow's (runs_workflow). In PostgreSQL, runs without events
+ * have no start and are in none of these indexes.
  */
 #include "features/events/run_list_store.h"
 
@@ -26,7 +26,8 @@
 #define STATUS      "CASE WHEN r.closing_at IS NULL THEN -1 ELSE r.closing_event END"
 #define IF_STATUS   " AND (CAST($8 AS BIGINT) IS NULL OR " STATUS " = $8)"
 
-/* Apart from the filtered one: PostgreSQL, which expects little of filters, would sort all runs. */
+/* Separate from the filtered one, for which PostgreSQL would sort all runs: it expects filters to
+ * leave few rows. */
 const struct db_query run_list_page = { .sql = PAGE NEWEST_FIRST " LIMIT $6" };
 const struct db_query run_list_agent_page = {
     .sql = PAGE OF_AGENT NEWEST_FIRST " LIMIT $6",
@@ -35,8 +36,7 @@ const struct db_query run_list_workflow_page = {
     .sql = PAGE OF_WORKFLOW NEWEST_FIRST " LIMIT $6",
 };
 
-/* $8 is the status; what is of a workflow may have to be of an agent ($9, 0: any) too. Of all runs
- * $7 says nothing: it is 0. */
+/* $8 is the status; for a workflow, $9 is the agent (0: any). For all runs, $7 is unused and 0. */
 static const struct db_query filtered_page = {
     .sql = PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS NEWEST_FIRST " LIMIT $6",
 };
@@ -48,7 +48,7 @@ static const struct db_query filtered_workflow_page = {
            NEWEST_FIRST " LIMIT $6",
 };
 
-/* The last of the runs that a page may look at. */
+/* The last run that a page may examine. */
 const struct db_query run_list_floor = {
     .sql = FLOOR NEWEST_FIRST " LIMIT 1 OFFSET $6",
 };
@@ -60,7 +60,7 @@ const struct db_query run_list_workflow_floor = {
 };
 /* clang-format on */
 
-/* An index to walk. */
+/* The queries on one index. */
 struct lane {
     const struct db_query *page, *filtered, *floor;
 };
@@ -71,7 +71,7 @@ static const struct lane of_agent = { &run_list_agent_page, &filtered_agent_page
 static const struct lane of_workflow = { &run_list_workflow_page, &filtered_workflow_page,
                                          &run_list_workflow_floor };
 
-/* What the page lies between: below `from`, and not below `to`. */
+/* The range of the page: below `from`, and not below `to`. */
 struct span {
     struct run_cursor from, to;
     bool cut; /* there are runs below `to` */
@@ -94,13 +94,13 @@ static const struct lane *lane_of(const struct run_filter *f)
     return f->agent_id != 0 ? &of_agent : &all_runs;
 }
 
-/* What the lane's runs share: $7. */
+/* $7: the agent or workflow that all runs of the lane have in common. */
 static struct db_value lane_value(const struct run_filter *f)
 {
     return str_is_null(f->workflow_run_id) ? db_int(f->agent_id) : db_text(f->workflow_run_id);
 }
 
-/* Is every run of its lane one that is asked for? */
+/* Does every run of the lane match the filter? */
 static bool fits_all(const struct run_filter *f)
 {
     return f->status < 0 && (f->agent_id == 0 || str_is_null(f->workflow_run_id));
@@ -139,7 +139,7 @@ static bool add_run(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* One run more than the page holds tells whether there are more. */
+/* The query reads one run more than the limit, to see whether there are more. */
 static void end_page(struct rows *rows, const struct span *span, int64_t limit,
                      struct run_page *ret)
 {
@@ -155,7 +155,7 @@ static void end_page(struct rows *rows, const struct span *span, int64_t limit,
     ret->runs = (struct list){ rows->items, rows->n };
 }
 
-/* The closing event that makes a run have this status; none of them is -1. */
+/* The closing event of runs with this status; -1 for runs without one. */
 static struct db_value status_value(int status)
 {
     static const int closing_events[] = {

@@ -10,16 +10,16 @@
 
 struct db;
 
-/* Which runs, and how many of them. */
+/* The runs of a page. */
 struct run_filter {
-    struct run_cursor after;    /* exclusive: where the page before ended */
-    int64_t since;              /* inclusive, on the start; INT64_MIN: from the beginning */
-    int64_t until;              /* exclusive; INT64_MAX: no end */
+    struct run_cursor after;    /* exclusive: the end of the previous page */
+    int64_t since;              /* inclusive, of the start; INT64_MIN: no lower bound */
+    int64_t until;              /* exclusive; INT64_MAX: no upper bound */
     int64_t agent_id;           /* 0: any */
     int status;                 /* enum run_status; -1: any */
     struct str workflow_run_id; /* null: any */
     int64_t limit;
-    int64_t scan_max; /* runs looked at for a page at most, where not all of them fit the filter */
+    int64_t scan_max; /* maximum of runs examined per page with a filter that no index covers */
 };
 
 struct run_found {
@@ -30,15 +30,15 @@ struct run_found {
 
 struct run_page {
     struct list runs; /* of struct run_found, in the arena */
-    bool more;        /* there may be: ask for what comes after `end` */
+    bool more;        /* there may be more runs after `end` */
     struct run_cursor end;
 };
 
-/* A page may have fewer runs than asked for, even none, and still not be the last: what it costs is
- * bounded by scan_max. Call it inside a transaction, for one view of the list. */
+/* A page may have fewer runs than `limit`, even none, and still not be the last: scan_max bounds
+ * its cost. Call it inside a transaction, for a consistent snapshot. */
 int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *filter,
                    struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
 
-/* For tests, which ask the database how it goes about it. */
+/* For tests of the query plans. */
 extern const struct db_query run_list_page, run_list_agent_page, run_list_workflow_page;
 extern const struct db_query run_list_floor, run_list_agent_floor, run_list_workflow_floor;

@@ -1,4 +1,4 @@
-/* run_rows.c - the state of a run from and to the columns of its row. */
+/* run_rows.c - converts a run's state from and to the columns of its row. */
 #include "features/events/run_rows.h"
 
 #include "db/db.h"

@@ -1,4 +1,4 @@
-/* run_rows.h - runs as rows, whichever the database; private to this folder. */
+/* run_rows.h - runs as rows, for both databases; private to this folder. */
 #pragma once
 #include "base/arena.h"
 #include "features/events/run_state.h"
@@ -14,7 +14,7 @@ struct db_value;
 
 enum { RUN_STATE_N = 20 };
 
-/* From column `first` on; strings are copied into the arena. */
+/* Starts at column `first`; strings are copied into the arena. */
 void run_row_read(const struct db_row *row, unsigned first, struct arena *arena,
                   struct run_state *ret);
 

@@ -1,4 +1,4 @@
-/* run_state.c - folding events into the state of their run. */
+/* run_state.c - derives the state of a run from its events. */
 #include "features/events/run_state.h"
 
 #include <assert.h>
@@ -19,7 +19,8 @@ void run_state_init(struct run_state *s)
                              .agent_version = STR_LIT("") };
 }
 
-/* Takes over the event's moment when it is later; it has arrived later, so equal is later too. */
+/* Moves `m` to the event if that is later. The event arrived later, so an equal one counts as
+ * later. */
 static bool advance(struct run_moment *m, const struct telemetry_event *e)
 {
     bool later =

@@ -1,7 +1,7 @@
-/* run_state.h - what the events of a run add up to, in whatever order they come.
+/* run_state.h - the state of a run, derived from its events in any order.
  *
- * A run has no state of its own: this is derived from its events, kept beside
- * them so that lists need not read them, and can be made anew from them.
+ * It is stored as well, so that lists need not read the events, and can be
+ * rebuilt from them at any time.
  *
  * Strings are borrowed.
  */
@@ -11,9 +11,9 @@
 struct run_summary;
 struct telemetry_event;
 
-/* Which of two events counts as later: by timestamp, then seq, then arrival. */
+/* Orders events: by timestamp, then seq, then arrival. */
 struct run_moment {
-    int64_t at; /* TIME_NULL: there is no such event */
+    int64_t at; /* TIME_NULL: no such event */
     int64_t seq;
 };
 
@@ -23,7 +23,7 @@ struct run_state {
     int64_t started_at; /* earliest `started`; TIME_NULL */
     struct str workflow_run_id;
 
-    struct run_moment closing; /* the latest closing event, and what it says */
+    struct run_moment closing; /* the latest closing event, and its fields */
     int64_t closing_event;
     struct opt_int duration_ms, records_processed;
     struct str error_type, error_message;
@@ -38,7 +38,7 @@ struct run_state {
 
 void run_state_init(struct run_state *s);
 
-/* Events are added in order of arrival. */
+/* Add events in order of arrival. */
 void run_state_add(struct run_state *s, const struct telemetry_event *e);
 
 /* enum run_status */
@@ -47,5 +47,6 @@ int run_state_status(const struct run_state *s);
 /* Fills all but run_id and agent_name. */
 void run_state_summary(const struct run_state *s, struct run_summary *ret);
 
-/* What runs are listed by: the start, or the first event where none said it started. */
+/* The time by which runs are listed: of the earliest `started` event, or else of the first event.
+ */
 int64_t run_state_start(const struct run_state *s);

@@ -1,4 +1,4 @@
-/* runs.c - a run and its events as one story, and pages of runs. */
+/* runs.c - reads a run with its events, and pages of runs. */
 #include "features/events/runs.h"
 
 #include <stdlib.h>
@@ -16,20 +16,20 @@
 enum {
     SCAN_MAX = 10000,
     STEPS_BYTES_MAX = 16 << 20,
-    SHORT_STORY = 100, /* events; a reader in a hurry need not begin with a longer one */
+    SHORT_STORY = 100, /* events; a read with a deadline does not start on a longer run */
 };
 
-static const int64_t skew_us = 3600LL * USEC_PER_SEC; /* further ahead of us than this is marked */
+static const int64_t skew_us = 3600LL * USEC_PER_SEC; /* further ahead counts as skewed */
 
-/* An event with its place in the order of arrival, which qsort() does not keep by itself. */
-struct placed {
+/* An event and its index in the order of arrival, since qsort() is not stable. */
+struct arrived_event {
     struct stored_event event;
     size_t arrival;
 };
 
 static int by_seq(const void *a, const void *b)
 {
-    const struct placed *x = a, *y = b;
+    const struct arrived_event *x = a, *y = b;
 
     if (x->event.event.seq != y->event.event.seq)
         return x->event.event.seq < y->event.event.seq ? -1 : 1;
@@ -40,13 +40,13 @@ static int by_seq(const void *a, const void *b)
 
 static void sort_events(struct stored_event *events, size_t n, struct arena *arena)
 {
-    struct placed *placed = ARENA_ARRAY(arena, struct placed, n);
+    struct arrived_event *arrived = ARENA_ARRAY(arena, struct arrived_event, n);
 
     for (size_t i = 0; i < n; i++)
-        placed[i] = (struct placed){ events[i], i };
-    qsort(placed, n, sizeof(*placed), by_seq);
+        arrived[i] = (struct arrived_event){ events[i], i };
+    qsort(arrived, n, sizeof(*arrived), by_seq);
     for (size_t i = 0; i < n; i++)
-        events[i] = placed[i].event;
+        events[i] = arrived[i].event;
 }
 
 bool run_event_is_skewed(const struct stored_event *event)
@@ -54,8 +54,8 @@ bool run_event_is_skewed(const struct stored_event *event)
     return event->event.timestamp > event->received_at + skew_us;
 }
 
-/* From events in order of arrival to those that people read. */
-static void tell(const struct run_key *key, const struct list *list, struct arena *arena)
+/* Fills in the members that are not stored, and sorts the events for the answer. */
+static void complete_events(const struct run_key *key, const struct list *list, struct arena *arena)
 {
     struct stored_event *events = list->items;
 
@@ -67,16 +67,16 @@ static void tell(const struct run_key *key, const struct list *list, struct aren
     sort_events(events, list->n, arena);
 }
 
-/* The run and its events, from one view of the database. */
-static int load(struct db *db, const struct run_key *key, int64_t run_no, struct arena *arena,
-                struct run_narrative *ret, struct error *err)
+/* The run and its events, from one snapshot of the database. */
+static int load_run(struct db *db, const struct run_key *key, int64_t run_no, struct arena *arena,
+                    struct run_narrative *ret, struct error *err)
 {
     struct run_row run;
 
     if (store_run(db, key->tenant->id, run_no, arena, &run, err) != 0)
         return -1;
     if (run.state.event_count > SHORT_STORY && db_has_deadline(db))
-        return err_set(err, ERR_BUSY, "so many events take their time");
+        return err_set(err, ERR_BUSY, "the run has too many events to read before the deadline");
     if (store_run_events(db, key->tenant->id, run_no, arena, &ret->events, err) != 0)
         return -1;
     if (run.state.event_count == 0)
@@ -98,15 +98,15 @@ int run_read(struct event_log *log, struct db *db, const struct run_key *key, st
     if (log->methods->find_run(log, db, key->tenant->id, key->run_id, &run_no, err) != 0 ||
         db_begin(db, err) != 0)
         return -1;
-    r = load(db, key, run_no, arena, ret, err);
+    r = load_run(db, key, run_no, arena, ret, err);
     db_rollback(db);
     if (r == 0)
-        tell(key, &ret->events, arena);
+        complete_events(key, &ret->events, arena);
     return r;
 }
 
-/* The run's in_progress events. It has events, since it is listed: so `ret` has items even where
- * none of them is a step. */
+/* The run's in_progress events. A listed run has events, so ret->items is not NULL even if none of
+ * them is a step. */
 static int load_steps(struct db *db, const struct run_key *key, int64_t run_no, struct arena *arena,
                       struct list *ret, struct error *err)
 {
@@ -121,7 +121,7 @@ static int load_steps(struct db *db, const struct run_key *key, int64_t run_no, 
         if (events[i].event.event == EVENT_IN_PROGRESS)
             events[n++] = events[i];
     *ret = (struct list){ events, n };
-    tell(key, ret, arena);
+    complete_events(key, ret, arena);
     return 0;
 }
 
@@ -138,7 +138,7 @@ static struct run_listed *list_runs(const struct list *runs, struct arena *arena
     return listed;
 }
 
-/* Adds the steps, and ends the page where they are enough. */
+/* Adds the steps, and ends the page when they exceed STEPS_BYTES_MAX. */
 static int add_steps(struct db *db, const struct tenant_entry *tenant, struct run_page *page,
                      struct run_listed *listed, struct arena *arena, struct error *err)
 {
@@ -160,7 +160,8 @@ static int add_steps(struct db *db, const struct tenant_entry *tenant, struct ru
     return 0;
 }
 
-/* The number of the agent asked for; 0: any. False: there is none of that name, and no run. */
+/* The id of the requested agent; 0: any. *ret_there is false when there is no agent of that name.
+ */
 static int find_agent(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
                       bool *ret_there, struct error *err)
 {
@@ -171,7 +172,7 @@ static int find_agent(struct db *db, int64_t tenant_id, struct str agent_name, i
     return 0;
 }
 
-/* A page, from one view of the database. */
+/* A page, from one snapshot of the database. */
 static int load_page(struct db *db, const struct tenant_entry *tenant,
                      const struct runs_query *query, struct arena *arena, struct run_list *ret,
                      struct error *err)

@@ -1,4 +1,4 @@
-/* runs.h - reading runs. */
+/* runs.h - reads runs and their events. */
 #pragma once
 #include <stdbool.h>
 
@@ -14,22 +14,21 @@ struct runs_query;
 struct stored_event;
 struct tenant_entry;
 
-/* Which run of which tenant. */
 struct run_key {
     const struct tenant_entry *tenant;
     struct str run_id;
 };
 
-/* The whole story of a run: its summary, and its events by seq, timestamp, arrival. In the arena.
+/* A run with its summary, and its events by seq, timestamp, arrival. In the arena.
  * ERR_NOT_FOUND when the tenant has no such run. */
 int run_read(struct event_log *log, struct db *db, const struct run_key *key, struct arena *arena,
              struct run_narrative *ret, struct error *err) MUST_CHECK;
 
-/* A page of the tenant's runs, newest start first; in the arena. What one page costs is bounded: it
- * looks at 10,000 runs when they are filtered, and ends with the run whose steps take it beyond 16
- * MiB. So it may be shorter than asked for, and only a null `next` means that there are no more. */
+/* A page of the tenant's runs, newest start first; in the arena. The cost of a page is bounded:
+ * with a filter it examines at most 10,000 runs, and it ends with the run whose steps exceed 16
+ * MiB. So it may be shorter than the limit, and only a null `next` marks the last page. */
 int run_list_read(struct db *db, const struct tenant_entry *tenant, const struct runs_query *query,
                   struct arena *arena, struct run_list *ret, struct error *err) MUST_CHECK;
 
-/* Was its timestamp over an hour ahead of our clock when it came? */
+/* Was its timestamp more than an hour ahead of our clock on arrival? */
 bool run_event_is_skewed(const struct stored_event *event);

@@ -1,4 +1,4 @@
-/* runs_store.c - SQL of reading runs. */
+/* runs_store.c - SQL that reads runs and rebuilds their states. */
 #include "features/events/runs_store.h"
 
 #include "db/db.h"
@@ -16,7 +16,7 @@ static const struct db_query select_run = {
 static const struct db_query select_run_nos = {
     .sql = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no > $2 ORDER BY run_no LIMIT $3",
 };
-/* Nobody else may add to the run between reading its events and writing its state. */
+/* No other writer may add to the run between reading its events and writing its state. */
 static const struct db_query lock_run = {
     .sqlite = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2",
     .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2 FOR UPDATE",

@@ -1,4 +1,4 @@
-/* runs_store.h - runs as they are read. */
+/* runs_store.h - reads runs and rebuilds their states. */
 #pragma once
 #include <stdbool.h>
 
@@ -14,16 +14,16 @@ struct run_row {
     struct run_state state;
 };
 
-/* The tenant's run with this number; no event_count means that there is none. In the arena. */
+/* The tenant's run with this number; event_count is 0 when there is none. In the arena. */
 int store_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
               struct run_row *ret, struct error *err) MUST_CHECK;
 
 struct runs_rebuilt {
-    int64_t runs, changed; /* looked at, and found to be otherwise than their events say */
-    int64_t last_run_no;   /* 0: there are no more */
+    int64_t runs, changed; /* checked, and different from their events */
+    int64_t last_run_no;   /* 0: none is left */
 };
 
-/* Makes the states of up to `limit` runs after number `after` anew from their events, in order of
+/* Rebuilds the states of up to `limit` runs after number `after` from their events, in order of
  * number. In a transaction of the writer. */
 int store_runs_rebuild(struct db *db, int64_t tenant_id, int64_t after, int64_t limit,
                        struct runs_rebuilt *ret, struct error *err) MUST_CHECK;

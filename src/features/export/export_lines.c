@@ -1,4 +1,4 @@
-/* export_lines.c - the rows of an export as lines, step by step. */
+/* export_lines.c - writes the rows of an export as lines, in steps. */
 #include "features/export/export_lines.h"
 
 #include "db/db.h"
@@ -13,9 +13,9 @@
 #include "shape/json_write.h"
 
 enum {
-    PART_BYTES = 256 << 10, /* enough for a part: the step ends */
-    PART_LIMIT = 8 << 20,   /* too much for one: it is given inside the step */
-    STEP_LEAST = 16,        /* rows of a step */
+    PART_BYTES = 256 << 10, /* with this much output the step ends */
+    PART_LIMIT = 8 << 20,   /* with this much it is flushed within the step */
+    STEP_LEAST = 16,        /* rows per step */
     STEP_FIRST = 512,
     STEP_MOST = 65536,
     USAGE_PAGE = 1000,
@@ -27,18 +27,18 @@ struct export_run {
     const atomic_bool *stopping;
     const struct shape *shape; /* of a line */
     struct buf out;
-    int64_t at;    /* the number of the last row that was added */
-    bool full;     /* enough for this step */
-    bool unwanted; /* nobody takes more */
+    int64_t at;     /* number of the last row added */
+    bool full;      /* the step has enough output */
+    bool cancelled; /* by job->write() */
     struct llm_page page;
     struct buf run_id, model; /* of page.after */
     size_t n;                 /* rows of this page */
 };
 
-static void give(struct export_run *run)
+static void flush_part(struct export_run *run)
 {
-    if (run->out.len > 0 && !run->unwanted)
-        run->unwanted = !run->job->write(run->job, &run->out);
+    if (run->out.len > 0 && !run->cancelled)
+        run->cancelled = !run->job->write(run->job, &run->out);
 }
 
 static void add_line(struct export_run *run, const void *line)
@@ -51,44 +51,44 @@ static void add_line(struct export_run *run, const void *line)
     }
     run->full = run->out.len >= PART_BYTES;
     if (run->out.len >= PART_LIMIT)
-        give(run);
+        flush_part(run);
 }
 
-/* Gives what there is; false when it is to end. */
-static bool go_on(struct export_run *run)
+/* Flushes the output; false when the export must end. */
+static bool flush_and_continue(struct export_run *run)
 {
-    give(run);
-    return !run->unwanted && !atomic_load(run->stopping);
+    flush_part(run);
+    return !run->cancelled && !atomic_load(run->stopping);
 }
 
-static bool add_event(void *ctx, int64_t event_no, const struct stored_event *event)
+static bool export_add_event(void *ctx, int64_t event_no, const struct stored_event *event)
 {
     struct export_run *run = ctx;
-    struct stored_event told = *event;
+    struct stored_event line = *event;
 
-    told.event.client_id = run->job->tenant->slug;
-    told.clock_skewed = run_event_is_skewed(event);
-    add_line(run, &told);
+    line.event.client_id = run->job->tenant->slug;
+    line.clock_skewed = run_event_is_skewed(event);
+    add_line(run, &line);
     run->at = event_no;
     return !run->full;
 }
 
 static int step_events(struct export_run *run, const struct store_step *step, struct error *err)
 {
-    return store_events_step(run->db, step, add_event, run, err);
+    return store_events_step(run->db, step, export_add_event, run, err);
 }
 
-/* Runs are not parted: the next step begins with the next one. */
-static bool begins_next(const struct export_run *run, int64_t run_no)
+/* A step ends only between two runs. */
+static bool ends_before(const struct export_run *run, int64_t run_no)
 {
-    return run->unwanted || (run->full && run_no != run->at);
+    return run->cancelled || (run->full && run_no != run->at);
 }
 
-static bool add_value(void *ctx, int64_t run_no, const struct business_line *line)
+static bool export_add_value(void *ctx, int64_t run_no, const struct business_line *line)
 {
     struct export_run *run = ctx;
 
-    if (begins_next(run, run_no))
+    if (ends_before(run, run_no))
         return false;
     add_line(run, line);
     run->at = run_no;
@@ -97,10 +97,10 @@ static bool add_value(void *ctx, int64_t run_no, const struct business_line *lin
 
 static int step_values(struct export_run *run, const struct store_step *step, struct error *err)
 {
-    return store_business_values_step(run->db, step, add_value, run, err);
+    return store_business_values_step(run->db, step, export_add_value, run, err);
 }
 
-/* {"name":value,…} of one cell. */
+/* {"name":value,…} for one cell. */
 static void write_dimensions(yyjson_val *names, yyjson_val *cell, struct buf *out)
 {
     size_t n = yyjson_arr_size(names);
@@ -136,7 +136,7 @@ static void add_cells(struct export_run *run, const struct stored_breakdown *bre
     buf_init(&dimensions, MIB(64));
     buf_init(&value, sizeof(number));
     yyjson_arr_iter_init(cells, &rest);
-    while ((cell = yyjson_arr_iter_next(&rest)) != NULL && !run->unwanted) {
+    while ((cell = yyjson_arr_iter_next(&rest)) != NULL && !run->cancelled) {
         yyjson_val *last = yyjson_arr_get_last(cell);
 
         write_dimensions(names, cell, &dimensions);
@@ -153,12 +153,12 @@ static void add_cells(struct export_run *run, const struct stored_breakdown *bre
     buf_done(&value);
 }
 
-static bool add_breakdown(void *ctx, const struct stored_breakdown *breakdown)
+static bool export_add_breakdown(void *ctx, const struct stored_breakdown *breakdown)
 {
     struct export_run *run = ctx;
     yyjson_doc *names, *cells;
 
-    if (begins_next(run, breakdown->run_no))
+    if (ends_before(run, breakdown->run_no))
         return false;
     names = yyjson_read(breakdown->dimensions.data, breakdown->dimensions.len, 0);
     cells = yyjson_read(breakdown->cells.data, breakdown->cells.len, 0);
@@ -172,12 +172,12 @@ static bool add_breakdown(void *ctx, const struct stored_breakdown *breakdown)
 
 static int step_breakdowns(struct export_run *run, const struct store_step *step, struct error *err)
 {
-    return store_breakdowns_step(run->db, step, add_breakdown, run, err);
+    return store_breakdowns_step(run->db, step, export_add_breakdown, run, err);
 }
 
 typedef int step_fn(struct export_run *run, const struct store_step *step, struct error *err);
 
-/* All rows that are there now, by number. Steps grow while they bring little. */
+/* All rows stored by now, by number. Steps grow while they yield little output. */
 static int walk(struct export_run *run, enum store_numbers of, step_fn *read, struct error *err)
 {
     struct store_step all = { .tenant_id = run->job->tenant->id, .range = run->job->range };
@@ -197,13 +197,13 @@ static int walk(struct export_run *run, enum store_numbers of, step_fn *read, st
             n = n / 2 < STEP_LEAST ? STEP_LEAST : n / 2;
         else
             n = n * 2 > STEP_MOST ? STEP_MOST : n * 2;
-        if (!go_on(run))
+        if (!flush_and_continue(run))
             return 0;
     }
     return 0;
 }
 
-static bool add_usage(void *ctx, const struct llm_place *place, const struct llm_line *line)
+static bool export_add_usage(void *ctx, const struct llm_cursor *place, const struct llm_line *line)
 {
     struct export_run *run = ctx;
 
@@ -212,8 +212,8 @@ static bool add_usage(void *ctx, const struct llm_place *place, const struct llm
     buf_clear(&run->model);
     buf_add(&run->run_id, place->run_id);
     buf_add(&run->model, place->model);
-    run->page.after = (struct llm_place){ place->timestamp, place->agent_id, buf_str(&run->run_id),
-                                          buf_str(&run->model) };
+    run->page.after = (struct llm_cursor){ place->timestamp, place->agent_id, buf_str(&run->run_id),
+                                           buf_str(&run->model) };
     run->n++;
     return true;
 }
@@ -228,9 +228,9 @@ static int walk_usage(struct export_run *run, struct error *err)
                                    .limit = USAGE_PAGE };
     do {
         run->n = 0;
-        if (store_llm_page(run->db, &run->page, add_usage, run, err) != 0)
+        if (store_llm_page(run->db, &run->page, export_add_usage, run, err) != 0)
             return -1;
-    } while (go_on(run) && run->n == USAGE_PAGE);
+    } while (flush_and_continue(run) && run->n == USAGE_PAGE);
     return 0;
 }
 
@@ -267,8 +267,8 @@ int export_lines(struct export_job *job, struct db *db, const atomic_bool *stopp
         csv_write_head(run.shape, &run.out);
     r = walk_all(&run, err);
     if (r == 0)
-        give(&run);
-    if (r == 0 && !run.unwanted && atomic_load(stopping))
+        flush_part(&run);
+    if (r == 0 && !run.cancelled && atomic_load(stopping))
         r = err_set(err, ERR_BUSY, "the service is stopping");
     buf_done(&run.out);
     buf_done(&run.run_id);

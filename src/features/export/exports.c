@@ -1,4 +1,4 @@
-/* exports.c - the threads of exports. */
+/* exports.c - the threads that run exports. */
 #include "features/export/exports.h"
 
 #include <pthread.h>
@@ -13,13 +13,13 @@
 #include "db/db.h"
 #include "features/export/export_lines.h"
 
-enum { NICENESS = 10 }; /* whoever waits for an answer goes first */
+enum { NICENESS = 10 }; /* requests have priority */
 
 struct slot {
     struct exports *exports;
     struct export_job *job;
     pthread_t thread;
-    bool started; /* has a thread to be joined */
+    bool started; /* the thread must be joined */
     bool running;
 };
 
@@ -40,7 +40,7 @@ struct exports *exports_new(const char *database)
     return e;
 }
 
-static int run(struct slot *slot, struct error *err)
+static int run_export(struct slot *slot, struct error *err)
 {
     struct db *db;
     int r;
@@ -52,7 +52,7 @@ static int run(struct slot *slot, struct error *err)
     return r;
 }
 
-static void *run_thread(void *arg)
+static void *export_thread(void *arg)
 {
     struct slot *slot = arg;
     struct exports *e = slot->exports;
@@ -62,8 +62,8 @@ static void *run_thread(void *arg)
 
     thread_begin("muster-export", THREAD_PLAIN);
     (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* of this thread, on Linux */
-    r = run(slot, &err);
-    lock_acquire(&e->lock); /* before done(): whoever sees the end may ask for the next */
+    r = run_export(slot, &err);
+    lock_acquire(&e->lock); /* before done(): the client may request the next one then */
     slot->running = false;
     lock_release(&e->lock);
     job->done(job, r == 0 ? NULL : &err);
@@ -83,10 +83,10 @@ static int start(struct slot *slot, struct export_job *job, struct error *err)
 {
     int r;
 
-    if (slot->started) /* it has nothing left to do but end */
+    if (slot->started) /* its export has ended */
         pthread_join(slot->thread, NULL);
     slot->job = job;
-    r = pthread_create(&slot->thread, NULL, run_thread, slot);
+    r = pthread_create(&slot->thread, NULL, export_thread, slot);
     slot->started = slot->running = r == 0;
     return r == 0 ? 0 : err_set(err, ERR_BUSY, "cannot start a thread");
 }
@@ -100,7 +100,7 @@ int exports_submit(struct exports *e, struct export_job *job, struct error *err)
     slot = atomic_load(&e->stopping) ? NULL : free_slot(e);
     if (slot == NULL) {
         metric_add(METRIC_BUSY_EXPORTS, 1);
-        r = err_set(err, ERR_BUSY, "%d exports are running already", EXPORTS_MAX);
+        r = err_set(err, ERR_BUSY, "%d exports are already running; retry later", EXPORTS_MAX);
     } else {
         slot->exports = e;
         r = start(slot, job, err);

@@ -1,4 +1,4 @@
-/* store.c - SQL of exports: steps through what arrived, and pages of usage. */
+/* store.c - SQL of exports: steps by number, and pages of usage. */
 #include "features/export/store.h"
 
 #include "db/db.h"
@@ -16,8 +16,8 @@ static const struct db_query last_number[] = {
         .postgres = "SELECT COALESCE(MAX(run_no), 0) FROM business_runs WHERE tenant_id = $1",
     },
 };
-/* SQLite numbers all tenants together, and has gaps only where something was deleted: a step begins
- * after them. PostgreSQL's key finds the tenant's own. */
+/* In SQLite all tenants share the numbers, and only deleted rows leave gaps: a step starts after a
+ * gap. In PostgreSQL the primary key finds the tenant's own numbers. */
 #define NTH_NUMBER(number, table)                                                                  \
     "SELECT COALESCE(MAX(n), $3) FROM (SELECT " number " AS n FROM " table                         \
     " WHERE tenant_id = $1 AND " number " > $2 AND " number " <= $3"                               \
@@ -99,7 +99,7 @@ struct reader {
     void *ctx;
 };
 
-/* The columns that values and breakdowns begin with. */
+/* The first columns of values and breakdowns. */
 static struct business_line read_line(enum business_kind kind, const struct db_row *row)
 {
     return (struct business_line){ .kind = (int)kind,
@@ -187,7 +187,7 @@ static bool pass_usage(void *ctx, const struct db_row *row)
         .cache_write_tokens = db_get_int(row, 11),
         .calls = db_get_int(row, 12),
     };
-    const struct llm_place place = { line.timestamp, db_get_int(row, 7), line.run_id, line.model };
+    const struct llm_cursor place = { line.timestamp, db_get_int(row, 7), line.run_id, line.model };
 
     return reader->usage(reader->ctx, &place, &line);
 }

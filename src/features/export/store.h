@@ -1,8 +1,8 @@
-/* store.h - reading everything of a time range, in steps.
+/* store.h - reads all rows of a time range, in steps.
  *
- * Rows are numbered as they arrive. A step is all rows of a tenant in a range
- * of numbers: short enough to be one read, so that no transaction stays open
- * while somebody waits for a slow client.
+ * Rows are numbered in the order of arrival. A step reads a tenant's rows in a
+ * range of numbers: short enough for one query, so that no transaction stays
+ * open while a slow client receives the lines.
  */
 #pragma once
 #include <stdbool.h>
@@ -19,17 +19,16 @@ struct llm_line;
 
 enum store_numbers { NUMBERS_OF_EVENTS, NUMBERS_OF_BUSINESS };
 
-/* The greatest number of the tenant; 0: none. */
+/* The tenant's greatest number, or a greater one; 0 without rows. */
 int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, int64_t *ret,
                        struct error *err) MUST_CHECK;
 
-/* Where a step of about `n` rows from `after` on ends, at most at `last`. Fewer rows than that may
- * be the tenant's. */
+/* The last number of a step of about `n` rows after all->after, at most all->until. Some of these
+ * rows may be other tenants'. */
 int store_numbers_step(struct db *db, enum store_numbers of, const struct store_step *all,
                        int64_t n, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* Strings are borrowed until it returns; JSON `value` is made by the reader. False: no more are
- * wanted. */
+/* Strings are valid during the call only; `value` is JSON text. False: stop reading. */
 typedef bool business_value_fn(void *ctx, int64_t run_no, const struct business_line *line);
 
 /* The values of the runs of a step, by run and key. */
@@ -50,19 +49,19 @@ typedef bool breakdown_row_fn(void *ctx, const struct stored_breakdown *breakdow
 int store_breakdowns_step(struct db *db, const struct store_step *step, breakdown_row_fn *fn,
                           void *ctx, struct error *err) MUST_CHECK;
 
-/* Where the last page of usage ended. */
-struct llm_place {
+/* The last row of a page of usage. */
+struct llm_cursor {
     int64_t timestamp, agent_id;
     struct str run_id, model;
 };
 
 /* `place` is borrowed like the line. */
-typedef bool llm_row_fn(void *ctx, const struct llm_place *place, const struct llm_line *line);
+typedef bool llm_row_fn(void *ctx, const struct llm_cursor *place, const struct llm_line *line);
 
 struct llm_page {
     int64_t tenant_id;
     struct time_range range;
-    struct llm_place after; /* at first: the range's beginning, and nothing */
+    struct llm_cursor after; /* for the first page: the start of the range, 0 and empty strings */
     int64_t limit;
 };
 

@@ -1,4 +1,4 @@
-/* breakdowns_store.c - SQL of breakdowns as they are read. */
+/* breakdowns_store.c - SQL that reads breakdowns. */
 #include "features/kpis/breakdowns_store.h"
 
 #include "db/db.h"
@@ -8,8 +8,8 @@
 #define OF_FILTER                                                                                  \
     " FROM business_breakdowns b WHERE b.tenant_id = $1 AND b.metric = $2 AND b.timestamp >= $3"   \
     " AND b.timestamp < $4 AND (CAST($5 AS BIGINT) = 0 OR b.agent_id = $5)"
-/* What else its run has is looked up by the run: no index but that of runs fits, or the database
- * would go through the whole range for each breakdown of the range. */
+/* The run's other breakdowns must be found by run: the conditions rule out any other index, which
+ * would scan the whole range once per breakdown. */
 #define OTHERS(metric, in_set)                                                                     \
     "SELECT b.timestamp, b.received_at, b.run_no, b.cells" OF_FILTER                               \
     " AND b.dimensions = $6 AND NOT EXISTS (SELECT 1 FROM business_breakdowns o"                   \
@@ -59,7 +59,7 @@ struct reading {
 static bool read_breakdown(void *ctx, const struct db_row *row)
 {
     const struct reading *r = ctx;
-    const struct kpi_place place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
 
     return r->on_breakdown(r->ctx, &place, db_get_text(row, 3));
 }

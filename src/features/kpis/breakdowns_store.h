@@ -1,4 +1,4 @@
-/* breakdowns_store.h - breakdowns of KPIs as they are read. */
+/* breakdowns_store.h - reads the breakdowns of KPIs. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -8,11 +8,11 @@
 struct db;
 struct list;
 
-/* Which breakdowns. */
+/* The breakdowns to read. */
 struct breakdown_filter {
     int64_t tenant_id;
     struct str metric;
-    int64_t agent_id; /* 0: of any agent */
+    int64_t agent_id; /* 0: any agent */
     struct time_range range;
 };
 
@@ -23,15 +23,16 @@ struct breakdown_set {
     struct str names; /* JSON array, sorted by bytes */
 };
 
-/* A list of those, at most `max`, in the arena and in no order. */
+/* A list of struct breakdown_set, at most `max`, in the arena and in no order. */
 int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, int64_t max,
                          struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
-/* `cells` is a JSON array of [value of each dimension…, number]. False stops. Must not use the db.
- */
-typedef bool breakdown_fn(void *ctx, const struct kpi_place *place, struct str cells);
+/* `cells` is a JSON array of [value of each dimension…, number]. False stops reading. Must not use
+ * the db. */
+typedef bool breakdown_fn(void *ctx, const struct kpi_stamp *place, struct str cells);
 
-/* By which set, of runs which have none by `others` in the range, a JSON array of sets' keys. */
+/* Reads the breakdowns by `set_key` of runs without a breakdown by one of `others` (a JSON array of
+ * set keys) in the range. */
 struct breakdown_choice {
     struct str set_key, others;
 };
@@ -40,5 +41,5 @@ int store_breakdowns(struct db *db, const struct breakdown_filter *filter,
                      const struct breakdown_choice *choice, breakdown_fn *on_breakdown, void *ctx,
                      struct error *err) MUST_CHECK;
 
-/* For tests, which ask the database how it goes about it. */
+/* For tests of the query plan. */
 extern const struct db_query breakdowns_query;

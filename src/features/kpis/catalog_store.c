@@ -6,8 +6,8 @@
 #include "features/kpis/report_store.h"
 
 /* clang-format off */
-/* $3 is a JSON array of keys, so that one question does for all of a report; the answer is their
- * places in it. */
+/* $3 is a JSON array of keys, so that one query covers a whole report; the result is their indexes
+ * in it. */
 static const struct db_query select_undeclared = {
     .sqlite = "SELECT j.key FROM json_each($3) j WHERE NOT EXISTS (SELECT 1 FROM kpis k"
               " WHERE k.tenant_id = $1 AND k.agent_id = $2 AND k.key = j.value) ORDER BY j.key",

@@ -8,8 +8,8 @@ struct business_rows;
 struct db;
 struct list;
 
-/* Those keys among the report's values which its agent did not declare, in the order of the
- * report: a list of struct str, in the arena. */
+/* The report's keys that its agent did not declare, in the order of the report: a list of struct
+ * str, in the arena. */
 int store_kpis_undeclared(struct db *db, const struct report_key *place,
                           const struct business_rows *rows, struct arena *arena, struct list *ret,
                           struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* cells.c - reading breakdowns as they are kept. */
+/* cells.c - parses stored breakdowns. */
 #include "features/kpis/cells.h"
 
 #include <yyjson.h>
@@ -8,17 +8,17 @@ bool cells_read_names(struct str text, struct arena *arena, struct list *ret)
     yyjson_doc *doc = yyjson_read(text.data, text.len, 0);
     yyjson_val *root = yyjson_doc_get_root(doc), *name;
     struct str *names = ARENA_ARRAY(arena, struct str, yyjson_arr_size(root) + 1);
-    bool good = yyjson_is_arr(root);
+    bool valid = yyjson_is_arr(root);
     size_t i, n;
 
     yyjson_arr_foreach(root, i, n, name)
     {
-        good &= yyjson_is_str(name);
+        valid &= yyjson_is_str(name);
         names[i] = arena_copy(arena, str_from(yyjson_get_str(name), yyjson_get_len(name)));
     }
     *ret = (struct list){ names, yyjson_arr_size(root) };
     yyjson_doc_free(doc);
-    return good;
+    return valid;
 }
 
 static void read_value(yyjson_val *value, struct named_value *ret)
@@ -40,13 +40,13 @@ bool cells_each(struct str text, struct named_value *room, size_t n, cells_fn *o
 {
     yyjson_doc *doc = yyjson_read(text.data, text.len, 0);
     yyjson_val *root = yyjson_doc_get_root(doc), *cell, *value;
-    bool good = yyjson_is_arr(root);
+    bool valid = yyjson_is_arr(root);
     size_t i, n_cells, j, n_values;
 
     yyjson_arr_foreach(root, i, n_cells, cell)
     {
-        good &= yyjson_arr_size(cell) == n + 1 && yyjson_is_num(yyjson_arr_get_last(cell));
-        if (!good)
+        valid &= yyjson_arr_size(cell) == n + 1 && yyjson_is_num(yyjson_arr_get_last(cell));
+        if (!valid)
             break;
         yyjson_arr_foreach(cell, j, n_values, value)
         {
@@ -56,5 +56,5 @@ bool cells_each(struct str text, struct named_value *room, size_t n, cells_fn *o
         on_cell(ctx, room, yyjson_get_num(yyjson_arr_get_last(cell)));
     }
     yyjson_doc_free(doc);
-    return good;
+    return valid;
 }

@@ -1,8 +1,8 @@
 /* kpi_breakdown.c - one KPI split by some of the dimensions it was reported by.
  *
- * A run may have reported the same by several sets of dimensions. The sets
- * that have all those asked for are gone through from small to large, and each
- * gives the runs which none before it gave.
+ * A run may report the same metric by several sets of dimensions. The sets
+ * that contain all requested dimensions are read from small to large; a run
+ * counts only with the first set that has it.
  */
 #include <stdlib.h>
 
@@ -17,25 +17,25 @@
 #include "features/kpis/shapes.h"
 #include "shape/json_write.h"
 
-/* What one question may hold in memory. */
+/* Memory limits of one query. */
 enum { SETS_MAX = 10000, GROUPS_MAX = 50000, GROUPS_BYTES_MAX = 64 << 20 };
 
-static const char too_much[] = "There are too many different values: ask for fewer dimensions or a "
+static const char too_much[] = "There are too many different values; request fewer dimensions or a "
                                "shorter range";
 
-/* All cells with the same values of the dimensions asked for. */
+/* All cells with the same values of the requested dimensions. */
 struct group {
-    struct str id; /* those values as JSON, in order */
+    struct str id; /* these values as JSON, in order */
     struct named_value *values;
     struct kpi_state state;
     double total;
 };
 
-/* A set that has the dimensions asked for. */
+/* A set that contains the requested dimensions. */
 struct candidate {
     struct str key;
-    size_t n;       /* its dimensions */
-    size_t *places; /* in it, of those asked for */
+    size_t n;        /* number of its dimensions */
+    size_t *indexes; /* of the requested dimensions in it */
 };
 
 struct split {
@@ -45,16 +45,16 @@ struct split {
     size_t n_by;
     struct candidate *candidates;
     size_t n_candidates;
-    const struct candidate *set; /* under way, with room for its values */
+    const struct candidate *set; /* being read, with room for its values */
     struct named_value *room;
-    struct kpi_place place; /* of the breakdown under way */
+    struct kpi_stamp place; /* of the breakdown being read */
     struct map groups;
-    struct buf id; /* lent */
+    struct buf id; /* scratch space */
     size_t bytes_before;
     bool too_many, bad;
 };
 
-/* The names asked for, without repeats. */
+/* The requested names, without repeats. */
 static void read_names(struct split *s, struct str text)
 {
     struct str *names = ARENA_ARRAY(s->reader->arena, struct str, text.len + 1);
@@ -77,7 +77,7 @@ static int compare_names(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Every dimension that one of the sets has, once. */
+/* The union of the dimensions of all sets. */
 static struct list dimensions_of(struct split *s, const struct list *sets)
 {
     const struct breakdown_set *each = sets->items;
@@ -109,7 +109,7 @@ static bool is_candidate(const struct split *s, struct str key)
     return false;
 }
 
-static bool find_places(const struct split *s, const struct list *names, size_t *places)
+static bool find_indexes(const struct split *s, const struct list *names, size_t *indexes)
 {
     const struct str *each = names->items;
 
@@ -120,21 +120,21 @@ static bool find_places(const struct split *s, const struct list *names, size_t 
             at++;
         if (at == names->n)
             return false;
-        places[i] = at;
+        indexes[i] = at;
     }
     return true;
 }
 
-static void consider(struct split *s, const struct breakdown_set *set)
+static void add_candidate(struct split *s, const struct breakdown_set *set)
 {
-    size_t *places = ARENA_ARRAY(s->reader->arena, size_t, s->n_by);
+    size_t *indexes = ARENA_ARRAY(s->reader->arena, size_t, s->n_by);
     struct list names;
 
     if (is_candidate(s, set->key))
         return;
     s->bad |= !cells_read_names(set->names, s->reader->arena, &names);
-    if (find_places(s, &names, places))
-        s->candidates[s->n_candidates++] = (struct candidate){ set->key, names.n, places };
+    if (find_indexes(s, &names, indexes))
+        s->candidates[s->n_candidates++] = (struct candidate){ set->key, names.n, indexes };
 }
 
 static int compare_candidates(const void *a, const void *b)
@@ -152,7 +152,7 @@ static void find_candidates(struct split *s, const struct list *sets)
 
     s->candidates = ARENA_ARRAY(s->reader->arena, struct candidate, sets->n + 1);
     for (size_t i = 0; i < sets->n; i++)
-        consider(s, &each[i]);
+        add_candidate(s, &each[i]);
     qsort(s->candidates, s->n_candidates, sizeof(*s->candidates), compare_candidates);
 }
 
@@ -180,7 +180,7 @@ static struct group *add_group(struct split *s, const struct named_value *values
     group->id = arena_copy(arena, buf_str(&s->id));
     group->values = ARENA_ARRAY(arena, struct named_value, s->n_by);
     for (size_t i = 0; i < s->n_by; i++) {
-        group->values[i] = values[s->set->places[i]];
+        group->values[i] = values[s->set->indexes[i]];
         group->values[i].name = s->by[i];
         group->values[i].string = arena_copy(arena, group->values[i].string);
     }
@@ -188,7 +188,7 @@ static struct group *add_group(struct split *s, const struct named_value *values
     return group;
 }
 
-static void add_cell(void *ctx, const struct named_value *values, double number)
+static void kpi_breakdown_add_cell(void *ctx, const struct named_value *values, double number)
 {
     struct split *s = ctx;
     const struct kpi_value value = { .kind = VALUE_REAL, .real = number };
@@ -196,7 +196,7 @@ static void add_cell(void *ctx, const struct named_value *values, double number)
 
     buf_clear(&s->id);
     for (size_t i = 0; i < s->n_by; i++)
-        add_id(&s->id, &values[s->set->places[i]]);
+        add_id(&s->id, &values[s->set->indexes[i]]);
     group = map_get(&s->groups, buf_str(&s->id));
     if (group == NULL)
         group = add_group(s, values);
@@ -204,12 +204,12 @@ static void add_cell(void *ctx, const struct named_value *values, double number)
         kpi_state_add(&group->state, &value, &s->place);
 }
 
-static bool add_breakdown(void *ctx, const struct kpi_place *place, struct str cells)
+static bool kpi_breakdown_add(void *ctx, const struct kpi_stamp *place, struct str cells)
 {
     struct split *s = ctx;
 
     s->place = *place;
-    s->bad |= !cells_each(cells, s->room, s->set->n, add_cell, s);
+    s->bad |= !cells_each(cells, s->room, s->set->n, kpi_breakdown_add_cell, s);
     return !s->bad && !s->too_many;
 }
 
@@ -219,7 +219,7 @@ static struct str keys_before(const struct split *s, size_t n)
     struct str text;
     struct buf out;
 
-    buf_init(&out, SIZE_MAX); /* bounded as the sets are */
+    buf_init(&out, SIZE_MAX); /* bounded by SETS_MAX */
     buf_add_char(&out, '[');
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
@@ -240,10 +240,10 @@ static int read_groups(struct split *s, struct error *err)
 
         s->set = &s->candidates[i];
         s->room = ARENA_ARRAY(s->reader->arena, struct named_value, s->set->n);
-        if (store_breakdowns(s->reader->db, &s->filter, &choice, add_breakdown, s, err) != 0)
+        if (store_breakdowns(s->reader->db, &s->filter, &choice, kpi_breakdown_add, s, err) != 0)
             return -1;
     }
-    return s->bad ? err_set(err, ERR_SCHEMA, "the cells of a breakdown cannot be read") : 0;
+    return s->bad ? err_set(err, ERR_SCHEMA, "stored breakdown is not valid JSON of cells") : 0;
 }
 
 /* Largest first. */
@@ -256,7 +256,7 @@ static int compare_groups(const void *a, const void *b)
     return str_cmp(x->id, y->id);
 }
 
-static void tell(const struct split *s, enum kpi_total total, struct kpi_breakdown *ret)
+static void fill_rows(const struct split *s, enum kpi_total total, struct kpi_breakdown *ret)
 {
     struct group **groups = ARENA_ARRAY(s->reader->arena, struct group *, s->groups.n + 1);
     struct breakdown_row *rows;
@@ -266,7 +266,7 @@ static void tell(const struct split *s, enum kpi_total total, struct kpi_breakdo
     while ((group = map_next(&s->groups, &at)) != NULL) {
         struct kpi_value value = { 0 };
 
-        (void)kpi_state_total(&group->state, total, &value); /* it has a number */
+        (void)kpi_state_total(&group->state, total, &value); /* every group has a number */
         group->total = value.real;
         groups[n++] = group;
     }
@@ -280,7 +280,7 @@ static void tell(const struct split *s, enum kpi_total total, struct kpi_breakdo
     ret->rows = (struct list){ rows, n };
 }
 
-/* How the agents that report it total it. */
+/* How the reporting agents total the metric. */
 static int total_of(struct split *s, const struct list *sets, struct kpi_together *ret,
                     bool *ret_cut, struct error *err)
 {
@@ -302,7 +302,7 @@ static int total_of(struct split *s, const struct list *sets, struct kpi_togethe
     return 0;
 }
 
-/* Averages and last ones of parts say nothing about the whole: they are told as reported. */
+/* Averages and last values cannot be combined: they are returned only as reported. */
 static bool keep_exact(struct split *s, enum kpi_total total)
 {
     if (s->n_candidates == 0 || total == KPI_SUM || total == KPI_MAX)
@@ -327,12 +327,13 @@ static int read_split(struct split *s, const struct breakdown_query *query,
         return kpi_refuse(refusal, "agent_name", query->agent_name, kpi_too_many_agents, err);
     if (together.differs)
         return kpi_refuse(refusal, "agent_name", query->agent_name,
-                          "Agents total this metric in different ways: name one of them", err);
+                          "Agents total this metric in different ways; choose one with agent_name",
+                          err);
     if (s->n_by > 0)
         find_candidates(s, &sets);
     if (!keep_exact(s, together.total))
         return kpi_refuse(refusal, "by", query->by,
-                          "Only sums and maxima are rolled up: ask for all dimensions that the "
+                          "Only sums and maxima can be combined; request all dimensions that the "
                           "metric was reported by",
                           err);
     if (sets.n <= SETS_MAX && read_groups(s, err) != 0)
@@ -345,7 +346,7 @@ static int read_split(struct split *s, const struct breakdown_query *query,
                                    .dimensions = dimensions_of(s, &sets) };
     if (str_is_null(ret->agg))
         ret->agg = STR_LIT("sum");
-    tell(s, together.total, ret);
+    fill_rows(s, together.total, ret);
     return 0;
 }
 
@@ -363,7 +364,7 @@ int kpis_breakdown(const struct kpi_reader *reader, const struct breakdown_query
     if (db_begin(reader->db, err) != 0)
         return -1;
     map_init(&s.groups);
-    buf_init(&s.id, SIZE_MAX); /* no longer than a row that is stored */
+    buf_init(&s.id, SIZE_MAX); /* no longer than a stored row */
     r = read_split(&s, query, ret, refusal, err);
     buf_done(&s.id);
     map_done(&s.groups);

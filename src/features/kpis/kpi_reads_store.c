@@ -1,9 +1,9 @@
-/* kpi_reads_store.c - SQL of KPIs as they are read.
+/* kpi_reads_store.c - SQL that reads KPIs.
  *
- * From the few series to the piece of each that lies together, never through
- * all of a tenant's totals: CROSS JOIN keeps SQLite to the order written, and
- * PostgreSQL does not look into a LATERAL with an OFFSET. (Left alone it reads
- * the whole table, as soon as it has looked at its size.)
+ * The joins go from the few series to the contiguous rows of each, never
+ * through all rollups of a tenant: CROSS JOIN fixes the order in SQLite, and
+ * PostgreSQL does not flatten a LATERAL with an OFFSET. (Otherwise it reads the
+ * whole table as soon as it has statistics.)
  */
 #include "features/kpis/kpi_reads_store.h"
 
@@ -40,7 +40,7 @@ static const struct db_query declared_of_key = {
     .postgres = DECLARED OF_KEY("k") BY_BYTES(" COLLATE \"C\"") " LIMIT $4",
 };
 
-/* `of` says which series, `piece` what is read of each. */
+/* `of` selects the series, `piece` the rows of each. */
 #define SQLITE_ROLLUPS(of, piece)                                                                  \
     "SELECT s.series_no, x.start, x.state FROM business_series s CROSS JOIN business_rollups x"    \
     " WHERE s.tenant_id = $1" of " AND x.tenant_id = $1 AND x.series_no = s.series_no" piece
@@ -82,7 +82,7 @@ static const struct db_query select_first_hour = {
     .sql = "SELECT MIN(start) FROM business_rollups"
            " WHERE tenant_id = $1 AND series_no = $2 AND level = 0",
 };
-/* By its times too: SQLite gives the number of a run that was deleted to another one. */
+/* Also by its times: SQLite may reuse the number of a deleted run. */
 static const struct db_query select_text = {
     .sql = "SELECT text_value FROM business_values WHERE tenant_id = $1 AND run_no = $2"
            " AND key = $3 AND timestamp = $4 AND received_at = $5",
@@ -93,7 +93,7 @@ enum { BYTES_MAX = 16 << 20 };
 
 struct list_reader {
     struct rows rows;
-    size_t max, before; /* before: what the arena held */
+    size_t max, before; /* before: bytes in the arena at the start */
     bool cut;
 };
 
@@ -136,13 +136,13 @@ static bool add_declared(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* How one of the two kinds is read. */
+/* The queries for series or declared KPIs. */
 struct list_kind {
     const struct db_query *all, *of_key;
     db_row_fn *on_row;
 };
 
-/* One row more than is wanted tells whether there are more. */
+/* Reads one row more than `max` to detect a cut. */
 static int read_list(struct db *db, const struct kpi_source *source, const struct list_kind *kind,
                      struct list_reader *r, struct kpi_rows *ret, struct error *err)
 {
@@ -179,7 +179,7 @@ int store_kpi_declared(struct db *db, const struct kpi_source *source, int64_t m
     return read_list(db, source, &kind, &r, ret, err);
 }
 
-/* A part of a range that is read from one table. */
+/* A part of a range, read from one table. */
 struct piece {
     int level; /* enum rollup_level; -1: from the values */
     int64_t from, until;
@@ -187,7 +187,7 @@ struct piece {
 
 enum { FROM_VALUES = -1, PIECES_MAX = 5 };
 
-/* The first beginning that is not before `us`. */
+/* The first hour or day that does not start before `us`. */
 static int64_t round_up(enum rollup_level level, int64_t us)
 {
     if (us == TIME_NULL || rollup_start(level, us) == us)
@@ -225,7 +225,7 @@ static size_t split(const struct time_range *range, enum bucket bucket, struct p
 
 struct rows_read {
     const struct kpi_reading *to;
-    int64_t deleted_until; /* values before this may be gone */
+    int64_t deleted_until; /* values before this may be deleted */
     bool bad;
 };
 
@@ -236,7 +236,7 @@ static bool read_rollup(void *ctx, const struct db_row *row)
 
     if (!kpi_state_read(db_get_blob(row, 2), &state))
         r->bad = true;
-    else if (state.n > 0) /* else all of its values have moved away */
+    else if (state.n > 0) /* otherwise all of its values were replaced */
         r->to->on_state(r->to->ctx, db_get_int(row, 0), db_get_int(row, 1), &state);
     return !r->bad;
 }
@@ -244,7 +244,7 @@ static bool read_rollup(void *ctx, const struct db_row *row)
 static bool read_value(void *ctx, const struct db_row *row)
 {
     struct rows_read *r = ctx;
-    const struct kpi_place place = { db_get_int(row, 1), db_get_int(row, 2), db_get_int(row, 3) };
+    const struct kpi_stamp place = { db_get_int(row, 1), db_get_int(row, 2), db_get_int(row, 3) };
     const struct kpi_value value = kpi_value_read(row, 4);
     struct kpi_state state = { 0 };
 
@@ -253,7 +253,7 @@ static bool read_value(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* Part of an hour whose values may be gone: the hour counts as a whole, where it begins. */
+/* If values of a partial hour may be deleted, the whole hour counts, at its start. */
 static struct piece whole_hours(const struct rows_read *r, struct piece piece)
 {
     if (piece.level == FROM_VALUES && r->to->bucket != BUCKET_MINUTE &&
@@ -346,7 +346,7 @@ static bool read_text(void *ctx, const struct db_row *row)
     return false;
 }
 
-int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_place *place,
+int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_stamp *place,
                    struct arena *arena, struct str *ret, struct error *err)
 {
     const struct db_args args =

@@ -8,19 +8,19 @@
 
 enum { AGENTS_MAX = KPI_ROWS_MAX };
 
-struct trend {
+struct series_reader {
     const struct kpi_reader *reader;
     struct kpi_source source;
     struct time_range range;
     enum bucket bucket;
     enum kpi_total total;
-    struct kpi_state *states; /* of each bucket */
+    struct kpi_state *states; /* one per bucket */
     int64_t *starts;
     size_t n;
 };
 
-/* The last bucket that begins at `at` or before. */
-static size_t find_bucket(const struct trend *t, int64_t at)
+/* The last bucket that starts at or before `at`. */
+static size_t find_bucket(const struct series_reader *t, int64_t at)
 {
     size_t low = 0, high = t->n;
 
@@ -35,16 +35,17 @@ static size_t find_bucket(const struct trend *t, int64_t at)
     return low;
 }
 
-static void add_state(void *ctx, int64_t series_no, int64_t at, const struct kpi_state *state)
+static void kpi_series_add_state(void *ctx, int64_t series_no, int64_t at,
+                                 const struct kpi_state *state)
 {
-    struct trend *t = ctx;
+    struct series_reader *t = ctx;
 
     (void)series_no;
     kpi_state_merge(&t->states[find_bucket(t, at)], state);
 }
 
-/* A range without a beginning begins with the first value. */
-static int begin_range(struct trend *t, const struct list *series, struct error *err)
+/* A range without a start starts at the first value. */
+static int complete_range(struct series_reader *t, const struct list *series, struct error *err)
 {
     const struct kpi_series *each = series->items;
     int64_t first = t->range.until;
@@ -63,7 +64,7 @@ static int begin_range(struct trend *t, const struct list *series, struct error 
     return 0;
 }
 
-static int choose_bucket(struct trend *t, const struct series_query *query,
+static int choose_bucket(struct series_reader *t, const struct series_query *query,
                          struct kpi_refusal *refusal, struct error *err)
 {
     const char *problem = NULL;
@@ -77,7 +78,7 @@ static int choose_bucket(struct trend *t, const struct series_query *query,
     return problem == NULL ? 0 : kpi_refuse(refusal, "bucket", query->bucket, problem, err);
 }
 
-static int load_states(struct trend *t, struct error *err)
+static int load_states(struct series_reader *t, struct error *err)
 {
     int64_t at;
 
@@ -92,10 +93,11 @@ static int load_states(struct trend *t, struct error *err)
         at = timerange_bucket_next(t->bucket, at);
     }
     return store_kpi_read(t->reader->db, &t->source,
-                          &(struct kpi_reading){ t->range, t->bucket, add_state, t }, err);
+                          &(struct kpi_reading){ t->range, t->bucket, kpi_series_add_state, t },
+                          err);
 }
 
-static int tell(const struct trend *t, struct list *ret, struct error *err)
+static int fill_points(const struct series_reader *t, struct list *ret, struct error *err)
 {
     struct kpi_point *points = ARENA_ARRAY(t->reader->arena, struct kpi_point, t->n + 1);
 
@@ -113,7 +115,7 @@ static int tell(const struct trend *t, struct list *ret, struct error *err)
     return 0;
 }
 
-static int read_series(struct trend *t, const struct series_query *query,
+static int read_series(struct series_reader *t, const struct series_query *query,
                        struct kpi_series_answer *ret, struct kpi_refusal *refusal,
                        struct error *err)
 {
@@ -131,9 +133,10 @@ static int read_series(struct trend *t, const struct series_query *query,
     together = kpi_total_together(&series.list, &declared.list, KPI_LAST);
     if (together.differs)
         return kpi_refuse(refusal, "agent_name", query->agent_name,
-                          "Agents total this key in different ways: name one of them", err);
+                          "Agents total this key in different ways; choose one with agent_name",
+                          err);
     t->total = together.total;
-    if (begin_range(t, &series.list, err) != 0 || choose_bucket(t, query, refusal, err) != 0 ||
+    if (complete_range(t, &series.list, err) != 0 || choose_bucket(t, query, refusal, err) != 0 ||
         load_states(t, err) != 0)
         return -1;
     *ret = (struct kpi_series_answer){ .agent_name = query->agent_name,
@@ -141,15 +144,15 @@ static int read_series(struct trend *t, const struct series_query *query,
                                        .unit = together.unit,
                                        .agg = together.agg,
                                        .bucket = str_of(bucket_names[t->bucket]) };
-    return tell(t, &ret->points, err);
+    return fill_points(t, &ret->points, err);
 }
 
 int kpis_series(const struct kpi_reader *reader, const struct series_query *query,
                 struct kpi_series_answer *ret, struct kpi_refusal *refusal, struct error *err)
 {
-    struct trend t = { .reader = reader,
-                       .source = { .tenant_id = reader->tenant_id,
-                                   .key = store_name_key(query->key, reader->arena).key } };
+    struct series_reader t = { .reader = reader,
+                               .source = { .tenant_id = reader->tenant_id,
+                                           .key = store_name_key(query->key, reader->arena).key } };
     const char *problem = timerange_parse(query->time_range, reader->now, &t.range);
     int r;
 

@@ -1,4 +1,4 @@
-/* kpi_state.c - counts, exact sums, greatest and last values. */
+/* kpi_state.c - counts, exact sums, maximum and last value. */
 #include "features/kpis/kpi_state.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static int compare(const struct kpi_value *a, const struct kpi_value *b)
     return a->real < b->real ? -1 : a->real > b->real;
 }
 
-static int compare_places(const struct kpi_place *a, const struct kpi_place *b)
+static int compare_stamps(const struct kpi_stamp *a, const struct kpi_stamp *b)
 {
     if (a->timestamp != b->timestamp)
         return a->timestamp < b->timestamp ? -1 : 1;
@@ -43,8 +43,8 @@ static int compare_places(const struct kpi_place *a, const struct kpi_place *b)
     return a->run_no < b->run_no ? -1 : a->run_no > b->run_no;
 }
 
-/* Of 5 and 5.0 the integer, so that it does not matter which came first. */
-static void note_max(struct kpi_state *s, const struct kpi_value *value)
+/* Of 5 and 5.0 the integer is kept, so that the order of adding does not matter. */
+static void update_max(struct kpi_state *s, const struct kpi_value *value)
 {
     int order = s->numbers == 0 ? -1 : compare(&s->max, value);
 
@@ -52,23 +52,23 @@ static void note_max(struct kpi_state *s, const struct kpi_value *value)
         s->max = *value;
 }
 
-static void note_last(struct kpi_state *s, const struct kpi_value *value,
-                      const struct kpi_place *place)
+static void update_last(struct kpi_state *s, const struct kpi_value *value,
+                        const struct kpi_stamp *place)
 {
-    if (s->n > 0 && compare_places(&s->last_at, place) > 0)
+    if (s->n > 0 && compare_stamps(&s->last_at, place) > 0)
         return;
     s->last = *value;
     s->last_at = *place;
 }
 
 void kpi_state_add(struct kpi_state *s, const struct kpi_value *value,
-                   const struct kpi_place *place)
+                   const struct kpi_stamp *place)
 {
-    note_last(s, value, place);
+    update_last(s, value, place);
     s->n++;
     if (value->kind == VALUE_STR)
         return;
-    note_max(s, value);
+    update_max(s, value);
     s->numbers++;
     if (value->kind == VALUE_INT) {
         exact_add_int(&s->sum, value->integer);
@@ -82,9 +82,9 @@ void kpi_state_merge(struct kpi_state *s, const struct kpi_state *other)
 {
     if (other->n == 0)
         return;
-    note_last(s, &other->last, &other->last_at);
+    update_last(s, &other->last, &other->last_at);
     if (other->numbers > 0) {
-        note_max(s, &other->max);
+        update_max(s, &other->max);
         exact_add(&s->sum, &other->sum);
     }
     s->n += other->n;
@@ -102,7 +102,7 @@ bool kpi_state_remove(struct kpi_state *s, const struct kpi_state *gone)
         known = s->numbers > 0 && compare(&gone->max, &s->max) < 0;
         exact_subtract(&s->sum, &gone->sum);
     }
-    known &= compare_places(&gone->last_at, &s->last_at) < 0;
+    known &= compare_stamps(&gone->last_at, &s->last_at) < 0;
     s->n -= gone->n;
     s->numbers -= gone->numbers;
     s->reals -= gone->reals;
@@ -172,7 +172,7 @@ bool kpi_state_read(struct str bytes, struct kpi_state *ret)
     ret->numbers = (int64_t)get(at + 8);
     ret->reals = (int64_t)get(at + 16);
     ret->last_at =
-        (struct kpi_place){ (int64_t)get(at + 24), (int64_t)get(at + 32), (int64_t)get(at + 40) };
+        (struct kpi_stamp){ (int64_t)get(at + 24), (int64_t)get(at + 32), (int64_t)get(at + 40) };
     return get_value(at + 48, &ret->last) && get_value(at + 57, &ret->max) &&
            exact_read(str_from(bytes.data + FIXED_BYTES, bytes.len - FIXED_BYTES), &ret->sum);
 }

@@ -1,21 +1,21 @@
-/* kpi_totals.c - totals as text, and the total of several agents. */
+/* kpi_totals.c - totals as text, and how several agents are totalled. */
 #include "features/kpis/kpi_totals.h"
 
 #include "base/buf.h"
 #include "features/agents/store.h"
 #include "shape/json_write.h"
 
-enum { TEXTS_MAX = 64 << 20 }; /* as much as an answer may have */
+enum { TEXTS_MAX = 64 << 20 }; /* as much as an answer may hold */
 
 const char kpi_too_many_agents[] =
-    "Too many agents have it, or in too many words: name one of them";
+    "Too many agents report or declare this key; choose one with agent_name";
 
 struct str kpi_value_text(const struct kpi_value *value, struct str string, struct arena *arena)
 {
     struct str text;
     struct buf out;
 
-    buf_init(&out, SIZE_MAX); /* a value that is stored, once more */
+    buf_init(&out, SIZE_MAX); /* no longer than a stored value */
     if (value->kind == VALUE_INT)
         buf_add_int(&out, value->integer);
     else if (value->kind == VALUE_REAL)
@@ -38,12 +38,12 @@ int kpi_total_text(const struct kpi_reader *reader, const struct kpi_state *stat
     if (!kpi_state_total(state, total, &value))
         return 0;
     if (reader->arena->total > TEXTS_MAX)
-        return err_set(err, ERR_INTERNAL, "the texts of KPIs are too long to be told at once");
+        return err_set(err, ERR_INTERNAL, "the texts of the KPIs are too long for one answer");
     if (value.kind == VALUE_STR &&
         store_kpi_text(reader->db, &source, &state->last_at, reader->arena, &string, err) != 0)
         return -1;
     if (value.kind == VALUE_STR && str_is_null(string))
-        return 0; /* deleted: a text is in no total */
+        return 0; /* deleted: rollups hold no texts */
     *ret = kpi_value_text(&value, string, reader->arena);
     return 0;
 }
@@ -58,7 +58,7 @@ static const struct kpi_declared *declared_by(const struct list *declared, int64
     return NULL;
 }
 
-/* STR_NULL and STR_NULL are the same, too. */
+/* Two STR_NULL are the same, too. */
 static bool same(struct str a, struct str b)
 {
     return str_is_null(a) == str_is_null(b) && str_eq(a, b);
@@ -82,7 +82,7 @@ static void join(struct kpi_together *t, size_t n_before, const struct kpi_decla
     t->differs |= t->total != total;
     if (!same(t->unit, kpi->unit))
         t->unit = STR_NULL;
-    if (!same(t->agg, kpi->agg)) /* two words for the same, or a word and none */
+    if (!same(t->agg, kpi->agg)) /* two words for the same total, or declared and undeclared */
         t->agg = str_of(words[total]);
 }
 

@@ -1,32 +1,32 @@
-/* kpi_totals.h - what reads of KPIs have in common; private to this folder. */
+/* kpi_totals.h - shared by all reads of KPIs; private to this folder. */
 #pragma once
 #include "features/kpis/kpi_reads_store.h"
 #include "features/kpis/kpis.h"
 #include "shape/shape.h"
 
-/* Why agent_name is asked for: what was declared or reported under one key was cut. */
+/* The refusal that asks for an agent_name: the list of agents with this key was cut. */
 extern const char kpi_too_many_agents[];
 
-/* The total as JSON text; STR_NULL when there is none. `key` is the one stored. */
+/* The total as JSON text, or STR_NULL. `key` is as stored. */
 int kpi_total_text(const struct kpi_reader *reader, const struct kpi_state *state,
                    enum kpi_total total, struct str key, struct str *ret,
                    struct error *err) MUST_CHECK;
 
-/* How the KPI of several agents is totalled together. */
+/* How a KPI that several agents report is totalled. */
 struct kpi_together {
-    struct str unit, agg; /* null when not declared, or units differ */
+    struct str unit, agg; /* null when not declared; unit also when they differ */
     enum kpi_total total;
-    bool differs; /* the agents do not agree */
+    bool differs; /* the agents total it in different ways */
 };
 
-/* `agents` are the numbers of those that report it; without any, of those that declared it.
- * `undeclared` is the total of an agent that declared nothing. */
+/* Considers the agents of `series`, which reported it; without any, those that declared it.
+ * `undeclared` is the total for an agent that did not declare it. */
 struct kpi_together kpi_total_together(const struct list *series, const struct list *declared,
                                        enum kpi_total undeclared);
 
 int kpi_refuse(struct kpi_refusal *refusal, const char *name, struct str value,
                const char *sentence, struct error *err);
 
-/* The number of the agent asked for: 0 when none is, -1 when there is none of that name. */
+/* The id of the agent: 0 when agent_name is null, -1 when there is no agent of that name. */
 int kpi_find_agent(const struct kpi_reader *reader, struct str agent_name, int64_t *ret,
                    struct error *err) MUST_CHECK;

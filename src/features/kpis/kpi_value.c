@@ -3,21 +3,22 @@
 #include "db/name_key.h"
 #include "features/kpis/kpi_totals.h"
 
-static void add_state(void *ctx, int64_t series_no, int64_t at, const struct kpi_state *state)
+static void kpi_value_add_state(void *ctx, int64_t series_no, int64_t at,
+                                const struct kpi_state *state)
 {
     (void)series_no;
     (void)at;
     kpi_state_merge(ctx, state);
 }
 
-static int read_figure(const struct kpi_reader *reader, const struct kpi_question *question,
-                       struct kpi_value_of *ret, struct error *err)
+static int read_value(const struct kpi_reader *reader, const struct kpi_question *question,
+                      struct kpi_value_of *ret, struct error *err)
 {
     struct kpi_source source = { .tenant_id = reader->tenant_id,
                                  .key = store_name_key(question->key, reader->arena).key };
     struct kpi_rows series, declared;
     struct kpi_state state = { 0 };
-    struct kpi_reading reading = { question->range, BUCKET_DAY, add_state, &state };
+    struct kpi_reading reading = { question->range, BUCKET_DAY, kpi_value_add_state, &state };
     struct kpi_together together;
     struct kpi_value value;
 
@@ -52,7 +53,7 @@ int kpis_value(const struct kpi_reader *reader, const struct kpi_question *quest
     *ret = (struct kpi_value_of){ 0 };
     if (db_begin(reader->db, err) != 0)
         return -1;
-    r = read_figure(reader, question, ret, err);
+    r = read_value(reader, question, ret, err);
     db_rollback(reader->db);
     return r;
 }

@@ -43,10 +43,10 @@ int kpis_catalog(const struct kpi_reader *reader, struct kpi_catalog *ret, struc
     return 0;
 }
 
-/* A series and its values in the range, and in the one before. */
+/* A series and its values in the range, and in the previous range. */
 struct totals {
     const struct kpi_series *series;
-    const struct kpi_declared *declared; /* NULL: it was not */
+    const struct kpi_declared *declared; /* NULL: not declared */
     struct kpi_state now, before;
 };
 
@@ -54,9 +54,9 @@ struct summary {
     const struct kpi_reader *reader;
     struct kpi_source source;
     struct totals *totals; /* by series_no */
-    size_t n, at;          /* at: the one found last */
+    size_t n, at;          /* at: the last one found */
     bool before;           /* which state is read */
-    bool cut;              /* there are more series than these */
+    bool cut;              /* the list of series is incomplete */
     struct kpi_rows declared;
     struct map by_owner; /* agent and key to struct totals */
 };
@@ -71,8 +71,9 @@ static int compare_number(const void *key, const void *item)
     return series_no < totals->series->series_no ? -1 : 1;
 }
 
-/* States of one series come one after the other, mostly. */
-static void add_state(void *ctx, int64_t series_no, int64_t at, const struct kpi_state *state)
+/* Most states follow another of the same series: try that one first. */
+static void kpi_summary_add_state(void *ctx, int64_t series_no, int64_t at,
+                                  const struct kpi_state *state)
 {
     struct summary *s = ctx;
     struct totals *totals = &s->totals[s->at];
@@ -81,7 +82,7 @@ static void add_state(void *ctx, int64_t series_no, int64_t at, const struct kpi
     if (totals->series->series_no != series_no)
         totals = bsearch(&series_no, s->totals, s->n, sizeof(*totals), compare_number);
     if (totals == NULL)
-        return; /* beyond what is told */
+        return; /* not in the list */
     s->at = (size_t)(totals - s->totals);
     kpi_state_merge(s->before ? &totals->before : &totals->now, state);
 }
@@ -118,7 +119,7 @@ static int load_series(struct summary *s, struct error *err)
 
 static int load_states(struct summary *s, const struct time_range *range, struct error *err)
 {
-    struct kpi_reading reading = { *range, BUCKET_DAY, add_state, s };
+    struct kpi_reading reading = { *range, BUCKET_DAY, kpi_summary_add_state, s };
 
     if (s->n == 0)
         return 0;
@@ -149,9 +150,10 @@ static int compare_rows(const void *a, const void *b)
     return by_agent_and_key(x->agent_name, x->key, y->agent_name, y->key);
 }
 
-/* The declared ones, with or without values; not those of which it is not known. */
-static int tell_declared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
-                         struct error *err)
+/* The declared KPIs, with or without values. If the list of series is incomplete, those not found
+ * in it are left out: they may have values. */
+static int add_declared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
+                        struct error *err)
 {
     const struct kpi_declared *declared = s->declared.list.items;
 
@@ -177,9 +179,9 @@ static int tell_declared(struct summary *s, struct kpi_summary_row *rows, size_t
     return 0;
 }
 
-/* None where any may have been declared. */
-static int tell_undeclared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
-                           struct error *err)
+/* None if the list of declared KPIs is incomplete: any may be declared. */
+static int add_undeclared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
+                          struct error *err)
 {
     for (size_t i = 0; i < s->n && !s->declared.cut; i++) {
         const struct totals *totals = &s->totals[i];
@@ -194,13 +196,13 @@ static int tell_undeclared(struct summary *s, struct kpi_summary_row *rows, size
     return 0;
 }
 
-static int tell(struct summary *s, struct kpi_summary *ret, struct error *err)
+static int fill_answer(struct summary *s, struct kpi_summary *ret, struct error *err)
 {
     struct kpi_summary_row *rows =
         ARENA_ARRAY(s->reader->arena, struct kpi_summary_row, s->declared.list.n + s->n + 1);
     size_t n = 0;
 
-    if (tell_declared(s, rows, &n, err) != 0 || tell_undeclared(s, rows, &n, err) != 0)
+    if (add_declared(s, rows, &n, err) != 0 || add_undeclared(s, rows, &n, err) != 0)
         return -1;
     qsort(rows, n, sizeof(*rows), compare_rows);
     ret->truncated = n > KPI_ROWS_MAX || s->cut || s->declared.cut;
@@ -208,14 +210,14 @@ static int tell(struct summary *s, struct kpi_summary *ret, struct error *err)
     return 0;
 }
 
-static int summarise(struct summary *s, const struct time_range *range, struct kpi_summary *ret,
-                     struct error *err)
+static int read_summary(struct summary *s, const struct time_range *range, struct kpi_summary *ret,
+                        struct error *err)
 {
     if (store_kpi_declared(s->reader->db, &s->source, KPI_ROWS_MAX, s->reader->arena, &s->declared,
                            err) != 0 ||
         load_series(s, err) != 0 || load_states(s, range, err) != 0)
         return -1;
-    return tell(s, ret, err);
+    return fill_answer(s, ret, err);
 }
 
 int kpis_summary(const struct kpi_reader *reader, const struct summary_query *query,
@@ -227,12 +229,12 @@ int kpis_summary(const struct kpi_reader *reader, const struct summary_query *qu
     int r;
 
     if (problem != NULL)
-        return err_set(err, ERR_INTERNAL, "a range that was accepted: %s", problem);
+        return err_set(err, ERR_INTERNAL, "time range accepted before, rejected now: %s", problem);
     *ret = (struct kpi_summary){ .since = range.since, .until = range.until };
     if (db_begin(reader->db, err) != 0)
         return -1;
     map_init(&s.by_owner);
-    r = summarise(&s, &range, ret, err);
+    r = read_summary(&s, &range, ret, err);
     map_done(&s.by_owner);
     db_rollback(reader->db);
     return r;

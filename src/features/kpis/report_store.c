@@ -1,9 +1,9 @@
-/* report_store.c - SQL of business KPIs, and the forms in which they are kept.
+/* report_store.c - SQL of business KPIs, and the format of stored breakdowns.
  *
- * The cells of a breakdown are one text, since a report may bring 100,000 of
- * them: they come and go together, and who reads a breakdown adds up all cells
- * of a time range by one or other of its dimensions, which wants every cell of
- * a row and no index on any.
+ * All cells of a breakdown are one text, since a report may hold 100,000 of
+ * them: they are written and deleted together, and a query adds up all cells
+ * of a time range by some of the dimensions, which needs every cell of a row
+ * and no index.
  */
 #include "features/kpis/report_store.h"
 
@@ -16,7 +16,7 @@
 #include "shape/json_write.h"
 
 /* clang-format off */
-/* Always updates, so that the row is locked and its number returned. */
+/* Updates in any case, so that the row is locked and its number returned. */
 static const struct db_query ensure_run = {
     .sql = "INSERT INTO business_runs (tenant_id, agent_id, run_id, timestamp, agent_version,"
            " workflow_run_id) VALUES ($1, $2, $3, $4, $5, $6)"
@@ -29,7 +29,7 @@ static const struct db_query ensure_run = {
            " THEN excluded.timestamp ELSE business_runs.timestamp END"
            " RETURNING run_no",
 };
-/* The same value again is not written: it keeps the time at which it first came. */
+/* An equal value is not written again: it keeps the time of its first arrival. */
 static const struct db_query put_value = {
     .sql = "INSERT INTO business_values (tenant_id, run_no, key, full_key, agent_id, timestamp,"
            " received_at, integer_value, real_value, text_value)"
@@ -43,7 +43,7 @@ static const struct db_query put_value = {
            " OR excluded.real_value IS DISTINCT FROM business_values.real_value"
            " OR excluded.text_value IS DISTINCT FROM business_values.text_value))",
 };
-/* What the run has of the keys in $3, a JSON array, by their places in it. */
+/* The run's values of the keys in $3, a JSON array, with their indexes in it. */
 static const struct db_query select_old = {
     .sqlite = "SELECT j.key, v.timestamp, v.received_at, v.integer_value, v.real_value"
               " FROM json_each($3) j CROSS JOIN business_values v"
@@ -66,14 +66,14 @@ static const struct db_query put_breakdown = {
 };
 /* clang-format on */
 
-/* A value of the run that is about to be replaced, maybe. */
+/* A stored value that the report may replace. */
 struct old_value {
     bool there;
     struct kpi_value value;
-    struct kpi_place place;
+    struct kpi_stamp place;
 };
 
-/* A dimension and its place in `by`. */
+/* A dimension and its index in `by`. */
 struct dimension {
     struct str name;
     size_t at;
@@ -142,7 +142,7 @@ static void add_cells(struct buf *out, const struct list *rows, const struct dim
     buf_add_char(out, ']');
 }
 
-/* `out` is only lent, for its memory. */
+/* `out` is scratch space. */
 static struct business_breakdown_row breakdown_row(const struct business_breakdown *b,
                                                    struct arena *arena, struct buf *out)
 {
@@ -158,7 +158,7 @@ static struct business_breakdown_row breakdown_row(const struct business_breakdo
     return row;
 }
 
-/* Of two breakdowns of the same in one report the last stands, as of two reports. */
+/* Of two breakdowns by the same dimensions in one report the last is kept, as with two reports. */
 static void add_breakdown(struct business_rows *rows, const struct business_breakdown_row *row)
 {
     size_t i = 0;
@@ -200,7 +200,7 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
         ret->values[ret->n_values] =
             (struct business_value_row){ store_name_key(value->name, arena), value };
     }
-    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
+    buf_init(&out, SIZE_MAX); /* bounded by the size of the request body */
     add_keys(&out, ret);
     ret->keys = arena_copy(arena, buf_str(&out));
     for (size_t i = 0; i < report->breakdowns.n; i++) {
@@ -211,7 +211,7 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
     buf_done(&out);
 }
 
-/* SQLite keeps no sign of a zero, so nobody does. */
+/* SQLite does not keep the sign of zero, so neither store does. */
 static struct kpi_value kpi_value(const struct named_value *v)
 {
     return (struct kpi_value){ .kind = v->kind,
@@ -223,7 +223,7 @@ struct putting {
     const struct report_key *place;
     const struct business_rows *rows;
     int64_t run_no;
-    struct old_value *old; /* for each value of the report */
+    struct old_value *old; /* one per value of the report */
 };
 
 static bool read_old(void *ctx, const struct db_row *row)
@@ -245,7 +245,7 @@ static int put_one(struct db *db, const struct putting *p, size_t i, struct roll
     const struct named_value *v = p->rows->values[i].value;
     const struct kpi_value value = kpi_value(v);
     const struct rollup_owner owner = { p->place->tenant_id, p->place->agent_id, *key };
-    const struct kpi_place at = { p->rows->report->timestamp, p->place->received_at, p->run_no };
+    const struct kpi_stamp at = { p->rows->report->timestamp, p->place->received_at, p->run_no };
     const struct db_args args =
         DB_ARGS(db_int(p->place->tenant_id), db_int(p->run_no), db_text(key->key),
                 db_text(key->full), db_int(p->place->agent_id), db_int(at.timestamp),
@@ -256,7 +256,7 @@ static int put_one(struct db *db, const struct putting *p, size_t i, struct roll
     if (db_run(db, &put_value, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
-        return 0; /* what was there is newer, or the same */
+        return 0; /* the stored value is newer or equal */
     if (p->old[i].there)
         rollups_remove(rollups, &owner, &p->old[i].value, &p->old[i].place);
     rollups_add(rollups, &owner, &value, &at);

@@ -1,8 +1,8 @@
-/* report_store.h - business KPIs as rows, merged by key for each (tenant, agent, run).
+/* report_store.h - business KPIs as rows, merged by key per (tenant, agent, run).
  *
- * Of two values for one key the newer stays: that of the report with the later
- * timestamp, or of the same timestamp the one stored last. So reports may come
- * in any order, and the same report again changes nothing.
+ * Of two values for one key the newer is kept: that of the report with the
+ * later timestamp or, for equal timestamps, the one stored last. So reports may
+ * arrive in any order, and storing a report again changes nothing.
  */
 #pragma once
 #include "base/arena.h"
@@ -21,31 +21,31 @@ struct business_value_row {
     const struct named_value *value;
 };
 
-/* A breakdown by one set of dimensions, in whichever order they were named. */
+/* A breakdown by one set of dimensions, whatever their order in the report. */
 struct business_breakdown_row {
     struct str metric;
     struct name_key dimensions; /* JSON array of the names, sorted by bytes */
     struct str cells;           /* JSON array of [value of each dimension…, number] */
 };
 
-/* A report in the form in which it is stored. */
+/* A report as rows. */
 struct business_rows {
     const struct business_telemetry *report;
     struct business_value_row *values;
     struct business_breakdown_row *breakdowns; /* no two with the same metric and dimensions */
     size_t n_values, n_breakdowns;
     struct str keys;       /* of the values, as a JSON array */
-    struct old_value *old; /* the store's own: room for what the values replace */
+    struct old_value *old; /* the store's: space for the values being replaced */
 };
 
-/* All of the work that needs no database, so that it can be done before the writer's turn comes.
- * Borrows the report; the rest is in the arena. */
+/* Does all work that needs no database, before the writer's transaction. Borrows the report; the
+ * rest is in the arena. */
 void store_business_prepare(const struct business_telemetry *report, struct arena *arena,
                             struct business_rows *ret);
 
-/* Merges the report into what is there of its run. In PostgreSQL it holds the run until the
- * transaction ends, so that of two reports at the same time one comes after the other as a whole.
- * What it does to values is gathered in `rollups`, to be settled before the commit. */
+/* Merges the report into the stored values of its run. In PostgreSQL it locks the run until the
+ * transaction ends, so that concurrent reports are applied one after the other. Changes of values
+ * are collected in `rollups`, to be settled before the commit. */
 int store_business_put(struct db *db, const struct report_key *place,
                        const struct business_rows *rows, struct rollups *rollups,
                        struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* reports.c - what the writer does with a business report. */
+/* reports.c - the writer job of a business report. */
 #include "features/kpis/reports.h"
 
 #include "engine/txn.h"

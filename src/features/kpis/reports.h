@@ -1,4 +1,4 @@
-/* reports.h - business reports on their way into the store.
+/* reports.h - stores business reports.
  *
  * The writer applies a report in one transaction, together with other requests.
  */

@@ -1,15 +1,15 @@
-/* rollup_build.c - the totals of values that came before there were totals. */
+/* rollup_build.c - builds the totals of values stored before totals existed. */
 #include "db/db.h"
 #include "features/kpis/rollup_group.h"
 
-enum { STEP = 20000 }; /* values looked at between two settlements: bounds the memory */
+enum { STEP = 20000 }; /* values per rollups_settle(): limits memory */
 
 /* clang-format off */
-/* Whoever changes the row builds; in PostgreSQL others wait for it. */
+/* The process that changes the row builds; in PostgreSQL others wait for it. */
 static const struct db_query claim = {
     .sql = "UPDATE change_numbers SET number = 1 WHERE topic = 'rollups' AND number = 0",
 };
-/* What was made of values that were deleted since cannot be made again. */
+/* Totals of deleted values cannot be rebuilt, so these tenants are left out. */
 #define OF_WHOLE                                                                                   \
     " tenant_id NOT IN (SELECT tenant_id FROM retention WHERE business_until IS NOT NULL)"
 static const struct db_query delete_rollups = {
@@ -30,10 +30,10 @@ struct step {
     size_t key_len;
 };
 
-static bool add_row(void *ctx, const struct db_row *row)
+static bool rollup_build_add_row(void *ctx, const struct db_row *row)
 {
     struct step *s = ctx;
-    const struct kpi_place place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
     const struct kpi_value value = kpi_value_read(row, 3);
     const struct rollup_owner owner = { .tenant_id = db_get_int(row, 5),
                                         .agent_id = db_get_int(row, 6),
@@ -59,7 +59,7 @@ static int build(struct db *db, struct rollups *rollups, struct error *err)
                                             db_text(str_from(s.key, s.key_len)), db_int(STEP));
 
         s.n = 0;
-        if (db_exec(db, &select_step, args, add_row, &s, err) != 0 ||
+        if (db_exec(db, &select_step, args, rollup_build_add_row, &s, err) != 0 ||
             rollups_settle(rollups, db, err) != 0)
             return -1;
     } while (s.n == STEP);

@@ -1,12 +1,12 @@
-/* rollup_group.h - what has gathered for the totals in one transaction; private to this folder. */
+/* rollup_group.h - the rollup changes collected in one transaction; private to this folder. */
 #pragma once
 #include "base/map.h"
 #include "features/kpis/rollups.h"
 
 struct rollup_series {
-    int64_t tenant_id, agent_id, series_no; /* 0: not known yet */
+    int64_t tenant_id, agent_id, series_no; /* series_no 0: not known yet */
     struct name_key key;
-    struct str id; /* what it is found by */
+    struct str id; /* key in series_by_id */
 };
 
 /* One hour or day of a series. */
@@ -16,7 +16,7 @@ struct rollup_bucket {
     int64_t start;
     struct str id;
     struct kpi_state added, stored;
-    struct kpi_state *removed; /* NULL: none */
+    struct kpi_state *removed; /* or NULL */
 };
 
 struct rollup_list {
@@ -32,18 +32,18 @@ struct rollups {
     struct rollup_list levels[ROLLUP_LEVELS];
 };
 
-/* Finds the number of each series, and makes what is new; in PostgreSQL also locks them, in one
- * order for everybody. The series are sorted. */
+/* Finds the number of each series and inserts new ones; in PostgreSQL also locks them, always in
+ * the same order. The series are sorted. */
 int rollup_rows_resolve(struct db *db, struct rollups *r, struct error *err) MUST_CHECK;
 
-/* What is stored of each bucket, in `stored`. */
+/* Reads each bucket's stored state into `stored`. */
 int rollup_rows_load(struct db *db, struct rollups *r, const struct rollup_list *list,
                      struct error *err) MUST_CHECK;
 
-/* Writes `stored` of each. */
+/* Writes `stored` of each bucket. */
 int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list *list,
                      struct error *err) MUST_CHECK;
 
-/* The state of an hour anew from its values, of a day from its hours. */
-int rollup_rows_remake(struct db *db, const struct rollup_bucket *bucket, struct kpi_state *ret,
-                       struct error *err) MUST_CHECK;
+/* Recomputes the state of an hour from its values, of a day from its hours. */
+int rollup_rows_rebuild(struct db *db, const struct rollup_bucket *bucket, struct kpi_state *ret,
+                        struct error *err) MUST_CHECK;

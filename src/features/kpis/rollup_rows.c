@@ -1,7 +1,7 @@
 /* rollup_rows.c - SQL of series and their totals.
  *
- * SQLite takes one small statement for each row; PostgreSQL, where every
- * statement is a way there and back, takes all rows in one.
+ * SQLite runs one small statement per row; PostgreSQL, where every statement
+ * is a network round trip, handles all rows in one.
  */
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static const struct db_query put_state = {
            " DO UPDATE SET state = excluded.state",
 };
 
-/* The same for many rows. In an order, so that no two transactions wait for each other. */
+/* The same for many rows. Ordered, so that no two transactions deadlock. */
 static const struct db_query lock_series = {
     .postgres = "SELECT x.place - 1, s.series_no FROM business_series s"
                 " JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY"
@@ -73,7 +73,7 @@ static bool is_postgres(const struct db *db)
 
 static int bad_state(struct error *err)
 {
-    return err_set(err, ERR_SCHEMA, "a total of a KPI cannot be read");
+    return err_set(err, ERR_SCHEMA, "stored KPI total is malformed");
 }
 
 static int by_owner(const void *a, const void *b)
@@ -104,7 +104,7 @@ static int resolve_each(struct db *db, struct rollups *r, struct error *err)
     return 0;
 }
 
-static bool read_series(void *ctx, const struct db_row *row)
+static bool rollup_read_series(void *ctx, const struct db_row *row)
 {
     struct rollups *r = ctx;
 
@@ -112,7 +112,7 @@ static bool read_series(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* The owners of all series, or of those without a number yet. */
+/* Runs q for the owners of all series, or of those without a number yet. */
 static int exec_owners(struct db *db, struct rollups *r, const struct db_query *q, bool missing,
                        struct error *err)
 {
@@ -130,7 +130,7 @@ static int exec_owners(struct db *db, struct rollups *r, const struct db_query *
             pg_arrays_add(&arrays, values);
     }
     pg_arrays_args(&arrays, args);
-    res = db_exec(db, q, DB_ARGS_OF(args), missing ? NULL : read_series, r, err);
+    res = db_exec(db, q, DB_ARGS_OF(args), missing ? NULL : rollup_read_series, r, err);
     pg_arrays_done(&arrays);
     return res;
 }
@@ -143,7 +143,7 @@ static bool are_known(const struct rollups *r)
     return true;
 }
 
-/* Another process may add the same series at the same time: it is one then. */
+/* Another process may insert the same series concurrently: the conflict is ignored. */
 static int resolve_all(struct db *db, struct rollups *r, struct error *err)
 {
     if (exec_owners(db, r, &lock_series, false, err) != 0)
@@ -153,7 +153,7 @@ static int resolve_all(struct db *db, struct rollups *r, struct error *err)
     if (exec_owners(db, r, &add_series, true, err) != 0 ||
         exec_owners(db, r, &lock_series, false, err) != 0)
         return -1;
-    return are_known(r) ? 0 : err_set(err, ERR_INTERNAL, "a series of a KPI was not made");
+    return are_known(r) ? 0 : err_set(err, ERR_INTERNAL, "a KPI series could not be inserted");
 }
 
 int rollup_rows_resolve(struct db *db, struct rollups *r, struct error *err)
@@ -164,12 +164,12 @@ int rollup_rows_resolve(struct db *db, struct rollups *r, struct error *err)
 
 struct loading {
     const struct rollup_list *list;
-    size_t at; /* of the row, where each is asked for by itself */
+    size_t at; /* index of the row, with one statement per row */
     unsigned state_column;
     bool bad;
 };
 
-static bool read_state(void *ctx, const struct db_row *row)
+static bool rollup_read_state(void *ctx, const struct db_row *row)
 {
     struct loading *l = ctx;
     size_t at = l->state_column == 0 ? l->at : (size_t)db_get_int(row, 0);
@@ -198,7 +198,7 @@ static int load_all(struct db *db, struct rollups *r, struct loading *l, struct 
         pg_arrays_add(&arrays, args);
     }
     pg_arrays_args(&arrays, args);
-    res = db_exec(db, &select_states, DB_ARGS_OF(args), read_state, l, err);
+    res = db_exec(db, &select_states, DB_ARGS_OF(args), rollup_read_state, l, err);
     pg_arrays_done(&arrays);
     return res;
 }
@@ -216,7 +216,7 @@ int rollup_rows_load(struct db *db, struct rollups *r, const struct rollup_list 
     }
     for (; l.at < list->n; l.at++) {
         bucket_args(list->items[l.at], args);
-        if (db_exec(db, &select_state, DB_ARGS_OF(args), read_state, &l, err) != 0)
+        if (db_exec(db, &select_state, DB_ARGS_OF(args), rollup_read_state, &l, err) != 0)
             return -1;
     }
     return l.bad ? bad_state(err) : 0;
@@ -272,23 +272,23 @@ int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list 
     return 0;
 }
 
-static bool add_value(void *ctx, const struct db_row *row)
+static bool rollup_add_value(void *ctx, const struct db_row *row)
 {
     const struct kpi_value value = kpi_value_read(row, 3);
-    const struct kpi_place place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
 
     kpi_state_add(ctx, &value, &place);
     return true;
 }
 
-struct remaking {
+struct rebuilding {
     struct kpi_state *state;
     bool bad;
 };
 
-static bool add_hour(void *ctx, const struct db_row *row)
+static bool rollup_add_hour(void *ctx, const struct db_row *row)
 {
-    struct remaking *m = ctx;
+    struct rebuilding *m = ctx;
     struct kpi_state hour;
 
     if (kpi_state_read(db_get_blob(row, 0), &hour))
@@ -298,8 +298,8 @@ static bool add_hour(void *ctx, const struct db_row *row)
     return true;
 }
 
-int rollup_rows_remake(struct db *db, const struct rollup_bucket *bucket, struct kpi_state *ret,
-                       struct error *err)
+int rollup_rows_rebuild(struct db *db, const struct rollup_bucket *bucket, struct kpi_state *ret,
+                        struct error *err)
 {
     const struct rollup_series *s = bucket->series;
     const int64_t end = rollup_next(bucket->level, bucket->start);
@@ -307,12 +307,12 @@ int rollup_rows_remake(struct db *db, const struct rollup_bucket *bucket, struct
                                           db_int(s->agent_id), db_int(bucket->start), db_int(end));
     const struct db_args hours =
         DB_ARGS(db_int(s->tenant_id), db_int(s->series_no), db_int(bucket->start), db_int(end));
-    struct remaking m = { .state = ret };
+    struct rebuilding m = { .state = ret };
 
     memset(ret, 0, sizeof(*ret));
     if (bucket->level == ROLLUP_HOUR)
-        return db_exec(db, &select_values, values, add_value, ret, err);
-    if (db_exec(db, &select_hours, hours, add_hour, &m, err) != 0)
+        return db_exec(db, &select_values, values, rollup_add_value, ret, err);
+    if (db_exec(db, &select_hours, hours, rollup_add_hour, &m, err) != 0)
         return -1;
     return m.bad ? bad_state(err) : 0;
 }

@@ -1,4 +1,4 @@
-/* rollups.c - gathering what a transaction does to values, and settling it in their totals. */
+/* rollups.c - collects a transaction's changes of values and updates their totals. */
 #include "features/kpis/rollups.h"
 
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static void list_add(struct rollup_list *list, struct rollup_bucket *bucket)
     list->items[list->n++] = bucket;
 }
 
-/* What a bucket is found by. */
+/* The key in buckets_by_id. */
 struct bucket_id {
     const struct rollup_series *series;
     int64_t level, start;
@@ -129,7 +129,7 @@ static struct rollup_bucket *find_bucket(struct rollups *r, struct rollup_series
 }
 
 void rollups_add(struct rollups *r, const struct rollup_owner *owner, const struct kpi_value *value,
-                 const struct kpi_place *place)
+                 const struct kpi_stamp *place)
 {
     struct rollup_series *series = find_series(r, owner);
 
@@ -138,7 +138,7 @@ void rollups_add(struct rollups *r, const struct rollup_owner *owner, const stru
 }
 
 void rollups_remove(struct rollups *r, const struct rollup_owner *owner,
-                    const struct kpi_value *value, const struct kpi_place *place)
+                    const struct kpi_value *value, const struct kpi_stamp *place)
 {
     struct rollup_series *series = find_series(r, owner);
 
@@ -151,21 +151,22 @@ void rollups_remove(struct rollups *r, const struct rollup_owner *owner,
     }
 }
 
-/* The greatest or the last one went. Where values may have been deleted that the total was made of,
- * it cannot be made anew: those two then stay what they were. The mark is read after the values:
- * who does not see a value that was deleted sees the mark that was set with it. */
-static int remake(struct db *db, struct rollup_bucket *bucket, struct error *err)
+/* The maximum or the last value may have been removed. If values of the hour may have been deleted
+ * by retention, the total cannot be rebuilt: maximum and last value then stay as they are. The
+ * retention mark is read after the values: if a deleted value was not seen, the mark set with its
+ * deletion is. */
+static int rebuild(struct db *db, struct rollup_bucket *bucket, struct error *err)
 {
     struct retention_marks marks;
-    struct kpi_state anew;
+    struct kpi_state rebuilt;
 
-    if (rollup_rows_remake(db, bucket, &anew, err) != 0)
+    if (rollup_rows_rebuild(db, bucket, &rebuilt, err) != 0)
         return -1;
     if (bucket->level == ROLLUP_HOUR &&
         store_retention_marks(db, bucket->series->tenant_id, &marks, err) != 0)
         return -1;
     if (bucket->level != ROLLUP_HOUR || bucket->start >= marks.business_until)
-        bucket->stored = anew;
+        bucket->stored = rebuilt;
     return 0;
 }
 
@@ -182,13 +183,13 @@ static int settle_level(struct rollups *r, struct db *db, enum rollup_level leve
         kpi_state_merge(&bucket->stored, &bucket->added);
         if (bucket->removed == NULL || kpi_state_remove(&bucket->stored, bucket->removed))
             continue;
-        if (remake(db, bucket, err) != 0)
+        if (rebuild(db, bucket, err) != 0)
             return -1;
     }
     return rollup_rows_save(db, r, list, err);
 }
 
-/* Hours first: days are made anew of them. */
+/* Hours first: days are rebuilt from them. */
 int rollups_settle(struct rollups *r, struct db *db, struct error *err)
 {
     if (r->n_series == 0)

@@ -1,4 +1,4 @@
-/* feed.c - live updates: what changed, told to whoever listens. */
+/* feed.c - collects changes per tenant, and the thread that sends them. */
 #include "features/live/feed.h"
 
 #include <pthread.h>
@@ -14,21 +14,21 @@
 #include "features/live/topic.h"
 
 enum {
-    FLUSH_MS = 1000,    /* between two messages about one thing */
-    HEARTBEAT_S = 15,   /* a comment, so that nothing on the way takes the connection for dead */
-    TICK_S = 5,         /* when others store things too */
-    LINGER_S = 60,      /* that a tenant's messages are kept after the last listener left */
+    FLUSH_MS = 1000,    /* between two messages about the same run or agent */
+    HEARTBEAT_S = 15,   /* a comment line, so that no proxy closes an idle connection */
+    TICK_S = 5,         /* when other processes write too */
+    LINGER_S = 60,      /* how long a tenant's messages are kept after its last listener left */
     TOPICS_MAX = 10000, /* tenants with listeners, now or a minute ago */
-    KEY_MAX = 1100,     /* bytes of a run's or agent's name, and its letter */
-    PUSH_MAX = 4 << 20, /* bytes handed over at once */
+    KEY_MAX = 1100,     /* bytes: the kind's letter and the run's id or the agent's name */
+    PUSH_MAX = 4 << 20, /* bytes per push */
 };
 
 struct feed {
     struct feed_options options;
-    atomic_bool active; /* somebody listens, or did so just now */
+    atomic_bool active; /* there are listeners, or were within LINGER_S */
     pthread_t thread;
-    int64_t flushed_us; /* by the real clock; its thread's, as is the rest up to the lock */
-    int64_t beaten_us;  /* heartbeat, as the program's clock has it */
+    int64_t flushed_us;   /* by the real clock; the thread's, as all up to the lock */
+    int64_t heartbeat_us; /* the last one, by clock_mono_us() */
     int64_t ticked_us;
     struct buf out;
 
@@ -51,9 +51,9 @@ struct feed *feed_new(const struct feed_options *options)
     lock_init(&f->lock);
     cond_init(&f->wake);
     f->options = *options;
-    f->next_epoch = (uint64_t)clock_wall_us(); /* unlike those of processes before */
+    f->next_epoch = (uint64_t)clock_wall_us(); /* differs from those of earlier processes */
     map_init(&f->by_tenant);
-    f->beaten_us = f->ticked_us = clock_mono_us();
+    f->heartbeat_us = f->ticked_us = clock_mono_us();
     atomic_init(&f->active, false);
     buf_init(&f->out, PUSH_MAX);
     return f;
@@ -80,7 +80,7 @@ static void note(struct topic *t, enum change_kind kind, struct str name, struct
     char key[KEY_MAX];
 
     if (name.len >= sizeof(key))
-        return; /* a name that no report can have */
+        return; /* longer than any valid name */
     key[0] = letters[kind];
     if (name.len > 0)
         memcpy(key + 1, name.data, name.len);
@@ -149,9 +149,9 @@ void feed_note_alert(struct feed *f, int64_t tenant_id, struct str json)
     note_one(f, tenant_id, CHANGE_ALERT, STR_LIT(""), json);
 }
 
-/* Telling; the feed's thread */
+/* Sending; on the feed's thread */
 
-static void let_go(struct feed *f, struct topic *t, struct feed_listener *listener)
+static void drop_listener(struct feed *f, struct topic *t, struct feed_listener *listener)
 {
     lock_acquire(&f->lock);
     f->n_listeners--;
@@ -161,7 +161,7 @@ static void let_go(struct feed *f, struct topic *t, struct feed_listener *listen
     listener->gone(listener);
 }
 
-/* To all listeners of a tenant; those that take no more are let go. */
+/* To all listeners of a tenant; a listener that does not accept the text is dropped. */
 static void push(struct feed *f, struct topic *t, struct str text)
 {
     struct feed_listener **at = &t->listeners;
@@ -175,7 +175,7 @@ static void push(struct feed *f, struct topic *t, struct str text)
         }
         *at = listener->next;
         metric_add(METRIC_FEED_DROPPED, 1);
-        let_go(f, t, listener);
+        drop_listener(f, t, listener);
     }
 }
 
@@ -187,7 +187,7 @@ static void flush(struct feed *f)
     f->noted = false;
     n = f->n_topics;
     lock_release(&f->lock);
-    for (size_t i = 0; i < n; i++) { /* only this thread takes topics away */
+    for (size_t i = 0; i < n; i++) { /* only this thread removes topics */
         struct topic_changes changes;
         struct topic *t;
 
@@ -202,18 +202,18 @@ static void flush(struct feed *f)
     }
 }
 
-static void greet(struct feed *f, struct topic *t, struct feed_listener *listener)
+static void admit(struct feed *f, struct topic *t, struct feed_listener *listener)
 {
     topic_greet(t, str_of(listener->last_id), &f->out);
     if (listener->push(listener, buf_str(&f->out))) {
         listener->next = t->listeners;
         t->listeners = listener;
     } else {
-        let_go(f, t, listener);
+        drop_listener(f, t, listener);
     }
 }
 
-static void welcome(struct feed *f, struct feed_listener *joining)
+static void admit_all(struct feed *f, struct feed_listener *joining)
 {
     while (joining != NULL) {
         struct feed_listener *next = joining->next;
@@ -222,7 +222,7 @@ static void welcome(struct feed *f, struct feed_listener *joining)
         lock_acquire(&f->lock);
         t = find_topic(f, joining->tenant_id);
         lock_release(&f->lock);
-        greet(f, t, joining);
+        admit(f, t, joining);
         joining = next;
     }
 }
@@ -244,8 +244,8 @@ static void push_all(struct feed *f, struct str text)
     }
 }
 
-/* Tenants that nobody has listened to for a while cost nothing any more. */
-static void tidy(struct feed *f, int64_t now_us)
+/* Tenants without listeners for LINGER_S. */
+static void free_idle_topics(struct feed *f, int64_t now_us)
 {
     lock_acquire(&f->lock);
     for (size_t i = f->n_topics; i-- > 0;) {
@@ -261,20 +261,20 @@ static void tidy(struct feed *f, int64_t now_us)
     lock_release(&f->lock);
 }
 
-/* What comes round by itself. */
-static void keep_time(struct feed *f)
+/* Heartbeats, ticks and the removal of idle topics. */
+static void run_periodic(struct feed *f)
 {
     int64_t now_us = clock_mono_us();
 
-    if (now_us - f->beaten_us >= (int64_t)HEARTBEAT_S * USEC_PER_SEC) {
-        f->beaten_us = now_us;
+    if (now_us - f->heartbeat_us >= (int64_t)HEARTBEAT_S * USEC_PER_SEC) {
+        f->heartbeat_us = now_us;
         push_all(f, STR_LIT(":\n\n"));
     }
     if (f->options.shared && now_us - f->ticked_us >= (int64_t)TICK_S * USEC_PER_SEC) {
         f->ticked_us = now_us;
         push_all(f, STR_LIT("event: tick\ndata: {}\n\n"));
     }
-    tidy(f, now_us);
+    free_idle_topics(f, now_us);
 }
 
 static int64_t real_us(void)
@@ -305,7 +305,7 @@ static void wait_for_work(struct feed *f) REQUIRES(f->lock)
     }
 }
 
-static void *run_thread(void *arg)
+static void *feed_thread(void *arg)
 {
     struct feed *f = arg;
 
@@ -320,12 +320,12 @@ static void *run_thread(void *arg)
         f->joining = NULL;
         due = f->noted && real_us() - f->flushed_us >= (int64_t)FLUSH_MS * USEC_PER_MSEC;
         lock_release(&f->lock);
-        welcome(f, joining);
+        admit_all(f, joining);
         if (due) {
             f->flushed_us = real_us();
             flush(f);
         }
-        keep_time(f);
+        run_periodic(f);
         lock_acquire(&f->lock);
     }
     lock_release(&f->lock);
@@ -335,7 +335,7 @@ static void *run_thread(void *arg)
 /* Listening */
 
 /* NULL when there is no room. */
-static struct topic *need_topic(struct feed *f, int64_t tenant_id) REQUIRES(f->lock)
+static struct topic *ensure_topic(struct feed *f, int64_t tenant_id) REQUIRES(f->lock)
 {
     struct topic *t = find_topic(f, tenant_id);
 
@@ -357,10 +357,10 @@ static int join(struct feed *f, struct feed_listener *listener, struct error *er
     struct topic *t = NULL;
 
     if (!f->stopping && f->n_listeners < f->options.listeners_max)
-        t = need_topic(f, listener->tenant_id);
+        t = ensure_topic(f, listener->tenant_id);
     if (t == NULL || t->n_listeners >= f->options.per_tenant_max)
-        return err_set(err, ERR_BUSY, "too many listen already");
-    if (!f->started && pthread_create(&f->thread, NULL, run_thread, f) != 0)
+        return err_set(err, ERR_BUSY, "too many live connections");
+    if (!f->started && pthread_create(&f->thread, NULL, feed_thread, f) != 0)
         return err_set(err, ERR_BUSY, "cannot start a thread");
     f->started = true;
     f->n_listeners++;
@@ -378,7 +378,7 @@ int feed_listen(struct feed *f, struct feed_listener *listener, struct str last_
     int r;
 
     if (last_id.len >= sizeof(listener->last_id))
-        last_id = STR_LIT("none of ours");
+        last_id = STR_LIT("unknown");
     memset(listener->last_id, 0, sizeof(listener->last_id));
     if (last_id.len > 0)
         memcpy(listener->last_id, last_id.data, last_id.len);
@@ -388,7 +388,7 @@ int feed_listen(struct feed *f, struct feed_listener *listener, struct str last_
     return r;
 }
 
-static void end_all(struct feed_listener *listener)
+static void end_listeners(struct feed_listener *listener)
 {
     while (listener != NULL) {
         struct feed_listener *next = listener->next;
@@ -412,9 +412,9 @@ void feed_free(struct feed *f)
     if (started)
         pthread_join(f->thread, NULL);
     lock_unshared(&f->lock);
-    end_all(f->joining);
+    end_listeners(f->joining);
     for (size_t i = 0; i < f->n_topics; i++) {
-        end_all(f->topics[i]->listeners);
+        end_listeners(f->topics[i]->listeners);
         topic_free(f->topics[i]);
     }
     free((void *)f->topics);

@@ -1,13 +1,14 @@
-/* feed.h - live updates: what changed, told to whoever listens.
+/* feed.h - live updates: sends changes to listening clients.
  *
- * The writer notes which runs and agents have changed; a thread of the feed's
- * own makes messages of it, at most one a second for each run and agent, and
- * hands them to the listeners of that tenant, in the form of server-sent
- * events. While nobody listens, noting costs a look at one flag.
+ * The writer notes which runs and agents have changed; the feed's own thread
+ * turns these changes into server-sent events, at most one per second per run
+ * and agent, and sends them to the tenant's listeners. Without listeners,
+ * noting a change only reads one flag.
  *
- * Each message has an id. The last ones of a tenant are kept while somebody
- * listens, and a minute longer: who comes back with the id of the last message
- * seen gets what was missed, or a `reset` when that is no longer known.
+ * Each message has an id. A tenant's last messages are kept while it has
+ * listeners, and a minute longer: a client that reconnects with the id of the
+ * last message it received gets the messages it missed, or a `reset` when they
+ * are no longer kept.
  *
  * Thread-safe.
  */
@@ -20,28 +21,29 @@
 struct engine;
 struct feed;
 
-/* Embedded by who listens; alive until gone(). */
+/* Embedded by the listener; must live until gone(). */
 struct feed_listener {
     int64_t tenant_id;
-    struct feed_listener *next; /* the feed's own, as is what follows */
+    struct feed_listener *next; /* the feed's, as is last_id */
     char last_id[48];
 
-    /* The feed's thread; must not block. Some whole messages. False: nobody takes more. */
+    /* On the feed's thread; must not block. `text` is one or more whole messages. False: the
+     * listener has gone or is too slow. */
     bool (*push)(struct feed_listener *listener, struct str text);
 
-    /* The feed's thread, exactly once, the last thing. */
+    /* The last call, exactly once: on the feed's thread, or in feed_free(). */
     void (*gone)(struct feed_listener *listener);
 };
 
 struct feed_options {
     unsigned listeners_max, per_tenant_max;
-    bool shared; /* others store things too: a `tick` every few seconds says to look again */
+    bool shared; /* other processes write too: a `tick` every few seconds makes clients reload */
 };
 
 struct feed *feed_new(const struct feed_options *options);
 
-/* Any thread. `last_id` is that of the last message seen, STR_NULL at first. ERR_BUSY when there
- * are too many; then gone() is not called. */
+/* Any thread. `last_id` is the id of the last message received, or STR_NULL. ERR_BUSY when there
+ * are too many listeners; then gone() is not called. */
 int feed_listen(struct feed *f, struct feed_listener *listener, struct str last_id,
                 struct error *err) MUST_CHECK;
 
@@ -52,7 +54,7 @@ struct feed_run {
     const char *status; /* static */
 };
 
-/* There are listeners: changes are worth noting. A NULL feed is not active. */
+/* Are there listeners to note changes for? A NULL feed is not active. */
 bool feed_is_active(const struct feed *f);
 
 /* The runs that a transaction changed. */
@@ -61,7 +63,7 @@ void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n);
 /* The agent was seen, or its state has changed. */
 void feed_note_agent(struct feed *f, int64_t tenant_id, struct str agent_name);
 
-/* An alert, as the JSON object that is told of it. */
+/* `json` is the alert as the JSON object to send. */
 void feed_note_alert(struct feed *f, int64_t tenant_id, struct str json);
 
 /* Ends all listeners. NULL is fine. */

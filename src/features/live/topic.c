@@ -1,4 +1,4 @@
-/* topic.c - what has changed for one tenant, and the last messages about it. */
+/* topic.c - one tenant's changes and last messages. */
 #include "features/live/topic.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "base/metrics.h"
 
 enum {
-    CHANGES_MAX = 500,      /* between two flushes; beyond it everything has changed */
+    CHANGES_MAX = 500,      /* between two flushes; beyond it clients get a reset */
     KEPT_BYTES = 256 << 10, /* of messages */
 };
 
@@ -81,7 +81,7 @@ static struct topic_change *new_change(struct str key, struct str text)
     return change;
 }
 
-static void forget_keys(struct topic *t)
+static void clear_keys(struct topic *t)
 {
     map_done(&t->keys);
     map_init(&t->keys);
@@ -101,7 +101,7 @@ void topic_note(struct topic *t, enum change_kind kind, struct str key, struct s
     }
     if (t->changes.n == CHANGES_MAX) {
         topic_drop(&t->changes);
-        forget_keys(t);
+        clear_keys(t);
         t->changes.too_many = true;
         return;
     }
@@ -122,11 +122,11 @@ struct topic_changes topic_take(struct topic *t)
     if (taken.first == NULL)
         taken.last = NULL;
     changes_init(&t->changes);
-    forget_keys(t);
+    clear_keys(t);
     return taken;
 }
 
-static void keep(struct topic *t, struct str text)
+static void keep_message(struct topic *t, struct str text)
 {
     struct topic_message *message = mem_new(sizeof(*message) + text.len);
 
@@ -148,7 +148,7 @@ static void begin_message(const struct topic *t, const char *event, struct buf *
     buf_printf(out, "id: %" PRIx64 "-%" PRIu64 "\nevent: %s\ndata: ", t->epoch, t->number, event);
 }
 
-/* Without a change of its own: "ready", "reset". */
+/* A message without data: "ready", "reset". */
 static void write_plain(const struct topic *t, const char *event, struct buf *out)
 {
     begin_message(t, event, out);
@@ -185,31 +185,32 @@ static void write_change(const struct topic *t, const struct topic_change *chang
     buf_add_c(out, "\n\n");
 }
 
-/* Everything may have changed: nobody can go on from before. */
-static void tell_reset(struct topic *t, struct buf *out)
+/* Anything may have changed: older ids are no longer valid. */
+static void write_reset(struct topic *t, struct buf *out)
 {
     drop_all(t);
     t->floor = t->number++;
     write_plain(t, "reset", out);
-    keep(t, buf_str(out));
+    keep_message(t, buf_str(out));
 }
 
 void topic_publish(struct topic *t, const struct topic_changes *changes, struct buf *out)
 {
     buf_clear(out);
     if (changes->too_many)
-        tell_reset(t, out);
+        write_reset(t, out);
     for (const struct topic_change *c = changes->first; c != NULL; c = c->next) {
         size_t from = out->len;
 
         t->number++;
         write_change(t, c, out);
-        keep(t, str_from(out->data + from, out->len - from));
+        keep_message(t, str_from(out->data + from, out->len - from));
     }
     metric_add(METRIC_FEED_MESSAGES, changes->n + changes->too_many);
 }
 
-/* The number in an id of this topic; false when it is none, or its successors are gone. */
+/* The number in a message id; false when it is not an id of this topic, or the messages after it
+ * are no longer all kept. */
 static bool read_id(const struct topic *t, struct str id, uint64_t *ret)
 {
     struct str number = id, epoch = str_split(&number, '-');

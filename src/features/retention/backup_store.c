@@ -1,4 +1,4 @@
-/* backup_store.c - SQL that looks at a database as a whole. */
+/* backup_store.c - SQL that copies or checks a whole database. */
 #include "features/retention/backup_store.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const struct db_query foreign_key_check = { .sql = "PRAGMA foreign_key_ch
 
 int store_copy(struct db *db, const char *path, struct error *err)
 {
-    /* So that no name has a meaning of its own, such as ":memory:". */
+    /* With a directory, so that no name is special, such as ":memory:". */
     struct arena arena;
     int r;
 

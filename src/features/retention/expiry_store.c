@@ -1,4 +1,4 @@
-/* expiry_store.c - SQL of deleting what is old. */
+/* expiry_store.c - SQL that deletes rows past their retention. */
 #include "features/retention/expiry_store.h"
 
 #include <string.h>
@@ -28,8 +28,8 @@ static const struct db_query find_window = {
     .sql = "SELECT start_at, run_id FROM runs WHERE tenant_id = $1 AND start_at < $2"
            " AND (start_at, run_id) > ($3, $4) ORDER BY start_at, run_id LIMIT 1 OFFSET $5",
 };
-/* Of the window, those that go. A failed one stays while fewer than $8 of its agent are newer; they
- * are sorted so that PostgreSQL goes by the index. */
+/* The runs of the window to delete. A failed run is kept while its agent has fewer than $8 newer
+ * failed runs; these are sorted so that PostgreSQL uses the index. */
 #define MARK_RUNS                                                                                  \
     "INSERT INTO gone_runs (tenant_id, run_no) SELECT r.tenant_id, r.run_no FROM runs r"           \
     " WHERE r.tenant_id = $1 AND r.last_at < $2 AND (r.start_at, r.run_id) > ($3, $4)"             \
@@ -43,7 +43,7 @@ const struct db_query expiry_mark_runs = {
     .sqlite = MARK_RUNS,
     .postgres = MARK_RUNS " FOR UPDATE OF r SKIP LOCKED",
 };
-/* No number is given twice, although the greatest one may be among those that go. */
+/* Numbers are never reused, even if the row with the greatest number is deleted. */
 static const struct db_query keep_run_no = {
     .sqlite = "UPDATE change_numbers SET number = (SELECT MAX(run_no) FROM runs)"
               " WHERE topic = 'run_no' AND number < (SELECT MAX(run_no) FROM runs)",
@@ -52,7 +52,7 @@ static const struct db_query keep_event_no = {
     .sqlite = "UPDATE change_numbers SET number = (SELECT MAX(event_no) FROM events)"
               " WHERE topic = 'event_no' AND number < (SELECT MAX(event_no) FROM events)",
 };
-/* +: by their numbers, never by an index of the tenant. ARRAY: likewise. */
+/* + (SQLite) and ARRAY (PostgreSQL) make the planner search by run_no, not by tenant. */
 #define RETURN_RUN " RETURNING run_id, agent_id, CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END AS open"
 const struct db_query expiry_delete_runs = {
     .row = &gone_run,
@@ -72,7 +72,8 @@ static const struct db_query forget_later = {
            " AND r.run_no = stuck_later.run_no)",
 };
 
-/* CROSS, LATERAL: from the runs that are gone to their events, whatever is known of sizes. */
+/* CROSS and LATERAL fix the join order: from deleted runs to their events, whatever the table
+ * statistics say. */
 const struct db_query expiry_delete_events = {
     .sqlite = "DELETE FROM events WHERE event_no IN (SELECT e.event_no FROM gone_runs g"
               " CROSS JOIN run_extents x ON x.run_no = g.run_no"
@@ -194,7 +195,7 @@ int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, int64_t *
     return db_run(db, &delete_gone, args, err);
 }
 
-/* A run's values and breakdowns, and with the last of them itself. */
+/* A run's values and breakdowns; the run itself once none of them is left. */
 static int expire_report(struct db *db, const struct expiry_reports *which, int64_t run_no,
                          struct expired_reports *ret, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* retention.c - the limits of a tenant. */
+/* retention.c - a tenant's retention limits. */
 #include "features/retention/retention.h"
 
 #include "base/clock.h"

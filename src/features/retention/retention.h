@@ -5,16 +5,16 @@
 
 struct db;
 
-/* What holds; of a tenant that never set any, nothing is ever deleted. */
+/* The limits in effect. Without limits, nothing of the tenant is ever deleted. */
 int retention_show(struct db *db, int64_t tenant_id, struct retention_limits *ret,
                    struct error *err) MUST_CHECK;
 
-/* Replaces it, within a transaction. Once that is committed nothing is deleted by what held
- * before. */
+/* Replaces the limits, within a transaction. Once it is committed, nothing is deleted by the old
+ * limits. */
 int retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,
                   struct error *err) MUST_CHECK;
 
 struct engine;
 
-/* Bytes of the whole database, when last measured. Any thread. */
+/* Size of the database when last measured. Any thread. */
 int64_t retention_store_bytes(const struct engine *e);

@@ -1,4 +1,4 @@
-/* sweep.c - passes and their steps. */
+/* sweep.c - retention passes and their steps. */
 #include "features/retention/sweep.h"
 
 #include <stdlib.h>
@@ -17,46 +17,46 @@
 #include "features/retention/expiry_store.h"
 
 enum {
-    PERIOD_S = 60,    /* between the beginnings of two passes */
-    OPEN_DAYS = 7,    /* without an event, before an open run may go */
-    WINDOW = 100,     /* runs looked at in one statement */
-    PORTION = 50,     /* rows deleted in one statement */
-    STEP_ROWS = 1000, /* in one transaction */
-    STEP_US = 5000,   /* after which it ends */
-    IDLE_US = 500000, /* of a second of the writer while no reports come, … */
-    BUSY_US = 100000, /* … and while they do; then also no more … */
-    BUSY_ROWS = 1000, /* … rows than these … */
-    ROW_BYTES = 512,  /* … and one for as many bytes that came */
+    PERIOD_S = 60,    /* between the starts of two passes */
+    OPEN_DAYS = 7,    /* without an event before an open run may be deleted */
+    WINDOW = 100,     /* runs examined per statement */
+    PORTION = 50,     /* rows deleted per statement */
+    STEP_ROWS = 1000, /* rows deleted per transaction */
+    STEP_US = 5000,   /* duration of a transaction */
+    IDLE_US = 500000, /* of the writer's time per second without incoming reports … */
+    BUSY_US = 100000, /* … and with them; then also at most … */
+    BUSY_ROWS = 1000, /* … this many rows … */
+    ROW_BYTES = 512,  /* … plus one per this many incoming bytes */
 };
 
 #define DAY_US ((int64_t)86400 * USEC_PER_SEC)
 
 enum kind { KIND_EVENTS, KIND_BUSINESS, KIND_LLM, KINDS_N };
 
-/* How far a pass is, and what it did. A value: a step works on a copy. */
+/* Position and counts of a pass. A plain value: a step works on a copy. */
 struct pass {
     bool under_way;
     int64_t now_us;
-    int64_t tenant_id; /* whose turn it is; 0: before the first */
-    bool begun;        /* with that tenant; else its turn is over */
+    int64_t tenant_id; /* the current tenant; 0: before the first */
+    bool begun;        /* with that tenant; false: it is finished */
     enum kind kind;
-    int64_t start_at; /* of the run that was looked at last, and its id */
+    int64_t start_at; /* of the last run examined, and its id */
     char run_id[UUID_TEXT_LEN];
     size_t run_id_len;
-    bool looked; /* at all runs that are old enough */
+    bool runs_examined; /* all that are old enough */
     int64_t runs, events, business, llm;
 };
 
 struct sweep {
     struct sweep_options options;
-    int64_t looked_us;         /* monotonic: when the last pass began */
-    int64_t wall_us, began_us; /* both clocks at the begin */
+    int64_t pass_began_us;     /* monotonic: when a pass was last due */
+    int64_t wall_us, began_us; /* both clocks when the sweep was created */
 
-    struct writer_job job; /* the writer's while `busy`, as is what follows */
+    struct writer_job job; /* the writer's while `busy`, as all up to the lock */
     struct pass pass, next;
     int64_t step_began_us, step_rows;
-    int64_t spent_us, second_rows; /* of all steps in this second */
-    uint64_t submitted, ticked;    /* to the writer: by the tick before the last, by the last */
+    int64_t spent_us, second_rows; /* sums of all steps in this second */
+    uint64_t submitted, ticked;    /* writer_submitted() at the tick before the last, at the last */
     struct busy busy;
 };
 
@@ -66,7 +66,7 @@ struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, in
 
     s->options = *options;
     s->wall_us = wall_us;
-    s->began_us = s->looked_us = mono_us;
+    s->began_us = s->pass_began_us = mono_us;
     return s;
 }
 
@@ -75,22 +75,22 @@ void sweep_free(struct sweep *s)
     free(s);
 }
 
-/* What one statement or two did. */
+/* The result of one or two statements. */
 struct portion {
     int64_t rows;
-    bool more; /* of the same kind */
+    bool more; /* rows of this kind are left */
 };
 
-static void note_place(struct pass *p, const struct run_cursor *at)
+static void save_cursor(struct pass *p, const struct run_cursor *at)
 {
     p->start_at = at->start_at;
     p->run_id_len = at->run_id.len < sizeof(p->run_id) ? at->run_id.len : sizeof(p->run_id);
     memcpy(p->run_id, at->run_id.data, p->run_id_len);
 }
 
-static int look_at_runs(struct sweep *s, struct db *db, struct pass *p,
-                        const struct retention_limits *limits, struct portion *ret,
-                        struct error *err)
+static int expire_runs(struct sweep *s, struct db *db, struct pass *p,
+                       const struct retention_limits *limits, struct portion *ret,
+                       struct error *err)
 {
     const int64_t before = p->now_us - limits->events_days.value * DAY_US;
     const int64_t open_before = p->now_us - OPEN_DAYS * DAY_US;
@@ -114,14 +114,14 @@ static int look_at_runs(struct sweep *s, struct db *db, struct pass *p,
             s->options.log->methods->run_gone(s->options.log, p->tenant_id, runs[i].run_id);
         ret->rows = (int64_t)expired.runs.n;
         p->runs += ret->rows;
-        p->looked = !expired.more;
-        note_place(p, &expired.at);
+        p->runs_examined = !expired.more;
+        save_cursor(p, &expired.at);
     }
     arena_done(&arena);
     return r;
 }
 
-/* The events of what is gone first, so that little waits; then more runs. */
+/* First the events of deleted runs, so that few remain; then further runs. */
 static int sweep_events(struct sweep *s, struct db *db, struct pass *p,
                         const struct retention_limits *limits, struct portion *ret,
                         struct error *err)
@@ -130,10 +130,10 @@ static int sweep_events(struct sweep *s, struct db *db, struct pass *p,
         return -1;
     p->events += ret->rows;
     ret->more = ret->rows == PORTION;
-    if (ret->more || p->looked || !limits->events_days.has)
+    if (ret->more || p->runs_examined || !limits->events_days.has)
         return 0;
     ret->more = true;
-    return look_at_runs(s, db, p, limits, ret, err);
+    return expire_runs(s, db, p, limits, ret, err);
 }
 
 static int sweep_business(struct db *db, struct pass *p, const struct retention_limits *limits,
@@ -181,26 +181,26 @@ static int sweep_kind(struct sweep *s, struct db *db, struct pass *p,
     return sweep_llm(db, p, limits, ret, err);
 }
 
-/* The next tenant's turn begins, or the pass is over. */
+/* Moves on to the next tenant, or ends the pass. */
 static int next_tenant(struct db *db, struct pass *p, struct error *err)
 {
     if (store_retention_next(db, p->tenant_id, &p->tenant_id, err) != 0)
         return -1;
     p->under_way = p->begun = p->tenant_id != 0;
     p->kind = KIND_EVENTS;
-    p->looked = false;
+    p->runs_examined = false;
     p->start_at = INT64_MIN;
     p->run_id_len = 0;
     return 0;
 }
 
-/* Has the step done enough? */
-static bool is_long(const struct sweep *s)
+/* Has the step reached its limits? */
+static bool step_is_full(const struct sweep *s)
 {
     return s->step_rows >= STEP_ROWS || clock_raw_us() - s->step_began_us >= STEP_US;
 }
 
-/* A tenant's rest, or as much of it as the step may do. */
+/* The rest of a tenant, or as much of it as fits into the step. */
 static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, struct error *err)
 {
     struct retention_limits limits;
@@ -210,7 +210,7 @@ static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, struct e
     if (store_retention_take(db, p->tenant_id, &limits, &there, err) != 0)
         return -1;
     p->begun = there;
-    while (p->begun && !is_long(s)) {
+    while (p->begun && !step_is_full(s)) {
         if (sweep_kind(s, db, p, &limits, &portion, err) != 0)
             return -1;
         s->step_rows += portion.rows;
@@ -220,8 +220,8 @@ static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, struct e
     return 0;
 }
 
-/* Works on a copy of how far it is: a transaction that fails leaves that as it was. */
-static int apply(struct writer_job *job, struct txn *txn, struct error *err)
+/* Works on a copy of the pass: a failed transaction leaves its position unchanged. */
+static int sweep_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct sweep *s = CONTAINER_OF(job, struct sweep, job);
     struct pass *p = &s->next;
@@ -229,7 +229,7 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
     s->next = s->pass;
     s->step_rows = 0;
     s->step_began_us = clock_raw_us();
-    while (p->under_way && !is_long(s)) {
+    while (p->under_way && !step_is_full(s)) {
         if (!p->begun && next_tenant(txn->db, p, err) != 0)
             return -1;
         if (p->under_way && sweep_tenant(s, txn->db, p, err) != 0)
@@ -238,7 +238,7 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
     return 0;
 }
 
-static void count(const struct pass *before, const struct pass *after)
+static void count_deleted(const struct pass *before, const struct pass *after)
 {
     metric_add(METRIC_DELETED_RUNS, (uint64_t)(after->runs - before->runs));
     metric_add(METRIC_DELETED_EVENTS, (uint64_t)(after->events - before->events));
@@ -246,7 +246,7 @@ static void count(const struct pass *before, const struct pass *after)
     metric_add(METRIC_DELETED_LLM, (uint64_t)(after->llm - before->llm));
 }
 
-static void say_what_went(const struct pass *p)
+static void log_deleted(const struct pass *p)
 {
     if (p->runs + p->events + p->business + p->llm > 0)
         log_write(LOG_INFO, "retention",
@@ -255,40 +255,40 @@ static void say_what_went(const struct pass *p)
                   (long long)p->llm);
 }
 
-/* While reports come it deletes about as fast as they do. What is deleted must be written, too: in
- * SQLite, most of it with the commits of others. */
-static bool may_go_on(const struct sweep *s)
+/* With incoming reports, deletes about as fast as they arrive. Deletions are writes, too: in SQLite
+ * most of that cost falls on the commits of other transactions. */
+static bool may_continue(const struct sweep *s)
 {
-    uint64_t came = writer_submitted(s->options.writer) - s->submitted;
+    uint64_t arrived = writer_submitted(s->options.writer) - s->submitted;
 
-    if (came == 0)
+    if (arrived == 0)
         return s->spent_us < IDLE_US;
-    return s->spent_us < BUSY_US && s->second_rows < BUSY_ROWS + (int64_t)(came / ROW_BYTES);
+    return s->spent_us < BUSY_US && s->second_rows < BUSY_ROWS + (int64_t)(arrived / ROW_BYTES);
 }
 
-/* The next step at once, while this second's share lasts. A pass that failed is begun anew with the
- * next minute. */
-static void done(struct writer_job *job, const struct error *err)
+/* Starts the next step at once while this second's share lasts. After a failure the next minute
+ * starts a new pass. */
+static void sweep_done(struct writer_job *job, const struct error *err)
 {
     struct sweep *s = CONTAINER_OF(job, struct sweep, job);
 
     s->spent_us += clock_raw_us() - s->step_began_us;
     s->second_rows += s->step_rows;
     if (err == NULL) {
-        count(&s->pass, &s->next);
+        count_deleted(&s->pass, &s->next);
         s->pass = s->next;
     } else {
         s->pass.under_way = false;
-        log_write(LOG_WARNING, "retention", "not all was deleted: %s", err->text);
+        log_write(LOG_WARNING, "retention", "retention pass failed: %s", err->text);
     }
     if (!s->pass.under_way)
-        say_what_went(&s->pass);
-    else if (may_go_on(s) && writer_submit(s->options.writer, &s->job, NULL) == 0)
+        log_deleted(&s->pass);
+    else if (may_continue(s) && writer_submit(s->options.writer, &s->job, NULL) == 0)
         return;
     busy_end(&s->busy);
 }
 
-/* Not later than the wall clock says, nor than it would say had nobody set it ahead. */
+/* The earlier of the wall clock and the start time plus the monotonic clock. */
 static int64_t steady_wall(const struct sweep *s, int64_t wall_us, int64_t mono_us)
 {
     int64_t steady = s->wall_us + (mono_us - s->began_us);
@@ -296,14 +296,14 @@ static int64_t steady_wall(const struct sweep *s, int64_t wall_us, int64_t mono_
     return wall_us < steady ? wall_us : steady;
 }
 
-/* Begins a pass, if it is time and anybody has limits. */
-static int begin(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *err)
+/* Starts a pass, if it is time and a tenant has limits. */
+static int begin_pass(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *err)
 {
     int64_t first;
 
-    if (mono_us - s->looked_us < (int64_t)PERIOD_S * USEC_PER_SEC)
+    if (mono_us - s->pass_began_us < (int64_t)PERIOD_S * USEC_PER_SEC)
         return 0;
-    s->looked_us = mono_us;
+    s->pass_began_us = mono_us;
     if (store_retention_next(s->options.db, 0, &first, err) != 0)
         return -1;
     if (first != 0)
@@ -320,12 +320,14 @@ int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *
     s->submitted = s->ticked;
     s->ticked = writer_submitted(s->options.writer);
     if (!s->pass.under_way)
-        r = begin(s, wall_us, mono_us, err);
+        r = begin_pass(s, wall_us, mono_us, err);
     if (r == 0 && s->pass.under_way) {
         s->spent_us = s->second_rows = 0;
-        s->job = (struct writer_job){
-            .apply = apply, .done = done, .unbounded = true, .exclusive = true, .keeps_caches = true
-        };
+        s->job = (struct writer_job){ .apply = sweep_apply,
+                                      .done = sweep_done,
+                                      .unbounded = true,
+                                      .exclusive = true,
+                                      .keeps_caches = true };
         r = writer_submit(s->options.writer, &s->job, err);
         if (r == 0)
             return 0;

@@ -1,14 +1,14 @@
-/* sweep.h - deletes what is older than its tenant wants it to be.
+/* sweep.h - deletes rows past their tenant's retention limits.
  *
- * Once a minute a pass goes through the tenants that have limits. It is made
- * of steps: transactions of the writer of a few milliseconds, with the writer's
- * other work between them, and of all together a share of each second only, so
- * that reports do not wait. What a pass remembers is only how far it is: a
- * crash or a restart begins the next one, and finds what is left to do by the
- * same indexes. Several processes on one database take turns by tenant.
+ * Once per minute a pass visits the tenants that have limits. It consists of
+ * steps: writer transactions of a few milliseconds, with the writer's other
+ * work between them, and limited to a share of each second, so that reports
+ * are not delayed. A pass keeps only its position, in memory: after a crash or
+ * a restart a new pass finds the remaining rows by the same indexes. Several
+ * processes on one database take turns by tenant.
  *
- * Time is the earlier of the wall clock and what it would be had nobody set it
- * since the start: a clock that is set ahead deletes nothing.
+ * The time used is the earlier of the wall clock and the start time plus the
+ * monotonic clock: setting the wall clock ahead deletes nothing early.
  *
  * One thread at a time.
  */
@@ -21,7 +21,7 @@ struct sweep;
 struct writer;
 
 struct sweep_options {
-    struct db *db;         /* a reader, borrowed for each tick only */
+    struct db *db;         /* a reader, borrowed during each tick only */
     struct writer *writer; /* borrowed, as is the next */
     struct event_log *log;
 };
@@ -31,5 +31,5 @@ struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, in
 /* After the writer has stopped. NULL is fine. */
 void sweep_free(struct sweep *s);
 
-/* Once a second, while the database answers. */
+/* Called once per second, while the database is available. */
 int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* attempt.c - what libcurl is told, and how its result is read. */
+/* attempt.c - sets up a libcurl transfer and reads its result. */
 #include "features/webhooks/attempt.h"
 
 #include <netdb.h>
@@ -14,12 +14,12 @@
 #include "features/webhooks/lookup.h"
 #include "features/webhooks/shapes.h"
 
-static const char not_public[] = "the name leads to an address that is not a public one";
+static const char not_public[] = "the host name resolves to an address that is not public";
 
 enum { TIMEOUT_MS = 15000, CONNECT_MS = 5000, REPLY_MAX = 64 << 10 };
 
-/* The same address, whatever the port? */
-static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
+/* Compares the addresses, not the ports. */
+static bool is_same_address(const struct sockaddr *a, const struct sockaddr *b)
 {
     struct sockaddr_in6 a6, b6;
     struct sockaddr_in a4, b4;
@@ -36,34 +36,36 @@ static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
     return a4.sin_addr.s_addr == b4.sin_addr.s_addr;
 }
 
-/* One of those that were looked up and checked? */
-static bool is_known(const struct attempt *f, const struct sockaddr *address)
+/* Is it one of the addresses that the lookup found? */
+static bool was_looked_up(const struct attempt *f, const struct sockaddr *address)
 {
     const char *why;
 
     for (const struct addrinfo *a = lookup_found(f->lookup, &why); a != NULL; a = a->ai_next)
-        if (is_same(a->ai_addr, address))
+        if (is_same_address(a->ai_addr, address))
             return true;
     return false;
 }
 
-/* The strongest place to look: whatever libcurl takes a name for, no connection is made but through
- * here. */
-static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+/* The check that counts: libcurl opens every connection through here, however it resolved the
+ * name. */
+static curl_socket_t attempt_open_socket(void *ctx, curlsocktype purpose,
+                                         struct curl_sockaddr *address)
 {
     struct attempt *f = ctx;
 
     (void)purpose;
-    if (!f->options->rules.allow_private && (!target_is_public(&address->addr) ||
-                                             (f->lookup != NULL && !is_known(f, &address->addr)))) {
+    if (!f->options->rules.allow_private &&
+        (!target_is_public(&address->addr) ||
+         (f->lookup != NULL && !was_looked_up(f, &address->addr)))) {
         f->forbidden = true;
         return CURL_SOCKET_BAD;
     }
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* The answer's text is nobody's business: it is counted with its headers, and cut off. */
-static size_t drop_reply(char *bytes, size_t size, size_t n, void *ctx)
+/* The response is not needed: headers and body are counted, and cut off at REPLY_MAX. */
+static size_t attempt_drop_reply(char *bytes, size_t size, size_t n, void *ctx)
 {
     struct attempt *f = ctx;
 
@@ -72,7 +74,7 @@ static size_t drop_reply(char *bytes, size_t size, size_t n, void *ctx)
     return f->reply_bytes > REPLY_MAX ? 0 : size * n;
 }
 
-static size_t send_mail(char *to, size_t size, size_t n, void *ctx)
+static size_t attempt_read_mail(char *to, size_t size, size_t n, void *ctx)
 {
     struct attempt *f = ctx;
     size_t left = f->body.len - f->body_sent, room = size * n, part = left < room ? left : room;
@@ -96,7 +98,7 @@ static void set_common(struct attempt *f)
     CURL *e = f->easy;
 
     (void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-    /* A name server that hangs would else hold up the thread until it answers. */
+    /* Otherwise a hanging name server would block the thread until it answers. */
     (void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
     (void)curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)TIMEOUT_MS);
     (void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
@@ -104,13 +106,13 @@ static void set_common(struct attempt *f)
     (void)curl_easy_setopt(e, CURLOPT_PROXY, "");
     (void)curl_easy_setopt(e, CURLOPT_FORBID_REUSE, 1L);
     (void)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, f->error);
-    (void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, drop_reply);
+    (void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, attempt_drop_reply);
     (void)curl_easy_setopt(e, CURLOPT_WRITEDATA, (void *)f);
-    (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, drop_reply);
+    (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, attempt_drop_reply);
     (void)curl_easy_setopt(e, CURLOPT_HEADERDATA, (void *)f);
 }
 
-static void wake(void *multi)
+static void attempt_lookup_done(void *multi)
 {
     (void)curl_multi_wakeup(multi);
 }
@@ -146,15 +148,16 @@ static const char *prepare_post(struct attempt *f)
     (void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, f->headers);
     (void)curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)f->body.len);
     (void)curl_easy_setopt(e, CURLOPT_POSTFIELDS, f->body.data);
-    (void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    (void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, attempt_open_socket);
     (void)curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, (void *)f);
-    f->place = target_place_of(f->webhook.url, &f->arena);
-    if (f->place.is_name && !f->options->rules.allow_private)
-        f->lookup = lookup_new(f->place.host, f->place.port, wake, f->options->multi);
+    f->endpoint = target_endpoint_of(f->webhook.url, &f->arena);
+    if (f->endpoint.is_name && !f->options->rules.allow_private)
+        f->lookup =
+            lookup_new(f->endpoint.host, f->endpoint.port, attempt_lookup_done, f->options->multi);
     return NULL;
 }
 
-/* libcurl keeps a copy of its own. */
+/* libcurl copies the password. */
 static const char *set_password(CURL *easy, const char *path)
 {
     enum { PASSWORD_MAX = 1024 };
@@ -163,7 +166,7 @@ static const char *set_password(CURL *easy, const char *path)
     bool read;
 
     if (file == NULL)
-        return "mail cannot be sent: the smtp_password_file cannot be opened";
+        return "mail cannot be sent: smtp_password_file cannot be opened";
     read = fgets(password, sizeof(password), file) != NULL;
     (void)fclose(file);
     if (read) {
@@ -171,7 +174,7 @@ static const char *set_password(CURL *easy, const char *path)
         (void)curl_easy_setopt(easy, CURLOPT_PASSWORD, password);
     }
     sodium_memzero(password, sizeof(password));
-    return read ? NULL : "mail cannot be sent: the smtp_password_file is empty";
+    return read ? NULL : "mail cannot be sent: smtp_password_file is empty";
 }
 
 static const char *prepare_mail(struct attempt *f, const struct mail_options *mail)
@@ -182,7 +185,7 @@ static const char *prepare_mail(struct attempt *f, const struct mail_options *ma
     CURL *e = f->easy;
 
     if (mail->url[0] == '\0' || mail->from[0] == '\0')
-        return "mail cannot be sent: the settings smtp_url and smtp_from are not set";
+        return "mail cannot be sent: set smtp_url and smtp_from";
     f->body = webhook_body_mail(&f->delivery.message, str_of(mail->from), to, &f->arena);
     f->recipients = curl_slist_append(NULL, arena_cstr(&f->arena, to));
     if (f->recipients == NULL)
@@ -194,13 +197,13 @@ static const char *prepare_mail(struct attempt *f, const struct mail_options *ma
     (void)curl_easy_setopt(e, CURLOPT_MAIL_RCPT, f->recipients);
     if (mail->user[0] != '\0') {
         (void)curl_easy_setopt(e, CURLOPT_USERNAME, mail->user);
-        (void)curl_easy_setopt(e, CURLOPT_USE_SSL, (long)CURLUSESSL_ALL); /* or it could be read */
+        (void)curl_easy_setopt(e, CURLOPT_USE_SSL, (long)CURLUSESSL_ALL); /* or it is readable */
         wrong = set_password(e, mail->password_file);
         if (wrong != NULL)
             return wrong;
     }
     (void)curl_easy_setopt(e, CURLOPT_UPLOAD, 1L);
-    (void)curl_easy_setopt(e, CURLOPT_READFUNCTION, send_mail);
+    (void)curl_easy_setopt(e, CURLOPT_READFUNCTION, attempt_read_mail);
     (void)curl_easy_setopt(e, CURLOPT_READDATA, (void *)f);
     return NULL;
 }
@@ -216,14 +219,14 @@ const char *attempt_prepare(struct attempt *f, const struct attempt_options *opt
     return f->webhook.format == WEBHOOK_EMAIL ? prepare_mail(f, &options->mail) : prepare_post(f);
 }
 
-/* Tells libcurl what the name leads to, so that it does not ask again. */
-static void pin(struct attempt *f, const struct addrinfo *found)
+/* Gives libcurl the addresses found, so that it does not look the name up again. */
+static void pin_addresses(struct attempt *f, const struct addrinfo *found)
 {
     char address[INET6_ADDRSTRLEN];
     struct buf entry;
 
     buf_init(&entry, KIB(8));
-    buf_printf(&entry, "+%.*s:%.*s:", STR_ARG(f->place.host), STR_ARG(f->place.port));
+    buf_printf(&entry, "+%.*s:%.*s:", STR_ARG(f->endpoint.host), STR_ARG(f->endpoint.port));
     for (const struct addrinfo *a = found; a != NULL && entry.len < KIB(4); a = a->ai_next) {
         if (getnameinfo(a->ai_addr, a->ai_addrlen, address, sizeof(address), NULL, 0,
                         NI_NUMERICHOST) != 0)
@@ -246,12 +249,12 @@ enum attempt_clearance attempt_clear(struct attempt *f, const char **ret_wrong)
     if (f->lookup == NULL)
         return ATTEMPT_CLEARED;
     if (!lookup_is_done(f->lookup)) {
-        *ret_wrong = "the name was not looked up in time";
+        *ret_wrong = "looking up the host name timed out";
         return clock_raw_us() - f->began_us > (int64_t)CONNECT_MS * USEC_PER_MSEC ? ATTEMPT_REFUSED
                                                                                   : ATTEMPT_WAITS;
     }
     found = lookup_found(f->lookup, &why);
-    (void)snprintf(f->error, sizeof(f->error), "the name was not found: %s", why);
+    (void)snprintf(f->error, sizeof(f->error), "looking up the host name failed: %s", why);
     *ret_wrong = f->error;
     if (found == NULL)
         return ATTEMPT_REFUSED;
@@ -259,7 +262,7 @@ enum attempt_clearance attempt_clear(struct attempt *f, const char **ret_wrong)
     for (const struct addrinfo *a = found; a != NULL; a = a->ai_next)
         if (!target_is_public(a->ai_addr))
             return ATTEMPT_REFUSED;
-    pin(f, found);
+    pin_addresses(f, found);
     f->error[0] = '\0';
     return ATTEMPT_CLEARED;
 }
@@ -269,7 +272,7 @@ static const char *error_of(struct attempt *f, CURLcode result, long status)
     if (f->forbidden)
         return not_public;
     if (status > 0) {
-        (void)snprintf(f->error, sizeof(f->error), "answered with status %ld", status);
+        (void)snprintf(f->error, sizeof(f->error), "the target answered with status %ld", status);
         return f->error;
     }
     return f->error[0] != '\0' ? f->error : curl_easy_strerror(result);
@@ -288,9 +291,9 @@ struct attempt_end attempt_finish(struct attempt *f, CURLcode result)
     end.retry_after_s = (int64_t)retry_after;
     if (mail)
         end.delivered = result == CURLE_OK;
-    else /* an answer that was too long, or never ends, is one all the same */
+    else /* the status counts even if the body was too long or never ended */
         end.delivered = status >= 200 && status < 300;
-    end.gone = end.over = !mail && status == 410;
+    end.gone = end.final = !mail && status == 410;
     end.error = end.delivered ? NULL : error_of(f, result, status);
     return end;
 }

@@ -14,19 +14,19 @@
 #include "features/webhooks/target.h"
 #include "shape/shape.h"
 
-/* Where mail goes out; `url` empty: nowhere. */
+/* The mail server; with an empty `url` no mail is sent. */
 struct mail_options {
     const char *url; /* smtp://… or smtps://… */
     const char *from;
-    const char *user;          /* empty: none */
-    const char *password_file; /* read each time, so that it can be changed */
+    const char *user;          /* empty: no authentication */
+    const char *password_file; /* read for each mail, so that it can be changed */
 };
 
 /* Borrowed for as long as there are attempts. */
 struct attempt_options {
     struct target_rules rules;
     struct mail_options mail;
-    CURLM *multi; /* woken when an attempt may go on */
+    CURLM *multi; /* woken when a name lookup is done */
 };
 
 /* attempts.c moves it on, and asserts that it goes forward. */
@@ -34,7 +34,7 @@ enum attempt_state {
     ATTEMPT_NEW,       /* being filled in */
     ATTEMPT_RESOLVING, /* prepared; waits for its name to be looked up, if it has one */
     ATTEMPT_SENDING,   /* libcurl has it */
-    ATTEMPT_ENDED,     /* its result is known, or it was broken off */
+    ATTEMPT_ENDED,     /* its result is known, or it was cancelled */
 };
 
 struct attempt {
@@ -44,7 +44,7 @@ struct attempt {
     struct webhook_row webhook;
     char secrets[2][WEBHOOK_SECRET_LEN]; /* in the clear, wiped at the end */
     size_t n_secrets;
-    void *owner; /* the courier's own */
+    void *owner; /* the courier's: its test, NULL for a delivery */
 
     CURL *easy;
     struct curl_slist *headers, *recipients, *pinned;
@@ -52,22 +52,22 @@ struct attempt {
     size_t body_sent; /* of a mail */
     size_t reply_bytes;
     const struct attempt_options *options;
-    struct target_place place;
-    struct lookup *lookup; /* of its name; NULL: there is nothing to look up */
+    struct target_endpoint endpoint;
+    struct lookup *lookup; /* of the host name; NULL: no lookup needed */
     enum attempt_state state;
     bool forbidden;   /* an address was not public */
     int64_t began_us; /* raw */
     char error[CURL_ERROR_SIZE];
 };
 
-/* The result. */
+/* The result of an attempt. */
 struct attempt_end {
     bool delivered;
-    bool gone; /* the target wants no more messages (410) */
-    bool over; /* there is no other attempt */
+    bool gone;  /* the target asked for no further messages (410) */
+    bool final; /* no further attempt */
     struct opt_int status;
     int64_t ms;
-    int64_t retry_after_s; /* 0: it did not say */
+    int64_t retry_after_s; /* 0: not in the response */
     const char *error;     /* NULL when delivered; lives as long as the attempt */
 };
 

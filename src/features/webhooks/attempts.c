@@ -24,7 +24,7 @@ static void enter(struct attempt *f, enum attempt_state state)
 void attempts_init(struct attempts *all)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-        err_die("libcurl cannot be used");
+        err_die("libcurl cannot be initialized");
     all->options.multi = curl_multi_init();
     if (all->options.multi == NULL)
         err_die("out of memory");
@@ -55,7 +55,7 @@ void attempts_start(struct attempts *all, struct attempt *f)
     all->n += f->owner == NULL;
 }
 
-static void take_out(struct attempts *all, struct attempt *f)
+static void detach(struct attempts *all, struct attempt *f)
 {
     struct attempt **at = &all->first;
 
@@ -70,7 +70,7 @@ static void take_out(struct attempts *all, struct attempt *f)
 }
 
 /* Hands to libcurl what may be sent now. True when one has ended. */
-static bool clear(struct attempts *all)
+static bool start_cleared(struct attempts *all)
 {
     struct attempt *next;
     bool any = false;
@@ -82,12 +82,12 @@ static bool clear(struct attempts *all)
 
         next = f->next;
         if (clearance == ATTEMPT_REFUSED) {
-            take_out(all, f);
+            detach(all, f);
             all->ended(all->ctx, f, &(struct attempt_end){ .error = wrong });
             any = true;
         } else if (clearance == ATTEMPT_CLEARED) {
             if (curl_multi_add_handle(all->options.multi, f->easy) != CURLM_OK)
-                err_die("libcurl takes no more transfers");
+                err_die("libcurl refused a transfer");
             enter(f, ATTEMPT_SENDING);
         }
     }
@@ -111,7 +111,7 @@ static bool take_finished(struct attempts *all)
         if (message->msg != CURLMSG_DONE || f == NULL)
             continue;
         end = attempt_finish(f, result);
-        take_out(all, f);
+        detach(all, f);
         all->ended(all->ctx, f, &end);
         any = true;
     }
@@ -120,7 +120,7 @@ static bool take_finished(struct attempts *all)
 
 bool attempts_advance(struct attempts *all, int wait_ms)
 {
-    bool any = clear(all);
+    bool any = start_cleared(all);
     int running;
 
     assert(thread_may_be("muster-courier"));
@@ -136,12 +136,12 @@ void attempts_wake(struct attempts *all)
     (void)curl_multi_wakeup(all->options.multi);
 }
 
-struct attempt *attempts_take(struct attempts *all)
+struct attempt *attempts_pop(struct attempts *all)
 {
     struct attempt *f = all->first;
 
     if (f != NULL)
-        take_out(all, f);
+        detach(all, f);
     return f;
 }
 

@@ -1,4 +1,4 @@
-/* body.c - bodies for each kind of receiver, and HMAC-SHA256 over them. */
+/* body.c - one body format per kind of receiver, and the HMAC-SHA256 over it. */
 #include "features/webhooks/body.h"
 
 #include <sodium.h>
@@ -26,7 +26,7 @@ void webhook_secret_make(char ret[WEBHOOK_SECRET_LEN + 1])
     sodium_memzero(key, sizeof(key));
 }
 
-static struct str keep(struct buf *out, struct arena *arena)
+static struct str finish_text(struct buf *out, struct arena *arena)
 {
     struct str text = arena_copy(arena, buf_str(out));
 
@@ -46,10 +46,10 @@ struct str webhook_body(const struct message_row *message, struct arena *arena)
                ",\"timestamp\":\"%s\",\"data\":", datetime_format(message->created_at, at).data);
     buf_add(&out, message->data);
     buf_add_char(&out, '}');
-    return keep(&out, arena);
+    return finish_text(&out, arena);
 }
 
-/* What every message's data holds for people. */
+/* The human-readable part of every message's data. */
 struct summary {
     struct str summary;
 };
@@ -62,8 +62,8 @@ STATIC_SHAPE_END(summary_shape, "Summary");
 #undef OWNER
 /* clang-format on */
 
-/* The sentence, or the type where there is none. */
-static struct str sentence_of(const struct message_row *message, struct arena *arena)
+/* The summary, or the type if there is no summary. */
+static struct str summary_of(const struct message_row *message, struct arena *arena)
 {
     struct summary summary = { STR_NULL };
 
@@ -74,7 +74,7 @@ static struct str sentence_of(const struct message_row *message, struct arena *a
     return summary.summary;
 }
 
-/* Slack reads these three as markup. */
+/* Slack interprets these three characters as markup. */
 static struct str escape_slack(struct str s, struct arena *arena)
 {
     struct buf out;
@@ -95,7 +95,7 @@ static struct str escape_slack(struct str s, struct arena *arena)
             buf_add_char(&out, s.data[i]);
         }
     }
-    return keep(&out, arena);
+    return finish_text(&out, arena);
 }
 
 struct str webhook_body_slack(const struct message_row *message, struct arena *arena)
@@ -104,13 +104,13 @@ struct str webhook_body_slack(const struct message_row *message, struct arena *a
 
     buf_init(&out, BODY_MAX);
     buf_add_c(&out, "{\"text\":");
-    buf_add_json(&out, escape_slack(sentence_of(message, arena), arena));
+    buf_add_json(&out, escape_slack(summary_of(message, arena), arena));
     buf_add_char(&out, '}');
-    return keep(&out, arena);
+    return finish_text(&out, arena);
 }
 
-/* A header's value as RFC 2047 wants it: in base64, in words of at most 75 characters, so that no
- * byte of it can end the header. */
+/* Encoded as RFC 2047 requires: base64 in words of at most 75 characters, so that no byte of the
+ * value can end the header. */
 static void add_subject(struct buf *out, struct str s)
 {
     enum { WORD_BYTES = 42 };
@@ -129,7 +129,7 @@ static void add_subject(struct buf *out, struct str s)
     }
 }
 
-/* In lines of 76, so that neither a dot nor a long line needs care. */
+/* In lines of 76 characters: no line starts with a dot or exceeds the limit. */
 static void add_base64_lines(struct buf *out, struct str s)
 {
     enum { LINE_BYTES = 57 };
@@ -144,7 +144,7 @@ static void add_base64_lines(struct buf *out, struct str s)
     }
 }
 
-/* As RFC 5322 wants it; a mail without one looks like spam. */
+/* In the form of RFC 5322; mail without a date is often taken for spam. */
 static void add_date(struct buf *out, int64_t at)
 {
     static const char days[][4] = { "Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed" };
@@ -157,8 +157,8 @@ static void add_date(struct buf *out, int64_t at)
                t.minute, t.second);
 }
 
-/* At most so many bytes, and whole characters. */
-static struct str cut(struct str s, size_t max)
+/* At most `max` bytes, cut between characters. */
+static struct str truncate_utf8(struct str s, size_t max)
 {
     size_t n = s.len < max ? s.len : max;
 
@@ -170,7 +170,7 @@ static struct str cut(struct str s, size_t max)
 struct str webhook_body_mail(const struct message_row *message, struct str from, struct str to,
                              struct arena *arena)
 {
-    struct str sentence = sentence_of(message, arena);
+    struct str sentence = summary_of(message, arena);
     char at[DATETIME_TEXT_MAX];
     struct str text;
     struct buf out;
@@ -181,17 +181,17 @@ struct str webhook_body_mail(const struct message_row *message, struct str from,
     buf_init(&out, (size_t)4 * BODY_MAX);
     buf_printf(&out, "From: muster <%.*s>\r\nTo: <%.*s>\r\n", STR_ARG(from), STR_ARG(to));
     add_date(&out, message->created_at);
-    add_subject(&out, cut(sentence, SUBJECT_MAX));
+    add_subject(&out, truncate_utf8(sentence, SUBJECT_MAX));
     buf_printf(&out,
                "Message-ID: <%.*s@muster>\r\nMIME-Version: 1.0\r\n"
                "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"
                "Auto-Submitted: auto-generated\r\n\r\n",
                STR_ARG(message->message_id));
     add_base64_lines(&out, text);
-    return keep(&out, arena);
+    return finish_text(&out, arena);
 }
 
-/* The bytes of "whsec_…"; 0 when it is no secret. */
+/* Decodes "whsec_…"; 0 when it is malformed. */
 static size_t key_of(struct str secret, unsigned char key[KEY_BYTES_MAX])
 {
     size_t n = 0;
@@ -228,5 +228,5 @@ struct str webhook_signature(const struct str *secrets, size_t n, struct str mes
     }
     sodium_memzero(key, sizeof(key));
     sodium_memzero(&state, sizeof(state));
-    return keep(&out, arena);
+    return finish_text(&out, arena);
 }

@@ -15,13 +15,13 @@ void webhook_secret_make(char ret[WEBHOOK_SECRET_LEN + 1]);
 /* The JSON of the Standard Webhooks form: type, timestamp, data. In the arena, as all below. */
 struct str webhook_body(const struct message_row *message, struct arena *arena);
 
-/* {"text": …} for Slack and what speaks like it. */
+/* {"text": …} for Slack and compatible services. */
 struct str webhook_body_slack(const struct message_row *message, struct arena *arena);
 
-/* A mail with its headers, lines ended by CR LF. */
+/* A mail with its headers; lines end in CR LF. */
 struct str webhook_body_mail(const struct message_row *message, struct str from, struct str to,
                              struct arena *arena);
 
-/* The value of webhook-signature: one for each secret ("whsec_…"), separated by blanks. */
+/* The value of webhook-signature: one per secret ("whsec_…"), separated by spaces. */
 struct str webhook_signature(const struct str *secrets, size_t n, struct str message_id,
                              int64_t timestamp_s, struct str body, struct arena *arena);

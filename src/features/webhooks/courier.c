@@ -20,25 +20,25 @@
 #include "features/webhooks/shapes.h"
 
 enum {
-    ATTEMPTS_MAX = 64,      /* in progress; tests are counted apart */
-    ATTEMPTS_OF_TENANT = 8, /* so that hanging targets do not hold up other tenants */
-    ATTEMPTS_OF_WEBHOOK = 2,
-    TESTS_MAX = 16,      /* queued or in progress */
-    TESTS_OF_TENANT = 4, /* in progress */
+    ATTEMPTS_MAX = 64,       /* in progress; tests are counted apart */
+    ATTEMPTS_PER_TENANT = 8, /* so that hanging targets do not hold up other tenants */
+    ATTEMPTS_PER_WEBHOOK = 2,
+    TESTS_MAX = 16,       /* queued or in progress */
+    TESTS_PER_TENANT = 4, /* in progress */
     PERIOD_MS = 200,
-    STEP_S = 2, /* that the wall clock may stray from the monotonic one between two looks */
+    STEP_S = 2, /* allowed drift between wall and monotonic clock from one poll to the next */
     RETRY_AFTER_MAX_S = 86400,
-    KEEP_S = 30 * 86400,
-    FORGET_PERIOD_S = 3600,
+    KEEP_S = 30 * 86400, /* finished deliveries */
+    CLEANUP_PERIOD_S = 3600,
 };
 
 struct courier {
     struct courier_options options;
     struct attempts attempts;
-    int64_t looked_us, forgot_us; /* monotonic */
-    bool released;                /* what was planned by a clock that has been set back */
-    int64_t apart_us;             /* wall less monotonic clock, at the last look */
-    bool failing;                 /* the database; logged once */
+    int64_t polled_us, cleaned_us; /* monotonic */
+    bool released;                 /* deliveries scheduled before the clock was set back */
+    int64_t offset_us;             /* wall minus monotonic clock, at the last poll */
+    bool failing;                  /* the database; logged once */
 
     pthread_t thread;
     struct lock lock;
@@ -47,7 +47,7 @@ struct courier {
     bool stopping GUARDED_BY(lock);
 };
 
-/* Ten attempts over three days: seconds before each but the first. */
+/* Ten attempts over three days: seconds before each attempt after the first. */
 static const int64_t delays_s[] = { 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 72000 };
 
 int64_t courier_delay_us(int64_t attempts)
@@ -61,7 +61,7 @@ int64_t courier_delay_us(int64_t attempts)
            (int64_t)digest_random_below((uint32_t)(seconds * 100)) * USEC_PER_MSEC; /* up to 10 % */
 }
 
-/* The webhook's secrets in the clear. */
+/* Decrypts one of the webhook's secrets. */
 static int open_secret(struct courier *c, struct attempt *f, struct str sealed, struct error *err)
 {
     const struct vault_label label = { "webhook", f->webhook.tenant_id, f->webhook.webhook_id, 1 };
@@ -89,7 +89,7 @@ static int open_secrets(struct courier *c, struct attempt *f, struct error *err)
 
 struct outcome {
     struct delivery_row delivery;
-    int64_t again_at; /* as it was claimed */
+    int64_t again_at; /* next_at of the claim */
     bool gone;
 };
 
@@ -103,12 +103,12 @@ static int store_outcome(void *ctx, struct db *db, struct error *err)
                    : 0;
 }
 
-/* When the next attempt is due, as the schedule and the target say. */
+/* The next attempt: the later of the schedule and the target's Retry-After. */
 static int64_t next_at(const struct delivery_row *d, const struct attempt_end *end, int64_t now)
 {
     int64_t delay_us = courier_delay_us(d->attempts), asked_s = end->retry_after_s;
 
-    if (delay_us == 0 || end->over)
+    if (delay_us == 0 || end->final)
         return TIME_NULL;
     asked_s = asked_s < RETRY_AFTER_MAX_S ? asked_s : RETRY_AFTER_MAX_S;
     return now + (delay_us > asked_s * USEC_PER_SEC ? delay_us : asked_s * USEC_PER_SEC);
@@ -150,8 +150,8 @@ static void end_test(struct courier *c, struct courier_test *test, const struct 
     test->done(test, end, err);
 }
 
-/* An attempt has ended: answers its test or stores its result, and frees it. */
-static void store_result(void *ctx, struct attempt *f, const struct attempt_end *end)
+/* Answers the test or stores the result, and frees the attempt. */
+static void attempt_ended(void *ctx, struct attempt *f, const struct attempt_end *end)
 {
     struct courier *c = ctx;
     struct courier_test *test = f->owner;
@@ -170,7 +170,7 @@ static bool has_room(const struct courier *c, const struct due_webhook *due, siz
     struct attempts_count n = attempts_count(&c->attempts, due->tenant_id, due->webhook_id);
 
     return c->attempts.n < ATTEMPTS_MAX && n.of_tenant < of_tenant_max &&
-           n.of_webhook < ATTEMPTS_OF_WEBHOOK;
+           n.of_webhook < ATTEMPTS_PER_WEBHOOK;
 }
 
 struct claiming {
@@ -178,7 +178,7 @@ struct claiming {
     struct attempt *attempt;
 };
 
-static int claim(void *ctx, struct db *db, struct error *err)
+static int claim_delivery(void *ctx, struct db *db, struct error *err)
 {
     struct claiming *claiming = ctx;
     struct attempt *f = claiming->attempt;
@@ -194,9 +194,10 @@ static struct attempt *new_attempt(void)
     return f;
 }
 
-/* Is an attempt in progress whose lease only seems to have expired, because the clock was set? Then
- * it goes on under the new lease. A retry by hand starts counting attempts from zero. */
-static bool goes_on(struct courier *c, const struct delivery_row *claimed)
+/* If the clock was set, the lease of a delivery may expire while its attempt is in progress: that
+ * attempt then continues under the new lease. A manual retry resets the number of attempts and is
+ * a new attempt. */
+static bool renew_lease(struct courier *c, const struct delivery_row *claimed)
 {
     struct attempt *f = attempts_find(&c->attempts, claimed);
 
@@ -214,35 +215,36 @@ static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_
     struct claiming claiming = { .due = due, .attempt = new_attempt() };
     struct attempt *f = claiming.attempt;
     struct db *db = c->options.db;
-    int r = writer_run_sync(c->options.writer, claim, &claiming, err);
+    int r = writer_run_sync(c->options.writer, claim_delivery, &claiming, err);
 
     *ret_claimed = r == 0 && !str_is_null(f->delivery.delivery_id);
-    if (!*ret_claimed || goes_on(c, &f->delivery)) { /* another node may have been faster */
+    if (!*ret_claimed || renew_lease(c, &f->delivery)) { /* another process may have claimed it */
         attempt_free(f);
         return r;
     }
     if (store_webhook(db, due->tenant_id, due->webhook_id, &f->arena, &f->webhook, err) != 0 ||
         open_secrets(c, f, err) != 0) {
-        store_result(c, f, &(struct attempt_end){ .error = err->text });
+        attempt_ended(c, f, &(struct attempt_end){ .error = err->text });
         return 0;
     }
-    if (!f->webhook.enabled) { /* switched off while the message was stored */
-        store_result(c, f, &(struct attempt_end){ .over = true, .error = "it is switched off" });
+    if (!f->webhook.enabled) { /* disabled while the message was stored */
+        attempt_ended(c, f,
+                      &(struct attempt_end){ .final = true, .error = "the webhook is disabled" });
         return 0;
     }
     attempts_start(&c->attempts, f);
     return 0;
 }
 
-static int send_some(struct courier *c, const struct list *webhooks, size_t of_tenant_max,
-                     struct error *err)
+static int send_round(struct courier *c, const struct list *webhooks, size_t of_tenant_max,
+                      struct error *err)
 {
     const struct due_webhook *due = webhooks->items;
 
     for (size_t i = 0; i < webhooks->n; i++) {
         bool claimed = true;
 
-        for (int k = 0; k < ATTEMPTS_OF_WEBHOOK && claimed && has_room(c, &due[i], of_tenant_max);
+        for (int k = 0; k < ATTEMPTS_PER_WEBHOOK && claimed && has_room(c, &due[i], of_tenant_max);
              k++)
             if (send_one(c, &due[i], &claimed, err) != 0)
                 return -1;
@@ -259,13 +261,13 @@ static int send_due(struct courier *c, struct error *err)
 
     arena_init(&arena);
     if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, err) == 0 &&
-        send_some(c, &due, 1, err) == 0 && send_some(c, &due, ATTEMPTS_OF_TENANT, err) == 0)
+        send_round(c, &due, 1, err) == 0 && send_round(c, &due, ATTEMPTS_PER_TENANT, err) == 0)
         r = 0;
     arena_done(&arena);
     return r;
 }
 
-static int release(void *ctx, struct db *db, struct error *err)
+static int release_deliveries(void *ctx, struct db *db, struct error *err)
 {
     (void)ctx;
     return store_deliveries_release(db, clock_wall_us(), err);
@@ -275,50 +277,50 @@ static int release(void *ctx, struct db *db, struct error *err)
 static int release_planned(struct courier *c, struct error *err)
 {
     const struct clock_times now = clock_times();
-    int64_t apart_us = now.wall_us - now.mono_us;
+    int64_t offset_us = now.wall_us - now.mono_us;
 
-    if (apart_us < c->apart_us - (int64_t)STEP_S * USEC_PER_SEC)
+    if (offset_us < c->offset_us - (int64_t)STEP_S * USEC_PER_SEC)
         c->released = false;
-    c->apart_us = apart_us;
+    c->offset_us = offset_us;
     if (c->released)
         return 0;
-    if (writer_run_sync(c->options.writer, release, NULL, err) != 0)
+    if (writer_run_sync(c->options.writer, release_deliveries, NULL, err) != 0)
         return -1;
     c->released = true;
     return 0;
 }
 
-static int forget(void *ctx, struct db *db, struct error *err)
+static int delete_old_deliveries(void *ctx, struct db *db, struct error *err)
 {
     return store_deliveries_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, ctx, err);
 }
 
-static int forget_old(struct courier *c, struct error *err)
+static int clean_up(struct courier *c, struct error *err)
 {
     int64_t now = clock_mono_us();
     bool more = false;
 
-    if (now - c->forgot_us < (int64_t)FORGET_PERIOD_S * USEC_PER_SEC)
+    if (now - c->cleaned_us < (int64_t)CLEANUP_PERIOD_S * USEC_PER_SEC)
         return 0;
-    if (writer_run_sync(c->options.writer, forget, &more, err) != 0)
+    if (writer_run_sync(c->options.writer, delete_old_deliveries, &more, err) != 0)
         return -1;
-    c->forgot_us = more ? c->forgot_us : now;
+    c->cleaned_us = more ? c->cleaned_us : now;
     return 0;
 }
 
 /* Every PERIOD_MS, and when an attempt has ended. A database that is unavailable is logged once. */
-static void look(struct courier *c)
+static void poll_due(struct courier *c)
 {
     struct error err = { 0 };
     bool failing;
 
-    if (!c->options.delivers || clock_mono_us() - c->looked_us < (int64_t)PERIOD_MS * USEC_PER_MSEC)
+    if (!c->options.delivers || clock_mono_us() - c->polled_us < (int64_t)PERIOD_MS * USEC_PER_MSEC)
         return;
-    c->looked_us = clock_mono_us();
+    c->polled_us = clock_mono_us();
     failing = (c->failing && db_ping(c->options.db, &err) != 0) || release_planned(c, &err) != 0 ||
-              send_due(c, &err) != 0 || forget_old(c, &err) != 0;
+              send_due(c, &err) != 0 || clean_up(c, &err) != 0;
     if (failing && !c->failing)
-        log_write(LOG_WARNING, "webhook", "deliveries wait: %s", err.text);
+        log_write(LOG_WARNING, "webhook", "deliveries are paused: %s", err.text);
     c->failing = failing;
 }
 
@@ -328,8 +330,8 @@ static void start_test(struct courier *c, struct courier_test *test)
     struct error err = { 0 };
     char digits[24];
 
-    if (attempts_count(&c->attempts, test->tenant_id, test->webhook_id).tests >= TESTS_OF_TENANT) {
-        err_set(&err, ERR_BUSY, "too many tests are under way");
+    if (attempts_count(&c->attempts, test->tenant_id, test->webhook_id).tests >= TESTS_PER_TENANT) {
+        err_set(&err, ERR_BUSY, "too many webhook tests are in progress; retry later");
         end_test(c, test, NULL, &err);
         attempt_free(f);
         return;
@@ -341,7 +343,7 @@ static void start_test(struct courier *c, struct courier_test *test)
         .message_id = arena_printf(&f->arena, "msg_%.*s", (int)sizeof(digits), digits),
         .type = STR_LIT("test"),
         .created_at = clock_wall_us(),
-        .data = STR_LIT("{\"summary\":\"A test message of muster\"}"),
+        .data = STR_LIT("{\"summary\":\"A test message from muster\"}"),
     };
     if (store_webhook(c->options.db, test->tenant_id, test->webhook_id, &f->arena, &f->webhook,
                       &err) != 0 ||
@@ -353,8 +355,8 @@ static void start_test(struct courier *c, struct courier_test *test)
     attempts_start(&c->attempts, f);
 }
 
-/* True when the courier is to stop. */
-static bool take_tests(struct courier *c)
+/* True when the courier is stopping. */
+static bool start_tests(struct courier *c)
 {
     struct courier_test *tests, *next;
     bool stopping;
@@ -371,31 +373,31 @@ static bool take_tests(struct courier *c)
     return stopping;
 }
 
-/* Breaks off attempts in progress: tests fail, deliveries are due again after their lease. */
-static void break_off(struct courier *c)
+/* Tests are answered with an error; deliveries are due again when their lease expires. */
+static void cancel_attempts(struct courier *c)
 {
     const struct error stopping = { .code = ERR_BUSY, .text = "the service is stopping" };
 
     struct attempt *f;
 
-    while ((f = attempts_take(&c->attempts)) != NULL) {
+    while ((f = attempts_pop(&c->attempts)) != NULL) {
         if (f->owner != NULL)
             end_test(c, f->owner, NULL, &stopping);
         attempt_free(f);
     }
 }
 
-static void *run_thread(void *arg)
+static void *courier_thread(void *arg)
 {
     struct courier *c = arg;
 
     thread_begin("muster-courier", THREAD_PLAIN);
-    while (!take_tests(c)) {
-        look(c);
+    while (!start_tests(c)) {
+        poll_due(c);
         if (attempts_advance(&c->attempts, PERIOD_MS))
-            c->looked_us = 0; /* there is room for another */
+            c->polled_us = 0; /* another attempt may start */
     }
-    break_off(c);
+    cancel_attempts(c);
     return NULL;
 }
 
@@ -405,14 +407,14 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
     struct courier *c = NEW(struct courier);
 
     c->options = *options;
-    c->forgot_us = now.mono_us;
-    c->apart_us = now.wall_us - now.mono_us;
+    c->cleaned_us = now.mono_us;
+    c->offset_us = now.wall_us - now.mono_us;
     c->attempts = (struct attempts){ .options = { .rules = options->rules, .mail = options->mail },
-                                     .ended = store_result,
+                                     .ended = attempt_ended,
                                      .ctx = c };
     attempts_init(&c->attempts);
     lock_init(&c->lock);
-    if (pthread_create(&c->thread, NULL, run_thread, c) != 0) {
+    if (pthread_create(&c->thread, NULL, courier_thread, c) != 0) {
         attempts_done(&c->attempts);
         free(c);
         return err_set(err, ERR_INTERNAL, "cannot start the courier's thread");
@@ -427,7 +429,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
 
     lock_acquire(&c->lock);
     if (c->stopping || c->n_tests >= TESTS_MAX) {
-        err_set(err, ERR_BUSY, "too many tests are waiting, or the service is stopping");
+        err_set(err, ERR_BUSY, "too many webhook tests are pending, or the service is stopping");
     } else {
         test->next = c->tests;
         c->tests = test;

@@ -43,14 +43,15 @@ static const struct db_query insert_delivery = {
     .sql = "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
            " state, attempts, next_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6)",
 };
-/* $2 is how far to look, by the index of times: what waits for later is not read. */
+/* Reads at most $2 rows by the index on next_at: later deliveries are not read. */
 static const struct db_query select_due = {
     .row = &due_webhook,
     .sql = "SELECT tenant_id, webhook_id, COUNT(*) AS deliveries FROM (SELECT tenant_id, webhook_id, next_at"
            " FROM deliveries WHERE next_at IS NOT NULL AND next_at <= $1 ORDER BY next_at LIMIT $2)"
            " d GROUP BY tenant_id, webhook_id ORDER BY MIN(next_at)",
 };
-/* When much is due, from webhook to webhook, so that what one has hides no other. */
+/* When many deliveries are due: one index lookup per webhook, so that a long queue hides no other
+ * webhook. */
 static const struct db_query select_due_of_all = {
     .row = &due_webhook,
     .sql = "SELECT tenant_id, webhook_id FROM (SELECT w.tenant_id, w.webhook_id,"
@@ -106,10 +107,10 @@ static const struct db_query forget_messages = {
 
 static const int64_t LEASE_US = (int64_t)DELIVERY_LEASE_S * USEC_PER_SEC;
 
-/* Further ahead than any attempt is ever planned. */
+/* Further ahead than any attempt is scheduled. */
 static const int64_t TOO_FAR_US = 2LL * 86400 * USEC_PER_SEC;
 
-/* After every id: what a page begins with. */
+/* Greater than every id: the cursor of the first page. */
 static const struct str above_all = STR_INIT("~");
 
 int store_message_add(struct db *db, const struct message_row *row, struct error *err)

@@ -2,7 +2,7 @@
  *
  * Invariants:
  *  1. The thread writes `found` and `status` before it sets `done`, and nothing after.
- *  2. Both sides hold the lookup; the last of them frees it.
+ *  2. Thread and caller both hold the lookup; the last to finish frees it.
  */
 #include "features/webhooks/lookup.h"
 
@@ -33,7 +33,7 @@ struct lookup {
     void *ctx;
 
     struct lock lock;
-    bool done GUARDED_BY(lock), left GUARDED_BY(lock);
+    bool done GUARDED_BY(lock), abandoned GUARDED_BY(lock);
 };
 
 static atomic_uint n_threads;
@@ -41,7 +41,7 @@ static atomic_uint n_threads;
 static void destroy(struct lookup *l)
 {
     lock_unshared(&l->lock);
-    ASSERT_ALWAYS(l->done && l->left); /* 2: both sides are through with it */
+    ASSERT_ALWAYS(l->done && l->abandoned); /* 2: both sides are through with it */
     if (l->found != NULL)
         freeaddrinfo(l->found);
     lock_done(&l->lock);
@@ -51,20 +51,20 @@ static void destroy(struct lookup *l)
 
 static void finish(struct lookup *l)
 {
-    bool left;
+    bool abandoned;
 
     lock_acquire(&l->lock);
     assert(!l->done); /* 1 */
     l->done = true;
-    left = l->left;
-    if (!left)
+    abandoned = l->abandoned;
+    if (!abandoned)
         l->wake(l->ctx);
     lock_release(&l->lock);
-    if (left)
+    if (abandoned)
         destroy(l);
 }
 
-static void *run_thread(void *arg)
+static void *lookup_thread(void *arg)
 {
     const struct addrinfo hints = { .ai_family = AF_UNSPEC,
                                     .ai_socktype = SOCK_STREAM,
@@ -93,7 +93,7 @@ static bool start(struct lookup *l)
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    started = pthread_create(&thread, &attributes, run_thread, l) == 0;
+    started = pthread_create(&thread, &attributes, lookup_thread, l) == 0;
     pthread_attr_destroy(&attributes);
     if (!started)
         (void)atomic_fetch_sub(&n_threads, 1);
@@ -142,7 +142,7 @@ void lookup_free(struct lookup *l)
         return;
     lock_acquire(&l->lock);
     done = l->done;
-    l->left = true;
+    l->abandoned = true;
     lock_release(&l->lock);
     if (done)
         destroy(l);

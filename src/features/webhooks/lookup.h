@@ -1,10 +1,10 @@
-/* lookup.h - what addresses a name leads to, asked without holding up whoever asks.
+/* lookup.h - resolves a host name to addresses without blocking the caller.
  *
- * Each is looked up once, on a thread of its own that ends by itself: nobody can
- * stop the system's resolver, which may take half a minute. Who does not want to
- * wait any more leaves it.
+ * Each lookup runs on its own thread, which ends by itself: the system's
+ * resolver may take half a minute and cannot be interrupted. A caller that
+ * stops waiting frees its lookup.
  *
- * One thread at a time for each lookup.
+ * One thread at a time per lookup.
  */
 #pragma once
 #include <stdbool.h>
@@ -14,16 +14,16 @@
 struct addrinfo;
 struct lookup;
 
-/* The lookup's thread: it is done. Not called after lookup_free(). */
+/* Called on the lookup's thread when it is done; not after lookup_free(). */
 typedef void lookup_wake_fn(void *ctx);
 
-/* Begins at once. The caller owns it. */
+/* Starts at once. The caller owns it. */
 struct lookup *lookup_new(struct str host, struct str port, lookup_wake_fn *wake, void *ctx);
 
 bool lookup_is_done(struct lookup *l);
 
-/* Once it is done: all addresses, as long as the lookup lives; NULL when there are none, and why.
- */
+/* Once it is done: all addresses, valid as long as the lookup lives; NULL and *ret_why when there
+ * are none. */
 const struct addrinfo *lookup_found(const struct lookup *l, const char **ret_why);
 
 /* NULL is fine. */

@@ -1,4 +1,4 @@
-/* outbox.c - one message, a delivery for each webhook. */
+/* outbox.c - one message, one delivery per webhook. */
 #include "features/webhooks/outbox.h"
 
 #include "base/arena.h"
@@ -17,7 +17,7 @@ static struct str make_message_id(struct arena *arena)
     return arena_printf(arena, "msg_%.*s", MESSAGE_DIGITS, digits);
 }
 
-/* Grows with time, so that the newest are found by it. */
+/* Ids sort by time, so that the newest deliveries are found by id. */
 static struct str make_delivery_id(struct arena *arena, int64_t now)
 {
     char digits[TIME_DIGITS + DELIVERY_DIGITS];
@@ -27,8 +27,8 @@ static struct str make_delivery_id(struct arena *arena, int64_t now)
     return arena_printf(arena, "dlv_%.*s", TIME_DIGITS + DELIVERY_DIGITS, digits);
 }
 
-/* Does a list of types, separated by commas, take this one? An empty one takes all. */
-static bool takes(struct str types, struct str type)
+/* Is the type in the comma-separated list? An empty list means all types. */
+static bool has_type(struct str types, struct str type)
 {
     bool all = types.len == 0;
 
@@ -38,8 +38,8 @@ static bool takes(struct str types, struct str type)
     return all;
 }
 
-static int add_for(struct db *db, const struct outbox_message *message, struct arena *arena,
-                   struct error *err)
+static int add_message(struct db *db, const struct outbox_message *message, struct arena *arena,
+                       struct error *err)
 {
     struct message_row row = { .tenant_id = message->tenant_id,
                                .message_id = make_message_id(arena),
@@ -62,7 +62,7 @@ static int add_for(struct db *db, const struct outbox_message *message, struct a
                                                .created_at = now,
                                                .next_at = now };
 
-        if (!webhooks[i].enabled || !takes(webhooks[i].types, message->type))
+        if (!webhooks[i].enabled || !has_type(webhooks[i].types, message->type))
             continue;
         if (!stored && store_message_add(db, &row, err) != 0)
             return -1;
@@ -79,7 +79,7 @@ int outbox_add(struct db *db, const struct outbox_message *message, struct error
     int r;
 
     arena_init(&arena);
-    r = add_for(db, message, &arena, err);
+    r = add_message(db, message, &arena, err);
     arena_done(&arena);
     return r;
 }

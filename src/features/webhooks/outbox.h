@@ -1,7 +1,7 @@
-/* outbox.h - messages to a tenant's webhooks, stored with what they tell of.
+/* outbox.h - messages to a tenant's webhooks, stored together with the change they report.
  *
- * A message and its delivery to each webhook that wants it are rows written in
- * the transaction of the change that it tells of: both are stored, or neither.
+ * A message and its delivery to each subscribed webhook are rows written in
+ * the transaction of the change they report: both are stored, or neither.
  * The courier delivers them afterwards.
  */
 #pragma once
@@ -19,5 +19,5 @@ struct outbox_message {
 
 enum { OUTBOX_DATA_MAX = 16 << 10 };
 
-/* Within a transaction. Without a webhook that wants the type nothing is stored. */
+/* Within a transaction. Stores nothing if no enabled webhook subscribes to the type. */
 int outbox_add(struct db *db, const struct outbox_message *message, struct error *err) MUST_CHECK;

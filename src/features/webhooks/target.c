@@ -18,13 +18,13 @@ struct v4_range {
 
 #define V4(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (d))
 
-/* What is not, or not only, out there: IANA's registry of special addresses. */
+/* IANA's registry of special-purpose addresses. */
 static const struct v4_range not_public_v4[] = {
     { V4(0, 0, 0, 0), 8 },       /* this network */
     { V4(10, 0, 0, 0), 8 },      /* private */
-    { V4(100, 64, 0, 0), 10 },   /* behind a carrier's translation */
-    { V4(127, 0, 0, 0), 8 },     /* ourselves */
-    { V4(169, 254, 0, 0), 16 },  /* link-local, where clouds keep their metadata */
+    { V4(100, 64, 0, 0), 10 },   /* carrier-grade NAT */
+    { V4(127, 0, 0, 0), 8 },     /* loopback */
+    { V4(169, 254, 0, 0), 16 },  /* link-local; cloud metadata services */
     { V4(172, 16, 0, 0), 12 },   /* private */
     { V4(192, 0, 0, 0), 24 },    /* protocol assignments */
     { V4(192, 0, 2, 0), 24 },    /* documentation */
@@ -41,15 +41,15 @@ static const struct v4_range not_public_v4[] = {
 };
 
 struct v6_range {
-    uint8_t network[4]; /* more is never needed */
+    uint8_t network[4]; /* enough for all prefixes below */
     unsigned bits;
 };
 
-/* Within 2000::/3, which is all that is given out: the rest is not public by itself. */
+/* Exceptions within 2000::/3, the only range allocated for public use. */
 static const struct v6_range not_public_v6[] = {
     { { 0x20, 0x01, 0x00, 0x00 }, 23 }, /* protocols: Teredo, benchmarks, ORCHID */
     { { 0x20, 0x01, 0x0d, 0xb8 }, 32 }, /* documentation */
-    { { 0x20, 0x02, 0x00, 0x00 }, 16 }, /* 6to4: a v4 address within */
+    { { 0x20, 0x02, 0x00, 0x00 }, 16 }, /* 6to4: embeds an IPv4 address */
     { { 0x3f, 0xff, 0x00, 0x00 }, 20 }, /* documentation */
 };
 
@@ -66,10 +66,10 @@ static bool is_public_v4(uint32_t address)
 
 static bool is_public_v6(const uint8_t *address)
 {
-    static const unsigned given_out = 0x20, given_out_mask = 0xe0;
+    static const unsigned allocated = 0x20, allocated_mask = 0xe0;
     uint32_t first;
 
-    if ((address[0] & given_out_mask) != given_out)
+    if ((address[0] & allocated_mask) != allocated)
         return false;
     first = V4(address[0], address[1], address[2], address[3]);
     for (size_t i = 0; i < COUNT_OF(not_public_v6); i++) {
@@ -96,11 +96,11 @@ bool target_is_public(const struct sockaddr *address)
         memcpy(&v6, address, sizeof(v6));
         return is_public_v6(v6.sin6_addr.s6_addr);
     default:
-        return false; /* a unix socket, or what we do not know */
+        return false; /* a Unix socket or an unknown family */
     }
 }
 
-/* Names that lead to ourselves or to our own network by what they are. */
+/* Names reserved for the local host or the local network. */
 static bool is_local_name(struct str host)
 {
     static const struct str endings[] = { STR_INIT("localhost"), STR_INIT("local"),
@@ -110,7 +110,7 @@ static bool is_local_name(struct str host)
     if (host.len > 0 && host.data[host.len - 1] == '.')
         host.len--;
     if (memchr(host.data, '.', host.len) == NULL)
-        return true; /* a bare name is somebody's own machine */
+        return true; /* a name without a dot is local */
     for (size_t i = 0; i < COUNT_OF(endings); i++) {
         size_t n = endings[i].len;
 
@@ -121,7 +121,7 @@ static bool is_local_name(struct str host)
     return false;
 }
 
-/* The host as libcurl read it: a number in any notation has become dots by now. */
+/* The host as libcurl parsed it: every notation of an IPv4 address has become dotted decimal. */
 static const char *check_host(const char *host)
 {
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
@@ -134,13 +134,12 @@ static const char *check_host(const char *host)
         bare[n - 2] = '\0';
         if (inet_pton(AF_INET6, bare, &v6.sin6_addr) != 1 ||
             !target_is_public((const struct sockaddr *)&v6))
-            return "The address is not a public one";
+            return "The address is not public";
         return NULL;
     }
     if (inet_pton(AF_INET, host, &v4.sin_addr) == 1)
-        return target_is_public((const struct sockaddr *)&v4) ? NULL
-                                                              : "The address is not a public one";
-    return is_local_name(str_of(host)) ? "The name is not a public one" : NULL;
+        return target_is_public((const struct sockaddr *)&v4) ? NULL : "The address is not public";
+    return is_local_name(str_of(host)) ? "The host name is not public" : NULL;
 }
 
 static const char *check_port(const char *port)
@@ -165,7 +164,7 @@ static const char *check_parts(CURLU *url, const struct target_rules *rules)
     if (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0)
         wrong = "The URL must begin with https://";
     else if (strcmp(scheme, "http") == 0 && !rules->allow_http)
-        wrong = "The URL must begin with https://; http is taken only where the operator allows it";
+        wrong = "The URL must begin with https://; http needs the setting webhook_allow_http";
     else if (rules->allow_private)
         wrong = NULL;
     else
@@ -179,7 +178,7 @@ out:
     return wrong;
 }
 
-/* NULL when it is no URL. */
+/* NULL when it is not a URL. */
 static CURLU *parse(struct str url)
 {
     CURLU *parsed = curl_url();
@@ -204,30 +203,30 @@ const char *target_check_url(struct str url, const struct target_rules *rules)
         return "The URL must have 1 to 2048 bytes";
     for (size_t i = 0; i < url.len; i++)
         if ((unsigned char)url.data[i] <= ' ' || (unsigned char)url.data[i] >= 0x7f)
-            return "The URL must be plain ASCII without blanks";
+            return "The URL must be plain ASCII without spaces";
     parsed = parse(url);
     if (parsed == NULL)
-        return "This is not a URL, or it holds a user's name";
+        return "This is not a URL, or it contains a user name";
     wrong = check_parts(parsed, rules);
     curl_url_cleanup(parsed);
     return wrong;
 }
 
-struct target_place target_place_of(struct str url, struct arena *arena)
+struct target_endpoint target_endpoint_of(struct str url, struct arena *arena)
 {
-    struct target_place place = { STR_NULL, STR_NULL, false };
+    struct target_endpoint endpoint = { STR_NULL, STR_NULL, false };
     CURLU *parsed = parse(url);
     char *host = NULL, *port = NULL;
     struct in_addr v4;
 
     if (parsed != NULL && curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
         curl_url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
-        place.host = arena_copy(arena, str_of(host));
-        place.port = arena_copy(arena, str_of(port));
-        place.is_name = host[0] != '[' && inet_pton(AF_INET, host, &v4) != 1;
+        endpoint.host = arena_copy(arena, str_of(host));
+        endpoint.port = arena_copy(arena, str_of(port));
+        endpoint.is_name = host[0] != '[' && inet_pton(AF_INET, host, &v4) != 1;
     }
     curl_free(host);
     curl_free(port);
     curl_url_cleanup(parsed);
-    return place;
+    return endpoint;
 }

@@ -1,7 +1,7 @@
-/* target.h - where a webhook may be sent: to the public internet, never into our own network.
+/* target.h - allowed webhook targets: the public internet, never our own network.
  *
- * A URL is checked when it is given, for a clear answer; what counts is the check of every
- * address at the moment of connecting, since a name may lead anywhere by then.
+ * A URL is checked when it is set, for a clear error; the check that counts is that of every
+ * address when connecting, because a name may resolve to anything by then.
  *
  * Thread-safe: pure functions.
  */
@@ -13,24 +13,24 @@
 
 struct sockaddr;
 
-/* What an operator may let through for local use. */
+/* Exceptions that an operator may allow, for local use. */
 struct target_rules {
     bool allow_http;
     bool allow_private; /* any address and any port */
 };
 
-/* NULL when the URL may be used, as far as that can be told without looking its name up; else a
+/* NULL when the URL may be used, as far as can be known without resolving its name; otherwise a
  * sentence that says what is wrong. */
 const char *target_check_url(struct str url, const struct target_rules *rules);
 
-/* Where a URL leads that may be used. */
-struct target_place {
+/* Host and port of a URL that passed the check. */
+struct target_endpoint {
     struct str host, port;
     bool is_name; /* and not an address */
 };
 
 /* In the arena. */
-struct target_place target_place_of(struct str url, struct arena *arena);
+struct target_endpoint target_endpoint_of(struct str url, struct arena *arena);
 
 /* May we connect to this address? */
 bool target_is_public(const struct sockaddr *address);

@@ -1,4 +1,4 @@
-/* webhooks.c - webhooks from the shapes of the API to rows and back. */
+/* webhooks.c - converts webhooks between API shapes and rows. */
 #include "features/webhooks/webhooks.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@ static struct str join_types(const struct list *types, struct arena *arena)
     return text;
 }
 
-/* An e-mail address that can neither end a header nor name two. */
+/* One e-mail address, without characters that end a header or add a second address. */
 static const char *check_mail(struct str url)
 {
     static const struct str scheme = STR_INIT("mailto:");
@@ -31,15 +31,16 @@ static const char *check_mail(struct str url)
     struct str name = str_split(&host, '@');
 
     if (name.len == 0 || str_is_null(host) || host.len == 0 || address.len > 254)
-        return "After mailto: stands one e-mail address";
+        return "mailto: must be followed by one e-mail address";
     for (size_t i = 0; i < address.len; i++) {
         unsigned char c = (unsigned char)address.data[i];
 
         if (c <= ' ' || c >= 0x7f || strchr("<>,;:\\\"()[]?&%", c) != NULL)
-            return "After mailto: stands one e-mail address, in plain ASCII";
+            return "mailto: must be followed by one e-mail address in plain ASCII";
     }
-    return memchr(host.data, '@', host.len) == NULL ? NULL
-                                                    : "After mailto: stands one e-mail address";
+    return memchr(host.data, '@', host.len) == NULL
+               ? NULL
+               : "mailto: must be followed by one e-mail address";
 }
 
 static bool is_mail(struct str url)
@@ -52,7 +53,7 @@ const char *webhooks_check_url(const struct webhooks_context *context, struct st
     return is_mail(url) ? check_mail(url) : target_check_url(url, &context->rules);
 }
 
-/* A new secret: told in the answer, sealed in the row. */
+/* A new secret: in the clear for the answer, sealed in the row. */
 static int make_secret(const struct webhooks_call *call, struct webhook_row *row,
                        struct str *ret_secret, struct error *err)
 {

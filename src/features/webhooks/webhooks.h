@@ -1,4 +1,4 @@
-/* webhooks.h - a tenant's webhooks: making, changing and listing them, and what they were sent.
+/* webhooks.h - a tenant's webhooks and their deliveries: create, change, delete, list, retry.
  *
  * All run inside a transaction or on a reader, with the caller's connection.
  */
@@ -18,29 +18,29 @@ struct webhook_create;
 struct webhook_list;
 struct webhook_patch;
 
-/* Where they may lead, and what seals their secrets. */
+/* The rules for targets, and the vault that seals the secrets. */
 struct webhooks_context {
     struct vault *vault;
     struct target_rules rules;
 };
 
-/* What every call here needs. */
+/* Arguments of every call here. */
 struct webhooks_call {
     struct db *db;
     const struct webhooks_context *context;
     int64_t tenant_id;
-    struct str webhook_id; /* where one is meant */
-    struct arena *arena;   /* of what is answered */
+    struct str webhook_id; /* for calls about one webhook */
+    struct arena *arena;   /* for the answer */
 };
 
-/* NULL, or a sentence that says why this URL cannot be used. */
+/* NULL, or a sentence that says why the URL cannot be used. */
 const char *webhooks_check_url(const struct webhooks_context *context, struct str url);
 
-/* Its secret is in *ret, this once. ERR_CONFLICT when there are too many. */
+/* Only this answer contains the secret. ERR_CONFLICT when there are too many. */
 int webhooks_add(const struct webhooks_call *call, const struct webhook_create *create,
                  struct webhook *ret, struct error *err) MUST_CHECK;
 
-/* Changes what the patch names. ERR_NOT_FOUND, as all below. */
+/* Changes the fields set in the patch. ERR_NOT_FOUND, as all below. */
 int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *patch,
                  struct webhook *ret, struct error *err) MUST_CHECK;
 
@@ -52,10 +52,10 @@ int webhooks_remove(const struct webhooks_call *call, struct error *err) MUST_CH
 int webhooks_deliveries(const struct webhooks_call *call, const struct deliveries_query *query,
                         struct delivery_list *ret, struct error *err) MUST_CHECK;
 
-/* The delivery is due at once. ERR_CONFLICT when the webhook is switched off. */
-/* ERR_NOT_FOUND when there is none of that id. */
+/* Only checks that it exists. */
 int webhooks_find(const struct webhooks_call *call, struct error *err) MUST_CHECK;
 
+/* The delivery is due at once. ERR_CONFLICT when the webhook is disabled. */
 int webhooks_retry(const struct webhooks_call *call, struct str delivery_id,
                    struct error *err) MUST_CHECK;
 

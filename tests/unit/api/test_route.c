@@ -133,7 +133,7 @@ TEST(every_route_is_whole)
     route_table_done(&table);
 }
 
-/* What people and operators change is in the audit log, whoever adds the next route. */
+/* Every route that changes something for people or operators writes to the audit log. */
 TEST(every_route_that_changes_something_administrative_names_an_audit_action)
 {
     struct route_table table = table_of_all();

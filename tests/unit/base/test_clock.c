@@ -1,5 +1,5 @@
 /* test_clock.c - time that tests can move. */
-#include "base/clock.h"
+#include "hooks/clock_hook.h"
 
 #include <stdlib.h>
 #include <time.h>

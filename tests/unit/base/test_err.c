@@ -15,8 +15,8 @@ TEST(setting_and_wrapping_return_minus_one_and_build_a_sentence)
     CHECK_INT(err_wrap(&err, "storing '%s'", "x"), -1);
     CHECK_INT(err.code, ERR_FULL);
     CHECK_STR(str_of(err.text), "storing 'x': no room for 12 bytes");
-    CHECK_INT(err_set(NULL, ERR_FULL, "nobody asks"), -1);
-    CHECK_INT(err_wrap(NULL, "nobody asks"), -1);
+    CHECK_INT(err_set(NULL, ERR_FULL, "not asked for"), -1);
+    CHECK_INT(err_wrap(NULL, "not asked for"), -1);
 }
 
 TEST(a_sentence_that_is_too_long_is_cut_not_overrun)

@@ -4,10 +4,10 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/metrics.h"
-#include "db/fault.h"
 #include "engine/readers.h"
+#include "hooks/clock_hook.h"
+#include "hooks/fault.h"
 #include "unit/patience.h"
 #include "unit/temp_db.h"
 
@@ -416,7 +416,7 @@ static pthread_t begin_stop(atomic_bool *ret_stopped)
     return thread;
 }
 
-/* Whoever does not wait as it should has gone on by then, most likely. */
+/* A thread that does not wait as it should has most likely continued by then. */
 static void let_others_run(void)
 {
     for (int i = 0; i < 1000; i++)

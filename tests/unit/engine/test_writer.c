@@ -2,10 +2,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/clock.h"
-#include "db/fault.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
+#include "hooks/clock_hook.h"
+#include "hooks/fault.h"
 #include "unit/temp_db.h"
 
 enum { GROUP = 3 };

@@ -1,7 +1,7 @@
 /* test_writer_group.c - what the jobs of one transaction share hears of its end before they do. */
-#include "db/fault.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
+#include "hooks/fault.h"
 #include "unit/temp_db.h"
 
 static void on_fatal(void *ctx, const struct error *err)

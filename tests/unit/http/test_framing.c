@@ -1,4 +1,4 @@
-/* test_framing.c - which bytes are one request, and which are none. */
+/* test_framing.c - which bytes are one request, and which are not. */
 #include "unit/http/offline.h"
 #include "unit/http/wire.h"
 

@@ -2,7 +2,7 @@
 #include <poll.h>
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "hooks/clock_hook.h"
 #include "unit/http/wire.h"
 
 #define HOST "Host: h\r\n"

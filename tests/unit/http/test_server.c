@@ -72,7 +72,7 @@ TEST(pipelined_requests_are_answered_in_order_however_late)
     wire_say(fd, "GET /held1 HTTP/1.1\r\n" HOST "\r\nGET /a HTTP/1.1\r\n" HOST "\r\n"
                  "GET /held2 HTTP/1.1\r\n" HOST "\r\nGET /b HTTP/1.1\r\n" HOST "\r\n");
     (void)wire_held(&w, 0);
-    wire_say(other, "GET /other HTTP/1.1\r\n" HOST "\r\n"); /* nobody waits for another's answer */
+    wire_say(other, "GET /other HTTP/1.1\r\n" HOST "\r\n"); /* clients do not wait for others */
     check_reply(other, 200, "GET /other []");
     CHECK_INT(wire_count(&w, &w.n_held), 1); /* one at a time */
     wire_echo(wire_held(&w, 0));

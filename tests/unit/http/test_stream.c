@@ -381,7 +381,7 @@ static void *stop(void *arg)
     return NULL;
 }
 
-/* Endless streams are ended whole, finite ones go on to their end; nobody is cut off. */
+/* Endless streams are ended whole, finite ones run to their end; none is cut off. */
 TEST(a_stop_ends_endless_streams_and_waits_for_the_others)
 {
     struct wire w;

@@ -189,7 +189,7 @@ static inline void wire_wait(struct wire *w, const unsigned *counter, unsigned n
     pthread_mutex_lock(&w->mutex);
     while (*counter < n) {
         if (pthread_cond_timedwait(&w->changed, &w->mutex, &until) == ETIMEDOUT)
-            fail_msg("waited in vain for %u, is %u", n, *counter);
+            fail_msg("waited for %u, is still %u", n, *counter);
     }
     pthread_mutex_unlock(&w->mutex);
 }

@@ -1,4 +1,4 @@
-/* test_json.c - what is read from JSON text, and what is said about text that is none. */
+/* test_json.c - what is read from JSON text, and what is said about text that is not JSON. */
 #include "shape/json.h"
 #include "shape/json_write.h"
 #include "test.h"
@@ -223,7 +223,7 @@ TEST(numbers_are_spelled_as_python_spells_them)
         { "-9223372036854775808", "-9223372036854775808" },
         { "-9223372036854775809", "-9223372036854775809" },
         { "123456789012345678901234567890", "123456789012345678901234567890" },
-        { "1e400", "null" }, /* nobody could hold it */
+        { "1e400", "null" }, /* no double holds it */
         { "[-1e999,1]", "[null,1]" },
     };
 

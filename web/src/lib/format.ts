@@ -115,15 +115,27 @@ export function dollars(value: number): string {
 }
 
 const LOTS = [
-    [1, "each"],
-    [1_000, "per 1,000"],
-    [1_000_000, "per 1 M"],
+    [1, "1"],
+    [1_000, "1,000"],
+    [1_000_000, "1 M"],
 ] as const;
 
-/** The cost per unit, or per as many units as cost a cent: "$1.94 each", "$7.42 per 1 M". */
-export function costPerUnit(spent: number): string {
-    const [n, words] = LOTS.find(([n]) => spent * n >= 0.01) ?? LOTS[2];
-    return `${dollars(spent * n)} ${words}`;
+/** "€" for EUR; nothing for what is not a currency code. */
+function symbolOf(currency: string): string {
+    try {
+        const parts = new Intl.NumberFormat("en", { style: "currency", currency }).formatToParts(1);
+        return parts.find(({ type }) => type === "currency")?.value ?? "";
+    } catch {
+        return "";
+    }
+}
+
+/** The cost per unit, or per as many units as cost a cent: "$1.94 each", "$7.42 per €1 M". */
+export function costPerUnit(spent: number, unit: string | null | undefined): string {
+    const [n, text] = LOTS.find(([n]) => spent * n >= 0.01) ?? LOTS[2];
+    const symbol = unit?.startsWith("money:") ? symbolOf(unit.slice(6)) : "";
+    const lot = n === 1 && symbol === "" ? "each" : `per ${symbol}${text}`;
+    return `${dollars(spent * n)} ${lot}`;
 }
 
 /** A KPI's value in its unit: count, money:EUR, percent, duration (seconds), or an unknown one. */

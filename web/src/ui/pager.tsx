@@ -58,7 +58,7 @@ export function ShowMore({ shown, total, onMore }: ShowMoreProps) {
     return (
         <div class="pager">
             <button type="button" onClick={onMore}>
-                Show more of {count(total - shown)}
+                Show more ({count(total - shown)} left)
             </button>
         </div>
     );

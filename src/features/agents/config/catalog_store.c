@@ -96,14 +96,10 @@ int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *
 int store_catalog_set(struct db *db, int64_t tenant_id, const struct catalog_parameter *entry,
                       struct error *err)
 {
-    struct arena arena;
-    int r;
+    struct name_room room;
 
-    arena_init(&arena);
-    r = db_run(db, &update_entry,
-               DB_ARGS(db_int(tenant_id), db_text(store_name_key(entry->key, &arena).key),
-                       db_int(entry->secret), db_text(entry->edit), db_text(entry->see)),
-               err);
-    arena_done(&arena);
-    return r;
+    return db_run(db, &update_entry,
+                  DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(entry->key, &room).key),
+                          db_int(entry->secret), db_text(entry->edit), db_text(entry->see)),
+                  err);
 }

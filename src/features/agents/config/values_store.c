@@ -62,34 +62,25 @@ int store_values_of_key(struct db *db, int64_t tenant_id, struct str key, struct
 int store_value_set(struct db *db, const struct directive_key *place, const struct value_row *row,
                     struct error *err)
 {
-    struct name_key name, key;
-    struct arena arena;
-    int r;
+    struct name_room room, key_room;
+    const struct name_key name = store_name_key_in(place->agent_name, &room);
+    const struct name_key key = store_name_key_in(row->key, &key_room);
 
-    arena_init(&arena);
-    name = store_name_key(place->agent_name, &arena);
-    key = store_name_key(row->key, &arena);
-    r = db_run(db, &set_value,
-               DB_ARGS(db_int(place->tenant_id), db_int(place->scope), db_text(name.key),
-                       db_text(name.full), db_text(key.key), db_text(key.full), db_text(row->value),
-                       db_int(row->updated_at), db_text(row->author)),
-               err);
-    arena_done(&arena);
-    return r;
+    return db_run(db, &set_value,
+                  DB_ARGS(db_int(place->tenant_id), db_int(place->scope), db_text(name.key),
+                          db_text(name.full), db_text(key.key), db_text(key.full),
+                          db_text(row->value), db_int(row->updated_at), db_text(row->author)),
+                  err);
 }
 
 int store_value_unset(struct db *db, const struct directive_key *place, struct str key,
                       struct error *err)
 {
-    struct arena arena;
-    int r;
+    struct name_room room, key_room;
 
-    arena_init(&arena);
-    r = db_run(db, &unset_value,
-               DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
-                       db_text(store_name_key(place->agent_name, &arena).key),
-                       db_text(store_name_key(key, &arena).key)),
-               err);
-    arena_done(&arena);
-    return r;
+    return db_run(db, &unset_value,
+                  DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
+                          db_text(store_name_key_in(place->agent_name, &room).key),
+                          db_text(store_name_key_in(key, &key_room).key)),
+                  err);
 }

@@ -1,7 +1,6 @@
 /* store.c - SQL of models and command policies. */
 #include "features/agents/directives/store.h"
 
-#include "base/buf.h"
 #include "db/db.h"
 #include "db/name_key.h"
 #include "shape/problems.h"
@@ -59,16 +58,12 @@ static const struct db_query all_policies = { .sql = SELECT_POLICIES };
 static int exec_at(struct db *db, const struct db_query *q, const struct directive_key *place,
                    db_row_fn *on_row, void *ctx, struct error *err)
 {
-    struct arena arena;
-    int r;
+    struct name_room room;
 
-    arena_init(&arena);
-    r = db_exec(db, q,
-                DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
-                        db_text(store_name_key(place->agent_name, &arena).key)),
-                on_row, ctx, err);
-    arena_done(&arena);
-    return r;
+    return db_exec(db, q,
+                   DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
+                           db_text(store_name_key_in(place->agent_name, &room).key)),
+                   on_row, ctx, err);
 }
 
 static struct directive_key read_place(struct arena *arena, const struct db_row *row)
@@ -80,18 +75,13 @@ static struct directive_key read_place(struct arena *arena, const struct db_row 
 
 int store_model_set(struct db *db, const struct model_row *row, struct error *err)
 {
-    struct name_key name;
-    struct arena arena;
-    int r;
+    struct name_room room;
+    const struct name_key name = store_name_key_in(row->place.agent_name, &room);
 
-    arena_init(&arena);
-    name = store_name_key(row->place.agent_name, &arena);
-    r = db_run(db, &set_model,
-               DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
-                       db_text(name.full), db_text(row->model), db_int(row->updated_at)),
-               err);
-    arena_done(&arena);
-    return r;
+    return db_run(db, &set_model,
+                  DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
+                          db_text(name.full), db_text(row->model), db_int(row->updated_at)),
+                  err);
 }
 
 int store_model_unset(struct db *db, const struct directive_key *place, struct error *err)
@@ -117,26 +107,6 @@ int store_models(struct db *db, struct arena *arena, struct list *ret, struct er
     return rows_list(db, &all_models, DB_NO_ARGS, arena, ret, err);
 }
 
-/* A JSON array, in the arena. */
-static struct str strings_text(const struct list *list, struct arena *arena)
-{
-    const struct str *strings = list->items;
-    struct str text;
-    struct buf out;
-
-    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
-    buf_add_char(&out, '[');
-    for (size_t i = 0; i < list->n; i++) {
-        if (i > 0)
-            buf_add_char(&out, ',');
-        buf_add_json(&out, strings[i]);
-    }
-    buf_add_char(&out, ']');
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
-}
-
 int store_policy_set(struct db *db, const struct policy_row *row, struct error *err)
 {
     struct name_key name;
@@ -148,8 +118,9 @@ int store_policy_set(struct db *db, const struct policy_row *row, struct error *
     r = db_run(db, &set_policy,
                DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
                        db_text(name.full), db_int(row->policy.mode),
-                       db_text(strings_text(&row->policy.allow, &arena)),
-                       db_text(strings_text(&row->policy.deny, &arena)), db_int(row->updated_at)),
+                       db_text(rows_json_of(&policy_set_shape, "allow", &row->policy, &arena)),
+                       db_text(rows_json_of(&policy_set_shape, "deny", &row->policy, &arena)),
+                       db_int(row->updated_at)),
                err);
     arena_done(&arena);
     return r;

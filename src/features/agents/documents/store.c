@@ -64,20 +64,15 @@ static int64_t format_number(struct str name)
 int store_document_add(struct db *db, const struct document_key *place,
                        const struct document *document, struct error *err)
 {
-    struct name_key name;
-    struct arena arena;
-    int r;
+    struct name_room room;
+    const struct name_key name = store_name_key_in(place->agent_name, &room);
 
-    arena_init(&arena);
-    name = store_name_key(place->agent_name, &arena);
-    r = db_run(db, &insert_version,
+    if (db_run(db, &insert_version,
                DB_ARGS(db_int(place->tenant_id), db_text(name.key), db_text(name.full),
                        db_int(document->version), db_int(format_number(document->format)),
                        db_text(document->document), db_int((int64_t)document->document.len),
                        db_int(document->updated_at), db_text(document->author)),
-               err);
-    arena_done(&arena);
-    if (r != 0)
+               err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_CONFLICT,

@@ -1,4 +1,4 @@
-/* id_filter.c - all bits of a hash lie in one block of 64 bytes. */
+/* id_filter.c - all bits of a hash are in one block of 64 bytes. */
 #include "features/events/ids/id_filter.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-enum { BLOCK_BYTES = 64, BLOCK_BITS = 512, BLOCK_WORDS = 8, BITS_AN_ID = 12, PROBES = 6 };
+enum { BLOCK_BYTES = 64, BLOCK_BITS = 512, BLOCK_WORDS = 8, BITS_PER_ID = 12, PROBES = 6 };
 
 static void allocate(struct id_filter *f, size_t n_blocks)
 {
@@ -17,7 +17,7 @@ static void allocate(struct id_filter *f, size_t n_blocks)
 
 void id_filter_init(struct id_filter *f, size_t n)
 {
-    allocate(f, n * BITS_AN_ID / BLOCK_BITS + 1);
+    allocate(f, n * BITS_PER_ID / BLOCK_BITS + 1);
 }
 
 bool id_filter_load(struct id_filter *f, const void *bytes, size_t size)
@@ -40,7 +40,7 @@ size_t id_filter_size(const struct id_filter *f)
     return f->n_blocks * BLOCK_BYTES;
 }
 
-/* The high half of the hash picks the block, the low half the bits in it. */
+/* The high half of the hash selects the block, the low half the bits in it. */
 static uint64_t *block_of(const struct id_filter *f, uint64_t hash)
 {
     assert(f->n_blocks > 0);

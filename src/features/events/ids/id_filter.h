@@ -1,6 +1,6 @@
-/* id_filter.h - a blocked Bloom filter: "certainly not here" for one cache line's price.
+/* id_filter.h - a blocked Bloom filter: a lookup reads one cache line.
  *
- * Private to this folder. About 1 in 200 says "perhaps" wrongly.
+ * Private to this folder. About 1 in 200 lookups is a false positive.
  *
  * One thread at a time while being filled.
  */
@@ -17,8 +17,8 @@ struct id_filter {
 /* For up to `n` hashes. */
 void id_filter_init(struct id_filter *f, size_t n);
 
-/* From the bytes that id_filter_size() bytes of `words` were stored as; copied. False when the
- * size is none of a filter. */
+/* From stored bytes: id_filter_size() bytes of `words`; copied. False when the size is not valid
+ * for a filter. */
 bool id_filter_load(struct id_filter *f, const void *bytes, size_t size);
 
 void id_filter_done(struct id_filter *f);
@@ -27,5 +27,5 @@ size_t id_filter_size(const struct id_filter *f);
 void id_filter_add(struct id_filter *f, uint64_t hash);
 bool id_filter_maybe(const struct id_filter *f, uint64_t hash);
 
-/* Has the memory that id_filter_maybe() will look at fetched: of many filters at once. */
+/* Prefetches the memory that id_filter_maybe() reads; for several filters in parallel. */
 void id_filter_fetch(const struct id_filter *f, uint64_t hash);

@@ -1,11 +1,11 @@
-/* id_merge.c - a merge of sorted inputs that can stop after any chunk. */
+/* id_merge.c - a merge of sorted inputs that can pause after any chunk. */
 #include "features/events/ids/id_merge.h"
 
 #include <assert.h>
 
 #include "db/db.h"
 
-/* An input's current chunk, while a step runs. */
+/* An input's current chunk, during a step. */
 struct window {
     struct id_entry entries[ID_CHUNK_ENTRIES];
     size_t n;
@@ -31,8 +31,9 @@ int id_merge_begin(struct db *db, struct id_segment *const *inputs, size_t n, in
     return 0;
 }
 
-/* Makes sure that the cursor's entry is in the window, if the input has one left. */
-static int load(struct db *db, const struct id_cursor *c, struct window *w, struct error *err)
+/* Reads the cursor's chunk into the window; an input at its end leaves the window empty. */
+static int load_window(struct db *db, const struct id_cursor *c, struct window *w,
+                       struct error *err)
 {
     w->n = 0;
     if (c->chunk >= c->segment->n_chunks)
@@ -61,9 +62,9 @@ static size_t smallest(const struct id_merge *m, const struct window *windows)
     return best;
 }
 
-/* Fills one chunk from the inputs; fewer than a full one only at the end. */
-static int gather(struct db *db, struct id_merge *m, struct window *windows,
-                  struct id_entry ret[ID_CHUNK_ENTRIES], size_t *ret_n, struct error *err)
+/* Merges entries into one chunk; it is not full only at the end. */
+static int fill_chunk(struct db *db, struct id_merge *m, struct window *windows,
+                      struct id_entry ret[ID_CHUNK_ENTRIES], size_t *ret_n, struct error *err)
 {
     for (*ret_n = 0; *ret_n < ID_CHUNK_ENTRIES; ++*ret_n) {
         size_t i = smallest(m, windows);
@@ -76,7 +77,7 @@ static int gather(struct db *db, struct id_merge *m, struct window *windows,
             continue;
         c->chunk++;
         c->at = 0;
-        if (load(db, c, &windows[i], err) != 0)
+        if (load_window(db, c, &windows[i], err) != 0)
             return -1;
     }
     return 0;
@@ -99,10 +100,10 @@ int id_merge_step(struct db *db, struct id_merge *m, size_t chunks, bool *ret_do
 
     *ret_done = false;
     for (size_t i = 0; i < m->n_inputs; i++)
-        if (load(db, &m->inputs[i], &windows[i], err) != 0)
+        if (load_window(db, &m->inputs[i], &windows[i], err) != 0)
             return -1;
     for (; chunks > 0; chunks--) {
-        if (gather(db, m, windows, entries, &n, err) != 0)
+        if (fill_chunk(db, m, windows, entries, &n, err) != 0)
             return -1;
         assert(n <= ID_CHUNK_ENTRIES);
         if (n > 0 && id_segment_append(db, m->output, entries, n, err) != 0)
@@ -121,7 +122,7 @@ int id_merge_step(struct db *db, struct id_merge *m, size_t chunks, bool *ret_do
 void id_merge_undo(struct id_merge *m, const struct id_merge *before)
 {
     if (m->output != before->output)
-        id_segment_free(m->output); /* it was begun in the transaction that is undone */
+        id_segment_free(m->output); /* started in the transaction being undone */
     *m = *before;
     if (m->output != NULL) {
         m->output->n = m->n;

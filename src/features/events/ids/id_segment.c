@@ -102,7 +102,7 @@ int id_segments_load(struct db *db, id_segment_fn *on_segment, void *ctx, struct
     if (db_exec(db, &select_segments, DB_NO_ARGS, read_segment, &reader, err) != 0)
         return -1;
     if (reader.bad)
-        return err_set(err, ERR_IO, "the index of ids is damaged");
+        return err_set(err, ERR_IO, "the id index is damaged");
     return 0;
 }
 
@@ -172,7 +172,7 @@ int id_segment_chunk(struct db *db, const struct id_segment *s, size_t chunk,
 
 int id_segment_damaged(const struct id_segment *s, size_t chunk, struct error *err)
 {
-    return err_set(err, ERR_IO, "the index of ids is damaged: chunk %zu of segment %lld", chunk,
+    return err_set(err, ERR_IO, "the id index is damaged: chunk %zu of segment %lld", chunk,
                    (long long)s->segment_no);
 }
 
@@ -201,7 +201,7 @@ size_t id_segment_find(const struct id_segment *s, uint64_t hash)
 {
     size_t low = 0, high = s->n_chunks;
 
-    /* the last chunk whose first hash is smaller, since equal ones may begin before it */
+    /* the last chunk whose first hash is smaller: entries with an equal hash may start in it */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 

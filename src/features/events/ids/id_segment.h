@@ -1,7 +1,7 @@
 /* id_segment.h - sorted, immutable runs of (hash, number) in the database; private to this folder.
  *
- * A segment's entries lie in chunks that fill a page each; in memory are only
- * its filter and the first hash of each chunk.
+ * A segment's entries are stored in chunks of one page each; only its filter
+ * and the first hash of each chunk are in memory.
  */
 #pragma once
 #include <stdbool.h>
@@ -30,16 +30,16 @@ struct id_segment *id_segment_new(int64_t segment_no, int tier, size_t n);
 /* NULL is fine. */
 void id_segment_free(struct id_segment *s);
 
-/* All rows, each as (segment, state); the caller owns the segments. */
+/* Calls on_segment for every stored segment; the callee owns it. */
 typedef void id_segment_fn(void *ctx, struct id_segment *s, enum id_segment_state state);
 int id_segments_load(struct db *db, id_segment_fn *on_segment, void *ctx,
                      struct error *err) MUST_CHECK;
 
-/* The state alone; the row is there. */
+/* Updates only the state of an existing row. */
 int id_segment_mark(struct db *db, const struct id_segment *s, enum id_segment_state state,
                     struct error *err) MUST_CHECK;
 
-/* The segment's row, replacing what is there. */
+/* Inserts or replaces the segment's row. */
 int id_segment_save(struct db *db, const struct id_segment *s, enum id_segment_state state,
                     struct error *err) MUST_CHECK;
 
@@ -47,20 +47,20 @@ int id_segment_save(struct db *db, const struct id_segment *s, enum id_segment_s
 int id_segment_append(struct db *db, struct id_segment *s, const struct id_entry *entries, size_t n,
                       struct error *err) MUST_CHECK;
 
-/* Reads a chunk; *ret_n is 0 when it is not there. */
+/* Reads a chunk; *ret_n is 0 when it does not exist. */
 int id_segment_chunk(struct db *db, const struct id_segment *s, size_t chunk,
                      struct id_entry ret[ID_CHUNK_ENTRIES], size_t *ret_n,
                      struct error *err) MUST_CHECK;
 
-/* Says that chunk `chunk` is not as it should be. Returns -1. */
+/* Sets the error for a damaged chunk. Returns -1. */
 int id_segment_damaged(const struct id_segment *s, size_t chunk, struct error *err);
 
-/* Sets n_chunks to what the database has of it. */
+/* Sets n_chunks to the number of chunks in the database. */
 int id_segment_measure(struct db *db, struct id_segment *s, struct error *err) MUST_CHECK;
 
-/* The chunk in which entries of `hash` would begin; they may go on in the next one. */
+/* The first chunk that may have entries with this hash; they may continue in the next ones. */
 size_t id_segment_find(const struct id_segment *s, uint64_t hash);
 
-/* Deletes the chunks from index `from` on, and with from == 0 also the segment's row. */
+/* Deletes the chunks with index >= from, and for from == 0 also the segment's row. */
 int id_segment_delete(struct db *db, const struct id_segment *s, size_t from,
                       struct error *err) MUST_CHECK;

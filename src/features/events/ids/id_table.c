@@ -1,4 +1,4 @@
-/* id_table.c - open addressing over hashes that are uniform already. */
+/* id_table.c - open addressing; the hashes are uniform already. */
 #include "features/events/ids/id_table.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@ void id_table_clear(struct id_table *t)
     t->n = 0;
 }
 
-static void place(struct id_table *t, struct id_entry entry)
+static void insert(struct id_table *t, struct id_entry entry)
 {
     size_t i = entry.hash & (t->capacity - 1);
 
@@ -39,11 +39,11 @@ void id_table_add(struct id_table *t, uint64_t hash, int64_t number)
         t->slots = mem_new(t->capacity * sizeof(*t->slots));
         for (size_t i = 0; i < old.capacity; i++)
             if (old.slots[i].number != 0)
-                place(t, old.slots[i]);
+                insert(t, old.slots[i]);
         free(old.slots);
     }
     assert((t->capacity & (t->capacity - 1)) == 0);
-    place(t, (struct id_entry){ hash, number });
+    insert(t, (struct id_entry){ hash, number });
     t->n++;
 }
 

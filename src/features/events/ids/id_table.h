@@ -1,6 +1,6 @@
-/* id_table.h - hashes and their numbers in memory; private to this folder.
+/* id_table.h - an in-memory table of hashes and their numbers; private to this folder.
  *
- * Several numbers may stand under one hash: a hash alone never decides.
+ * Several numbers may have the same hash: compare the ids.
  *
  * One thread at a time.
  */
@@ -21,13 +21,13 @@ struct id_table {
 /* Frees the memory; an empty table is { 0 }. */
 void id_table_done(struct id_table *t);
 
-/* Empty again; keeps its memory. */
+/* Removes all entries; keeps the memory. */
 void id_table_clear(struct id_table *t);
 
 void id_table_add(struct id_table *t, uint64_t hash, int64_t number);
 
-/* The numbers under `hash`, one a call: start with *at = 0; 0 when there are no more. */
+/* The numbers with this hash, one per call: start with *at = 0; returns 0 at the end. */
 int64_t id_table_next(const struct id_table *t, uint64_t hash, size_t *at);
 
-/* Copies all entries to `ret` (room for t->n), in no order. */
+/* Copies all entries to `ret` (space for t->n), in no order. */
 void id_table_copy(const struct id_table *t, struct id_entry *ret);

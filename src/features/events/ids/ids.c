@@ -1,4 +1,4 @@
-/* ids.c - what is in memory, what is in the database, and how the one becomes the other. */
+/* ids.c - the ids in memory, the segments in the database, flushes and merges. */
 #include "features/events/ids/ids.h"
 
 #include <assert.h>
@@ -17,12 +17,12 @@
 #include "features/events/ids/id_table.h"
 
 enum {
-    SEGMENT_IDS_MAX = 1 << 24, /* of one segment: its filter is then 24 MB, in one row */
-    MERGE_CHUNKS = 24,         /* written in one transaction, at least … */
-    MERGE_PACE = 8,            /* … and this many for each chunk that it adds, … */
-    MERGE_HASTE = 4,           /* … and one more of them for as many live segments */
+    SEGMENT_IDS_MAX = 1 << 24, /* per segment: its filter then has 24 MB, in one row */
+    MERGE_CHUNKS = 24,         /* written per transaction, at least … */
+    MERGE_PACE = 8,            /* … plus this many per chunk of added ids, … */
+    MERGE_HASTE = 4,           /* … plus one more per this many live segments */
     ID_BYTES_MAX = 1024,       /* 256 code points */
-    DEADLINE_NS = 1000000,     /* who is in a hurry waits for the writer this long */
+    DEADLINE_NS = 1000000,     /* how long a read with a deadline waits for the lock */
     NSEC_PER_SEC = 1000000000,
 };
 
@@ -38,18 +38,18 @@ static const struct db_query insert_log = {
 static const struct db_query delete_log = { .sql = "DELETE FROM id_log" };
 /* clang-format on */
 
-/* Grows as it must: a segment is never given up for want of room. */
+/* A growing array of segments. */
 struct segments {
     struct id_segment **items;
     size_t n, capacity;
 };
 
-/* What the current transaction has done, to be published or undone. */
+/* The changes of the current transaction, to be published or undone. */
 struct ids_transaction {
-    struct id_segment *flushed; /* made from all of recent and pending */
-    bool merged;                /* the merge came to its end */
+    struct id_segment *flushed; /* contains all of recent and pending */
+    bool merged;                /* the merge is complete */
     struct id_merge merge_before;
-    bool deleted; /* chunks of the last garbage segment, but for garbage_left */
+    bool deleted; /* chunks of the last garbage segment, except garbage_left */
     size_t garbage_left;
 };
 
@@ -62,7 +62,7 @@ struct ids {
     struct id_table recent GUARDED_BY(lock);
     struct segments live GUARDED_BY(lock);
 
-    /* the writer's own */
+    /* used by the writer's thread only */
     struct id_table pending;
     int64_t next_segment_no;
     struct id_merge merge;
@@ -81,7 +81,7 @@ uint64_t ids_hash(const struct ids *ids, enum id_kind kind, int64_t tenant_id, s
     return digest_sip_keyed(ids->secret, str_from(bytes, 1 + sizeof(tenant_id) + len));
 }
 
-static void keep(struct segments *list, struct id_segment *s)
+static void segments_add(struct segments *list, struct id_segment *s)
 {
     if (list->n == list->capacity) {
         list->capacity = list->capacity == 0 ? 32 : list->capacity * 2;
@@ -140,25 +140,25 @@ static bool read_log(void *ctx, const struct db_row *row)
     return true;
 }
 
-static void take_segment(void *ctx, struct id_segment *s, enum id_segment_state state)
+static void ids_load_segment(void *ctx, struct id_segment *s, enum id_segment_state state)
 {
     struct ids *ids = ctx;
 
     if (s->segment_no >= ids->next_segment_no)
         ids->next_segment_no = s->segment_no + 1;
-    keep(state == SEGMENT_LIVE ? &ids->live : &ids->garbage, s);
+    segments_add(state == SEGMENT_LIVE ? &ids->live : &ids->garbage, s);
 }
 
 static int load(struct ids *ids, struct db *db, struct error *err)
 {
-    if (load_secret(ids, db, err) != 0 || id_segments_load(db, take_segment, ids, err) != 0 ||
+    if (load_secret(ids, db, err) != 0 || id_segments_load(db, ids_load_segment, ids, err) != 0 ||
         db_exec(db, &select_log, DB_NO_ARGS, read_log, ids, err) != 0)
         return -1;
-    /* One that was being built when the process ended does not know its size. */
+    /* A segment left unfinished by an earlier process does not know its size. */
     for (size_t i = 0; i < ids->garbage.n; i++)
         if (id_segment_measure(db, ids->garbage.items[i], err) != 0)
             return -1;
-    return ids->damaged ? err_set(err, ERR_IO, "the index of ids is damaged") : 0;
+    return ids->damaged ? err_set(err, ERR_IO, "the id index is damaged") : 0;
 }
 
 int ids_new(struct db *db, size_t flush_at, struct ids **ret, struct error *err)
@@ -192,7 +192,7 @@ void ids_free(struct ids *ids)
 
 /* --- finding --- */
 
-/* Asks about the candidates of one segment. */
+/* Compares the candidates of one segment. */
 static int find_in_segment(const struct id_segment *s, struct db *db, const struct ids_query *query,
                            int64_t *ret, struct error *err)
 {
@@ -235,7 +235,7 @@ static int find_locked(const struct ids *ids, struct db *db, const struct ids_qu
             return 0;
         }
     }
-    for (size_t i = 0; i < ids->live.n; i++) /* each is a miss of the cache: wait for all at once */
+    for (size_t i = 0; i < ids->live.n; i++) /* overlap the cache misses of all filters */
         id_filter_fetch(&ids->live.items[i]->filter, query->hash);
     for (size_t i = 0; i < ids->live.n && *ret == 0; i++) {
         bool maybe = id_filter_maybe(&ids->live.items[i]->filter, query->hash);
@@ -271,7 +271,7 @@ int ids_find(struct ids *ids, struct db *db, const struct ids_query *query, int6
     if (!db_has_deadline(db))
         rwlock_read(&ids->lock);
     else if (!lock_timed(&ids->lock))
-        return err_set(err, ERR_BUSY, "the index of ids is being changed");
+        return err_set(err, ERR_BUSY, "the id index is locked by the writer");
     r = find_locked(ids, db, query, ret, err);
     rwlock_release(&ids->lock);
     return r;
@@ -297,7 +297,7 @@ static int by_hash(const void *a, const void *b)
     return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
-/* All that is in memory becomes a segment, and the log empty. */
+/* Writes all ids in memory as a segment, and empties the log. */
 static int flush(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     size_t n = ids->recent.n + ids->pending.n;
@@ -323,7 +323,7 @@ out:
     ids->now.flushed = r == 0 ? s : NULL;
     if (r != 0)
         id_segment_free(s);
-    ids->next_segment_no++; /* never used twice, even when rolled back */
+    ids->next_segment_no++; /* never reused, even after a rollback */
     return r;
 }
 
@@ -340,8 +340,8 @@ static int append_log(struct ids *ids, struct db *db, struct error *err)
     return r;
 }
 
-/* Eight live segments of one tier, oldest first; 0 when no tier has so many. Those that would
- * make too large a segment stay as they are: its filter must fit into a row. */
+/* ID_MERGE_INPUTS live segments of one tier, oldest first; 0 when no tier has that many. Segments
+ * whose merge would be too large are left alone: its filter must fit into a row. */
 static size_t find_mergeable(const struct ids *ids, struct id_segment *ret[ID_MERGE_INPUTS])
     REQUIRES_SHARED(ids->lock)
 {
@@ -360,8 +360,8 @@ static size_t find_mergeable(const struct ids *ids, struct id_segment *ret[ID_ME
     return 0;
 }
 
-/* An id is merged once a tier, so merging must write several times what is added to keep up; and
- * more while a large merge lets small segments pile up. */
+/* An id is merged once per tier, so merging must write several times what is added to keep up; and
+ * more while small segments accumulate behind a large merge. */
 static size_t merge_chunks(const struct ids *ids) REQUIRES_SHARED(ids->lock)
 {
     size_t pace = MERGE_PACE + ids->live.n / MERGE_HASTE;
@@ -386,7 +386,7 @@ static int merge_some(struct ids *ids, struct db *db, struct error *err) REQUIRE
 
 static int delete_some(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHARED(ids->lock)
 {
-    size_t most = 2 * merge_chunks(ids); /* faster than they come */
+    size_t most = 2 * merge_chunks(ids); /* faster than merges make them */
     const struct id_segment *s;
 
     if (ids->garbage.n == 0)
@@ -414,13 +414,13 @@ int ids_save(struct ids *ids, struct db *db, struct error *err)
 
 /* --- after the transaction --- */
 
-static void take_out(struct ids *ids, const struct id_segment *s) REQUIRES(ids->lock)
+static void retire(struct ids *ids, const struct id_segment *s) REQUIRES(ids->lock)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < ids->live.n; i++) {
         if (ids->live.items[i] == s)
-            keep(&ids->garbage, ids->live.items[i]);
+            segments_add(&ids->garbage, ids->live.items[i]);
         else
             ids->live.items[kept++] = ids->live.items[i];
     }
@@ -445,7 +445,7 @@ static void settle_garbage(struct ids *ids)
 static void publish(struct ids *ids) REQUIRES(ids->lock)
 {
     if (ids->now.flushed != NULL) {
-        keep(&ids->live, ids->now.flushed);
+        segments_add(&ids->live, ids->now.flushed);
         id_table_clear(&ids->recent);
     } else {
         struct id_entry *entries = mem_new((ids->pending.n + 1) * sizeof(*entries));
@@ -457,8 +457,8 @@ static void publish(struct ids *ids) REQUIRES(ids->lock)
     }
     if (ids->now.merged) {
         for (size_t i = 0; i < ids->merge.n_inputs; i++)
-            take_out(ids, ids->merge.inputs[i].segment);
-        keep(&ids->live, ids->merge.output);
+            retire(ids, ids->merge.inputs[i].segment);
+        segments_add(&ids->live, ids->merge.output);
         ids->merge = (struct id_merge){ 0 };
     }
 }

@@ -1,11 +1,11 @@
 /* test_registry.c - tenants and keys in memory follow the database, change by change. */
 #include <pthread.h>
 
-#include "base/clock.h"
 #include "db/migrate.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
+#include "hooks/clock_hook.h"
 #include "unit/temp_db.h"
 
 enum { NOW = 1000 };

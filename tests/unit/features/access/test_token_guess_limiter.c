@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "hooks/clock_hook.h"
 #include "test.h"
 
 TEST(an_address_may_miss_a_thousand_times_a_minute)

@@ -2,7 +2,6 @@
 #include "features/agents/last_seen.h"
 
 #include "base/clock.h"
-#include "db/fault.h"
 #include "db/migrate.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
@@ -10,6 +9,7 @@
 #include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
 #include "features/alerts/alerts.h"
+#include "hooks/fault.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"
 

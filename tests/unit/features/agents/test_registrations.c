@@ -5,7 +5,6 @@
 #include <semaphore.h>
 
 #include "base/buf.h"
-#include "db/fault.h"
 #include "db/migrate.h"
 #include "db/name_key.h"
 #include "engine/txn.h"
@@ -13,6 +12,7 @@
 #include "features/access/tenants_store.h"
 #include "features/agents/shapes.h"
 #include "features/agents/store.h"
+#include "hooks/fault.h"
 #include "shape/problems.h"
 #include "unit/temp_db.h"
 

@@ -274,7 +274,7 @@ TEST(a_clock_that_is_ahead_elsewhere_makes_nobody_silent)
         ticks(&w, 30);
         CHECK_INT(n_open(&w), 0);
     }
-    ticks(&w, 120 + INTERVAL + GRACE); /* and then no more */
+    ticks(&w, 120 + INTERVAL + GRACE); /* nothing is heard */
     CHECK_INT(n_open(&w), 1);
     world_done(&w);
 }

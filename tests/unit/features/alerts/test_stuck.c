@@ -1,4 +1,4 @@
-/* test_stuck.c - which runs are stuck, by clocks that step, and whoever else has some. */
+/* test_stuck.c - which runs are stuck, by clocks that step, and among other tenants' runs. */
 #include "features/alerts/stuck.h"
 
 #include <pthread.h>
@@ -206,7 +206,7 @@ TEST(a_clock_that_is_set_ahead_makes_no_run_stuck)
     world_done(&w);
 }
 
-/* No clock of its own at the start: 1970, until somebody knows better. */
+/* No clock of its own at the start: 1970, until it is known. */
 TEST(a_clock_that_was_behind_at_the_start_is_believed_after_a_day)
 {
     struct world w;

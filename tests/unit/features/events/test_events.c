@@ -180,7 +180,7 @@ TEST(an_event_that_was_rolled_back_is_not_a_duplicate)
 }
 
 /* Ids are remembered by hash and order in memory: more of them than fit must still all be known,
- * also by a log that was opened anew. */
+ * also by a log that was opened again. */
 TEST(thousands_of_ids_are_each_known_after_a_reopening)
 {
     enum { N = 5000, EACH = 500 };

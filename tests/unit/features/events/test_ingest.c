@@ -1,7 +1,6 @@
 /* test_ingest.c - the verdict on each event, and a request stored whole or not at all. */
 #include <pthread.h>
 
-#include "db/fault.h"
 #include "db/migrate.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
@@ -10,6 +9,7 @@
 #include "features/events/event_log.h"
 #include "features/events/ingest.h"
 #include "features/events/shapes.h"
+#include "hooks/fault.h"
 #include "unit/temp_db.h"
 #include "unit/txn_parts.h"
 

@@ -212,7 +212,7 @@ TEST(pages_have_no_gap_and_no_repeat_while_runs_arrive)
     }
 }
 
-/* One page looks at no more runs than that; the others come with the next ones. */
+/* One page reads at most that number of runs; the next pages have the others. */
 TEST(a_filter_that_fits_few_runs_is_answered_in_bounded_pages)
 {
     static const struct {

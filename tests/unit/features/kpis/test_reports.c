@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "db/fault.h"
 #include "db/migrate.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
@@ -13,6 +12,7 @@
 #include "features/cost/reports.h"
 #include "features/events/event_log.h"
 #include "features/kpis/report_shapes.h"
+#include "hooks/fault.h"
 #include "shape/problems.h"
 #include "unit/temp_db.h"
 #include "unit/txn_parts.h"

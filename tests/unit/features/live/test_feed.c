@@ -93,7 +93,7 @@ TEST(what_is_kept_is_bounded_and_who_missed_more_is_told_so)
 /* A listener that remembers how often it was called. */
 struct ear {
     struct feed_listener listener;
-    unsigned pushed, most; /* takes so many */
+    unsigned pushed, most; /* how many it accepts */
     bool gone, foreign;
 };
 

@@ -1,4 +1,4 @@
-/* test_backup_store.c - a copy is the whole database, and ends when it is no more wanted. */
+/* test_backup_store.c - a copy is the whole database, and stops when it is cancelled. */
 #include "features/retention/backup_store.h"
 
 #include "db/migrate.h"
@@ -12,7 +12,7 @@ static const struct db_query fill = {
 static const struct db_query count = { .sql = "SELECT COUNT(*) FROM heartbeats" };
 
 struct world {
-    char url[64], copy[64];
+    char url[TEMP_DB_URL_MAX], copy[TEMP_DB_URL_MAX];
     struct db *writer, *keeper;
     int asked;
     bool wanted;

@@ -221,7 +221,7 @@ TEST(an_open_run_has_a_week)
     exec(&w, &add_alert, DB_ARGS(db_int(w.tenant_id), db_int(w.agent_id), db_int(week - DAYS(8))));
     pass(&w);
     CHECK_INT(count(&w, &count_runs), 1);
-    CHECK_INT(count(&w, &count_open), 0); /* nobody is stuck who is not there */
+    CHECK_INT(count(&w, &count_open), 0); /* a deleted run is not stuck */
     limit(&w, 8, 0);                      /* a longer limit holds for open ones too */
     pass(&w);
     CHECK_INT(count(&w, &count_runs), 1);
@@ -325,7 +325,7 @@ TEST(a_pass_deletes_all_there_is_however_much)
     exec(&w, &add_runs,
          DB_ARGS(db_int(w.tenant_id), db_int(w.agent_id), db_int(w.wall_us - DAYS(9))));
     pass(&w);
-    CHECK_INT(count(&w, &count_runs), 3500); /* nobody asked for it */
+    CHECK_INT(count(&w, &count_runs), 3500); /* this tenant keeps everything */
     limit(&w, 3, 0);
     pass(&w);
     CHECK_INT(count(&w, &count_runs), 0);

@@ -1,4 +1,4 @@
-/* test_vault.c - what is sealed opens for whom it was sealed, and for nobody else. */
+/* test_vault.c - what is sealed opens in its own context and in no other. */
 #include "features/vault/vault.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char master_line[] = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\
 
 static const char *key_path(void)
 {
-    static char path[80];
+    static char path[TEMP_DB_URL_MAX];
 
     (void)snprintf(path, sizeof(path), "%s/master.key", temp_db_directory);
     return path;

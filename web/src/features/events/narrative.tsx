@@ -33,7 +33,7 @@ function Events({ events, from }: Props) {
             </ol>
             {left > 0 && (
                 <button type="button" class="more" onClick={() => setShown(shown + SHOWN_STEP)}>
-                    Show {count(Math.min(SHOWN_STEP, left))} more of {count(left)}
+                    Show {count(Math.min(SHOWN_STEP, left))} more ({count(left)} left)
                 </button>
             )}
         </>

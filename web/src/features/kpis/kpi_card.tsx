@@ -76,7 +76,7 @@ function Trend({ slug, kpi, range, load }: KpiRange & { load: boolean }) {
 export function unitCost(kpi: KpiTotal, spent: number | undefined): string | null {
     if (spent === undefined || kpi.agg !== "sum" || typeof kpi.value !== "number" || kpi.value <= 0)
         return null;
-    return costPerUnit(spent / kpi.value);
+    return costPerUnit(spent / kpi.value, kpi.unit);
 }
 
 interface KpiCardProps extends KpiRange {

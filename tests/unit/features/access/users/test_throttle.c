@@ -1,4 +1,4 @@
-/* test_throttle.c - how often somebody may fail to log in. */
+/* test_throttle.c - how many failed log-ins are allowed. */
 #include <stdio.h>
 
 #include "base/clock.h"

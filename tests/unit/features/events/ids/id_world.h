@@ -15,7 +15,7 @@ enum { ID_WORLD_MAX = 1 << 20 };
  * added by the transaction under way. */
 struct id_world {
     struct db *db;
-    char url[64];
+    char url[TEMP_DB_URL_MAX];
     struct ids *ids;
     size_t flush_at;
     uint64_t hash_mask; /* fewer bits, more collisions */

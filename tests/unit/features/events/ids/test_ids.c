@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
-#include "db/fault.h"
+#include "hooks/fault.h"
 #include "unit/features/events/ids/id_world.h"
 
 /* clang-format off */
@@ -347,7 +347,7 @@ TEST(a_hash_depends_on_kind_tenant_id_and_store)
     CHECK(hash != ids_hash(w.ids, ID_EVENT, 2, id));
     CHECK(hash != ids_hash(w.ids, ID_EVENT, 1, STR_LIT("b")));
     CHECK(hash != ids_hash(w.ids, ID_EVENT, 1, STR_LIT("")));
-    CHECK(hash != ids_hash(other.ids, ID_EVENT, 1, id)); /* nobody outside can make them collide */
+    CHECK(hash != ids_hash(other.ids, ID_EVENT, 1, id)); /* a client cannot make them collide */
     id_world_reopen(&w);
     CHECK(hash == ids_hash(w.ids, ID_EVENT, 1, id));
     id_world_done(&w);

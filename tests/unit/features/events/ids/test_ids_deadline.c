@@ -8,7 +8,7 @@
 
 static sem_t begun, let_go;
 
-/* Somebody who reads in his own time, and holds the index meanwhile. */
+/* A reader without a deadline, which holds the index. */
 static int dawdle(void *ctx, struct db *db, int64_t number, bool *ret_same, struct error *err)
 {
     (void)ctx;

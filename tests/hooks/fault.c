@@ -1,5 +1,5 @@
 /* fault.c - counts the fallible calls and fails one of them instead of making it. */
-#include "db/fault.h"
+#include "hooks/fault.h"
 
 #include <assert.h>
 #include <stdlib.h>

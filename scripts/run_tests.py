@@ -1,0 +1,394 @@
+#!/usr/bin/python3
+"""Builds and runs the tests.
+
+    scripts/run_tests.py            everything that `make test` promises
+    scripts/run_tests.py check      what `make check` promises: the dev build, unit tests, SQLite
+                                    drivers and a few black-box tests
+    scripts/run_tests.py measure    everything, and tests/durations.json as it was measured
+    scripts/run_tests.py run KIND…  these kinds of tests alone, on what is built already
+
+Test files wait in one queue per kind, the longest first, and a few workers take from the queues. Each
+worker shares one server among its files (scripts/test_queue.py). Ends with 1 when anything failed;
+the names of what failed come last.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+DURATIONS = ROOT / "tests/durations.json"
+WITH_POSTGRES = ROOT / "tests/drivers/with_postgres"
+PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+CORES = os.cpu_count()
+SLOTS = 2 * CORES  # tests often wait: for a server, a clock, a process that starts
+UNKNOWN_S = 60.0  # a file that was never measured may be long
+FIRST_S = 1e6  # more than any pool has
+WORTH_S = 8.0  # left in a queue for another worker, which has a server to start
+ROOM_BYTES = 2 << 30  # for the data directories of tests, in memory
+
+# A sanitizer's report ends its process, with a status that no test expects. The black-box tests also
+# look for reports in what every server wrote on standard error.
+SANITIZERS = {
+    "ASAN_OPTIONS": "halt_on_error=1:exitcode=99:detect_leaks=1:strict_string_checks=1"
+                    ":detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99:print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:exitcode=99:second_deadlock_stack=1"
+                    f":suppressions={ROOT}/tests/tsan.supp:print_suppressions=0"
+                    ":external_symbolizer_path=/usr/bin/addr2line",  # a suppression needs names
+    "LSAN_OPTIONS": "exitcode=99",
+}  # fmt: skip
+
+# Those whose work crosses threads in ways of its own; the others would only show the same again.
+THREADED = (
+    "alerts", "batch", "export", "faults", "first_event", "live", "metrics", "overload", "rotation",
+    "short_reads", "telemetry", "webhooks",
+)  # fmt: skip
+
+# Holds the release binary to its milliseconds: nothing else runs meanwhile.
+EXCLUSIVE = "tests/integration/test_overload.py"
+
+output = threading.Lock()
+failed = []  # names, in the order in which they failed
+
+
+def show(name, text, ok, wall, used):
+    """A heading, what was said, the time and the verdict, in one piece."""
+    with output:
+        print(f"\n=== {name}\n{text.rstrip()}")
+        print(f"=== {wall:.0f} s, {used.ru_utime:.0f} + {used.ru_stime:.0f} s of a processor")
+        print(f"=== {'ok' if ok else 'FAILED'}: {name}", flush=True)
+    if not ok:
+        failed.append(name)
+
+
+def as_it_is(text, _ok):
+    return text
+
+
+def last_line(text, ok):
+    return text.rstrip().rpartition("\n")[2] if ok else text
+
+
+CTEST_RESULT = re.compile(r"\[  (?:PASSED|FAILED)  \]|^ *\d+/\d+ Test|tests passed")
+CTEST_FAILED = re.compile(r"^ *\d+/\d+ Test +#(\d+): (?!.* Passed )", re.M)
+
+
+def ctest_summary(text, ok):
+    """The closing lines of each program; all that the failed ones said."""
+    shown = [line for line in text.splitlines() if CTEST_RESULT.search(line)]
+    if not ok:
+        numbers = {f"{number}:" for number in CTEST_FAILED.findall(text)}
+        said = [line for line in text.splitlines() if line.partition(" ")[0] in numbers]
+        _, _, summary = text.partition("The following tests FAILED:")
+        shown += said + ["The following tests FAILED:" + summary if summary else text]
+    return "\n".join(shown)
+
+
+def ctest_verdict(text, ok):
+    """For a person, who wants to see what failed alone."""
+    if not ok:
+        return ctest_summary(text, ok)
+    return "\n".join(line for line in text.splitlines() if "tests passed" in line)
+
+
+def run(name, command, environment=None, summary=as_it_is):
+    """Runs a command to its end and shows it; whether it succeeded."""
+    log = BUILD / "logs" / (re.sub(r"\W+", "_", name) + ".log")
+    began = time.monotonic()
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT,
+            env={**os.environ, **(environment or {})},
+        )  # fmt: skip
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    ok = process.returncode == 0
+    text = summary(log.read_text(errors="replace"), ok)
+    show(name, text, ok, time.monotonic() - began, used)
+    return ok
+
+
+def build(preset, *targets):
+    target = f"--target {' '.join(targets)}" if targets else ""
+    command = f"cmake --preset {preset} && cmake --build --preset {preset} {target}"
+    what = f": {' '.join(targets)}" if targets else ""
+    return run(f"build {preset}{what}", ["sh", "-c", command], summary=last_line)
+
+
+def durations():
+    return json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
+
+
+class Job:
+    """One command in one slot."""
+
+    def __init__(self, name, kind, command, environment=None, summary=as_it_is):
+        self.name, self.kind, self.command, self.environment = name, kind, command, environment
+        self.summary, self.started, self.took_s = summary, False, 0
+        self.expected_s = durations().get(kind, UNKNOWN_S)
+
+    def urgency(self):
+        """Cannot be divided, so it comes before any pool; 0: there is nothing to begin."""
+        return 0 if self.started else FIRST_S + self.expected_s
+
+    def begin(self):
+        self.started = True
+
+    def work(self):
+        began = time.monotonic()
+        run(self.name, self.command, self.environment, self.summary)
+        self.took_s = time.monotonic() - began
+
+    def measured(self):
+        return {self.kind: round(self.took_s, 1)}
+
+
+class Pool:
+    """Test files of one kind, and the pytest processes that take them from a queue."""
+
+    def __init__(self, name, kind, files, environment=None, options=(), postgres=False):
+        self.name, self.kind, self.options = name, kind, options
+        self.known = durations().get(kind, {})
+        self.files = sorted(files, key=lambda file: (-self.seconds(file), file))
+        self.queue, self.times = BUILD / "queue" / kind, BUILD / "queue" / f"{kind}.times"
+        self.queue.write_text("".join(f"{file}\n" for file in self.files))
+        self.times.mkdir()
+        self.prefix = [WITH_POSTGRES] if postgres else []
+        self.environment = {
+            "MUSTER_TEST_QUEUE": str(self.queue), "MUSTER_TEST_TIMES": str(self.times),
+            "PYTHONPATH": str(ROOT / "scripts"), **(environment or {}),
+        }  # fmt: skip
+        self.running = self.begun = 0
+
+    def seconds(self, file):
+        return self.known.get(file, UNKNOWN_S)
+
+    def urgency(self):
+        """Seconds to its end if one more worker began now; 0: it needs none."""
+        left = sum(map(self.seconds, self.queue.read_text().split()))
+        if left == 0 or (self.running > 0 and left < WORTH_S):
+            return 0
+        return left / (self.running + 1)
+
+    def begin(self):
+        self.running += 1
+        self.begun += 1
+
+    def work(self):
+        name = f"{self.name} ({self.begun})"
+        # short: the path of a unix socket may have 107 characters
+        folder = f"{self.environment.get('TMPDIR', os.environ['TMPDIR'])}/{self.kind}{self.begun}"
+        more = ["-p", "test_queue", "--durations=3", f"--basetemp={folder}", *self.options]
+        run(name, [*self.prefix, *PYTEST, *more, *self.files], self.environment)
+        self.running -= 1
+
+    def measured(self):
+        times = {}
+        for path in self.times.glob("*.json"):
+            times.update(json.loads(path.read_text()))
+        return {self.kind: {file: round(took, 1) for file, took in times.items()}}
+
+
+def run_all(work):
+    """Keeps every slot busy with what would otherwise end last."""
+    deciding = threading.Lock()
+
+    def next_one():
+        with deciding:
+            chosen = max(work, key=lambda one: one.urgency())
+            if chosen.urgency() == 0:
+                return None
+            chosen.begin()
+            return chosen
+
+    def slot():
+        while one := next_one():
+            one.work()
+
+    slots = [threading.Thread(target=slot) for _ in range(SLOTS)]
+    for one in slots:
+        one.start()
+        time.sleep(0.5)  # so that it has taken its first file when the next one looks
+    for one in slots:
+        one.join()
+
+
+def in_parallel(*functions):
+    threads = [threading.Thread(target=function) for function in functions]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+
+
+def files_in(folder, names=("*",)):
+    found = {path for name in names for path in (ROOT / folder).glob(f"test_{name}.py")}
+    return [str(path.relative_to(ROOT)) for path in sorted(found)]
+
+
+def on(preset, store, **more):
+    """The environment of black-box tests on a build's binary."""
+    binary = str(BUILD / preset / "muster")
+    return {"MUSTER_TEST_BINARY": binary, "MUSTER_TEST_STORES": store, **more}
+
+
+def ctest(name, kind, preset, *options, summary=ctest_summary):
+    command = ["ctest", "--test-dir", f"build/{preset}", "--no-tests=error", "-V",
+               "-j", str(CORES), *options]  # fmt: skip
+    return Job(name, kind, command, summary=summary)
+
+
+def all_work():
+    """Each store has its own build: what differs between the stores is SQL, and what a sanitizer
+    sees it sees on either."""
+    black_box = files_in("tests/integration")
+    threaded = files_in("tests/integration", THREADED)
+    stored = on("release", "postgres", MUSTER_TEST_STORED="1")
+    browser = "rm -rf build/browser && scripts/npm_ci tests/browser && " \
+        "node --test tests/browser/*.test.mjs"  # fmt: skip
+    return [
+        ctest("C tests under ASan and UBSan: unit, drivers, fuzz corpora", "c-asan", "asan"),
+        ctest("threaded C tests under TSan", "c-tsan", "tsan",
+              "-R", "^unit/(http|engine|api|features)"),
+        Job("the portal in a browser", "browser", ["sh", "-c", browser]),
+        Pool("black-box tests on SQLite, under ASan and UBSan", "asan", black_box,
+             on("asan", "sqlite")),
+        Pool("black-box tests on PostgreSQL, of the release", "postgres",
+             [file for file in black_box if file != EXCLUSIVE], stored, postgres=True),
+        Pool("black-box tests on SQLite, under TSan", "tsan", threaded,
+             on("tsan", "sqlite", MUSTER_TEST_ANSWERS=str(BUILD / "answers.tsan"))),
+        Pool("kill -9, SIGTERM and failing disks under load", "crash", files_in("tests/crash"),
+             {"TMPDIR": os.environ["MUSTER_TEST_DISK"]}, options=["-rP"], postgres=True),
+        Pool("help, README, demo and gates", "program",
+             files_in("tests/program") + files_in("tests/gates")),
+    ]  # fmt: skip
+
+
+def start_tidy():
+    """Without its static analyzer, which is for `make lint`: it uses what others leave idle."""
+    return subprocess.Popen(
+        ["nice", "-n", "19", "/usr/bin/python3", "scripts/check_tidy.py"],
+        cwd=ROOT, env={**os.environ, "TIDY_FAST": "1"},
+        stdout=(BUILD / "tidy.log").open("wb"), stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def run_after(tidy):
+    """What needs the others' end."""
+    run("overload of the release, with nothing else at work",
+        [WITH_POSTGRES, *PYTEST, EXCLUSIVE], on("release", "postgres"))  # fmt: skip
+    run("every answer is as docs/openapi.json says, every route was reached",
+        [*PYTEST, "tests/contract/check_answers.py"])  # fmt: skip
+    run("clang-tidy", ["sh", "-c", f"tail --pid={tidy.pid} -f /dev/null; cat build/tidy.log"])
+    if tidy.wait() != 0:
+        failed.append("clang-tidy")
+
+
+def build_all():
+    def first():
+        if run("gates but clang-tidy (scripts/lint quick)", ["scripts/lint", "quick"]):
+            build("release", "muster", "muster_test_clock")
+
+    def second():
+        if build("asan"):
+            build("tsan", "muster", "muster_test_clock", "threaded_tests")
+
+    in_parallel(first, second)
+
+
+def keep_durations(work):
+    kept = {}
+    for one in work:
+        kept.update(one.measured())
+    DURATIONS.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+
+
+def test(measure):
+    for old in (BUILD / "answers", BUILD / "answers.tsan"):
+        shutil.rmtree(old, ignore_errors=True)
+    build_all()
+    if failed:
+        return
+    tidy = start_tidy()
+    try:
+        work = all_work()
+        run_all(work)
+        if measure and not failed:
+            keep_durations(work)
+        run_after(tidy)
+    finally:
+        if tidy.poll() is None:
+            tidy.kill()
+
+
+def run_kinds(kinds):
+    work = all_work()
+    unknown = set(kinds) - {one.kind for one in work}
+    if unknown:
+        sys.exit(f"{', '.join(unknown)}: the kinds are {', '.join(one.kind for one in work)}")
+    work = [one for one in work if one.kind in kinds]
+    run_all(work)
+    for one in work:
+        print(json.dumps(one.measured(), indent=1))
+
+
+def check():
+    if not build("dev", "muster", "muster_test_clock", "unit_tests", "drivers_sqlite"):
+        return
+    work = [
+        ctest("unit tests and SQLite drivers", "c-dev", "dev", "-L", "unit|drivers",
+              "-E", "drivers/postgres", summary=ctest_verdict),
+        Job("black-box smoke tests", "smoke", [*PYTEST, "-m", "smoke", "tests/integration"],
+            on("dev", "sqlite")),
+    ]
+    in_parallel(*(one.work for one in work))
+
+
+def temporary_parent():
+    """In memory where there is room: the tests' databases sync all the time."""
+    try:
+        free = os.statvfs("/dev/shm")
+    except OSError:
+        return None
+    return "/dev/shm" if free.f_bavail * free.f_frsize >= ROOM_BYTES else None
+
+
+def main():
+    verb = sys.argv[1] if len(sys.argv) > 1 else "all"
+    if verb not in ("all", "check", "measure", "run") or (verb != "run" and len(sys.argv) > 2):
+        sys.exit(__doc__)
+    began = time.monotonic()
+    for folder in ("logs", "queue"):
+        shutil.rmtree(BUILD / folder, ignore_errors=True)
+        (BUILD / folder).mkdir(parents=True)
+    os.environ.update(SANITIZERS, MUSTER_TEST_ANSWERS=str(BUILD / "answers"),
+                      PYTHONPYCACHEPREFIX=str(BUILD / "pycache"), PYTHONDONTWRITEBYTECODE="")
+    os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(CORES))
+    with (
+        tempfile.TemporaryDirectory(prefix="m") as disk,
+        tempfile.TemporaryDirectory(prefix="m", dir=temporary_parent()) as memory,
+    ):
+        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk)
+        if verb == "check":
+            check()
+        elif verb == "run":
+            run_kinds(sys.argv[2:])
+        else:
+            test(verb == "measure")
+    if failed:
+        print("\n" + "\n".join(f"=== FAILED: {name}" for name in failed))
+        sys.exit(1)
+    print(f"\n=== all stages ok, {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

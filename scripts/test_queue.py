@@ -1,0 +1,65 @@
+"""A pytest plugin: runs the files that it takes, one by one, from a queue shared with other processes.
+
+MUSTER_TEST_QUEUE names the queue: one file per line, the longest first. One process takes many files,
+so they share its session fixtures, such as a running server. MUSTER_TEST_TIMES names a folder for
+what each file took. scripts/run_tests.py uses both.
+"""
+
+import fcntl
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+QUEUE = os.environ.get("MUSTER_TEST_QUEUE")
+TIMES = os.environ.get("MUSTER_TEST_TIMES")
+
+seconds = Counter()
+
+
+def take(queue):
+    """Removes the first line of the file `queue`; None when it is empty."""
+    with open(queue, "r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        first, _, rest = file.read().partition("\n")
+        file.seek(0)
+        file.truncate()
+        file.write(rest)
+    return first or None
+
+
+def items_in_turn(items, queue):
+    """The tests of one file after the other, while the queue has any."""
+    by_file = {}
+    for item in items:
+        by_file.setdefault(item.location[0], []).append(item)
+    while name := take(queue):
+        yield from by_file.get(name, [])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
+    """As pytest's own, which knows all tests from the start."""
+    if QUEUE is None or session.config.option.collectonly:
+        return None
+    if session.testsfailed:
+        raise session.Interrupted(f"{session.testsfailed} errors during collection")
+    turns = items_in_turn(session.items, QUEUE)
+    item = next(turns, None)
+    while item is not None:
+        following = next(turns, None)  # its fixtures decide what is torn down between the two
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        item = following
+    return True
+
+
+def pytest_runtest_logreport(report):
+    seconds[report.location[0]] += report.duration
+
+
+def pytest_sessionfinish():
+    if TIMES:
+        path = Path(TIMES) / f"{os.getpid()}.json"
+        path.write_text(json.dumps(seconds), encoding="utf-8")
