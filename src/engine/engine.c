@@ -121,12 +121,14 @@ static int prepare_all(struct txn *txn, struct error *err)
 {
     const struct engine *e = txn->engine;
 
-    for (size_t f = 0; f < e->n_opened; f++) {
-        const struct txn_methods *methods = &e->options.features[f]->txn;
-
-        if (methods->prepare != NULL && methods->prepare(txn, err) != 0)
+    for (size_t f = 0; f < e->n_opened; f++)
+        if (e->options.features[f]->txn.prepare != NULL &&
+            e->options.features[f]->txn.prepare(txn, err) != 0)
             return -1;
-    }
+    for (size_t f = 0; f < e->n_opened; f++)
+        if (e->options.features[f]->txn.settle != NULL &&
+            e->options.features[f]->txn.settle(txn, err) != 0)
+            return -1;
     return 0;
 }
 

@@ -46,8 +46,12 @@ struct txn_methods {
     void (*open)(struct engine *e, struct txn *txn); /* once, before the writer runs */
     void (*close)(struct txn *txn);                  /* once, after it has ended */
 
-    int (*prepare)(struct txn *txn, struct error *err); /* all jobs applied; the commit is next */
-    void (*committed)(struct txn *txn);                 /* before any job is told */
+    /* All jobs are applied: prepare() of all features, then settle() of all, then the commit. What
+     * other writers wait for, such as totals, is stored by settle(), so that they wait briefly and
+     * locks have one order. */
+    int (*prepare)(struct txn *txn, struct error *err);
+    int (*settle)(struct txn *txn, struct error *err);
+    void (*committed)(struct txn *txn); /* before any job is told */
     void (*rolled_back)(struct txn *txn);
     void (*changed)(
         struct txn *txn); /* after the commit of an exclusive job: anything may differ */

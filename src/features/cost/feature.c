@@ -37,7 +37,7 @@ static void cost_txn_close(struct txn *txn)
     llm_totals_free(txn->totals);
 }
 
-static int cost_txn_prepare(struct txn *txn, struct error *err)
+static int cost_txn_settle(struct txn *txn, struct error *err)
 {
     return llm_totals_save(txn->totals, txn->db, err);
 }
@@ -55,7 +55,7 @@ const struct feature cost_feature = {
     .close = cost_close,
     .txn = { .open = cost_txn_open,
              .close = cost_txn_close,
-             .prepare = cost_txn_prepare,
+             .settle = cost_txn_settle,
              .committed = cost_txn_reset,
              .rolled_back = cost_txn_reset },
 };

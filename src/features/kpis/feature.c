@@ -23,7 +23,7 @@ static void kpis_txn_close(struct txn *txn)
     rollups_free(txn->rollups);
 }
 
-static int kpis_txn_prepare(struct txn *txn, struct error *err)
+static int kpis_txn_settle(struct txn *txn, struct error *err)
 {
     return rollups_settle(txn->rollups, txn->db, err);
 }
@@ -39,7 +39,7 @@ const struct feature kpis_feature = {
     .open = kpis_open,
     .txn = { .open = kpis_txn_open,
              .close = kpis_txn_close,
-             .prepare = kpis_txn_prepare,
+             .settle = kpis_txn_settle,
              .committed = kpis_txn_reset,
              .rolled_back = kpis_txn_reset },
 };
