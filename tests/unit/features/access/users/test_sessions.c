@@ -45,7 +45,7 @@ static void add_user(struct world *w, const char *name, const char *hash, enum p
     const struct user_row row = { .user_id = str_of(name),
                                   .email = str_of(name),
                                   .password = str_of(hash),
-                                  .role = role,
+                                  .role = (int)role,
                                   .last_login_at = TIME_NULL };
 
     CHECK(store_user_add(w->db, &row, NULL) == 0);
