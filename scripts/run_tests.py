@@ -97,7 +97,7 @@ def ctest_verdict(text, ok):
     """For a person, who wants to see what failed alone."""
     if not ok:
         return ctest_summary(text, ok)
-    return "\n".join(line for line in text.splitlines() if "tests passed" in line)
+    return "\n".join(line for line in text.splitlines() if "% tests passed" in line)
 
 
 def run(name, command, environment=None, summary=as_it_is):

@@ -1,4 +1,5 @@
-/* test_last_seen_store.c - the latest sign of life stands, unless it comes from a clock that was wrong. */
+/* test_last_seen_store.c - the latest sign of life stands, unless it comes from a clock that was
+ * wrong. */
 #include "features/agents/last_seen_store.h"
 
 #include "unit/store_world.h"

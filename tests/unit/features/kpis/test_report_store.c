@@ -1,4 +1,5 @@
-/* test_report_store.c - reports are merged by key; what is stored does not depend on their order. */
+/* test_report_store.c - reports are merged by key; what is stored does not depend on their order.
+ */
 #include "features/kpis/report_shapes.h"
 
 #include "features/kpis/catalog_store.h"
