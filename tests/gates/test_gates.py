@@ -105,6 +105,12 @@ PLANTED = [
     ("words", "docs/chatter.md", f"see {MACHINE_PATH}\n", "a path of one machine"),
     ("words", "web/src/chatter.ts", f"/* {REGISTRY} */\n", "a package registry"),
     ("words", "web/package-lock.json", f'{{"resolved": "{REGISTRY}"}}\n', "a package registry"),
+    ("words", "src/base/chatter.c", "/* Made anew. */\n", "'anew'"),
+    ("words", "src/base/chatter.h", "/* What it holds is\n * none. */\n", "'is none'"),
+    ("words", "web/src/chatter.ts", 'const text = "It is no more";\n', "'no more'"),
+    ("words", "docs/chatter.md", "Whoever asks.\n", "'Whoever'"),
+    ("words", "README.md", "Nobody asks.\n", "'Nobody'"),
+    ("words", "CONTRIBUTING.md", "So many tests, since ever.\n", "'since ever'"),
     ("web", "web/src/chatter.tsx", "<p dangerouslySetInnerHTML={x} />\n", "never markup"),
     ("web", "web/src/chatter.ts", "element.innerHTML = x;\n", "never markup"),
     ("web", "web/src/chatter.ts", "eval(x);\n", "content policy"),
@@ -144,6 +150,8 @@ HARMLESS = [
     ("lengths", "src/base/chatter.c", "\n" * 500),
     ("web", "web/src/features/fleet/chatter.ts", 'import "../events/x";\nimport "../../ui";\n'),
     ("web", "web/src/app/chatter.ts", 'import("../pages/cost");\nimport "../style/base.css";\n'),
+    ("words", "docs/chatter.md", "NULL when there is none, no more than 5, `nobody`, \"nobody\".\n"),
+    ("words", "tests/chatter.py", "value is None  # nobody\n"),
 ]
 
 
