@@ -2,7 +2,7 @@
  *
  * Counters and histograms are the process's own, one const table each, and may
  * be added to from anywhere. Each thread adds to cells of its own, without a
- * lock and without sharing a cache line; whoever prints them sums up.
+ * lock and without sharing a cache line; printing sums them up.
  *
  * Thread-safe.
  */

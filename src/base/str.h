@@ -1,8 +1,8 @@
 /* str.h - borrowed bytes with a length.
  *
- * A `struct str` owns nothing: whoever made the bytes keeps them alive. The
+ * A `struct str` owns nothing: the bytes live as long as their creator says. The
  * bytes need not end in NUL. `data == NULL` means "no string" (JSON null) and
- * is told apart from the empty one by str_is_null().
+ * differs from the empty one: str_is_null().
  *
  * Thread-safe: values only.
  */

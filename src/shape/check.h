@@ -86,7 +86,7 @@ check_fn check_uuid;
 check_fn check_json, check_object, check_dict_str, check_dict_num;
 check_fn check_list_str, check_list_text, check_values, check_points, check_by;
 
-/* Whether it is an array of no more items than the row allows. */
+/* Whether it is an array with at most as many items as the row allows. */
 bool check_is_list(const struct reader *r, const struct step *at, const struct field *field,
                    yyjson_val *value);
 

@@ -121,7 +121,7 @@ static void add_points(struct business_breakdown *b, const struct map *names, st
         }
         problems_add_rule(problems, path, COUNT_OF(path), point_text(&points[i], arena), sentence);
         if (problems_count(problems) >= PROBLEMS_MAX)
-            return; /* no more are shown */
+            return; /* further ones are not shown */
     }
 }
 
