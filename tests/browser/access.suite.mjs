@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 
 import {
-    BINARY,
+    CLOCK_BINARY,
     Clock,
     close,
     openBrowser,
@@ -40,7 +40,7 @@ class Demo {
     static async start() {
         const demo = new Demo();
         demo.clock = new Clock();
-        demo.process = spawn("/usr/bin/python3", ["-B", join(ROOT, "demo"), "--binary", BINARY], {
+        demo.process = spawn("/usr/bin/python3", ["-B", join(ROOT, "demo"), "--binary", CLOCK_BINARY], {
             stdio: ["ignore", "pipe", "inherit"],
             env: { ...process.env, ...demo.clock.environment },
         });

@@ -13,7 +13,7 @@ import {
     writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
 
@@ -22,6 +22,8 @@ import { chromium } from "playwright-core";
 import { ROOT } from "./root.mjs";
 
 export const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/release/muster");
+/** The same program with its clocks to be moved; users never get it. */
+export const CLOCK_BINARY = join(dirname(BINARY), "muster_test_clock");
 const SHOTS = join(ROOT, "build/browser");
 export const ADMIN = "admin@acme.example"; // of the tenants on the shared server
 export const PASSWORD = "seven slow herons at noon";
@@ -94,6 +96,7 @@ export class Server {
         server.data = join(server.folder, "data");
         server.settings = settings;
         server.environment = { ...environment(), ...more };
+        server.binary = "MUSTER_TEST_CLOCK" in more ? CLOCK_BINARY : BINARY;
         server.sessions = new Map();
         server.idlePages = new Map(); // pages that tests have closed, by e-mail
         await server.begin("127.0.0.1:0");
@@ -102,7 +105,7 @@ export class Server {
 
     async begin(address) {
         this.process = spawn(
-            BINARY,
+            this.binary,
             ["serve", "--data", this.data, "--listen", address, ...this.settings],
             { env: this.environment, stdio: ["ignore", "pipe", "ignore"] },
         );
@@ -120,7 +123,7 @@ export class Server {
     }
 
     cli(words, input = "") {
-        return execFileSync(BINARY, [...words, "--data", this.data], {
+        return execFileSync(this.binary, [...words, "--data", this.data], {
             env: environment(),
             encoding: "utf8",
             input,
