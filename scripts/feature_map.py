@@ -12,6 +12,7 @@ from check_layers import House, table_rows
 from gate import ROOT
 
 ROUTE = re.compile(r'ROUTE\(\s*(GET|POST|PUT|PATCH|DELETE),\s*"([^"]+)"')
+COMMANDS = re.compile(r"^(?:static )?const struct command \w+\[\] = \{\n(.*?)^\};", re.M | re.S)
 COMMAND = re.compile(r'^    \{ "([a-z]+)",(?: "([a-z-]+)",)?', re.M)
 LITERALS = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 WRITES = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+([a-z_]+)")
@@ -48,7 +49,8 @@ def section(root, name, holds, tables):
     commands = sorted(
         " ".join(filter(None, words))
         for path in sorted(folder.rglob("*commands.c"))
-        for words in COMMAND.findall(path.read_text())
+        for table in COMMANDS.findall(path.read_text())
+        for words in COMMAND.findall(table)
     )
     sql = [" ".join(LITERALS.findall(text)) for text in sources]
     writes = {table for text in sql for table in WRITES.findall(text)} & tables

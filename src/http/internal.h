@@ -17,13 +17,6 @@
  *   state.c                the lists of connections by state, and the allowed moves
  *   parser.c, head.c, body.c, response.c, admission.c    know no connection
  *
- * The only calls that point up, each to go on with what the caller has finished:
- *
- *   connection.c -> http_conn_must_move(), http_conn_move()   a large body belongs to another loop
- *   send.c       -> http_conn_resume()                        the reply is out: parse what came
- * next close.c      -> http_stream_lost()                        a stream's client has gone
- *   close.c, move.c -> http_loop_conn_gone()                  the last connection ends its loop
- *
  * Everything in a loop is touched by its own thread alone, but for what `lock` guards. A request
  * that the application keeps outlives its connection; the loop outlives both, until
  * http_server_free().
@@ -38,6 +31,17 @@
 #include "http/parser.h"
 #include "http/response.h"
 #include "http/server.h"
+
+/* clang-format off */
+/* The only calls that point up, each to continue what the caller has finished:
+ *
+ *   From             To                                        When
+ *   connection.c     http_conn_must_move(), http_conn_move()   a large body belongs to another loop
+ *   send.c           http_conn_resume()                        the reply is sent: parse what follows
+ *   close.c          http_stream_lost()                        a stream's client has gone
+ *   close.c, move.c  http_loop_conn_gone()                     the last connection ends its loop
+ */
+/* clang-format on */
 
 enum {
     READ_BUFFER = 64 * 1024,
@@ -217,7 +221,8 @@ void http_carrier_posted(struct http_call *call);
 /* Does the request, whose head is complete, belong to the other loop? Once per request. */
 bool http_conn_must_move(struct http_conn *c);
 
-/* In CONN_MOVING, with the part of the body that has arrived stashed: sends it to the other loop. */
+/* In CONN_MOVING, with the part of the body that has arrived stashed: moves it to the other loop.
+ */
 void http_conn_move(struct http_conn *c);
 
 /* Goes on with the connections that have left the other loop; a list from loop->arriving. */
