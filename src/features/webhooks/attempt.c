@@ -121,7 +121,7 @@ static const char *prepare_post(struct attempt *f)
 {
     const char *wrong = target_check_url(f->webhook.url, &f->options->rules);
     int64_t now_s = clock_wall_us() / USEC_PER_SEC;
-    struct str secrets[COUNT_OF(f->secrets)];
+    struct str secrets[COUNT_OF(f->secrets)], signature;
     CURL *e = f->easy;
 
     if (wrong != NULL)
@@ -131,16 +131,16 @@ static const char *prepare_post(struct attempt *f)
     f->body = f->webhook.format == WEBHOOK_SLACK
                   ? webhook_body_slack(&f->delivery.message, &f->arena)
                   : webhook_body(&f->delivery.message, &f->arena);
+    signature = webhook_signature(secrets, f->n_secrets, f->delivery.message.message_id, now_s,
+                                  f->body, &f->arena);
+    if (str_is_null(signature))
+        return "stored webhook secret has the wrong length";
     add_header(f, STR_LIT("Content-Type: application/json"));
     add_header(f, STR_LIT("Expect:"));
     add_header(
         f, arena_printf(&f->arena, "webhook-id: %.*s", STR_ARG(f->delivery.message.message_id)));
     add_header(f, arena_printf(&f->arena, "webhook-timestamp: %lld", (long long)now_s));
-    add_header(f,
-               arena_printf(&f->arena, "webhook-signature: %s",
-                            webhook_signature(secrets, f->n_secrets, f->delivery.message.message_id,
-                                              now_s, f->body, &f->arena)
-                                .data));
+    add_header(f, arena_printf(&f->arena, "webhook-signature: %.*s", STR_ARG(signature)));
     (void)curl_easy_setopt(e, CURLOPT_URL, arena_cstr(&f->arena, f->webhook.url));
     (void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);

@@ -11,7 +11,7 @@
 #include "shape/problems.h"
 #include "shape/table.h"
 
-enum { KEY_BYTES = 24, KEY_BYTES_MAX = 64, BODY_MAX = 20 << 10, SUBJECT_MAX = 200 };
+enum { KEY_BYTES = 24, BODY_MAX = 20 << 10, SUBJECT_MAX = 200 };
 
 static const struct str prefix = STR_INIT("whsec_");
 
@@ -191,16 +191,15 @@ struct str webhook_body_mail(const struct message_row *message, struct str from,
     return finish_text(&out, arena);
 }
 
-/* Decodes "whsec_…"; 0 when it is malformed. */
-static size_t key_of(struct str secret, unsigned char key[KEY_BYTES_MAX])
+/* Decodes "whsec_…"; false when it is malformed. */
+static bool key_of(struct str secret, unsigned char ret[KEY_BYTES])
 {
     size_t n = 0;
 
-    if (!str_starts(secret, prefix) ||
-        sodium_base642bin(key, KEY_BYTES_MAX, secret.data + prefix.len, secret.len - prefix.len,
-                          NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
-        return 0;
-    return n;
+    return str_starts(secret, prefix) &&
+           sodium_base642bin(ret, KEY_BYTES, secret.data + prefix.len, secret.len - prefix.len,
+                             NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL) == 0 &&
+           n == KEY_BYTES;
 }
 
 struct str webhook_signature(const struct str *secrets, size_t n, struct str message_id,
@@ -210,15 +209,14 @@ struct str webhook_signature(const struct str *secrets, size_t n, struct str mes
                                         sodium_base64_VARIANT_ORIGINAL)];
     struct str signed_text = arena_printf(arena, "%.*s.%lld.%.*s", STR_ARG(message_id),
                                           (long long)timestamp_s, STR_ARG(body));
-    unsigned char key[KEY_BYTES_MAX], mac[crypto_auth_hmacsha256_BYTES];
+    unsigned char key[KEY_BYTES], mac[crypto_auth_hmacsha256_BYTES];
     crypto_auth_hmacsha256_state state;
+    bool good = true;
     struct buf out;
 
     buf_init(&out, BODY_MAX);
-    for (size_t i = 0; i < n; i++) {
-        size_t key_len = key_of(secrets[i], key);
-
-        crypto_auth_hmacsha256_init(&state, key, key_len);
+    for (size_t i = 0; i < n && (good = key_of(secrets[i], key)); i++) {
+        crypto_auth_hmacsha256_init(&state, key, sizeof(key));
         crypto_auth_hmacsha256_update(&state, (const unsigned char *)signed_text.data,
                                       signed_text.len);
         crypto_auth_hmacsha256_final(&state, mac);
@@ -228,5 +226,8 @@ struct str webhook_signature(const struct str *secrets, size_t n, struct str mes
     }
     sodium_memzero(key, sizeof(key));
     sodium_memzero(&state, sizeof(state));
-    return finish_text(&out, arena);
+    if (good)
+        return finish_text(&out, arena);
+    buf_done(&out);
+    return STR_NULL;
 }

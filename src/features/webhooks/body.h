@@ -22,6 +22,7 @@ struct str webhook_body_slack(const struct message_row *message, struct arena *a
 struct str webhook_body_mail(const struct message_row *message, struct str from, struct str to,
                              struct arena *arena);
 
-/* The value of webhook-signature: one per secret ("whsec_…"), separated by spaces. */
+/* The value of webhook-signature: one per secret ("whsec_…"), separated by spaces. STR_NULL when a
+ * secret is malformed: nothing must be sent with a signature that others could make. */
 struct str webhook_signature(const struct str *secrets, size_t n, struct str message_id,
                              int64_t timestamp_s, struct str body, struct arena *arena);

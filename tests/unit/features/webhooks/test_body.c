@@ -45,6 +45,32 @@ TEST(two_secrets_give_two_signatures_separated_by_a_blank)
     arena_done(&arena);
 }
 
+TEST(a_malformed_secret_gives_no_signature)
+{
+    static const char *const malformed[] = {
+        "",
+        "whsec_",
+        "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwwhsec_",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa==",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwAAAA",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS!",
+    };
+    struct arena arena;
+
+    digest_init();
+    arena_init(&arena);
+    for (size_t i = 0; i < COUNT_OF(malformed); i++) {
+        const struct str secrets[] = { STR_INIT("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
+                                       str_of(malformed[i]) };
+
+        CHECK(str_is_null(
+            webhook_signature(&secrets[1], 1, STR_LIT("msg_1"), 1, STR_LIT("{}"), &arena)));
+        CHECK(
+            str_is_null(webhook_signature(secrets, 2, STR_LIT("msg_1"), 1, STR_LIT("{}"), &arena)));
+    }
+    arena_done(&arena);
+}
+
 TEST(secrets_are_fresh_and_of_the_expected_form)
 {
     char one[WEBHOOK_SECRET_LEN + 1], other[WEBHOOK_SECRET_LEN + 1];

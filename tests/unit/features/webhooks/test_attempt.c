@@ -1,0 +1,47 @@
+/* test_attempt.c - what is checked before an attempt is sent. */
+#include "features/webhooks/attempt.h"
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "features/webhooks/shapes.h"
+#include "test.h"
+
+static const struct attempt_options options = { .rules = { .allow_private = true } };
+
+static struct attempt *make_attempt(const char *secret)
+{
+    struct attempt *f = NEW(struct attempt);
+
+    digest_init();
+    arena_init(&f->arena);
+    f->webhook.url = STR_LIT("https://127.0.0.1/hook");
+    f->webhook.format = WEBHOOK_STANDARD;
+    f->delivery.message.message_id = STR_LIT("msg_1");
+    f->delivery.message.type = STR_LIT("webhook.test");
+    f->delivery.message.data = STR_LIT("{}");
+    memcpy(f->secrets[f->n_secrets++], secret, WEBHOOK_SECRET_LEN);
+    return f;
+}
+
+TEST(an_attempt_with_a_good_secret_is_signed)
+{
+    struct attempt *f = make_attempt("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    bool is_signed = false;
+
+    CHECK(attempt_prepare(f, &options) == NULL);
+    for (const struct curl_slist *h = f->headers; h != NULL; h = h->next)
+        is_signed |= str_starts(str_of(h->data), STR_LIT("webhook-signature: v1,"));
+    CHECK(is_signed);
+    attempt_free(f);
+}
+
+TEST(an_attempt_with_a_malformed_secret_fails)
+{
+    struct attempt *f = make_attempt("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa==");
+    const char *wrong = attempt_prepare(f, &options);
+
+    CHECK(wrong != NULL);
+    CHECK_STR(str_of(wrong), "stored webhook secret has the wrong length");
+    CHECK(f->headers == NULL);
+    attempt_free(f);
+}
