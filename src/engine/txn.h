@@ -32,7 +32,7 @@ struct txn {
     struct engine *engine; /* NULL in tests of single parts */
     enum txn_state state;  /* the writer's own */
 
-    struct admit *admit;        /* agents: who may report, and was heard of */
+    struct admit *admit;        /* agents: who may report, and who was seen */
     struct event_batch *events; /* events: gathered, to be stored in bulk */
     struct rollups *rollups;    /* kpis: what the totals change by */
     struct llm_totals *totals;  /* cost: what the sums of usage change by */

@@ -19,7 +19,7 @@ enum { AGENTS_MAX = 100000 }; /* cached at most */
 /* A cached agent, with its key in the map. */
 struct known_agent {
     struct agent_row row;
-    struct last_seen_entry *sighting;
+    struct last_seen_entry *entry;
     char key[];
 };
 
@@ -72,7 +72,7 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
     struct known_agent *agent = mem_new(sizeof(*agent) + key.len);
 
     agent->row = *row;
-    agent->sighting = last_seen_get(a->last_seen, tenant_id, row->agent_id);
+    agent->entry = last_seen_get(a->last_seen, tenant_id, row->agent_id);
     memcpy(agent->key, key.data, key.len);
     free(map_put(&a->agents, str_from(agent->key, key.len), agent));
     return agent;
@@ -116,12 +116,12 @@ static int note_seen(struct txn *txn, struct known_agent *known, const struct ap
                                  .agent_id = known->row.agent_id,
                                  .at = agent->at };
 
-    if ((known->row.last_seen_at == TIME_NULL || last_seen_take_awaited(known->sighting)) &&
+    if ((known->row.last_seen_at == TIME_NULL || last_seen_take_awaited(known->entry)) &&
         (store_last_seen_put(txn->db, &sighting, 1, clock_wall_us(), err) != 0 ||
-         last_seen_heard(last_seen, txn, &sighting, 1, err) != 0))
+         last_seen_stored(last_seen, txn, &sighting, 1, err) != 0))
         return -1;
     known->row.last_seen_at = agent->at;
-    last_seen_note(last_seen, known->sighting, agent->at);
+    last_seen_note(last_seen, known->entry, agent->at);
     return 0;
 }
 
@@ -140,7 +140,7 @@ int admit_agent(struct txn *txn, const struct applicant *agent, struct admission
     return note_seen(txn, known, agent, err);
 }
 
-int admit_hear(struct txn *txn, const struct applicant *agent, struct error *err)
+int admit_sighting(struct txn *txn, const struct applicant *agent, struct error *err)
 {
     struct known_agent *known;
 

@@ -22,7 +22,7 @@ enum verdict {
 
 struct admission {
     enum verdict verdict; /* accepted, or the reason for the rejection */
-    int64_t agent_id;     /* when accepted */
+    int64_t agent_id;     /* 0 when the cap is reached */
 };
 
 /* An agent that sends something. */
@@ -43,8 +43,8 @@ void admit_free(struct admit *a);
 int admit_agent(struct txn *txn, const struct applicant *agent, struct admission *ret,
                 struct error *err) MUST_CHECK;
 
-/* Notes that a known agent was seen; an unknown one is not added. */
-int admit_hear(struct txn *txn, const struct applicant *agent, struct error *err) MUST_CHECK;
+/* Notes a sighting of a known agent; an unknown one is not added. */
+int admit_sighting(struct txn *txn, const struct applicant *agent, struct error *err) MUST_CHECK;
 
 /* An agent's expected interval has changed. */
 void admit_changed(struct admit *a);

@@ -17,7 +17,7 @@ static int heartbeat_apply(struct writer_job *job, struct txn *txn, struct error
         return -1;
     if (str_is_null(request->agent_name)) /* a workspace key identifies no agent */
         return 0;
-    return admit_hear(txn, &agent, err);
+    return admit_sighting(txn, &agent, err);
 }
 
 static void heartbeat_stored(struct writer_job *job, const struct error *err)

@@ -35,21 +35,21 @@ struct last_seen_entry {
     atomic_bool queued, awaited;
     struct last_seen_entry *next; /* in the queue */
     int unstored;                 /* consecutive saves that did not store it */
-    int64_t noticed_at;           /* for last_seen_noticed_us(): a time, and when it was noticed */
-    int64_t noticed_us;
+    int64_t noticed_at;           /* last_seen_noticed_us(): the last time it was given */
+    int64_t noticed_us;           /* and when it was first given that time */
 };
 
 struct save_item {
-    struct last_seen_entry *sighting;
+    struct last_seen_entry *entry;
 };
 
 struct last_seen {
     struct lock lock;
-    struct map sightings GUARDED_BY(lock); /* struct agent_key -> struct last_seen_entry */
+    struct map entries GUARDED_BY(lock); /* struct agent_key -> struct last_seen_entry */
     struct last_seen_entry *queue GUARDED_BY(lock);
     bool saving GUARDED_BY(lock);
     atomic_bool changed; /* an agent's expected interval has changed */
-    last_seen_fn *on_heard;
+    last_seen_fn *on_stored;
 
     /* of the running save; belongs to the writer */
     struct writer_job job;
@@ -68,7 +68,7 @@ struct last_seen *last_seen_new(void)
     struct last_seen *l = NEW(struct last_seen);
 
     lock_init(&l->lock);
-    map_init(&l->sightings);
+    map_init(&l->entries);
     l->batch = mem_new(SAVE_MAX * sizeof(*l->batch));
     l->rows = mem_new(SAVE_MAX * sizeof(*l->rows));
     return l;
@@ -76,15 +76,15 @@ struct last_seen *last_seen_new(void)
 
 void last_seen_free(struct last_seen *l)
 {
-    struct last_seen_entry *sighting;
+    struct last_seen_entry *entry;
     size_t at = 0;
 
     if (l == NULL)
         return;
     lock_unshared(&l->lock);
-    while ((sighting = map_next(&l->sightings, &at)) != NULL)
-        free(sighting);
-    map_done(&l->sightings);
+    while ((entry = map_next(&l->entries, &at)) != NULL)
+        free(entry);
+    map_done(&l->entries);
     free(l->batch);
     free(l->rows);
     lock_done(&l->lock);
@@ -93,88 +93,88 @@ void last_seen_free(struct last_seen *l)
 
 static struct last_seen_entry *find_entry(struct last_seen *l, const struct agent_key *key)
 {
-    struct last_seen_entry *sighting;
+    struct last_seen_entry *entry;
 
     lock_acquire(&l->lock);
-    sighting = map_get(&l->sightings, key_str(key));
+    entry = map_get(&l->entries, key_str(key));
     lock_release(&l->lock);
-    return sighting;
+    return entry;
 }
 
 struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, int64_t agent_id)
 {
     const struct agent_key key = { tenant_id, agent_id };
-    struct last_seen_entry *sighting;
+    struct last_seen_entry *entry;
 
     lock_acquire(&l->lock);
-    sighting = map_get(&l->sightings, key_str(&key));
-    if (sighting == NULL) {
-        sighting = NEW(struct last_seen_entry);
-        sighting->key = key;
-        atomic_init(&sighting->at, TIME_NULL);
-        atomic_init(&sighting->queued, false);
-        atomic_init(&sighting->awaited, false);
-        (void)map_put(&l->sightings, key_str(&sighting->key), sighting);
+    entry = map_get(&l->entries, key_str(&key));
+    if (entry == NULL) {
+        entry = NEW(struct last_seen_entry);
+        entry->key = key;
+        atomic_init(&entry->at, TIME_NULL);
+        atomic_init(&entry->queued, false);
+        atomic_init(&entry->awaited, false);
+        (void)map_put(&l->entries, key_str(&entry->key), entry);
     }
     lock_release(&l->lock);
-    return sighting;
+    return entry;
 }
 
-static void enqueue(struct last_seen *l, struct last_seen_entry *sighting)
+static void enqueue(struct last_seen *l, struct last_seen_entry *entry)
 {
-    if (atomic_exchange(&sighting->queued, true))
+    if (atomic_exchange(&entry->queued, true))
         return;
     lock_acquire(&l->lock);
-    sighting->next = l->queue;
-    l->queue = sighting;
+    entry->next = l->queue;
+    l->queue = entry;
     lock_release(&l->lock);
 }
 
-void last_seen_note(struct last_seen *l, struct last_seen_entry *sighting, int64_t at)
+void last_seen_note(struct last_seen *l, struct last_seen_entry *entry, int64_t at)
 {
-    int64_t before = atomic_load_explicit(&sighting->at, memory_order_relaxed);
+    int64_t before = atomic_load_explicit(&entry->at, memory_order_relaxed);
 
     do {
         if (before != TIME_NULL && !sighting_is_later(at, before, at))
             return;
-    } while (!atomic_compare_exchange_weak(&sighting->at, &before, at));
-    enqueue(l, sighting);
+    } while (!atomic_compare_exchange_weak(&entry->at, &before, at));
+    enqueue(l, entry);
 }
 
 int64_t last_seen_latest(struct last_seen *l, int64_t tenant_id, int64_t agent_id,
                          int64_t stored_at, int64_t now)
 {
     const struct agent_key key = { tenant_id, agent_id };
-    const struct last_seen_entry *sighting = find_entry(l, &key);
-    int64_t at = sighting == NULL ? TIME_NULL : last_seen_at_here(sighting);
+    const struct last_seen_entry *entry = find_entry(l, &key);
+    int64_t at = entry == NULL ? TIME_NULL : last_seen_at_here(entry);
 
     if (at == TIME_NULL || stored_at == TIME_NULL)
         return stored_at;
     return sighting_is_later(at, stored_at, now) ? at : stored_at;
 }
 
-int64_t last_seen_at_here(const struct last_seen_entry *sighting)
+int64_t last_seen_at_here(const struct last_seen_entry *entry)
 {
-    return atomic_load_explicit(&sighting->at, memory_order_relaxed);
+    return atomic_load_explicit(&entry->at, memory_order_relaxed);
 }
 
-int64_t last_seen_noticed_us(struct last_seen_entry *sighting, int64_t at, int64_t now_us)
+int64_t last_seen_noticed_us(struct last_seen_entry *entry, int64_t at, int64_t now_us)
 {
-    if (sighting->noticed_at != at)
-        sighting->noticed_us = now_us;
-    sighting->noticed_at = at;
-    return sighting->noticed_us;
+    if (entry->noticed_at != at)
+        entry->noticed_us = now_us;
+    entry->noticed_at = at;
+    return entry->noticed_us;
 }
 
-void last_seen_await(struct last_seen_entry *sighting)
+void last_seen_await(struct last_seen_entry *entry)
 {
-    atomic_store(&sighting->awaited, true);
+    atomic_store(&entry->awaited, true);
 }
 
-bool last_seen_take_awaited(struct last_seen_entry *sighting)
+bool last_seen_take_awaited(struct last_seen_entry *entry)
 {
-    return atomic_load_explicit(&sighting->awaited, memory_order_relaxed) &&
-           atomic_exchange(&sighting->awaited, false);
+    return atomic_load_explicit(&entry->awaited, memory_order_relaxed) &&
+           atomic_exchange(&entry->awaited, false);
 }
 
 void last_seen_set_changed(struct last_seen *l)
@@ -187,15 +187,15 @@ bool last_seen_take_changed(struct last_seen *l)
     return atomic_exchange(&l->changed, false);
 }
 
-void last_seen_on_heard(struct last_seen *l, last_seen_fn *fn)
+void last_seen_on_stored(struct last_seen *l, last_seen_fn *fn)
 {
-    l->on_heard = fn;
+    l->on_stored = fn;
 }
 
-int last_seen_heard(struct last_seen *l, struct txn *txn, const struct sighting *sightings,
-                    size_t n, struct error *err)
+int last_seen_stored(struct last_seen *l, struct txn *txn, const struct sighting *sightings,
+                     size_t n, struct error *err)
 {
-    return l->on_heard == NULL ? 0 : l->on_heard(txn, sightings, n, err);
+    return l->on_stored == NULL ? 0 : l->on_stored(txn, sightings, n, err);
 }
 
 /* Writer thread; may run again after a rollback, then with newer times. */
@@ -204,15 +204,15 @@ static int last_seen_apply(struct writer_job *job, struct txn *txn, struct error
     struct last_seen *l = CONTAINER_OF(job, struct last_seen, job);
 
     for (size_t i = 0; i < l->n; i++) {
-        const struct last_seen_entry *sighting = l->batch[i].sighting;
+        const struct last_seen_entry *entry = l->batch[i].entry;
 
-        l->rows[i] = (struct sighting){ .tenant_id = sighting->key.tenant_id,
-                                        .agent_id = sighting->key.agent_id,
-                                        .at = atomic_load(&sighting->at) };
+        l->rows[i] = (struct sighting){ .tenant_id = entry->key.tenant_id,
+                                        .agent_id = entry->key.agent_id,
+                                        .at = atomic_load(&entry->at) };
     }
     if (store_last_seen_put(txn->db, l->rows, l->n, clock_wall_us(), err) != 0)
         return -1;
-    return last_seen_heard(l, txn, l->rows, l->n, err);
+    return last_seen_stored(l, txn, l->rows, l->n, err);
 }
 
 static void end_save(struct last_seen *l)
@@ -225,7 +225,7 @@ static void end_save(struct last_seen *l)
 static void enqueue_all(struct last_seen *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        enqueue(l, l->batch[i].sighting);
+        enqueue(l, l->batch[i].entry);
 }
 
 /* `rows` and `batch` have the same order. Entries that were not stored are queued again. */
@@ -236,19 +236,19 @@ static void last_seen_done(struct writer_job *job, const struct error *err)
     if (err != NULL)
         enqueue_all(l);
     for (size_t i = 0; i < l->n && err == NULL; i++) {
-        struct last_seen_entry *sighting = l->batch[i].sighting;
+        struct last_seen_entry *entry = l->batch[i].entry;
 
-        sighting->unstored = l->rows[i].stored ? 0 : sighting->unstored + 1;
-        if (!l->rows[i].stored && sighting->unstored < UNSTORED_MAX)
-            enqueue(l, sighting);
+        entry->unstored = l->rows[i].stored ? 0 : entry->unstored + 1;
+        if (!l->rows[i].stored && entry->unstored < UNSTORED_MAX)
+            enqueue(l, entry);
     }
     end_save(l);
 }
 
 static int by_key(const void *a, const void *b)
 {
-    const struct agent_key *x = &((const struct save_item *)a)->sighting->key;
-    const struct agent_key *y = &((const struct save_item *)b)->sighting->key;
+    const struct agent_key *x = &((const struct save_item *)a)->entry->key;
+    const struct agent_key *y = &((const struct save_item *)b)->entry->key;
 
     if (x->tenant_id != y->tenant_id)
         return x->tenant_id < y->tenant_id ? -1 : 1;
@@ -266,11 +266,11 @@ static bool take_batch(struct last_seen *l)
         l->n = 0;
     }
     while (taken && l->queue != NULL && l->n < SAVE_MAX) {
-        struct last_seen_entry *sighting = l->queue;
+        struct last_seen_entry *entry = l->queue;
 
-        l->queue = sighting->next;
-        atomic_store(&sighting->queued, false);
-        l->batch[l->n++].sighting = sighting;
+        l->queue = entry->next;
+        atomic_store(&entry->queued, false);
+        l->batch[l->n++].entry = entry;
     }
     lock_release(&l->lock);
     if (taken)

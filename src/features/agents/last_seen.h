@@ -16,7 +16,7 @@
 #include "base/err.h"
 
 struct last_seen;
-struct last_seen_entry; /* of one agent; lives as long as its struct last_seen */
+struct last_seen_entry; /* one per agent; freed by last_seen_free() */
 struct sighting;
 struct txn;
 struct writer;
@@ -34,7 +34,7 @@ void last_seen_free(struct last_seen *l);
 struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, int64_t agent_id);
 
 /* The agent was seen at this time of the wall clock. */
-void last_seen_note(struct last_seen *l, struct last_seen_entry *sighting, int64_t at);
+void last_seen_note(struct last_seen *l, struct last_seen_entry *entry, int64_t at);
 
 /* The later of the stored time and the time in memory; TIME_NULL (never) when the stored one is:
  * the time in memory is then from before the agent was deleted. */
@@ -42,27 +42,27 @@ int64_t last_seen_latest(struct last_seen *l, int64_t tenant_id, int64_t agent_i
                          int64_t stored_at, int64_t now);
 
 /* When this process saw the agent; TIME_NULL: not since the start. */
-int64_t last_seen_at_here(const struct last_seen_entry *sighting);
+int64_t last_seen_at_here(const struct last_seen_entry *entry);
 
 /* When this last-seen time was first noticed, by the monotonic clock: for a time that is itself
  * wrong. The first call for a time returns now_us. One thread at a time. */
-int64_t last_seen_noticed_us(struct last_seen_entry *sighting, int64_t at, int64_t now_us);
+int64_t last_seen_noticed_us(struct last_seen_entry *entry, int64_t at, int64_t now_us);
 
-/* The agent has an open alert: its next sighting must be stored at once. The thread that stores it
- * takes the flag. */
-void last_seen_await(struct last_seen_entry *sighting);
-bool last_seen_take_awaited(struct last_seen_entry *sighting);
+/* An alert is open, or about to open: store its next sighting at once. The thread that stores it
+ * clears the flag. */
+void last_seen_await(struct last_seen_entry *entry);
+bool last_seen_take_awaited(struct last_seen_entry *entry);
 
 /* An agent's expected interval has changed; and has one changed since the last call? */
 void last_seen_set_changed(struct last_seen *l);
 bool last_seen_take_changed(struct last_seen *l);
 
-/* Sets the function to call with stored sightings. Call before the writer starts. */
-void last_seen_on_heard(struct last_seen *l, last_seen_fn *fn);
+/* Sets the function to call with sightings when they are stored. Call before the writer starts. */
+void last_seen_on_stored(struct last_seen *l, last_seen_fn *fn);
 
-/* Calls the function set by last_seen_on_heard(). */
-int last_seen_heard(struct last_seen *l, struct txn *txn, const struct sighting *sightings,
-                    size_t n, struct error *err) MUST_CHECK;
+/* Calls the function set by last_seen_on_stored(). */
+int last_seen_stored(struct last_seen *l, struct txn *txn, const struct sighting *sightings,
+                     size_t n, struct error *err) MUST_CHECK;
 
 /* Submits new sightings to the writer, unless a save is running. */
 void last_seen_save(struct last_seen *l, struct writer *writer);

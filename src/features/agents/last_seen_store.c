@@ -8,7 +8,7 @@
 
 /* clang-format off */
 /* $1 is a JSON array of rows, so that one statement stores all agents. PostgreSQL skips rows that another process has locked: that process writes an equally recent time. */
-static const struct db_query put_signs = {
+static const struct db_query put_sightings = {
     .sqlite = "UPDATE agent_signs SET last_seen_at = CASE WHEN last_seen_at"
               " BETWEEN json_extract(j.value, '$[2]') AND $2"
               " THEN last_seen_at ELSE json_extract(j.value, '$[2]') END FROM json_each($1) j"
@@ -26,7 +26,7 @@ static const struct db_query put_signs = {
 };
 /* clang-format on */
 
-struct sorted_signs {
+struct sorted_sightings {
     struct sighting *items;
     size_t n;
 };
@@ -44,7 +44,7 @@ static int by_agent(const void *a, const void *b)
 
 static bool mark_stored(void *ctx, const struct db_row *row)
 {
-    const struct sorted_signs *sightings = ctx;
+    const struct sorted_sightings *sightings = ctx;
     const struct sighting wanted = { .tenant_id = db_get_int(row, 0),
                                      .agent_id = db_get_int(row, 1) };
     struct sighting *sighting =
@@ -58,7 +58,7 @@ static bool mark_stored(void *ctx, const struct db_row *row)
 int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
                         struct error *err)
 {
-    struct sorted_signs sorted = { sightings, n };
+    struct sorted_sightings sorted = { sightings, n };
     struct buf rows;
     int r;
 
@@ -73,8 +73,9 @@ int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int
                    (long long)sightings[i].at);
     }
     buf_add_char(&rows, ']');
-    r = db_exec(db, &put_signs, DB_ARGS(db_text(buf_str(&rows)), db_int(now + SIGNS_AHEAD_US)),
-                mark_stored, &sorted, err);
+    r = db_exec(db, &put_sightings,
+                DB_ARGS(db_text(buf_str(&rows)), db_int(now + SIGHTING_AHEAD_US)), mark_stored,
+                &sorted, err);
     buf_done(&rows);
     return r;
 }

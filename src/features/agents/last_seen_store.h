@@ -6,13 +6,13 @@
 
 struct db;
 
-/* A time further in the future than this is wrong: a clock has been set back since. */
-#define SIGNS_AHEAD_US (60LL * 1000 * 1000)
+/* A sighting further in the future than this is wrong: a clock has been set back since. */
+#define SIGHTING_AHEAD_US (60LL * 1000 * 1000)
 
 /* Is `at` later than `than`, which may be wrong? */
 static inline bool sighting_is_later(int64_t at, int64_t than, int64_t now)
 {
-    int64_t most = now + SIGNS_AHEAD_US;
+    int64_t most = now + SIGHTING_AHEAD_US;
 
     return at > than || (than > most && at <= most);
 }

@@ -26,7 +26,7 @@ struct report {
     struct arena *arena;  /* the request's; belongs to the writer from submit until done() */
     size_t bytes;         /* size of the request, for the queue's limit */
     int64_t received_at;  /* wall clock */
-    enum verdict verdict; /* set before done(NULL); a report is never a duplicate */
+    enum verdict verdict; /* valid in done() without an error; never VERDICT_DUPLICATE */
 };
 
 /* Fills in the report, except its job, and sets call->own to it. An empty client_id means the key's

@@ -61,6 +61,7 @@ void alert_notes_add(struct alert_notes *notes, const struct alert_row *row)
         note = ARENA_NEW(&notes->arena, struct alert_note);
         note->tenant_id = row->tenant_id;
         note->type = arena_copy(&notes->arena, row->type);
+        /* a run.failed alert is closed from the start */
         note->opened = row->open || row->closed_at == row->opened_at;
         note->json = arena_copy(&notes->arena, buf_str(&json));
         *notes->end = note;

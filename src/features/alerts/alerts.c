@@ -163,7 +163,8 @@ out:
     return r;
 }
 
-/* When the alert's agent was seen. A linear search: few alerts are open. */
+/* When the alert's agent was seen; TIME_NULL when that was not stored. A linear search suffices:
+ * few alerts are open. */
 static int64_t seen_time(const struct sighting *sightings, size_t n, const struct alert_row *row)
 {
     for (size_t i = 0; i < n; i++)
@@ -182,9 +183,9 @@ int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int6
     return first ? enqueue_message(db, notice, at, err) : 0;
 }
 
-struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at)
+struct opt_int alerts_away(const struct alert_row *row, int64_t seen_at)
 {
-    int64_t seconds = (heard_at - row->since_at) / USEC_PER_SEC;
+    int64_t seconds = (seen_at - row->since_at) / USEC_PER_SEC;
 
     return (struct opt_int){ true, seconds < 0 ? 0 : seconds };
 }
@@ -204,7 +205,8 @@ static int close_seen(struct db *db, struct alert_notice *notice, int64_t at, st
     return alerts_close(db, notice, err);
 }
 
-int alerts_heard(struct txn *txn, const struct sighting *sightings, size_t n, struct error *err)
+int alerts_on_sightings(struct txn *txn, const struct sighting *sightings, size_t n,
+                        struct error *err)
 {
     int64_t now = clock_wall_us();
     struct arena arena;

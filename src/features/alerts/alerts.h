@@ -28,7 +28,7 @@ struct alert_notice {
     struct alert_row *row; /* alert_id is generated on opening; agent_name goes into the message */
     struct str message;    /* message type: "agent.silent", "agent.recovered" */
     struct str summary;    /* a sentence for people, without a full stop */
-    struct alert_notes *notes; /* publishes to live updates after the commit; NULL: does not */
+    struct alert_notes *notes; /* to publish after the commit as live updates; NULL: do not */
 };
 
 /* Needs the row's tenant, type, agent, subject, since_at, opened_at and detail; set row->notified
@@ -46,32 +46,31 @@ int alerts_close(struct db *db, const struct alert_notice *notice, struct error 
 int alerts_failed(struct db *db, const struct alert_notice *notice, bool *ret_first,
                   struct error *err) MUST_CHECK;
 
-/* The mute has ended: sends the message of an open alert that was not sent yet. Only the first
- * caller sends it.
- */
+/* The mute has ended: sends the message of an open alert that was opened during it. When several
+ * processes call this, one sends it. */
 int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int64_t at,
                           struct error *err) MUST_CHECK;
 
-/* How long the agent was silent if it is seen again at this time. */
-struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at);
+/* How long the agent was silent, when it is seen again at `seen_at`. */
+struct opt_int alerts_away(const struct alert_row *row, int64_t seen_at);
 
 /* Open alerts of all tenants, counted every few seconds. Any thread. */
 int64_t alerts_count_open(const struct engine *e);
 
 /* Closes the silence alerts of agents that were seen. Call within the transaction that stores the
  * sightings. */
-int alerts_heard(struct txn *txn, const struct sighting *sightings, size_t n,
-                 struct error *err) MUST_CHECK;
+int alerts_on_sightings(struct txn *txn, const struct sighting *sightings, size_t n,
+                        struct error *err) MUST_CHECK;
 
 /* The alert as the API shows it; its strings are the row's. */
 struct alert alerts_answer(const struct alert_row *row);
 
-/* A page, newest first; in the arena. One call scans at most 10,000 alerts, so a page may be short;
- * only a null `next` is the end. */
+/* A page, newest first; in the arena. One call scans at most 10,000 alerts, so a page may have
+ * fewer than `limit`; a null `next` marks the last page. */
 int alerts_list(struct db *db, const struct tenant_entry *tenant, const struct alerts_query *query,
                 struct arena *arena, struct alert_list *ret, struct error *err) MUST_CHECK;
 
-/* Keeps the first acknowledgement and returns the alert as stored. ERR_NOT_FOUND. */
+/* Does nothing when it is acknowledged already. *ret is the alert as stored. ERR_NOT_FOUND. */
 int alerts_acknowledge(struct db *db, const struct alert_row *row, struct arena *arena,
                        struct alert *ret, struct error *err) MUST_CHECK;
 

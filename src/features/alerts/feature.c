@@ -44,7 +44,7 @@ int64_t alerts_count_open(const struct engine *e)
 static int alerts_feature_open(struct engine *e, void **ret_state, struct error *err)
 {
     (void)err;
-    last_seen_on_heard(agents_last_seen(e), alerts_heard);
+    last_seen_on_stored(agents_last_seen(e), alerts_on_sightings);
     *ret_state = NEW(struct alerts);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* rule_eval.h - evaluates KPI limits and budgets.
  *
- * A KPI without a value in its range is unknown, and its open alert stays open.
- * A sum without values counts as zero if only `above` is set, or if runs
- * completed in the range.
+ * A KPI without values in its range is unknown: no alert opens and an open one
+ * stays open. Except for a sum, which counts as zero if only `above` is set, or
+ * if runs completed in the range.
  *
  * One thread at a time.
  */
@@ -34,7 +34,7 @@ struct rule_eval {
     int64_t since_at;   /* start of the evaluated period; for a KPI, the time of evaluation */
     int64_t until_at;   /* end of the period; TIME_NULL: a KPI has no period */
     struct str summary; /* a sentence for people */
-    struct str ended;   /* summary for closing the alert of the previous period */
+    struct str ended;   /* summary when the alert of an earlier period closes */
     struct str detail;  /* a JSON object */
 };
 

@@ -23,14 +23,15 @@ enum {
     STEP_S = 2,            /* how far the wall clock may drift from the monotonic one per tick */
     PAUSE_S = 15,          /* without a tick: the process was suspended */
     LAG_S = 5,             /* until another process has stored what it received */
-    TRANSITIONS_MAX = 500, /* pending at a time */
+    TRANSITIONS_MAX = 500, /* submitted at a time */
     NAME_BYTES = 200       /* of a name in a sentence */
 };
 
 /* An agent with an expected interval or an open alert. */
 struct watched {
     struct silence_row row;
-    struct last_seen_entry *sighting;
+    bool open; /* its alert */
+    struct last_seen_entry *entry;
     int64_t interval_us;
 };
 
@@ -40,11 +41,11 @@ struct silence_transition {
     struct writer_job job;
     struct silence *silence;
     int64_t tenant_id, agent_id;
-    struct last_seen_entry *sighting;
+    struct last_seen_entry *entry;
     bool opens;
 };
 
-/* The time of a check. */
+/* The clocks and the epoch at a tick, for the jobs that it submits. */
 struct silence_moment {
     struct silence_now now;
     int64_t epoch_us;
@@ -55,14 +56,15 @@ struct silence {
     struct watched *agents;
     size_t n;
     bool loaded;
-    int64_t read_us, registry_number; /* when the store was last read */
+    int64_t read_us, registry_number; /* at the last read of the store */
 
-    bool lost;
+    bool lost; /* the database, at the last tick */
     int64_t epoch_us;
-    int64_t offset_us,
-        tick_us; /* wall clock minus monotonic clock, and the raw clock, at the last tick */
+    int64_t offset_us; /* wall clock minus monotonic clock, at the last tick */
+    int64_t tick_us;   /* raw clock, at the last tick */
 
-    struct silence_moment moment; /* the writer reads it and the transitions while any is pending */
+    /* While transitions are pending these three belong to the writer. */
+    struct silence_moment moment;
     struct silence_transition *transitions;
     size_t n_transitions;
     struct lock lock;
@@ -130,17 +132,18 @@ static int read_agents(struct silence *s, struct error *err)
         struct watched *w = &s->agents[i];
 
         w->row = ((const struct silence_row *)list.items)[i];
-        w->row.alert_id = str_is_null(w->row.alert_id) ? STR_NULL : STR_LIT("open");
-        w->sighting = last_seen_get(s->options.last_seen, w->row.tenant_id, w->row.agent_id);
+        w->open = !str_is_null(w->row.alert_id);
+        w->row.alert_id = STR_NULL; /* it ends with the arena */
+        w->entry = last_seen_get(s->options.last_seen, w->row.tenant_id, w->row.agent_id);
         w->interval_us = liveness_interval_us(&w->row.interval_seconds);
-        if (!str_is_null(w->row.alert_id))
-            last_seen_await(w->sighting);
+        if (w->open)
+            last_seen_await(w->entry);
     }
     arena_done(&arena);
     return r;
 }
 
-/* When an agent was last seen, and for how long it has been quiet, by the monotonic clock. */
+/* When an agent was last seen, and for how long it has not been, by the monotonic clock. */
 struct quiet {
     int64_t seen_at;
     int64_t us;
@@ -160,12 +163,12 @@ static struct quiet quiet_from(const struct silence *s, int64_t seen_at, int64_t
 static struct quiet quiet_time(const struct silence *s, const struct watched *w)
 {
     const struct silence_now *now = &s->moment.now;
-    const int64_t times[] = { w->row.last_seen_at, last_seen_at_here(w->sighting) };
+    const int64_t times[] = { w->row.last_seen_at, last_seen_at_here(w->entry) };
     int64_t seen = TIME_NULL, ahead = TIME_NULL; /* TIME_NULL is less than every time */
     struct quiet known = { TIME_NULL, INT64_MAX }, noticed;
 
     for (size_t i = 0; i < COUNT_OF(times); i++) {
-        if (times[i] > now->wall_us + SIGNS_AHEAD_US)
+        if (times[i] > now->wall_us + SIGHTING_AHEAD_US)
             ahead = times[i] > ahead ? times[i] : ahead;
         else
             seen = times[i] > seen ? times[i] : seen;
@@ -174,11 +177,11 @@ static struct quiet quiet_time(const struct silence *s, const struct watched *w)
         known = quiet_from(s, seen, now->mono_us - (seen < now->wall_us ? now->wall_us - seen : 0));
     if (ahead == TIME_NULL)
         return known;
-    noticed = quiet_from(s, ahead, last_seen_noticed_us(w->sighting, ahead, now->mono_us));
+    noticed = quiet_from(s, ahead, last_seen_noticed_us(w->entry, ahead, now->mono_us));
     return noticed.us < known.us ? noticed : known;
 }
 
-/* Has it been quiet for its interval and grace? */
+/* Was it not seen for its interval and grace? */
 static bool is_silent(const struct silence *s, const struct watched *w, int64_t quiet_us)
 {
     int64_t allowed = w->interval_us + liveness_grace_us(w->interval_us);
@@ -188,14 +191,15 @@ static bool is_silent(const struct silence *s, const struct watched *w, int64_t 
     return quiet_us >= allowed;
 }
 
-/* Nearly silent: another process may open the alert before we read it. */
+/* Another process may open its alert before this one reads the store again. */
 static bool is_nearly_silent(const struct watched *w, int64_t quiet_us)
 {
     return quiet_us >= w->interval_us + liveness_grace_us(w->interval_us) / 2;
 }
 
-/* According to the store, the agent was seen again or has no expected interval any longer: the open
- * alert must be closed. What this process receives closes the alert when it is stored. */
+/* Must the open alert be closed? It must if, according to the store, the agent was seen again, is
+ * disabled or has no expected interval. Sightings by this process close it when they are stored
+ * (alerts_on_sightings()). */
 static bool has_recovered(const struct watched *w, int64_t wall_us)
 {
     int64_t seen = w->row.last_seen_at;
@@ -213,7 +217,7 @@ static void add_transition(struct silence *s, const struct watched *w, bool open
     s->transitions[s->n_transitions++] = (struct silence_transition){ .silence = s,
                                                                       .tenant_id = w->row.tenant_id,
                                                                       .agent_id = w->row.agent_id,
-                                                                      .sighting = w->sighting,
+                                                                      .entry = w->entry,
                                                                       .opens = opens };
 }
 
@@ -224,7 +228,7 @@ static void collect_transitions(struct silence *s)
         const struct watched *w = &s->agents[i];
         struct quiet quiet;
 
-        if (!str_is_null(w->row.alert_id)) {
+        if (w->open) {
             if (has_recovered(w, s->moment.now.wall_us))
                 add_transition(s, w, false);
             continue;
@@ -233,7 +237,7 @@ static void collect_transitions(struct silence *s)
         if (w->row.last_seen_at == TIME_NULL)
             continue; /* an agent that was never seen cannot fall silent */
         if (is_nearly_silent(w, quiet.us))
-            last_seen_await(w->sighting);
+            last_seen_await(w->entry);
         if (is_silent(s, w, quiet.us))
             add_transition(s, w, true);
     }
@@ -276,6 +280,7 @@ static int open_alert(const struct silence_transition *transition, struct db *db
     return alerts_open(db, &notice, &opened, err);
 }
 
+/* The alert's closed_by. */
 static struct str close_reason(const struct silence_row *row, int64_t since_at, int64_t now)
 {
     if (row->deleted)
@@ -285,6 +290,16 @@ static struct str close_reason(const struct silence_row *row, int64_t since_at, 
     if (row->last_seen_at != TIME_NULL && sighting_is_later(row->last_seen_at, since_at, now))
         return STR_LIT("seen");
     return STR_LIT("interval");
+}
+
+/* A close reason for people. */
+static const char *reason_text(struct str closed_by)
+{
+    if (str_eq_c(closed_by, "deleted"))
+        return "it was deleted";
+    if (str_eq_c(closed_by, "disabled"))
+        return "it was disabled";
+    return str_eq_c(closed_by, "seen") ? "it was seen again" : "its interval was changed";
 }
 
 static int close_alert(const struct silence_transition *transition, struct db *db,
@@ -302,28 +317,27 @@ static int close_alert(const struct silence_transition *transition, struct db *d
     alert.closed_by = close_reason(row, alert.since_at, alert.closed_at);
     if (str_eq_c(alert.closed_by, "seen"))
         alert.away_seconds = alerts_away(&alert, row->last_seen_at);
-    notice.summary = arena_printf(arena, "Agent '%.*s' is no longer silent: %.*s", STR_ARG(name),
-                                  STR_ARG(alert.closed_by));
+    notice.summary = arena_printf(arena, "Agent '%.*s' is no longer silent: %s", STR_ARG(name),
+                                  reason_text(alert.closed_by));
     return alerts_close(db, &notice, err);
 }
 
-/* Decides again by the locked row and what this process has received since the tick. */
+/* Decides again, by the locked row and the sightings since the tick. */
 static int decide_transition(const struct silence_transition *transition, struct db *db,
                              struct arena *arena, struct error *err)
 {
     const struct silence *s = transition->silence;
-    struct watched w = { .sighting = transition->sighting };
+    struct watched w = { .entry = transition->entry };
     struct quiet quiet;
-    bool open;
 
     if (store_silence_hold(db, transition->tenant_id, transition->agent_id, arena, &w.row, err) !=
         0)
         return -1;
     w.interval_us = liveness_interval_us(&w.row.interval_seconds);
-    open = !str_is_null(w.row.alert_id);
-    if (w.row.agent_id == 0 || open == transition->opens)
+    w.open = !str_is_null(w.row.alert_id);
+    if (w.row.agent_id == 0 || w.open == transition->opens)
         return 0;
-    if (open)
+    if (w.open)
         return has_recovered(&w, s->moment.now.wall_us)
                    ? close_alert(transition, db, &w.row, arena, err)
                    : 0;
@@ -407,7 +421,7 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
     if (!now->healthy || is_busy(s, &failure))
         return 0;
     if (failure.code != ERR_NONE)
-        log_write(LOG_WARNING, "alerts", "a silence alert was not opened or closed: %s",
+        log_write(LOG_WARNING, "alerts", "an alert could not be opened or closed: %s",
                   failure.text);
     changed =
         last_seen_take_changed(s->options.last_seen) || now->registry_number != s->registry_number;

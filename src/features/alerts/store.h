@@ -19,7 +19,7 @@ struct alert_row {
     int64_t agent_id;      /* 0: not about an agent */
     struct str agent_name; /* only when read; STR_NULL: not about an agent */
     struct str subject;    /* empty: the agent itself */
-    struct opt_int run_no; /* of a run, whose run_id is the subject */
+    struct opt_int run_no; /* set when the subject is a run_id */
     bool open, notified;
     int64_t since_at, opened_at;
     int64_t closed_at; /* TIME_NULL or STR_NULL until set, as the fields below */

@@ -46,8 +46,9 @@ struct stuck_transition {
 
 struct stuck {
     struct stuck_options options;
-    int64_t round_us; /* monotonic: when the last round began */
-    bool in_round, more;
+    int64_t round_us;          /* monotonic: when the last round began */
+    bool in_round;             /* tenants are left to scan */
+    bool more;                 /* runs were left over: begin another round at once */
     int64_t reached;           /* last tenant scanned in the round */
     int64_t wall_us, began_us; /* both clocks, read together, for steady_wall() */
 
@@ -326,7 +327,7 @@ static int stuck_apply(struct writer_job *job, struct txn *txn, struct error *er
     return r;
 }
 
-/* After a failure the next round finds the runs again. */
+/* After a failure nothing was stored, so the next round finds the same runs. */
 static void stuck_done(struct writer_job *job, const struct error *err)
 {
     (void)err;

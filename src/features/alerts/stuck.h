@@ -1,10 +1,10 @@
 /* stuck.h - opens an alert for each run that stays open too long.
  *
  * A run is stuck when it has been open for 24 hours, or for five times the
- * median duration of its agent's last runs if that is longer. Once a minute
- * the runs that have reached that age since the last scan are read by their
- * start time, so that each run is read once. At most twenty such alerts are
- * open per agent.
+ * median duration of its agent's last runs if that is longer. Once a minute it
+ * reads the runs that became 24 hours old since the last scan, in the order of
+ * their start; runs that may take longer are read again when they are due. At
+ * most twenty such alerts are open per agent.
  *
  * One thread at a time.
  */

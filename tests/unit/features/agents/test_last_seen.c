@@ -36,7 +36,7 @@ static void world_init(struct world *w, int nth)
 
     *w = (struct world){ .real = temp_db_open(temp_db_new(), DB_WRITER),
                          .last_seen = last_seen_new() };
-    last_seen_on_heard(w->last_seen, alerts_heard);
+    last_seen_on_stored(w->last_seen, alerts_on_sightings);
     CHECK(store_migrate(w->real, NULL) == 0);
     CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
@@ -111,7 +111,7 @@ TEST(a_clock_that_was_set_back_does_not_leave_an_agent_in_the_future)
     struct world w;
 
     world_init(&w, -1);
-    see(&w, now + 10 * SIGNS_AHEAD_US);
+    see(&w, now + 10 * SIGHTING_AHEAD_US);
     save(&w);
     see(&w, now);
     CHECK_INT(seen(&w, stored(&w)), now);
@@ -127,7 +127,7 @@ TEST(what_was_heard_here_long_ago_does_not_hide_what_others_heard)
 
     world_init(&w, -1);
     see(&w, 100);
-    CHECK_INT(seen(&w, 100 + 10 * SIGNS_AHEAD_US), 100 + 10 * SIGNS_AHEAD_US);
+    CHECK_INT(seen(&w, 100 + 10 * SIGHTING_AHEAD_US), 100 + 10 * SIGHTING_AHEAD_US);
     world_done(&w);
 }
 

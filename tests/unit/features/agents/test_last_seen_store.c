@@ -48,8 +48,8 @@ TEST(the_later_of_two_signs_stands_but_for_one_that_is_far_ahead)
         { 100, 101, 101 },
         { 100, 100, 100 },
         { 100, 99, 100 },
-        { 100 + SIGNS_AHEAD_US, 100, 100 + SIGNS_AHEAD_US },
-        { 101 + SIGNS_AHEAD_US, 100, 100 },
+        { 100 + SIGHTING_AHEAD_US, 100, 100 + SIGHTING_AHEAD_US },
+        { 101 + SIGHTING_AHEAD_US, 100, 100 },
     };
     struct agent_row agent;
     struct world w;
@@ -61,7 +61,7 @@ TEST(the_later_of_two_signs_stands_but_for_one_that_is_far_ahead)
         CHECK(put(&w, 1, rows[i].at));
         CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
         CHECK_INT(agent.last_seen_at, rows[i].after);
-        CHECK(put(&w, 1, -2 * SIGNS_AHEAD_US));
+        CHECK(put(&w, 1, -2 * SIGHTING_AHEAD_US));
     }
     world_done(&w);
 }
@@ -73,10 +73,10 @@ TEST(an_old_sign_does_not_undo_a_later_one)
     struct world w;
 
     world_init(&w);
-    CHECK(put(&w, 1, 10 * SIGNS_AHEAD_US));
-    CHECK(put_at(&w, 1, 5 * SIGNS_AHEAD_US, 10 * SIGNS_AHEAD_US));
+    CHECK(put(&w, 1, 10 * SIGHTING_AHEAD_US));
+    CHECK(put_at(&w, 1, 5 * SIGHTING_AHEAD_US, 10 * SIGHTING_AHEAD_US));
     CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
-    CHECK_INT(agent.last_seen_at, 10 * SIGNS_AHEAD_US);
+    CHECK_INT(agent.last_seen_at, 10 * SIGHTING_AHEAD_US);
     world_done(&w);
 }
 
