@@ -22,8 +22,8 @@ struct feature;
  * runs the service: over the unix socket, or from the command line. */
 enum route_auth {
     AUTH_OPEN,      /* everyone */
-    AUTH_ANY_KEY,   /* workspace key or per-agent key */
-    AUTH_OWN_AGENT, /* a per-agent key, for its own agent */
+    AUTH_ANY_KEY,   /* workspace key or agent key */
+    AUTH_OWN_AGENT, /* an agent key, for its own agent */
     AUTH_USER,      /* any signed-in user; no key, and not the operator, who is no user */
     AUTH_READ,      /* a workspace key of the path's tenant, its users, the operator */
     AUTH_MEMBER,    /* users of the path's tenant, the operator; no key */
@@ -55,7 +55,8 @@ struct route {
     call_step_fn *handler;   /* NULL: nothing precedes the work */
     call_work_fn *read;      /* on a reader */
     call_work_fn *change;    /* on the writer, in a transaction */
-    enum change_topic topic; /* of `change` */
+    enum change_topic topic; /* of `change`: what this process reloads before the answer; left out:
+                              * CHANGE_REGISTRY (0), that is tenants, keys and directives */
 
     const struct shape *params, *query; /* NULL: none */
     const struct shape *body;           /* of the request; NULL: not read */

@@ -139,7 +139,7 @@ static int authorize_key(struct api_call *call, struct str slug, struct error *e
         return call_refuse(call, err, 403,
                            "Not allowed with a workspace key; use the agent's own key");
     if (call->route->auth == AUTH_READ && key->kind == TOKEN_AGENT)
-        return call_refuse(call, err, 403, "A per-agent key cannot read; use a workspace key");
+        return call_refuse(call, err, 403, "An agent key cannot read; use a workspace key");
     if (!str_is_null(slug) && !str_eq(slug, key->tenant->slug))
         return call_refuse(call, err, 403, "This key does not give access to that tenant");
     enter_tenant(call, key->tenant);

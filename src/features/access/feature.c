@@ -92,6 +92,7 @@ static void save_sessions(struct engine *e)
     sessions_flush(access_sessions(e), engine_writer(e), engine_is_shared(e), clock_wall_us());
 }
 
+/* Has the period passed since *last_us? Then *last_us is set to now. */
 static bool is_due(int64_t *last_us, int64_t now_us, unsigned period_s)
 {
     if (now_us - *last_us < (int64_t)period_s * USEC_PER_SEC)

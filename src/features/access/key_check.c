@@ -69,12 +69,12 @@ static int check_refreshed(struct api_call *call, struct error *err)
     return 0;
 }
 
-static void registry_refreshed(struct api_call *call)
+static void caches_refreshed(struct api_call *call)
 {
     call_run_or_reply(call, check_refreshed);
 }
 
-static int registry_refresh_run(struct reader_job *job, struct db *db, struct error *err)
+static int caches_refresh_run(struct reader_job *job, struct db *db, struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
@@ -83,16 +83,16 @@ static int registry_refresh_run(struct reader_job *job, struct db *db, struct er
     return registry_refresh(access_registry(call->api->engine), db, err);
 }
 
-static void registry_refresh_done(struct reader_job *job, const struct error *err)
+static void caches_refresh_done(struct reader_job *job, const struct error *err)
 {
-    call_resume(CONTAINER_OF(job, struct api_call, read), err, registry_refreshed);
+    call_resume(CONTAINER_OF(job, struct api_call, read), err, caches_refreshed);
 }
 
-/* Another process may just have created this key. */
-static int refresh_registry(struct api_call *call, struct error *err)
+/* Another process may just have created this key or session. */
+static int refresh_caches(struct api_call *call, struct error *err)
 {
     call->exchange->waits = true;
-    call->read = (struct reader_job){ .run = registry_refresh_run, .done = registry_refresh_done };
+    call->read = (struct reader_job){ .run = caches_refresh_run, .done = caches_refresh_done };
     return engine_read(call->api->engine, &call->read, err);
 }
 
@@ -104,7 +104,7 @@ static int check_unknown(struct api_call *call, struct error *err)
         token_guesses_exceeded(token_guesses_of(call), auth_origin(call)))
         return count_token_guess(call, err);
     if (token_guess_may_look_up(token_guesses_of(call)))
-        return refresh_registry(call, err);
+        return refresh_caches(call, err);
     return err_set(err, ERR_BUSY, "too many unknown tokens to look up");
 }
 

@@ -39,7 +39,7 @@ static int add_key(struct api_call *call, struct db *db, struct error *err)
 {
     const struct key_created *made = call->answer;
 
-    if (admin_add_key(db, call->tenant_id, call->body, call->arena, call->answer, err) != 0)
+    if (keys_add(db, call->tenant_id, call->body, call->arena, call->answer, err) != 0)
         return -1;
     call->audit_target = made->key_id;
     call->audit_detail = detail_of(made, call->arena);
@@ -62,8 +62,8 @@ static int check_key(struct api_call *call, struct error *err)
 
 static int list_keys(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_list_keys(db, access_registry(call->api->engine), call->tenant_id, call->arena,
-                           call->answer, err);
+    return keys_list(db, access_registry(call->api->engine), call->tenant_id, call->arena,
+                     call->answer, err);
 }
 
 static int revoke_key(struct api_call *call, struct db *db, struct error *err)
@@ -71,7 +71,7 @@ static int revoke_key(struct api_call *call, struct db *db, struct error *err)
     const struct key_path *path = call->params;
 
     call->audit_target = path->key_id;
-    if (admin_revoke_key(db, call->tenant_id, path->key_id, err) != 0)
+    if (keys_revoke(db, call->tenant_id, path->key_id, err) != 0)
         return -1;
     return list_keys(call, db, err);
 }

@@ -142,8 +142,8 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
         atomic_store(&key->use->noted, true);
 }
 
-/* A successor shares the rate window of its predecessor, through the whole chain, in whatever order
- * the keys were loaded. */
+/* All keys of a chain of rotations share one rate window. Follows the predecessors to the first key
+ * that has one, or else to the start of the chain; so the order of loading does not matter. */
 static void share_window(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
 {
     struct key_entry *first = key, *before = key;
@@ -165,7 +165,7 @@ static void share_window(struct registry *r, struct key_entry *key) REQUIRES(r->
     key->rate = first->rate;
 }
 
-/* Keys that are no longer loaded were revoked or ended long ago. */
+/* Keys that this load did not include were revoked, or ended more than `dead_us` ago. */
 static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock)
 {
     struct key_entry *key;

@@ -85,8 +85,8 @@ bool key_is_good(const struct key_entry *key, int64_t now_us);
 const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
                                      int64_t now_us);
 
-/* Was a key with this digest ever loaded, valid or not? An invalid one never becomes valid again.
- */
+/* Was a key with this digest ever loaded, valid or not? Then asking the database will not help: an
+ * invalid key never becomes valid again. */
 bool registry_knew_key(struct registry *r, const struct sha256 *digest);
 
 /* By its public id, valid or not; NULL when it is not known here. */

@@ -17,7 +17,7 @@ static int add_tenant(struct api_call *call, struct db *db, struct error *err)
 {
     const struct tenant_create *create = call->body;
 
-    if (admin_add_tenant(db, create, call->answer, err) != 0)
+    if (tenants_add(db, create, call->answer, err) != 0)
         return -1;
     note_plan(call, call->answer);
     return 0;
@@ -25,7 +25,7 @@ static int add_tenant(struct api_call *call, struct db *db, struct error *err)
 
 static int set_tenant(struct api_call *call, struct db *db, struct error *err)
 {
-    if (admin_set_tenant(db, call->tenant->slug, call->body, call->arena, call->answer, err) != 0)
+    if (tenants_set(db, call->tenant->slug, call->body, call->arena, call->answer, err) != 0)
         return -1;
     note_plan(call, call->answer);
     return 0;
@@ -33,12 +33,12 @@ static int set_tenant(struct api_call *call, struct db *db, struct error *err)
 
 static int read_tenant(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_tenant(db, call->tenant->slug, call->arena, call->answer, err);
+    return tenants_get(db, call->tenant->slug, call->arena, call->answer, err);
 }
 
 static int list_tenants(struct api_call *call, struct db *db, struct error *err)
 {
-    return admin_list_tenants(db, call->arena, call->answer, err);
+    return tenants_list(db, call->arena, call->answer, err);
 }
 
 /* clang-format off */

@@ -19,8 +19,8 @@ static struct tenant tenant_answer(const struct tenant_row *row)
                             .created_at = row->created_at };
 }
 
-int admin_add_tenant(struct db *db, const struct tenant_create *create, struct tenant *ret,
-                     struct error *err)
+int tenants_add(struct db *db, const struct tenant_create *create, struct tenant *ret,
+                struct error *err)
 {
     struct tenant_row row = { .slug = create->slug,
                               .name = create->name,
@@ -34,8 +34,8 @@ int admin_add_tenant(struct db *db, const struct tenant_create *create, struct t
     return 0;
 }
 
-int admin_set_tenant(struct db *db, struct str slug, const struct tenant_patch *patch,
-                     struct arena *arena, struct tenant *ret, struct error *err)
+int tenants_set(struct db *db, struct str slug, const struct tenant_patch *patch,
+                struct arena *arena, struct tenant *ret, struct error *err)
 {
     struct tenant_row row;
 
@@ -53,8 +53,8 @@ int admin_set_tenant(struct db *db, struct str slug, const struct tenant_patch *
     return 0;
 }
 
-int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
-                 struct error *err)
+int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
+                struct error *err)
 {
     struct tenant_row row;
 
@@ -69,14 +69,13 @@ int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
     return 0;
 }
 
-int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
-                       struct error *err)
+int tenants_list(struct db *db, struct arena *arena, struct tenant_list *ret, struct error *err)
 {
     return store_tenant_answers(db, arena, &ret->tenants, err);
 }
 
-int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
-                  struct arena *arena, struct key_created *ret, struct error *err)
+int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, struct arena *arena,
+             struct key_created *ret, struct error *err)
 {
     struct key_row row = { .tenant_id = tenant_id,
                            .agent_name = create->agent_name,
@@ -97,8 +96,8 @@ int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *cre
     return 0;
 }
 
-int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
-                    struct arena *arena, struct key_list *ret, struct error *err)
+int keys_list(struct db *db, struct registry *registry, int64_t tenant_id, struct arena *arena,
+              struct key_list *ret, struct error *err)
 {
     struct key *keys;
 
@@ -113,7 +112,7 @@ int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
     return 0;
 }
 
-int admin_revoke_key(struct db *db, int64_t tenant_id, struct str key_id, struct error *err)
+int keys_revoke(struct db *db, int64_t tenant_id, struct str key_id, struct error *err)
 {
     return store_key_revoke(db, tenant_id, key_id, clock_wall_us(), err);
 }

@@ -21,28 +21,27 @@ struct tenant_patch;
 struct tenant_plan;
 
 /* ERR_CONFLICT when the slug is taken. */
-int admin_add_tenant(struct db *db, const struct tenant_create *create, struct tenant *ret,
-                     struct error *err) MUST_CHECK;
+int tenants_add(struct db *db, const struct tenant_create *create, struct tenant *ret,
+                struct error *err) MUST_CHECK;
 
 /* Applies the patch. ERR_NOT_FOUND. In the arena. */
-int admin_set_tenant(struct db *db, struct str slug, const struct tenant_patch *patch,
-                     struct arena *arena, struct tenant *ret, struct error *err) MUST_CHECK;
+int tenants_set(struct db *db, struct str slug, const struct tenant_patch *patch,
+                struct arena *arena, struct tenant *ret, struct error *err) MUST_CHECK;
 
 /* The tenant with its plan and usage. ERR_NOT_FOUND. In the arena. */
-int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
+int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
+                struct error *err) MUST_CHECK;
+
+int tenants_list(struct db *db, struct arena *arena, struct tenant_list *ret,
                  struct error *err) MUST_CHECK;
 
-int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
-                       struct error *err) MUST_CHECK;
-
 /* *ret has the only copy of the token. */
-int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
-                  struct arena *arena, struct key_created *ret, struct error *err) MUST_CHECK;
+int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, struct arena *arena,
+             struct key_created *ret, struct error *err) MUST_CHECK;
 
 /* Includes last uses that this process has not stored yet. */
-int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
-                    struct arena *arena, struct key_list *ret, struct error *err) MUST_CHECK;
+int keys_list(struct db *db, struct registry *registry, int64_t tenant_id, struct arena *arena,
+              struct key_list *ret, struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND. Revoking a revoked key changes nothing. */
-int admin_revoke_key(struct db *db, int64_t tenant_id, struct str key_id,
-                     struct error *err) MUST_CHECK;
+int keys_revoke(struct db *db, int64_t tenant_id, struct str key_id, struct error *err) MUST_CHECK;

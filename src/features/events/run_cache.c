@@ -10,7 +10,7 @@
 enum {
     SLOTS_N = 8192,
     TEXT_MAX = 2048, /* bytes of all strings of a run; runs with more are not cached */
-    STRINGS = 7,
+    STRINGS = 7,     /* list_strings(): six strings and a NULL */
 };
 
 struct slot {

@@ -25,7 +25,8 @@ static int list_runs(struct api_call *call, struct db *db, struct error *err)
     return run_list_read(db, call->tenant, call->query, call->arena, call->answer, err);
 }
 
-/* Not when it reads more runs than it lists, or their steps. */
+/* May the page be read on the loop? Not when a filter skips runs that were read, when steps are
+ * wanted, or when the page is large. */
 static bool is_short(const struct runs_query *query)
 {
     const bool filters = query->status >= 0 ||

@@ -8,6 +8,7 @@ void run_row_read(const struct db_row *row, unsigned first, struct arena *arena,
                   struct run_state *ret)
 {
     *ret = (struct run_state){
+        /* first + 1 is start_at, which run_state_start() computes */
         .event_count = db_get_int(row, first),
         .first_at = db_get_int(row, first + 2),
         .last_at = db_get_int(row, first + 3),

@@ -1,4 +1,4 @@
-/* run_rows.h - runs as rows, for both databases; private to this folder. */
+/* run_rows.h - runs as rows, by position, for the stores of events and fleet. */
 #pragma once
 #include "base/arena.h"
 #include "features/events/run_state.h"

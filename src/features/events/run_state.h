@@ -1,4 +1,8 @@
-/* run_state.h - the state of a run, derived from its events in any order.
+/* run_state.h - the state of a run, derived from its events whatever their timestamps.
+ *
+ * Events are added as they arrive. Which event is the latest is decided by
+ * timestamp, then seq, then arrival; a narrative is ordered by seq first, then
+ * timestamp, then arrival (runs.c).
  *
  * It is stored as well, so that lists need not read the events, and can be
  * rebuilt from them at any time.
@@ -38,7 +42,7 @@ struct run_state {
 
 void run_state_init(struct run_state *s);
 
-/* Add events in order of arrival. */
+/* Call once per event, in the order of arrival, whatever the timestamps. */
 void run_state_add(struct run_state *s, const struct telemetry_event *e);
 
 /* enum run_status */

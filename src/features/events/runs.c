@@ -16,7 +16,7 @@
 enum {
     SCAN_MAX = 10000,
     STEPS_BYTES_MAX = 16 << 20,
-    SHORT_STORY = 100, /* events; a read with a deadline does not start on a longer run */
+    SHORT_NARRATIVE = 100, /* events; a read with a deadline does not start on a longer run */
 };
 
 static const int64_t skew_us = 3600LL * USEC_PER_SEC; /* further ahead counts as skewed */
@@ -75,7 +75,7 @@ static int load_run(struct db *db, const struct run_key *key, int64_t run_no, st
 
     if (store_run(db, key->tenant->id, run_no, arena, &run, err) != 0)
         return -1;
-    if (run.state.event_count > SHORT_STORY && db_has_deadline(db))
+    if (run.state.event_count > SHORT_NARRATIVE && db_has_deadline(db))
         return err_set(err, ERR_BUSY, "the run has too many events to read before the deadline");
     if (store_run_events(db, key->tenant->id, run_no, arena, &ret->events, err) != 0)
         return -1;
@@ -125,7 +125,7 @@ static int load_steps(struct db *db, const struct run_key *key, int64_t run_no, 
     return 0;
 }
 
-static struct run_listed *list_runs(const struct list *runs, struct arena *arena)
+static struct run_listed *to_listed(const struct list *runs, struct arena *arena)
 {
     struct run_listed *listed = ARENA_ARRAY(arena, struct run_listed, runs->n);
     const struct run_found *found = runs->items;
@@ -195,7 +195,7 @@ static int load_page(struct db *db, const struct tenant_entry *tenant,
         return 0;
     if (store_run_list(db, tenant->id, &filter, arena, &page, err) != 0)
         return -1;
-    listed = list_runs(&page.runs, arena);
+    listed = to_listed(&page.runs, arena);
     if (query->include_steps && add_steps(db, tenant, &page, listed, arena, err) != 0)
         return -1;
     ret->runs = (struct list){ listed, page.runs.n };
