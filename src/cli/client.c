@@ -15,17 +15,8 @@ struct client {
     struct arena arena;
     struct datadir datadir;
     const struct client_local *local;
-    struct settings settings; /* of our own service */
-    struct api *api;          /* ours when there is no server; else NULL */
+    struct api *api; /* ours when there is no server; else NULL */
 };
-
-static int open_local(struct client *c, const struct settings *settings, const char *database,
-                      struct error *err)
-{
-    c->settings = *settings;
-    c->settings.readers = 1; /* one call at a time: many commands must not use up connections */
-    return c->local->open(&c->settings, database, &c->api, err);
-}
 
 static void pause_briefly(void)
 {
@@ -44,7 +35,7 @@ static int find_way(struct client *c, const struct settings *settings, struct er
 
     for (;;) {
         if (datadir_lock(&c->datadir, err) == 0)
-            return open_local(c, settings, c->datadir.database, err);
+            return c->local->open(settings, c->datadir.database, &c->api, err);
         if (err->code != ERR_BUSY)
             return -1;
         if (remote_call(c->datadir.socket, &probe, NULL, &c->arena, &reply, NULL) == 0)
@@ -65,7 +56,7 @@ int client_new(const struct settings *settings, const struct client_local *local
     arena_init(&c->arena);
     datadir_init(&c->datadir, settings->data, &c->arena);
     if (settings->database[0] != '\0') {
-        r = open_local(c, settings, settings->database, err);
+        r = local->open(settings, settings->database, &c->api, err);
     } else {
         r = datadir_ensure(&c->datadir, false, err);
         if (r == 0)

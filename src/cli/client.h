@@ -39,7 +39,7 @@ struct client_local {
     void (*close)(struct api *api);
 };
 
-/* Borrows `local`. The caller owns *ret. */
+/* Borrows both until client_free(). The caller owns *ret. */
 int client_new(const struct settings *settings, const struct client_local *local,
                struct client **ret, struct error *err) MUST_CHECK;
 

@@ -1,6 +1,7 @@
 /* command.c - the list of commands, and the runner that does what a row says. */
 #include "cli/command.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "cli/help.h"
@@ -127,6 +128,7 @@ static int run_row(struct invocation *in)
     if (request_make(in, &request, &err) != 0)
         return command_fail(&err);
     first = request.path;
+    assert(in->command->next == NULL || memchr(first.data, '?', first.len) != NULL);
     buf_init(&path, MIB(1));
     while ((r = do_page(in, &request, &next, &err)) == 0 && !str_is_null(next)) {
         buf_clear(&path);
@@ -138,7 +140,7 @@ static int run_row(struct invocation *in)
     return r == 0 ? EXIT_DONE : command_fail(&err);
 }
 
-/* The words of a command line: those of a command, or of a noun. */
+/* Does the command line begin with this command's words? */
 static bool is_command(const struct command *c, int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], c->noun) != 0)
@@ -161,7 +163,7 @@ static bool asks_for_help(int argc, char **argv)
     return argc > 1 && strcmp(argv[1], "help") == 0;
 }
 
-/* Of the command that is named, else of the noun, else of all. */
+/* Help on the command that is named, else on the noun, else on all. */
 static int print_help(const struct command **list, int argc, char **argv)
 {
     const struct command *c;

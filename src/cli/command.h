@@ -71,19 +71,20 @@ struct command {
     enum http_method method;
     const char *path;
     const struct shape *body;
-    const char *body_text; /* instead of `body`: the same every time */
-    int (*bind)(struct invocation *in, struct str *ret, struct error *err); /* the same: builds it */
-    bool needs_change; /* something beyond what the path names must be given */
+    const char *body_text; /* instead of `body`: a constant text */
+    int (*bind)(struct invocation *in, struct str *ret, struct error *err); /* instead: makes it */
+    bool needs_change; /* at least one option that is not in the path must be given */
 
     /* How its answer is printed: once, or once for each item of `list`. See template.h. */
     const struct shape *answer; /* NULL: `line` names nothing of the answer */
-    const struct shape *(*answer_of)(const struct invocation *in); /* instead: it depends */
+    const struct shape *(*answer_of)(const struct invocation *in); /* instead: by the options */
     const char *list;
     const char *line;
     void (*say)(const void *item); /* instead of `line` */
     const char *raw;               /* instead of `line`: this member, as it is */
-    const char *next;              /* query parameter that asks for the page after `next` */
-    bool json_pages;               /* --json prints all pages, a line each; else the first */
+    const char *next;              /* query parameter for the answer's `next`, which asks for the
+                                    * next page; appended with '&', so `path` must have a '?' */
+    bool json_pages;               /* --json prints all pages, one line per page; else the first */
 
     /* Instead of all that: does the command and returns an exit status. */
     int (*run)(struct invocation *in);

@@ -162,8 +162,10 @@ int request_file(struct invocation *in, const char *path, size_t bytes_max, stru
     n = fread(bytes, 1, bytes_max + 1, file);
     failed = ferror(file);
     (void)fclose(file);
-    if (failed || n > bytes_max)
-        return err_set(err, ERR_NOT_FOUND, failed ? "cannot read '%s'" : "'%s' is too large", path);
+    if (failed)
+        return err_set(err, ERR_IO, "cannot read '%s'", path);
+    if (n > bytes_max)
+        return err_set(err, ERR_FORBIDDEN, "'%s' is too large: at most %zu bytes", path, bytes_max);
     *ret = str_from(bytes, n);
     return 0;
 }
