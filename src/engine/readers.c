@@ -20,20 +20,20 @@
 #include "base/thread.h"
 #include "db/db.h"
 
-/* For a read on the thread that asks. A page or a look-up by key takes a tenth of it, so what is
- * not done by then is not short, or has lost the core for a while: with 1 ms, 24 short reads of
- * 3,000 were begun in vain under full ingest load, with 2 ms one. It is less than the tick of a
- * scheduler, which is what a way over another thread may cost. */
+/* Deadline of a read on the caller's thread. A page or a lookup by key takes a tenth of it, so a
+ * read that exceeds it is not short, or its thread was preempted: under full ingest load 24 of
+ * 3,000 short reads were started and given up with 1 ms, one with 2 ms. It is less than a
+ * scheduler's tick, which handing the read to another thread may cost. */
 enum { READ_HERE_US = 2000 };
 
-/* What no clock ends is a wait for the disk. A thread that asks should not meet it again and again,
- * so after one of HELD_UP_US readers do everything for a while. */
+/* A deadline cannot end a wait for the disk. After one that took HELD_UP_US, the reader threads do
+ * all reads for REST_US, so that callers do not wait for the disk again and again. */
 enum { HELD_UP_US = 5000, REST_US = USEC_PER_SEC };
 
 struct connection {
     struct connection *next; /* in the stack of free ones */
     struct db *db;
-    int64_t tenant_id; /* whom it works for; 0: nobody, or the service itself */
+    int64_t tenant_id; /* whose read it runs; 0: none, or the service's own */
 };
 
 struct readers {

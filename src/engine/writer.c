@@ -372,8 +372,8 @@ static void run_group(struct writer_thread *t, struct queue *group)
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
     if (!is_general(err.code) && group->first != NULL && group->first->next != NULL) {
-        while (group->first != NULL &&
-               !is_fatal(t->writer)) { /* retry one by one: spare the good */
+        /* retry one by one, so that only the bad job fails */
+        while (group->first != NULL && !is_fatal(t->writer)) {
             struct queue single;
 
             queue_init(&single);

@@ -147,10 +147,9 @@ struct http_app {
     void (*on_head)(void *ctx, struct http_exchange *x);
     /* Request complete. Must lead to one http_reply(), now or later. */
     void (*on_request)(void *ctx, struct http_exchange *x);
-    /* The body went beyond body_max, by its declared or actual size, as sent or inflated; or there
-     * is no room for it now (x->no_room). Must
-     * lead to one http_reply(), now or later; the connection is closed after it if the rest cannot
-     * cheaply be skipped. */
+    /* The body is larger than body_max, by its declared or actual size, as sent or inflated; or
+     * there is no room for it now (x->no_room). Must lead to one http_reply(), now or later; then
+     * the connection is closed unless the rest of the body is short enough to skip. */
     void (*on_too_large)(void *ctx, struct http_exchange *x);
     /* The carrier itself must refuse (400, 414, 431, 408, 503 …): prints the body for `detail`
      * into the reply. Also used for corrupt gzip (400). `x` has what was understood so far. */

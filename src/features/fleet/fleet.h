@@ -20,8 +20,9 @@ struct fleet_view {
     int64_t now_us; /* wall clock */
 };
 
-/* A page of agents by name; in the arena. What one page costs is bounded: it looks at 10,000 agents
- * and ends when it has become long, so that only a null `next` means that there are no more. */
+/* A page of agents by name; in the arena. The cost of a page is bounded: one call scans at most
+ * 10,000 agents and stops when the answer is long, so a page may have fewer than `limit`; a null
+ * `next` marks the last page. */
 int fleet_list(struct db *db, const struct fleet_view *view, const struct agents_query *query,
                struct arena *arena, struct agent_list *ret, struct error *err) MUST_CHECK;
 

@@ -17,7 +17,7 @@
 /* A line of the file: 44 digits of base64 and a newline. */
 enum { DIGITS = 44, LINE_BYTES = DIGITS + 1, TEXT_MAX = MASTER_KEYS_MAX * LINE_BYTES };
 
-/* The key of the environment, until somebody asks for it. */
+/* The key from the environment; NULL: not read. */
 static struct keyring *taken;
 
 struct keyring *keyring_new(void)
@@ -46,7 +46,7 @@ void keyring_add(struct keyring *ring)
         ring->n_live++;
 }
 
-/* One key from its base64, which may end in blanks; false when it is none. */
+/* One key from its base64, which may end in blanks; false when it is malformed. */
 static bool read_key(struct str text, uint8_t key[MASTER_KEY_BYTES])
 {
     size_t len = 0;
@@ -75,7 +75,7 @@ static int read_lines(struct keyring *ring, struct str text, const char *path, s
     return 0;
 }
 
-/* Nobody else may have seen or changed it. */
+/* No other user may read or write it. */
 static int check_file(int fd, const char *path, struct error *err)
 {
     struct stat status;
@@ -158,7 +158,7 @@ static int write_synced(int fd, const char *text, size_t len)
     return fsync(fd);
 }
 
-/* A file of that name is what a crash left behind: nobody knows whether it is whole. */
+/* A file of that name was left by a crash and may be incomplete. */
 static int write_file(const char *path, const char *text, size_t len)
 {
     int fd, r;

@@ -88,7 +88,7 @@ static int not_sealed(const struct vault_label *label, struct error *err)
 {
     return err_set(err, ERR_SCHEMA,
                    "%s '%.*s' (version %lld) cannot be opened: the database was changed by "
-                   "somebody else than muster",
+                   "another program than muster",
                    label->kind, STR_ARG(label->name), (long long)label->version);
 }
 

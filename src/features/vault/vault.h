@@ -1,4 +1,4 @@
-/* vault.h - sealing what must be read by nobody but those it is meant for.
+/* vault.h - seals secrets, so that the database alone does not reveal them.
  *
  * A master key, kept outside the database (features/vault/keyring.h), wraps a random
  * data key for each tenant; the data key seals. Both with XChaCha20-Poly1305,
