@@ -1,8 +1,8 @@
 /* metrics.h - numbers about this process that a monitoring system reads.
  *
  * Counters and histograms are the process's own, one const table each, and may
- * be added to from anywhere. Each thread adds to cells of its own, without a
- * lock and without sharing a cache line; whoever prints them sums up.
+ * be added to from anywhere. Each thread adds to cells of its own, without a lock and without
+ * sharing a cache line; printing adds the cells up.
  *
  * Thread-safe.
  */
@@ -11,50 +11,50 @@
 
 /* clang-format off */
 #define METRIC_MAP(X)                                                                                                                  \
-    X(METRIC_EVENTS_ACCEPTED,   "muster_events_total", "verdict=\"accepted\"",  "Run events by what became of them")                    \
+    X(METRIC_EVENTS_ACCEPTED,   "muster_events_total", "verdict=\"accepted\"",  "Run events by result")                                 \
     X(METRIC_EVENTS_DUPLICATE,  "muster_events_total", "verdict=\"duplicate\"", "")                                                     \
     X(METRIC_EVENTS_DISABLED,   "muster_events_total", "verdict=\"agent_disabled\"", "")                                                \
     X(METRIC_EVENTS_CAP,        "muster_events_total", "verdict=\"agent_cap_reached\"", "")                                             \
     X(METRIC_REPORTS_BUSINESS,  "muster_reports_total", "channel=\"business\"", "Business and LLM reports stored")                      \
     X(METRIC_REPORTS_LLM,       "muster_reports_total", "channel=\"llm\"", "")                                                          \
-    X(METRIC_COMMITS,           "muster_commits_total", "result=\"ok\"", "Transactions of the writer")                                  \
+    X(METRIC_COMMITS,           "muster_commits_total", "result=\"ok\"", "Write transactions")                                          \
     X(METRIC_COMMITS_FAILED,    "muster_commits_total", "result=\"failed\"", "")                                                        \
-    X(METRIC_RUN_CACHE_HITS,    "muster_run_cache_total", "result=\"hit\"", "Look-ups of runs that events belong to (SQLite)")          \
+    X(METRIC_RUN_CACHE_HITS,    "muster_run_cache_total", "result=\"hit\"", "Run lookups for incoming events (SQLite)")                 \
     X(METRIC_RUN_CACHE_MISSES,  "muster_run_cache_total", "result=\"miss\"", "")                                                        \
-    X(METRIC_ID_FILTER_STOPS,   "muster_id_filter_total", "result=\"absent\"", "Segments of the id index asked for an id (SQLite)")     \
+    X(METRIC_ID_FILTER_STOPS,   "muster_id_filter_total", "result=\"absent\"", "Id index segments checked for an id (SQLite)")          \
     X(METRIC_ID_FILTER_PASSES,  "muster_id_filter_total", "result=\"read\"", "")                                                        \
     X(METRIC_BUSY_WRITER,       "muster_refused_total", "queue=\"writer\"", "Requests refused because a queue was full")                \
     X(METRIC_BUSY_READERS,      "muster_refused_total", "queue=\"readers\"", "")                                                        \
     X(METRIC_BUSY_EXPORTS,      "muster_refused_total", "queue=\"exports\"", "")                                                        \
-    X(METRIC_READS_HERE,        "muster_reads_here_total", "result=\"done\"", "Short reads begun at once, without a reader thread (SQLite)")\
+    X(METRIC_READS_HERE,        "muster_reads_here_total", "result=\"done\"", "Short reads started inline, without a reader thread (SQLite)")\
     X(METRIC_READS_PASSED_ON,   "muster_reads_here_total", "result=\"passed_on\"", "")                                                  \
-    X(METRIC_DELETED_RUNS,      "muster_deleted_total", "class=\"runs\"", "What was deleted because it was older than its tenant wants it kept") \
+    X(METRIC_DELETED_RUNS,      "muster_deleted_total", "class=\"runs\"", "Rows deleted by retention")                           \
     X(METRIC_DELETED_EVENTS,    "muster_deleted_total", "class=\"events\"", "")                                                          \
     X(METRIC_DELETED_BUSINESS,  "muster_deleted_total", "class=\"business\"", "")                                                        \
     X(METRIC_DELETED_LLM,       "muster_deleted_total", "class=\"llm\"", "")                                                             \
-    X(METRIC_FEED_MESSAGES,     "muster_feed_messages_total", "", "Messages of live updates, each counted once")                        \
-    X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live updates that ended: their client had gone or was too slow")     \
-    X(METRIC_WATCH_LOOKS,       "muster_watch_looks_total", "", "Looks of the watch for silences, stuck runs and bounds: one a second") \
-    X(METRIC_ALERTS_SILENT,     "muster_alerts_opened_total", "type=\"agent.silent\"", "Alerts that opened, by type")                  \
+    X(METRIC_FEED_MESSAGES,     "muster_feed_messages_total", "", "Live update messages, each counted once")                            \
+    X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live update streams dropped: client gone or too slow")               \
+    X(METRIC_WATCH_LOOKS,       "muster_watch_looks_total", "", "Alert evaluation ticks (about one per second)")                      \
+    X(METRIC_ALERTS_SILENT,     "muster_alerts_opened_total", "type=\"agent.silent\"", "Alerts opened by type")                        \
     X(METRIC_ALERTS_FAILED,     "muster_alerts_opened_total", "type=\"run.failed\"", "")                                              \
     X(METRIC_ALERTS_STUCK,      "muster_alerts_opened_total", "type=\"run.stuck\"", "")                                               \
     X(METRIC_ALERTS_KPI,        "muster_alerts_opened_total", "type=\"kpi.crossed\"", "")                                             \
     X(METRIC_ALERTS_BUDGET,     "muster_alerts_opened_total", "type=\"budget.exceeded\"", "")
 
 #define HISTOGRAM_MAP(X)                                                                                                               \
-    X(HISTOGRAM_INGEST,  "muster_request_seconds", "class=\"ingest\"", HISTOGRAM_US,  "Time to answer a request, by class of route")    \
+    X(HISTOGRAM_INGEST,  "muster_request_seconds", "class=\"ingest\"", HISTOGRAM_US,  "Request duration by route class")                \
     X(HISTOGRAM_PULL,    "muster_request_seconds", "class=\"pull\"",   HISTOGRAM_US,  "")                                               \
     X(HISTOGRAM_READ,    "muster_request_seconds", "class=\"read\"",   HISTOGRAM_US,  "")                                               \
     X(HISTOGRAM_ADMIN,   "muster_request_seconds", "class=\"admin\"",  HISTOGRAM_US,  "")                                               \
     X(HISTOGRAM_OTHER,   "muster_request_seconds", "class=\"other\"",  HISTOGRAM_US,  "")                                               \
-    X(HISTOGRAM_COMMIT,  "muster_commit_seconds",  "",                 HISTOGRAM_US,  "Time of a transaction of the writer, with its sync") \
-    X(HISTOGRAM_GROUP,   "muster_commit_events",   "",                 HISTOGRAM_N,   "Events in a transaction of the writer")
+    X(HISTOGRAM_COMMIT,  "muster_commit_seconds",  "",                 HISTOGRAM_US,  "Write transaction duration, including sync")     \
+    X(HISTOGRAM_GROUP,   "muster_commit_events",   "",                 HISTOGRAM_N,   "Events per write transaction")
 /* clang-format on */
 
 /* clang-format off */
 #define GAUGE_MAP(X)                                                                                                                   \
     X(GAUGE_CONNECTIONS, "muster_connections", "Open connections")                                                                     \
-    X(GAUGE_STREAMS,     "muster_streams",     "Replies that are being sent in parts: exports and live updates")
+    X(GAUGE_STREAMS,     "muster_streams",     "Open streamed responses: exports and live updates")
 /* clang-format on */
 
 #define METRIC_ENUM(id, ...) id,
@@ -63,12 +63,12 @@ enum metric_gauge { GAUGE_MAP(METRIC_ENUM) GAUGES_N };
 enum metric_histogram { HISTOGRAM_MAP(METRIC_ENUM) HISTOGRAMS_N };
 #undef METRIC_ENUM
 
-/* Cells beside the table, for who counts by something that only they know. */
+/* Extra cells for counters whose labels are known only at run time. */
 enum { METRIC_EXTRA_MAX = 4096 };
 
 void metric_add(enum metric metric, uint64_t n);
 
-/* Goes up and down. */
+/* Adds to a gauge; `by` may be negative. */
 void metric_move(enum metric_gauge gauge, int64_t by);
 
 /* A value in microseconds, or a plain number, as the table says. */
@@ -78,9 +78,9 @@ void metric_extra_add(size_t cell, uint64_t n);
 uint64_t metric_extra_sum(size_t cell);
 uint64_t metric_sum(enum metric metric);
 
-/* The tables, in the text format of Prometheus, version 0.0.4. */
+/* Prints the tables in the Prometheus text format, version 0.0.4. */
 void metric_print(struct buf *out);
 
-/* The head of a family that others print the samples of: a name without labels, a type ("gauge",
- * "counter"). */
+/* Prints the HELP and TYPE lines of a metric family whose samples the caller prints: a name without
+ * labels, a type ("gauge", "counter"). */
 void metric_print_head(struct buf *out, const char *name, const char *type, const char *help);

@@ -296,7 +296,7 @@ def test_a_kpi_out_of_bounds_is_one_alert_until_it_is_back(world, clock):
     ]
     assert [d["summary"] for _, d in told[:2]] == [
         "KPI 'leads' over the last 24h is 4, below 10",
-        "KPI 'leads' over the last 24h is 10, within its bounds again",
+        "KPI 'leads' over the last 24h is 10, within its limits again",
     ]
     set_rules(world, kpis=[kpi(below=11)])  # another rule
     assert until_closed(world, again)["closed_by"] == "rule"
@@ -408,8 +408,8 @@ def test_a_budget_is_exceeded_once_in_its_period(world, clock):
     assert until_closed(world, alert)["closed_by"] == "recovered"
     told = [(t, d["summary"]) for t, d in messages(world) if t.startswith("budget")]
     assert told == [
-        ("budget.exceeded", "LLMs cost 10.25 USD this day, over the budget of 10.00 USD"),
-        ("budget.recovered", "LLMs cost 0.00 USD this day, within the budget of 10.00 USD again"),
+        ("budget.exceeded", "LLM cost is 10.25 USD this day, over the budget of 10.00 USD"),
+        ("budget.recovered", "LLM cost is 0.00 USD this day, within the budget of 10.00 USD again"),
     ]
     now = EPOCH + timedelta(seconds=clock.now())
     spend(world, clock, 1001)

@@ -1,4 +1,4 @@
-/* alert_notes.c - alerts of a transaction, on their way to live updates. */
+/* alert_notes.c - alerts of a transaction, collected for live updates. */
 #include "features/alerts/alert_notes.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "features/live/feed.h"
 
 enum {
-    NOTES_MAX = 1000, /* published per transaction; the list of alerts has the rest */
+    NOTES_MAX = 1000, /* published per transaction; the rest is only in the list of alerts */
     NOTE_BYTES_MAX = 64 << 10
 };
 
@@ -70,7 +70,7 @@ void alert_notes_add(struct alert_notes *notes, const struct alert_row *row)
     buf_done(&json);
 }
 
-static void count(struct str type)
+static void count_opened(struct str type)
 {
     static const struct {
         const char *type;
@@ -90,7 +90,7 @@ void alert_notes_publish(struct alert_notes *notes, struct feed *feed)
 {
     for (const struct alert_note *note = notes->first; note != NULL; note = note->next) {
         if (note->opened)
-            count(note->type);
+            count_opened(note->type);
         feed_note_alert(feed, note->tenant_id, note->json);
     }
 }

@@ -1,4 +1,4 @@
-/* alert_notes.h - which alerts a transaction opened and closed, published once it is durable.
+/* alert_notes.h - the alerts that a transaction opened and closed, published once it is durable.
  *
  * One thread at a time.
  */
@@ -8,17 +8,17 @@
 struct alert_row;
 struct feed;
 
-struct alert_notes; /* of one transaction after the other */
+struct alert_notes; /* reused for each transaction */
 
 struct alert_notes *alert_notes_new(void);
 
 /* NULL is fine. */
 void alert_notes_free(struct alert_notes *notes);
 
-/* The row as it is now. NULL notes: not published. */
+/* Copies the row's current state. Does nothing when `notes` is NULL. */
 void alert_notes_add(struct alert_notes *notes, const struct alert_row *row);
 
-/* The transaction is durable: counts what opened, and publishes all to live updates. */
+/* After the commit: counts the opened alerts and publishes all notes to live updates. */
 void alert_notes_publish(struct alert_notes *notes, struct feed *feed);
 
 /* After a roll-back, or once published. */

@@ -20,11 +20,11 @@ enum {
     TIME_DIGITS = 11,
     RANDOM_DIGITS = 10,
     NAME_MAX_BYTES = 1024, /* of an agent's name in a message */
-    SCAN_MAX = 10000,      /* alerts looked at for a page */
-    SCAN_STEP = 200        /* read at once */
+    SCAN_MAX = 10000,      /* alerts scanned per page */
+    SCAN_STEP = 200        /* alerts read per query */
 };
 
-/* Grows with time, so that the newest are found by it. */
+/* Ids sort by time, so that a page is read newest first by id. */
 static struct str make_id(struct arena *arena, int64_t at)
 {
     char digits[TIME_DIGITS + RANDOM_DIGITS];
@@ -50,13 +50,13 @@ static void add_time(struct buf *out, const char *name, int64_t at)
         add_member(out, name, datetime_format(at, text));
 }
 
-static void add_data(struct buf *out, const struct alert_news *news, struct str detail)
+static void add_data(struct buf *out, const struct alert_notice *notice, struct str detail)
 {
-    const struct alert_row *row = news->row;
+    const struct alert_row *row = notice->row;
 
     buf_clear(out);
     buf_add_c(out, "{\"summary\":");
-    buf_add_json(out, news->summary);
+    buf_add_json(out, notice->summary);
     add_member(out, "alert_id", row->alert_id);
     if (!str_is_null(row->agent_name))
         add_member(out, "agent_name", utf8_cut(row->agent_name, NAME_MAX_BYTES));
@@ -71,96 +71,100 @@ static void add_data(struct buf *out, const struct alert_news *news, struct str 
     buf_printf(out, ",\"detail\":%.*s}", STR_ARG(detail));
 }
 
-/* A detail that would make it too long is left to the list of alerts: nobody's report may fail for
- * it, nor any alert. */
-static int tell(struct db *db, const struct alert_news *news, int64_t at, struct error *err)
+/* A message that would be too long is sent without its detail, which the list of alerts has: the
+ * transaction must not fail for it. */
+static int enqueue_message(struct db *db, const struct alert_notice *notice, int64_t at,
+                           struct error *err)
 {
-    struct outbox_message message = { .tenant_id = news->row->tenant_id,
-                                      .type = news->message,
+    struct outbox_message message = { .tenant_id = notice->row->tenant_id,
+                                      .type = notice->message,
                                       .at = at };
     struct buf data;
     int r;
 
     buf_init(&data, OUTBOX_DATA_MAX);
-    add_data(&data, news, news->row->detail);
+    add_data(&data, notice, notice->row->detail);
     if (data.overflown)
-        add_data(&data, news, STR_LIT("{}"));
+        add_data(&data, notice, STR_LIT("{}"));
     message.data = buf_str(&data);
-    r = data.overflown ? err_set(err, ERR_INTERNAL, "a message is too long")
+    r = data.overflown ? err_set(err, ERR_INTERNAL, "alert message is too long")
                        : outbox_add(db, &message, err);
     buf_done(&data);
     return r;
 }
 
-/* The one place where the state of an alert changes: it opens once and closes once. */
-static void enter(struct alert_row *row, enum alert_state state)
+/* The only place that changes an alert's state: it opens once and closes once. */
+static void set_state(struct alert_row *row, enum alert_state state)
 {
     assert(state == ALERT_OPEN ? !row->open && str_is_null(row->alert_id) : row->open);
     row->open = state == ALERT_OPEN;
 }
 
-int alerts_open(struct db *db, const struct alert_news *news, bool *ret_opened, struct error *err)
+int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_opened,
+                struct error *err)
 {
-    struct alert_row *row = news->row;
+    struct alert_row *row = notice->row;
     struct arena arena;
     int r;
 
     arena_init(&arena);
-    enter(row, ALERT_OPEN);
+    set_state(row, ALERT_OPEN);
     row->alert_id = make_id(&arena, row->opened_at);
     row->closed_at = row->acknowledged_at = TIME_NULL;
     r = store_alert_open(db, row, ret_opened, err);
-    if (r == 0 && *ret_opened && row->told)
-        r = tell(db, news, row->opened_at, err);
+    if (r == 0 && *ret_opened && row->notified)
+        r = enqueue_message(db, notice, row->opened_at, err);
     if (r == 0 && *ret_opened)
-        alert_notes_add(news->notes, row);
+        alert_notes_add(notice->notes, row);
     row->alert_id = STR_NULL;
     arena_done(&arena);
     return r;
 }
 
-int alerts_close(struct db *db, const struct alert_news *news, struct error *err)
+int alerts_close(struct db *db, const struct alert_notice *notice, struct error *err)
 {
     bool closed;
 
-    if (store_alert_close(db, news->row, &closed, err) != 0)
+    if (store_alert_close(db, notice->row, &closed, err) != 0)
         return -1;
     if (!closed)
         return 0;
-    enter(news->row, ALERT_CLOSED); /* closed is final: it was read as open, too */
-    alert_notes_add(news->notes, news->row);
-    return news->row->told ? tell(db, news, news->row->closed_at, err) : 0;
+    set_state(notice->row, ALERT_CLOSED);
+    alert_notes_add(notice->notes, notice->row);
+    return notice->row->notified ? enqueue_message(db, notice, notice->row->closed_at, err) : 0;
 }
 
-int alerts_failed(struct db *db, const struct alert_news *news, bool *ret_first, struct error *err)
+int alerts_failed(struct db *db, const struct alert_notice *notice, bool *ret_first,
+                  struct error *err)
 {
     struct alert_row stored;
     struct arena arena;
     int r = -1;
 
     arena_init(&arena);
-    news->row->alert_id = make_id(&arena, news->row->opened_at);
-    if (store_alert_failed(db, news->row, ret_first, err) != 0)
+    notice->row->alert_id = make_id(&arena, notice->row->opened_at);
+    if (store_alert_failed(db, notice->row, ret_first, err) != 0)
         goto out;
     r = 0;
     if (!*ret_first)
         goto out;
-    r = store_alert(db, news->row->tenant_id, news->row->alert_id, &arena, &stored, err);
+    r = store_alert(db, notice->row->tenant_id, notice->row->alert_id, &arena, &stored, err);
     if (r != 0)
         goto out;
-    assert(!stored.open && stored.closed_at == stored.opened_at); /* it is closed from the start */
-    alert_notes_add(news->notes, &stored);
-    if (stored.told)
-        r = tell(db, &(struct alert_news){ &stored, news->message, news->summary, NULL },
-                 stored.opened_at, err);
+    assert(!stored.open && stored.closed_at == stored.opened_at);
+    alert_notes_add(notice->notes, &stored);
+    if (stored.notified)
+        r = enqueue_message(
+            db, &(struct alert_notice){ &stored, notice->message, notice->summary, NULL },
+            stored.opened_at, err);
 out:
-    news->row->alert_id = STR_NULL;
+    notice->row->alert_id = STR_NULL;
     arena_done(&arena);
     return r;
 }
 
-/* When the agent was heard of again; the signs are sorted, but few alerts are open. */
-static int64_t find_heard(const struct sighting *sightings, size_t n, const struct alert_row *row)
+/* When the alert's agent was seen. A linear search: few alerts are open. */
+static int64_t seen_time(const struct sighting *sightings, size_t n, const struct alert_row *row)
 {
     for (size_t i = 0; i < n; i++)
         if (sightings[i].tenant_id == row->tenant_id && sightings[i].agent_id == row->agent_id)
@@ -168,13 +172,14 @@ static int64_t find_heard(const struct sighting *sightings, size_t n, const stru
     return TIME_NULL;
 }
 
-int alerts_tell_again(struct db *db, const struct alert_news *news, int64_t at, struct error *err)
+int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int64_t at,
+                          struct error *err)
 {
     bool first;
 
-    if (store_alert_notified(db, news->row, &first, err) != 0)
+    if (store_alert_notified(db, notice->row, &first, err) != 0)
         return -1;
-    return first ? tell(db, news, at, err) : 0;
+    return first ? enqueue_message(db, notice, at, err) : 0;
 }
 
 struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at)
@@ -184,19 +189,19 @@ struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at)
     return (struct opt_int){ true, seconds < 0 ? 0 : seconds };
 }
 
-/* The agent of the news was heard of at this time. */
-static int close_heard(struct db *db, struct alert_news *news, int64_t at, struct arena *arena,
-                       struct error *err)
+/* The agent was seen again at this time. */
+static int close_seen(struct db *db, struct alert_notice *notice, int64_t at, struct arena *arena,
+                      struct error *err)
 {
-    struct alert_row *row = news->row;
+    struct alert_row *row = notice->row;
 
     row->closed_at = clock_wall_us();
     row->closed_by = STR_LIT("seen");
     row->away_seconds = alerts_away(row, at);
-    news->summary = arena_printf(arena, "Agent '%.*s' is back after %lld s",
-                                 STR_ARG(utf8_cut(row->agent_name, NAME_MAX_BYTES)),
-                                 (long long)row->away_seconds.value);
-    return alerts_close(db, news, err);
+    notice->summary = arena_printf(arena, "Agent '%.*s' is back after %lld s",
+                                   STR_ARG(utf8_cut(row->agent_name, NAME_MAX_BYTES)),
+                                   (long long)row->away_seconds.value);
+    return alerts_close(db, notice, err);
 }
 
 int alerts_heard(struct txn *txn, const struct sighting *sightings, size_t n, struct error *err)
@@ -210,13 +215,13 @@ int alerts_heard(struct txn *txn, const struct sighting *sightings, size_t n, st
     r = store_alerts_of_sightings(txn->db, sightings, n, &arena, &alerts, err);
     for (size_t i = 0; r == 0 && i < alerts.n; i++) {
         struct alert_row *row = &((struct alert_row *)alerts.items)[i];
-        struct alert_news news = { .row = row,
-                                   .message = STR_LIT("agent.recovered"),
-                                   .notes = txn->notes };
-        int64_t at = find_heard(sightings, n, row);
+        struct alert_notice notice = { .row = row,
+                                       .message = STR_LIT("agent.recovered"),
+                                       .notes = txn->notes };
+        int64_t at = seen_time(sightings, n, row);
 
         if (at != TIME_NULL && sighting_is_later(at, row->since_at, now))
-            r = close_heard(txn->db, &news, at, &arena, err);
+            r = close_seen(txn->db, &notice, at, &arena, err);
     }
     arena_done(&arena);
     return r;
@@ -237,20 +242,20 @@ struct alert alerts_answer(const struct alert_row *row)
                            .away_seconds = row->away_seconds,
                            .acknowledged_at = row->acknowledged_at,
                            .acknowledged_by = row->acknowledged_by,
-                           .muted = !row->told,
+                           .muted = !row->notified,
                            .detail = row->detail };
 }
 
-static bool fits(const struct alerts_query *query, const struct alert_row *row)
+static bool matches(const struct alerts_query *query, const struct alert_row *row)
 {
     if (query->state >= 0 && row->open != (query->state == ALERT_OPEN))
         return false;
     return str_is_null(query->type) || str_eq(query->type, row->type);
 }
 
-/* Takes from the rows what fits, as long as there is room; false when there is none. */
-static bool add_fitting(const struct alerts_query *query, const struct list *rows,
-                        struct alert_filter *filter, struct alert_list *ret)
+/* Adds the rows that match; false when the page is full. */
+static bool add_matching(const struct alerts_query *query, const struct list *rows,
+                         struct alert_filter *filter, struct alert_list *ret)
 {
     struct alert *alerts = ret->alerts.items;
 
@@ -260,7 +265,7 @@ static bool add_fitting(const struct alerts_query *query, const struct list *row
         if (ret->alerts.n == (size_t)query->limit)
             return false;
         filter->before = row->alert_id;
-        if (fits(query, row))
+        if (matches(query, row))
             alerts[ret->alerts.n++] = alerts_answer(row);
     }
     return true;
@@ -285,7 +290,7 @@ int alerts_list(struct db *db, const struct tenant_entry *tenant, const struct a
     for (size_t n = 0; room && rows.n == SCAN_STEP && n < SCAN_MAX; n += SCAN_STEP) {
         if (store_alerts(db, tenant->id, &filter, arena, &rows, err) != 0)
             return -1;
-        room = add_fitting(query, &rows, &filter, ret);
+        room = add_matching(query, &rows, &filter, ret);
     }
     ret->next = room && rows.n < SCAN_STEP ? STR_NULL : filter.before;
     return 0;

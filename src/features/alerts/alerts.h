@@ -1,10 +1,10 @@
-/* alerts.h - alerts: opened once, told of, closed when what they are about is over.
+/* alerts.h - opening, closing, listing and acknowledging alerts.
  *
- * An alert and the message that tells of it are stored in one transaction. Of
- * one type, agent and subject only one alert is ever open, whichever process
- * opens it; so each opening and each closing is told once. While its agent is
- * muted an alert opens without a message, and closes without one; one that is
- * still open when the mute ends is told then (mutes.h).
+ * An alert and its message to webhooks are stored in one transaction. At most
+ * one alert per type, agent and subject is open at a time, across all
+ * processes; so each opening and each closing sends one message. While its
+ * agent is muted, an alert opens and closes without a message; one that is
+ * still open when the mute ends is sent then (mutes.h).
  */
 #pragma once
 #include "base/arena.h"
@@ -23,57 +23,58 @@ struct sighting;
 struct tenant_entry;
 struct txn;
 
-/* What becomes of an alert, in a transaction of the writer. */
-struct alert_news {
-    struct alert_row *row;     /* alert_id is made when it opens; agent_name is told */
-    struct str message;        /* the type of the message: "agent.silent", "agent.recovered" */
-    struct str summary;        /* a sentence for people, without full stop */
-    struct alert_notes *notes; /* to be told once it is durable; NULL: nowhere */
+/* An alert that opens or closes, and the message about it. */
+struct alert_notice {
+    struct alert_row *row; /* alert_id is generated on opening; agent_name goes into the message */
+    struct str message;    /* message type: "agent.silent", "agent.recovered" */
+    struct str summary;    /* a sentence for people, without a full stop */
+    struct alert_notes *notes; /* publishes to live updates after the commit; NULL: does not */
 };
 
-/* With the row's type, agent, subject, since_at, opened_at and detail; row->told is false when its
- * agent is muted. *ret_opened is false when one is open already. */
-int alerts_open(struct db *db, const struct alert_news *news, bool *ret_opened,
+/* Needs the row's tenant, type, agent, subject, since_at, opened_at and detail; set row->notified
+ * to false when the agent is muted. *ret_opened is false when such an alert is open already. */
+int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_opened,
                 struct error *err) MUST_CHECK;
 
-/* With the row as it was read, and its closed_at, closed_by and away_seconds set. Nothing happens
- * when somebody else has closed it. */
-int alerts_close(struct db *db, const struct alert_news *news, struct error *err) MUST_CHECK;
+/* Needs the row as read, with closed_at, closed_by and away_seconds set. Does nothing when the
+ * alert is closed already. */
+int alerts_close(struct db *db, const struct alert_notice *notice, struct error *err) MUST_CHECK;
 
-/* An alert that tells of an event, and so is closed at once: a run has failed. With the row's
- * tenant, run_no, since_at, opened_at and detail. Only the first time; *ret_first tells. The agent
- * and the subject are the run's. */
-int alerts_failed(struct db *db, const struct alert_news *news, bool *ret_first,
+/* A run failed: stores an alert that is closed from the start. Needs the row's tenant, run_no,
+ * since_at, opened_at and detail; agent and subject are read from the run. *ret_first is false when
+ * the run has such an alert already. */
+int alerts_failed(struct db *db, const struct alert_notice *notice, bool *ret_first,
                   struct error *err) MUST_CHECK;
 
-/* Of an open alert that nobody was told of, and now shall be: told at this time, by whoever is
- * first.
+/* The mute has ended: sends the message of an open alert that was not sent yet. Only the first
+ * caller sends it.
  */
-int alerts_tell_again(struct db *db, const struct alert_news *news, int64_t at,
-                      struct error *err) MUST_CHECK;
+int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int64_t at,
+                          struct error *err) MUST_CHECK;
 
-/* How long the agent was away when it is heard of at this time. */
+/* How long the agent was silent if it is seen again at this time. */
 struct opt_int alerts_away(const struct alert_row *row, int64_t heard_at);
 
-/* Open alerts of all tenants, when last counted. Any thread. */
+/* Open alerts of all tenants, counted every few seconds. Any thread. */
 int64_t alerts_count_open(const struct engine *e);
 
-/* Closes the silence alerts of agents that have been heard of. Within the transaction that stores
- * the signs. */
+/* Closes the silence alerts of agents that were seen. Call within the transaction that stores the
+ * sightings. */
 int alerts_heard(struct txn *txn, const struct sighting *sightings, size_t n,
                  struct error *err) MUST_CHECK;
 
-/* The alert as people read it; its strings are the row's. */
+/* The alert as the API shows it; its strings are the row's. */
 struct alert alerts_answer(const struct alert_row *row);
 
-/* A page, newest first; in the arena. It looks at 10,000 alerts: only a null `next` is the end. */
+/* A page, newest first; in the arena. One call scans at most 10,000 alerts, so a page may be short;
+ * only a null `next` is the end. */
 int alerts_list(struct db *db, const struct tenant_entry *tenant, const struct alerts_query *query,
                 struct arena *arena, struct alert_list *ret, struct error *err) MUST_CHECK;
 
-/* The first one who does so stands; the alert as it is then. ERR_NOT_FOUND. */
+/* Keeps the first acknowledgement and returns the alert as stored. ERR_NOT_FOUND. */
 int alerts_acknowledge(struct db *db, const struct alert_row *row, struct arena *arena,
                        struct alert *ret, struct error *err) MUST_CHECK;
 
-/* TIME_NULL: no more. ERR_NOT_FOUND. */
+/* Mutes an agent until muted_until; TIME_NULL unmutes. ERR_NOT_FOUND. */
 int alerts_mute(struct db *db, int64_t tenant_id, struct mute_state *mute,
                 struct error *err) MUST_CHECK;

@@ -9,9 +9,9 @@
 #include "features/events/shapes.h"
 #include "shape/utf8.h"
 
-enum { TEXT_BYTES = 1000, NAME_BYTES = 200 }; /* of an error or a name that are told */
+enum { TEXT_BYTES = 1000, NAME_BYTES = 200 }; /* of an error or a name in a message */
 
-/* What the event says of its error, each part cut. */
+/* The event's error fields, each truncated. */
 static struct str detail_of(const struct telemetry_event *event, struct arena *arena)
 {
     const struct {
@@ -23,7 +23,7 @@ static struct str detail_of(const struct telemetry_event *event, struct arena *a
     struct str detail;
     struct buf out;
 
-    buf_init(&out, SIZE_MAX); /* bounded by what is cut */
+    buf_init(&out, SIZE_MAX); /* bounded: the parts are truncated */
     buf_add_char(&out, '{');
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (str_is_null(parts[i].text) || parts[i].text.len == 0)
@@ -37,8 +37,8 @@ static struct str detail_of(const struct telemetry_event *event, struct arena *a
     return detail;
 }
 
-static int alert_of(struct db *db, const struct event_item *item, struct alert_notes *notes,
-                    struct arena *arena, struct error *err)
+static int open_failed_alert(struct db *db, const struct event_item *item,
+                             struct alert_notes *notes, struct arena *arena, struct error *err)
 {
     const struct telemetry_event *event = item->event;
     struct str name = utf8_cut(event->agent_name, NAME_BYTES);
@@ -48,7 +48,7 @@ static int alert_of(struct db *db, const struct event_item *item, struct alert_n
                              .since_at = event->timestamp,
                              .opened_at = item->received_at,
                              .detail = detail_of(event, arena) };
-    const struct alert_news news = {
+    const struct alert_notice notice = {
         .row = &row,
         .message = STR_LIT("run.failed"),
         .summary =
@@ -58,7 +58,7 @@ static int alert_of(struct db *db, const struct event_item *item, struct alert_n
     };
     bool first;
 
-    return alerts_failed(db, &news, &first, err);
+    return alerts_failed(db, &notice, &first, err);
 }
 
 int failures_alert(struct txn *txn, struct error *err)
@@ -75,7 +75,7 @@ int failures_alert(struct txn *txn, struct error *err)
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (!items[i].watched || items[i].duplicate || items[i].run_status != RUN_FAILED)
             continue;
-        r = alert_of(txn->db, &items[i], txn->notes, &arena, err);
+        r = open_failed_alert(txn->db, &items[i], txn->notes, &arena, err);
         arena_reset(&arena);
     }
     arena_done(&arena);

@@ -1,9 +1,9 @@
-/* failures.h - alerts of failed runs, for tenants that want them. */
+/* failures.h - alerts about failed runs, for tenants that enabled them. */
 #pragma once
 #include "base/err.h"
 
 struct txn;
 
-/* Of the runs that the watched events of the transaction have made fail: one alert and one message
- * each, ever. After the events were stored. */
+/* Stores one alert and one message for each run that the transaction's watched events mark as
+ * failed; at most one per run. Call after the events are stored. */
 int failures_alert(struct txn *txn, struct error *err) MUST_CHECK;

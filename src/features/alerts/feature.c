@@ -1,4 +1,4 @@
-/* feature.c - what is evaluated once a second, and the alerts of each transaction. */
+/* feature.c - starts and ticks the alert watches, and publishes the alerts of each transaction. */
 #include "engine/feature.h"
 
 #include <stdatomic.h>
@@ -26,11 +26,11 @@
 enum { COUNT_PERIOD_TICKS = 10 };
 
 struct alerts {
-    struct silence *silence; /* NULL, as all that follow: this engine serves no agents */
+    struct silence *silence; /* NULL, like the next three: this engine serves no agents */
     struct stuck *stuck;
     struct threshold_watch *thresholds;
     struct mutes *mutes;
-    unsigned ticks;       /* the watcher's */
+    unsigned ticks;       /* only the tick uses it */
     _Atomic int64_t open; /* when last counted */
 };
 
@@ -113,7 +113,7 @@ static int alerts_start(struct engine *e, struct error *err)
     alerts->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
     alerts->thresholds = threshold_watch_new(&thresholds, now.mono_us);
     alerts->mutes = mutes_new(&mutes);
-    /* Before the first report: which report ends a silence is known from here on. */
+    /* Before the first report arrives: reports must find the agents whose silence they end. */
     return evaluate(e, &now, err);
 }
 

@@ -1,4 +1,4 @@
-/* mutes.c - open alerts that nobody was told of, and the job that tells of them. */
+/* mutes.c - finds open alerts whose mute has ended, and the job that sends their messages. */
 #include "features/alerts/mutes.h"
 
 #include <stdlib.h>
@@ -15,15 +15,15 @@
 
 enum {
     PERIOD_S = 5,
-    TELL_MAX = 100,  /* in one transaction */
-    NAME_BYTES = 200 /* of a name in a sentence */
+    NOTIFY_MAX = 100, /* alerts per transaction */
+    NAME_BYTES = 200  /* of a name in a sentence */
 };
 
 struct mutes {
     struct mutes_options options;
-    int64_t looked_us; /* raw */
+    int64_t checked_us; /* raw */
 
-    struct writer_job job; /* the writer's while `busy`, as is the next */
+    struct writer_job job; /* belongs to the writer while `busy`, as does now_us */
     int64_t now_us;
     struct busy busy;
 };
@@ -48,17 +48,17 @@ static struct str summary_of(const struct alert_row *row, struct arena *arena)
 
     (void)datetime_format(row->since_at, since);
     if (str_eq_c(row->type, "agent.silent"))
-        return arena_printf(arena, "Agent '%.*s' is still silent: nothing was heard of it since %s",
-                            STR_ARG(name), since);
+        return arena_printf(arena, "Agent '%.*s' is still silent: last seen %s", STR_ARG(name),
+                            since);
     if (str_eq_c(row->type, "run.stuck"))
-        return arena_printf(arena, "Run %.*s of agent '%.*s' is still open, since %s",
+        return arena_printf(arena, "Run %.*s of agent '%.*s' is still open: started %s",
                             STR_ARG(row->subject), STR_ARG(name), since);
-    return arena_printf(arena, "A KPI of agent '%.*s' is still out of its bounds, since %s",
+    return arena_printf(arena, "A KPI of agent '%.*s' is still beyond its limit since %s",
                         STR_ARG(name), since);
 }
 
-/* By the alerts as they are now. */
-static int apply(struct writer_job *job, struct txn *txn, struct error *err)
+/* Reads the alerts again: they may have changed since the tick. */
+static int mutes_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct mutes *m = CONTAINER_OF(job, struct mutes, job);
     struct arena arena;
@@ -66,27 +66,27 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
     int r;
 
     arena_init(&arena);
-    r = store_alerts_unnotified(txn->db, m->now_us, TELL_MAX, &arena, &list, err);
+    r = store_alerts_unnotified(txn->db, m->now_us, NOTIFY_MAX, &arena, &list, err);
     for (size_t i = 0; r == 0 && i < list.n; i++) {
         struct alert_row *row = &((struct alert_row *)list.items)[i];
-        const struct alert_news news = { .row = row,
-                                         .message = row->type,
-                                         .summary = summary_of(row, &arena) };
+        const struct alert_notice notice = { .row = row,
+                                             .message = row->type,
+                                             .summary = summary_of(row, &arena) };
 
-        r = alerts_tell_again(txn->db, &news, m->now_us, err);
+        r = alerts_notify_unmuted(txn->db, &notice, m->now_us, err);
     }
     arena_done(&arena);
     return r;
 }
 
-/* What failed is found again with the next look. */
-static void done(struct writer_job *job, const struct error *err)
+/* After a failure the next tick finds the alerts again. */
+static void mutes_done(struct writer_job *job, const struct error *err)
 {
     (void)err;
     busy_end(&CONTAINER_OF(job, struct mutes, job)->busy);
 }
 
-static int is_any(const struct mutes *m, bool *ret, struct error *err)
+static int has_unnotified(const struct mutes *m, bool *ret, struct error *err)
 {
     struct arena arena;
     struct list list;
@@ -104,14 +104,15 @@ int mutes_tick(struct mutes *m, int64_t wall_us, int64_t raw_us, struct error *e
     bool any;
     int r;
 
-    if (raw_us - m->looked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&m->busy))
+    if (raw_us - m->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&m->busy))
         return 0;
-    m->looked_us = raw_us;
+    m->checked_us = raw_us;
     m->now_us = wall_us;
-    r = is_any(m, &any, err);
+    r = has_unnotified(m, &any, err);
     if (r == 0 && any) {
-        m->job =
-            (struct writer_job){ .apply = apply, .done = done, .events = 1, .unbounded = true };
+        m->job = (struct writer_job){
+            .apply = mutes_apply, .done = mutes_done, .events = 1, .unbounded = true
+        };
         r = writer_submit(m->options.writer, &m->job, err);
         if (r == 0)
             return 0;

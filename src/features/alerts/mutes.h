@@ -1,8 +1,8 @@
-/* mutes.h - when an agent is muted no more, tells of its alerts that are still open.
+/* mutes.h - sends the messages of open alerts when their agent's mute ends.
  *
- * An alert that opens while its agent is muted is told to nobody. Whoever muted it until a time
- * wants to know then what is wrong: every few seconds the open alerts that nobody was told of are
- * looked through, and those whose mute has ended are told.
+ * An alert that opens while its agent is muted sends no message. Every few
+ * seconds the open alerts without a message are checked, and those whose mute
+ * has ended are sent.
  *
  * One thread at a time.
  */

@@ -1,4 +1,4 @@
-/* rule_eval.c - the two kinds of rules that are judged by a number. */
+/* rule_eval.c - evaluates KPI rules and budgets. */
 #include "features/alerts/rule_eval.h"
 
 #include <math.h>
@@ -17,17 +17,17 @@
 
 enum { NAME_BYTES = 200 }; /* of a name in a sentence */
 
-/* The rule's own members, and one more; both are JSON. */
+/* The rule as a JSON object with one more member, whose value is JSON. */
 static struct str detail_of(const struct shape *shape, const void *rule, const char *name,
                             struct str value, struct arena *arena)
 {
     struct str detail;
     struct buf out;
 
-    buf_init(&out, SIZE_MAX); /* a rule that was checked */
+    buf_init(&out, SIZE_MAX); /* bounded: rules have maximum lengths */
     shape_write_json(shape, rule, &out);
     detail = arena_printf(arena, "%.*s,\"%s\":%.*s}", (int)(out.len - 1), out.data, name,
-                          STR_ARG(value)); /* without the brace that closed it */
+                          STR_ARG(value)); /* without the closing brace */
     buf_done(&out);
     return detail;
 }
@@ -56,9 +56,9 @@ static int has_completed(const struct rule_eval_reader *reader, const struct kpi
     return store_completed_runs(reader->db, &runs, ret, err);
 }
 
-/* There is nobody of that name, or no more, or it is not to work. */
-static int is_off(const struct rule_eval_reader *reader, int64_t agent_id, bool *ret,
-                  struct error *err)
+/* Unknown (agent_id < 0), deleted or disabled agent? */
+static int is_agent_off(const struct rule_eval_reader *reader, int64_t agent_id, bool *ret,
+                        struct error *err)
 {
     *ret = agent_id < 0;
     if (agent_id <= 0)
@@ -66,7 +66,7 @@ static int is_off(const struct rule_eval_reader *reader, int64_t agent_id, bool 
     return store_agent_is_off(reader->db, reader->tenant_id, agent_id, ret, err);
 }
 
-/* The number to judge by: *ret_known is false when there is none. */
+/* The KPI's value; *ret_known is false when there is no value. */
 static int find_value(const struct rule_eval_reader *reader, const struct kpi_rule *rule,
                       const struct kpi_question *question, struct kpi_value_of *figure,
                       bool *ret_known, struct error *err)
@@ -83,14 +83,14 @@ static int find_value(const struct rule_eval_reader *reader, const struct kpi_ru
     return *ret_known ? 0 : has_completed(reader, question, figure->agent_id, ret_known, err);
 }
 
-/* How the total stands to the bounds. */
-static struct str kpi_standing(const struct kpi_rule *rule, double value, struct arena *arena)
+/* Compares the value with the limits, in words. */
+static struct str kpi_verdict(const struct kpi_rule *rule, double value, struct arena *arena)
 {
     if (value < rule->below)
         return arena_printf(arena, "below %.*s", STR_ARG(number_text(rule->below, arena)));
     if (value > rule->above)
         return arena_printf(arena, "above %.*s", STR_ARG(number_text(rule->above, arena)));
-    return STR_LIT("within its bounds again");
+    return STR_LIT("within its limits again");
 }
 
 static struct str kpi_summary(const struct kpi_rule *rule, double value, struct arena *arena)
@@ -102,7 +102,7 @@ static struct str kpi_summary(const struct kpi_rule *rule, double value, struct 
                              STR_ARG(utf8_cut(rule->agent_name, NAME_BYTES)));
     return arena_printf(arena, "KPI '%.*s'%.*s over the last %.*s is %.*s, %.*s", STR_ARG(key),
                         STR_ARG(whose), STR_ARG(rule->range), STR_ARG(number_text(value, arena)),
-                        STR_ARG(kpi_standing(rule, value, arena)));
+                        STR_ARG(kpi_verdict(rule, value, arena)));
 }
 
 int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *rule,
@@ -121,18 +121,18 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
                                .since_at = reader->now,
                                .until_at = TIME_NULL };
     if (problem != NULL)
-        return err_set(err, ERR_INTERNAL, "a rule's range cannot be read: %s", problem);
+        return err_set(err, ERR_INTERNAL, "invalid range in a stored KPI rule: %s", problem);
     if (find_value(reader, rule, &question, &figure, &ret->known, err) != 0 ||
-        is_off(reader, figure.agent_id, &off, err) != 0)
+        is_agent_off(reader, figure.agent_id, &off, err) != 0)
         return -1;
     if (off) {
         ret->known = true;
-        ret->summary = arena_printf(reader->arena, "Agent '%.*s' is switched off",
+        ret->summary = arena_printf(reader->arena, "Agent '%.*s' is disabled or deleted",
                                     STR_ARG(utf8_cut(rule->agent_name, NAME_BYTES)));
         ret->detail = STR_LIT("{}");
         return 0;
     }
-    /* neither is so without that bound: NaN */
+    /* a limit that is not set is NaN, and both comparisons are false */
     ret->crossed = figure.value < rule->below || figure.value > rule->above;
     ret->agent_id = figure.agent_id;
     ret->summary = kpi_summary(rule, figure.value, reader->arena);
@@ -141,7 +141,7 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
     return 0;
 }
 
-/* What was spent in the period so far, as it is shown; what has no price does not count. */
+/* Cost of the period so far, as shown to users; usage without a price does not count. */
 static int find_cost(const struct rule_eval_reader *reader, int64_t since, struct str *ret,
                      struct error *err)
 {
@@ -161,8 +161,8 @@ static int find_cost(const struct rule_eval_reader *reader, int64_t since, struc
     return 0;
 }
 
-/* More than can be counted is more than any budget. */
-static int64_t micro_of(struct str text)
+/* An amount that overflows exceeds every budget. */
+static int64_t parse_microdollars(struct str text)
 {
     int64_t value;
 
@@ -179,18 +179,19 @@ int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_
 
     if (find_cost(reader, since, &cost, err) != 0)
         return -1;
-    *ret = (struct rule_eval){ .known = true,
-                               .crossed = micro_of(cost) > micro_of(rule->amount),
-                               .type = STR_LIT("budget.exceeded"),
-                               .recovered = STR_LIT("budget.recovered"),
-                               .subject = alert_rules_budget_subject(rule, reader->arena),
-                               .since_at = since,
-                               .until_at = timerange_bucket_next(bucket, reader->now) };
-    ret->summary = arena_printf(reader->arena, "LLMs cost %.*s USD this %s, %s %.*s USD%s",
+    *ret =
+        (struct rule_eval){ .known = true,
+                            .crossed = parse_microdollars(cost) > parse_microdollars(rule->amount),
+                            .type = STR_LIT("budget.exceeded"),
+                            .recovered = STR_LIT("budget.recovered"),
+                            .subject = alert_rules_budget_subject(rule, reader->arena),
+                            .since_at = since,
+                            .until_at = timerange_bucket_next(bucket, reader->now) };
+    ret->summary = arena_printf(reader->arena, "LLM cost is %.*s USD this %s, %s %.*s USD%s",
                                 STR_ARG(cost), budget_period_names[rule->per],
                                 ret->crossed ? "over the budget of" : "within the budget of",
                                 STR_ARG(rule->amount), ret->crossed ? "" : " again");
-    ret->ended = arena_printf(reader->arena, "The %s in which LLMs cost over %.*s USD has ended",
+    ret->ended = arena_printf(reader->arena, "The %s with an LLM cost over %.*s USD has ended",
                               budget_period_names[rule->per], STR_ARG(rule->amount));
     buf_init(&quoted, KIB(1));
     buf_add_json(&quoted, cost);

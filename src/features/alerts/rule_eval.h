@@ -1,8 +1,8 @@
-/* rule_eval.h - is a KPI within its bounds, is a budget kept?
+/* rule_eval.h - evaluates KPI limits and budgets.
  *
- * A KPI without a number in its range has no judgement, and what is open stays
- * so; but for a sum nothing is zero: always where it is only bounded from
- * above, and where it is bounded from below if runs completed in the range.
+ * A KPI without a value in its range is unknown, and its open alert stays open.
+ * A sum without values counts as zero if only `above` is set, or if runs
+ * completed in the range.
  *
  * One thread at a time.
  */
@@ -17,7 +17,7 @@
 struct db;
 struct prices;
 
-/* For whom, when, and into which memory. */
+/* Whose rules, at what time, and the arena for the results. */
 struct rule_eval_reader {
     struct db *db;
     struct prices *prices;
@@ -27,14 +27,14 @@ struct rule_eval_reader {
 };
 
 struct rule_eval {
-    bool known, crossed;
-    struct str type, recovered; /* of the messages */
+    bool known, crossed;        /* crossed: beyond a limit */
+    struct str type, recovered; /* message types */
     struct str subject;
-    int64_t agent_id;   /* 0: of no one agent */
-    int64_t since_at;   /* when what is judged began */
-    int64_t until_at;   /* when the period ends that is judged; TIME_NULL: it is none */
+    int64_t agent_id;   /* 0: not about one agent */
+    int64_t since_at;   /* start of the evaluated period; for a KPI, the time of evaluation */
+    int64_t until_at;   /* end of the period; TIME_NULL: a KPI has no period */
     struct str summary; /* a sentence for people */
-    struct str ended;   /* another, when the period before has ended like this one began */
+    struct str ended;   /* summary for closing the alert of the previous period */
     struct str detail;  /* a JSON object */
 };
 

@@ -1,4 +1,4 @@
-/* rules.c - a tenant's rules from the shape of the API to a row and back. */
+/* rules.c - converts a tenant's rules between the API's shape and a row. */
 #include "features/alerts/rules.h"
 
 #include "base/buf.h"
@@ -14,7 +14,7 @@ static struct str json_of(const struct shape *shape, const void *value, struct a
     struct str text;
     struct buf out;
 
-    buf_init(&out, SIZE_MAX); /* what was checked, once more */
+    buf_init(&out, SIZE_MAX); /* bounded: the value was validated */
     shape_write_json(shape, value, &out);
     text = arena_copy(arena, buf_str(&out));
     buf_done(&out);
@@ -46,7 +46,7 @@ int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
     struct str json = str_is_null(row->rules) ? STR_LIT("{}") : row->rules;
 
     if (shape_read_json(&alert_rules_shape, json, arena, ret, problems_new(arena, "body")) != 0)
-        return err_set(err, ERR_INTERNAL, "the rules of tenant %lld cannot be read",
+        return err_set(err, ERR_INTERNAL, "stored alert rules of tenant %lld are invalid",
                        (long long)row->tenant_id);
     return 0;
 }
@@ -75,8 +75,9 @@ static bool has_subject(const struct alert_rules *rules, struct str subject, str
     return false;
 }
 
-static int close_orphans(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
-                         struct alert_notes *notes, struct arena *arena, struct error *err)
+static int close_alerts_of_removed_rules(struct db *db, int64_t tenant_id,
+                                         const struct alert_rules *rules, struct alert_notes *notes,
+                                         struct arena *arena, struct error *err)
 {
     struct alert_row *alerts;
     struct list list;
@@ -111,5 +112,5 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
 
     if (store_alert_rules_set(db, &row, err) != 0)
         return -1;
-    return close_orphans(db, tenant_id, rules, notes, arena, err);
+    return close_alerts_of_removed_rules(db, tenant_id, rules, notes, arena, err);
 }

@@ -1,4 +1,4 @@
-/* rules.h - what a tenant wants to be alerted of: shown, replaced, and read back. */
+/* rules.h - a tenant's alert rules: shown, replaced, and read from storage. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -9,12 +9,12 @@ struct alert_notes;
 struct alert_rules_row;
 struct db;
 
-/* Those that hold, in the arena; of a tenant that never set any, the default ones. */
+/* The rules in effect, in the arena; the defaults if the tenant has not set any. */
 int alert_rules_show(struct db *db, int64_t tenant_id, struct arena *arena, struct alert_rules *ret,
                      struct error *err) MUST_CHECK;
 
-/* Replaces them all, within a transaction. The alerts of bounds that are no more are closed: noted,
- * but told to no webhook. */
+/* Replaces all rules, within a transaction. Alerts of removed rules are closed and published to
+ * live updates, but not sent to webhooks. */
 int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
                     struct alert_notes *notes, struct arena *arena, struct error *err) MUST_CHECK;
 
@@ -22,6 +22,6 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
 int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
                      struct alert_rules *ret, struct error *err) MUST_CHECK;
 
-/* What names a KPI's bound or a budget among the tenant's alerts: the same for the same rule. */
+/* The alert subject that identifies a KPI rule or a budget: the same for the same rule. */
 struct str alert_rules_kpi_subject(const struct kpi_rule *rule, struct arena *arena);
 struct str alert_rules_budget_subject(const struct budget_rule *rule, struct arena *arena);

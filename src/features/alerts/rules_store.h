@@ -34,12 +34,12 @@ int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,
 int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret,
                            struct error *err) MUST_CHECK;
 
-/* Those that have bounds, of tenants after this one, by tenant: a list of struct
+/* Rules with KPI limits or budgets, of tenants after this one, by tenant: a list of struct
  * alert_rules_row. */
 int store_alert_rules_thresholds(struct db *db, int64_t after, int64_t limit, struct arena *arena,
                                  struct list *ret, struct error *err) MUST_CHECK;
 
-/* Did a run of the tenant (of this agent; 0: of any) that began within the time complete? */
+/* Did a run that started in this time complete? agent_id 0: a run of any agent. */
 struct completed_runs {
     int64_t tenant_id, agent_id;
     int64_t since, until; /* until is exclusive */

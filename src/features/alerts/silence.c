@@ -1,4 +1,4 @@
-/* silence.c - deadlines of agents, and the job that opens and closes their alerts. */
+/* silence.c - agents' deadlines, and the jobs that open and close their alerts. */
 #include "features/alerts/silence.h"
 
 #include <assert.h>
@@ -19,24 +19,24 @@
 #include "shape/utf8.h"
 
 enum {
-    READ_PERIOD_S = 15, /* between two looks at the store */
-    STEP_S = 2,         /* that the wall clock may stray from the monotonic one in a tick */
-    PAUSE_S = 15,       /* without a tick: nobody was listening */
-    LAG_S = 5,          /* until what another process heard is surely stored */
-    FLIPS_MAX = 500,    /* in one transaction */
-    NAME_BYTES = 200    /* of a name in a sentence */
+    READ_PERIOD_S = 15,    /* between two reads of the store */
+    STEP_S = 2,            /* how far the wall clock may drift from the monotonic one per tick */
+    PAUSE_S = 15,          /* without a tick: the process was suspended */
+    LAG_S = 5,             /* until another process has stored what it received */
+    TRANSITIONS_MAX = 500, /* pending at a time */
+    NAME_BYTES = 200       /* of a name in a sentence */
 };
 
-/* An agent that something is expected of. */
+/* An agent with an expected interval or an open alert. */
 struct watched {
     struct silence_row row;
     struct last_seen_entry *sighting;
     int64_t interval_us;
 };
 
-/* What is asked of the writer: to open an alert, or to close the one that is open. A job of its
- * own, so that one that fails keeps none of the others from their end. */
-struct flip {
+/* A request to the writer to open an agent's alert, or to close it. Each is a job of its own, so
+ * that a failure affects no other agent. */
+struct silence_transition {
     struct writer_job job;
     struct silence *silence;
     int64_t tenant_id, agent_id;
@@ -44,8 +44,8 @@ struct flip {
     bool opens;
 };
 
-/* By which a look judges. */
-struct moment {
+/* The time of a check. */
+struct silence_moment {
     struct silence_now now;
     int64_t epoch_us;
 };
@@ -55,18 +55,19 @@ struct silence {
     struct watched *agents;
     size_t n;
     bool loaded;
-    int64_t read_us, registry_number; /* of the last look at the store */
+    int64_t read_us, registry_number; /* when the store was last read */
 
     bool lost;
     int64_t epoch_us;
-    int64_t apart_us, tick_us; /* wall less monotonic clock, and the raw clock, at the last tick */
+    int64_t offset_us,
+        tick_us; /* wall clock minus monotonic clock, and the raw clock, at the last tick */
 
-    struct moment moment; /* read by the writer while flips are under way, as are those */
-    struct flip *flips;
-    size_t n_flips;
+    struct silence_moment moment; /* the writer reads it and the transitions while any is pending */
+    struct silence_transition *transitions;
+    size_t n_transitions;
     struct lock lock;
-    size_t under_way GUARDED_BY(lock);     /* flips */
-    struct error failure GUARDED_BY(lock); /* of one of them; no code: none */
+    size_t pending GUARDED_BY(lock);       /* transitions submitted and not done */
+    struct error failure GUARDED_BY(lock); /* of the first that failed; ERR_NONE: no failure */
 };
 
 struct silence *silence_new(const struct silence_options *options, const struct silence_now *now)
@@ -75,9 +76,9 @@ struct silence *silence_new(const struct silence_options *options, const struct 
 
     s->options = *options;
     s->epoch_us = now->mono_us;
-    s->apart_us = now->wall_us - now->mono_us;
+    s->offset_us = now->wall_us - now->mono_us;
     s->tick_us = now->raw_us;
-    s->flips = mem_new(FLIPS_MAX * sizeof(*s->flips));
+    s->transitions = mem_new(TRANSITIONS_MAX * sizeof(*s->transitions));
     lock_init(&s->lock);
     return s;
 }
@@ -87,7 +88,7 @@ void silence_free(struct silence *s)
     if (s == NULL)
         return;
     lock_done(&s->lock);
-    free(s->flips);
+    free(s->transitions);
     free(s->agents);
     free(s);
 }
@@ -97,10 +98,10 @@ int64_t silence_epoch_us(const struct silence *s)
     return s->epoch_us;
 }
 
-/* Has something kept us from hearing? Then everybody has a full allowance from now on. */
+/* Begins a new epoch when reports may have been missed. */
 static void note_clocks(struct silence *s, const struct silence_now *now)
 {
-    int64_t apart = now->wall_us - now->mono_us, moved = apart - s->apart_us;
+    int64_t offset = now->wall_us - now->mono_us, moved = offset - s->offset_us;
     bool stepped =
         moved > (int64_t)STEP_S * USEC_PER_SEC || moved < -(int64_t)STEP_S * USEC_PER_SEC;
     bool paused = now->raw_us - s->tick_us > (int64_t)PAUSE_S * USEC_PER_SEC;
@@ -108,7 +109,7 @@ static void note_clocks(struct silence *s, const struct silence_now *now)
     if (stepped || paused || s->lost || !now->healthy)
         s->epoch_us = now->mono_us;
     s->lost = !now->healthy;
-    s->apart_us = apart;
+    s->offset_us = offset;
     s->tick_us = now->raw_us;
 }
 
@@ -139,13 +140,13 @@ static int read_agents(struct silence *s, struct error *err)
     return r;
 }
 
-/* The last sign of an agent, and for how long there was none, by the clock that does not step. */
+/* When an agent was last seen, and for how long it has been quiet, by the monotonic clock. */
 struct quiet {
     int64_t seen_at;
     int64_t us;
 };
 
-static struct quiet since(const struct silence *s, int64_t seen_at, int64_t from_us)
+static struct quiet quiet_from(const struct silence *s, int64_t seen_at, int64_t from_us)
 {
     int64_t epoch_us = s->moment.epoch_us;
 
@@ -153,14 +154,14 @@ static struct quiet since(const struct silence *s, int64_t seen_at, int64_t from
                            s->moment.now.mono_us - (from_us > epoch_us ? from_us : epoch_us) };
 }
 
-/* From what the store says and what was heard here, whichever is later. The time of a sign that is
- * too far ahead is not to be believed (our clock was set back, or another process's is ahead): it
- * counts from when it was noticed. */
-static struct quiet quiet_of(const struct silence *s, const struct watched *w)
+/* Uses the later of the stored time and the time seen by this process. A time too far in the future
+ * is wrong (our clock was set back, or another process's is ahead) and counts from when it was
+ * noticed. */
+static struct quiet quiet_time(const struct silence *s, const struct watched *w)
 {
     const struct silence_now *now = &s->moment.now;
     const int64_t times[] = { w->row.last_seen_at, last_seen_at_here(w->sighting) };
-    int64_t seen = TIME_NULL, ahead = TIME_NULL; /* before all others */
+    int64_t seen = TIME_NULL, ahead = TIME_NULL; /* TIME_NULL is less than every time */
     struct quiet known = { TIME_NULL, INT64_MAX }, noticed;
 
     for (size_t i = 0; i < COUNT_OF(times); i++) {
@@ -170,15 +171,15 @@ static struct quiet quiet_of(const struct silence *s, const struct watched *w)
             seen = times[i] > seen ? times[i] : seen;
     }
     if (seen != TIME_NULL)
-        known = since(s, seen, now->mono_us - (seen < now->wall_us ? now->wall_us - seen : 0));
+        known = quiet_from(s, seen, now->mono_us - (seen < now->wall_us ? now->wall_us - seen : 0));
     if (ahead == TIME_NULL)
         return known;
-    noticed = since(s, ahead, last_seen_noticed_us(w->sighting, ahead, now->mono_us));
+    noticed = quiet_from(s, ahead, last_seen_noticed_us(w->sighting, ahead, now->mono_us));
     return noticed.us < known.us ? noticed : known;
 }
 
-/* Is it over? */
-static bool is_due(const struct silence *s, const struct watched *w, int64_t quiet_us)
+/* Has it been quiet for its interval and grace? */
+static bool is_silent(const struct silence *s, const struct watched *w, int64_t quiet_us)
 {
     int64_t allowed = w->interval_us + liveness_grace_us(w->interval_us);
 
@@ -187,15 +188,15 @@ static bool is_due(const struct silence *s, const struct watched *w, int64_t qui
     return quiet_us >= allowed;
 }
 
-/* Is it soon? Then another process may think that it is, before we read so. */
-static bool is_near(const struct watched *w, int64_t quiet_us)
+/* Nearly silent: another process may open the alert before we read it. */
+static bool is_nearly_silent(const struct watched *w, int64_t quiet_us)
 {
     return quiet_us >= w->interval_us + liveness_grace_us(w->interval_us) / 2;
 }
 
-/* Nothing is expected of it any more, or it was heard of, as the store says: what is open is to be
- * closed. What was heard here closes it when it is stored. */
-static bool is_over(const struct watched *w, int64_t wall_us)
+/* According to the store, the agent was seen again or has no expected interval any longer: the open
+ * alert must be closed. What this process receives closes the alert when it is stored. */
+static bool has_recovered(const struct watched *w, int64_t wall_us)
 {
     int64_t seen = w->row.last_seen_at;
 
@@ -203,38 +204,38 @@ static bool is_over(const struct watched *w, int64_t wall_us)
         sighting_is_later(seen, w->row.since_at, wall_us))
         return true;
     if (w->row.limit_seconds.value == w->row.interval_seconds.value)
-        return false; /* a clock that was set back changes nothing */
+        return false; /* even if the wall clock was set back */
     return wall_us - seen < w->interval_us + liveness_grace_us(w->interval_us);
 }
 
-static void add_flip(struct silence *s, const struct watched *w, bool opens)
+static void add_transition(struct silence *s, const struct watched *w, bool opens)
 {
-    s->flips[s->n_flips++] = (struct flip){ .silence = s,
-                                            .tenant_id = w->row.tenant_id,
-                                            .agent_id = w->row.agent_id,
-                                            .sighting = w->sighting,
-                                            .opens = opens };
+    s->transitions[s->n_transitions++] = (struct silence_transition){ .silence = s,
+                                                                      .tenant_id = w->row.tenant_id,
+                                                                      .agent_id = w->row.agent_id,
+                                                                      .sighting = w->sighting,
+                                                                      .opens = opens };
 }
 
-static void collect(struct silence *s)
+static void collect_transitions(struct silence *s)
 {
-    s->n_flips = 0;
-    for (size_t i = 0; i < s->n && s->n_flips < FLIPS_MAX; i++) {
+    s->n_transitions = 0;
+    for (size_t i = 0; i < s->n && s->n_transitions < TRANSITIONS_MAX; i++) {
         const struct watched *w = &s->agents[i];
         struct quiet quiet;
 
         if (!str_is_null(w->row.alert_id)) {
-            if (is_over(w, s->moment.now.wall_us))
-                add_flip(s, w, false);
+            if (has_recovered(w, s->moment.now.wall_us))
+                add_transition(s, w, false);
             continue;
         }
-        quiet = quiet_of(s, w);
+        quiet = quiet_time(s, w);
         if (w->row.last_seen_at == TIME_NULL)
-            continue; /* who was never seen never falls silent; the store knows of it soon */
-        if (is_near(w, quiet.us))
+            continue; /* an agent that was never seen cannot fall silent */
+        if (is_nearly_silent(w, quiet.us))
             last_seen_await(w->sighting);
-        if (is_due(s, w, quiet.us))
-            add_flip(s, w, true);
+        if (is_silent(s, w, quiet.us))
+            add_transition(s, w, true);
     }
 }
 
@@ -247,34 +248,35 @@ static struct str detail_of(const struct silence_row *row, struct arena *arena)
                         (long long)(liveness_grace_us(interval_us) / USEC_PER_SEC));
 }
 
-static int open_alert(const struct flip *flip, struct db *db, const struct silence_row *row,
-                      struct arena *arena, struct error *err)
+static int open_alert(const struct silence_transition *transition, struct db *db,
+                      const struct silence_row *row, struct arena *arena, struct error *err)
 {
-    int64_t now_us = flip->silence->moment.now.wall_us;
+    int64_t now_us = transition->silence->moment.now.wall_us;
     struct str name = utf8_cut(row->agent_name, NAME_BYTES);
     struct alert_row alert = { .tenant_id = row->tenant_id,
                                .type = STR_LIT("agent.silent"),
                                .agent_id = row->agent_id,
                                .agent_name = row->agent_name,
                                .subject = STR_LIT(""),
-                               .told = row->muted_until == TIME_NULL || row->muted_until <= now_us,
+                               .notified =
+                                   row->muted_until == TIME_NULL || row->muted_until <= now_us,
                                .since_at = row->last_seen_at,
                                .opened_at = now_us,
                                .limit_seconds = row->interval_seconds,
                                .detail = detail_of(row, arena) };
     char text[DATETIME_TEXT_MAX];
-    const struct alert_news news = {
+    const struct alert_notice notice = {
         &alert, alert.type,
-        arena_printf(arena, "Agent '%.*s' is silent: nothing was heard of it since %s",
-                     STR_ARG(name), datetime_format(row->last_seen_at, text).data),
-        flip->job.txn->notes
+        arena_printf(arena, "Agent '%.*s' is silent: last seen %s", STR_ARG(name),
+                     datetime_format(row->last_seen_at, text).data),
+        transition->job.txn->notes
     };
     bool opened;
 
-    return alerts_open(db, &news, &opened, err);
+    return alerts_open(db, &notice, &opened, err);
 }
 
-static struct str why_over(const struct silence_row *row, int64_t since_at, int64_t now)
+static struct str close_reason(const struct silence_row *row, int64_t since_at, int64_t now)
 {
     if (row->deleted)
         return STR_LIT("deleted");
@@ -285,84 +287,87 @@ static struct str why_over(const struct silence_row *row, int64_t since_at, int6
     return STR_LIT("interval");
 }
 
-static int close_alert(const struct flip *flip, struct db *db, const struct silence_row *row,
-                       struct arena *arena, struct error *err)
+static int close_alert(const struct silence_transition *transition, struct db *db,
+                       const struct silence_row *row, struct arena *arena, struct error *err)
 {
     struct str name = utf8_cut(row->agent_name, NAME_BYTES);
     struct alert_row alert;
-    struct alert_news news = { .row = &alert,
-                               .message = STR_LIT("agent.recovered"),
-                               .notes = flip->job.txn->notes };
+    struct alert_notice notice = { .row = &alert,
+                                   .message = STR_LIT("agent.recovered"),
+                                   .notes = transition->job.txn->notes };
 
     if (store_alert(db, row->tenant_id, row->alert_id, arena, &alert, err) != 0)
         return -1;
-    alert.closed_at = flip->silence->moment.now.wall_us;
-    alert.closed_by = why_over(row, alert.since_at, alert.closed_at);
+    alert.closed_at = transition->silence->moment.now.wall_us;
+    alert.closed_by = close_reason(row, alert.since_at, alert.closed_at);
     if (str_eq_c(alert.closed_by, "seen"))
         alert.away_seconds = alerts_away(&alert, row->last_seen_at);
-    news.summary = arena_printf(arena, "The silence of agent '%.*s' is over: %.*s", STR_ARG(name),
-                                STR_ARG(alert.closed_by));
-    return alerts_close(db, &news, err);
+    notice.summary = arena_printf(arena, "Agent '%.*s' is no longer silent: %.*s", STR_ARG(name),
+                                  STR_ARG(alert.closed_by));
+    return alerts_close(db, &notice, err);
 }
 
-/* By the row as it is now, which nobody changes meanwhile, and by what was heard here since. */
-static int apply_flip(const struct flip *flip, struct db *db, struct arena *arena,
-                      struct error *err)
+/* Decides again by the locked row and what this process has received since the tick. */
+static int decide_transition(const struct silence_transition *transition, struct db *db,
+                             struct arena *arena, struct error *err)
 {
-    const struct silence *s = flip->silence;
-    struct watched w = { .sighting = flip->sighting };
+    const struct silence *s = transition->silence;
+    struct watched w = { .sighting = transition->sighting };
     struct quiet quiet;
     bool open;
 
-    if (store_silence_hold(db, flip->tenant_id, flip->agent_id, arena, &w.row, err) != 0)
+    if (store_silence_hold(db, transition->tenant_id, transition->agent_id, arena, &w.row, err) !=
+        0)
         return -1;
     w.interval_us = liveness_interval_us(&w.row.interval_seconds);
     open = !str_is_null(w.row.alert_id);
-    if (w.row.agent_id == 0 || open == flip->opens)
+    if (w.row.agent_id == 0 || open == transition->opens)
         return 0;
     if (open)
-        return is_over(&w, s->moment.now.wall_us) ? close_alert(flip, db, &w.row, arena, err) : 0;
+        return has_recovered(&w, s->moment.now.wall_us)
+                   ? close_alert(transition, db, &w.row, arena, err)
+                   : 0;
     if (!w.row.enabled || w.interval_us == 0 || w.row.last_seen_at == TIME_NULL)
         return 0;
-    quiet = quiet_of(s, &w);
-    if (!is_due(s, &w, quiet.us))
+    quiet = quiet_time(s, &w);
+    if (!is_silent(s, &w, quiet.us))
         return 0;
     w.row.last_seen_at = quiet.seen_at;
-    return open_alert(flip, db, &w.row, arena, err);
+    return open_alert(transition, db, &w.row, arena, err);
 }
 
-static int apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int silence_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    const struct flip *flip = CONTAINER_OF(job, struct flip, job);
+    const struct silence_transition *transition = CONTAINER_OF(job, struct silence_transition, job);
     struct arena arena;
     int r;
 
     arena_init(&arena);
-    r = apply_flip(flip, txn->db, &arena, err);
+    r = decide_transition(transition, txn->db, &arena, err);
     arena_done(&arena);
     return r;
 }
 
-/* What came of it is read with the next look at the store, also when it failed. */
-static void done(struct writer_job *job, const struct error *err)
+/* The next read of the store shows the result, also after a failure. */
+static void silence_done(struct writer_job *job, const struct error *err)
 {
-    struct silence *s = CONTAINER_OF(job, struct flip, job)->silence;
+    struct silence *s = CONTAINER_OF(job, struct silence_transition, job)->silence;
 
     lock_acquire(&s->lock);
     if (err != NULL && s->failure.code == ERR_NONE)
         s->failure = *err;
-    assert(s->under_way > 0);
-    s->under_way--;
+    assert(s->pending > 0);
+    s->pending--;
     lock_release(&s->lock);
 }
 
-/* Are flips under way? If not, *ret is what went wrong with one of the last. */
+/* Are transitions pending? If not, *ret is the first failure among the last ones. */
 static bool is_busy(struct silence *s, struct error *ret)
 {
     bool busy;
 
     lock_acquire(&s->lock);
-    busy = s->under_way > 0;
+    busy = s->pending > 0;
     if (!busy) {
         *ret = s->failure;
         s->failure = (struct error){ 0 };
@@ -371,25 +376,26 @@ static bool is_busy(struct silence *s, struct error *ret)
     return busy;
 }
 
-static int submit(struct silence *s, struct error *err)
+static int submit_transitions(struct silence *s, struct error *err)
 {
     size_t n = 0;
 
-    s->loaded = false; /* look again when they are done */
+    s->loaded = false; /* read the store again when they are done */
     lock_acquire(&s->lock);
-    assert(s->under_way == 0 && s->n_flips <= FLIPS_MAX);
-    s->under_way = s->n_flips;
+    assert(s->pending == 0 && s->n_transitions <= TRANSITIONS_MAX);
+    s->pending = s->n_transitions;
     lock_release(&s->lock);
-    for (; n < s->n_flips; n++) {
-        s->flips[n].job =
-            (struct writer_job){ .apply = apply, .done = done, .events = 1, .unbounded = true };
-        if (writer_submit(s->options.writer, &s->flips[n].job, err) != 0)
+    for (; n < s->n_transitions; n++) {
+        s->transitions[n].job = (struct writer_job){
+            .apply = silence_apply, .done = silence_done, .events = 1, .unbounded = true
+        };
+        if (writer_submit(s->options.writer, &s->transitions[n].job, err) != 0)
             break;
     }
     lock_acquire(&s->lock);
-    s->under_way -= s->n_flips - n;
+    s->pending -= s->n_transitions - n;
     lock_release(&s->lock);
-    return n == s->n_flips ? 0 : -1;
+    return n == s->n_transitions ? 0 : -1;
 }
 
 int silence_tick(struct silence *s, const struct silence_now *now, struct error *err)
@@ -401,19 +407,20 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
     if (!now->healthy || is_busy(s, &failure))
         return 0;
     if (failure.code != ERR_NONE)
-        log_write(LOG_WARNING, "alerts", "one did not open or close: %s", failure.text);
+        log_write(LOG_WARNING, "alerts", "a silence alert was not opened or closed: %s",
+                  failure.text);
     changed =
         last_seen_take_changed(s->options.last_seen) || now->registry_number != s->registry_number;
     if (!s->loaded || changed ||
         now->mono_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) {
-        s->loaded = false; /* until it is */
+        s->loaded = false;
         if (read_agents(s, err) != 0)
             return -1;
         s->loaded = true;
         s->read_us = now->mono_us;
         s->registry_number = now->registry_number;
     }
-    s->moment = (struct moment){ *now, s->epoch_us };
-    collect(s);
-    return s->n_flips == 0 ? 0 : submit(s, err);
+    s->moment = (struct silence_moment){ *now, s->epoch_us };
+    collect_transitions(s);
+    return s->n_transitions == 0 ? 0 : submit_transitions(s, err);
 }

@@ -1,16 +1,16 @@
-/* silence.h - watches for agents that fall silent, and has an alert opened for each.
+/* silence.h - opens an alert when an agent falls silent, and closes it when it is back.
  *
- * Every second the agents that something is expected of are looked through in
- * memory; what the store knows of them is read anew every few seconds, and at
- * once when somebody changed what is expected. Deadlines are monotonic, and
- * never earlier than a full interval and grace after we began to listen: after
- * a start, a step of the wall clock, a pause of the process, or a time without
- * database every agent has its whole allowance again.
+ * Every second the agents with an expected interval are checked in memory.
+ * Their rows are read from the store every few seconds, and at once when a
+ * change is noticed. Deadlines use the monotonic clock and are never earlier
+ * than a full interval and grace after the epoch, which begins again after a
+ * start, a step of the wall clock, a pause of the process, or an outage of the
+ * database.
  *
- * Whether an alert opens is decided once more in the transaction that opens
- * it, by the row as it is then; several processes agree by the store.
+ * The transaction that opens an alert checks the agent's row once more, under
+ * a lock; so several processes open only one.
  *
- * One thread at a time but where it says otherwise.
+ * One thread at a time.
  */
 #pragma once
 #include <stdbool.h>
@@ -23,21 +23,21 @@ struct silence;
 struct writer;
 
 struct silence_options {
-    struct db *db; /* a reader; borrowed for each tick only, as the caller's other things */
+    struct db *db; /* a reader, borrowed for each tick only */
     struct last_seen *last_seen;
     struct writer *writer; /* borrowed */
-    bool shared;           /* others get reports too: what they heard comes a little later */
+    bool shared;           /* other processes receive reports too, and store them a little later */
 };
 
-/* The clocks at one moment. */
+/* The clocks, read together. */
 struct silence_now {
     int64_t wall_us, mono_us;
-    int64_t raw_us;          /* monotonic, without what tests add */
+    int64_t raw_us;          /* monotonic, without the offset that tests add */
     bool healthy;            /* the database answers */
-    int64_t registry_number; /* grows when somebody enables, disables or removes an agent */
+    int64_t registry_number; /* grows when an agent is enabled, disabled or deleted */
 };
 
-/* The first allowance begins now. */
+/* The epoch begins now. */
 struct silence *silence_new(const struct silence_options *options, const struct silence_now *now);
 
 /* After the writer has stopped. NULL is fine. */
@@ -46,5 +46,5 @@ void silence_free(struct silence *s);
 /* Once a second. */
 int silence_tick(struct silence *s, const struct silence_now *now, struct error *err) MUST_CHECK;
 
-/* When the last allowance began: monotonic. */
+/* Start of the current epoch, monotonic: no alert counts silence from before it. */
 int64_t silence_epoch_us(const struct silence *s);

@@ -19,11 +19,11 @@ struct silence_row {
     int64_t muted_until;          /* TIME_NULL: not muted */
     struct str alert_id;          /* of the open alert, or STR_NULL */
     int64_t since_at;             /* of that alert */
-    struct opt_int limit_seconds; /* the interval that it was opened under */
+    struct opt_int limit_seconds; /* the interval when it was opened */
 };
 
-/* All agents that something is expected of, or that have an alert open: a list of struct
- * silence_row, by number, so that processes hold them in one order; in the arena. */
+/* Agents with an expected interval or an open alert: a list of struct silence_row in the order of
+ * their ids, so that all processes lock them in the same order; in the arena. */
 int store_silences(struct db *db, struct arena *arena, struct list *ret,
                    struct error *err) MUST_CHECK;
 

@@ -20,7 +20,7 @@
 #define OWNER struct alert_row
 SHAPE_BEGIN(alert_row)
     { INT(tenant_id) }, { STR(alert_id) }, { STR(type) }, { INT(agent_id) }, { STR(agent_name) },
-    { STR(subject) }, { OPT_INT(run_no) }, { BOOL(open) }, { BOOL(told) }, { TIME(since_at) },
+    { STR(subject) }, { OPT_INT(run_no) }, { BOOL(open) }, { FIELD_AT("told", notified, bool, T_BOOL) }, { TIME(since_at) },
     { TIME(opened_at) }, { TIME(closed_at) }, { STR(closed_by) }, { OPT_INT(away_seconds) },
     { TIME(acknowledged_at) }, { STR(acknowledged_by) }, { STR(detail) }, { OPT_INT(limit_seconds) },
 ROW_END(alert_row);
@@ -32,7 +32,7 @@ static const struct db_query open_alert = {
            " VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $10, $11)"
            " ON CONFLICT (tenant_id, type, agent_id, subject) WHERE open = 1 DO NOTHING",
 };
-/* Muted or not is its agent's; what is unique is the run. */
+/* `told` is 0 while the run's agent is muted; unique per run. */
 static const struct db_query failed_alert = {
     .sql = "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, run_no, open, told,"
            " since_at, opened_at, closed_at, closed_by, detail)"
@@ -47,7 +47,7 @@ static const struct db_query close_alert = {
     .sql = "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
 };
-static const struct db_query tell_alert = {
+static const struct db_query mark_notified = {
     .sql = "UPDATE alerts SET told = 1"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0",
 };
@@ -104,7 +104,7 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_text(row->type),
                 db_int(row->agent_id), db_text(row->subject), rows_opt_int_value(row->run_no),
-                db_int(row->told), db_int(row->since_at), db_int(row->opened_at),
+                db_int(row->notified), db_int(row->since_at), db_int(row->opened_at),
                 db_text(row->detail), rows_opt_int_value(row->limit_seconds));
 
     if (db_run(db, &open_alert, args, err) != 0)
@@ -144,7 +144,7 @@ int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_f
 {
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id));
 
-    if (db_run(db, &tell_alert, args, err) != 0)
+    if (db_run(db, &mark_notified, args, err) != 0)
         return -1;
     *ret_first = db_changes(db) > 0;
     return 0;
@@ -226,7 +226,7 @@ int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, s
     struct buf agents;
     int r;
 
-    buf_init(&agents, SIZE_MAX); /* in proportion to what the caller has */
+    buf_init(&agents, SIZE_MAX); /* bounded by n */
     buf_add_char(&agents, '[');
     for (size_t i = 0; i < n; i++)
         buf_printf(&agents, "%s[%lld,%lld]", i == 0 ? "" : ",", (long long)sightings[i].tenant_id,

@@ -17,15 +17,15 @@ struct alert_row {
     int64_t tenant_id;
     struct str alert_id, type;
     int64_t agent_id;      /* 0: not about an agent */
-    struct str agent_name; /* read only; STR_NULL then */
+    struct str agent_name; /* only when read; STR_NULL: not about an agent */
     struct str subject;    /* empty: the agent itself */
     struct opt_int run_no; /* of a run, whose run_id is the subject */
-    bool open, told;
+    bool open, notified;
     int64_t since_at, opened_at;
-    int64_t closed_at; /* TIME_NULL, as below where it is not said otherwise */
+    int64_t closed_at; /* TIME_NULL or STR_NULL until set, as the fields below */
     struct str closed_by;
     struct opt_int away_seconds;
-    struct opt_int limit_seconds; /* that was passed */
+    struct opt_int limit_seconds; /* the limit that was exceeded */
     int64_t acknowledged_at;
     struct str acknowledged_by;
     struct str detail; /* a JSON object */
@@ -36,8 +36,8 @@ struct alert_row {
 int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opened,
                      struct error *err) MUST_CHECK;
 
-/* Of the type run.failed, closed at once; by the row's tenant, run_no, alert_id, since_at,
- * opened_at and detail. *ret_first is false when the run had one before. */
+/* Stores a run.failed alert, closed from the start, from the row's tenant, run_no, alert_id,
+ * since_at, opened_at and detail. *ret_first is false when the run has one already. */
 int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
                        struct error *err) MUST_CHECK;
 
@@ -76,7 +76,7 @@ int store_alerts_open(struct db *db, int64_t *ret, struct error *err) MUST_CHECK
 int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,
                                struct list *ret, struct error *err) MUST_CHECK;
 
-/* Was one of this type, agent, subject and since_at closed at that time or later? */
+/* Was an alert of this type, agent, subject and since_at closed at that time or later? */
 int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
                         struct error *err) MUST_CHECK;
 

@@ -1,8 +1,9 @@
-/* stuck.c - runs that stay open, and the job that opens and closes their alerts.
+/* stuck.c - scans for runs that stay open, and the job that opens and closes their alerts.
  *
- * A round goes through the tenants by number, as many in a tick as a fraction of
- * a second allows, and looks at a few runs of each; when some have more, another
- * round follows at once. So no tenant waits for another's runs.
+ * A round goes through the tenants in the order of their ids, as many per tick
+ * as a fraction of a second allows, and reads a few runs of each. When some
+ * tenants have more, another round follows at once; so no tenant waits for
+ * another's runs.
  */
 #include "features/alerts/stuck.h"
 
@@ -21,38 +22,38 @@
 #include "shape/utf8.h"
 
 enum {
-    PERIOD_S = 60,      /* between the beginnings of two rounds */
-    SLICE_MS = 100,     /* of a tick */
-    REST_S = 600,       /* after we began to listen */
-    MARK_S = 600,       /* that a mark may lag behind */
-    LEAST_S = 86400,    /* that a run may take */
-    BACK_S = 2 * 86400, /* looked back at where there is no mark yet */
+    PERIOD_S = 60,            /* between the starts of two rounds */
+    SLICE_MS = 100,           /* time per tick */
+    WARMUP_S = 600,           /* after the epoch, before alerts open */
+    MARK_LAG_S = 600,         /* how far a mark may lag behind */
+    LIMIT_MIN_S = 86400,      /* least age of a stuck run */
+    FIRST_SCAN_S = 2 * 86400, /* how far the first scan looks back */
     TIMES_MEDIAN = 5,
     MEDIAN_RUNS = 100,
-    TENANT_RUNS = 50,   /* of one tenant in a round */
-    RUNS_MAX = 200,     /* of each kind in a tick */
-    OPEN_MAX = 20,      /* alerts of one agent */
-    TENANTS_MAX = 1000, /* in a tick */
+    TENANT_RUNS = 50,   /* per tenant and round */
+    RUNS_MAX = 200,     /* of each kind per tick */
+    OPEN_MAX = 20,      /* alerts per agent */
+    TENANTS_MAX = 1000, /* per tick */
     NAME_BYTES = 200    /* of a name in a sentence */
 };
 
-/* What is asked of the writer for a run. */
-struct act {
+/* A request to the writer about a run: open its alert, close it, or check again later. */
+struct stuck_transition {
     int64_t tenant_id, run_no;
-    int64_t limit_us; /* that it passed; 0: it is over */
-    int64_t due_at;   /* TIME_NULL: now */
+    int64_t limit_us; /* how long it may take; 0: close its alert */
+    int64_t due_at;   /* when to check again; TIME_NULL: now */
 };
 
 struct stuck {
     struct stuck_options options;
     int64_t round_us; /* monotonic: when the last round began */
     bool in_round, more;
-    int64_t reached;           /* the tenant that the round is at */
-    int64_t wall_us, began_us; /* both clocks at one time: the wall clock may step, this does not */
+    int64_t reached;           /* last tenant scanned in the round */
+    int64_t wall_us, began_us; /* both clocks, read together, for steady_wall() */
 
-    struct writer_job job; /* the writer's while `busy`, as is what follows */
-    struct act acts[3 * RUNS_MAX];
-    size_t n_acts;
+    struct writer_job job; /* belongs to the writer while `busy`, as do the fields below */
+    struct stuck_transition transitions[3 * RUNS_MAX];
+    size_t n_transitions;
     struct stuck_tenant *marks;
     size_t n_marks;
     struct arena arena; /* of the marks */
@@ -104,7 +105,7 @@ static int limit_of(struct stuck *s, const struct stuck_run *run, int64_t *ret, 
     for (size_t i = 0; i < list.n; i++)
         if (runs[i].duration_ms.has)
             durations[n++] = runs[i].duration_ms.value;
-    *ret = (int64_t)LEAST_S * USEC_PER_SEC;
+    *ret = (int64_t)LIMIT_MIN_S * USEC_PER_SEC;
     if (n == 0)
         return 0;
     qsort(durations, n, sizeof(*durations), by_value);
@@ -114,60 +115,62 @@ static int limit_of(struct stuck *s, const struct stuck_run *run, int64_t *ret, 
     return 0;
 }
 
-static int add_acts(struct stuck *s, const struct list *list, struct error *err)
+static int add_transitions(struct stuck *s, const struct list *list, struct error *err)
 {
     const struct stuck_run *runs = list->items;
 
     for (size_t i = 0; i < list->n; i++) {
-        struct act act = { runs[i].tenant_id, runs[i].run_no, 0, TIME_NULL };
+        struct stuck_transition transition = { runs[i].tenant_id, runs[i].run_no, 0, TIME_NULL };
 
-        if (runs[i].open && runs[i].expected && limit_of(s, &runs[i], &act.limit_us, err) != 0)
+        if (runs[i].open && runs[i].expected &&
+            limit_of(s, &runs[i], &transition.limit_us, err) != 0)
             return -1;
-        if (s->now_us - runs[i].start_at < act.limit_us)
-            act.due_at = runs[i].start_at + act.limit_us;
-        s->acts[s->n_acts++] = act;
+        if (s->now_us - runs[i].start_at < transition.limit_us)
+            transition.due_at = runs[i].start_at + transition.limit_us;
+        s->transitions[s->n_transitions++] = transition;
     }
     return 0;
 }
 
-/* The tenant's runs that have become old since its mark, some of them. */
-static int look_at(struct stuck *s, const struct stuck_tenant *tenant, struct error *err)
+/* Reads up to TENANT_RUNS runs that have reached the least age since the tenant's mark. */
+static int scan_tenant(struct stuck *s, const struct stuck_tenant *tenant, struct error *err)
 {
-    int64_t until = s->now_us - (int64_t)LEAST_S * USEC_PER_SEC;
+    int64_t until = s->now_us - (int64_t)LIMIT_MIN_S * USEC_PER_SEC;
     struct stuck_span span = { tenant->mark, until, TENANT_RUNS };
     struct stuck_tenant mark = { tenant->tenant_id, { until, STUCK_LAST_ID } };
     const struct stuck_run *runs;
     struct list list;
 
     if (tenant->mark.start_at == TIME_NULL)
-        span.after = (struct stuck_place){ until - (int64_t)BACK_S * USEC_PER_SEC, STR_LIT("") };
+        span.after =
+            (struct stuck_cursor){ until - (int64_t)FIRST_SCAN_S * USEC_PER_SEC, STR_LIT("") };
     if (until <= span.after.start_at)
         return 0;
     if (store_stuck_runs(s->options.db, tenant->tenant_id, &span, &s->arena, &list, err) != 0 ||
-        add_acts(s, &list, err) != 0)
+        add_transitions(s, &list, err) != 0)
         return -1;
     runs = list.items;
     if (list.n == TENANT_RUNS) {
         s->more = true;
-        mark.mark = (struct stuck_place){ runs[list.n - 1].start_at, runs[list.n - 1].run_id };
+        mark.mark = (struct stuck_cursor){ runs[list.n - 1].start_at, runs[list.n - 1].run_id };
     }
-    if (list.n > 0 || until - span.after.start_at > (int64_t)MARK_S * USEC_PER_SEC)
+    if (list.n > 0 || until - span.after.start_at > (int64_t)MARK_LAG_S * USEC_PER_SEC)
         s->marks[s->n_marks++] = mark;
     return 0;
 }
 
-/* What was put down for later and is due. */
-static int look_at_due(struct stuck *s, struct error *err)
+/* Runs that were postponed and are due. */
+static int scan_due(struct stuck *s, struct error *err)
 {
     struct list due;
 
     if (store_stuck_due(s->options.db, s->now_us, RUNS_MAX, &s->arena, &due, err) != 0)
         return -1;
     s->more = s->more || due.n == RUNS_MAX;
-    return add_acts(s, &due, err);
+    return add_transitions(s, &due, err);
 }
 
-static int look_at_over(struct stuck *s, struct error *err)
+static int scan_recovered(struct stuck *s, struct error *err)
 {
     const struct stuck_run *runs;
     struct list over;
@@ -176,24 +179,26 @@ static int look_at_over(struct stuck *s, struct error *err)
         return -1;
     runs = over.items;
     for (size_t i = 0; i < over.n; i++)
-        s->acts[s->n_acts++] = (struct act){ runs[i].tenant_id, runs[i].run_no, 0, TIME_NULL };
+        s->transitions[s->n_transitions++] =
+            (struct stuck_transition){ runs[i].tenant_id, runs[i].run_no, 0, TIME_NULL };
     s->more = s->more || over.n == RUNS_MAX;
     return 0;
 }
 
-/* As many tenants as there is time and room for. */
-static int look_at_some(struct stuck *s, struct error *err)
+/* Scans as many tenants as time and room allow. */
+static int scan_tenants(struct stuck *s, struct error *err)
 {
     int64_t until_us = clock_raw_us() + (int64_t)SLICE_MS * USEC_PER_MSEC;
-    size_t room = s->n_acts + RUNS_MAX, n = 0;
+    size_t room = s->n_transitions + RUNS_MAX, n = 0;
     const struct stuck_tenant *tenants;
     struct list list;
 
     if (store_stuck_tenants(s->options.db, s->reached, TENANTS_MAX, &s->arena, &list, err) != 0)
         return -1;
     tenants = list.items;
-    while (n < list.n && s->n_acts + TENANT_RUNS <= room && (n == 0 || clock_raw_us() < until_us)) {
-        if (look_at(s, &tenants[n], err) != 0)
+    while (n < list.n && s->n_transitions + TENANT_RUNS <= room &&
+           (n == 0 || clock_raw_us() < until_us)) {
+        if (scan_tenant(s, &tenants[n], err) != 0)
             return -1;
         s->reached = tenants[n++].tenant_id;
     }
@@ -202,20 +207,20 @@ static int look_at_some(struct stuck *s, struct error *err)
 }
 
 /* One tick's part of a round. */
-static int look(struct stuck *s, bool opens, struct error *err)
+static int scan_step(struct stuck *s, bool opens, struct error *err)
 {
     bool begins = s->reached == 0;
 
-    s->n_acts = s->n_marks = 0;
+    s->n_transitions = s->n_marks = 0;
     arena_reset(&s->arena);
-    if (begins && look_at_over(s, err) != 0)
+    if (begins && scan_recovered(s, err) != 0)
         return -1;
     s->in_round = false;
     if (!opens)
         return 0;
-    if (begins && look_at_due(s, err) != 0)
+    if (begins && scan_due(s, err) != 0)
         return -1;
-    return look_at_some(s, err);
+    return scan_tenants(s, err);
 }
 
 static int open_alert(const struct stuck *s, struct db *db, const struct stuck_run *run,
@@ -228,7 +233,7 @@ static int open_alert(const struct stuck *s, struct db *db, const struct stuck_r
         .agent_name = run->agent_name,
         .subject = run->run_id,
         .run_no = { true, run->run_no },
-        .told = run->muted_until == TIME_NULL || run->muted_until <= s->now_us,
+        .notified = run->muted_until == TIME_NULL || run->muted_until <= s->now_us,
         .since_at = run->start_at,
         .opened_at = s->now_us,
         .limit_seconds = { true, limit_us / USEC_PER_SEC },
@@ -237,9 +242,9 @@ static int open_alert(const struct stuck *s, struct db *db, const struct stuck_r
     };
     struct str name = utf8_cut(run->agent_name, NAME_BYTES);
     char text[DATETIME_TEXT_MAX];
-    const struct alert_news news = {
+    const struct alert_notice notice = {
         &alert, alert.type,
-        arena_printf(arena, "Run %.*s of agent '%.*s' is open since %s", STR_ARG(run->run_id),
+        arena_printf(arena, "Run %.*s of agent '%.*s' has been open since %s", STR_ARG(run->run_id),
                      STR_ARG(name), datetime_format(run->start_at, text).data),
         s->notes
     };
@@ -248,10 +253,10 @@ static int open_alert(const struct stuck *s, struct db *db, const struct stuck_r
 
     if (store_stuck_count(db, run, &n, err) != 0)
         return -1;
-    return n >= OPEN_MAX ? 0 : alerts_open(db, &news, &opened, err);
+    return n >= OPEN_MAX ? 0 : alerts_open(db, &notice, &opened, err);
 }
 
-static struct str why_over(const struct stuck_run *run)
+static struct str close_reason(const struct stuck_run *run)
 {
     if (!run->open)
         return STR_LIT("closed");
@@ -262,9 +267,9 @@ static int close_alert(const struct stuck *s, struct db *db, const struct stuck_
                        struct arena *arena, struct error *err)
 {
     struct alert_row alert;
-    struct alert_news news = { .row = &alert,
-                               .message = STR_LIT("run.recovered"),
-                               .notes = s->notes };
+    struct alert_notice notice = { .row = &alert,
+                                   .message = STR_LIT("run.recovered"),
+                                   .notes = s->notes };
     struct str alert_id, name = utf8_cut(run->agent_name, NAME_BYTES);
 
     if (store_stuck_alert(db, run, arena, &alert_id, err) != 0)
@@ -274,20 +279,21 @@ static int close_alert(const struct stuck *s, struct db *db, const struct stuck_
     if (store_alert(db, run->tenant_id, alert_id, arena, &alert, err) != 0)
         return -1;
     alert.closed_at = s->now_us;
-    alert.closed_by = why_over(run);
-    alert.told = alert.told && run->wanted; /* who switched the rule off knows */
-    news.summary = arena_printf(arena, "Run %.*s of agent '%.*s' is stuck no more",
-                                STR_ARG(run->run_id), STR_ARG(name));
-    return alerts_close(db, &news, err);
+    alert.closed_by = close_reason(run);
+    alert.notified = alert.notified && run->wanted; /* no message when the rule was switched off */
+    notice.summary = arena_printf(arena, "Run %.*s of agent '%.*s' is no longer stuck",
+                                  STR_ARG(run->run_id), STR_ARG(name));
+    return alerts_close(db, &notice, err);
 }
 
-/* By the run as it is now. */
-static int apply_act(const struct stuck *s, struct db *db, const struct act *act,
-                     struct arena *arena, struct error *err)
+/* Reads the run again: it may have closed since the scan. */
+static int apply_transition(const struct stuck *s, struct db *db,
+                            const struct stuck_transition *transition, struct arena *arena,
+                            struct error *err)
 {
     struct stuck_run run;
 
-    if (store_stuck_run(db, act->tenant_id, act->run_no, arena, &run, err) != 0)
+    if (store_stuck_run(db, transition->tenant_id, transition->run_no, arena, &run, err) != 0)
         return -1;
     if (run.run_no == 0)
         return 0;
@@ -295,14 +301,14 @@ static int apply_act(const struct stuck *s, struct db *db, const struct act *act
         return -1;
     if (!run.open || !run.expected || !run.wanted)
         return close_alert(s, db, &run, arena, err);
-    if (act->limit_us == 0)
+    if (transition->limit_us == 0)
         return 0;
-    if (act->due_at != TIME_NULL)
-        return store_stuck_later(db, &run, act->due_at, err);
-    return open_alert(s, db, &run, act->limit_us, arena, err);
+    if (transition->due_at != TIME_NULL)
+        return store_stuck_later(db, &run, transition->due_at, err);
+    return open_alert(s, db, &run, transition->limit_us, arena, err);
 }
 
-static int apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int stuck_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct stuck *s = CONTAINER_OF(job, struct stuck, job);
     struct arena arena;
@@ -310,8 +316,8 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
 
     s->notes = txn->notes;
     arena_init(&arena);
-    for (size_t i = 0; r == 0 && i < s->n_acts; i++) {
-        r = apply_act(s, txn->db, &s->acts[i], &arena, err);
+    for (size_t i = 0; r == 0 && i < s->n_transitions; i++) {
+        r = apply_transition(s, txn->db, &s->transitions[i], &arena, err);
         arena_reset(&arena);
     }
     for (size_t i = 0; r == 0 && i < s->n_marks; i++)
@@ -320,20 +326,21 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
     return r;
 }
 
-/* What failed is found again with the next round. */
-static void done(struct writer_job *job, const struct error *err)
+/* After a failure the next round finds the runs again. */
+static void stuck_done(struct writer_job *job, const struct error *err)
 {
     (void)err;
     busy_end(&CONTAINER_OF(job, struct stuck, job)->busy);
 }
 
-/* Not later than the wall clock says, nor than it would say had nobody set it ahead; but one that
- * has not been touched for as long as a run may take is right. */
+/* The earlier of the wall clock and the time that has passed by the monotonic clock since the two
+ * were last read together: a wall clock set ahead must not make runs look old. After a full
+ * LIMIT_MIN_S without a step the wall clock is trusted again. */
 static int64_t steady_wall(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_us)
 {
     int64_t steady;
 
-    if (mono_us - epoch_us >= (int64_t)LEAST_S * USEC_PER_SEC) {
+    if (mono_us - epoch_us >= (int64_t)LIMIT_MIN_S * USEC_PER_SEC) {
         s->wall_us = wall_us;
         s->began_us = mono_us;
     }
@@ -355,17 +362,18 @@ int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_
         s->more = false;
     }
     s->now_us = steady_wall(s, wall_us, mono_us, epoch_us);
-    r = look(s, mono_us - epoch_us >= (int64_t)REST_S * USEC_PER_SEC, err);
-    if (r == 0 && s->n_acts + s->n_marks > 0) {
-        s->job = (struct writer_job){
-            .apply = apply, .done = done, .events = 1 + s->n_acts, .unbounded = true
-        };
+    r = scan_step(s, mono_us - epoch_us >= (int64_t)WARMUP_S * USEC_PER_SEC, err);
+    if (r == 0 && s->n_transitions + s->n_marks > 0) {
+        s->job = (struct writer_job){ .apply = stuck_apply,
+                                      .done = stuck_done,
+                                      .events = 1 + s->n_transitions,
+                                      .unbounded = true };
         r = writer_submit(s->options.writer, &s->job, err);
         if (r == 0)
             return 0;
     }
     if (r != 0)
-        s->in_round = s->more = false; /* not before the next one is due */
+        s->in_round = s->more = false; /* wait until the next round is due */
     busy_end(&s->busy);
     return r;
 }

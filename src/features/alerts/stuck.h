@@ -1,10 +1,10 @@
-/* stuck.h - watches for runs that stay open, and has an alert opened for each.
+/* stuck.h - opens an alert for each run that stays open too long.
  *
- * A run is stuck when it is open for 24 hours, or five times the median
- * duration of its agent's last runs if that is more. Once a minute the runs
- * that have become that old since the last look are looked at, by the index of
- * starts, so that each run is looked at once. At most twenty such alerts are
- * open for an agent: one that never closes its runs is told of by them.
+ * A run is stuck when it has been open for 24 hours, or for five times the
+ * median duration of its agent's last runs if that is longer. Once a minute
+ * the runs that have reached that age since the last scan are read by their
+ * start time, so that each run is read once. At most twenty such alerts are
+ * open per agent.
  *
  * One thread at a time.
  */
@@ -25,7 +25,7 @@ struct stuck *stuck_new(const struct stuck_options *options, int64_t wall_us, in
 /* After the writer has stopped. NULL is fine. */
 void stuck_free(struct stuck *s);
 
-/* Once a second, while the database answers. `epoch_us` is when we began to listen: what our own
- * absence kept from being closed has some time to be. */
+/* Once a second, while the database answers. `epoch_us` is silence_epoch_us(): alerts open only
+ * some minutes after it, so that delayed events can close their runs first. */
 int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_us,
                struct error *err) MUST_CHECK;

@@ -15,18 +15,18 @@
 
 struct db;
 
-/* A run's place among all of its tenant, by start and then by id. */
-struct stuck_place {
+/* A position in the runs of a tenant, ordered by start and then by id. */
+struct stuck_cursor {
     int64_t start_at;
     struct str run_id;
 };
 
-/* After every id. */
+/* Sorts after every run id. */
 #define STUCK_LAST_ID STR_LIT("z")
 
 struct stuck_tenant {
     int64_t tenant_id;
-    struct stuck_place mark; /* start_at TIME_NULL: no mark yet */
+    struct stuck_cursor mark; /* start_at TIME_NULL: no mark yet */
 };
 
 struct stuck_run {
@@ -43,13 +43,13 @@ struct stuck_run {
 int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct arena *arena,
                         struct list *ret, struct error *err) MUST_CHECK;
 
-/* How far runs have been scanned; a mark never moves back. */
+/* Stores how far runs have been scanned; a mark never moves back. */
 int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant,
                      struct error *err) MUST_CHECK;
 
-/* Which runs. */
+/* Runs after a cursor. */
 struct stuck_span {
-    struct stuck_place after;
+    struct stuck_cursor after;
     int64_t until; /* a start, inclusive */
     int64_t limit;
 };
