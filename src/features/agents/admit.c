@@ -14,9 +14,9 @@
 #include "features/agents/store.h"
 #include "shape/shape.h"
 
-enum { AGENTS_MAX = 100000 }; /* remembered at most */
+enum { AGENTS_MAX = 100000 }; /* cached at most */
 
-/* Its key in the map stands behind it. */
+/* A cached agent, with its key in the map. */
 struct known_agent {
     struct agent_row row;
     struct last_seen_entry *sighting;
@@ -26,7 +26,7 @@ struct known_agent {
 struct admit {
     const struct registry *registry;
     struct last_seen *last_seen;
-    int64_t registry_number; /* that `agents` is good for */
+    int64_t registry_number; /* registry version for which `agents` is valid */
     struct map agents;
     struct buf key; /* of the agent being looked up */
 };
@@ -78,9 +78,10 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
     return agent;
 }
 
-/* Finds the agent, or makes it when `may_add`; *ret is NULL when there is none. */
-static int find(struct admit *a, struct db *db, const struct applicant *agent, bool may_add,
-                struct known_agent **ret, struct error *err)
+/* Finds the agent, or adds it when `may_add`; *ret is NULL when it is unknown or the cap is
+ * reached. */
+static int find_or_add(struct admit *a, struct db *db, const struct applicant *agent, bool may_add,
+                       struct known_agent **ret, struct error *err)
 {
     int64_t number = registry_number(a->registry);
     struct agent_row row;
@@ -104,12 +105,11 @@ static int find(struct admit *a, struct db *db, const struct applicant *agent, b
     return 0;
 }
 
-/* The first sign of an agent is stored at once: who was never seen never falls silent. So is the
- * one that ends a silence, with what is told of it: were it lost, the alert would stay open. When
- * that is rolled back, or another process has the row, it is stored a little later with all others.
- */
-static int hear(struct txn *txn, struct known_agent *known, const struct applicant *agent,
-                struct error *err)
+/* An agent's first sighting is stored at once, since an agent that was never seen cannot fall
+ * silent. So is the one that ends a silence, together with the closing of the alert. If the
+ * transaction is rolled back, or another process has locked the row, the next save stores it. */
+static int note_seen(struct txn *txn, struct known_agent *known, const struct applicant *agent,
+                     struct error *err)
 {
     struct last_seen *last_seen = txn->admit->last_seen;
     struct sighting sighting = { .tenant_id = agent->tenant_id,
@@ -130,21 +130,21 @@ int admit_agent(struct txn *txn, const struct applicant *agent, struct admission
 {
     struct known_agent *known;
 
-    if (find(txn->admit, txn->db, agent, true, &known, err) != 0)
+    if (find_or_add(txn->admit, txn->db, agent, true, &known, err) != 0)
         return -1;
     *ret = (struct admission){ .verdict = VERDICT_AGENT_CAP };
     if (known == NULL)
         return 0;
     ret->agent_id = known->row.agent_id;
     ret->verdict = known->row.enabled ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
-    return hear(txn, known, agent, err);
+    return note_seen(txn, known, agent, err);
 }
 
 int admit_hear(struct txn *txn, const struct applicant *agent, struct error *err)
 {
     struct known_agent *known;
 
-    if (find(txn->admit, txn->db, agent, false, &known, err) != 0)
+    if (find_or_add(txn->admit, txn->db, agent, false, &known, err) != 0)
         return -1;
-    return known == NULL ? 0 : hear(txn, known, agent, err);
+    return known == NULL ? 0 : note_seen(txn, known, agent, err);
 }

@@ -1,7 +1,7 @@
-/* admit.h - may this agent report? Whoever is unknown is registered, within the plan's cap.
+/* admit.h - decides whether an agent may report, and adds unknown agents within the plan's cap.
  *
- * Each writer thread remembers the agents it has seen, until something changes
- * in the registry or a transaction is rolled back.
+ * Each writer thread caches the agents it has seen until the registry changes
+ * or a transaction is rolled back.
  */
 #pragma once
 #include "base/err.h"
@@ -12,7 +12,7 @@ struct last_seen;
 struct registry;
 struct txn;
 
-/* What becomes of a report. */
+/* The result of a report. */
 enum verdict {
     VERDICT_ACCEPTED,
     VERDICT_DUPLICATE,
@@ -21,15 +21,15 @@ enum verdict {
 };
 
 struct admission {
-    enum verdict verdict; /* accepted, or why not */
+    enum verdict verdict; /* accepted, or the reason for the rejection */
     int64_t agent_id;     /* when accepted */
 };
 
-/* Who sends something. */
+/* An agent that sends something. */
 struct applicant {
     int64_t tenant_id;
     struct str agent_name;
-    int64_t at; /* wall clock: when it came */
+    int64_t at; /* wall clock: when it was received */
 };
 
 /* One per writer thread: its transaction's `admit`. Borrows both. */
@@ -38,16 +38,16 @@ struct admit *admit_new(const struct registry *registry, struct last_seen *last_
 /* NULL is fine. */
 void admit_free(struct admit *a);
 
-/* Inside the transaction that stores the report. Whoever is known or becomes so has shown that it
- * is alive, whatever the verdict. */
+/* Inside the transaction that stores the report. A known or newly added agent counts as seen,
+ * whatever the verdict. */
 int admit_agent(struct txn *txn, const struct applicant *agent, struct admission *ret,
                 struct error *err) MUST_CHECK;
 
-/* A sign of life and nothing else: it makes no agent known. */
+/* Notes that a known agent was seen; an unknown one is not added. */
 int admit_hear(struct txn *txn, const struct applicant *agent, struct error *err) MUST_CHECK;
 
-/* Somebody changed what is expected of an agent. */
+/* An agent's expected interval has changed. */
 void admit_changed(struct admit *a);
 
-/* After a roll-back: agents may have been made in what is undone. */
+/* Clears the cache. Call after a rollback, which may have undone the adding of agents. */
 void admit_forget(struct admit *a);

@@ -19,7 +19,7 @@ static int enable_agent(struct api_call *call, struct db *db, struct error *err)
     return store_agent_enable(db, call->tenant_id, path->agent_name, patch->enabled, err);
 }
 
-/* Its registration, KPIs, directives and keys go; what it reported stays. */
+/* Deletes its registration, KPIs and directives and revokes its keys; its reports stay. */
 static int remove_agent(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_path *path = call->params;

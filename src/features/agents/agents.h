@@ -1,4 +1,4 @@
-/* agents.h - what the engine's parts and other features ask about agents. */
+/* agents.h - the state of this feature that the engine and other features use. */
 #pragma once
 struct directives_cache;
 struct engine;

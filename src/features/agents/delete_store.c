@@ -1,10 +1,10 @@
-/* delete_store.c - SQL of an agent's removal. */
+/* delete_store.c - SQL that deletes an agent. */
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/agents/store.h"
 
 /* clang-format off */
-/* What it declared goes; the row stays, since its reports refer to it. */
+/* What the agent declared is cleared; the row stays, since its reports refer to it. */
 static const struct db_query mark_agent = {
     .sql = "UPDATE agents SET deleted_at = $3, registered_version = '', description = '',"
            " telemetry_doc = '', interval_seconds = NULL, inputs = NULL, outputs = NULL,"
@@ -23,8 +23,8 @@ static const struct db_query revoke_keys = {
 };
 /* clang-format on */
 
-static int mark(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
-                int64_t *ret, struct error *err)
+static int mark_deleted(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
+                        int64_t *ret, struct error *err)
 {
     struct name_room room;
 
@@ -41,7 +41,7 @@ int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, 
     struct db_args agent;
     int64_t agent_id = 0;
 
-    if (mark(db, tenant_id, agent_name, now_us, &agent_id, err) != 0)
+    if (mark_deleted(db, tenant_id, agent_name, now_us, &agent_id, err) != 0)
         return -1;
     if (agent_id == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));

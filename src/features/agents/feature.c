@@ -1,4 +1,4 @@
-/* feature.c - when agents were last seen, and what they are told, in memory. */
+/* feature.c - agents' last-seen times and directives in memory. */
 #include "engine/feature.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum { SAVE_PERIOD_TICKS = 2 };
 struct agents {
     struct last_seen *last_seen;
     struct directives_cache *directives;
-    unsigned ticks; /* the watcher's */
+    unsigned ticks; /* only the tick uses it */
 };
 
 static const struct agents *agents_of(const struct engine *e)
@@ -92,7 +92,7 @@ static void agents_txn_close(struct txn *txn)
     admit_free(txn->admit);
 }
 
-/* Agents may have been added in what was undone, or changed by an exclusive job. */
+/* A rollback may have undone the adding of agents; an exclusive job may have changed them. */
 static void agents_txn_forget(struct txn *txn)
 {
     admit_forget(txn->admit);

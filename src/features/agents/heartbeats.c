@@ -1,4 +1,4 @@
-/* heartbeats.c - what the writer does with a heartbeat. */
+/* heartbeats.c - the writer job of a heartbeat. */
 #include "features/agents/heartbeats.h"
 
 #include "engine/txn.h"
@@ -15,7 +15,7 @@ static int heartbeat_apply(struct writer_job *job, struct txn *txn, struct error
 
     if (store_heartbeat_put(txn->db, &request->beat, err) != 0)
         return -1;
-    if (str_is_null(request->agent_name)) /* a workspace key speaks for no agent */
+    if (str_is_null(request->agent_name)) /* a workspace key identifies no agent */
         return 0;
     return admit_hear(txn, &agent, err);
 }

@@ -1,4 +1,4 @@
-/* heartbeats_store.c - SQL of processes that say they are alive. */
+/* heartbeats_store.c - SQL of heartbeats. */
 #include "features/agents/heartbeats_store.h"
 
 #include "db/db.h"

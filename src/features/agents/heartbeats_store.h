@@ -1,4 +1,4 @@
-/* heartbeats_store.h - processes that say they are alive, as rows. */
+/* heartbeats_store.h - heartbeats of processes as rows. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
@@ -11,5 +11,5 @@ struct heartbeat {
     int64_t received_at;
 };
 
-/* Notes that the process is alive. The latest time stands, whichever comes last. */
+/* Stores the heartbeat. The latest time is kept, in whatever order heartbeats arrive. */
 int store_heartbeat_put(struct db *db, const struct heartbeat *beat, struct error *err) MUST_CHECK;

@@ -1,9 +1,9 @@
-/* last_seen.c - signs of life in memory, and on their way into the store.
+/* last_seen.c - last-seen times in memory, and the job that stores them.
  *
  * Invariants:
- *  1. A sign whose time is not stored yet is in the list of waiting ones, or in the save under way.
- *  2. `waits` is cleared before the time is read, and set after it was written: a time noted
- *     meanwhile is stored by this save or puts the sign back into the list.
+ *  1. An entry whose time is not stored yet is in the queue or in the running save.
+ *  2. `queued` is cleared before the time is read, and set after it was written: a time noted
+ *     meanwhile is stored by this save or queues the entry again.
  */
 #include "features/agents/last_seen.h"
 
@@ -20,9 +20,9 @@
 #include "shape/shape.h"
 
 enum {
-    SAVE_MAX = 10000,  /* agents in one transaction */
-    ROWS_AN_EVENT = 8, /* that take the writer as long as an event, or less */
-    UNSTORED_MAX = 5,  /* saves that find the row locked, or no row */
+    SAVE_MAX = 10000,   /* agents per transaction */
+    ROWS_PER_EVENT = 8, /* rows that cost the writer at most as much as one event */
+    UNSTORED_MAX = 5,   /* saves to try while the row is locked or missing */
 };
 
 struct agent_key {
@@ -31,29 +31,29 @@ struct agent_key {
 
 struct last_seen_entry {
     struct agent_key key;
-    _Atomic int64_t at; /* TIME_NULL: not heard of since the start */
-    atomic_bool waits, awaited;
-    struct last_seen_entry *next; /* of those that wait */
-    int unstored;                 /* saves in a row that did not store it */
-    int64_t noticed_at;           /* a time, and when it was noticed: of who watches */
+    _Atomic int64_t at; /* TIME_NULL: not seen since the start */
+    atomic_bool queued, awaited;
+    struct last_seen_entry *next; /* in the queue */
+    int unstored;                 /* consecutive saves that did not store it */
+    int64_t noticed_at;           /* for last_seen_noticed_us(): a time, and when it was noticed */
     int64_t noticed_us;
 };
 
-struct taken_sign {
+struct save_item {
     struct last_seen_entry *sighting;
 };
 
 struct last_seen {
     struct lock lock;
     struct map sightings GUARDED_BY(lock); /* struct agent_key -> struct last_seen_entry */
-    struct last_seen_entry *waiting GUARDED_BY(lock);
+    struct last_seen_entry *queue GUARDED_BY(lock);
     bool saving GUARDED_BY(lock);
-    atomic_bool changed; /* what is expected of some agent */
+    atomic_bool changed; /* an agent's expected interval has changed */
     last_seen_fn *on_heard;
 
-    /* of the save under way; the writer's */
+    /* of the running save; belongs to the writer */
     struct writer_job job;
-    struct taken_sign *taken;
+    struct save_item *batch;
     struct sighting *rows;
     size_t n;
 };
@@ -69,7 +69,7 @@ struct last_seen *last_seen_new(void)
 
     lock_init(&l->lock);
     map_init(&l->sightings);
-    l->taken = mem_new(SAVE_MAX * sizeof(*l->taken));
+    l->batch = mem_new(SAVE_MAX * sizeof(*l->batch));
     l->rows = mem_new(SAVE_MAX * sizeof(*l->rows));
     return l;
 }
@@ -85,13 +85,13 @@ void last_seen_free(struct last_seen *l)
     while ((sighting = map_next(&l->sightings, &at)) != NULL)
         free(sighting);
     map_done(&l->sightings);
-    free(l->taken);
+    free(l->batch);
     free(l->rows);
     lock_done(&l->lock);
     free(l);
 }
 
-static struct last_seen_entry *find(struct last_seen *l, const struct agent_key *key)
+static struct last_seen_entry *find_entry(struct last_seen *l, const struct agent_key *key)
 {
     struct last_seen_entry *sighting;
 
@@ -112,7 +112,7 @@ struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, in
         sighting = NEW(struct last_seen_entry);
         sighting->key = key;
         atomic_init(&sighting->at, TIME_NULL);
-        atomic_init(&sighting->waits, false);
+        atomic_init(&sighting->queued, false);
         atomic_init(&sighting->awaited, false);
         (void)map_put(&l->sightings, key_str(&sighting->key), sighting);
     }
@@ -120,13 +120,13 @@ struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, in
     return sighting;
 }
 
-static void put_in_line(struct last_seen *l, struct last_seen_entry *sighting)
+static void enqueue(struct last_seen *l, struct last_seen_entry *sighting)
 {
-    if (atomic_exchange(&sighting->waits, true))
+    if (atomic_exchange(&sighting->queued, true))
         return;
     lock_acquire(&l->lock);
-    sighting->next = l->waiting;
-    l->waiting = sighting;
+    sighting->next = l->queue;
+    l->queue = sighting;
     lock_release(&l->lock);
 }
 
@@ -138,14 +138,14 @@ void last_seen_note(struct last_seen *l, struct last_seen_entry *sighting, int64
         if (before != TIME_NULL && !sighting_is_later(at, before, at))
             return;
     } while (!atomic_compare_exchange_weak(&sighting->at, &before, at));
-    put_in_line(l, sighting);
+    enqueue(l, sighting);
 }
 
 int64_t last_seen_latest(struct last_seen *l, int64_t tenant_id, int64_t agent_id,
                          int64_t stored_at, int64_t now)
 {
     const struct agent_key key = { tenant_id, agent_id };
-    const struct last_seen_entry *sighting = find(l, &key);
+    const struct last_seen_entry *sighting = find_entry(l, &key);
     int64_t at = sighting == NULL ? TIME_NULL : last_seen_at_here(sighting);
 
     if (at == TIME_NULL || stored_at == TIME_NULL)
@@ -198,13 +198,13 @@ int last_seen_heard(struct last_seen *l, struct txn *txn, const struct sighting 
     return l->on_heard == NULL ? 0 : l->on_heard(txn, sightings, n, err);
 }
 
-/* Writer thread; maybe again after a roll-back, with times that are newer by then. */
-static int apply(struct writer_job *job, struct txn *txn, struct error *err)
+/* Writer thread; may run again after a rollback, then with newer times. */
+static int last_seen_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct last_seen *l = CONTAINER_OF(job, struct last_seen, job);
 
     for (size_t i = 0; i < l->n; i++) {
-        const struct last_seen_entry *sighting = l->taken[i].sighting;
+        const struct last_seen_entry *sighting = l->batch[i].sighting;
 
         l->rows[i] = (struct sighting){ .tenant_id = sighting->key.tenant_id,
                                         .agent_id = sighting->key.agent_id,
@@ -222,71 +222,72 @@ static void end_save(struct last_seen *l)
     lock_release(&l->lock);
 }
 
-static void put_all_in_line(struct last_seen *l)
+static void enqueue_all(struct last_seen *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        put_in_line(l, l->taken[i].sighting);
+        enqueue(l, l->batch[i].sighting);
 }
 
-/* Both are sorted alike. Whatever was not stored waits for the next save. */
-static void done(struct writer_job *job, const struct error *err)
+/* `rows` and `batch` have the same order. Entries that were not stored are queued again. */
+static void last_seen_done(struct writer_job *job, const struct error *err)
 {
     struct last_seen *l = CONTAINER_OF(job, struct last_seen, job);
 
     if (err != NULL)
-        put_all_in_line(l);
+        enqueue_all(l);
     for (size_t i = 0; i < l->n && err == NULL; i++) {
-        struct last_seen_entry *sighting = l->taken[i].sighting;
+        struct last_seen_entry *sighting = l->batch[i].sighting;
 
         sighting->unstored = l->rows[i].stored ? 0 : sighting->unstored + 1;
         if (!l->rows[i].stored && sighting->unstored < UNSTORED_MAX)
-            put_in_line(l, sighting);
+            enqueue(l, sighting);
     }
     end_save(l);
 }
 
 static int by_key(const void *a, const void *b)
 {
-    const struct agent_key *x = &((const struct taken_sign *)a)->sighting->key;
-    const struct agent_key *y = &((const struct taken_sign *)b)->sighting->key;
+    const struct agent_key *x = &((const struct save_item *)a)->sighting->key;
+    const struct agent_key *y = &((const struct save_item *)b)->sighting->key;
 
     if (x->tenant_id != y->tenant_id)
         return x->tenant_id < y->tenant_id ? -1 : 1;
     return x->agent_id < y->agent_id ? -1 : 1;
 }
 
-/* False when there is nothing to save, or a save is under way. */
-static bool take(struct last_seen *l)
+/* False when there is nothing to save or a save is running. */
+static bool take_batch(struct last_seen *l)
 {
     bool taken = false;
 
     lock_acquire(&l->lock);
-    if (!l->saving && l->waiting != NULL) {
+    if (!l->saving && l->queue != NULL) {
         taken = l->saving = true;
         l->n = 0;
     }
-    while (taken && l->waiting != NULL && l->n < SAVE_MAX) {
-        struct last_seen_entry *sighting = l->waiting;
+    while (taken && l->queue != NULL && l->n < SAVE_MAX) {
+        struct last_seen_entry *sighting = l->queue;
 
-        l->waiting = sighting->next;
-        atomic_store(&sighting->waits, false);
-        l->taken[l->n++].sighting = sighting;
+        l->queue = sighting->next;
+        atomic_store(&sighting->queued, false);
+        l->batch[l->n++].sighting = sighting;
     }
     lock_release(&l->lock);
     if (taken)
-        qsort(l->taken, l->n, sizeof(*l->taken), by_key);
+        qsort(l->batch, l->n, sizeof(*l->batch), by_key);
     return taken;
 }
 
 void last_seen_save(struct last_seen *l, struct writer *writer)
 {
-    if (!take(l))
+    if (!take_batch(l))
         return;
-    l->job = (struct writer_job){
-        .apply = apply, .done = done, .events = 1 + l->n / ROWS_AN_EVENT, .unbounded = true
-    };
+    l->job = (struct writer_job){ .apply = last_seen_apply,
+                                  .done = last_seen_done,
+                                  .events = 1 + l->n / ROWS_PER_EVENT,
+                                  .unbounded = true };
     if (writer_submit(writer, &l->job, NULL) == 0)
         return;
-    put_all_in_line(l);
+    enqueue_all(l);
     end_save(l);
 }

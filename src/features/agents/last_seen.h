@@ -1,11 +1,11 @@
-/* last_seen.h - when each agent was last heard of: at once in memory, a little later in the store.
+/* last_seen.h - when each agent was last seen: in memory at once, in the store a little later.
  *
- * Whatever we get of an agent is a sign of life, also what is rejected or could
- * not be stored. Noting one costs a store to memory; what is noted is written
- * every two seconds in one transaction, so that ingest does not pay for it. An
- * agent's first sign, and the one that ends a silence, is stored with the report
- * that brought it (admit.h). So after a crash the store is a few seconds behind,
- * but knows whoever was seen, and who is back.
+ * Everything received from an agent counts as a sighting, also what is rejected
+ * or could not be stored. Noting one costs a write to memory; sightings are
+ * stored every two seconds in one transaction, so that ingest does not pay for
+ * them. An agent's first sighting, and the one that ends a silence, is stored
+ * with the report that brought it (admit.h). So after a crash the stored times
+ * are a few seconds behind, but no first sighting and no recovery is lost.
  *
  * Thread-safe.
  */
@@ -16,7 +16,7 @@
 #include "base/err.h"
 
 struct last_seen;
-struct last_seen_entry; /* of one agent; as long-lived as the life it is from */
+struct last_seen_entry; /* of one agent; lives as long as its struct last_seen */
 struct sighting;
 struct txn;
 struct writer;
@@ -30,39 +30,39 @@ struct last_seen *last_seen_new(void);
 /* NULL is fine. */
 void last_seen_free(struct last_seen *l);
 
-/* The agent's, made when it is not there yet. */
+/* The agent's entry, created when it does not exist. */
 struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, int64_t agent_id);
 
-/* The agent was heard of at this time of the wall clock. */
+/* The agent was seen at this time of the wall clock. */
 void last_seen_note(struct last_seen *l, struct last_seen_entry *sighting, int64_t at);
 
-/* The later of what the store says and what is known here; TIME_NULL (never) when the store says
- * so: what is known here is of an agent that was removed, and came back. */
+/* The later of the stored time and the time in memory; TIME_NULL (never) when the stored one is:
+ * the time in memory is then from before the agent was deleted. */
 int64_t last_seen_latest(struct last_seen *l, int64_t tenant_id, int64_t agent_id,
                          int64_t stored_at, int64_t now);
 
-/* When it was heard of here; TIME_NULL: not since the start. */
+/* When this process saw the agent; TIME_NULL: not since the start. */
 int64_t last_seen_at_here(const struct last_seen_entry *sighting);
 
-/* When it was noticed, by the monotonic clock, that this is the agent's last sign: for one whose
- * own time cannot be believed. The first time it is now. One thread at a time. */
+/* When this last-seen time was first noticed, by the monotonic clock: for a time that is itself
+ * wrong. The first call for a time returns now_us. One thread at a time. */
 int64_t last_seen_noticed_us(struct last_seen_entry *sighting, int64_t at, int64_t now_us);
 
-/* The agent has an open alert: its next sign shall be stored at once. Taken by whoever stores it.
- */
+/* The agent has an open alert: its next sighting must be stored at once. The thread that stores it
+ * takes the flag. */
 void last_seen_await(struct last_seen_entry *sighting);
 bool last_seen_take_awaited(struct last_seen_entry *sighting);
 
-/* Somebody changed what is expected of an agent; and has anybody since the last question? */
+/* An agent's expected interval has changed; and has one changed since the last call? */
 void last_seen_set_changed(struct last_seen *l);
 bool last_seen_take_changed(struct last_seen *l);
 
-/* What else a stored sighting leads to. Before the writer runs. */
+/* Sets the function to call with stored sightings. Call before the writer starts. */
 void last_seen_on_heard(struct last_seen *l, last_seen_fn *fn);
 
-/* Calls it. */
+/* Calls the function set by last_seen_on_heard(). */
 int last_seen_heard(struct last_seen *l, struct txn *txn, const struct sighting *sightings,
                     size_t n, struct error *err) MUST_CHECK;
 
-/* Hands what is new to the writer, unless it is at it already. */
+/* Submits new sightings to the writer, unless a save is running. */
 void last_seen_save(struct last_seen *l, struct writer *writer);

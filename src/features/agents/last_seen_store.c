@@ -1,4 +1,4 @@
-/* last_seen_store.c - SQL of signs of life. */
+/* last_seen_store.c - SQL of last-seen times. */
 #include "features/agents/last_seen_store.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "db/db.h"
 
 /* clang-format off */
-/* $1 is a JSON array of rows, so that one statement does for all agents. In PostgreSQL nobody waits
- * for a row that another process writes: what it writes is as good. */
+/* $1 is a JSON array of rows, so that one statement stores all agents. PostgreSQL skips rows that
+ * another process has locked: that process writes an equally recent time. */
 static const struct db_query put_signs = {
     .sqlite = "UPDATE agent_signs SET last_seen_at = CASE WHEN last_seen_at"
               " BETWEEN json_extract(j.value, '$[2]') AND $2"
@@ -66,7 +66,7 @@ int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int
     if (n == 0)
         return 0;
     qsort(sightings, n, sizeof(*sightings), by_agent);
-    buf_init(&rows, SIZE_MAX); /* in proportion to what the caller has */
+    buf_init(&rows, SIZE_MAX); /* bounded by n */
     for (size_t i = 0; i < n; i++) {
         sightings[i].stored = false;
         buf_printf(&rows, "%c[%lld,%lld,%lld]", i == 0 ? '[' : ',',

@@ -1,4 +1,4 @@
-/* last_seen_store.h - signs of life of agents as rows. */
+/* last_seen_store.h - agents' last-seen times as rows. */
 #pragma once
 #include <stdbool.h>
 
@@ -6,10 +6,10 @@
 
 struct db;
 
-/* A time that lies further ahead of now than this is no good: a clock was set back since. */
+/* A time further in the future than this is wrong: a clock has been set back since. */
 #define SIGNS_AHEAD_US (60LL * 1000 * 1000)
 
-/* Is a sign later than another, whose time may be no good? */
+/* Is `at` later than `than`, which may be wrong? */
 static inline bool sighting_is_later(int64_t at, int64_t than, int64_t now)
 {
     int64_t most = now + SIGNS_AHEAD_US;
@@ -23,7 +23,7 @@ struct sighting {
     bool stored; /* set by store_last_seen_put(); false: another process was writing the same row */
 };
 
-/* Notes that the agents were alive. The latest time stands, but for one that is too far ahead of
- * now. Sorts the signs. */
+/* Stores when the agents were seen. The latest time is kept, unless it is too far in the future.
+ * Sorts the sightings. */
 int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
                         struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* liveness.c - the states of an agent by the clock. */
+/* liveness.c - an agent's state by its last-seen time. */
 #include "features/agents/liveness.h"
 
 const char *const liveness_names[] = { "up", "late", "silent", "unknown", "disabled", NULL };

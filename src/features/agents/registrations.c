@@ -1,4 +1,4 @@
-/* registrations.c - what the writer does with a registration. */
+/* registrations.c - the writer job of a registration. */
 #include "features/agents/registrations.h"
 
 #include "engine/txn.h"
@@ -7,7 +7,7 @@
 #include "features/agents/shapes.h"
 #include "features/agents/store.h"
 
-/* A disabled agent may register, so this is not for admit_agent() to decide. */
+/* Not admit_agent(), which rejects a disabled agent: it may register. */
 static int find_or_add(struct registration_request *request, struct db *db, struct agent_row *ret,
                        struct error *err)
 {
@@ -31,8 +31,8 @@ static bool is_same(const struct opt_int *a, const struct opt_int *b)
 static int registration_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
-    struct report_key place = { .tenant_id = request->tenant->id,
-                                .received_at = request->received_at };
+    struct report_key key = { .tenant_id = request->tenant->id,
+                              .received_at = request->received_at };
     struct agent_row agent;
 
     if (find_or_add(request, txn->db, &agent, err) != 0)
@@ -40,13 +40,13 @@ static int registration_apply(struct writer_job *job, struct txn *txn, struct er
     request->verdict = agent.agent_id == 0 ? VERDICT_AGENT_CAP : VERDICT_ACCEPTED;
     if (agent.agent_id == 0)
         return 0;
-    place.agent_id = agent.agent_id;
+    key.agent_id = agent.agent_id;
     request->is_other = !is_same(&agent.interval_seconds, &request->body->interval_seconds);
-    if (store_registration_put(txn->db, &place, &request->rows, err) != 0)
+    if (store_registration_put(txn->db, &key, &request->rows, err) != 0)
         return -1;
     if (str_is_null(request->catalog))
         return 0;
-    return store_catalog_enter(txn->db, place.tenant_id, request->catalog, place.received_at, err);
+    return store_catalog_enter(txn->db, key.tenant_id, request->catalog, key.received_at, err);
 }
 
 static void registration_stored(struct writer_job *job, const struct error *err)

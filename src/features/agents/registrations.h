@@ -1,4 +1,4 @@
-/* registrations.h - registrations of agents, on their way into the store.
+/* registrations.h - the writer job that stores the registration of an agent.
  *
  * The writer applies a registration in one transaction, together with other
  * requests. It never changes whether the agent is enabled, its directives, or
@@ -18,13 +18,13 @@ struct tenant_entry;
 
 /* Filled in by the caller, in memory that lives until done(). */
 struct registration_request {
-    struct writer_job job;         /* filled in by registrations_prepare() but for done() */
-    struct registration_rows rows; /* what is stored of the body */
-    struct str catalog;            /* the parameters' entries, if they are new */
+    struct writer_job job;         /* filled in by registrations_prepare(), except done() */
+    struct registration_rows rows; /* the body as it is stored */
+    struct str catalog; /* catalog entries for the parameters, used for those that are new */
     const struct tenant_entry *tenant;
     const struct agent_register *body;
-    struct arena *arena; /* the request's: the writer's from submit until done() */
-    size_t bytes;        /* of the request, for the queue's bound */
+    struct arena *arena; /* the request's; belongs to the writer from submit until done() */
+    size_t bytes;        /* size of the request, for the queue's limit */
     int64_t received_at; /* wall clock */
 
     enum verdict verdict; /* set before done(NULL): accepted, or agent cap */

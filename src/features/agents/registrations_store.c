@@ -16,7 +16,7 @@ static const struct db_query update_agent = {
 static const struct db_query delete_kpis = {
     .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
 };
-/* $3 is a JSON array of rows, so that one statement does for all of them. */
+/* $3 is a JSON array of rows, so that one statement stores all KPIs. */
 static const struct db_query insert_kpis = {
     .sqlite = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
               " SELECT $1, $2, json_extract(j.value, '$[0]'), json_extract(j.value, '$[1]'),"
@@ -63,7 +63,7 @@ static struct str kpis_text(const struct list *list, struct arena *arena)
     struct str text;
     struct buf out;
 
-    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
+    buf_init(&out, SIZE_MAX); /* bounded by the size of the body */
     buf_add_char(&out, '[');
     for (size_t i = 0; i < list->n; i++) {
         if (i > 0)
@@ -95,17 +95,17 @@ void store_registration_prepare(const struct agent_register *body, struct arena 
     };
 }
 
-int store_registration_put(struct db *db, const struct report_key *place,
+int store_registration_put(struct db *db, const struct report_key *key,
                            const struct registration_rows *rows, struct error *err)
 {
     const struct agent_register *body = rows->body;
     const struct db_args agent =
-        DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_text(body->agent_version),
+        DB_ARGS(db_int(key->tenant_id), db_int(key->agent_id), db_text(body->agent_version),
                 db_text(body->description), db_text(body->telemetry_doc),
                 rows_opt_int_value(body->interval_seconds), db_text(rows->inputs),
-                db_text(rows->outputs), db_text(rows->config_schema), db_int(place->received_at));
+                db_text(rows->outputs), db_text(rows->config_schema), db_int(key->received_at));
     const struct db_args kpis =
-        DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_text(rows->kpis));
+        DB_ARGS(db_int(key->tenant_id), db_int(key->agent_id), db_text(rows->kpis));
 
     if (db_run(db, &update_agent, agent, err) != 0 || db_run(db, &delete_kpis, kpis, err) != 0)
         return -1;
@@ -128,7 +128,7 @@ struct each_schema {
     void *ctx;
 };
 
-static bool tell_schema(void *ctx, const struct db_row *row)
+static bool pass_schema(void *ctx, const struct db_row *row)
 {
     const struct each_schema *each = ctx;
 
@@ -141,5 +141,5 @@ int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word,
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(word));
     struct each_schema each = { fn, ctx };
 
-    return db_exec(db, &select_schemas, args, tell_schema, &each, err);
+    return db_exec(db, &select_schemas, args, pass_schema, &each, err);
 }

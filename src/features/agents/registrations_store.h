@@ -17,23 +17,23 @@ struct registration_rows {
     struct str inputs, outputs, config_schema; /* JSON; STR_NULL: none */
 };
 
-/* All of the work that needs no database, so that it can be done before the writer's turn comes.
- * Borrows the body; the rest is in the arena. */
+/* Does all the work that needs no database, outside the writer's transaction. Borrows the body; the
+ * rest is in the arena. */
 void store_registration_prepare(const struct agent_register *body, struct arena *arena,
                                 struct registration_rows *ret);
 
-/* Replaces, whole, what the agent declared before. In PostgreSQL it holds the agent until the
- * transaction ends, so that of two registrations at the same time one comes after the other. */
-int store_registration_put(struct db *db, const struct report_key *place,
+/* Replaces everything that the agent declared before. PostgreSQL locks the agent's row until the
+ * transaction ends, so that concurrent registrations are applied one after the other. */
+int store_registration_put(struct db *db, const struct report_key *key,
                            const struct registration_rows *rows, struct error *err) MUST_CHECK;
 
-/* What the agent declared as its configuration, as JSON in the arena; STR_NULL: nothing. */
+/* The agent's configuration schema, as JSON in the arena; STR_NULL: not declared. */
 int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
                         struct arena *arena, struct str *ret, struct error *err) MUST_CHECK;
 
-/* Called for each agent. Must not use the db. False: enough. */
+/* Called for each agent. Must not use the db. Return false to stop. */
 typedef bool config_schema_fn(void *ctx, struct str agent_name, struct str config_schema);
 
-/* The agents of a tenant, 1,000 at most, whose declaration holds `word`. */
+/* At most 1,000 agents of a tenant whose configuration schema contains `word`. */
 int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word,
                               config_schema_fn *fn, void *ctx, struct error *err) MUST_CHECK;

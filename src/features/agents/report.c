@@ -1,4 +1,4 @@
-/* report.c - what the routes on which agents report have in common. */
+/* report.c - shared parts of the routes on which agents report. */
 #include "features/agents/report.h"
 
 #include "api/call.h"

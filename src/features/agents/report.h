@@ -1,4 +1,4 @@
-/* report.h - what the channels on which agents report have in common. */
+/* report.h - shared parts of the routes on which agents report. */
 #pragma once
 #include "api/call.h"
 #include "base/metrics.h"
@@ -7,7 +7,7 @@
 #include "features/agents/admit.h"
 #include "features/agents/report_key.h"
 
-/* A verdict in the words of an answer. */
+/* A verdict as the API answers it. */
 struct report_words {
     struct str status;
     struct str reason, detail; /* STR_NULL unless rejected */
@@ -17,20 +17,20 @@ struct report_words {
 int report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
                  struct report_words *ret, struct error *err) MUST_CHECK;
 
-/* A report on its way through the writer, embedded first by each kind; in memory that lives until
- * the job's done(). */
+/* A report for the writer, the first member of each kind of report; in memory that lives until the
+ * job's done(). */
 struct report {
     struct writer_job job;
     const struct tenant_entry *tenant;
     struct str agent_name;
-    struct arena *arena;  /* the request's: the writer's from submit until done() */
-    size_t bytes;         /* of the request, for the queue's bound */
+    struct arena *arena;  /* the request's; belongs to the writer from submit until done() */
+    size_t bytes;         /* size of the request, for the queue's limit */
     int64_t received_at;  /* wall clock */
     enum verdict verdict; /* set before done(NULL); a report is never a duplicate */
 };
 
-/* Fills in the report but for its job, and makes it call->own. An empty client_id is the key's own.
- * Fails with 403. */
+/* Fills in the report, except its job, and sets call->own to it. An empty client_id means the key's
+ * own tenant. Fails with 403. */
 int report_begin(struct api_call *call, struct str client_id, struct str agent_name,
                  struct report *report, struct error *err) MUST_CHECK;
 
@@ -38,5 +38,5 @@ int report_begin(struct api_call *call, struct str client_id, struct str agent_n
 int report_admit(struct report *report, struct txn *txn, struct report_key *ret,
                  struct error *err) MUST_CHECK;
 
-/* In the job's stored(): counts what was accepted, and publishes that the agent was seen. */
+/* In the job's stored(): counts an accepted report, and publishes that the agent was seen. */
 void report_count(const struct report *report, enum metric metric, const struct error *err);

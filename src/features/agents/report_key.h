@@ -1,4 +1,4 @@
-/* report_key.h - where a report belongs and when it came. */
+/* report_key.h - which agent sent a report, and when it was received. */
 #pragma once
 #include <stdint.h>
 

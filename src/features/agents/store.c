@@ -22,7 +22,7 @@ static const struct db_query select_agent = {
 static const struct db_query select_id = {
     .sql = "SELECT agent_id FROM agents WHERE tenant_id = $1 AND agent_name = $2",
 };
-/* Holds the tenant, so that its agents are counted by one process at a time. */
+/* Locks the tenant's row, so that only one process at a time counts its agents. */
 static const struct db_query lock_tenant = {
     .sqlite = "SELECT max_agents FROM tenants WHERE tenant_id = $1",
     .postgres = "SELECT max_agents FROM tenants WHERE tenant_id = $1 FOR UPDATE",
@@ -77,8 +77,8 @@ static bool read_agent(void *ctx, const struct db_row *row)
     return false;
 }
 
-static int find(struct db *db, int64_t tenant_id, const struct name_key *name,
-                struct agent_row *ret, struct error *err)
+static int find_agent(struct db *db, int64_t tenant_id, const struct name_key *name,
+                      struct agent_row *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name->key));
 
@@ -92,7 +92,7 @@ int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, st
     struct name_room room;
     const struct name_key name = store_name_key_in(agent_name, &room);
 
-    return find(db, tenant_id, &name, ret, err);
+    return find_agent(db, tenant_id, &name, ret, err);
 }
 
 int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
@@ -106,8 +106,8 @@ int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int6
                    db_read_int, ret, err);
 }
 
-static int insert(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
-                  int64_t *ret, struct error *err)
+static int insert_row(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
+                      int64_t *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_text(name->key), db_text(name->full), db_int(now_us));
@@ -125,14 +125,14 @@ static int insert(struct db *db, int64_t tenant_id, const struct name_key *name,
     return db_run(db, sighting, DB_ARGS(db_int(tenant_id), db_int(*ret)), err);
 }
 
-static int add(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
-               struct agent_row *ret, struct error *err)
+static int add_agent(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
+                     struct agent_row *ret, struct error *err)
 {
     const struct db_args tenant_arg = DB_ARGS(db_int(tenant_id));
     int64_t cap = 0, n = 0;
 
     if (db_exec(db, &lock_tenant, tenant_arg, db_read_int, &cap, err) != 0 ||
-        find(db, tenant_id, name, ret, err) != 0)
+        find_agent(db, tenant_id, name, ret, err) != 0)
         return -1;
     if (ret->agent_id != 0)
         return 0;
@@ -142,7 +142,7 @@ static int add(struct db *db, int64_t tenant_id, const struct name_key *name, in
         return 0;
     ret->enabled = true;
     ret->last_seen_at = TIME_NULL;
-    return insert(db, tenant_id, name, now_us, &ret->agent_id, err);
+    return insert_row(db, tenant_id, name, now_us, &ret->agent_id, err);
 }
 
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
@@ -151,7 +151,7 @@ int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int
     struct name_room room;
     const struct name_key name = store_name_key_in(agent_name, &room);
 
-    return add(db, tenant_id, &name, now_us, ret, err);
+    return add_agent(db, tenant_id, &name, now_us, ret, err);
 }
 
 /* Sets $3 of the agent. ERR_NOT_FOUND. */

@@ -1,10 +1,10 @@
-/* vocabulary.c - the vocabularies of registrations. */
+/* vocabulary.c - the known words of registrations. */
 #include "features/agents/vocabulary.h"
 
 #include "features/agents/config/config_type.h"
 #include "features/agents/shapes.h"
 
-enum { QUOTE_MAX = 64 }; /* bytes of a name in a warning: it may be as long as a body */
+enum { QUOTE_MAX = 64 }; /* bytes of a name in a warning: a name may be as long as the body */
 
 struct warnings {
     struct arena *arena;
@@ -15,8 +15,8 @@ struct warnings {
 static const char *const units[] = { "count", "percent", "duration" };
 static const char *const aggregations[] = { "sum", "last", "avg", "max" };
 
-/* Room for one more, or NULL when there are too many. */
-static struct str *add(struct warnings *w)
+/* The next warning to fill in, or NULL when there are too many. */
+static struct str *add_warning(struct warnings *w)
 {
     if (w->n == WARNINGS_MAX) {
         w->dropped++;
@@ -27,7 +27,7 @@ static struct str *add(struct warnings *w)
     return &w->items[w->n++];
 }
 
-/* The text, or its beginning. */
+/* The text, truncated. */
 static struct str quote(struct str text, struct arena *arena)
 {
     size_t len = QUOTE_MAX;
@@ -35,7 +35,7 @@ static struct str quote(struct str text, struct arena *arena)
     if (text.len <= QUOTE_MAX)
         return text;
     while (((unsigned char)text.data[len] & 0xc0) == 0x80)
-        len--; /* no character is split */
+        len--; /* do not split a character */
     return arena_printf(arena, "%.*s…", (int)len, text.data);
 }
 
@@ -47,7 +47,7 @@ static bool is_one_of(struct str word, const char *const *words, size_t n)
     return false;
 }
 
-/* money:EUR and the like. */
+/* Such as money:EUR. */
 static bool is_money(struct str unit)
 {
     static const struct str prefix = STR_INIT("money:");
@@ -61,11 +61,11 @@ static bool is_money(struct str unit)
     return true;
 }
 
-/* About the element with this key, whose member says something that is none of `words`. */
-static void warn_of_word(struct warnings *w, const char *about, struct str key, struct str said,
-                         const char *words)
+/* The element with this key has a member whose value is none of `words`. */
+static void warn_unknown_word(struct warnings *w, const char *about, struct str key,
+                              struct str said, const char *words)
 {
-    struct str *warning = add(w);
+    struct str *warning = add_warning(w);
 
     if (warning != NULL)
         *warning =
@@ -76,11 +76,11 @@ static void warn_of_word(struct warnings *w, const char *about, struct str key, 
 static void check_kpi(struct warnings *w, const struct business_kpi_decl *kpi)
 {
     if (!is_one_of(kpi->unit, units, COUNT_OF(units)) && !is_money(kpi->unit))
-        warn_of_word(w, "unit of KPI", kpi->key, kpi->unit,
-                     "count, money:<ISO currency code>, percent, duration");
+        warn_unknown_word(w, "unit of KPI", kpi->key, kpi->unit,
+                          "count, money:<ISO currency code>, percent, duration");
     if (!is_one_of(kpi->agg, aggregations, COUNT_OF(aggregations)))
-        warn_of_word(w, "agg of KPI", kpi->key, kpi->agg,
-                     "sum, last, avg, max: it is totalled as last");
+        warn_unknown_word(w, "agg of KPI", kpi->key, kpi->agg,
+                          "sum, last, avg, max; treated as last");
 }
 
 static void check_param(struct warnings *w, const struct config_param_decl *param,
@@ -89,15 +89,15 @@ static void check_param(struct warnings *w, const struct config_param_decl *para
     struct str *warning;
 
     if (!config_type_is_known(param->value_type))
-        warn_of_word(w, "value_type of parameter", param->key, param->value_type,
-                     "string, integer, number, boolean, json, list: it is a string");
+        warn_unknown_word(w, "value_type of parameter", param->key, param->value_type,
+                          "string, integer, number, boolean, json, list; treated as string");
     if (param->default_value.len == 0 ||
         config_type_fits(param->value_type, param->default_value, work))
         return;
-    warning = add(w);
+    warning = add_warning(w);
     if (warning != NULL)
         *warning =
-            arena_printf(w->arena, "default of parameter '%.*s': it is no %.*s, and counts as null",
+            arena_printf(w->arena, "default of parameter '%.*s': not a valid %.*s; treated as null",
                          STR_ARG(quote(param->key, w->arena)), STR_ARG(param->value_type));
 }
 

@@ -1,4 +1,4 @@
-/* vocabulary.h - words of a registration that nobody will understand: stored, but warned of.
+/* vocabulary.h - warnings about unknown words in a registration, which is stored all the same.
  *
  * Thread-safe: pure functions.
  */
@@ -8,7 +8,7 @@
 
 struct agent_register;
 
-enum { WARNINGS_MAX = 100 }; /* told one by one; a last one counts the others */
+enum { WARNINGS_MAX = 100 }; /* listed one by one; a last warning counts the rest */
 
 /* Units, aggregations and types outside their vocabularies, and defaults that do not fit their
  * type: a list of struct str, in the arena, in the order of the body. */

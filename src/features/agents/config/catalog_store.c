@@ -8,8 +8,8 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-/* $2 is a JSON array of rows, so that one statement does for all of a registration. In PostgreSQL
- * they are ordered, so that two registrations cannot each wait for the other. */
+/* $2 is a JSON array of rows, so that one statement stores all entries of a registration. In
+ * PostgreSQL they are ordered, so that two registrations cannot deadlock. */
 static const struct db_query enter = {
     .sqlite = "INSERT INTO security_catalog (tenant_id, key, full_key, secret, edit, see,"
               " created_at) SELECT $1, json_extract(j.value, '$[0]'), json_extract(j.value, '$[1]'),"
@@ -48,7 +48,7 @@ struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t
     struct buf out;
     struct str text;
 
-    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
+    buf_init(&out, SIZE_MAX); /* bounded by the size of the body */
     buf_add_char(&out, '[');
     for (size_t i = 0; i < n; i++) {
         struct name_key name = store_name_key(entries[i].key, arena);

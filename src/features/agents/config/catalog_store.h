@@ -13,7 +13,7 @@
 
 struct db;
 
-/* Entries as store_catalog_enter() takes them, encoded outside the transaction; in the arena. */
+/* Encodes entries for store_catalog_enter(), outside the transaction; in the arena. */
 struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t n,
                                  struct arena *arena);
 

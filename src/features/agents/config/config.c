@@ -1,4 +1,4 @@
-/* config.c - putting an agent's configuration together. */
+/* config.c - builds an agent's configuration. */
 #include "features/agents/config/config.h"
 
 #include "base/digest.h"
@@ -11,44 +11,45 @@
 
 enum { TAG_BYTES = 16, MISSING_MAX = 4096, REFERENCES_MAX = 1000, ANSWER_MAX = 64 << 20 };
 
-/* A parameter and the value that was set for it; without one, its default. */
+/* A parameter and the value set for it. */
 struct config_part {
     const struct config_param_decl *param;
-    const struct value_row *row; /* NULL: none is set */
+    const struct value_row *row; /* NULL: the default is in effect */
 };
 
-/* Whose values are looked into. */
+/* Reads secrets of a tenant. */
 struct resolver {
     struct db *db;
     const struct secrets *secrets;
     struct arena *arena;
 };
 
-static int refuse(const struct config_part *part, struct str name, const char *why,
-                  struct error *err)
+static int refuse_reference(const struct config_part *part, struct str name, const char *why,
+                            struct error *err)
 {
     return err_set(err, ERR_CONFLICT, "parameter '%.*s' refers to secret '%.*s', which %s",
                    STR_ARG(part->param->key), STR_ARG(name), why);
 }
 
-/* The secret of this name, for this value; in the resolver's arena. */
+/* The secret that this value refers to; in the resolver's arena. */
 static int find_secret(const struct resolver *r, const struct config_part *part, struct str name,
                        struct secret_row *ret, struct error *err)
 {
     if (store_secret(r->db, r->secrets->tenant_id, name, r->arena, ret, err) != 0)
         return -1;
     if (ret->version == 0)
-        return refuse(part, name, "does not exist", err);
+        return refuse_reference(part, name, "does not exist", err);
     if (!ret->shared && part->row->scope != SCOPE_AGENT)
-        return refuse(part, name, "is not shared: a value of the workspace may not have it", err);
+        return refuse_reference(
+            part, name, "is not shared, so a value of the workspace may not refer to it", err);
     return 0;
 }
 
-/* What is being found out about a configuration. */
+/* Collects the secrets and the ETag of a configuration. */
 struct survey {
     struct config *config;
-    struct buf text;     /* what its tag is made of */
-    struct arena *arena; /* of the names */
+    struct buf text;     /* input of the ETag */
+    struct arena *arena; /* holds the names */
     struct map seen;     /* names of secrets */
     size_t n_references;
 };
@@ -59,7 +60,7 @@ static void add_text(struct buf *out, struct str s)
     buf_add(out, s);
 }
 
-static void note_name(struct survey *s, struct str name)
+static void add_secret_name(struct survey *s, struct str name)
 {
     struct str *names = s->config->names.items;
 
@@ -70,7 +71,7 @@ static void note_name(struct survey *s, struct str name)
     s->config->names.n++;
 }
 
-/* One reference: the secret must be there. Its nonce stands for it: each sealing has another. */
+/* Checks that the secret exists. The ETag uses its nonce, which changes each time it is sealed. */
 static int survey_secret(struct survey *s, struct db *db, const struct config_part *part,
                          struct str name, struct error *err)
 {
@@ -87,7 +88,7 @@ static int survey_secret(struct survey *s, struct db *db, const struct config_pa
         add_text(&s->text,
                  str_from(row.sealed.data,
                           row.sealed.len < VAULT_OVERHEAD ? row.sealed.len : VAULT_OVERHEAD));
-        note_name(s, name);
+        add_secret_name(s, name);
     }
     arena_done(&arena);
     return r;
@@ -116,7 +117,7 @@ static int survey_part(struct survey *s, struct db *db, const struct config_part
     return 0;
 }
 
-/* Is there a value for it? A default that does not fit is none. */
+/* Is there a value? A default that is not valid does not count. */
 static bool has_value(const struct config_part *part, struct arena *arena)
 {
     return part->row != NULL ||
@@ -183,7 +184,7 @@ static int survey(struct db *db, struct config *c, struct arena *arena, struct e
     int r = 0;
 
     map_init(&s.seen);
-    buf_init(&s.text, SIZE_MAX); /* in proportion to what was set and declared */
+    buf_init(&s.text, SIZE_MAX); /* bounded by what is set and declared */
     c->names = (struct list){ ARENA_ARRAY(arena, struct str, REFERENCES_MAX), 0 };
     add_text(&s.text, c->agent_name);
     for (size_t i = 0; i < c->n_parts && r == 0; i++)
@@ -198,7 +199,7 @@ static int survey(struct db *db, struct config *c, struct arena *arena, struct e
 int config_prepare(struct db *db, const struct secrets *secrets, struct str agent_name,
                    struct arena *arena, struct config *ret, struct error *err)
 {
-    const struct directive_key place = { SCOPE_AGENT, secrets->tenant_id, agent_name };
+    const struct directive_key target = { SCOPE_AGENT, secrets->tenant_id, agent_name };
     const struct config_param_decl *params;
     struct config_schema_decl decl;
     struct value_row *rows;
@@ -207,11 +208,11 @@ int config_prepare(struct db *db, const struct secrets *secrets, struct str agen
 
     *ret = (struct config){ .secrets = secrets, .agent_name = agent_name };
     if (params_of_agent(db, secrets->tenant_id, agent_name, arena, &decl, err) != 0 ||
-        store_values(db, &place, arena, &values, err) != 0)
+        store_values(db, &target, arena, &values, err) != 0)
         return -1;
     map_init(&by_key);
     rows = values.items;
-    for (size_t i = values.n; i-- > 0;) /* the agent's replaces the workspace's */
+    for (size_t i = values.n; i-- > 0;) /* the agent's value replaces the workspace's */
         (void)map_put(&by_key, rows[i].key, &rows[i]);
     params = decl.params.items;
     ret->n_parts = decl.params.n;
@@ -223,7 +224,7 @@ int config_prepare(struct db *db, const struct secrets *secrets, struct str agen
     return survey(db, ret, arena, err);
 }
 
-/* The value with its secrets, to `out`. */
+/* Appends the value, with its secrets resolved. */
 static int resolve(const struct resolver *r, const struct config_part *part, struct buf *out,
                    struct error *err)
 {
@@ -291,6 +292,6 @@ int config_write(struct db *db, const struct config *config, struct arena *arena
     }
     buf_add_char(out, '}');
     if (out->overflown)
-        return err_set(err, ERR_CONFLICT, "the configuration is too large to send at once");
+        return err_set(err, ERR_CONFLICT, "the configuration is too large to send");
     return 0;
 }

@@ -1,9 +1,9 @@
-/* config.h - an agent's configuration: what holds for each parameter, with secrets in their place.
+/* config.h - an agent's configuration: the value in effect for each parameter, secrets resolved.
  *
- * Two steps, with the caller's connection and one view of the database: what
- * the answer is made of, of which a tag tells whether it has changed; then
- * the answer itself, for which secrets are opened. Whoever gives it away must
- * have entered that in the audit log before.
+ * Two steps, with the caller's connection and one snapshot of the database:
+ * config_prepare() reads the values and computes their ETag; config_write()
+ * opens the secrets and writes the answer. The caller must write the audit
+ * entry before it sends the answer.
  */
 #pragma once
 #include "base/arena.h"
@@ -19,20 +19,20 @@ struct config_part;
 struct config {
     const struct secrets *secrets; /* the tenant's; borrowed */
     struct str agent_name;
-    struct config_part *parts; /* one a parameter, in the order of its declaration */
+    struct config_part *parts; /* one per parameter, in the order of the declaration */
     size_t n_parts;
-    struct list names; /* of struct str: the secrets that are in it, each once */
-    struct str tag;    /* an ETag with its quotes; it tells nothing about the values */
+    struct list names; /* of struct str: the secrets it contains, each once */
+    struct str tag;    /* an ETag with its quotes; reveals nothing about the values */
     struct str
         missing; /* required keys without a value: percent-encoded, comma list; or STR_NULL */
 };
 
-/* In the arena. ERR_CONFLICT, naming the key, when a value refers to a secret that there is not, or
- * that is not shared. */
+/* In the arena. ERR_CONFLICT, naming the key, when a value refers to a secret that does not exist
+ * or is not shared. */
 int config_prepare(struct db *db, const struct secrets *secrets, struct str agent_name,
                    struct arena *arena, struct config *ret, struct error *err) MUST_CHECK;
 
-/* Appends the answer, a JSON object, to `out`: whole or, on failure, nothing of use. vault_wipe()
- * ends it. ERR_CONFLICT, naming the key, when a value does not fit its type. */
+/* Appends the answer, a JSON object, to `out`, which the caller must release with vault_wipe();
+ * incomplete on failure. ERR_CONFLICT, naming the key, when a value is not of its type. */
 int config_write(struct db *db, const struct config *config, struct arena *arena, struct buf *out,
                  struct error *err) MUST_CHECK;

@@ -1,8 +1,7 @@
 /* config_routes.c - an agent pulls its configuration, with secrets resolved.
- *
- * A reader reads the values in effect and puts the answer together. If it holds
- * secrets, the audit entry that they are handed out is durable before the reply
- * leaves; if that fails, nothing leaves.
+ * A reader reads the values in effect and builds the answer. If it contains
+ * secrets, their audit entry is committed before the reply is sent; if that
+ * fails, the request fails.
  */
 #include "features/agents/config/config.h"
 
@@ -28,7 +27,7 @@ struct config_call {
     bool unchanged; /* the caller has this version: no secret was opened */
 };
 
-static int put_together(struct config_call *c, struct db *db, struct error *err)
+static int build_answer(struct config_call *c, struct db *db, struct error *err)
 {
     const struct agent_query *query = c->call->query;
     struct arena *arena = c->call->arena;
@@ -50,12 +49,12 @@ static int config_read(struct reader_job *job, struct db *db, struct error *err)
     buf_init(&c->body, ANSWER_MAX);
     if (db_begin(db, err) != 0)
         return -1;
-    r = put_together(c, db, err);
+    r = build_answer(c, db, err);
     db_rollback(db);
     return r;
 }
 
-/* A secret that cannot be opened counts as unavailable: the log says why. */
+/* A secret that cannot be opened is reported as unavailable; the log has the reason. */
 static void reply_failure(struct config_call *c, const struct error *err)
 {
     struct error shown = *err;
@@ -73,19 +72,19 @@ static void reply_config(struct api_call *call)
     call_reply_config(call, c->config.tag, c->config.missing, &c->body);
 }
 
-static int enter_resolved(struct writer_job *job, struct txn *txn, struct error *err)
+static int config_audit_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct config_call *c = CONTAINER_OF(job, struct config_call, job);
 
     return call_audit(c->call, txn->db, c->call->route->audit, err);
 }
 
-static void resolved_entered(struct writer_job *job, const struct error *err)
+static void config_audit_done(struct writer_job *job, const struct error *err)
 {
     struct config_call *c = CONTAINER_OF(job, struct config_call, job);
     struct error refused;
 
-    if (err != NULL) { /* whatever failed, a retry may work */
+    if (err != NULL) { /* any failure may be temporary */
         vault_wipe(&c->body);
         refused = *err;
         if (refused.code != ERR_BUSY)
@@ -115,14 +114,15 @@ static struct str names_text(const struct config_call *c)
     return text;
 }
 
-static void give_secrets(struct config_call *c)
+static void audit_secrets(struct config_call *c)
 {
     struct error err = { 0 };
 
     c->call->audit_target = c->config.agent_name;
     c->call->audit_detail = names_text(c);
-    c->job =
-        (struct writer_job){ .apply = enter_resolved, .done = resolved_entered, .exclusive = true };
+    c->job = (struct writer_job){ .apply = config_audit_apply,
+                                  .done = config_audit_done,
+                                  .exclusive = true };
     if (writer_submit(engine_writer(c->call->api->engine), &c->job, &err) != 0)
         reply_failure(c, &err);
 }
@@ -139,7 +139,7 @@ static void config_read_done(struct reader_job *job, const struct error *err)
     else if (c->config.names.n == 0)
         reply_config(call);
     else
-        give_secrets(c);
+        audit_secrets(c);
 }
 
 static int pull_config(struct api_call *call, struct error *err)

@@ -1,4 +1,4 @@
-/* config_type.c - which texts are values of which type. */
+/* config_type.c - checks and writes values by type. */
 #include "features/agents/config/config_type.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 typedef bool fits_fn(yyjson_val *value);
 
-/* A whole number of 64 bits, in whichever spelling: 5 and 5.0. */
+/* A 64-bit integer, also with decimals: 5 and 5.0. */
 static bool is_integer(yyjson_val *value)
 {
     double real;
@@ -53,7 +53,7 @@ static const struct {
     { "boolean", is_boolean }, { "json", is_anything },   { "list", is_list },
 };
 
-static fits_fn *find(struct str value_type, bool *ret_known)
+static fits_fn *find_type(struct str value_type, bool *ret_known)
 {
     for (size_t i = 0; i < COUNT_OF(types); i++)
         if (str_eq_c(value_type, types[i].name)) {
@@ -68,14 +68,14 @@ bool config_type_is_known(struct str value_type)
 {
     bool known;
 
-    (void)find(value_type, &known);
+    (void)find_type(value_type, &known);
     return known;
 }
 
 bool config_type_fits(struct str value_type, struct str text, struct arena *arena)
 {
     bool known;
-    fits_fn *fits = find(value_type, &known);
+    fits_fn *fits = find_type(value_type, &known);
     struct json_fault fault;
     struct json_doc doc;
 
@@ -87,7 +87,7 @@ bool config_type_fits(struct str value_type, struct str text, struct arena *aren
 bool config_type_write(struct str value_type, struct str text, struct arena *arena, struct buf *out)
 {
     bool known;
-    fits_fn *fits = find(value_type, &known);
+    fits_fn *fits = find_type(value_type, &known);
     struct json_fault fault;
     struct json_doc doc;
 

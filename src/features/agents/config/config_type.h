@@ -1,7 +1,7 @@
-/* config_type.h - the types that a configuration parameter may have.
+/* config_type.h - the types of configuration parameters.
  *
- * A value is kept as text; what type it must have is the declaration's
- * value_type. A type that is not known is a string.
+ * Values are stored as text. The declaration's value_type says how to read
+ * them; an unknown type is a string.
  *
  * Thread-safe: pure functions.
  */
@@ -15,10 +15,11 @@
 /* string, integer, number, boolean, json or list. */
 bool config_type_is_known(struct str value_type);
 
-/* Can the text be read as a value of this type? The arena is for the work. */
+/* Is the text a valid value of this type? The arena is for temporary data. */
 bool config_type_fits(struct str value_type, struct str text, struct arena *arena);
 
-/* Appends the text as a JSON value of this type: integers plainly (5.0 as 5), the rest compact.
- * False, and nothing appended, when it does not fit. The arena is for the work. */
+/* Appends the text as a JSON value of this type: integers without decimals (5.0 as 5), the rest
+ * compact. False, and nothing appended, when the text is not valid. The arena is for temporary
+ * data. */
 bool config_type_write(struct str value_type, struct str text, struct arena *arena,
                        struct buf *out) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* params.c - what agents declared, read back. */
+/* params.c - reads agents' declared parameters and checks values against them. */
 #include "features/agents/config/params.h"
 
 #include "base/buf.h"
@@ -6,7 +6,7 @@
 #include "features/agents/registrations_store.h"
 #include "shape/problems.h"
 
-/* Nobody but us has written it; what cannot be read declares nothing. */
+/* The text was validated when it was stored; if it is unreadable, nothing is declared. */
 static struct config_schema_decl read_decl(struct str text, struct arena *arena)
 {
     struct config_schema_decl decl = { 0 };
@@ -58,14 +58,14 @@ int params_refuse(const struct config_param_decl *param, struct str agent_name, 
 {
     if (has_choices(param))
         return err_set(err, ERR_INVALID,
-                       "It does not fit what agent '%.*s' declared: type %.*s, and one of its "
+                       "Not valid for what agent '%.*s' declared: type %.*s, and one of its "
                        "%zu choices (opciones)",
                        STR_ARG(agent_name), STR_ARG(param->value_type), param->opciones.n);
-    return err_set(err, ERR_INVALID, "It does not fit what agent '%.*s' declared: type %.*s",
+    return err_set(err, ERR_INVALID, "Not valid for what agent '%.*s' declared: type %.*s",
                    STR_ARG(agent_name), STR_ARG(param->value_type));
 }
 
-/* Looking for an agent whom a value does not fit. */
+/* Search for an agent for which a value is not valid. */
 struct check {
     struct str key, text;
     struct error *err;
@@ -97,7 +97,7 @@ int params_check_workspace(struct db *db, int64_t tenant_id, struct str key, str
     struct buf word;
     int r;
 
-    buf_init(&word, SIZE_MAX); /* in proportion to a request, which was bounded */
+    buf_init(&word, SIZE_MAX); /* bounded by the size of the request */
     buf_add_json(&word, key);
     r = store_config_schemas_with(db, tenant_id, buf_str(&word), check_agent, &check, err);
     buf_done(&word);

@@ -1,4 +1,4 @@
-/* params.h - the parameters that an agent has declared, and which values fit them. */
+/* params.h - the parameters that an agent has declared, and whether values are valid for them. */
 #pragma once
 #include <stdbool.h>
 
@@ -8,21 +8,21 @@
 
 struct db;
 
-/* The agent's declaration, in the arena; without parameters when it has made none. */
+/* The agent's declaration, in the arena; without parameters when it has declared none. */
 int params_of_agent(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
                     struct config_schema_decl *ret, struct error *err) MUST_CHECK;
 
 /* NULL when it is not declared. */
 const struct config_param_decl *params_find(const struct config_schema_decl *decl, struct str key);
 
-/* Is the text, without references in it, a value of the parameter: of its type, and one of its
- * choices if it has any (lists and JSON have none)? The arena is for the work. */
+/* Is the text, without references, valid for the parameter: of its type, and one of its choices if
+ * it has any (lists and JSON have none)? The arena is for temporary data. */
 bool params_fits(const struct config_param_decl *param, struct str text, struct arena *arena);
 
-/* Why a value without references must not be set for all agents of a workspace: the first of those
- * that declare the parameter whom it does not fit. ERR_INVALID. */
+/* Checks a value without references for a workspace. ERR_INVALID, naming the first agent that
+ * declares the parameter in a way that the value is not valid for. */
 int params_check_workspace(struct db *db, int64_t tenant_id, struct str key, struct str text,
                            struct error *err) MUST_CHECK;
 
-/* The sentence about a value that does not fit. ERR_INVALID. */
+/* The error for a value that is not valid. ERR_INVALID. */
 int params_refuse(const struct config_param_decl *param, struct str agent_name, struct error *err);

@@ -1,4 +1,4 @@
-/* secret_key_names.c - which keys are secrets by their name. */
+/* secret_key_names.c - recognizes secret parameters by their key. */
 #include "features/agents/config/secret_key_names.h"
 
 #include "base/base.h"
@@ -8,8 +8,8 @@ static const struct str secret_words[] = {
     STR_INIT("apikey"),   STR_INIT("credential"),
 };
 
-/* The letter or digit in lower case; 0 for what only separates words. */
-static char plain(char c)
+/* The letter or digit in lower case; 0 for a separator. */
+static char normalize(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return (char)(c | 0x20);
@@ -18,13 +18,13 @@ static char plain(char c)
     return 0;
 }
 
-/* Does `key` go on with `word` at `at`, whatever separates its letters? */
-static bool goes_on(struct str key, size_t at, struct str word)
+/* Does `word` begin at `at`, ignoring separators? */
+static bool has_word_at(struct str key, size_t at, struct str word)
 {
     size_t n = 0;
 
     for (; at < key.len && n < word.len; at++) {
-        char c = plain(key.data[at]);
+        char c = normalize(key.data[at]);
 
         if (c == 0)
             continue;
@@ -38,7 +38,7 @@ static bool is_secret(struct str key)
 {
     for (size_t at = 0; at < key.len; at++)
         for (size_t i = 0; i < COUNT_OF(secret_words); i++)
-            if (plain(key.data[at]) != 0 && goes_on(key, at, secret_words[i]))
+            if (normalize(key.data[at]) != 0 && has_word_at(key, at, secret_words[i]))
                 return true;
     return false;
 }

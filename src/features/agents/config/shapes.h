@@ -45,7 +45,7 @@ struct catalog_parameter {
     struct str key;
     bool secret;
     struct str edit; /* admin, member */
-    struct str see;  /* admin, member, nobody */
+    struct str see;  /* admin, member, "nobody" */
     int64_t created_at;
 };
 

@@ -17,17 +17,18 @@ static bool is_agents(const struct api_call *call)
 
 static struct values_view view_of(const struct api_call *call)
 {
-    const struct agent_value_path *of_agent = call->params; /* begins as struct agent_path does */
+    const struct agent_value_path *of_agent =
+        call->params; /* starts with the members of struct agent_path */
     const struct parameter_path *of_workspace = call->params;
     bool agents = is_agents(call), has_key = call->values.n > (agents ? 2 : 1);
-    struct values_view view = { .place = { .scope = SCOPE_WORKSPACE,
-                                           .tenant_id = call->tenant_id,
-                                           .agent_name = STR_LIT("") },
+    struct values_view view = { .target = { .scope = SCOPE_WORKSPACE,
+                                            .tenant_id = call->tenant_id,
+                                            .agent_name = STR_LIT("") },
                                 .is_admin = auth_is_admin(call),
                                 .author = auth_actor(call) };
 
     if (agents)
-        view.place = (struct directive_key){ SCOPE_AGENT, call->tenant_id, of_agent->agent_name };
+        view.target = (struct directive_key){ SCOPE_AGENT, call->tenant_id, of_agent->agent_name };
     if (has_key)
         view.key = agents ? of_agent->key : of_workspace->key;
     return view;
@@ -40,13 +41,13 @@ static int list_values(struct api_call *call, struct db *db, struct error *err)
     return values_list(db, &view, call->arena, call->answer, err);
 }
 
-/* The key, and the agent if it is an agent's; never the value. */
+/* The audit target: the key, and the agent if there is one; never the value. */
 static void note_target(struct api_call *call, const struct values_view *view)
 {
     call->audit_target = view->key;
-    if (view->place.scope == SCOPE_AGENT)
+    if (view->target.scope == SCOPE_AGENT)
         call->audit_target = arena_printf(call->arena, "%.*s of agent %.*s", STR_ARG(view->key),
-                                          STR_ARG(view->place.agent_name));
+                                          STR_ARG(view->target.agent_name));
 }
 
 /* Without a body (DELETE) it unsets. */
@@ -59,7 +60,7 @@ static int set_value(struct api_call *call, struct db *db, struct error *err)
         return 0;
     if (err->code != ERR_INVALID)
         return -1;
-    return call_refuse_body(call, err, "value", STR_NULL, /* which may be secret */
+    return call_refuse_body(call, err, "value", STR_NULL, /* the value may be secret */
                             arena_cstr(call->arena, str_of(err->text)));
 }
 

@@ -1,4 +1,4 @@
-/* values.c - who may set and see which values, and what holds where. */
+/* values.c - lists and sets values, and checks who may see and set them. */
 #include "features/agents/config/values.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include "features/agents/config/values_store.h"
 #include "features/vault/reference.h"
 
-/* The key's entry, or the one that it would get. */
+/* The key's catalog entry, or the one it would get when it is first set. */
 static int entry_of(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
                     struct catalog_parameter *ret, struct error *err)
 {
@@ -20,7 +20,7 @@ static int entry_of(struct db *db, int64_t tenant_id, struct str key, struct are
     return 0;
 }
 
-/* A reference gives nothing away to those who may list the secrets. */
+/* Admins may see a reference: they may list the secrets anyway. */
 static bool may_see(const struct values_view *view, const struct catalog_parameter *entry,
                     struct str value)
 {
@@ -31,14 +31,14 @@ static bool may_see(const struct values_view *view, const struct catalog_paramet
     return str_eq_c(entry->see, "admin") || str_starts(value, STR_LIT("vault:"));
 }
 
-/* What there is for a key: a value that is set, and what the agent declared; either may be NULL. */
+/* A key's stored value and its declaration; either may be NULL. */
 struct found {
     struct str key;
     const struct value_row *row;
     const struct config_param_decl *param;
 };
 
-/* What holds: the value that is set, else the default. */
+/* The value in effect: the stored one, else the default. */
 static int describe(struct db *db, const struct values_view *view, const struct found *found,
                     struct arena *arena, struct config_value *ret, struct error *err)
 {
@@ -47,7 +47,7 @@ static int describe(struct db *db, const struct values_view *view, const struct 
     bool has_default = param != NULL && param->default_value.len > 0;
     struct catalog_parameter entry;
 
-    if (entry_of(db, view->place.tenant_id, found->key, arena, &entry, err) != 0)
+    if (entry_of(db, view->target.tenant_id, found->key, arena, &entry, err) != 0)
         return -1;
     *ret = (struct config_value){ .key = found->key,
                                   .declared = param != NULL,
@@ -71,40 +71,40 @@ static int describe(struct db *db, const struct values_view *view, const struct 
     return 0;
 }
 
-/* All there is at a place. */
-struct world {
+/* All values and declarations of a workspace or an agent. */
+struct value_scope {
     struct list values;             /* of struct value_row */
     struct config_schema_decl decl; /* of an agent */
-    struct map by_key;              /* of the rows that hold */
+    struct map by_key;              /* the rows in effect */
 };
 
-static int load(struct db *db, const struct values_view *view, struct arena *arena,
-                struct world *ret, struct error *err)
+static int load_values(struct db *db, const struct values_view *view, struct arena *arena,
+                       struct value_scope *ret, struct error *err)
 {
-    const struct directive_key *place = &view->place;
+    const struct directive_key *target = &view->target;
     struct value_row *rows;
 
-    *ret = (struct world){ 0 };
+    *ret = (struct value_scope){ 0 };
     map_init(&ret->by_key);
-    if (store_values(db, place, arena, &ret->values, err) != 0)
+    if (store_values(db, target, arena, &ret->values, err) != 0)
         return -1;
     rows = ret->values.items;
-    for (size_t i = ret->values.n; i-- > 0;) /* the agent's replaces the workspace's */
+    for (size_t i = ret->values.n; i-- > 0;) /* the agent's value replaces the workspace's */
         (void)map_put(&ret->by_key, rows[i].key, &rows[i]);
-    if (place->scope != SCOPE_AGENT)
+    if (target->scope != SCOPE_AGENT)
         return 0;
-    return params_of_agent(db, place->tenant_id, place->agent_name, arena, &ret->decl, err);
+    return params_of_agent(db, target->tenant_id, target->agent_name, arena, &ret->decl, err);
 }
 
-/* Is the row to be listed although nobody has declared it? */
-static bool stands_alone(const struct world *w, const struct values_view *view,
-                         const struct value_row *row)
+/* Is the row set for the target itself, but not declared? */
+static bool is_undeclared(const struct value_scope *w, const struct values_view *view,
+                          const struct value_row *row)
 {
-    return row->scope == view->place.scope && params_find(&w->decl, row->key) == NULL;
+    return row->scope == view->target.scope && params_find(&w->decl, row->key) == NULL;
 }
 
-static int list(struct db *db, const struct values_view *view, const struct world *w,
-                struct arena *arena, struct config_values *ret, struct error *err)
+static int list_values(struct db *db, const struct values_view *view, const struct value_scope *w,
+                       struct arena *arena, struct config_values *ret, struct error *err)
 {
     const struct config_param_decl *params = w->decl.params.items;
     const struct value_row *rows = w->values.items;
@@ -121,7 +121,7 @@ static int list(struct db *db, const struct values_view *view, const struct worl
     for (size_t i = 0; i < w->values.n; i++) {
         struct found found = { .key = rows[i].key, .row = &rows[i] };
 
-        if (stands_alone(w, view, &rows[i]) &&
+        if (is_undeclared(w, view, &rows[i]) &&
             describe(db, view, &found, arena, &values[n++], err) != 0)
             return -1;
     }
@@ -132,48 +132,48 @@ static int list(struct db *db, const struct values_view *view, const struct worl
 int values_list(struct db *db, const struct values_view *view, struct arena *arena,
                 struct config_values *ret, struct error *err)
 {
-    struct world world;
-    int r = load(db, view, arena, &world, err);
+    struct value_scope all;
+    int r = load_values(db, view, arena, &all, err);
 
     if (r == 0)
-        r = list(db, view, &world, arena, ret, err);
-    map_done(&world.by_key);
+        r = list_values(db, view, &all, arena, ret, err);
+    map_done(&all.by_key);
     return r;
 }
 
-/* What holds for view->key. */
-static int show(struct db *db, const struct values_view *view, struct arena *arena,
-                struct config_value *ret, struct error *err)
+/* The value in effect for view->key. */
+static int show_value(struct db *db, const struct values_view *view, struct arena *arena,
+                      struct config_value *ret, struct error *err)
 {
-    struct world world;
-    int r = load(db, view, arena, &world, err);
+    struct value_scope all;
+    int r = load_values(db, view, arena, &all, err);
 
     if (r == 0) {
-        struct found found = { view->key, map_get(&world.by_key, view->key),
-                               params_find(&world.decl, view->key) };
+        struct found found = { view->key, map_get(&all.by_key, view->key),
+                               params_find(&all.decl, view->key) };
 
         r = describe(db, view, &found, arena, ret, err);
     }
-    map_done(&world.by_key);
+    map_done(&all.by_key);
     return r;
 }
 
-/* Against what the agent, or every agent of the workspace, has declared. */
+/* Checks the value against the declaration of the agent, or of every agent of the workspace. */
 static int check_type(struct db *db, const struct values_view *view, struct str value,
                       struct arena *arena, struct error *err)
 {
-    const struct directive_key *place = &view->place;
+    const struct directive_key *target = &view->target;
     const struct config_param_decl *param;
     struct config_schema_decl decl;
 
-    if (place->scope != SCOPE_AGENT)
-        return params_check_workspace(db, place->tenant_id, view->key, value, err);
-    if (params_of_agent(db, place->tenant_id, place->agent_name, arena, &decl, err) != 0)
+    if (target->scope != SCOPE_AGENT)
+        return params_check_workspace(db, target->tenant_id, view->key, value, err);
+    if (params_of_agent(db, target->tenant_id, target->agent_name, arena, &decl, err) != 0)
         return -1;
     param = params_find(&decl, view->key);
     if (param == NULL || params_fits(param, value, arena))
         return 0;
-    return params_refuse(param, place->agent_name, err);
+    return params_refuse(param, target->agent_name, err);
 }
 
 static int check_value(struct db *db, const struct values_view *view,
@@ -184,24 +184,25 @@ static int check_value(struct db *db, const struct values_view *view,
 
     if (problem != NULL)
         return err_set(err, ERR_INVALID, "%s", problem);
-    if (reference_is_in(value)) /* of what type it is shows when it is resolved */
+    if (reference_is_in(value)) /* its type is checked when the reference is resolved */
         return view->is_admin ? 0
                               : err_set(err, ERR_FORBIDDEN,
                                         "only an admin may set a value that refers to a secret");
     if (entry->secret)
-        return err_set(err, ERR_INVALID,
-                       "This parameter is secret: set its value with `muster secret set NAME` and "
-                       "refer to it here as vault:NAME. If it is none, an admin can say so with "
-                       "`muster catalog set KEY --secret no`");
+        return err_set(
+            err, ERR_INVALID,
+            "This parameter is secret: set its value with `muster secret set NAME` and "
+            "refer to it here as vault:NAME. If it is not secret, an admin can change that with "
+            "`muster catalog set KEY --secret no`");
     return check_type(db, view, value, arena, err);
 }
 
-/* The key's entry, made when this is its first appearance. */
-static int enter(struct db *db, const struct values_view *view, struct arena *arena,
-                 struct catalog_parameter *ret, struct error *err)
+/* The key's catalog entry, added if it does not exist. */
+static int enter_in_catalog(struct db *db, const struct values_view *view, struct arena *arena,
+                            struct catalog_parameter *ret, struct error *err)
 {
     const struct catalog_parameter first = secret_key_names_first_entry(view->key);
-    int64_t tenant_id = view->place.tenant_id;
+    int64_t tenant_id = view->target.tenant_id;
 
     if (store_catalog_enter(db, tenant_id, store_catalog_prepare(&first, 1, arena), clock_wall_us(),
                             err) != 0)
@@ -216,21 +217,21 @@ int values_set(struct db *db, const struct values_view *view, const struct value
     struct catalog_parameter entry;
     int r;
 
-    if (enter(db, view, arena, &entry, err) != 0)
+    if (enter_in_catalog(db, view, arena, &entry, err) != 0)
         return -1;
     if (!view->is_admin && !str_eq_c(entry.edit, "member"))
         return err_set(err, ERR_FORBIDDEN, "only an admin may set parameter '%.*s'",
                        STR_ARG(view->key));
     if (set == NULL) {
-        r = store_value_unset(db, &view->place, view->key, err);
+        r = store_value_unset(db, &view->target, view->key, err);
     } else {
         row.value = set->value;
         row.updated_at = clock_wall_us();
         r = check_value(db, view, &entry, set->value, arena, err);
         if (r == 0)
-            r = store_value_set(db, &view->place, &row, err);
+            r = store_value_set(db, &view->target, &row, err);
     }
-    return r != 0 ? -1 : show(db, view, arena, ret, err);
+    return r != 0 ? -1 : show_value(db, view, arena, ret, err);
 }
 
 int values_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *query,
@@ -249,14 +250,14 @@ int values_catalog(struct db *db, int64_t tenant_id, const struct catalog_query 
     return 0;
 }
 
-/* Nothing may be set in the clear for what is secret. */
-static int check_clear(struct db *db, const struct values_view *view, struct arena *arena,
-                       struct error *err)
+/* A secret parameter must not have a value in plain text. */
+static int check_no_plain_text(struct db *db, const struct values_view *view, struct arena *arena,
+                               struct error *err)
 {
     const struct value_row *rows;
     struct list found;
 
-    if (store_values_of_key(db, view->place.tenant_id, view->key, arena, &found, err) != 0)
+    if (store_values_of_key(db, view->target.tenant_id, view->key, arena, &found, err) != 0)
         return -1;
     rows = found.items;
     for (size_t i = 0; i < found.n; i++)
@@ -273,7 +274,7 @@ int values_classify(struct db *db, const struct values_view *view,
                     const struct catalog_patch *patch, struct arena *arena,
                     struct catalog_parameter *ret, struct error *err)
 {
-    if (store_catalog_entry(db, view->place.tenant_id, view->key, arena, ret, err) != 0)
+    if (store_catalog_entry(db, view->target.tenant_id, view->key, arena, ret, err) != 0)
         return -1;
     if (str_is_null(ret->key))
         return err_set(err, ERR_NOT_FOUND,
@@ -281,7 +282,7 @@ int values_classify(struct db *db, const struct values_view *view,
                        "or a value is set",
                        STR_ARG(view->key));
     if (patch->secret.has && patch->secret.value && !ret->secret &&
-        check_clear(db, view, arena, err) != 0)
+        check_no_plain_text(db, view, arena, err) != 0)
         return -1;
     if (patch->secret.has)
         ret->secret = patch->secret.value;
@@ -289,5 +290,5 @@ int values_classify(struct db *db, const struct values_view *view,
         ret->edit = str_of(catalog_edit_names[patch->edit]);
     if (patch->see >= 0)
         ret->see = str_of(catalog_see_names[patch->see]);
-    return store_catalog_set(db, view->place.tenant_id, ret, err);
+    return store_catalog_set(db, view->target.tenant_id, ret, err);
 }

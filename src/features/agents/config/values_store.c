@@ -42,11 +42,11 @@ static const struct db_query unset_value = {
 };
 /* clang-format on */
 
-int store_values(struct db *db, const struct directive_key *place, struct arena *arena,
+int store_values(struct db *db, const struct directive_key *target, struct arena *arena,
                  struct list *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
-                                        db_text(store_name_key(place->agent_name, arena).key));
+    const struct db_args args = DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
+                                        db_text(store_name_key(target->agent_name, arena).key));
 
     return rows_list(db, &select_values, args, arena, ret, err);
 }
@@ -59,28 +59,28 @@ int store_values_of_key(struct db *db, int64_t tenant_id, struct str key, struct
     return rows_list(db, &select_of_key, args, arena, ret, err);
 }
 
-int store_value_set(struct db *db, const struct directive_key *place, const struct value_row *row,
+int store_value_set(struct db *db, const struct directive_key *target, const struct value_row *row,
                     struct error *err)
 {
     struct name_room room, key_room;
-    const struct name_key name = store_name_key_in(place->agent_name, &room);
+    const struct name_key name = store_name_key_in(target->agent_name, &room);
     const struct name_key key = store_name_key_in(row->key, &key_room);
 
     return db_run(db, &set_value,
-                  DB_ARGS(db_int(place->tenant_id), db_int(place->scope), db_text(name.key),
+                  DB_ARGS(db_int(target->tenant_id), db_int(target->scope), db_text(name.key),
                           db_text(name.full), db_text(key.key), db_text(key.full),
                           db_text(row->value), db_int(row->updated_at), db_text(row->author)),
                   err);
 }
 
-int store_value_unset(struct db *db, const struct directive_key *place, struct str key,
+int store_value_unset(struct db *db, const struct directive_key *target, struct str key,
                       struct error *err)
 {
     struct name_room room, key_room;
 
     return db_run(db, &unset_value,
-                  DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
-                          db_text(store_name_key_in(place->agent_name, &room).key),
+                  DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
+                          db_text(store_name_key_in(target->agent_name, &room).key),
                           db_text(store_name_key_in(key, &key_room).key)),
                   err);
 }

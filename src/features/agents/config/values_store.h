@@ -17,18 +17,18 @@ struct value_row {
 
 /* The values of a workspace, or of an agent and its workspace, by key, an agent's before the
  * workspace's: a list of struct value_row; in the arena. */
-int store_values(struct db *db, const struct directive_key *place, struct arena *arena,
+int store_values(struct db *db, const struct directive_key *target, struct arena *arena,
                  struct list *ret, struct error *err) MUST_CHECK;
 
-/* At most 1,000 of the values set for a key at any place: a list of struct value_row; in the
- * arena. */
+/* At most 1,000 values set for a key, of the workspace and its agents: a list of struct value_row;
+ * in the arena. */
 int store_values_of_key(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
                         struct list *ret, struct error *err) MUST_CHECK;
 
 /* Ignores the row's scope and agent. */
-int store_value_set(struct db *db, const struct directive_key *place, const struct value_row *row,
+int store_value_set(struct db *db, const struct directive_key *target, const struct value_row *row,
                     struct error *err) MUST_CHECK;
 
 /* Does nothing when no value is set. */
-int store_value_unset(struct db *db, const struct directive_key *place, struct str key,
+int store_value_unset(struct db *db, const struct directive_key *target, struct str key,
                       struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* directives.c - finding what an agent is told. */
+/* directives.c - finds the model and command policy of an agent. */
 #include "features/agents/directives/directives.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "features/agents/shapes.h"
 
 struct directives {
-    struct arena arena;          /* of all rows and their keys */
-    struct map models, policies; /* place -> struct model_row, struct policy_row */
+    struct arena arena;          /* holds all rows and their keys */
+    struct map models, policies; /* target -> struct model_row, struct policy_row */
 };
 
 struct str directive_source(int scope)
@@ -19,16 +19,16 @@ struct str directive_source(int scope)
 }
 
 /* Tenant, scope and name as one key, in the arena. */
-static struct str key_of(const struct directive_key *place, struct arena *arena)
+static struct str key_of(const struct directive_key *target, struct arena *arena)
 {
-    size_t fixed = sizeof(place->tenant_id) + 1;
-    char *key = arena_alloc(arena, fixed + place->agent_name.len);
+    size_t fixed = sizeof(target->tenant_id) + 1;
+    char *key = arena_alloc(arena, fixed + target->agent_name.len);
 
-    memcpy(key, &place->tenant_id, sizeof(place->tenant_id));
-    key[sizeof(place->tenant_id)] = (char)('0' + place->scope);
-    if (place->agent_name.len > 0)
-        memcpy(key + fixed, place->agent_name.data, place->agent_name.len);
-    return str_from(key, fixed + place->agent_name.len);
+    memcpy(key, &target->tenant_id, sizeof(target->tenant_id));
+    key[sizeof(target->tenant_id)] = (char)('0' + target->scope);
+    if (target->agent_name.len > 0)
+        memcpy(key + fixed, target->agent_name.data, target->agent_name.len);
+    return str_from(key, fixed + target->agent_name.len);
 }
 
 int directives_load(struct db *db, struct directives **ret, struct error *err)
@@ -48,10 +48,10 @@ int directives_load(struct db *db, struct directives **ret, struct error *err)
     }
     model = models.items;
     for (size_t i = 0; i < models.n; i++)
-        (void)map_put(&g->models, key_of(&model[i].place, &g->arena), &model[i]);
+        (void)map_put(&g->models, key_of(&model[i].target, &g->arena), &model[i]);
     policy = policies.items;
     for (size_t i = 0; i < policies.n; i++)
-        (void)map_put(&g->policies, key_of(&policy[i].place, &g->arena), &policy[i]);
+        (void)map_put(&g->policies, key_of(&policy[i].target, &g->arena), &policy[i]);
     *ret = g;
     return 0;
 }
@@ -66,32 +66,33 @@ void directives_free(struct directives *g)
     free(g);
 }
 
-/* The row of the most special place that has one, or NULL. The arena is for the work. */
-static const void *find(const struct map *map, int64_t tenant_id, struct str agent_name,
-                        struct arena *arena)
+/* The row of the most specific target that has one, or NULL. The arena is for temporary data. */
+static const void *find_row(const struct map *map, int64_t tenant_id, struct str agent_name,
+                            struct arena *arena)
 {
-    const struct directive_key places[] = {
+    const struct directive_key targets[] = {
         { SCOPE_AGENT, tenant_id, agent_name },
         { SCOPE_WORKSPACE, tenant_id, STR_LIT("") },
         { SCOPE_PLATFORM, 0, STR_LIT("") },
     };
     const void *row = NULL;
 
-    for (size_t i = 0; row == NULL && i < COUNT_OF(places); i++)
-        row = map_get(map, key_of(&places[i], arena));
+    for (size_t i = 0; row == NULL && i < COUNT_OF(targets); i++)
+        row = map_get(map, key_of(&targets[i], arena));
     return row;
 }
 
 void directives_model(const struct directives *g, int64_t tenant_id, struct str agent_name,
                       struct arena *arena, struct agent_model *ret)
 {
-    const struct model_row *row = g == NULL ? NULL : find(&g->models, tenant_id, agent_name, arena);
+    const struct model_row *row =
+        g == NULL ? NULL : find_row(&g->models, tenant_id, agent_name, arena);
 
     *ret = (struct agent_model){ .agent_name = agent_name };
     if (row == NULL)
         return;
     ret->model = arena_copy(arena, row->model);
-    ret->source = directive_source(row->place.scope);
+    ret->source = directive_source(row->target.scope);
 }
 
 static struct list copy_strings(const struct list *list, struct arena *arena)
@@ -108,7 +109,7 @@ void directives_policy(const struct directives *g, int64_t tenant_id, struct str
                        struct arena *arena, struct command_policy *ret)
 {
     const struct policy_row *row =
-        g == NULL ? NULL : find(&g->policies, tenant_id, agent_name, arena);
+        g == NULL ? NULL : find_row(&g->policies, tenant_id, agent_name, arena);
 
     *ret = (struct command_policy){ .agent_name = agent_name,
                                     .mode = str_of(policy_mode_names[POLICY_DENY_ALL]),
@@ -119,7 +120,7 @@ void directives_policy(const struct directives *g, int64_t tenant_id, struct str
     ret->mode = str_of(policy_mode_names[row->policy.mode]);
     ret->allow = copy_strings(&row->policy.allow, arena);
     ret->deny = copy_strings(&row->policy.deny, arena);
-    ret->source = directive_source(row->place.scope);
+    ret->source = directive_source(row->target.scope);
     ret->version = row->version;
     ret->updated_at = row->updated_at;
 }

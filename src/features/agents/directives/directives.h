@@ -1,6 +1,6 @@
-/* directives.h - what agents are told, in memory, so that loops never ask a database.
+/* directives.h - agents' models and command policies in memory, so that loops need no database.
  *
- * Loaded whole whenever something changed, and never changed after that.
+ * Loaded as a whole after each change, and immutable once loaded.
  *
  * Thread-safe once loaded.
  */
@@ -19,29 +19,28 @@ struct directives_cache;
 /* "platform", "workspace", "agent". */
 struct str directive_source(int scope);
 
-/* Everything that is set. The caller owns *ret. */
+/* Loads all directives. The caller owns *ret. */
 int directives_load(struct db *db, struct directives **ret, struct error *err) MUST_CHECK;
 
 /* NULL is fine. */
 void directives_free(struct directives *g);
 
-/* The agent's own, else its workspace's, else the platform's; an agent that nobody has heard of is
- * answered likewise. A NULL `g` is one where nothing is set. In the arena, but for the name, which
- * is borrowed. */
+/* The agent's own model, else its workspace's, else the platform's; the agent need not be known.
+ * With a NULL `g` no model is set. In the arena, except the name, which is borrowed. */
 void directives_model(const struct directives *g, int64_t tenant_id, struct str agent_name,
                       struct arena *arena, struct agent_model *ret);
 
-/* Likewise; when none is set anywhere, nothing is allowed. */
+/* The command policy, by the same rules; without any policy, deny_all. */
 void directives_policy(const struct directives *g, int64_t tenant_id, struct str agent_name,
                        struct arena *arena, struct command_policy *ret);
 
-/* What is loaded, for all threads. */
+/* The loaded directives, shared by all threads. */
 struct directives_cache *directives_cache_new(void);
 
 /* NULL is fine. */
 void directives_cache_free(struct directives_cache *c);
 
-/* Replaces the whole. Blocks: never on a loop thread. */
+/* Replaces everything. Blocks: never call it on a loop thread. */
 int directives_cache_load(struct directives_cache *c, struct db *db, struct error *err) MUST_CHECK;
 
 /* As directives_model() and directives_policy(). */

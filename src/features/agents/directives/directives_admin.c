@@ -1,66 +1,66 @@
-/* directives_admin.c - what agents are told, from the shapes of the API to rows and back. */
+/* directives_admin.c - converts directives between the API's shapes and rows. */
 #include "features/agents/directives/directives_admin.h"
 
 #include "base/clock.h"
 #include "features/agents/directives/directives.h"
 
-int directives_show_model(struct db *db, const struct directive_key *place, struct arena *arena,
+int directives_show_model(struct db *db, const struct directive_key *target, struct arena *arena,
                           struct model_setting *ret, struct error *err)
 {
     struct model_row row;
 
-    if (store_model_at(db, place, arena, &row, err) != 0)
+    if (store_model_at(db, target, arena, &row, err) != 0)
         return -1;
     *ret = (struct model_setting){ .model = row.model, .updated_at = row.updated_at };
     if (!str_is_null(row.model))
-        ret->source = directive_source(row.place.scope);
+        ret->source = directive_source(row.target.scope);
     return 0;
 }
 
-int directives_set_model(struct db *db, const struct directive_key *place,
+int directives_set_model(struct db *db, const struct directive_key *target,
                          const struct model_set *set, struct arena *arena,
                          struct model_setting *ret, struct error *err)
 {
-    struct model_row row = { .place = *place, .updated_at = clock_wall_us() };
+    struct model_row row = { .target = *target, .updated_at = clock_wall_us() };
     int r;
 
     if (set == NULL) {
-        r = store_model_unset(db, place, err);
+        r = store_model_unset(db, target, err);
     } else {
         row.model = set->model;
         r = store_model_set(db, &row, err);
     }
-    return r != 0 ? -1 : directives_show_model(db, place, arena, ret, err);
+    return r != 0 ? -1 : directives_show_model(db, target, arena, ret, err);
 }
 
-int directives_show_policy(struct db *db, const struct directive_key *place, struct arena *arena,
+int directives_show_policy(struct db *db, const struct directive_key *target, struct arena *arena,
                            struct policy_setting *ret, struct error *err)
 {
     struct policy_row row;
 
-    if (store_policy_at(db, place, arena, &row, err) != 0)
+    if (store_policy_at(db, target, arena, &row, err) != 0)
         return -1;
     *ret = (struct policy_setting){ .mode = str_of(policy_mode_names[row.policy.mode]),
                                     .allow = row.policy.allow,
                                     .deny = row.policy.deny,
-                                    .source = directive_source(row.place.scope),
+                                    .source = directive_source(row.target.scope),
                                     .version = row.version,
                                     .updated_at = row.updated_at };
     return 0;
 }
 
-int directives_set_policy(struct db *db, const struct directive_key *place,
+int directives_set_policy(struct db *db, const struct directive_key *target,
                           const struct policy_set *set, struct arena *arena,
                           struct policy_setting *ret, struct error *err)
 {
-    struct policy_row row = { .place = *place, .updated_at = clock_wall_us() };
+    struct policy_row row = { .target = *target, .updated_at = clock_wall_us() };
     int r;
 
     if (set == NULL) {
-        r = store_policy_unset(db, place, err);
+        r = store_policy_unset(db, target, err);
     } else {
         row.policy = *set;
         r = store_policy_set(db, &row, err);
     }
-    return r != 0 ? -1 : directives_show_policy(db, place, arena, ret, err);
+    return r != 0 ? -1 : directives_show_policy(db, target, arena, ret, err);
 }

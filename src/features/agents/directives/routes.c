@@ -37,21 +37,21 @@ static int pull_policy(struct api_call *call, struct error *err)
     return 0;
 }
 
-/* What the path is about: the platform, {slug}, or {slug} and {agent_name}. */
-static struct directive_key place_of(const struct api_call *call)
+/* The target in the path: the platform, {slug}, or {slug} and {agent_name}. */
+static struct directive_key target_of(const struct api_call *call)
 {
-    struct directive_key place = { .agent_name = STR_LIT("") };
+    struct directive_key target = { .agent_name = STR_LIT("") };
 
     if (call->tenant == NULL)
-        return place;
-    place.tenant_id = call->tenant_id;
-    place.scope = call->values.n > 1 ? SCOPE_AGENT : SCOPE_WORKSPACE;
-    if (place.scope == SCOPE_AGENT)
-        place.agent_name = ((const struct agent_path *)call->params)->agent_name;
-    return place;
+        return target;
+    target.tenant_id = call->tenant_id;
+    target.scope = call->values.n > 1 ? SCOPE_AGENT : SCOPE_WORKSPACE;
+    if (target.scope == SCOPE_AGENT)
+        target.agent_name = ((const struct agent_path *)call->params)->agent_name;
+    return target;
 }
 
-static void name_place(const struct api_call *call, struct str *ret_tenant, struct str *ret_agent)
+static void fill_names(const struct api_call *call, struct str *ret_tenant, struct str *ret_agent)
 {
     *ret_tenant = call->tenant == NULL ? STR_NULL : call->tenant->slug;
     *ret_agent = call->tenant != NULL && call->values.n > 1
@@ -61,12 +61,12 @@ static void name_place(const struct api_call *call, struct str *ret_tenant, stru
 
 static int show_model(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct directive_key place = place_of(call);
+    const struct directive_key target = target_of(call);
     struct model_setting *answer = call->answer;
 
-    if (directives_show_model(db, &place, call->arena, answer, err) != 0)
+    if (directives_show_model(db, &target, call->arena, answer, err) != 0)
         return -1;
-    name_place(call, &answer->tenant, &answer->agent_name);
+    fill_names(call, &answer->tenant, &answer->agent_name);
     return 0;
 }
 
@@ -75,7 +75,7 @@ static void note_model(struct api_call *call, const struct model_setting *settin
 {
     struct buf text;
 
-    buf_init(&text, SIZE_MAX); /* in proportion to a request, which was bounded */
+    buf_init(&text, SIZE_MAX); /* bounded by the size of the request */
     shape_write_json(&model_setting_shape, setting, &text);
     call->audit_detail = arena_copy(call->arena, buf_str(&text));
     buf_done(&text);
@@ -84,37 +84,37 @@ static void note_model(struct api_call *call, const struct model_setting *settin
 /* Without a body (DELETE) it unsets. */
 static int set_model(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct directive_key place = place_of(call);
+    const struct directive_key target = target_of(call);
     struct model_setting *answer = call->answer;
 
-    if (directives_set_model(db, &place, call->body, call->arena, answer, err) != 0)
+    if (directives_set_model(db, &target, call->body, call->arena, answer, err) != 0)
         return -1;
-    name_place(call, &answer->tenant, &answer->agent_name);
+    fill_names(call, &answer->tenant, &answer->agent_name);
     note_model(call, answer);
     return 0;
 }
 
 static int show_policy(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct directive_key place = place_of(call);
+    const struct directive_key target = target_of(call);
     struct policy_setting *answer = call->answer;
 
-    if (directives_show_policy(db, &place, call->arena, answer, err) != 0)
+    if (directives_show_policy(db, &target, call->arena, answer, err) != 0)
         return -1;
-    name_place(call, &answer->tenant, &answer->agent_name);
+    fill_names(call, &answer->tenant, &answer->agent_name);
     return 0;
 }
 
 static int set_policy(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct directive_key place = place_of(call);
+    const struct directive_key target = target_of(call);
     struct policy_setting *answer = call->answer;
 
-    if (directives_set_policy(db, &place, call->body, call->arena, answer, err) != 0)
+    if (directives_set_policy(db, &target, call->body, call->arena, answer, err) != 0)
         return -1;
     call->audit_detail = arena_printf(call->arena, "{\"mode\":\"%.*s\",\"version\":%lld}",
                                       STR_ARG(answer->mode), (long long)answer->version);
-    name_place(call, &answer->tenant, &answer->agent_name);
+    fill_names(call, &answer->tenant, &answer->agent_name);
     return 0;
 }
 

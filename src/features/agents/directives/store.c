@@ -7,19 +7,19 @@
 #include "shape/rows.h"
 #include "shape/table.h"
 
-#define PLACE_COLUMNS "tenant_id, scope, COALESCE(full_name, agent_name) AS agent_name"
-#define AT_PLACE      " WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
+#define TARGET_COLUMNS "tenant_id, scope, COALESCE(full_name, agent_name) AS agent_name"
+#define AT_TARGET      " WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
 
-/* Of the scopes that hold at a place, the most special one. */
-#define HOLDS_AT_PLACE                                                                             \
+/* The most specific scope that is set and applies to a target. */
+#define IN_EFFECT_AT_TARGET                                                                        \
     " WHERE (scope = 0 AND tenant_id = 0)"                                                         \
     " OR ($2 >= 1 AND scope = 1 AND tenant_id = $1)"                                               \
     " OR ($2 >= 2 AND scope = 2 AND tenant_id = $1 AND agent_name = $3)"                           \
     " ORDER BY scope DESC LIMIT 1"
 
-#define SELECT_MODELS "SELECT " PLACE_COLUMNS ", model, updated_at FROM agent_models"
+#define SELECT_MODELS "SELECT " TARGET_COLUMNS ", model, updated_at FROM agent_models"
 #define SELECT_POLICIES                                                                            \
-    "SELECT " PLACE_COLUMNS ", mode, allow, deny, version, updated_at FROM command_policies"
+    "SELECT " TARGET_COLUMNS ", mode, allow, deny, version, updated_at FROM command_policies"
 
 const char *const directive_scope_names[] = { "platform", "workspace", "agent", NULL };
 
@@ -27,9 +27,9 @@ const char *const directive_scope_names[] = { "platform", "workspace", "agent", 
 #define OWNER struct model_row
 SHAPE_BEGIN(model_row)
     { STR(model) }, { TIME(updated_at) },
-    { FIELD_AT("tenant_id", place.tenant_id, int64_t, T_INT) },
-    { FIELD_AT("scope", place.scope, int, T_ENUM), .choices = directive_scope_names },
-    { FIELD_AT("agent_name", place.agent_name, struct str, T_STR) },
+    { FIELD_AT("tenant_id", target.tenant_id, int64_t, T_INT) },
+    { FIELD_AT("scope", target.scope, int, T_ENUM), .choices = directive_scope_names },
+    { FIELD_AT("agent_name", target.agent_name, struct str, T_STR) },
 ROW_END(model_row);
 #undef OWNER
 
@@ -38,8 +38,8 @@ static const struct db_query set_model = {
            " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, scope, agent_name)"
            " DO UPDATE SET model = excluded.model, updated_at = excluded.updated_at",
 };
-static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_PLACE };
-static const struct db_query model_at = { .row = &model_row, .sql = SELECT_MODELS HOLDS_AT_PLACE };
+static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_TARGET };
+static const struct db_query model_at = { .row = &model_row, .sql = SELECT_MODELS IN_EFFECT_AT_TARGET };
 static const struct db_query all_models = { .row = &model_row, .sql = SELECT_MODELS };
 
 static const struct db_query set_policy = {
@@ -49,24 +49,24 @@ static const struct db_query set_policy = {
            " allow = excluded.allow, deny = excluded.deny,"
            " version = command_policies.version + 1, updated_at = excluded.updated_at",
 };
-static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_PLACE };
-static const struct db_query policy_at = { .sql = SELECT_POLICIES HOLDS_AT_PLACE };
+static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_TARGET };
+static const struct db_query policy_at = { .sql = SELECT_POLICIES IN_EFFECT_AT_TARGET };
 static const struct db_query all_policies = { .sql = SELECT_POLICIES };
 /* clang-format on */
 
-/* A statement with a place as its three parameters. */
-static int exec_at(struct db *db, const struct db_query *q, const struct directive_key *place,
+/* Runs a statement with the target as its three parameters. */
+static int exec_at(struct db *db, const struct db_query *q, const struct directive_key *target,
                    db_row_fn *on_row, void *ctx, struct error *err)
 {
     struct name_room room;
 
     return db_exec(db, q,
-                   DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
-                           db_text(store_name_key_in(place->agent_name, &room).key)),
+                   DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
+                           db_text(store_name_key_in(target->agent_name, &room).key)),
                    on_row, ctx, err);
 }
 
-static struct directive_key read_place(struct arena *arena, const struct db_row *row)
+static struct directive_key read_target(struct arena *arena, const struct db_row *row)
 {
     return (struct directive_key){ .tenant_id = db_get_int(row, 0),
                                    .scope = (int)db_get_int(row, 1),
@@ -76,24 +76,25 @@ static struct directive_key read_place(struct arena *arena, const struct db_row 
 int store_model_set(struct db *db, const struct model_row *row, struct error *err)
 {
     struct name_room room;
-    const struct name_key name = store_name_key_in(row->place.agent_name, &room);
+    const struct name_key name = store_name_key_in(row->target.agent_name, &room);
 
     return db_run(db, &set_model,
-                  DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
-                          db_text(name.full), db_text(row->model), db_int(row->updated_at)),
+                  DB_ARGS(db_int(row->target.tenant_id), db_int(row->target.scope),
+                          db_text(name.key), db_text(name.full), db_text(row->model),
+                          db_int(row->updated_at)),
                   err);
 }
 
-int store_model_unset(struct db *db, const struct directive_key *place, struct error *err)
+int store_model_unset(struct db *db, const struct directive_key *target, struct error *err)
 {
-    return exec_at(db, &unset_model, place, NULL, NULL, err);
+    return exec_at(db, &unset_model, target, NULL, NULL, err);
 }
 
-int store_model_at(struct db *db, const struct directive_key *place, struct arena *arena,
+int store_model_at(struct db *db, const struct directive_key *target, struct arena *arena,
                    struct model_row *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(place->tenant_id), db_int(place->scope),
-                                        db_text(store_name_key(place->agent_name, arena).key));
+    const struct db_args args = DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
+                                        db_text(store_name_key(target->agent_name, arena).key));
 
     if (rows_one(db, &model_at, args, arena, ret, err) != 0)
         return -1;
@@ -114,9 +115,9 @@ int store_policy_set(struct db *db, const struct policy_row *row, struct error *
     int r;
 
     arena_init(&arena);
-    name = store_name_key(row->place.agent_name, &arena);
+    name = store_name_key(row->target.agent_name, &arena);
     r = db_run(db, &set_policy,
-               DB_ARGS(db_int(row->place.tenant_id), db_int(row->place.scope), db_text(name.key),
+               DB_ARGS(db_int(row->target.tenant_id), db_int(row->target.scope), db_text(name.key),
                        db_text(name.full), db_int(row->policy.mode),
                        db_text(rows_json_of(&policy_set_shape, "allow", &row->policy, &arena)),
                        db_text(rows_json_of(&policy_set_shape, "deny", &row->policy, &arena)),
@@ -126,9 +127,9 @@ int store_policy_set(struct db *db, const struct policy_row *row, struct error *
     return r;
 }
 
-int store_policy_unset(struct db *db, const struct directive_key *place, struct error *err)
+int store_policy_unset(struct db *db, const struct directive_key *target, struct error *err)
 {
-    return exec_at(db, &unset_policy, place, NULL, NULL, err);
+    return exec_at(db, &unset_policy, target, NULL, NULL, err);
 }
 
 /* An unreadable policy denies everything: only this file writes them. */
@@ -153,19 +154,19 @@ static bool add_policy(void *ctx, const struct db_row *row)
     struct rows *rows = ctx;
     struct policy_row *p = rows_add(rows);
 
-    p->place = read_place(rows->arena, row);
+    p->target = read_target(rows->arena, row);
     p->policy = read_policy(rows->arena, row);
     p->version = db_get_int(row, 6);
     p->updated_at = db_get_int(row, 7);
     return true;
 }
 
-int store_policy_at(struct db *db, const struct directive_key *place, struct arena *arena,
+int store_policy_at(struct db *db, const struct directive_key *target, struct arena *arena,
                     struct policy_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };
 
-    if (exec_at(db, &policy_at, place, add_policy, &rows, err) != 0)
+    if (exec_at(db, &policy_at, target, add_policy, &rows, err) != 0)
         return -1;
     *ret = rows.n == 0 ? (struct policy_row){ .policy = { .mode = POLICY_DENY_ALL },
                                               .updated_at = TIME_NULL }

@@ -15,30 +15,30 @@ extern const char *const directive_scope_names[]; /* in that order, ends in NULL
 struct directive_key {
     int scope;             /* enum directive_scope */
     int64_t tenant_id;     /* 0: the platform */
-    struct str agent_name; /* empty unless it is an agent's */
+    struct str agent_name; /* empty unless scope is SCOPE_AGENT */
 };
 
 struct model_row {
-    struct directive_key place;
-    struct str model; /* STR_NULL: none is set */
+    struct directive_key target;
+    struct str model; /* STR_NULL: not set */
     int64_t updated_at;
 };
 
 struct policy_row {
-    struct directive_key place;
+    struct directive_key target;
     struct policy_set policy;
-    int64_t version; /* 0: none is set */
+    int64_t version; /* 0: not set */
     int64_t updated_at;
 };
 
 int store_model_set(struct db *db, const struct model_row *row, struct error *err) MUST_CHECK;
 
-/* Does nothing when none is set; the same for policies. */
-int store_model_unset(struct db *db, const struct directive_key *place,
+/* Does nothing when it is not set; the same for policies. */
+int store_model_unset(struct db *db, const struct directive_key *target,
                       struct error *err) MUST_CHECK;
 
-/* The model in effect at this place, wherever it was set; in the arena. */
-int store_model_at(struct db *db, const struct directive_key *place, struct arena *arena,
+/* The model in effect for this target, at whichever level it is set; in the arena. */
+int store_model_at(struct db *db, const struct directive_key *target, struct arena *arena,
                    struct model_row *ret, struct error *err) MUST_CHECK;
 
 /* All models and all policies: lists of struct model_row and struct policy_row; in the arena. */
@@ -49,7 +49,7 @@ int store_policies(struct db *db, struct arena *arena, struct list *ret,
 
 /* Ignores the row's version and increments the stored one. */
 int store_policy_set(struct db *db, const struct policy_row *row, struct error *err) MUST_CHECK;
-int store_policy_unset(struct db *db, const struct directive_key *place,
+int store_policy_unset(struct db *db, const struct directive_key *target,
                        struct error *err) MUST_CHECK;
-int store_policy_at(struct db *db, const struct directive_key *place, struct arena *arena,
+int store_policy_at(struct db *db, const struct directive_key *target, struct arena *arena,
                     struct policy_row *ret, struct error *err) MUST_CHECK;

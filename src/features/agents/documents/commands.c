@@ -6,7 +6,7 @@
 #include "features/agents/documents/shapes.h"
 #include "shape/utf8.h"
 
-/* As --format says, else as the ending of the file's name does. */
+/* The format of --format, else of the file's extension. */
 static int read_format(const char *given, const char *path)
 {
     static const struct {

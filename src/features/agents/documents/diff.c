@@ -6,11 +6,11 @@
 #include "base/buf.h"
 #include "base/digest.h"
 
-/* EDITS_MAX also bounds the memory: the square of it, in bytes, times two. */
+/* EDITS_MAX also limits the memory, to twice its square in bytes. */
 enum { CONTEXT = 3, EDITS_MAX = 1500, STEPS_MAX = 20000000 };
 
 struct line {
-    struct str text; /* with its newline, which the last one may lack */
+    struct str text; /* with its newline; the last line may have none */
     uint64_t hash;
 };
 
@@ -20,7 +20,7 @@ struct lines {
     size_t n;
 };
 
-/* A stretch of both sides, after their common beginning and before their common end. */
+/* The lines of both sides between their common beginning and end. */
 struct window {
     struct lines *old, *new;
     int64_t from; /* the same on both sides */
@@ -76,7 +76,7 @@ static struct window trim(struct lines *old, struct lines *new)
                             .m = (int64_t)(new->n - from - till) };
 }
 
-/* How far the equal lines go on from (x, y), as x. */
+/* The x at which the equal lines that begin at (x, y) end. */
 static int64_t slide(struct window *w, int64_t x, int64_t y)
 {
     while (x < w->n && y < w->m &&
@@ -88,15 +88,15 @@ static int64_t slide(struct window *w, int64_t x, int64_t y)
     return x;
 }
 
-/* Does the furthest way to diagonal `k` with `d` edits come from the one above, by an added line?
- * `before` has the ways with one edit less. */
+/* Does the furthest path to diagonal `k` with `d` edits come from diagonal k + 1, by an added line?
+ * `before` has the paths with one edit less. */
 static bool comes_down(const int32_t *before, int64_t d, int64_t k)
 {
     return k == -d || (k != d && before[(k + d - 2) / 2] < before[(k + d) / 2]);
 }
 
-/* trace[d] has, for each diagonal k = -d, -d + 2 … d, how far in x one gets with d edits. Returns
- * the fewest edits that lead to the end, or -1 when that takes too many. */
+/* trace[d] has, for each diagonal k = -d, -d + 2 … d, the furthest x that d edits reach. Returns
+ * the fewest edits that reach the end, or -1 when there are too many. */
 static int64_t search(struct window *w, int32_t **trace, struct arena *arena)
 {
     for (int64_t d = 0; d <= EDITS_MAX && w->steps <= STEPS_MAX; d++) {
@@ -117,7 +117,7 @@ static int64_t search(struct window *w, int32_t **trace, struct arena *arena)
     return -1;
 }
 
-/* Back from the end, one edit at a time. */
+/* Follows the path back from the end and marks each edit. */
 static void mark(const struct window *w, int32_t *const *trace, int64_t edits)
 {
     int64_t k = w->n - w->m;
@@ -159,34 +159,34 @@ static void compare(struct lines *old, struct lines *new)
     arena_done(&arena);
 }
 
-static void add_line(struct buf *out, char sighting, const struct line *line)
+static void add_line(struct buf *out, char prefix, const struct line *line)
 {
-    buf_add_char(out, sighting);
+    buf_add_char(out, prefix);
     buf_add(out, line->text);
     if (line->text.data[line->text.len - 1] != '\n')
         buf_add_c(out, "\n\\ No newline at end of file\n");
 }
 
-/* One place in both texts. */
-struct place {
+/* A position in both texts. */
+struct diff_pos {
     size_t old, new;
 };
 
-static bool is_end(const struct lines *old, const struct lines *new, struct place at)
+static bool is_end(const struct lines *old, const struct lines *new, struct diff_pos at)
 {
     return at.old == old->n && at.new == new->n;
 }
 
-static bool is_changed(const struct lines *old, const struct lines *new, struct place at)
+static bool is_changed(const struct lines *old, const struct lines *new, struct diff_pos at)
 {
     return (at.old < old->n && old->changed[at.old]) || (at.new < new->n &&new->changed[at.new]);
 }
 
-/* Over one run of changes, or over one line that is the same. */
-static struct place step(const struct lines *old, const struct lines *new, struct place at)
+/* Moves past one block of changes, or past one unchanged line. */
+static struct diff_pos step(const struct lines *old, const struct lines *new, struct diff_pos at)
 {
     if (!is_changed(old, new, at))
-        return (struct place){ at.old + 1, at.new + 1 };
+        return (struct diff_pos){ at.old + 1, at.new + 1 };
     while (at.old < old->n && old->changed[at.old])
         at.old++;
     while (at.new < new->n &&new->changed[at.new])
@@ -194,11 +194,12 @@ static struct place step(const struct lines *old, const struct lines *new, struc
     return at;
 }
 
-/* Where the hunk ends whose first change is at `at`: after the context of the last change that
- * comes before the context of the one before has ended twice. */
-static struct place hunk_end(const struct lines *old, const struct lines *new, struct place at)
+/* The end of the hunk whose first change is at `at`: after the trailing context of its last change.
+ * Changes with at most two contexts of equal lines between them share a hunk. */
+static struct diff_pos hunk_end(const struct lines *old, const struct lines *new,
+                                struct diff_pos at)
 {
-    struct place end = at;
+    struct diff_pos end = at;
     size_t same = 0;
 
     while (!is_end(old, new, at) && same <= (size_t)2 * CONTEXT) {
@@ -212,16 +213,16 @@ static struct place hunk_end(const struct lines *old, const struct lines *new, s
     return end;
 }
 
-/* A stretch of lines as the head of a hunk names it: an empty one by the line before it. */
-static void add_range(struct buf *out, char sighting, size_t from, size_t till)
+/* A range of lines as in a hunk header; an empty one has the number of the line before it. */
+static void add_range(struct buf *out, char prefix, size_t from, size_t till)
 {
-    buf_printf(out, "%c%zu", sighting, from == till ? from : from + 1);
+    buf_printf(out, "%c%zu", prefix, from == till ? from : from + 1);
     if (till - from != 1)
         buf_printf(out, ",%zu", till - from);
 }
 
 static void add_hunk(struct buf *out, const struct lines *old, const struct lines *new,
-                     struct place from, struct place till)
+                     struct diff_pos from, struct diff_pos till)
 {
     buf_add_c(out, "@@ ");
     add_range(out, '-', from.old, till.old);
@@ -229,7 +230,7 @@ static void add_hunk(struct buf *out, const struct lines *old, const struct line
     add_range(out, '+', from.new, till.new);
     buf_add_c(out, " @@\n");
     while (from.old < till.old || from.new < till.new) {
-        struct place next = step(old, new, from);
+        struct diff_pos next = step(old, new, from);
 
         if (!is_changed(old, new, from)) {
             add_line(out, ' ', &old->items[from.old]);
@@ -245,15 +246,15 @@ static void add_hunk(struct buf *out, const struct lines *old, const struct line
 
 static void add_hunks(struct buf *out, const struct lines *old, const struct lines *new)
 {
-    struct place at = { 0, 0 };
+    struct diff_pos at = { 0, 0 };
     size_t same = 0; /* lines before `at` that are neither changed nor in a hunk */
 
     while (!is_end(old, new, at)) {
         if (is_changed(old, new, at)) {
             size_t before = same < CONTEXT ? same : CONTEXT;
-            struct place end = hunk_end(old, new, at);
+            struct diff_pos end = hunk_end(old, new, at);
 
-            add_hunk(out, old, new, (struct place){ at.old - before, at.new - before }, end);
+            add_hunk(out, old, new, (struct diff_pos){ at.old - before, at.new - before }, end);
             at = end;
             same = 0;
         } else {
@@ -275,8 +276,7 @@ struct str diff_unified(const struct diff_side *old, const struct diff_side *new
     before = split(old->text, arena);
     after = split(new->text, arena);
     compare(&before, &after);
-    buf_init(&out,
-             SIZE_MAX); /* at most a few bytes a line more than the texts, which are bounded */
+    buf_init(&out, SIZE_MAX); /* bounded: a few bytes per line more than the texts */
     buf_printf(&out, "--- %.*s\n+++ %.*s\n", STR_ARG(old->label), STR_ARG(new->label));
     add_hunks(&out, &before, &after);
     text = arena_copy(arena, buf_str(&out));

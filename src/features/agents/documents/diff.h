@@ -1,8 +1,6 @@
 /* diff.h - what changed between two texts, line by line.
- *
- * The fewest lines that explain it (Myers), as long as that takes bounded
- * work; for texts that have little in common, what lies between their common
- * beginning and end is told as replaced whole.
+ * The smallest difference (Myers), within a limit of work. Beyond the limit,
+ * everything between the texts' common beginning and end is shown as replaced.
  *
  * Thread-safe: pure functions.
  */

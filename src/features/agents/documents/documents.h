@@ -12,26 +12,26 @@
 
 struct db;
 
-/* As the agent is given it. */
-int documents_pull(struct db *db, const struct document_key *place, struct arena *arena,
+/* The newest version, as the agent pulls it. */
+int documents_pull(struct db *db, const struct document_key *key, struct arena *arena,
                    struct agent_document *ret, struct error *err) MUST_CHECK;
 
 /* Version 0 is the newest. */
-int documents_show(struct db *db, const struct document_key *place, int64_t version,
+int documents_show(struct db *db, const struct document_key *key, int64_t version,
                    struct arena *arena, struct document *ret, struct error *err) MUST_CHECK;
 
-/* Makes a new version, unless it says the same as the newest. ERR_CONFLICT when it was edited from
- * another version than that. */
-int documents_set(struct db *db, const struct document_key *place, const struct document_set *set,
+/* Adds a version, unless the text equals the newest one. ERR_CONFLICT when base_version is not the
+ * newest. */
+int documents_set(struct db *db, const struct document_key *key, const struct document_set *set,
                   struct arena *arena, struct document *ret, struct error *err) MUST_CHECK;
 
 /* The version's text becomes the newest version. */
-int documents_restore(struct db *db, const struct document_key *place, int64_t version,
+int documents_restore(struct db *db, const struct document_key *key, int64_t version,
                       struct arena *arena, struct document *ret, struct error *err) MUST_CHECK;
 
-int documents_history(struct db *db, const struct document_key *place,
+int documents_history(struct db *db, const struct document_key *key,
                       const struct history_query *query, struct arena *arena,
                       struct document_history *ret, struct error *err) MUST_CHECK;
 
-int documents_diff(struct db *db, const struct document_key *place, const struct diff_query *query,
+int documents_diff(struct db *db, const struct document_key *key, const struct diff_query *query,
                    struct arena *arena, struct document_diff *ret, struct error *err) MUST_CHECK;

@@ -8,16 +8,16 @@
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
 
-/* A document as JSON: each of its bytes may take six. */
+/* In JSON each byte of a document may take six. */
 enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
 
 static int pull_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_query *query = call->query;
-    const struct document_key place = { .tenant_id = call->tenant_id,
-                                        .agent_name = query->agent_name };
+    const struct document_key key = { .tenant_id = call->tenant_id,
+                                      .agent_name = query->agent_name };
 
-    return documents_pull(db, &place, call->arena, call->answer, err);
+    return documents_pull(db, &key, call->arena, call->answer, err);
 }
 
 static int begin_pull_document(struct api_call *call, struct error *err)
@@ -29,8 +29,8 @@ static int begin_pull_document(struct api_call *call, struct error *err)
     return call_proceed(call, err);
 }
 
-/* Of a path that begins as struct agent_path does. */
-static struct document_key place_of(const struct api_call *call)
+/* For paths that start with the members of struct agent_path. */
+static struct document_key document_key_of(const struct api_call *call)
 {
     const struct agent_path *path = call->params;
 
@@ -41,12 +41,12 @@ static struct document_key place_of(const struct api_call *call)
 
 static int show_document(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_key place = place_of(call);
+    const struct document_key key = document_key_of(call);
 
-    return documents_show(db, &place, 0, call->arena, call->answer, err);
+    return documents_show(db, &key, 0, call->arena, call->answer, err);
 }
 
-/* The version that a change has made. */
+/* Notes the new version for the audit log. */
 static void note_version(struct api_call *call)
 {
     const struct document *answer = call->answer;
@@ -58,9 +58,9 @@ static void note_version(struct api_call *call)
 
 static int set_document(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_key place = place_of(call);
+    const struct document_key key = document_key_of(call);
 
-    if (documents_set(db, &place, call->body, call->arena, call->answer, err) != 0)
+    if (documents_set(db, &key, call->body, call->arena, call->answer, err) != 0)
         return -1;
     note_version(call);
     return 0;
@@ -68,12 +68,12 @@ static int set_document(struct api_call *call, struct db *db, struct error *err)
 
 static int list_document_versions(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_key place = place_of(call);
+    const struct document_key key = document_key_of(call);
 
-    return documents_history(db, &place, call->query, call->arena, call->answer, err);
+    return documents_history(db, &key, call->query, call->arena, call->answer, err);
 }
 
-static struct document_key version_place(const struct api_call *call)
+static struct document_key version_key_of(const struct api_call *call)
 {
     const struct document_version_path *path = call->params;
 
@@ -85,17 +85,17 @@ static struct document_key version_place(const struct api_call *call)
 static int show_document_version(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_version_path *path = call->params;
-    const struct document_key place = version_place(call);
+    const struct document_key key = version_key_of(call);
 
-    return documents_show(db, &place, path->version, call->arena, call->answer, err);
+    return documents_show(db, &key, path->version, call->arena, call->answer, err);
 }
 
 static int restore_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_version_path *path = call->params;
-    const struct document_key place = version_place(call);
+    const struct document_key key = version_key_of(call);
 
-    if (documents_restore(db, &place, path->version, call->arena, call->answer, err) != 0)
+    if (documents_restore(db, &key, path->version, call->arena, call->answer, err) != 0)
         return -1;
     note_version(call);
     return 0;
@@ -103,9 +103,9 @@ static int restore_document(struct api_call *call, struct db *db, struct error *
 
 static int diff_document(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_key place = place_of(call);
+    const struct document_key key = document_key_of(call);
 
-    return documents_diff(db, &place, call->query, call->arena, call->answer, err);
+    return documents_diff(db, &key, call->query, call->arena, call->answer, err);
 }
 
 /* clang-format off */

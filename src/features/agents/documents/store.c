@@ -28,25 +28,25 @@ static const struct db_query insert_version = {
 };
 /* clang-format on */
 
-int store_document(struct db *db, const struct document_key *place, int64_t version,
+int store_document(struct db *db, const struct document_key *key, int64_t version,
                    struct arena *arena, struct document *ret, struct error *err)
 {
     const struct db_args args =
-        DB_ARGS(db_int(place->tenant_id), db_text(store_name_key(place->agent_name, arena).key),
+        DB_ARGS(db_int(key->tenant_id), db_text(store_name_key(key->agent_name, arena).key),
                 db_int(version));
 
     if (rows_one(db, version == 0 ? &select_newest : &select_version, args, arena, ret, err) != 0)
         return -1;
-    ret->agent_name = place->agent_name;
+    ret->agent_name = key->agent_name;
     return 0;
 }
 
-int store_document_versions(struct db *db, const struct document_key *place,
+int store_document_versions(struct db *db, const struct document_key *key,
                             const struct history_query *query, struct arena *arena,
                             struct list *ret, struct error *err)
 {
     const struct db_args args =
-        DB_ARGS(db_int(place->tenant_id), db_text(store_name_key(place->agent_name, arena).key),
+        DB_ARGS(db_int(key->tenant_id), db_text(store_name_key(key->agent_name, arena).key),
                 db_int(query->before.has ? query->before.value : INT64_MAX), db_int(query->limit));
 
     return rows_list(db, &select_versions, args, arena, ret, err);
@@ -61,14 +61,14 @@ static int64_t format_number(struct str name)
     return n;
 }
 
-int store_document_add(struct db *db, const struct document_key *place,
+int store_document_add(struct db *db, const struct document_key *key,
                        const struct document *document, struct error *err)
 {
     struct name_room room;
-    const struct name_key name = store_name_key_in(place->agent_name, &room);
+    const struct name_key name = store_name_key_in(key->agent_name, &room);
 
     if (db_run(db, &insert_version,
-               DB_ARGS(db_int(place->tenant_id), db_text(name.key), db_text(name.full),
+               DB_ARGS(db_int(key->tenant_id), db_text(name.key), db_text(name.full),
                        db_int(document->version), db_int(format_number(document->format)),
                        db_text(document->document), db_int((int64_t)document->document.len),
                        db_int(document->updated_at), db_text(document->author)),
