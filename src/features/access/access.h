@@ -1,4 +1,4 @@
-/* access.h - who is who: what other features and the API ask about tenants, keys and users. */
+/* access.h - the state of this feature that the API and other features use. */
 #pragma once
 struct engine;
 struct registry;

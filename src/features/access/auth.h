@@ -1,4 +1,4 @@
-/* auth.h - who calls, and whether they may. */
+/* auth.h - authentication and authorization of callers. */
 #pragma once
 #include <stdbool.h>
 
@@ -7,7 +7,7 @@
 
 struct api_call;
 
-/* What the API leaves to this feature; see api.h. */
+/* The API's hooks that this feature implements; see api.h. */
 extern const struct api_hooks access_hooks;
 
 /* Finds the key behind the token, the user behind the cookie, or the operator. A request with an
@@ -15,10 +15,10 @@ extern const struct api_hooks access_hooks;
  * that is not known here sets call->unknown_token; key_check.h continues from there. */
 int auth_identify(struct api_call *call, struct error *err) MUST_CHECK;
 
-/* Looks the token's or cookie's digest up once more; true when it is known now. */
+/* Looks up the digest of the token or cookie again; true when it is known now. */
 bool auth_look_up(struct api_call *call);
 
-/* Is this route for this caller, and the path's tenant theirs? Fails with 403 or 404. */
+/* May the caller use this route and the path's tenant? Fails with 403 or 404. */
 int auth_authorize(struct api_call *call, struct error *err) MUST_CHECK;
 
 /* May the key report for this tenant (STR_NULL: its own) under this agent's name? Fails with 403.
@@ -26,10 +26,10 @@ int auth_authorize(struct api_call *call, struct error *err) MUST_CHECK;
 int auth_may_report(struct api_call *call, struct str client_id, struct str agent_name,
                     struct error *err) MUST_CHECK;
 
-/* Is the caller more than a member of the path's tenant? The operator is. */
+/* Is the caller an admin of the path's tenant? The operator is. */
 bool auth_is_admin(const struct api_call *call);
 
-/* Who calls, as the audit log names them; in the arena. */
+/* The caller's name for the audit log; in the arena. */
 struct str auth_actor(const struct api_call *call);
 
 /* The address that the request came from, without its port; behind a trusted proxy, the client's.

@@ -25,7 +25,7 @@ struct access {
     struct sessions *sessions;
     struct throttle *throttle;
     struct token_guess_limiter *token_guesses;
-    int64_t key_uses_saved_us, sessions_saved_us; /* monotonic; the watcher's */
+    int64_t key_uses_saved_us, sessions_saved_us; /* monotonic; only the tick uses them */
 };
 
 static const struct access *access_of(const struct engine *e)
@@ -66,7 +66,7 @@ static int refresh_sessions(struct engine *e, struct db *db, struct error *err)
 static const struct engine_cache registry_cache = { .bump = store_registry_changed,
                                                     .refresh = refresh_registry };
 
-/* One change of users at a time: two could each leave the other the last administrator. */
+/* One change of users at a time: two at once could remove the last two administrators. */
 static const struct engine_cache users_cache = { .bump = store_users_changed,
                                                  .bumps_first = true,
                                                  .refresh = refresh_sessions };

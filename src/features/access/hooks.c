@@ -1,4 +1,4 @@
-/* hooks.c - what the API asks of this feature at each request. */
+/* hooks.c - the API's hooks: checks at each request. */
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* key_check.c - asks the database about a token, and notes a key's first use. */
+/* key_check.c - looks up unknown tokens in the database, and stores a key's first use. */
 #include "features/access/key_check.h"
 
 #include "api/api.h"
@@ -32,10 +32,10 @@ static int count_token_guess(struct api_call *call, struct error *err)
     call->rate.reset_s = wait_s;
     return call_refuse(call, err, 429,
                        "Too many unknown tokens from this address: at most %d in %d seconds",
-                       MISSES_MAX, MISSES_WINDOW_S);
+                       TOKEN_GUESSES_MAX, TOKEN_GUESSES_WINDOW_S);
 }
 
-/* A first use on its way through the writer. */
+/* The writer job of a key's first use. */
 struct first_use_call {
     struct key_first_use use;
     struct api_call *call;
@@ -59,7 +59,7 @@ static int note_first_use(struct api_call *call, struct error *err)
     return key_use_note(engine_writer(call->api->engine), &first->use, err);
 }
 
-static int judge_refreshed(struct api_call *call, struct error *err)
+static int check_refreshed(struct api_call *call, struct error *err)
 {
     if (!auth_look_up(call))
         return count_token_guess(call, err);
@@ -71,10 +71,10 @@ static int judge_refreshed(struct api_call *call, struct error *err)
 
 static void registry_refreshed(struct api_call *call)
 {
-    call_run_or_reply(call, judge_refreshed);
+    call_run_or_reply(call, check_refreshed);
 }
 
-static int refresh(struct reader_job *job, struct db *db, struct error *err)
+static int registry_refresh_run(struct reader_job *job, struct db *db, struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
@@ -83,16 +83,16 @@ static int refresh(struct reader_job *job, struct db *db, struct error *err)
     return registry_refresh(access_registry(call->api->engine), db, err);
 }
 
-static void refreshed(struct reader_job *job, const struct error *err)
+static void registry_refresh_done(struct reader_job *job, const struct error *err)
 {
     call_resume(CONTAINER_OF(job, struct api_call, read), err, registry_refreshed);
 }
 
 /* Another process may just have created this key. */
-static int look_again(struct api_call *call, struct error *err)
+static int refresh_registry(struct api_call *call, struct error *err)
 {
     call->exchange->waits = true;
-    call->read = (struct reader_job){ .run = refresh, .done = refreshed };
+    call->read = (struct reader_job){ .run = registry_refresh_run, .done = registry_refresh_done };
     return engine_read(call->api->engine, &call->read, err);
 }
 
@@ -104,7 +104,7 @@ static int check_unknown(struct api_call *call, struct error *err)
         token_guesses_exceeded(token_guesses_of(call), auth_origin(call)))
         return count_token_guess(call, err);
     if (token_guess_may_look_up(token_guesses_of(call)))
-        return look_again(call, err);
+        return refresh_registry(call, err);
     return err_set(err, ERR_BUSY, "too many unknown tokens to look up");
 }
 

@@ -1,9 +1,9 @@
-/* key_check.h - callers that the memory of this process alone cannot judge.
+/* key_check.h - callers whose admission needs the database.
  *
- * A token that is not known here may belong to a key that another process has just
- * created (PostgreSQL): the database is asked, within bounds. And the first use of
- * a key that came from a rotation is stored before anything is answered to it, so
- * that a key in use is never replaced.
+ * A token that is not known here may belong to a key that another process has
+ * just created (PostgreSQL): the registry is read again, within limits. And the
+ * first use of a rotated key is stored before it is answered, so that a key in
+ * use is never replaced.
  */
 #pragma once
 #include <stdbool.h>

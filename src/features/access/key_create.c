@@ -1,4 +1,4 @@
-/* key_create.c - randomness for a token and its id, and the row that keeps its digest. */
+/* key_create.c - generates a token and a key id, and stores the token's digest. */
 #include "features/access/key_create.h"
 
 #include <assert.h>

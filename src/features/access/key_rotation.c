@@ -1,4 +1,4 @@
-/* key_rotation.c - making a successor. */
+/* key_rotation.c - creates a key's successor. */
 #include "features/access/key_rotation.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ static struct str detail_of(struct str successor, const struct list *replaced, s
     struct str detail;
     struct buf text;
 
-    buf_init(&text, SIZE_MAX); /* each rotation leaves one successor to be replaced at most */
+    buf_init(&text, SIZE_MAX); /* bounded: each rotation leaves at most one unused successor */
     buf_printf(&text, "{\"successor\":\"%.*s\",\"replaced\":[", STR_ARG(successor));
     for (size_t i = 0; i < replaced->n; i++)
         buf_printf(&text, "%s\"%.*s\"", i > 0 ? "," : "", STR_ARG(ids[i]));
@@ -52,7 +52,7 @@ int rotation_apply(struct db *db, const struct key_name *key, struct arena *aren
     if (store_key_lock(db, key->tenant_id, key->key_id, arena, &old, err) != 0)
         return -1;
     if (is_over(&old, now_us))
-        return err_set(err, ERR_UNAUTHORIZED, "the key is over");
+        return err_set(err, ERR_UNAUTHORIZED, "the key is no longer valid");
     if (store_key_rotated(db, &old, now_us, arena, &replaced, err) != 0)
         return -1;
     fresh = (struct key_row){ .tenant_id = old.tenant_id,
@@ -63,7 +63,7 @@ int rotation_apply(struct db *db, const struct key_name *key, struct arena *aren
     if (key_make(db, &fresh, arena, &token, err) != 0)
         return -1;
     assert(!str_eq(fresh.key_id, old.key_id) && str_eq(fresh.predecessor, old.key_id));
-    assert(valid_until(&old, now_us) > now_us); /* the old key stays good for its grace */
+    assert(valid_until(&old, now_us) > now_us); /* the old key stays valid for its grace period */
     *ret = (struct key_refreshed){ .token = token,
                                    .key_id = fresh.key_id,
                                    .kind = key_kind_name(fresh.agent_name),

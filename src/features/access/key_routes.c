@@ -13,7 +13,7 @@
 #include "features/access/tenants.h"
 #include "shape/problems.h"
 
-/* Which key it is, without its token. */
+/* The key for the audit log, without its token. */
 static struct str detail_of(const struct key_created *made, struct arena *arena)
 {
     const bool bound = !str_is_null(made->agent_name), ends = made->expires_at != TIME_NULL;
@@ -21,7 +21,7 @@ static struct str detail_of(const struct key_created *made, struct arena *arena)
     struct str detail;
     struct buf text;
 
-    buf_init(&text, SIZE_MAX); /* in proportion to a request, which was bounded */
+    buf_init(&text, SIZE_MAX); /* bounded by the size of the request */
     buf_printf(&text, "{\"kind\":\"%.*s\"", STR_ARG(made->kind));
     if (bound) {
         buf_add_c(&text, ",\"agent_name\":");
@@ -46,14 +46,14 @@ static int add_key(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-/* A key that can never be used is a mistake that would show too late. */
+/* Refuses a key that could never be used. */
 static int check_key(struct api_call *call, struct error *err)
 {
     const struct key_create *create = call->body;
 
     if (!str_is_null(create->agent_name) && create->agent_name.len == 0)
         return call_refuse_body(call, err, "agent_name", STR_NULL,
-                                "An agent's name must not be empty; null makes a workspace key");
+                                "Agent name must not be empty; null creates a workspace key");
     if (create->expires_at != TIME_NULL && create->expires_at <= clock_wall_us())
         return call_refuse_body(call, err, "expires_at", STR_NULL,
                                 "The expiry is in the past: the key could never be used");
@@ -95,7 +95,7 @@ static int rotate_key(struct api_call *call, struct db *db, struct error *err)
 
     if (rotate(call, db, path->key_id, err) == 0)
         return 0;
-    if (err->code == ERR_UNAUTHORIZED) /* of the key, not of the caller */
+    if (err->code == ERR_UNAUTHORIZED) /* the key in the path is invalid, not the caller's */
         return err_set(err, ERR_CONFLICT, "The key was revoked, has expired or was replaced");
     return -1;
 }

@@ -1,4 +1,4 @@
-/* key_use.c - storing the uses of keys. */
+/* key_use.c - stores the uses of keys. */
 #include "features/access/key_use.h"
 
 #include <assert.h>
@@ -11,9 +11,9 @@
 #include "shape/shape.h"
 
 enum {
-    STEP = 256,      /* keys in one transaction: ingest waits meanwhile */
-    STEPS_MAX = 40,  /* in one flush; the others come with the next */
-    FINE_US = 100000 /* a use this soon after the last is not remembered: loops share the line */
+    STEP = 256,      /* keys per transaction, during which ingest waits */
+    STEPS_MAX = 40,  /* per flush; the rest is left to the next one */
+    FINE_US = 100000 /* uses closer together are not noted: loops share the cache line */
 };
 
 void key_use_remember(struct key_use *use, int64_t now_us)
@@ -24,14 +24,14 @@ void key_use_remember(struct key_use *use, int64_t now_us)
         atomic_store_explicit(&use->last_at, now_us, memory_order_relaxed);
 }
 
-/* Some last uses, as they were when they were collected. */
+/* A batch of keys whose last use is to be stored. */
 struct flush {
     struct writer_job job;
     const struct key_entry *keys[STEP];
     size_t n;
 };
 
-static int store_uses(struct writer_job *job, struct txn *txn, struct error *err)
+static int key_uses_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     const struct flush *flush = CONTAINER_OF(job, struct flush, job);
 
@@ -47,8 +47,8 @@ static int store_uses(struct writer_job *job, struct txn *txn, struct error *err
     return 0;
 }
 
-/* A failure loses what people would have seen of a minute, unless the key is used again. */
-static void uses_stored(struct writer_job *job, const struct error *err)
+/* A failure loses these last uses, unless the key is used again. */
+static void key_uses_done(struct writer_job *job, const struct error *err)
 {
     (void)err;
     free(CONTAINER_OF(job, struct flush, job));
@@ -60,7 +60,8 @@ void key_use_flush(struct registry *registry, struct writer *writer)
         struct flush *flush = NEW(struct flush);
 
         flush->n = registry_take_used(registry, flush->keys, STEP);
-        flush->job = (struct writer_job){ .apply = store_uses, .done = uses_stored, .events = 1 };
+        flush->job =
+            (struct writer_job){ .apply = key_uses_apply, .done = key_uses_done, .events = 1 };
         if (flush->n == 0 || writer_submit(writer, &flush->job, NULL) != 0) {
             free(flush);
             return;
@@ -83,7 +84,7 @@ bool key_use_is_noted(const struct key_use *use)
     return atomic_load_explicit(&use->noted, memory_order_acquire);
 }
 
-static int store_first(struct writer_job *job, struct txn *txn, struct error *err)
+static int first_use_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
 
@@ -91,7 +92,7 @@ static int store_first(struct writer_job *job, struct txn *txn, struct error *er
                                 &use->good, err);
 }
 
-static void first_stored(struct writer_job *job, const struct error *err)
+static void first_use_done(struct writer_job *job, const struct error *err)
 {
     struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
 
@@ -104,6 +105,6 @@ static void first_stored(struct writer_job *job, const struct error *err)
 int key_use_note(struct writer *writer, struct key_first_use *use, struct error *err)
 {
     assert(use->key != NULL && use->done != NULL);
-    use->job = (struct writer_job){ .apply = store_first, .done = first_stored, .events = 1 };
+    use->job = (struct writer_job){ .apply = first_use_apply, .done = first_use_done, .events = 1 };
     return writer_submit(writer, &use->job, err);
 }

@@ -1,4 +1,4 @@
-/* rate.c - the sliding window, as a log of moments or as counts of sub-windows. */
+/* rate.c - the sliding window, as a ring of timestamps or as counts of sub-windows. */
 #include "features/access/rate.h"
 
 #include <assert.h>
@@ -9,18 +9,21 @@
 #include "base/lock.h"
 #include "base/mem.h"
 
-enum { SLOTS = 601, SLOT_US = 100000 }; /* 60 s of sub-windows and the one that is leaving */
+enum {
+    SLOTS = 601,
+    SLOT_US = 100000
+}; /* 60 s of sub-windows, and the one that is leaving the window */
 
 static const int64_t window_us = (int64_t)RATE_WINDOW_S * USEC_PER_SEC;
 
 struct rate_window {
     struct lock lock;
 
-    /* exact: a ring of moments, oldest at `first` */
+    /* exact: a ring of timestamps, the oldest at `first` */
     int64_t *stamps GUARDED_BY(lock);
     size_t room GUARDED_BY(lock), first GUARDED_BY(lock), n GUARDED_BY(lock);
 
-    /* counted: SLOTS sub-windows, `slot` the newest, none before `oldest` */
+    /* counted: SLOTS sub-windows, `slot` is the newest, and those before `oldest` are empty */
     int64_t *counts GUARDED_BY(lock);
     int64_t slot GUARDED_BY(lock), oldest GUARDED_BY(lock), total GUARDED_BY(lock);
 };
@@ -44,34 +47,34 @@ void rate_window_free(struct rate_window *w)
     free(w);
 }
 
-/* Where the ring keeps the i-th oldest moment. */
-static size_t place_of(const struct rate_window *w, size_t i) REQUIRES(w->lock)
+/* The ring index of the i-th oldest timestamp. */
+static size_t ring_index(const struct rate_window *w, size_t i) REQUIRES(w->lock)
 {
-    size_t place = w->first + i;
+    size_t index = w->first + i;
 
     assert(w->room > 0 && w->first < w->room && i <= w->n);
-    return place < w->room ? place : place - w->room;
+    return index < w->room ? index : index - w->room;
 }
 
 static int64_t stamp_at(const struct rate_window *w, size_t i) REQUIRES(w->lock)
 {
-    return w->stamps[place_of(w, i)];
+    return w->stamps[ring_index(w, i)];
 }
 
 static void drop_left(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
 {
     while (w->n > 0 && stamp_at(w, 0) <= now_us - window_us) {
-        w->first = place_of(w, 1);
+        w->first = ring_index(w, 1);
         w->n--;
     }
 }
 
-/* Never smaller than before: a limit that falls and rises again must not forget. */
+/* Never shrinks: a limit that falls and rises again must not lose timestamps. */
 static void grow_ring(struct rate_window *w, size_t room) REQUIRES(w->lock)
 {
     int64_t *stamps = mem_new(room * sizeof(*stamps));
 
-    assert(w->counts == NULL || w->stamps == NULL); /* one way of counting at a time */
+    assert(w->counts == NULL || w->stamps == NULL); /* one method at a time */
     ASSERT_ALWAYS(w->n <= room);
     for (size_t i = 0; i < w->n; i++)
         stamps[i] = stamp_at(w, i);
@@ -98,8 +101,8 @@ static void begin_counting(struct rate_window *w, int64_t now_us) REQUIRES(w->lo
     w->room = w->n = 0;
 }
 
-/* Drops the sub-windows of which all has left. */
-static void go_to_slot(struct rate_window *w, int64_t slot) REQUIRES(w->lock)
+/* Moves on to this sub-window and drops those that have left the window. */
+static void advance_to_slot(struct rate_window *w, int64_t slot) REQUIRES(w->lock)
 {
     if (slot - w->slot >= SLOTS) {
         memset(w->counts, 0, SLOTS * sizeof(*w->counts));
@@ -117,10 +120,10 @@ static void go_to_slot(struct rate_window *w, int64_t slot) REQUIRES(w->lock)
         w->oldest++;
 }
 
-/* What was counted is taken as late as it may have been. */
+/* Turns counts into timestamps, each at the end of its sub-window. */
 static void end_counting(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
 {
-    ASSERT_ALWAYS(w->total <= RATE_EXACT_MAX); /* they fit the ring */
+    ASSERT_ALWAYS(w->total <= RATE_EXACT_MAX); /* they fit into the ring */
     grow_ring(w, RATE_EXACT_MAX);
     for (int64_t slot = w->oldest; slot <= w->slot; slot++) {
         int64_t end_us = (slot + 1) * SLOT_US;
@@ -132,9 +135,9 @@ static void end_counting(struct rate_window *w, int64_t now_us) REQUIRES(w->lock
     w->counts = NULL;
 }
 
-/* Chooses the way of counting for `limit`. Counting goes on below RATE_EXACT_MAX for as long as
- * there is more in the window than a ring can hold. */
-static void fit(struct rate_window *w, int64_t limit, int64_t now_us) REQUIRES(w->lock)
+/* Chooses the method for `limit`. Sub-windows stay in use below RATE_EXACT_MAX while the window has
+ * more requests than the ring can hold. */
+static void choose_method(struct rate_window *w, int64_t limit, int64_t now_us) REQUIRES(w->lock)
 {
     if (limit > RATE_EXACT_MAX) {
         if (w->counts == NULL)
@@ -142,7 +145,7 @@ static void fit(struct rate_window *w, int64_t limit, int64_t now_us) REQUIRES(w
         return;
     }
     if (w->counts != NULL) {
-        go_to_slot(w, now_us / SLOT_US);
+        advance_to_slot(w, now_us / SLOT_US);
         if (w->total <= RATE_EXACT_MAX)
             end_counting(w, now_us);
     } else if (w->room < (size_t)limit) {
@@ -160,17 +163,17 @@ static void take_exact(struct rate_window *w, int64_t now_us, struct rate_verdic
 {
     size_t limit = (size_t)v->limit;
 
-    if (w->stamps == NULL) /* a limit that lets nobody in */
+    if (w->stamps == NULL) /* limit is 0: nothing is allowed */
         return;
     drop_left(w, now_us);
     assert(w->room >= limit && w->n <= w->room);
     v->allowed = w->n < limit;
     if (v->allowed)
-        w->stamps[place_of(w, w->n++)] = now_us;
+        w->stamps[ring_index(w, w->n++)] = now_us;
     v->remaining = w->n < limit ? v->limit - (int64_t)w->n : 0;
     if (w->n == 0)
         return;
-    /* of more than the limit, the newest count */
+    /* if there are more than the limit, only the newest count */
     v->reset_s = seconds_up(stamp_at(w, w->n > limit ? w->n - limit : 0) + window_us - now_us);
 }
 
@@ -179,7 +182,7 @@ static void take_counted(struct rate_window *w, int64_t now_us, struct rate_verd
 {
     int64_t leaving, left;
 
-    go_to_slot(w, now_us / SLOT_US);
+    advance_to_slot(w, now_us / SLOT_US);
     assert(w->total >= 0 && w->oldest <= w->slot && w->slot - w->oldest < SLOTS);
     v->allowed = w->total < v->limit;
     if (v->allowed) {
@@ -189,7 +192,7 @@ static void take_counted(struct rate_window *w, int64_t now_us, struct rate_verd
     v->remaining = w->total < v->limit ? v->limit - w->total : 0;
     leaving = w->oldest;
     left = w->total - w->counts[leaving % SLOTS];
-    while (left >= v->limit) /* a limit that fell: more than the oldest must leave */
+    while (left >= v->limit) /* the limit was lowered: more than the oldest must leave */
         left -= w->counts[++leaving % SLOTS];
     /* a sub-window leaves when all of it is 60 s old */
     v->reset_s = seconds_up((leaving + 1) * SLOT_US + window_us - now_us);
@@ -201,7 +204,7 @@ struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_
 
     limit = v.limit;
     lock_acquire(&w->lock);
-    fit(w, limit, now_us);
+    choose_method(w, limit, now_us);
     if (w->counts != NULL)
         take_counted(w, now_us, &v);
     else

@@ -1,9 +1,9 @@
-/* rate.h - at most N requests in any 60 seconds, for each key.
+/* rate.h - rate limit per key: at most N requests in any 60 seconds.
  *
- * Exact up to RATE_EXACT_MAX: the moment of every counted request is kept until
+ * Exact up to RATE_EXACT_MAX: the time of every counted request is kept until
  * it leaves the window. Above that, requests are counted in short sub-windows,
- * of which the oldest counts whole until all of it has left: never more than N
- * pass in 60 seconds, sometimes a little fewer. Refused requests do not count.
+ * and the oldest counts fully until all of it has left the window: never more
+ * than N pass in 60 seconds, sometimes a little fewer. Refused requests do not count.
  * Monotonic time only.
  *
  * Thread-safe.

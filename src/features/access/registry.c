@@ -1,4 +1,4 @@
-/* registry.c - loading tenants and keys, and looking them up. */
+/* registry.c - loads tenants and keys, and finds them. */
 #include "features/access/registry.h"
 
 #include <assert.h>
@@ -14,21 +14,21 @@
 #include "features/access/rate.h"
 #include "features/access/tenants_store.h"
 
-/* A key that ended longer ago is not loaded. Generous: a wall clock that was set wrongly for a
- * while must not end a key for good. */
+/* Keys that ended longer ago are not loaded. Long, so that a wall clock that is wrong for a while
+ * does not end a key for good. */
 static const int64_t dead_us = 30LL * 24 * 3600 * USEC_PER_SEC;
 
 struct registry {
     struct lock refresh; /* one refresh at a time; taken before `lock` */
     struct rwlock lock;
-    struct arena arena GUARDED_BY(lock); /* of names: they live as long as the registry */
+    struct arena arena GUARDED_BY(lock); /* holds names, which live as long as the registry */
     struct map tenants GUARDED_BY(lock); /* slug -> struct tenant_entry */
     struct map tenants_by_id GUARDED_BY(lock);
     struct map keys GUARDED_BY(lock);         /* digest -> struct key_entry */
     struct map keys_by_id GUARDED_BY(lock);   /* key_id -> the same */
     int64_t refreshed_us GUARDED_BY(refresh); /* monotonic: when the database was last read */
-    _Atomic int64_t number;                   /* of the change that was loaded */
-    registry_load_fn *on_load;                /* set before there are threads */
+    _Atomic int64_t number;                   /* of the last load */
+    registry_load_fn *on_load;                /* set before threads start */
     void *on_load_ctx;
 };
 
@@ -97,7 +97,7 @@ static struct key_entry *add_key(struct registry *r, const struct key_row *row) 
     struct key_entry *key = ARENA_NEW(&r->arena, struct key_entry);
 
     key->tenant = map_get(&r->tenants_by_id, id_str(&row->tenant_id));
-    assert(key->tenant != NULL); /* loaded from the same view of the database */
+    assert(key->tenant != NULL); /* loaded from the same snapshot */
     key->key_id = arena_copy(&r->arena, row->key_id);
     key->kind = str_is_null(row->agent_name) ? TOKEN_WORKSPACE : TOKEN_AGENT;
     key->agent_name = arena_copy(&r->arena, row->agent_name);
@@ -110,8 +110,8 @@ static struct key_entry *add_key(struct registry *r, const struct key_row *row) 
     return key;
 }
 
-/* Not later than the wall clock says, nor earlier than is possible: a key that was known as not
- * rotated when we last asked has most of its grace before it, whatever became of the wall clock. */
+/* The rest of the grace period by the wall clock, but at least what is left since the last refresh:
+ * a key that was not rotated then cannot have used up more, even if the wall clock was set. */
 static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was_known)
     REQUIRES(r->refresh)
 {
@@ -133,7 +133,7 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
         key = add_key(r, row);
     assert(digest_equal(&key->digest, &row->digest) && key->tenant->id == row->tenant_id);
     key->loaded = number;
-    atomic_store(&key->revoked, false); /* since only the others are loaded */
+    atomic_store(&key->revoked, false); /* revoked keys are not loaded */
     atomic_store(&key->expires_at, row->expires_at == TIME_NULL ? INT64_MAX : row->expires_at);
     if (row->rotated_at != TIME_NULL && atomic_load(&key->grace_until) == INT64_MAX)
         atomic_store(&key->grace_until,
@@ -142,9 +142,9 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
         atomic_store(&key->use->noted, true);
 }
 
-/* A successor counts in the window of the key it was made from, and so on; who made whom first does
- * not depend on the order of loading. */
-static void give_window(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
+/* A successor shares the rate window of its predecessor, through the whole chain, in whatever order
+ * the keys were loaded. */
+static void share_window(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
 {
     struct key_entry *first = key, *before = key;
 
@@ -165,7 +165,7 @@ static void give_window(struct registry *r, struct key_entry *key) REQUIRES(r->l
     key->rate = first->rate;
 }
 
-/* What is no more among the live ones was revoked, or ended long ago. */
+/* Keys that are no longer loaded were revoked or ended long ago. */
 static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock)
 {
     struct key_entry *key;
@@ -181,9 +181,9 @@ struct loaded {
     struct list tenants, keys; /* of struct tenant_row, struct key_row */
 };
 
-/* One unchanging view of it all. */
-static int load(struct registry *registry, struct db *db, struct arena *arena, struct loaded *ret,
-                struct error *err)
+/* Reads everything in one snapshot. */
+static int load_registry(struct registry *registry, struct db *db, struct arena *arena,
+                         struct loaded *ret, struct error *err)
 {
     int r = -1;
 
@@ -198,7 +198,7 @@ static int load(struct registry *registry, struct db *db, struct arena *arena, s
     return r;
 }
 
-static void take_over(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
+static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
     EXCLUDES(r->lock)
 {
     const struct tenant_row *tenants = l->tenants.items;
@@ -210,7 +210,7 @@ static void take_over(struct registry *r, const struct loaded *l) REQUIRES(r->re
     for (size_t i = 0; i < l->keys.n; i++)
         put_key(r, &keys[i], l->number);
     for (size_t i = 0; i < l->keys.n; i++)
-        give_window(r, map_get(&r->keys, digest_str(&keys[i].digest)));
+        share_window(r, map_get(&r->keys, digest_str(&keys[i].digest)));
     end_absent_keys(r, l->number);
     atomic_store(&r->number, l->number);
     rwlock_release(&r->lock);
@@ -243,9 +243,9 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err)
         status = 0;
         goto out;
     }
-    if (load(r, db, &arena, &loaded, err) != 0)
+    if (load_registry(r, db, &arena, &loaded, err) != 0)
         goto out;
-    take_over(r, &loaded);
+    apply_loaded(r, &loaded);
     status = 0;
 out:
     if (status == 0)

@@ -24,7 +24,7 @@ static const struct db_query set_limits = {
 static const struct db_query select_marks = {
     .sql = "SELECT business_until, llm_until FROM retention WHERE tenant_id = $1",
 };
-/* Also one that has no limit any more but events of runs that are gone. */
+/* Also tenants without a limit that still have events of deleted runs. */
 static const struct db_query select_next = {
     .sql = "SELECT COALESCE(MIN(tenant_id), 0) FROM retention r WHERE tenant_id > $1"
            " AND (events_days IS NOT NULL OR business_days IS NOT NULL OR llm_days IS NOT NULL"

@@ -1,8 +1,8 @@
-/* retention_store.h - how long each tenant's data is kept, and up to when it may be gone.
+/* retention_store.h - how long each tenant's data is kept, and how far it has been deleted.
  *
- * Totals of KPIs and sums of LLM usage stay when the reports that they were
- * made of are deleted. A mark says up to when reports may be missing: before
- * it totals are never rebuilt, and no range is cut finer than into hours.
+ * KPI totals and sums of LLM usage stay when their reports are deleted. A mark
+ * is the time before which reports may be missing: before it totals are never
+ * rebuilt, and ranges have a resolution of one hour.
  */
 #pragma once
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct retention_marks {
     int64_t business_until, llm_until;
 };
 
-/* The limits in effect; none for a tenant that never set any. */
+/* The limits in effect; all null for a tenant that has not set any. */
 int store_retention(struct db *db, int64_t tenant_id, struct retention_limits *ret,
                     struct error *err) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* tenants.c - tenants and keys, from the shapes of the API to rows and back. */
+/* tenants.c - converts tenants and keys between the API's shapes and rows. */
 #include "features/access/tenants.h"
 
 #include <assert.h>

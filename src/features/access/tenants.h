@@ -1,4 +1,4 @@
-/* tenants.h - tenants and keys: making, listing and ending them.
+/* tenants.h - creates, lists and changes tenants, and creates, lists and revokes keys.
  *
  * All run inside a transaction or on a reader, with the caller's connection.
  */
@@ -24,22 +24,22 @@ struct tenant_plan;
 int admin_add_tenant(struct db *db, const struct tenant_create *create, struct tenant *ret,
                      struct error *err) MUST_CHECK;
 
-/* Changes what the patch names. ERR_NOT_FOUND. In the arena. */
+/* Applies the patch. ERR_NOT_FOUND. In the arena. */
 int admin_set_tenant(struct db *db, struct str slug, const struct tenant_patch *patch,
                      struct arena *arena, struct tenant *ret, struct error *err) MUST_CHECK;
 
-/* With what it uses of its plan. ERR_NOT_FOUND. In the arena. */
+/* The tenant with its plan and usage. ERR_NOT_FOUND. In the arena. */
 int admin_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
                  struct error *err) MUST_CHECK;
 
 int admin_list_tenants(struct db *db, struct arena *arena, struct tenant_list *ret,
                        struct error *err) MUST_CHECK;
 
-/* The only moment at which the token exists outside its owner's hands: it is in *ret. */
+/* *ret has the only copy of the token. */
 int admin_add_key(struct db *db, int64_t tenant_id, const struct key_create *create,
                   struct arena *arena, struct key_created *ret, struct error *err) MUST_CHECK;
 
-/* With the last uses that this process has seen. */
+/* Includes last uses that this process has not stored yet. */
 int admin_list_keys(struct db *db, struct registry *registry, int64_t tenant_id,
                     struct arena *arena, struct key_list *ret, struct error *err) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* token.c - making tokens and telling malformed ones. */
+/* token.c - generates tokens and checks their format. */
 #include "features/access/token.h"
 
 #include <assert.h>

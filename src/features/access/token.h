@@ -1,10 +1,9 @@
-/* token.h - what an agent's bearer token looks like.
+/* token.h - the format of bearer tokens.
  *
  *   mst_ws_<30 random base62 digits><6 digits of CRC-32>     a workspace key
  *   mst_ag_<30 random base62 digits><6 digits of CRC-32>     a key bound to one agent
- *
- * The checksum tells a typo from an unknown key without a look-up, and lets
- * secret scanners match tokens. Only the SHA-256 of a token is ever stored.
+ * The checksum rejects mistyped tokens without a lookup, and lets secret
+ * scanners match tokens. Only the SHA-256 of a token is ever stored.
  *
  * Thread-safe.
  */
@@ -17,8 +16,8 @@ enum token_kind { TOKEN_WORKSPACE, TOKEN_AGENT };
 
 enum { TOKEN_LEN = 7 + 30 + 6 };
 
-/* A fresh token from the system's randomness, NUL-terminated. */
+/* A new random token, NUL-terminated. */
 void token_make(enum token_kind kind, char ret[TOKEN_LEN + 1]);
 
-/* Prefix, length, alphabet and checksum are right: worth a look-up. */
+/* Are prefix, length, alphabet and checksum right? */
 bool token_is_well_formed(struct str token);

@@ -1,5 +1,4 @@
-/* token_guess_limiter.c - a table of fixed size in sets of a few places, each set an address's only
- * home. */
+/* token_guess_limiter.c - a table of fixed size: each address belongs to one set of a few slots. */
 #include "features/access/token_guess_limiter.h"
 
 #include <assert.h>
@@ -10,22 +9,23 @@
 #include "base/lock.h"
 #include "base/mem.h"
 
-enum { SETS = 1024, PLACES = 8 };
+enum { SETS = 1024, SLOTS = 8 };
 
-static const int64_t window_us = (int64_t)MISSES_WINDOW_S * USEC_PER_SEC;
+static const int64_t window_us = (int64_t)TOKEN_GUESSES_WINDOW_S * USEC_PER_SEC;
 
-/* Free when its window is over. */
-struct place {
+/* Free when its window has ended. */
+struct slot {
     uint64_t address; /* keyed hash */
-    int64_t began_us; /* monotonic: of the window */
+    int64_t began_us; /* monotonic: start of the window */
     int64_t n;
 };
 
 struct token_guess_limiter {
     struct lock lock;
-    struct place sets[SETS][PLACES] GUARDED_BY(lock);
-    int64_t look_began_us GUARDED_BY(lock); /* of the second in which looks are counted */
-    int64_t looks GUARDED_BY(lock);
+    struct slot sets[SETS][SLOTS] GUARDED_BY(lock);
+    int64_t lookups_began_us
+        GUARDED_BY(lock); /* start of the second in which lookups are counted */
+    int64_t lookups GUARDED_BY(lock);
 };
 
 struct token_guess_limiter *token_guess_limiter_new(void)
@@ -33,7 +33,7 @@ struct token_guess_limiter *token_guess_limiter_new(void)
     struct token_guess_limiter *m = NEW(struct token_guess_limiter);
 
     lock_init(&m->lock);
-    m->look_began_us = clock_mono_us();
+    m->lookups_began_us = clock_mono_us();
     return m;
 }
 
@@ -45,34 +45,34 @@ void token_guess_limiter_free(struct token_guess_limiter *m)
     free(m);
 }
 
-static bool is_over(const struct place *place, int64_t now_us)
+static bool is_over(const struct slot *slot, int64_t now_us)
 {
-    return place->n == 0 || now_us - place->began_us >= window_us;
+    return slot->n == 0 || now_us - slot->began_us >= window_us;
 }
 
-/* The address's place, or NULL. */
-static struct place *find(struct token_guess_limiter *m, uint64_t address, int64_t now_us)
+/* The slot of the address, or NULL. */
+static struct slot *find_slot(struct token_guess_limiter *m, uint64_t address, int64_t now_us)
     REQUIRES(m->lock)
 {
-    struct place *set = m->sets[address % SETS];
+    struct slot *set = m->sets[address % SETS];
 
-    for (size_t i = 0; i < PLACES; i++)
+    for (size_t i = 0; i < SLOTS; i++)
         if (set[i].address == address && !is_over(&set[i], now_us))
             return &set[i];
     return NULL;
 }
 
-/* One that is over, else the oldest. */
-static struct place *make(struct token_guess_limiter *m, uint64_t address, int64_t now_us)
+/* Takes a free slot, else the oldest one. */
+static struct slot *take_slot(struct token_guess_limiter *m, uint64_t address, int64_t now_us)
     REQUIRES(m->lock)
 {
-    struct place *set = m->sets[address % SETS], *best = set;
+    struct slot *set = m->sets[address % SETS], *best = set;
 
-    for (size_t i = 0; i < PLACES && !is_over(best, now_us); i++)
+    for (size_t i = 0; i < SLOTS && !is_over(best, now_us); i++)
         if (is_over(&set[i], now_us) || set[i].began_us < best->began_us)
             best = &set[i];
-    assert(best >= set && best < set + PLACES);
-    *best = (struct place){ .address = address, .began_us = now_us };
+    assert(best >= set && best < set + SLOTS);
+    *best = (struct slot){ .address = address, .began_us = now_us };
     return best;
 }
 
@@ -80,17 +80,17 @@ int64_t token_guess_count(struct token_guess_limiter *m, struct str from)
 {
     uint64_t address = digest_sip(from);
     int64_t now_us = clock_mono_us(), wait_s = 0;
-    struct place *place;
+    struct slot *slot;
 
     lock_acquire(&m->lock);
-    place = find(m, address, now_us);
-    if (place == NULL)
-        place = make(m, address, now_us);
-    assert(place->address == address && place->n <= MISSES_MAX);
-    if (place->n < MISSES_MAX)
-        place->n++;
+    slot = find_slot(m, address, now_us);
+    if (slot == NULL)
+        slot = take_slot(m, address, now_us);
+    assert(slot->address == address && slot->n <= TOKEN_GUESSES_MAX);
+    if (slot->n < TOKEN_GUESSES_MAX)
+        slot->n++;
     else
-        wait_s = (place->began_us + window_us - now_us + USEC_PER_SEC - 1) / USEC_PER_SEC;
+        wait_s = (slot->began_us + window_us - now_us + USEC_PER_SEC - 1) / USEC_PER_SEC;
     lock_release(&m->lock);
     return wait_s;
 }
@@ -98,12 +98,12 @@ int64_t token_guess_count(struct token_guess_limiter *m, struct str from)
 bool token_guesses_exceeded(struct token_guess_limiter *m, struct str from)
 {
     uint64_t address = digest_sip(from);
-    const struct place *place;
+    const struct slot *slot;
     bool many;
 
     lock_acquire(&m->lock);
-    place = find(m, address, clock_mono_us());
-    many = place != NULL && place->n >= MISSES_MAX;
+    slot = find_slot(m, address, clock_mono_us());
+    many = slot != NULL && slot->n >= TOKEN_GUESSES_MAX;
     lock_release(&m->lock);
     return many;
 }
@@ -114,13 +114,13 @@ bool token_guess_may_look_up(struct token_guess_limiter *m)
     bool may;
 
     lock_acquire(&m->lock);
-    if (now_us - m->look_began_us >= USEC_PER_SEC) {
-        m->look_began_us = now_us;
-        m->looks = 0;
+    if (now_us - m->lookups_began_us >= USEC_PER_SEC) {
+        m->lookups_began_us = now_us;
+        m->lookups = 0;
     }
-    may = m->looks < LOOKS_MAX;
-    m->looks += may;
-    assert(m->looks <= LOOKS_MAX);
+    may = m->lookups < LOOKUPS_MAX;
+    m->lookups += may;
+    assert(m->lookups <= LOOKUPS_MAX);
     lock_release(&m->lock);
     return may;
 }

@@ -1,9 +1,9 @@
-/* token_guess_limiter.h - tokens that were not good, counted by the address that sent them.
+/* token_guess_limiter.h - counts invalid tokens per client address.
  *
- * An address that guesses is told to wait, and unknown tokens of all addresses
- * together cost the database a bounded number of looks a second. What is
- * remembered has a fixed size: when it is full, the address that began to miss
- * longest ago is forgotten.
+ * An address with too many must wait, and lookups of unknown tokens in the
+ * database are limited per second for all addresses together. The table has a
+ * fixed size: when it is full, the address whose window began first is
+ * forgotten.
  *
  * Thread-safe.
  */
@@ -13,7 +13,11 @@
 #include "base/base.h"
 #include "base/str.h"
 
-enum { MISSES_MAX = 1000, MISSES_WINDOW_S = 60, LOOKS_MAX = 100 }; /* looks: in a second */
+enum {
+    TOKEN_GUESSES_MAX = 1000,
+    TOKEN_GUESSES_WINDOW_S = 60,
+    LOOKUPS_MAX = 100
+}; /* lookups per second */
 
 struct token_guess_limiter;
 
@@ -22,12 +26,12 @@ struct token_guess_limiter *token_guess_limiter_new(void);
 /* NULL is fine. */
 void token_guess_limiter_free(struct token_guess_limiter *m);
 
-/* One more bad token from this address, which has no port. Returns 0, or for how many seconds the
- * address has had too many. */
+/* Counts an invalid token from this address, without port. Returns 0, or the seconds to wait when
+ * the address has sent too many. */
 int64_t token_guess_count(struct token_guess_limiter *m, struct str from);
 
-/* The next one would be too many. */
+/* Would the next one be too many? */
 bool token_guesses_exceeded(struct token_guess_limiter *m, struct str from);
 
-/* May the database be asked about an unknown token now? Counts as one look. */
+/* May an unknown token be looked up in the database now? Counts as one lookup. */
 bool token_guess_may_look_up(struct token_guess_limiter *m);

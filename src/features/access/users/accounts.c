@@ -1,4 +1,4 @@
-/* accounts.c - passwords, attempts, and whose log an entry belongs in. */
+/* accounts.c - password rules, sign-in attempts, and audit entries about users. */
 #include "features/access/users/accounts.h"
 
 #include "api/api.h"

@@ -1,4 +1,4 @@
-/* accounts.h - what the routes of signing in and of users have in common. */
+/* accounts.h - shared parts of the routes for sign-in and users. */
 #pragma once
 #include <stdbool.h>
 
@@ -9,7 +9,7 @@ struct api_call;
 struct db;
 struct session_user;
 
-/* Is the password good enough for this e-mail? Fails with 422 at the body's member `name`. */
+/* Is the password acceptable for this e-mail? Fails with 422 at the body's member `name`. */
 int accounts_check_password(struct api_call *call, const char *name, struct str password,
                             struct str email, struct error *err) MUST_CHECK;
 
@@ -17,9 +17,9 @@ int accounts_check_password(struct api_call *call, const char *name, struct str 
 int accounts_begin_attempt(struct api_call *call, struct str email, struct error *err) MUST_CHECK;
 void accounts_end_attempt(struct api_call *call, struct str email, bool decided, bool good);
 
-/* Enters what a user (NULL: an unknown one) did, or what happened to them, in the log of their
- * tenant if they have a role in exactly one; else in the platform's. Platform admins are always
- * logged there: any tenant's admin can give them a role, and must not watch them by it. */
+/* Adds an entry about a user (NULL: an unknown one) to the audit log of their tenant if they have a
+ * role in exactly one; else to the platform's. Entries about platform admins always go to the
+ * platform's: otherwise a tenant's admin could watch them by assigning them a role. */
 int accounts_audit(struct api_call *call, struct db *db, const struct session_user *user,
                    const char *action, struct error *err) MUST_CHECK;
 

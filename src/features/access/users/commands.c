@@ -23,7 +23,7 @@ static int find_user(struct invocation *in, bool *ret, struct error *err)
 
     if (request_get(in, USERS, &user_list_shape, &list, err) != 0)
         return -1;
-    request_hang_up(in); /* the person who types the password may take long */
+    request_hang_up(in); /* typing the password may take long */
     users = list.users.items;
     *ret = false;
     for (size_t i = 0; i < list.users.n; i++)
@@ -31,7 +31,7 @@ static int find_user(struct invocation *in, bool *ret, struct error *err)
     return 0;
 }
 
-/* Adds the password to what was given on the command line. */
+/* Asks for the password and adds it to the body. */
 static int add_password(struct invocation *in, struct error *err)
 {
     static const struct option option = { .name = "password" };
@@ -67,7 +67,7 @@ static int user_passwd_bind(struct invocation *in, struct str *ret, struct error
     return 0;
 }
 
-/* Of a tenant's users and of all users the answers differ, but for what is printed. */
+/* The answers for a tenant's users and for all users differ, but not in the printed fields. */
 static const struct shape *user_add_answer(const struct invocation *in)
 {
     return command_value(in, "tenant") != NULL ? &tenant_user_added_shape : &user_shape;

@@ -1,5 +1,5 @@
-/* common_passwords.c - the passwords that everybody tries first, of those with twelve characters or
- * more: shorter ones are refused anyway. */
+/* common_passwords.c - common passwords of twelve characters or more; shorter ones are refused
+ * anyway. */
 #include "features/access/users/password_rules.h"
 
 /* clang-format off */

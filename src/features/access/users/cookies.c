@@ -1,11 +1,11 @@
-/* cookies.c - cookies, and the checks against requests that other sites cause. */
+/* cookies.c - session cookies, and checks against requests from other sites. */
 #include "features/access/users/cookies.h"
 
 #include "api/api.h"
 #include "api/call.h"
 #include "http/exchange.h"
 
-/* A browser takes a cookie of the first name only over TLS, for this host and all its paths. */
+/* Browsers accept a cookie with the first name only over TLS, for this host and all its paths. */
 static const struct str secure_name = STR_INIT("__Host-muster_session");
 static const struct str plain_name = STR_INIT("muster_session");
 

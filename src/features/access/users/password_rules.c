@@ -19,7 +19,7 @@ static size_t count_code_points(struct str s)
     return n;
 }
 
-/* One character, or a few, again and again. */
+/* One character, or a few, repeated. */
 static bool is_repetition(struct str s)
 {
     for (size_t unit = 1; unit <= UNIT_MAX; unit++) {
@@ -67,7 +67,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
 }
 
-/* The letter that a digit or sign often stands for. */
+/* The letter that a digit or symbol often replaces. */
 static char plain(char c, char one)
 {
     static const char signs[] = "0345789@$!", letters[] = "oeastbgasi";
@@ -80,7 +80,7 @@ static char plain(char c, char one)
     return letters[at - signs];
 }
 
-/* A word that everybody knows, its letters as they are or as signs, with a little around it. */
+/* A common word, also with symbols instead of letters, and a few characters around it. */
 static bool is_decorated_word(struct str s)
 {
     static const char ones[] = { 'i', 'l' };
@@ -100,7 +100,7 @@ static bool is_decorated_word(struct str s)
     return false;
 }
 
-/* The address, or what stands before its '@', with a little around it. */
+/* The address or its local part, with a few characters around it. */
 static bool is_of_email(struct str s, struct str email)
 {
     struct str rest = email, local = str_split(&rest, '@');
@@ -128,6 +128,6 @@ const char *password_problem(struct str password, struct str email)
         return "A password should not be the e-mail address";
     if (is_repetition(s) || is_run(s, 1) || is_run(s, -1) || is_in_row(s) ||
         is_listed(password_common, s) || is_decorated_word(s))
-        return "This password is among the first that anybody would try; choose another";
+        return "This password is easy to guess; choose another";
     return NULL;
 }

@@ -1,6 +1,6 @@
-/* password_rules.h - which passwords are refused: too short, or among the first that anybody tries.
+/* password_rules.h - refuses passwords that are too short or easy to guess.
  *
- * No rule asks for capitals, digits or the like: they make passwords worse.
+ * No rule requires capitals, digits or symbols: such rules make passwords worse.
  *
  * Thread-safe: tables are const.
  */
@@ -9,10 +9,11 @@
 
 enum { PASSWORD_LEAST = 12 }; /* code points */
 
-/* What is wrong with a new password of the user with this e-mail, as a sentence; NULL: nothing. */
+/* The problem with a new password of the user with this e-mail, as a sentence; NULL: none. */
 const char *password_problem(struct str password, struct str email);
 
-/* password_list.c: in small letters, each list ends in NULL. */
+/* common_passwords.c: in lower case, each list ends in NULL. */
 extern const char *const password_common[]; /* whole passwords */
-extern const char *const password_words[];  /* not to be had with a few digits or signs around */
-extern const char *const password_rows[];   /* what lies side by side on keyboards */
+extern const char
+    *const password_words[]; /* refused also with a few digits or symbols around them */
+extern const char *const password_rows[]; /* rows of keys on keyboards */

@@ -1,4 +1,4 @@
-/* sessions.c - loading users and sessions, and finding who has one. */
+/* sessions.c - loads users and sessions, and finds a session's user. */
 #include "features/access/users/sessions.h"
 
 #include <assert.h>
@@ -29,12 +29,12 @@ struct session_entry {
     const struct user_entry *user;
     int64_t created_at;
     _Atomic int64_t last_used_at;
-    _Atomic int64_t stored_at; /* the last use that was handed to the writer */
+    _Atomic int64_t stored_at; /* the last use submitted to the writer */
     struct rate_window *rate;
     bool there; /* while reloading: it still has a row */
 };
 
-/* All users as they were at one moment. */
+/* A snapshot of all users. */
 struct users {
     struct arena arena;
     struct map by_id; /* user_id -> struct user_entry */
@@ -48,7 +48,7 @@ struct sessions {
     bool has_code GUARDED_BY(lock);
     struct sha256 code GUARDED_BY(lock);
     _Atomic int64_t n_users;
-    _Atomic int64_t number; /* of the change that was loaded */
+    _Atomic int64_t number; /* of the last load */
 };
 
 static struct users *users_new(void)
@@ -112,8 +112,8 @@ struct loaded {
     struct list users, roles, sessions; /* of struct user_row, role_row, session_row */
 };
 
-/* One unchanging view of it all. */
-static int load(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
+/* Reads everything in one snapshot. */
+static int load_users(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
 {
     int r = -1;
 
@@ -138,7 +138,7 @@ static void add_user(struct users *users, const struct user_row *row)
     map_put(&users->by_id, user->user_id, user);
 }
 
-/* The rows from `first` on that are of one user; returns how many. */
+/* Adds the rows from `first` on that belong to one user; returns how many. */
 static size_t add_roles(struct users *users, const struct role_row *first, size_t n)
 {
     struct user_entry *user = map_get(&users->by_id, first->user_id);
@@ -198,7 +198,7 @@ static void put_session(struct sessions *p, const struct session_row *row) REQUI
     raise_to(&session->stored_at, row->last_used_at);
 }
 
-/* Those without a row are over. */
+/* Drops sessions that no longer have a row. */
 static void drop_ended(struct sessions *p, struct arena *arena) REQUIRES(p->lock)
 {
     struct session_entry **ended, *session;
@@ -208,7 +208,7 @@ static void drop_ended(struct sessions *p, struct arena *arena) REQUIRES(p->lock
     while ((session = map_next(&p->sessions, &at)) != NULL) {
         if (!session->there)
             ended[n++] = session;
-        session->there = false; /* for the next time */
+        session->there = false; /* for the next reload */
     }
     assert(n <= p->sessions.n);
     for (size_t i = 0; i < n; i++) {
@@ -217,7 +217,7 @@ static void drop_ended(struct sessions *p, struct arena *arena) REQUIRES(p->lock
     }
 }
 
-static void take_over(struct sessions *p, const struct loaded *l, struct arena *arena)
+static void apply_loaded(struct sessions *p, const struct loaded *l, struct arena *arena)
     REQUIRES(p->refresh) EXCLUDES(p->lock)
 {
     const struct session_row *sessions = l->sessions.items;
@@ -250,9 +250,9 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
         status = 0;
         goto out;
     }
-    if (load(db, &arena, &loaded, err) != 0)
+    if (load_users(db, &arena, &loaded, err) != 0)
         goto out;
-    take_over(p, &loaded, &arena);
+    apply_loaded(p, &loaded, &arena);
     status = 0;
 out:
     lock_release(&p->refresh);
@@ -333,7 +333,7 @@ struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *diges
 
     rwlock_read(&p->lock);
     session = map_get(&p->sessions, digest_str(digest));
-    if (session != NULL) /* else it has just ended: this request is its last */
+    if (session != NULL) /* else the session has just ended, and this is its last request */
         verdict = rate_take(session->rate, USER_RATE_LIMIT, now_us);
     rwlock_release(&p->lock);
     return verdict;
@@ -375,33 +375,33 @@ bool sessions_is_set_up_code(struct sessions *p, struct str code)
     return good;
 }
 
-/* The last uses on their way to the database; frees itself. */
+/* The job that stores last uses; done() frees it. */
 struct flush {
     struct writer_job job;
     struct session_row *used;
     size_t n;
-    bool tells; /* others, or ourselves, are to load anew */
+    bool notifies; /* increments the change number: all processes reload */
     int64_t now_us;
 };
 
-static int apply_flush(struct writer_job *job, struct txn *txn, struct error *err)
+static int sessions_flush_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     const struct flush *flush = CONTAINER_OF(job, struct flush, job);
     const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
 
-    if (flush->tells && store_users_changed(txn->db, err) != 0)
+    if (flush->notifies && store_users_changed(txn->db, err) != 0)
         return -1;
     for (size_t i = 0; i < flush->n; i++)
         if (store_session_used(txn->db, &flush->used[i].digest, flush->used[i].last_used_at, err) !=
             0)
             return -1;
-    /* late, since another process may know of a use that is not written yet */
+    /* late, since another process may have seen a use that it has not stored yet */
     return store_sessions_prune(txn->db, flush->now_us - (int64_t)LIFE_S * USEC_PER_SEC - late,
                                 flush->now_us - (int64_t)IDLE_S * USEC_PER_SEC - late, err);
 }
 
-/* What was not written is written with a later use, if there is one. */
-static void flushed(struct writer_job *job, const struct error *err)
+/* After a failure a later use, if any, is stored. */
+static void sessions_flush_done(struct writer_job *job, const struct error *err)
 {
     struct flush *flush = CONTAINER_OF(job, struct flush, job);
 
@@ -410,8 +410,8 @@ static void flushed(struct writer_job *job, const struct error *err)
     free(flush);
 }
 
-/* Takes note of the last use if it is not stored yet. */
-static void gather_use(struct flush *flush, struct session_entry *session)
+/* Adds the session's last use if it is not stored yet. */
+static void collect_use(struct flush *flush, struct session_entry *session)
 {
     int64_t used_at = atomic_load(&session->last_used_at);
 
@@ -430,7 +430,9 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
     bool over = false;
     size_t at = 0;
 
-    flush->job = (struct writer_job){ .apply = apply_flush, .done = flushed, .exclusive = true };
+    flush->job = (struct writer_job){ .apply = sessions_flush_apply,
+                                      .done = sessions_flush_done,
+                                      .exclusive = true };
     flush->now_us = now_us;
     rwlock_read(&p->lock);
     flush->used = mem_new((p->sessions.n + 1) * sizeof(*flush->used));
@@ -438,11 +440,11 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
         int64_t used_at = atomic_load(&session->last_used_at);
 
         over |= sessions_end(session->created_at, used_at) + late < now_us;
-        gather_use(flush, session);
+        collect_use(flush, session);
     }
     assert(flush->n <= p->sessions.n);
     rwlock_release(&p->lock);
-    flush->tells = over || (shared && flush->n > 0);
+    flush->notifies = over || (shared && flush->n > 0);
     if ((flush->n == 0 && !over) || writer_submit(writer, &flush->job, NULL) != 0)
-        flushed(&flush->job, NULL);
+        sessions_flush_done(&flush->job, NULL);
 }

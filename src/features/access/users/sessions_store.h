@@ -23,15 +23,15 @@ int store_session_used(struct db *db, const struct sha256 *digest, int64_t at,
 /* Does nothing when there is no such session. */
 int store_session_end(struct db *db, const struct sha256 *digest, struct error *err) MUST_CHECK;
 
-/* All sessions of a user but `keep` (NULL: none is kept). */
+/* Ends all sessions of a user except `keep` (NULL: all). */
 int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *keep,
                        struct error *err) MUST_CHECK;
 
-/* All but the user's `n` newest. */
+/* Ends all but the user's `n` newest sessions. */
 int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n,
                                struct error *err) MUST_CHECK;
 
-/* Those that began before one moment, or were last used before the other. */
+/* Deletes sessions that began before `created_before` or were last used before `used_before`. */
 int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_before,
                          struct error *err) MUST_CHECK;
 

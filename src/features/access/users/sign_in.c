@@ -1,4 +1,4 @@
-/* sign_in.c - from a password to a session. */
+/* sign_in.c - checks a password and opens a session. */
 #include "features/access/users/sign_in.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/users.h"
 
-enum { SESSIONS_MAX = 50 }; /* of one user; the oldest end first */
+enum { SESSIONS_MAX = 50 }; /* per user; the oldest end first */
 
 int sign_in_hash(struct str password, struct arena *arena, struct str *ret, struct error *err)
 {
@@ -33,7 +33,7 @@ int sign_in_check(struct db *db, const struct sign_in *sign_in, struct arena *ar
     return sign_in_hash(sign_in->password, arena, &ret->new_hash, err);
 }
 
-/* The row as it is now, which must be the one that was checked. */
+/* Reads the row again; it must not have changed since the check. */
 static int find_again(struct db *db, const struct user_row *checked, struct arena *arena,
                       struct user_row *ret, struct error *err)
 {
@@ -75,7 +75,7 @@ int sign_in_open(struct db *db, const struct sign_in_check *check,
 {
     struct user_row user;
 
-    ASSERT_ALWAYS(check->good); /* nobody gets a session whose password was not verified */
+    ASSERT_ALWAYS(check->good); /* no session without a verified password */
     if (find_again(db, &check->user, arena, &user, err) != 0)
         return -1;
     if (!str_is_null(check->new_hash))

@@ -1,7 +1,7 @@
-/* sign_in.h - passwords checked, sessions opened and ended.
+/* sign_in.h - checks passwords, opens and ends sessions.
  *
- * What hashes runs on the hashing thread (engine_hash()); all else inside a
- * transaction or on a reader, with the caller's connection.
+ * Functions that hash run on the hashing thread (engine_hash()); all others
+ * inside a transaction or on a reader, with the caller's connection.
  */
 #pragma once
 #include "base/arena.h"
@@ -13,21 +13,21 @@
 struct db;
 
 struct sign_in_check {
-    struct user_row user; /* user_id STR_NULL: there is none */
-    bool good;            /* the password is theirs */
-    struct str new_hash;  /* to be stored from now on; STR_NULL: the one that is there */
+    struct user_row user; /* user_id STR_NULL: unknown user */
+    bool good;            /* the password is right */
+    struct str new_hash;  /* replaces the stored hash; STR_NULL: keep it */
 };
 
-/* Takes as long for a user that is not there. A good password whose hash is of weaker times is
- * hashed anew. In the arena. */
+/* Takes equally long for an unknown user. A right password whose stored hash has weaker parameters
+ * is hashed again. In the arena. */
 int sign_in_check(struct db *db, const struct sign_in *sign_in, struct arena *arena,
                   struct sign_in_check *ret, struct error *err) MUST_CHECK;
 
-/* A password as it is stored; in the arena. */
+/* Hashes a password for storage; in the arena. */
 int sign_in_hash(struct str password, struct arena *arena, struct str *ret,
                  struct error *err) MUST_CHECK;
 
-/* The cookie's digest of a new session, and of the one it follows (NULL: none). */
+/* The cookie digests of a new session and of the one that it replaces (NULL: none). */
 struct sign_in_session {
     struct sha256 digest;
     const struct sha256 *instead_of;
@@ -39,13 +39,13 @@ int sign_in_open(struct db *db, const struct sign_in_check *check,
                  const struct sign_in_session *session, struct arena *arena,
                  struct session_answer *ret, struct error *err) MUST_CHECK;
 
-/* Makes the first user, a platform admin, with a password as it is stored, and opens a session.
- * ERR_CONFLICT when there is a user. */
+/* Creates the first user, a platform admin, with a hashed password, and opens a session.
+ * ERR_CONFLICT when a user exists. */
 int sign_in_set_up(struct db *db, const struct sign_in *first,
                    const struct sign_in_session *session, struct arena *arena,
                    struct session_answer *ret, struct error *err) MUST_CHECK;
 
-/* Ending a session that is over changes nothing. */
+/* Does nothing when the session has ended. */
 int sign_in_end(struct db *db, const struct sha256 *session, struct error *err) MUST_CHECK;
 
 /* Sets the password and ends the user's other sessions. ERR_CONFLICT as above. */

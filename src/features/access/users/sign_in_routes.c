@@ -2,7 +2,7 @@
  *
  * A sign-in goes from the loop to the hashing thread, which checks the password,
  * and on to the writer, which opens the session and enters it in the audit log. A
- * failed one takes the same way, whether the user exists or not, so that its
+ * failed one takes the same steps, whether the user exists or not, so that its
  * duration reveals nothing.
  */
 #include "features/access/users/sign_in.h"
@@ -17,18 +17,18 @@
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 
-/* What a sign-in or setup carries from step to step. */
-struct opening {
+/* State of a sign-in or setup between its steps. */
+struct session_opening {
     struct sign_in_check check;
     struct sign_in_session session;
-    struct sha256 before; /* of a session that the browser had */
+    struct sha256 before; /* digest of the browser's previous session */
     struct str hash;      /* of the first user's password */
 };
 
 /* The new session replaces the one that the browser has, if any. */
 static void prepare_opening(struct api_call *call)
 {
-    struct opening *o = ARENA_NEW(call->arena, struct opening);
+    struct session_opening *o = ARENA_NEW(call->arena, struct session_opening);
     struct str cookie = session_cookie(call);
 
     if (!str_is_null(cookie)) {
@@ -39,7 +39,8 @@ static void prepare_opening(struct api_call *call)
 }
 
 /* From here on the caller is this user. */
-static int welcome(struct api_call *call, struct db *db, const char *action, struct error *err)
+static int finish_opening(struct api_call *call, struct db *db, const char *action,
+                          struct error *err)
 {
     struct session_answer *answer = call->answer;
     struct session_user *user = ARENA_NEW(call->arena, struct session_user);
@@ -55,14 +56,14 @@ static int welcome(struct api_call *call, struct db *db, const char *action, str
 
 static int check_password(struct api_call *call, struct db *db, struct error *err)
 {
-    struct opening *o = call->own;
+    struct session_opening *o = call->own;
 
     return sign_in_check(db, call->body, call->arena, &o->check, err);
 }
 
 static int enter_sign_in_refusal(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct opening *o = call->own;
+    const struct session_opening *o = call->own;
     const struct user_row *user = &o->check.user;
     const struct session_user claimed = { .user_id = user->user_id,
                                           .is_platform_admin = user->role == PLATFORM_ADMIN };
@@ -87,11 +88,11 @@ static void refusal_entered(struct api_call *call, const struct error *err)
 
 static int open_session(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct opening *o = call->own;
+    const struct session_opening *o = call->own;
 
     if (sign_in_open(db, &o->check, &o->session, call->arena, call->answer, err) != 0)
         return -1;
-    return welcome(call, db, "session.open", err);
+    return finish_opening(call, db, "session.open", err);
 }
 
 /* A cookie is sent only with the session that it belongs to. */
@@ -105,7 +106,7 @@ static void session_opened(struct api_call *call, const struct error *err)
 static void sign_in_checked(struct api_call *call, const struct error *err)
 {
     const struct sign_in *sign_in = call->body;
-    struct opening *o = call->own;
+    struct session_opening *o = call->own;
 
     accounts_end_attempt(call, sign_in->email, err == NULL, o->check.good);
     if (err != NULL) {
@@ -143,7 +144,7 @@ static int show_set_up(struct api_call *call, struct error *err)
 static int hash_first_password(struct api_call *call, struct db *db, struct error *err)
 {
     const struct set_up *set_up = call->body;
-    struct opening *o = call->own;
+    struct session_opening *o = call->own;
 
     (void)db;
     return sign_in_hash(set_up->password, call->arena, &o->hash, err);
@@ -152,17 +153,17 @@ static int hash_first_password(struct api_call *call, struct db *db, struct erro
 static int add_first_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct set_up *set_up = call->body;
-    const struct opening *o = call->own;
+    const struct session_opening *o = call->own;
     const struct sign_in first = { set_up->email, o->hash };
 
     if (sign_in_set_up(db, &first, &o->session, call->arena, call->answer, err) != 0)
         return -1;
-    return welcome(call, db, "user.setup", err);
+    return finish_opening(call, db, "user.setup", err);
 }
 
 static void first_password_hashed(struct api_call *call, const struct error *err)
 {
-    struct opening *o = call->own;
+    struct session_opening *o = call->own;
 
     if (err != NULL) {
         call_reply(call, err);

@@ -1,4 +1,4 @@
-/* throttle.c - the moments of failures, by account and by address. */
+/* throttle.c - times of failures, by account and by address. */
 #include "features/access/users/throttle.h"
 
 #include <arpa/inet.h>
@@ -16,10 +16,10 @@ enum { ENTRIES_MAX = 16384, SOON_S = 2 };
 
 static const int64_t window_us = (int64_t)THROTTLE_WINDOW_S * USEC_PER_SEC;
 
-/* An account or an address. Its key is a digest: of one size, however long the name. */
+/* An account or an address. Its key is a digest: of fixed size, however long the name. */
 struct entry {
     struct sha256 key;
-    struct entry *older, *newer; /* by when something last happened */
+    struct entry *older, *newer; /* ordered by last activity */
     int64_t failures[THROTTLE_FAILURES];
     unsigned n; /* failures, oldest first */
     unsigned under_way;
@@ -75,13 +75,13 @@ static void link_newest(struct throttle *t, struct entry *e) REQUIRES(t->lock)
 
 static void forget(struct throttle *t, struct entry *e) REQUIRES(t->lock)
 {
-    assert(e->under_way == 0); /* the attempt that ends would look for it */
+    assert(e->under_way == 0); /* the end of an attempt needs its entry */
     unlink_entry(t, e);
     (void)map_remove(&t->entries, key_str(e));
     free(e);
 }
 
-/* Of IPv6 the first 64 bits: one party has all of the rest. */
+/* For IPv6 the first 64 bits: one client has the rest. */
 static struct str network_of(struct str address, struct in6_addr *room)
 {
     char text[INET6_ADDRSTRLEN];
@@ -95,7 +95,7 @@ static struct str network_of(struct str address, struct in6_addr *room)
     return str_from((const char *)room->s6_addr, sizeof(room->s6_addr) / 2);
 }
 
-/* An account and an address of the same name are two. */
+/* An account and an address with the same name have different keys. */
 static struct sha256 key_of(char kind, struct str name)
 {
     struct sha256 both[2] = { digest_sha256(str_from(&kind, 1)), digest_sha256(name) };
@@ -103,7 +103,8 @@ static struct sha256 key_of(char kind, struct str name)
     return digest_sha256(str_from((const char *)both, sizeof(both)));
 }
 
-/* Room for two more. Those of attempts under way stay: they are fewer than hashes can wait. */
+/* Makes room for two entries. Those with running attempts stay; the hashing queue limits their
+ * number. */
 static void make_room(struct throttle *t) REQUIRES(t->lock)
 {
     assert((t->entries.n == 0) == (t->oldest == NULL));
@@ -111,7 +112,7 @@ static void make_room(struct throttle *t) REQUIRES(t->lock)
         forget(t, t->oldest);
 }
 
-/* The entry, as the newest; made when it is not there. */
+/* The entry, moved to the newest end; created when it does not exist. */
 static struct entry *entry_of(struct throttle *t, char kind, struct str name) REQUIRES(t->lock)
 {
     const struct sha256 key = key_of(kind, name);
@@ -149,7 +150,7 @@ static int64_t wait_of(struct entry *e, int64_t now_us)
     return e->n + e->under_way >= THROTTLE_FAILURES ? SOON_S : 0;
 }
 
-/* Nothing to remember: somebody who is refused must not push out what others did. */
+/* An entry that holds nothing: a refused attempt must not evict entries of others. */
 static void forget_if_idle(struct throttle *t, struct entry *a, struct entry *b) REQUIRES(t->lock)
 {
     if (b != a && b->n == 0 && b->under_way == 0)
@@ -184,7 +185,7 @@ int64_t throttle_begin(struct throttle *t, struct str account, struct str addres
 
 static void end_one(struct entry *e, int64_t now_us, bool failed)
 {
-    assert(e->under_way > 0); /* throttle_begin() let it */
+    assert(e->under_way > 0); /* throttle_begin() counted it */
     e->under_way--;
     if (!failed)
         return;

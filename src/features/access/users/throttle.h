@@ -1,9 +1,9 @@
-/* throttle.h - how often somebody may fail to log in.
+/* throttle.h - limits failed sign-ins per account and per address.
  *
- * Ten failures of one account, or from one address, in 15 minutes are all;
- * attempts under way count as if they will fail, so that many at once are no
- * way around it. A success forgets the account's failures. Known to this
- * process only, and bounded: of very many accounts and addresses the ones that
+ * At most ten failures per account, and per address, in 15 minutes. Running
+ * attempts count as failures, so that parallel attempts cannot exceed the
+ * limit. A success clears the account's failures. Known to this process only,
+ * and bounded: when there are too many accounts and addresses, those that
  * failed longest ago are forgotten. Monotonic time only.
  *
  * Thread-safe.
@@ -22,8 +22,8 @@ struct throttle *throttle_new(void);
 /* NULL is fine. */
 void throttle_free(struct throttle *t);
 
-/* An attempt at `now_us`. 0: go on, and call throttle_end() later. Else the seconds after which
- * another try is worth it, rounded up. */
+/* Begins an attempt at `now_us`. 0: allowed; call throttle_end() later. Else the seconds to wait
+ * before the next attempt, rounded up. */
 int64_t throttle_begin(struct throttle *t, struct str account, struct str address, int64_t now_us);
 
 void throttle_end(struct throttle *t, struct str account, struct str address, int64_t now_us,

@@ -12,7 +12,7 @@ static int list_platform_users(struct api_call *call, struct db *db, struct erro
     return users_list(db, call->arena, call->answer, err);
 }
 
-/* call->own becomes the hash, a struct str, of the password in the body. */
+/* Sets call->own to the hash, a struct str, of the password in the body. */
 static int hash(struct api_call *call, struct str password, struct error *err)
 {
     return sign_in_hash(password, call->arena, call->own, err);

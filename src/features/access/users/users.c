@@ -1,4 +1,4 @@
-/* users.c - users and roles, from the shapes of the API to rows and back. */
+/* users.c - converts users and roles between the API's shapes and rows. */
 #include "features/access/users/users.h"
 
 #include <assert.h>
@@ -60,8 +60,8 @@ int users_add(struct db *db, const struct user_create *create, struct arena *are
     return 0;
 }
 
-static int find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
-                struct error *err)
+static int find_user(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
+                     struct error *err)
 {
     if (store_user_find(db, email, arena, ret, err) != 0)
         return -1;
@@ -70,7 +70,7 @@ static int find(struct db *db, struct str email, struct arena *arena, struct use
     return 0;
 }
 
-/* Nobody could make another one. */
+/* Without a platform admin no other one could be created. */
 static int check_not_last_admin(struct db *db, const struct user_row *user, struct error *err)
 {
     int64_t n, admins;
@@ -79,7 +79,7 @@ static int check_not_last_admin(struct db *db, const struct user_row *user, stru
         return 0;
     if (store_users_count(db, &n, &admins, err) != 0)
         return -1;
-    assert(admins > 0 && admins <= n); /* this one, at least */
+    assert(admins > 0 && admins <= n); /* at least this one */
     if (admins <= 1)
         return err_set(err, ERR_CONFLICT,
                        "'%.*s' is the last platform admin; create another one first",
@@ -93,7 +93,7 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
     struct user_row row;
     struct list tenants;
 
-    if (find(db, email, arena, &row, err) != 0)
+    if (find_user(db, email, arena, &row, err) != 0)
         return -1;
     if (patch->role == PLATFORM_NONE && check_not_last_admin(db, &row, err) != 0)
         return -1;
@@ -115,14 +115,14 @@ int users_remove(struct db *db, struct str email, struct error *err)
     int r = -1;
 
     arena_init(&arena);
-    if (find(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
+    if (find_user(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
         store_sessions_end(db, row.user_id, NULL, err) == 0)
         r = store_user_remove(db, row.user_id, err);
     arena_done(&arena);
     return r;
 }
 
-/* Of the roles of all users, in which each user's are adjacent. */
+/* The roles of one user, out of the roles of all users, which are sorted by user. */
 static struct list memberships_of(const struct list *roles, struct str user_id, struct arena *arena)
 {
     const struct role_row *rows = roles->items;
@@ -168,7 +168,7 @@ int users_is_new(struct db *db, struct str email, bool *ret, struct error *err)
     return r;
 }
 
-/* Who is to have a role: found, or made. */
+/* Finds the user, or creates it. */
 static int find_or_make(struct db *db, const struct tenant_user_create *create, struct arena *arena,
                         struct user_row *ret, struct error *err)
 {
@@ -227,8 +227,8 @@ static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, st
     return 0;
 }
 
-/* Whose only place this tenant is: others' sessions are not this tenant's to end. The role holds
- * at once anyway. */
+/* Only for a user with a role in this tenant alone: a tenant must not end sessions of users of
+ * other tenants. The new role is in effect at once anyway. */
 static int end_sessions(struct db *db, const struct user_row *user, size_t n_roles,
                         struct error *err)
 {

@@ -1,8 +1,8 @@
-/* users.h - users and their roles: making, listing, changing and removing them.
+/* users.h - creates, lists, changes and deletes users and their roles.
  *
  * All run inside a transaction or on a reader, with the caller's connection;
- * what changes people runs as CHANGE_USERS. Whoever is changed is logged out.
- * Passwords come as they are stored, not as they were sent. What is answered is in the arena.
+ * changes run as CHANGE_USERS and end the sessions of the changed user.
+ * Passwords are passed as hashes. Results are in the arena.
  */
 #pragma once
 #include "base/arena.h"
@@ -11,7 +11,7 @@
 
 struct db;
 
-/* "user_…": public. */
+/* A new public id, "user_…". */
 struct str users_new_id(struct arena *arena);
 
 /* "platform_admin", or STR_NULL. */
@@ -21,11 +21,11 @@ struct str users_role_name(int role);
 int users_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                       struct error *err) MUST_CHECK;
 
-/* ERR_CONFLICT when there is such an e-mail. */
+/* ERR_CONFLICT when the e-mail is taken. */
 int users_add(struct db *db, const struct user_create *create, struct arena *arena,
               struct user *ret, struct error *err) MUST_CHECK;
 
-/* ERR_NOT_FOUND; ERR_CONFLICT when the last platform admin would be none. */
+/* ERR_NOT_FOUND; ERR_CONFLICT when no platform admin would be left. */
 int users_set(struct db *db, struct str email, const struct user_patch *patch, struct arena *arena,
               struct user *ret, struct error *err) MUST_CHECK;
 
@@ -35,27 +35,27 @@ int users_remove(struct db *db, struct str email, struct error *err) MUST_CHECK;
 int users_list(struct db *db, struct arena *arena, struct user_list *ret,
                struct error *err) MUST_CHECK;
 
-/* Is there no such e-mail, so that a password is wanted? */
+/* Is there no user with this e-mail, so that a password is needed? */
 int users_is_new(struct db *db, struct str email, bool *ret, struct error *err) MUST_CHECK;
 
-/* Gives a role in a tenant; a user that is not there is made. ERR_CONFLICT when they have one
- * already, or when there is no such user and no password. */
+/* Adds a role in a tenant, and the user if there is no such user. ERR_CONFLICT when the user has a
+ * role already, or is new and has no password. */
 int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
                    struct arena *arena, struct tenant_user_added *ret,
                    struct error *err) MUST_CHECK;
 
-/* Who is to have which role. */
+/* A new role for a user. */
 struct role_change {
     int64_t tenant_id;
     struct str email;
     enum tenant_role role;
 };
 
-/* ERR_NOT_FOUND when they have none. */
+/* ERR_NOT_FOUND when the user has no role in the tenant. */
 int users_set_role(struct db *db, const struct role_change *change, struct arena *arena,
                    struct tenant_user *ret, struct error *err) MUST_CHECK;
 
-/* As above; the user stays, maybe without any role. */
+/* ERR_NOT_FOUND as above. The user remains, even without any role. */
 int users_remove_role(struct db *db, int64_t tenant_id, struct str email,
                       struct error *err) MUST_CHECK;
 

@@ -10,17 +10,17 @@ TEST(an_address_may_miss_a_thousand_times_a_minute)
 {
     struct token_guess_limiter *m = token_guess_limiter_new();
 
-    for (int i = 0; i < MISSES_MAX; i++) {
+    for (int i = 0; i < TOKEN_GUESSES_MAX; i++) {
         CHECK(!token_guesses_exceeded(m, STR_LIT("10.0.0.1")));
         CHECK_INT(token_guess_count(m, STR_LIT("10.0.0.1")), 0);
     }
     CHECK(token_guesses_exceeded(m, STR_LIT("10.0.0.1")));
     CHECK(token_guess_count(m, STR_LIT("10.0.0.1")) > 0);
-    CHECK(token_guess_count(m, STR_LIT("10.0.0.1")) <= MISSES_WINDOW_S);
+    CHECK(token_guess_count(m, STR_LIT("10.0.0.1")) <= TOKEN_GUESSES_WINDOW_S);
     CHECK_INT(token_guess_count(m, STR_LIT("10.0.0.2")), 0); /* others are as they were */
     CHECK_INT(token_guess_count(m, STR_LIT("::1")), 0);
     CHECK_INT(token_guess_count(m, STR_LIT("unix")), 0);
-    clock_advance_us((int64_t)MISSES_WINDOW_S * USEC_PER_SEC);
+    clock_advance_us((int64_t)TOKEN_GUESSES_WINDOW_S * USEC_PER_SEC);
     CHECK(!token_guesses_exceeded(m, STR_LIT("10.0.0.1")));
     CHECK_INT(token_guess_count(m, STR_LIT("10.0.0.1")), 0);
     token_guess_limiter_free(m);
@@ -38,7 +38,7 @@ TEST(more_addresses_than_there_is_room_for_push_out_the_oldest)
         CHECK_INT(token_guess_count(m, str_of(host)), 0);
         clock_advance_us(1);
     }
-    for (int i = 1; i < MISSES_MAX; i++)
+    for (int i = 1; i < TOKEN_GUESSES_MAX; i++)
         CHECK_INT(token_guess_count(m, str_of(host)), 0);
     CHECK(token_guess_count(m, str_of(host)) > 0);
     token_guess_limiter_free(m);
@@ -49,7 +49,7 @@ TEST(the_database_is_asked_a_bounded_number_of_times_a_second)
     struct token_guess_limiter *m = token_guess_limiter_new();
 
     for (int second = 0; second < 3; second++) {
-        for (int i = 0; i < LOOKS_MAX; i++)
+        for (int i = 0; i < LOOKUPS_MAX; i++)
             CHECK(token_guess_may_look_up(m));
         CHECK(!token_guess_may_look_up(m));
         clock_advance_us(USEC_PER_SEC);
