@@ -72,8 +72,9 @@ struct command {
     const char *path;
     const struct shape *body;
     const char *body_text; /* instead of `body`: the same every time */
-    int (*bind)(struct invocation *in, struct str *ret, struct error *err); /* the same: builds it */
-    bool needs_change; /* something beyond what the path names must be given */
+    int (*bind)(struct invocation *in, struct str *ret,
+                struct error *err); /* the same: builds it */
+    bool needs_change;              /* something beyond what the path names must be given */
 
     /* How its answer is printed: once, or once for each item of `list`. See template.h. */
     const struct shape *answer; /* NULL: `line` names nothing of the answer */
