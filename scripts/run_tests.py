@@ -380,6 +380,8 @@ def main():
         tempfile.TemporaryDirectory(prefix="m") as disk,
         tempfile.TemporaryDirectory(prefix="m", dir=temporary_parent()) as memory,
     ):
+        for folder in (disk, memory):
+            os.chmod(folder, 0o711)  # PostgreSQL's own user passes through
         os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk)
         if verb == "check":
             check()

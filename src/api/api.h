@@ -1,4 +1,4 @@
-/* api.h - the API as an application behind an HTTP carrier. */
+/* api.h - the API as an application of the HTTP server. */
 #pragma once
 #include <stdbool.h>
 
@@ -14,14 +14,14 @@ struct log_line;
 struct api_limits {
     size_t batch_max_events;
     size_t batch_max_bytes;
-    size_t body_max_bytes; /* any body that has no limit of its own */
+    size_t body_max_bytes; /* default limit of a body */
     size_t business_max_bytes;
 };
 
-/* What the API leaves to a feature: who calls, and what they may do. On the carrier's thread. */
+/* Authentication and authorization, which a feature implements. On the carrier's thread. */
 struct api_hooks {
-    /* The head has come, of a route that is not open: finds out who calls. When that takes another
-     * thread it sets exchange->waits, and call_admit() follows later. */
+    /* After the head of a request to a route that is not open: identifies the caller. If that needs
+     * another thread, it sets exchange->waits and calls call_admit() later. */
     call_step_fn *identify;
 
     /* The caller is known, the body not yet read: cross-site requests and the rate limit. */
@@ -33,12 +33,12 @@ struct api_hooks {
     /* The input is valid: may this caller use this route, and the path's tenant? */
     call_step_fn *authorize;
 
-    /* Adds to the access log who called. */
+    /* Adds the caller to the access log. */
     void (*log_caller)(const struct api_call *call, struct log_line *line);
 };
 
-/* Enters in the audit log, in the writer's transaction, what the caller did to call->audit_target.
- */
+/* Adds an audit entry about the caller, the action and call->audit_target, in the writer's
+ * transaction. */
 typedef int api_audit_fn(struct api_call *call, struct db *db, const char *action,
                          struct error *err);
 
@@ -49,11 +49,11 @@ struct api {
     const struct api_hooks *hooks;
     api_audit_fn *audit;
     struct api_limits limits;
-    struct str openapi; /* the document, made once: openapi_write() */
+    struct str openapi; /* the document, built once: openapi_write() */
     const char *version;
     const char *metrics_token;  /* NULL or empty: only the operator may read metrics */
     int64_t started_at;         /* wall clock */
-    bool secure;                /* reached over TLS: cookies say so */
+    bool secure;                /* reached over TLS: cookies are marked Secure */
     struct str public_host;     /* HOST[:PORT] of the portal's address; STR_NULL: not set */
     struct str trusted_proxies; /* addresses whose X-Forwarded-For counts, separated by commas */
 };

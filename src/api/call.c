@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 #include "http/exchange.h"
 
-enum { INLINE_FRESH_US = 2000 }; /* a reader reads what came longer ago than this */
+enum { INLINE_FRESH_US = 2000 }; /* older requests are left to a reader thread */
 
 static void resumed(struct http_exchange *x)
 {
@@ -36,20 +36,20 @@ void call_run_or_reply(struct api_call *call, call_step_fn *step)
         call_reply(call, &err);
 }
 
-/* It may run again: what an earlier attempt found wrong is void. */
-static int run_work(struct api_call *call, struct db *db, struct error *err)
+/* Work may run again: clears the refusal of an earlier attempt. */
+static int call_work_run(struct api_call *call, struct db *db, struct error *err)
 {
     call->refusal = NULL;
     call->problems = NULL;
     return call->work(call, db, err);
 }
 
-static int run_read(struct reader_job *job, struct db *db, struct error *err)
+static int call_read_run(struct reader_job *job, struct db *db, struct error *err)
 {
-    return run_work(CONTAINER_OF(job, struct api_call, read), db, err);
+    return call_work_run(CONTAINER_OF(job, struct api_call, read), db, err);
 }
 
-static void read_done(struct reader_job *job, const struct error *err)
+static void call_read_done(struct reader_job *job, const struct error *err)
 {
     call_reply(CONTAINER_OF(job, struct api_call, read), err);
 }
@@ -57,12 +57,13 @@ static void read_done(struct reader_job *job, const struct error *err)
 static void prepare_read(struct api_call *call)
 {
     call->work = call->route->read;
-    call->read =
-        (struct reader_job){ .tenant_id = call->tenant_id, .run = run_read, .done = read_done };
+    call->read = (struct reader_job){ .tenant_id = call->tenant_id,
+                                      .run = call_read_run,
+                                      .done = call_read_done };
 }
 
-/* One connection may have brought hundreds of requests at once. When this one is old the loop has
- * been busy with them for a while, and must become free for others. */
+/* A connection may have sent hundreds of requests at once. If this one has waited, the loop has
+ * been busy with them for a while and must serve others. */
 static bool may_hold_loop(const struct api_call *call)
 {
     return clock_mono_us() - call->exchange->request.began_us < INLINE_FRESH_US;
@@ -81,16 +82,16 @@ int call_audit(struct api_call *call, struct db *db, const char *action, struct 
     return call->api->audit(call, db, action, err);
 }
 
-static int run_change(struct change *change, struct db *db, struct error *err)
+static int call_change_apply(struct change *change, struct db *db, struct error *err)
 {
     struct api_call *call = CONTAINER_OF(change, struct api_call, change);
 
-    if (run_work(call, db, err) != 0)
+    if (call_work_run(call, db, err) != 0)
         return -1;
     return call->route->audit == NULL ? 0 : call_audit(call, db, call->route->audit, err);
 }
 
-static void change_done(struct change *change, const struct error *err)
+static void call_change_done(struct change *change, const struct error *err)
 {
     struct api_call *call = CONTAINER_OF(change, struct api_call, change);
 
@@ -104,7 +105,8 @@ void call_change(struct api_call *call, enum change_topic topic, call_work_fn *w
 
     call->work = work;
     call->then = then;
-    call->change = (struct change){ .topic = topic, .apply = run_change, .done = change_done };
+    call->change =
+        (struct change){ .topic = topic, .apply = call_change_apply, .done = call_change_done };
     if (change_submit(call->api->engine, &call->change, &err) != 0)
         then(call, &err);
 }
@@ -129,7 +131,7 @@ void call_proceed_or_reply(struct api_call *call, const struct error *err)
         call_run_or_reply(call, call_proceed);
 }
 
-static void hash_done(struct reader_job *job, const struct error *err)
+static void call_hash_done(struct reader_job *job, const struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
@@ -142,28 +144,28 @@ void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then)
 
     call->work = work;
     call->then = then;
-    call->read = (struct reader_job){ .run = run_read, .done = hash_done };
+    call->read = (struct reader_job){ .run = call_read_run, .done = call_hash_done };
     if (engine_hash(call->api->engine, &call->read, &err) != 0)
         then(call, &err);
 }
 
-static void submitted_stored(struct api_call *call)
+static void call_submit_end(struct api_call *call)
 {
     struct error err = { 0 };
 
     call_reply(call, call->fill != NULL && call->fill(call, &err) != 0 ? &err : NULL);
 }
 
-static void submitted_done(struct writer_job *job, const struct error *err)
+static void call_submit_done(struct writer_job *job, const struct error *err)
 {
-    call_resume(job->owner, err, submitted_stored);
+    call_resume(job->owner, err, call_submit_end);
 }
 
 int call_submit(struct api_call *call, struct writer_job *job, call_step_fn *fill,
                 struct error *err)
 {
     call->fill = fill;
-    job->done = submitted_done;
+    job->done = call_submit_done;
     job->owner = call;
     return writer_submit(engine_writer(call->api->engine), job, err);
 }

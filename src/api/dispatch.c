@@ -1,4 +1,4 @@
-/* dispatch.c - from a request to its handler, check by check.
+/* dispatch.c - checks a request and calls its handler.
  *
  * The order is fixed: path and method, caller, rate, body size, media type,
  * JSON and shape, authority over names; then the handler or work (overload).
@@ -11,7 +11,7 @@
 #include "http/exchange.h"
 #include "shape/problems.h"
 
-enum { FRESH_US = 500000 }; /* the caller of a younger request is not looked up again */
+enum { FRESH_US = 500000 }; /* after a longer wait for the body, the caller is looked up again */
 
 static size_t body_limit(const struct api *api, const struct route *route)
 {
@@ -28,7 +28,7 @@ static size_t body_limit(const struct api *api, const struct route *route)
     return api->limits.body_max_bytes;
 }
 
-/* The call of an exchange; made with its head, or later if no head was understood. */
+/* The call of an exchange; created with its head, or later if the head was not valid. */
 static struct api_call *call_of(struct api *api, struct http_exchange *x)
 {
     struct api_call *call = x->app;
@@ -43,7 +43,7 @@ static struct api_call *call_of(struct api *api, struct http_exchange *x)
     return call;
 }
 
-/* The caller is known: what is checked before the body. */
+/* The caller is known: checks before the body is read. */
 static int want_body(struct api_call *call, struct error *err)
 {
     if (call->api->hooks->check_caller(call, err) != 0)
@@ -76,7 +76,7 @@ static int refuse_path(struct api_call *call, struct error *err)
 }
 
 /* No byte of the body is read before the caller is known. */
-static int take_head(struct api_call *call, struct error *err)
+static int handle_head(struct api_call *call, struct error *err)
 {
     const struct http_request *request = &call->exchange->request;
 
@@ -92,7 +92,7 @@ static int take_head(struct api_call *call, struct error *err)
 
 static void on_head(void *ctx, struct http_exchange *x)
 {
-    call_run_or_reply(call_of(ctx, x), take_head);
+    call_run_or_reply(call_of(ctx, x), handle_head);
 }
 
 static bool is_json(struct str content_type)
@@ -153,7 +153,7 @@ static int check_input(struct api_call *call, struct error *err)
     return call_refuse_input(call, err, problems);
 }
 
-/* A body may take long to arrive: a caller whose rights ended meanwhile must not get in with it. */
+/* A body may take long to arrive: refuses a caller that has lost access meanwhile. */
 static int check_again(struct api_call *call, struct error *err)
 {
     bool known = call->key != NULL || call->user != NULL;
@@ -164,8 +164,8 @@ static int check_again(struct api_call *call, struct error *err)
     return call_refuse_caller(call, err, str_is_null(call->cookie));
 }
 
-/* Everything after the body has come. */
-static int take_request(struct api_call *call, struct error *err)
+/* After the body has arrived. */
+static int handle_request(struct api_call *call, struct error *err)
 {
     const struct route *route = call->route;
 
@@ -181,13 +181,13 @@ static int take_request(struct api_call *call, struct error *err)
 
 static void on_request(void *ctx, struct http_exchange *x)
 {
-    call_run_or_reply(call_of(ctx, x), take_request);
+    call_run_or_reply(call_of(ctx, x), handle_request);
 }
 
 static int refuse_too_large(struct api_call *call, struct error *err)
 {
     if (call->exchange->no_room)
-        return err_set(err, ERR_BUSY, "no room for the body");
+        return err_set(err, ERR_BUSY, "no memory left for request bodies");
     return call_refuse_size(call, err, call->exchange->body_max, "bytes");
 }
 

@@ -1,4 +1,4 @@
-/* openapi.c - the OpenAPI document, made from the routes and their shapes. */
+/* openapi.c - the OpenAPI document, generated from the routes and their shapes. */
 #include "api/openapi.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { DOCUMENT_MAX = 8 << 20 };
 
-/* The method in lower case, as OpenAPI writes it. */
+/* The method in lower case. */
 static const char *lower_method(const struct route *route)
 {
     switch (route->method) {
@@ -55,7 +55,8 @@ static void add_content(struct buf *out, const char *schema_name)
     buf_add_c(out, "}}}");
 }
 
-/* Of success. For lines and events the schema is that of one; anything but JSON is text. */
+/* The answer on success. For streams of lines and events the schema describes one of them; anything
+ * but JSON is text. */
 static void add_answer(struct buf *out, const struct route *route)
 {
     const char *name = route->answer == NULL ? NULL : route->answer->name;
@@ -86,7 +87,7 @@ static void add_response(struct buf *out, int status, const char *description,
     buf_add_char(out, '}');
 }
 
-/* What a route may answer, by the columns of its row. */
+/* The responses of a route, by the columns of its row. */
 static void add_responses(struct buf *out, const struct route *route)
 {
     const char *error = error_answer_shape.name;
@@ -129,7 +130,7 @@ static void add_security(struct buf *out, enum route_auth auth)
         buf_printf(out, ",\"security\":[%s]", schemes);
 }
 
-/* What a caller must know, and who may call. */
+/* The route's description, and who may call it. */
 static void add_description(struct buf *out, const struct route *route)
 {
     static const char *const callers[] = {
@@ -173,7 +174,7 @@ static void add_operation(struct buf *out, const struct route_entry *entry)
     buf_add_char(out, '}');
 }
 
-/* The first entry with this path: all methods of a path stand together. */
+/* The first entry with this path: all methods of a path are written together. */
 static size_t first_of_path(const struct route_table *table, const char *path)
 {
     size_t i = 0;
@@ -244,7 +245,7 @@ static size_t copy_string(struct str text, size_t at, struct buf *out)
     return end + 1;
 }
 
-/* Compact JSON, indented; so that a change of the document is a change of few lines. */
+/* Indents compact JSON, so that a change of the document changes few lines. */
 static void indent(struct str text, struct buf *out)
 {
     unsigned depth = 0;

@@ -1,4 +1,4 @@
-/* openapi.h - the OpenAPI document, made from the routes and their shapes. */
+/* openapi.h - the OpenAPI document, generated from the routes and their shapes. */
 #pragma once
 #include "base/buf.h"
 

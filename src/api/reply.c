@@ -1,4 +1,4 @@
-/* reply.c - the replies of a call: JSON, headers, and the words of errors. */
+/* reply.c - the replies of a call: JSON, headers, and error messages. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { REPLY_MAX = 64 << 20, HEADERS_MAX = 12, RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
 
-/* On every reply, whatever it says (S16): nothing here is to be framed or sniffed. */
+/* On every reply (S16): no framing, no content sniffing. */
 static const struct http_header security_headers[] = {
     { STR_INIT("X-Content-Type-Options"), STR_INIT("nosniff") },
     { STR_INIT("Referrer-Policy"), STR_INIT("no-referrer") },
@@ -27,7 +27,7 @@ static const struct http_header data_headers[] = {
       STR_INIT("default-src 'none'; frame-ancestors 'none'; base-uri 'none'") },
 };
 
-/* The portal's page runs and shows only what comes from here, and nothing inline. */
+/* The portal's page loads only resources of this origin, and nothing inline. */
 static const struct http_header page_policy = {
     STR_INIT("Content-Security-Policy"),
     STR_INIT("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -38,7 +38,7 @@ static const struct http_header page_policy = {
 struct headers {
     struct http_header items[HEADERS_MAX];
     size_t n;
-    bool secret; /* the body is: no copy of it is to stay in memory */
+    bool secret; /* the body is secret: no copy of it may stay in memory */
 };
 
 static void add_header(struct headers *h, struct str name, struct str value)
@@ -89,7 +89,7 @@ static void send_reply(struct api_call *call, struct http_reply *reply, struct h
     http_reply(call->exchange, reply);
 }
 
-/* Takes the body over. */
+/* Takes ownership of the body. */
 static void send_body(struct api_call *call, int status, struct headers *h, struct buf *body)
 {
     struct http_reply reply = { .status = status,
@@ -229,7 +229,7 @@ void call_stream_begin(struct api_call *call, const char *content_type,
     http_stream_begin(call->exchange, &head, kind);
 }
 
-/* Spread, so that refused clients do not come back all at once. */
+/* Random, so that refused clients do not all retry at once. */
 static struct str retry_after(struct api_call *call, int status)
 {
     int64_t seconds =
@@ -363,7 +363,7 @@ void call_log_failure(const struct api_call *call, const struct error *err)
     log_end(&line);
 }
 
-/* The answer to an error for which no step noted one. */
+/* The answer to an error for which no step set one. */
 static void refuse_by_code(struct api_call *call, const struct error *err)
 {
     switch (err->code) {

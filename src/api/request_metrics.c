@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 
-/* First come the cells of requests that no route matches, then those of each route: one per status
- * listed here, and one for all others. */
+/* The first cells count requests that match no route; the others belong to one route each: one cell
+ * per status listed here, and one for all other statuses. */
 enum { NO_ROUTE = 0 };
 static const int statuses[] = { 200, 201, 202, 304, 400, 401, 403, 404, 405,
                                 408, 409, 413, 415, 422, 429, 500, 503 };
@@ -49,11 +49,11 @@ void request_metrics_count(const struct http_exchange *x, int status)
     size_t entry = route == NULL ? NO_ROUTE : 1 + call->values.entry;
 
     metric_extra_add(entry * STATUSES + status_cell(status), 1);
-    if (x->stream == NULL) /* its client decides how long it takes */
+    if (x->stream == NULL) /* the duration of a stream depends on its client */
         metric_observe(class_of(route), (uint64_t)(clock_mono_us() - x->request.began_us));
 }
 
-/* `route` NULL: of requests that no route matches. */
+/* `route` NULL: requests that match no route. */
 static void print_requests_of(struct buf *out, const struct route *route, size_t index)
 {
     for (size_t i = 0; i < STATUSES; i++) {

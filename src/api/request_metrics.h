@@ -5,7 +5,7 @@
 struct http_exchange;
 struct route_table;
 
-/* Cells of base/metrics.h that each route takes: one per status that is counted apart. */
+/* Cells of base/metrics.h per route: one per status that is counted separately. */
 enum { REQUEST_METRICS_STATUSES = 18 };
 
 /* Counts an answered request. Any thread. */

@@ -1,4 +1,4 @@
-/* route.c - gathering the routes of all features, and finding that of a request. */
+/* route.c - collects the routes of all features, and finds the route of a request. */
 #include "api/route.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static size_t count_segments(struct str path)
     return n;
 }
 
-/* BUCKETS: no route can be there. */
+/* BUCKETS: no route can match. */
 static size_t bucket_of(enum http_method method, struct str path)
 {
     size_t segments = count_segments(path);
@@ -71,8 +71,8 @@ void route_table_done(struct route_table *table)
     free(table->index);
 }
 
-/* Does `path` fit the template? Fills the values of its {names}. */
-static bool fits(const char *template, struct str path, struct route_values *ret)
+/* Does `path` match the template? Fills in the values of its {names}. */
+static bool matches_template(const char *template, struct str path, struct route_values *ret)
 {
     const char *at = path.data, *end = path.data + path.len;
 
@@ -92,7 +92,7 @@ static bool fits(const char *template, struct str path, struct route_values *ret
         while (at < end && *at != '/')
             at++;
         if (at == from)
-            return false; /* an empty segment names nothing */
+            return false; /* a name must not be empty */
         ret->names[ret->n] = str_from(name, name_len);
         ret->values[ret->n++] = str_from(from, (size_t)(at - from));
         template = name + name_len + 1;
@@ -111,7 +111,7 @@ const struct route *route_find(const struct route_table *table, enum http_method
     for (size_t i = index->begin[bucket]; i < index->begin[bucket + 1]; i++) {
         const struct route *route = table->entries[index->order[i]].route;
 
-        if (!fits(route->path, path, ret_values))
+        if (!matches_template(route->path, path, ret_values))
             continue;
         ret_values->entry = index->order[i];
         return route;

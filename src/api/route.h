@@ -18,13 +18,13 @@ struct api_call;
 struct db;
 struct feature;
 
-/* Who may call. Beyond this, handlers check the names they are given. The operator is the user that
+/* Who may call. Handlers also check the names in the request. The operator is the system user that
  * runs the service: over the unix socket, or from the command line. */
 enum route_auth {
     AUTH_OPEN,      /* everyone */
     AUTH_ANY_KEY,   /* workspace key or agent key */
     AUTH_OWN_AGENT, /* an agent key, for its own agent */
-    AUTH_USER,      /* any signed-in user; no key, and not the operator, who is no user */
+    AUTH_USER,      /* any signed-in user; no key, and not the operator */
     AUTH_READ,      /* a workspace key of the path's tenant, its users, the operator */
     AUTH_MEMBER,    /* users of the path's tenant, the operator; no key */
     AUTH_ADMIN,     /* admins of the path's tenant, the operator */
@@ -37,12 +37,12 @@ enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS };
 /* Error answers that the other columns do not imply. */
 enum route_also { ALSO_NOT_FOUND = 1, ALSO_CONFLICT = 2 };
 
-/* A step of a call on the carrier's thread: answers the call, hands it on, or fails with -1; then
- * its caller answers what `err` says (call_reply()). */
+/* A step of a call on the carrier's thread: replies, passes the call on, or fails with -1; its
+ * caller then replies with `err` (call_reply()). */
 typedef int call_step_fn(struct api_call *call, struct error *err);
 
 /* Work of a call, mostly on another thread: fills all of *call->answer, or fails. It may be called
- * again, after a roll-back or on another connection. */
+ * again, after a rollback or on another connection. */
 typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err);
 
 struct route {
@@ -51,8 +51,8 @@ struct route {
     enum route_auth auth;
     int status; /* of success */
 
-    /* What it does. A handler comes first and may go on with the work: call_proceed(). */
-    call_step_fn *handler;   /* NULL: nothing precedes the work */
+    /* The work. A handler runs first and may continue with call_proceed(). */
+    call_step_fn *handler;   /* NULL: starts with the work */
     call_work_fn *read;      /* on a reader */
     call_work_fn *change;    /* on the writer, in a transaction */
     enum change_topic topic; /* of `change`: what this process reloads before the answer; left out:
@@ -66,14 +66,14 @@ struct route {
     size_t body_max;          /* bytes, instead of a setting; 0: `limit` decides */
     int also;                 /* enum route_also */
     bool tagged;              /* answers an ETag, and 304 to an If-None-Match that names it */
-    bool page;                /* of the portal, or metrics: not in the OpenAPI document */
+    bool page;                /* a portal page or metrics: not in the OpenAPI document */
     const char *const *media; /* media types of success, ends in NULL; NULL: JSON */
     const char *audit;        /* "noun.verb": a change, or secrets handed out, for the audit log */
 
     /* For the OpenAPI document, unless it is a page. */
     const char *id; /* names the operation in generated clients: "list_runs" */
     const char *summary;
-    const char *description; /* what a caller must know; the document adds who may call */
+    const char *description; /* details for callers; the document adds who may call */
 };
 
 #define ROUTE(m, p, a, s) .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .status = (s)
@@ -93,7 +93,7 @@ struct route_table {
     struct route_index *index;
 };
 
-/* `features` ends in NULL. route_table_done() ends it. */
+/* `features` ends in NULL. route_table_done() frees the table. */
 void route_table_init(struct route_table *table, const struct feature *const *features);
 void route_table_done(struct route_table *table);
 
@@ -110,7 +110,7 @@ struct route_values {
 const struct route *route_find(const struct route_table *table, enum http_method method,
                                struct str path, struct route_values *ret_values);
 
-/* "GET, HEAD" and the like for a path that has routes; empty when it has none. */
+/* The methods of a path, such as "GET, HEAD"; empty when it has no routes. */
 struct str route_methods(const struct route_table *table, struct str path, struct arena *arena);
 
 const char *route_method_name(enum http_method method);

@@ -7,7 +7,7 @@
 
 struct route_table;
 
-/* What a route uses a shape for, as a set of bits. */
+/* How a route uses a shape; flags. */
 enum shape_use { SHAPE_BODY = 1, SHAPE_QUERY = 2, SHAPE_PATH = 4, SHAPE_ANSWER = 8 };
 
 /* Adds the shapes that the routes have for one of `uses`, and all that are nested in them. Errors

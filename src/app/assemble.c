@@ -1,4 +1,4 @@
-/* assemble.c - from settings to an engine and an API over it. */
+/* assemble.c - builds an engine and an API from settings. */
 #include "app/assemble.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { GROUP_MAX_EVENTS = 4000 };
 
-/* "https://host[:port]": whether it is TLS, and the host. */
+/* Reads "https://host[:port]": whether TLS is used, and the host. */
 static int read_public_url(const char *url, struct api *ret, struct error *err)
 {
     static const struct str tls = STR_INIT("https://"), plain = STR_INIT("http://");
@@ -87,7 +87,7 @@ void disassemble(struct assembly *a)
     buf_done(&a->openapi);
 }
 
-/* A command's process ends by itself; its failure reaches the caller as a reply. */
+/* A command's process ends by itself; it gets the failure as a reply. */
 static void local_on_fatal(void *ctx, const struct error *err)
 {
     (void)ctx;

@@ -1,4 +1,4 @@
-/* assemble.h - from settings to an engine and an API over it. */
+/* assemble.h - builds an engine and an API from settings. */
 #pragma once
 #include <stdbool.h>
 
@@ -29,8 +29,8 @@ struct assembly_options {
 int assemble(const struct assembly_options *options, struct assembly *ret,
              struct error *err) MUST_CHECK;
 
-/* Commits what is queued and stops it all. */
+/* Commits what is queued and stops everything. */
 void disassemble(struct assembly *a);
 
-/* The service in the process of a command, without a server. */
+/* Runs the service inside a command's process, without a server. */
 extern const struct client_local assemble_local;

@@ -1,4 +1,4 @@
-/* commands.c - the server, and what the program prints about itself. */
+/* commands.c - the serve command, and commands that print information about the program. */
 #include "app/commands.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "cli/completion.h"
 #include "features/access/shapes.h"
 
-/* Prints what `write` makes. */
+/* Prints the output of `write`. */
 static int print_page(void (*write)(struct buf *out))
 {
     struct buf text;

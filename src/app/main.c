@@ -1,4 +1,4 @@
-/* main.c - the process, then its command line. */
+/* main.c - prepares the process, then runs the command line. */
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -24,7 +24,7 @@ enum {
     STOP_MAX_S = 9,
     FATAL_STOP_MS = 1000,
     SPARE_FILES = 256,
-    FILES_A_LOOP = 16, /* of two threads, and sockets on their way between them */
+    FILES_PER_LOOP = 16, /* of two threads, and sockets passed between them */
     METRICS_CONNECTIONS = 16,
     TOKEN_MIN = 16,
 };
@@ -93,7 +93,7 @@ static unsigned count_loops(const struct settings *settings)
 static void raise_file_limit(int64_t connections, unsigned loops)
 {
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)connections + SPARE_FILES + (rlim_t)loops * FILES_A_LOOP;
+    rlim_t wanted = (rlim_t)connections + SPARE_FILES + (rlim_t)loops * FILES_PER_LOOP;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
@@ -213,7 +213,7 @@ static sigset_t block_signals(void)
     return set;
 }
 
-/* The deadline of a stop: everything acknowledged is durable, and nothing else is. */
+/* The deadline for stopping has passed. Everything acknowledged is durable. */
 static void end_now(int signal_number)
 {
     (void)signal_number;
@@ -228,10 +228,10 @@ static int stop(struct server *s)
     sigemptyset(&again);
     sigaddset(&again, SIGTERM);
     sigaddset(&again, SIGINT);
-    (void)pthread_sigmask(SIG_UNBLOCK, &again, NULL); /* a second one ends it at once */
+    (void)pthread_sigmask(SIG_UNBLOCK, &again, NULL); /* a second signal ends the process at once */
     if (atomic_load(&s->fatal)) {
         (void)http_server_stop(s->http, FATAL_STOP_MS);
-        _exit(EXIT_FAILED); /* the database must not be touched again: no clean-up */
+        _exit(EXIT_FAILED); /* no cleanup: the database must not be used again */
     }
     (void)signal(SIGALRM, end_now);
     (void)alarm(STOP_MAX_S);

@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "engine/txn.h"
 
-static int apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int change_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
     const struct engine_cache *cache =
@@ -20,15 +20,15 @@ static int apply(struct writer_job *job, struct txn *txn, struct error *err)
     return cache == NULL || cache->bumps_first ? 0 : cache->bump(txn->db, err);
 }
 
-static int refresh(struct reader_job *job, struct db *db, struct error *err)
+static int change_refresh_run(struct reader_job *job, struct db *db, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, read);
 
     return engine_cache(change->engine, change->topic)->refresh(change->engine, db, err);
 }
 
-/* The change is durable whatever became of the refresh; the watcher does it again in a second. */
-static void refreshed(struct reader_job *job, const struct error *err)
+/* The change is durable even if the refresh failed; the watcher refreshes again within a second. */
+static void change_refresh_done(struct reader_job *job, const struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, read);
 
@@ -36,7 +36,7 @@ static void refreshed(struct reader_job *job, const struct error *err)
     change->done(change, NULL);
 }
 
-static void committed(struct writer_job *job, const struct error *err)
+static void change_committed(struct writer_job *job, const struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
 
@@ -45,7 +45,7 @@ static void committed(struct writer_job *job, const struct error *err)
         change->done(change, err);
         return;
     }
-    change->read = (struct reader_job){ .run = refresh, .done = refreshed };
+    change->read = (struct reader_job){ .run = change_refresh_run, .done = change_refresh_done };
     if (engine_read(change->engine, &change->read, NULL) != 0)
         change->done(change, NULL);
 }
@@ -54,6 +54,7 @@ int change_submit(struct engine *engine, struct change *change, struct error *er
 {
     assert(change->apply != NULL && change->done != NULL);
     change->engine = engine;
-    change->write = (struct writer_job){ .apply = apply, .done = committed, .exclusive = true };
+    change->write =
+        (struct writer_job){ .apply = change_apply, .done = change_committed, .exclusive = true };
     return writer_submit(engine_writer(engine), &change->write, err);
 }

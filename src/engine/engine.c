@@ -16,7 +16,7 @@
 
 enum {
     POSTGRES_WRITERS = 2,
-    COMMAND_READERS = 2, /* a command asks for one thing at a time */
+    COMMAND_READERS = 2, /* a command makes one request at a time */
     WRITERS_MAX = 4,
     READERS_MAX = 64,
     HASHES_MAX = 16,
@@ -30,7 +30,7 @@ struct engine {
     size_t n_txns;
     struct db *read_dbs[READERS_MAX];
     size_t n_read_dbs;
-    struct db *watch_db, *hash_db; /* no hash_db: readers hash */
+    struct db *watch_db, *hash_db; /* no hash_db: the readers hash */
     const struct engine_cache *caches[CHANGE_TOPICS];
     void *states[FEATURES_MAX];
     size_t n_opened, n_started; /* features */
@@ -44,7 +44,7 @@ static size_t index_of(const struct engine *e, const struct feature *feature)
     size_t i = 0;
 
     while (e->options.features[i] != feature) {
-        assert(e->options.features[i] != NULL); /* a feature that is not in the list */
+        assert(e->options.features[i] != NULL); /* the feature is not in the list */
         i++;
     }
     return i;
@@ -69,8 +69,8 @@ static int open_writers(struct engine *e, struct error *err)
             continue;
         e->shared = strcmp(db_dialect(txn->db), "postgres") == 0;
         writers = e->shared && e->options.serves ? POSTGRES_WRITERS : 1;
-        /* A failed sync may have left pages that only look stored: write them again, synced,
-         * before a retry is called a duplicate of them. */
+        /* A failed sync may have left pages that only look stored: write and sync them again before
+         * a retry is reported as a duplicate. */
         if (db_checkpoint(txn->db, err) != 0 || store_migrate(txn->db, err) != 0) {
             e->n_txns = 1;
             return -1;
@@ -104,7 +104,7 @@ static int open_features(struct engine *e, struct error *err)
         if (feature->open == NULL)
             continue;
         if (feature->open(e, &e->states[e->n_opened], err) != 0) {
-            e->n_opened++; /* it is closed with the others */
+            e->n_opened++; /* close() is called after a failure too */
             return -1;
         }
     }
@@ -199,7 +199,7 @@ static int start_features(struct engine *e, struct error *err)
         const struct feature *feature = e->options.features[e->n_started];
 
         if (feature->start != NULL && feature->start(e, err) != 0) {
-            e->n_started++; /* it is stopped with the others */
+            e->n_started++; /* stop() is called after a failure too */
             return -1;
         }
     }
@@ -243,7 +243,7 @@ static int start_watcher(struct engine *e, struct error *err)
 static void stop_threads(struct engine *e)
 {
     watcher_free(e->watcher);
-    readers_free(e->hashers); /* while there is a writer: what was hashed is still stored */
+    readers_free(e->hashers); /* before the writer: results of hashing are still stored */
     e->watcher = NULL;
     e->hashers = NULL;
     while (e->n_started > 0)
@@ -251,7 +251,7 @@ static void stop_threads(struct engine *e)
             e->options.features[e->n_started]->stop(e);
     writer_stop(e->writer); /* before the readers: a change is followed by a read */
     readers_free(e->readers);
-    writer_free(e->writer); /* after them: a read may still ask it, and be refused */
+    writer_free(e->writer); /* after the readers: a read may still submit to it, and is refused */
     e->writer = NULL;
     e->readers = NULL;
 }
@@ -296,8 +296,8 @@ void engine_free(struct engine *e)
     if (e == NULL)
         return;
     stop_threads(e);
-    if (db_checkpoint(e->txns[0].db, &err) != 0) /* the next start does it otherwise */
-        log_write(LOG_WARNING, "checkpoint", "failed at the end: %s", err.text);
+    if (db_checkpoint(e->txns[0].db, &err) != 0) /* if it fails, the next start does it */
+        log_write(LOG_WARNING, "checkpoint", "final checkpoint failed: %s", err.text);
     close_all(e);
 }
 
@@ -323,7 +323,7 @@ bool engine_is_shared(const struct engine *e)
 
 struct db *engine_open_db(struct engine *e)
 {
-    assert(e->writer == NULL); /* the connection is the writer's once it runs */
+    assert(e->writer == NULL); /* once the writer runs, the connection is the writer's */
     return e->txns[0].db;
 }
 

@@ -1,8 +1,9 @@
-/* engine.h - the database, the threads over it and the features, started and stopped as one.
+/* engine.h - the database, its threads and the features, started and stopped together.
  *
  * Opens and migrates the database, opens the features, starts the writer, the
  * readers and the watcher, starts the features and ticks them. The server and
- * the command line both run one. The engine knows no feature: it is given a list.
+ * the command line both run one. The engine knows no feature by name: it gets a
+ * list.
  */
 #pragma once
 #include <stdbool.h>
@@ -24,7 +25,7 @@ struct engine_options {
     const struct settings *settings;       /* for the features; borrowed */
     bool serves;                           /* a server, not a command */
     unsigned readers;                      /* threads */
-    size_t reads_max;                      /* waiting reads; beyond it ERR_BUSY */
+    size_t reads_max;                      /* queued reads; beyond this ERR_BUSY */
     struct writer_limits writer;
     void (*on_fatal)(void *ctx, const struct error *err); /* as in writer.h */
     void *ctx;
@@ -37,10 +38,10 @@ int engine_new(const struct engine_options *options, struct engine **ret,
 /* Commits what is queued, stops all threads, checkpoints the database. NULL is fine. */
 void engine_free(struct engine *e);
 
-/* What the feature's open() made. Each feature wraps it in a typed function of its own. */
+/* The state that the feature's open() created. Each feature wraps this in a typed function. */
 void *engine_state(const struct engine *e, const struct feature *feature);
 
-/* The clocks now. */
+/* Reads the clocks. */
 struct tick engine_now(const struct engine *e, bool healthy);
 
 /* For features, from open() on. */
@@ -51,7 +52,7 @@ bool engine_serves(const struct engine *e);
 /* Other processes change this database too: PostgreSQL. */
 bool engine_is_shared(const struct engine *e);
 
-/* A writer's connection; in open() only, before the writer has it. */
+/* A writer's connection; only in open(), before the writer uses it. */
 struct db *engine_open_db(struct engine *e);
 
 /* The watcher's connection: in start() and tick() only. */
@@ -61,7 +62,7 @@ struct db *engine_watch_db(struct engine *e);
 struct writer *engine_writer(struct engine *e);
 struct readers *engine_readers(struct engine *e);
 
-/* Which of the caches that features keep in memory a change of the database makes stale. */
+/* Caches that features keep in memory, by the changes that make them stale. */
 enum change_topic {
     CHANGE_REGISTRY, /* tenants, keys, directives */
     CHANGE_USERS,    /* users, roles, sessions */
@@ -70,11 +71,13 @@ enum change_topic {
 enum { CHANGE_TOPICS = CHANGE_NOTHING };
 
 struct engine_cache {
-    /* In the transaction of a change: counts it, so that other processes load it. */
+    /* In the transaction of a change: increments the change number, so that other processes reload.
+     */
     int (*bump)(struct db *db, struct error *err);
-    bool bumps_first; /* before the change and not after it: one at a time, in all processes */
+    bool bumps_first; /* before the change instead of after it, so that changes in all processes run
+                         one at a time */
 
-    /* Loads what has changed. Blocks: never on a loop's thread. */
+    /* Loads what has changed. Blocks: never call it on a loop thread. */
     int (*refresh)(struct engine *e, struct db *db, struct error *err);
 };
 
@@ -85,11 +88,11 @@ const struct engine_cache *engine_cache(const struct engine *e, enum change_topi
 /* Any thread; see readers_submit(). */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
-/* Runs it at once on this thread, if that is quickly done; see readers_run_inline(). */
+/* Runs a short job at once on this thread; see readers_run_inline(). */
 bool engine_read_inline(struct engine *e, struct reader_job *job) MUST_CHECK;
 
-/* As engine_read(), for what hashes a password: one at a time, since each takes 64 MiB and a while,
- * and with a short queue. */
+/* As engine_read(), for jobs that hash a password: one at a time, since each takes 64 MiB and some
+ * time, and with a short queue. */
 int engine_hash(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
 /* The database answers. Any thread. */

@@ -1,4 +1,4 @@
-/* feature.h - a feature as one const value: what it serves, and its life in the process.
+/* feature.h - a feature as one const value: its routes, its commands and its lifecycle.
  *
  * app/features.c lists the features. The engine opens and starts them in that
  * order, ticks them about once a second, and stops and closes them in reverse;
@@ -19,21 +19,21 @@ struct route;
 
 enum { FEATURE_TABLES_MAX = 8 };
 
-/* The moment of a tick. */
+/* The clocks at a tick. */
 struct tick {
     int64_t wall_us, mono_us, raw_us; /* base/clock.h; raw_us is never shifted */
     bool healthy;                     /* the database answers, and the writer has a connection */
 };
 
 struct feature {
-    const char *name; /* of its folder in src/features */
+    const char *name; /* name of its folder in src/features */
 
     /* Tables, each ended by a row of zeros; the first NULL ends the list. */
     const struct route *routes[FEATURE_TABLES_MAX];
     const struct command *commands[FEATURE_TABLES_MAX];
 
-    /* Makes the feature's state, which engine_state() returns from then on. No thread of the engine
-     * runs yet: it may use the writer's connection. On failure close() is still called. */
+    /* Creates the feature's state, which engine_state() then returns. No thread of the engine runs
+     * yet, so it may use the writer's connection. On failure close() is still called. */
     int (*open)(struct engine *e, void **ret_state, struct error *err);
 
     /* The writer and the readers run. */
@@ -43,10 +43,10 @@ struct feature {
      * and the next tick tries again. */
     int (*tick)(struct engine *e, const struct tick *tick, struct error *err);
 
-    /* Ends what start() began, while the writer still takes jobs. */
+    /* Stops what start() started, while the writer still accepts jobs. */
     void (*stop)(struct engine *e);
 
-    /* Frees the state, half-built or NULL. No thread of the engine runs any more. */
+    /* Frees the state, which may be incomplete or NULL. All threads of the engine have ended. */
     void (*close)(void *state);
 
     struct txn_methods txn;

@@ -1,10 +1,10 @@
-/* readers.c - the queue of reads, the connections, and the threads that bring both together.
+/* readers.c - the queue of reads, the connections, and the threads that run the jobs.
  *
- * 1. There are as many threads as connections, and a thread holds one only while it works: one that
- *    finds none free knows that a caller has it, and will bring it back.
- * 2. A thread waits only while nothing in the queue may run. What changes that is a new job, a
- *    connection that comes back (and with it the share of its tenant), and the end: each of them
- *    wakes one thread, or all, and a thread that takes a job wakes the next if others wait.
+ * 1. There are as many threads as connections, and a thread holds one only while it runs a job: if
+ *    none is free, an inline caller has one and will return it.
+ * 2. A thread waits only while no queued job may run. A new job, a returned connection (which also
+ *    frees its tenant's share) and the stop can change that: each wakes one thread, or all, and a
+ *    thread that takes a job wakes the next if more are queued.
  */
 #include "engine/readers.h"
 
@@ -20,20 +20,20 @@
 #include "base/thread.h"
 #include "db/db.h"
 
-/* Deadline of a read on the caller's thread. A page or a lookup by key takes a tenth of it, so a
- * read that exceeds it is not short, or its thread was preempted: under full ingest load 24 of
- * 3,000 short reads were started and given up with 1 ms, one with 2 ms. It is less than a
- * scheduler's tick, which handing the read to another thread may cost. */
-enum { READ_HERE_US = 2000 };
+/* The deadline of an inline read. A page or a lookup by key takes a tenth of it, so a read that
+ * misses it is not short, or was preempted: under full ingest load 24 of 3,000 short reads missed a
+ * deadline of 1 ms, and one a deadline of 2 ms. It is less than a scheduler tick, which a detour
+ * over another thread may cost. */
+enum { INLINE_DEADLINE_US = 2000 };
 
-/* A deadline cannot end a wait for the disk. After one that took HELD_UP_US, the reader threads do
- * all reads for REST_US, so that callers do not wait for the disk again and again. */
-enum { HELD_UP_US = 5000, REST_US = USEC_PER_SEC };
+/* The deadline cannot interrupt a wait for the disk. So that loops do not block repeatedly, after a
+ * wait of BLOCKED_US all reads go to reader threads for a while. */
+enum { BLOCKED_US = 5000, INLINE_PAUSE_US = USEC_PER_SEC };
 
 struct connection {
     struct connection *next; /* in the stack of free ones */
     struct db *db;
-    int64_t tenant_id; /* whose read it runs; 0: none, or the service's own */
+    int64_t tenant_id; /* the tenant it is used for; 0: free, or the service itself */
 };
 
 struct readers {
@@ -44,17 +44,17 @@ struct readers {
 
     size_t queue_max;
 
-    struct lock lock;    /* also guards the members of each connection but its `db` */
-    struct cond changed; /* see 2 */
+    struct lock lock;    /* also guards the members of each connection, except `db` */
+    struct cond changed; /* see 2 above */
     struct reader_job *first GUARDED_BY(lock), **last GUARDED_BY(lock);
     size_t n_queued GUARDED_BY(lock);
     struct connection *free GUARDED_BY(lock); /* a stack: the last one used has a warm cache */
     size_t n_lent GUARDED_BY(lock);           /* to callers of readers_run_inline() */
-    int64_t lends_from_us GUARDED_BY(lock);   /* monotonic; none is lent before */
+    int64_t lends_from_us GUARDED_BY(lock);   /* monotonic; no inline reads before */
     bool stopping GUARDED_BY(lock);
 };
 
-static bool has_its_share(const struct readers *r, int64_t tenant_id) REQUIRES(r->lock)
+static bool has_queue_share(const struct readers *r, int64_t tenant_id) REQUIRES(r->lock)
 {
     size_t n = 0;
 
@@ -72,8 +72,8 @@ int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
     lock_acquire(&r->lock);
     if (r->stopping) {
         err_set(err, ERR_BUSY, "the service is stopping");
-    } else if (r->n_queued >= r->queue_max || has_its_share(r, job->tenant_id)) {
-        err_set(err, ERR_BUSY, "too many reads are waiting");
+    } else if (r->n_queued >= r->queue_max || has_queue_share(r, job->tenant_id)) {
+        err_set(err, ERR_BUSY, "too many reads are queued");
     } else {
         job->next = NULL;
         *r->last = job;
@@ -98,7 +98,7 @@ size_t readers_waiting(struct readers *r)
     return n;
 }
 
-/* May another connection work for this tenant? One is left for others, if there are several. */
+/* May another connection be used for this tenant? If there are several, one is left for others. */
 static bool may_run(const struct readers *r, int64_t tenant_id) REQUIRES(r->lock)
 {
     size_t n = 0;
@@ -128,7 +128,7 @@ static void push(struct readers *r, struct connection *c) REQUIRES(r->lock)
     r->free = c;
 }
 
-/* The first that may run; NULL when none may. */
+/* Removes the first job that may run; NULL when there is none. */
 static struct reader_job *unqueue(struct readers *r) REQUIRES(r->lock)
 {
     struct reader_job **at = &r->first, *job;
@@ -148,9 +148,9 @@ static struct reader_job *unqueue(struct readers *r) REQUIRES(r->lock)
     return job;
 }
 
-/* Brings back *c, if there is one, and takes a job with the connection for it. NULL when stopping
- * and nothing is left. */
-static struct reader_job *take(struct readers *r, struct connection **c)
+/* Returns *c to the pool, if set, and takes a job and a connection for it. NULL when stopping and
+ * the queue is empty. */
+static struct reader_job *take_job(struct readers *r, struct connection **c)
 {
     struct reader_job *job;
 
@@ -160,7 +160,7 @@ static struct reader_job *take(struct readers *r, struct connection **c)
     while ((job = unqueue(r)) == NULL && !(r->stopping && r->first == NULL))
         cond_wait(&r->changed, &r->lock);
     *c = job == NULL ? NULL : pop(r, job->tenant_id);
-    if (r->first != NULL) /* what a thread that waits had to pass over may be free to run now */
+    if (r->first != NULL) /* a job that a waiting thread had to skip may now be able to run */
         cond_signal(&r->changed);
     lock_release(&r->lock);
     return job;
@@ -177,27 +177,27 @@ static void run_job(struct reader_job *job, struct db *db)
     job->done(job, status == 0 ? NULL : &err);
 }
 
-static void *run_thread(void *arg)
+static void *reader_main(void *arg)
 {
     struct readers *r = arg;
     struct connection *c = NULL;
     struct reader_job *job;
 
     thread_begin("muster-reader", THREAD_PLAIN);
-    while ((job = take(r, &c)) != NULL)
+    while ((job = take_job(r, &c)) != NULL)
         run_job(job, c->db);
     return NULL;
 }
 
-/* A connection for a caller; NULL when the readers should do it. */
-static struct connection *lend(struct readers *r, int64_t tenant_id)
+/* A connection for an inline read; NULL when a reader thread should run it. */
+static struct connection *lend_connection(struct readers *r, int64_t tenant_id)
 {
     const int64_t now_us = clock_mono_us();
     struct connection *c = NULL;
 
     lock_acquire(&r->lock);
     if (!r->stopping && now_us >= r->lends_from_us && r->first == NULL && r->free != NULL &&
-        may_run(r, tenant_id) && db_set_deadline(r->free->db, now_us + READ_HERE_US)) {
+        may_run(r, tenant_id) && db_set_deadline(r->free->db, now_us + INLINE_DEADLINE_US)) {
         c = pop(r, tenant_id);
         r->n_lent++;
     }
@@ -205,24 +205,24 @@ static struct connection *lend(struct readers *r, int64_t tenant_id)
     return c;
 }
 
-static void bring_back(struct readers *r, struct connection *c, bool was_held_up)
+static void return_connection(struct readers *r, struct connection *c, bool was_blocked)
 {
     (void)db_set_deadline(c->db, 0);
     lock_acquire(&r->lock);
     push(r, c);
     assert(r->n_lent > 0);
     r->n_lent--;
-    if (was_held_up)
-        r->lends_from_us = clock_mono_us() + REST_US;
-    if (r->stopping) /* threads that wait for it, or for the end, and readers_free() */
+    if (was_blocked)
+        r->lends_from_us = clock_mono_us() + INLINE_PAUSE_US;
+    if (r->stopping) /* wakes waiting threads and readers_free() */
         cond_broadcast(&r->changed);
     else if (r->first != NULL)
         cond_signal(&r->changed);
     lock_release(&r->lock);
 }
 
-/* How often this thread has gone to sleep by itself, not counting when others took the core. */
-static long sleeps(void)
+/* How often this thread has blocked; preemptions do not count. */
+static long voluntary_switches(void)
 {
     struct rusage usage = { 0 };
 
@@ -230,29 +230,28 @@ static long sleeps(void)
     return usage.ru_nvcsw;
 }
 
-/* The run of a job; also tells whether something other than the processor kept it waiting. */
-static int run_and_watch(struct reader_job *job, struct db *db, bool *ret_held_up,
-                         struct error *err)
+/* Runs a job; *ret_blocked says whether it waited for something other than the processor. */
+static int run_timed(struct reader_job *job, struct db *db, bool *ret_blocked, struct error *err)
 {
     const int64_t began_us = clock_mono_us();
-    const long slept = sleeps();
+    const long switches = voluntary_switches();
     const int status = job->run(job, db, err);
 
-    *ret_held_up = clock_mono_us() - began_us > HELD_UP_US && sleeps() > slept;
+    *ret_blocked = clock_mono_us() - began_us > BLOCKED_US && voluntary_switches() > switches;
     return status;
 }
 
 bool readers_run_inline(struct readers *r, struct reader_job *job)
 {
-    struct connection *c = lend(r, job->tenant_id);
+    struct connection *c = lend_connection(r, job->tenant_id);
     struct error err = { 0 };
-    bool held_up;
+    bool blocked;
     int status;
 
     if (c == NULL)
         return false;
-    status = run_and_watch(job, c->db, &held_up, &err);
-    bring_back(r, c, held_up); /* before done(), which needs none and prints the answer */
+    status = run_timed(job, c->db, &blocked, &err);
+    return_connection(r, c, blocked); /* before done(), which needs no connection and takes time */
     if (status != 0 && (err.code == ERR_BUSY || err.code == ERR_UNAVAILABLE)) {
         metric_add(METRIC_READS_PASSED_ON, 1);
         return false;
@@ -279,7 +278,7 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
         push(r, &r->connections[i]);
     }
     for (; r->n_threads < n; r->n_threads++)
-        if (pthread_create(&r->threads[r->n_threads], NULL, run_thread, r) != 0) {
+        if (pthread_create(&r->threads[r->n_threads], NULL, reader_main, r) != 0) {
             readers_free(r);
             return err_set(err, ERR_INTERNAL, "cannot start a reader thread");
         }

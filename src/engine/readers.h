@@ -1,8 +1,8 @@
-/* readers.h - a few read-only connections, and threads for reads that would block a loop.
+/* readers.h - a pool of read-only connections, and threads for reads that would block a loop.
  *
- * First come, first served, but no tenant gets all of the connections, or more
- * than half of a queue that is half full: slow reads of one tenant do not delay
- * the others. A short read may be tried at once, on the thread that asks for it.
+ * Jobs run in the order of submission, but no tenant gets all connections, or
+ * more than half of the queue once it is half full: slow reads of one tenant do
+ * not delay the others. A short read may be run inline, on the caller's thread.
  */
 #pragma once
 #include <stdbool.h>
@@ -14,8 +14,8 @@ struct readers;
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct reader_job {
-    struct reader_job *next; /* the pool's own */
-    int64_t tenant_id;       /* on whose behalf; 0: the service itself, which no share limits */
+    struct reader_job *next; /* internal */
+    int64_t tenant_id; /* the tenant it runs for; 0: the service itself, without a share limit */
 
     /* Reader thread, or the caller of readers_run_inline(). Called again after a lost connection
      * was restored, or after a deadline passed. */

@@ -16,17 +16,17 @@ struct sync_job {
     struct lock lock;
     struct cond changed;
     bool done GUARDED_BY(lock);
-    struct error err; /* ERR_NONE: durable; the writer's until `done` */
+    struct error err; /* ERR_NONE: durable; belongs to the writer until `done` */
 };
 
-static int apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int sync_job_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
 
     return e->fn(e->ctx, txn->db, err);
 }
 
-static void done(struct writer_job *job, const struct error *err)
+static void sync_job_done(struct writer_job *job, const struct error *err)
 {
     struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
 
@@ -49,12 +49,14 @@ static void wait_until_done(struct sync_job *e)
 
 int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct error *err)
 {
-    struct sync_job e = { .job = { .apply = apply, .done = done, .unbounded = true },
-                          .fn = fn,
-                          .ctx = ctx };
+    struct sync_job e = {
+        .job = { .apply = sync_job_apply, .done = sync_job_done, .unbounded = true },
+        .fn = fn,
+        .ctx = ctx
+    };
 
-    assert(!thread_is("muster-writer")); /* it would wait for itself */
-    assert(!thread_is("muster-loop"));   /* a loop never waits */
+    assert(!thread_is("muster-writer")); /* it would deadlock */
+    assert(!thread_is("muster-loop"));   /* a loop must not block */
     lock_init(&e.lock);
     cond_init(&e.changed);
     if (writer_submit(writer, &e.job, &e.err) == 0)

@@ -5,10 +5,10 @@
 struct db;
 struct writer;
 
-/* Writer's thread, in a transaction; may be called again after a roll-back. */
+/* Writer thread, in a transaction; may be called again after a rollback. */
 typedef int sync_job_fn(void *ctx, struct db *db, struct error *err);
 
-/* Returns when it is durable or has failed; never refused for a full queue. Not for loop threads or
- * the writer's. */
+/* Returns when the job is durable or has failed; a full queue does not refuse it. Never call it on
+ * a loop thread or the writer's. */
 int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx,
                     struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* watcher.c - the thread, its period, and how it judges the health of the database. */
+/* watcher.c - the thread, its period, and the health check of the database. */
 #include "engine/watcher.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ struct watcher {
     _Atomic int64_t answered_us; /* monotonic: when the database last answered */
 };
 
-static void look(struct watcher *w)
+static void refresh_caches(struct watcher *w)
 {
     bool was_healthy = atomic_load(&w->healthy);
     struct error err = { 0 };
@@ -43,7 +43,7 @@ static void look(struct watcher *w)
         log_write(LOG_INFO, "database", "answers again");
 }
 
-/* True when it is time to end. */
+/* Waits one period; true when stopping. */
 static bool wait_period(struct watcher *w)
 {
     const int64_t period_ns =
@@ -62,13 +62,13 @@ static bool wait_period(struct watcher *w)
     return stopping;
 }
 
-static void *run_thread(void *arg)
+static void *watcher_main(void *arg)
 {
     struct watcher *w = arg;
 
     thread_begin("muster-watcher", THREAD_PLAIN);
     while (!wait_period(w)) {
-        look(w);
+        refresh_caches(w);
         w->options.tick(w->options.ctx, atomic_load(&w->healthy));
     }
     return NULL;
@@ -83,7 +83,7 @@ int watcher_new(const struct watcher_options *options, struct watcher **ret, str
     atomic_init(&w->answered_us, clock_mono_us());
     lock_init(&w->lock);
     cond_init(&w->wake);
-    if (pthread_create(&w->thread, NULL, run_thread, w) != 0) {
+    if (pthread_create(&w->thread, NULL, watcher_main, w) != 0) {
         free(w);
         return err_set(err, ERR_INTERNAL, "cannot start the watcher thread");
     }
@@ -95,7 +95,7 @@ bool watcher_is_healthy(const struct watcher *w)
 {
     int64_t age_us = clock_mono_us() - atomic_load(&w->answered_us);
 
-    /* a database that hangs gives no answer to be judged by */
+    /* a database that hangs returns no error */
     return atomic_load(&w->healthy) && age_us < (int64_t)PATIENCE_S * USEC_PER_SEC;
 }
 

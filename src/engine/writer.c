@@ -15,15 +15,15 @@
 #include "db/db.h"
 #include "engine/txn.h"
 
-/* A test build with this set answers before it commits, to show that the crash test notices. */
+/* A test build with this set answers before it commits, to prove that the crash test notices. */
 #ifndef MUSTER_ACK_EARLY
 #define MUSTER_ACK_EARLY 0
 #endif
 
 enum {
     LOST_PERIOD_S = 1,     /* between two attempts to reconnect */
-    PACE_EVENTS_MIN = 200, /* in a commit whose duration counts for the pace */
-    GROUP_BYTES = 8 << 20, /* of requests in one transaction, but for the last */
+    PACE_EVENTS_MIN = 200, /* least size of a commit whose duration counts for the average */
+    GROUP_BYTES = 8 << 20, /* of requests per transaction; the last one may exceed it */
 };
 
 struct queue {
@@ -35,7 +35,7 @@ struct writer_thread {
     struct writer *writer;
     struct txn *txn;
     pthread_t id;
-    bool lost; /* its connection: ask before using it again */
+    bool lost; /* the connection was lost: reconnect before using it */
 };
 
 struct writer {
@@ -61,8 +61,8 @@ static inline bool on_writer_thread(const struct writer_thread *t)
     return current == t;
 }
 
-/* The one place where the state of a transaction changes. */
-static void enter(struct txn *txn, enum txn_state state)
+/* The only place that changes a transaction's state. */
+static void set_state(struct txn *txn, enum txn_state state)
 {
     static const unsigned allowed[] = {
         [TXN_IDLE] = 1U << TXN_OPEN,
@@ -103,14 +103,14 @@ static struct writer_job *queue_take(struct queue *q)
     return job;
 }
 
-/* Is the queue too long, by what it holds or by the time that it will take? */
+/* Is the queue too long, by its size or by the time that it will take? */
 static bool is_full(const struct writer *w, const struct writer_job *job) REQUIRES(w->lock)
 {
     const struct writer_limits *limits = &w->options.limits;
     double wait_us = (double)w->queue.events * w->event_us;
 
     if (w->queue.first == NULL)
-        return false; /* whatever its size: nothing else waits */
+        return false; /* accepted whatever its size: the queue is empty */
     return w->queue.events + job->events > limits->events_max ||
            w->queue.bytes + job->bytes > limits->bytes_max ||
            (limits->wait_max_ms > 0 && wait_us > limits->wait_max_ms * 1000.0);
@@ -122,11 +122,11 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
 
     lock_acquire(&w->lock);
     if (w->fatal)
-        err_set(err, ERR_IO, "storage failed: the service is ending");
+        err_set(err, ERR_IO, "storage failed; the service is stopping");
     else if (w->stopping)
         err_set(err, ERR_BUSY, "the service is stopping");
     else if (!job->unbounded && is_full(w, job))
-        err_set(err, ERR_BUSY, "too many events are waiting to be stored");
+        err_set(err, ERR_BUSY, "too many events are queued");
     else
         r = 0;
     if (r == 0) {
@@ -188,8 +188,8 @@ static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w-
     }
 }
 
-/* A group is what has gathered, up to group_max events; an exclusive job is a group by itself.
- * Empty only when stopping. */
+/* Takes all queued jobs, up to group_max events; an exclusive job is a group of its own. Empty only
+ * when stopping. */
 static void take_group(struct writer_thread *t, struct queue *ret_group)
 {
     struct writer *w = t->writer;
@@ -225,7 +225,7 @@ static void finish(struct queue *group, const struct error *err)
     }
 }
 
-/* Nothing is acknowledged before this. */
+/* No job is acknowledged before this. */
 static void finish_durable(const struct writer_thread *t, struct queue *group)
 {
     ASSERT_ALWAYS(t->txn->state == TXN_COMMITTED); /* invariant 1 */
@@ -258,7 +258,7 @@ static int apply_all(struct writer_thread *t, const struct queue *group, struct 
     }
     if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
         return -1;
-    enter(t->txn, TXN_APPLIED);
+    set_state(t->txn, TXN_APPLIED);
     return 0;
 }
 
@@ -267,7 +267,7 @@ static int roll_back(struct writer_thread *t)
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
     db_rollback(t->txn->db);
-    enter(t->txn, TXN_ROLLED_BACK);
+    set_state(t->txn, TXN_ROLLED_BACK);
     if (hooks != NULL)
         hooks->rolled_back(t->txn);
     return -1;
@@ -277,7 +277,7 @@ static void committed(struct writer_thread *t, bool changes)
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
-    enter(t->txn, TXN_COMMITTED);
+    set_state(t->txn, TXN_COMMITTED);
     if (hooks == NULL)
         return;
     hooks->committed(t->txn);
@@ -293,7 +293,7 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
     assert(on_writer_thread(t));
     if (begin(t, err) != 0)
         return -1;
-    enter(t->txn, TXN_OPEN);
+    set_state(t->txn, TXN_OPEN);
     if (apply_all(t, group, err) != 0)
         return roll_back(t);
     if (MUSTER_ACK_EARLY)
@@ -304,7 +304,7 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
     return 0;
 }
 
-/* The failure is the database's, not one job's. */
+/* Is it a failure of the database and not of one job? */
 static bool is_general(enum err_code code)
 {
     return code == ERR_IO || code == ERR_FULL || code == ERR_UNAVAILABLE;
@@ -327,8 +327,8 @@ static void become_fatal(struct writer *w, const struct error *err)
         w->options.on_fatal(w->options.ctx, err);
 }
 
-/* Keeps the pace as a moving average over commits. The duration of a small commit is mostly its
- * sync, which a larger one would share: it may only lower the average. */
+/* Updates the moving average of µs per event. The duration of a small commit is mostly its sync,
+ * which a larger one would share: it may only lower the average. */
 static void note_pace(struct writer *w, size_t events, int64_t us)
 {
     double event_us = events == 0 ? 0 : (double)us / (double)events;
@@ -389,7 +389,7 @@ static void run_group(struct writer_thread *t, struct queue *group)
         become_fatal(t->writer, &err);
 }
 
-static void *run_thread(void *arg)
+static void *writer_main(void *arg)
 {
     struct writer_thread *t = arg;
     struct queue group;
@@ -418,7 +418,7 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
         struct writer_thread *t = &w->threads[i];
 
         *t = (struct writer_thread){ .writer = w, .txn = &options->txns[i] };
-        if (pthread_create(&t->id, NULL, run_thread, t) != 0) {
+        if (pthread_create(&t->id, NULL, writer_main, t) != 0) {
             writer_free(w);
             return err_set(err, ERR_INTERNAL, "cannot start a writer thread");
         }

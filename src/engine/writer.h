@@ -1,12 +1,11 @@
 /* writer.h - group commit: many jobs, one transaction.
- *
- * Any thread submits jobs; a writer thread takes all that have gathered,
- * applies them in one transaction, and calls each job's done() only when that
- * is durable. SQLite has one writer thread, since only one connection
- * may ever write; PostgreSQL may have several, each with a connection.
+ * Any thread submits jobs; a writer thread takes all queued jobs, applies them
+ * in one transaction, and calls each job's done() only when that is durable.
+ * SQLite has one writer thread, since only one connection may write; PostgreSQL
+ * may have several, each with its own connection.
  *
  * Invariants:
- *  1. done(NULL) is called only after the commit that holds the job returned.
+ *  1. done(NULL) is called only after the commit that contains the job returned.
  *  2. Each accepted job's done() is called exactly once, whatever happens.
  *  3. After ERR_IO on a commit it is unknown what is stored: every waiting and
  *     later job fails, on_fatal is called once, and the process must end.
@@ -21,18 +20,18 @@ struct txn;
 struct writer;
 
 enum writer_job_state {
-    JOB_NEW,    /* the submitter's */
+    JOB_NEW,    /* belongs to the submitter */
     JOB_QUEUED, /* accepted: done() will be called */
-    JOB_DONE,   /* the submitter's again */
+    JOB_DONE,   /* belongs to the submitter again */
 };
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct writer_job {
-    struct writer_job *next;     /* the writer's own, as is the state */
+    struct writer_job *next;     /* internal, as is the state */
     enum writer_job_state state; /* JOB_NEW, or JOB_DONE when it is submitted again */
 
-    /* Writer thread, in the transaction. On failure nothing of the whole group is kept. May be
-     * called again for the same job, after a roll-back. */
+    /* Writer thread, in the transaction. A failure rolls the whole group back. May be called again
+     * for the same job, after a rollback. */
     int (*apply)(struct writer_job *job, struct txn *txn, struct error *err);
 
     /* Writer thread, outside a transaction. `err` is NULL when durable, and borrowed otherwise.
@@ -40,16 +39,16 @@ struct writer_job {
      */
     void (*stored)(struct writer_job *job, const struct error *err);
     void (*done)(struct writer_job *job, const struct error *err);
-    void *owner; /* the submitter's own */
+    void *owner; /* for the submitter */
 
-    size_t events, bytes; /* what it weighs in the queue */
-    bool exclusive;       /* in a transaction of its own, since it may well fail */
-    bool keeps_caches;    /* exclusive, and changes nothing that a transaction's parts remember */
-    bool unbounded;       /* taken however much waits: the service's own, and few */
-    struct txn *txn;      /* set by the writer before apply() */
+    size_t events, bytes; /* its weight in the queue */
+    bool exclusive;       /* runs in a transaction of its own, because it may fail */
+    bool keeps_caches;    /* exclusive, and changes nothing that struct txn caches */
+    bool unbounded;  /* accepted even when the queue is full: few jobs, of the service itself */
+    struct txn *txn; /* set by the writer before apply() */
 };
 
-/* What happens to a transaction beside its jobs; as the slots of struct txn_methods (txn.h). */
+/* Hooks of a transaction, as in struct txn_methods (txn.h). */
 struct writer_hooks {
     int (*prepare)(struct txn *txn, struct error *err);
     void (*committed)(struct txn *txn);
@@ -58,10 +57,10 @@ struct writer_hooks {
 };
 
 struct writer_limits {
-    size_t events_max; /* waiting in the queue; beyond it submit answers ERR_BUSY */
+    size_t events_max; /* in the queue; beyond this writer_submit() returns ERR_BUSY */
     size_t bytes_max;
-    size_t group_max;     /* events in one transaction */
-    unsigned wait_max_ms; /* expected wait of a new job, by the pace of the last commits */
+    size_t group_max;     /* events per transaction */
+    unsigned wait_max_ms; /* expected wait of a new job, by the duration of recent commits */
 };
 
 struct writer_options {
@@ -94,5 +93,5 @@ uint64_t writer_submitted(struct writer *w);
 /* Commits what is queued, then ends the threads; later jobs are refused. NULL is fine. */
 void writer_stop(struct writer *w);
 
-/* Stops it first if need be. NULL is fine. */
+/* Stops it first if needed. NULL is fine. */
 void writer_free(struct writer *w);

@@ -221,7 +221,7 @@ void http_carrier_posted(struct http_call *call);
 /* Does the request, whose head is complete, belong to the other loop? Once per request. */
 bool http_conn_must_move(struct http_conn *c);
 
-/* In CONN_MOVING, with the part of the body that has arrived stashed: moves it to the other loop.
+/* In CONN_MOVING, with the part of the body that has arrived stashed: sends it to the other loop.
  */
 void http_conn_move(struct http_conn *c);
 

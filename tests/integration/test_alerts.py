@@ -265,7 +265,7 @@ def test_what_is_still_wrong_when_a_mute_ends_is_told_then(world, clock, how):
     assert [a["muted"] for a in mine] == [False, False]
     told = [(t, d["alert_id"]) for t, d in messages(world) if d["agent_name"] == "worker"]
     assert sorted(told) == sorted((a["type"], a["alert_id"]) for a in mine)
-        assert {d["summary"].rsplit(" ", 1)[0] for _, d in messages(world)} >= {
+    assert {d["summary"].rsplit(" ", 1)[0] for _, d in messages(world)} >= {
         "Agent 'worker' is still silent: last seen",
         f"Run {run} of agent 'worker' is still open: started",
     }

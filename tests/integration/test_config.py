@@ -220,8 +220,8 @@ def test_a_workspaces_value_has_shared_secrets_only(tenant, agent):
     answer = config(agent)
     assert answer.status == 409
     assert answer.json()["detail"] == (
-        "parameter 'a' refers to secret 'OWN', which is not shared: a value of the workspace may "
-        "not have it"
+        "parameter 'a' refers to secret 'OWN', which is not shared, so a value of the workspace "
+        "may not refer to it"
     )
     set_value(tenant, "a", "vault:OWN", AGENT)
     assert resolved(agent)["a"] == "one"

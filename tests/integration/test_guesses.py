@@ -8,7 +8,7 @@ from stored import stored
 from waiting import until
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-MISSES_MAX = 1000
+TOKEN_GUESSES_MAX = 1000
 rng = random.Random(11)
 
 
@@ -28,7 +28,7 @@ def test_unknown_tokens_of_an_address_are_limited_and_good_ones_are_not(own_serv
     client = own_server.client()
     refused = client.get("/api/v1/limits", token=guess())
     assert refused.status == 401
-    statuses = [client.get("/api/v1/limits", token=guess()).status for _ in range(MISSES_MAX - 1)]
+    statuses = [client.get("/api/v1/limits", token=guess()).status for _ in range(TOKEN_GUESSES_MAX - 1)]
     if own_server.database:  # beyond a hundred looks a second it asks for patience
         assert set(statuses) <= {401, 503}
         ask = lambda: client.get("/api/v1/limits", token=guess()).status  # noqa: E731
@@ -76,7 +76,7 @@ def test_who_guesses_behind_a_proxy_makes_nobody_else_wait(own_server):
     own_server.start()
     client = own_server.client()
     bad, other = {"X-Forwarded-For": "10.0.0.1"}, {"X-Forwarded-For": "10.0.0.2"}
-    for _ in range(MISSES_MAX):
+    for _ in range(TOKEN_GUESSES_MAX):
         assert client.get("/api/v1/limits", token=guess(), headers=bad).status == 401
     assert client.get("/api/v1/limits", token=guess(), headers=bad).status == 429
     assert client.get("/api/v1/limits", token=guess(), headers=other).status == 401

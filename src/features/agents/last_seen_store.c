@@ -7,7 +7,8 @@
 #include "db/db.h"
 
 /* clang-format off */
-/* $1 is a JSON array of rows, so that one statement stores all agents. PostgreSQL skips rows that another process has locked: that process writes an equally recent time. */
+/* $1 is a JSON array of rows, so that one statement stores all agents. PostgreSQL skips rows that
+ * another process has locked: that process writes an equally recent time. */
 static const struct db_query put_sightings = {
     .sqlite = "UPDATE agent_signs SET last_seen_at = CASE WHEN last_seen_at"
               " BETWEEN json_extract(j.value, '$[2]') AND $2"

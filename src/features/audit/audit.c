@@ -13,7 +13,8 @@ static void add_number(struct buf *out, int64_t n)
         buf_add_char(out, (char)((uint64_t)n >> shift & 0xff));
 }
 
-/* With its length before it, so that no two lists of texts look alike; an absent one has none. */
+/* Each text is preceded by its length, so that no two entries have the same bytes; a null text has
+ * none. */
 static void add_text(struct buf *out, struct str s)
 {
     add_number(out, str_is_null(s) ? -1 : (int64_t)s.len);
@@ -25,7 +26,7 @@ struct sha256 audit_hash(const struct sha256 *before, int64_t seq, const struct 
     struct sha256 hash;
     struct buf out;
 
-    buf_init(&out, SIZE_MAX); /* in proportion to a request, which was bounded */
+    buf_init(&out, SIZE_MAX); /* bounded by the size of the request */
     buf_add(&out, str_from((const char *)before->bytes, SHA256_BYTES));
     add_number(&out, entry->tenant_id);
     add_number(&out, seq);

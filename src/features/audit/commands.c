@@ -7,8 +7,8 @@
 #include "features/access/shapes.h"
 #include "features/audit/shapes.h"
 
-/* Asks for the verdict on one chain, the tenant's or the platform's (NULL), and adds it to what is
- * printed; -1 when the chain is broken, or the verdict was not to be had. */
+/* Verifies one chain, the tenant's or the platform's (NULL), and adds the result to the output; -1
+ * when the chain is broken or could not be verified. */
 static int verify_chain(struct invocation *in, const char *tenant, struct buf *out,
                         struct error *err)
 {

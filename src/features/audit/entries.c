@@ -1,4 +1,4 @@
-/* entries.c - reading the audit log, and following its hashes. */
+/* entries.c - reads the audit log, and verifies its hashes. */
 #include "features/audit/entries.h"
 
 #include "db/db.h"
@@ -26,56 +26,56 @@ int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query
     return 0;
 }
 
-/* How far a chain has been followed. */
+/* How far a chain has been verified. */
 struct walk {
-    struct audit_head at; /* the last entry that is good */
+    struct audit_head at; /* the last valid entry */
     bool begun;
     bool ended;
     const char *problem;
-    int64_t seq; /* that it is about */
+    int64_t seq; /* of the entry with the problem */
 };
 
-static void complain(struct walk *w, const char *problem, int64_t seq)
+static void set_problem(struct walk *w, const char *problem, int64_t seq)
 {
     w->problem = problem;
     w->seq = seq;
 }
 
-static void follow(struct walk *w, const struct audit_row *row)
+static void check_entry(struct walk *w, const struct audit_row *row)
 {
     struct sha256 hash;
 
     w->begun = true;
     if (row->seq <= w->at.seq) {
-        complain(w, "an entry was put in that does not belong there", row->seq);
+        set_problem(w, "an entry was inserted", row->seq);
         return;
     }
     if (row->seq != w->at.seq + 1) {
-        complain(w, "an entry is missing", w->at.seq + 1);
+        set_problem(w, "an entry is missing", w->at.seq + 1);
         return;
     }
     hash = audit_hash(&w->at.hash, row->seq, &row->entry);
     if (str_eq(str_from((const char *)hash.bytes, SHA256_BYTES), row->hash))
         w->at = (struct audit_head){ row->seq, hash };
     else
-        complain(w, "an entry was changed, or stands in another's place", row->seq);
+        set_problem(w, "an entry was changed or moved", row->seq);
 }
 
-/* The last entry must be the one that was noted as the end. */
+/* The last entry must be the stored end of the chain. */
 static void check_end(struct walk *w, const struct audit_head *end)
 {
     w->ended = true;
     if (end->seq > w->at.seq)
-        complain(w, "entries are missing at the end", w->at.seq + 1);
+        set_problem(w, "entries are missing at the end", w->at.seq + 1);
     else if (end->seq < w->at.seq)
-        complain(w, "an entry was put in after the end", end->seq + 1);
+        set_problem(w, "an entry was added after the end", end->seq + 1);
     else if (!digest_equal(&end->hash, &w->at.hash))
-        complain(w, "the chain does not end with the entry that was written last", end->seq);
+        set_problem(w, "the last entry does not match the stored end of the chain", end->seq);
 }
 
-/* In one unchanging view, so that entries and the end fit each other; many steps have many views,
- * which is no matter for what never changes. */
-static int step(struct db *db, int64_t tenant_id, struct walk *w, struct error *err)
+/* Reads the entries and the stored end in one snapshot. Each step has its own snapshot, which is
+ * safe because entries never change. */
+static int walk_step(struct db *db, int64_t tenant_id, struct walk *w, struct error *err)
 {
     const struct audit_row *rows;
     struct audit_head end;
@@ -92,7 +92,7 @@ static int step(struct db *db, int64_t tenant_id, struct walk *w, struct error *
         goto out;
     rows = found.items;
     for (size_t i = 0; i < found.n && w->problem == NULL; i++)
-        follow(w, &rows[i]);
+        check_entry(w, &rows[i]);
     if (w->problem == NULL && found.n < AUDIT_STEP)
         check_end(w, &end);
     r = 0;
@@ -107,7 +107,7 @@ int audit_verify(struct db *db, int64_t tenant_id, struct audit_verdict *ret, st
     struct walk w = { 0 };
 
     while (!w.ended && w.problem == NULL)
-        if (step(db, tenant_id, &w, err) != 0)
+        if (walk_step(db, tenant_id, &w, err) != 0)
             return -1;
     *ret = (struct audit_verdict){ .ok = w.problem == NULL, .entries = w.at.seq };
     if (w.problem != NULL) {

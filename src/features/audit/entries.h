@@ -1,4 +1,4 @@
-/* entries.h - the audit log as pages, and whether its chains are whole. */
+/* entries.h - lists the audit log, and verifies its chains. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -12,7 +12,7 @@ struct db;
 int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query,
                struct arena *arena, struct audit_page *ret, struct error *err) MUST_CHECK;
 
-/* Walks the chain from its first entry to its end, a few entries at a time, and stops at the first
- * that is not as it was written. On a reader, outside a transaction. */
+/* Verifies the chain from its first entry to its end, some entries at a time, and stops at the
+ * first problem. On a reader, outside a transaction. */
 int audit_verify(struct db *db, int64_t tenant_id, struct audit_verdict *ret,
                  struct error *err) MUST_CHECK;

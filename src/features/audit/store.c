@@ -118,7 +118,7 @@ int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, s
     return db_exec(db, &select_head, args, read_head, ret, err);
 }
 
-/* Numbers have no gaps, so their span bounds the entries scanned, whatever is found. */
+/* Numbers have no gaps, so a range of numbers limits the entries scanned. */
 int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter *filter,
                      struct arena *arena, struct audit_found *ret, struct error *err)
 {

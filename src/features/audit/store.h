@@ -33,11 +33,11 @@ struct audit_head {
 int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret,
                      struct error *err) MUST_CHECK;
 
-/* The entry becomes the new end. */
+/* Appends the entry as the new end. */
 int store_audit_append(struct db *db, const struct audit_entry *entry,
                        const struct audit_head *head, struct error *err) MUST_CHECK;
 
-/* An entry as it lies in its chain. */
+/* An entry with its position in the chain. */
 struct audit_row {
     int64_t seq;
     struct audit_entry entry;

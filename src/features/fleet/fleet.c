@@ -1,4 +1,4 @@
-/* fleet.c - agents from rows, memory and the clock. */
+/* fleet.c - agents' state from rows, memory and the clock. */
 #include "features/fleet/fleet.h"
 
 #include <stdlib.h>
@@ -20,17 +20,17 @@
 enum {
     RECENT_RUNS = 20,
     COUNTED_RUNS = 1000,
-    SCAN_MAX = 10000,         /* agents looked at for a page */
-    SCAN_STEP = 64,           /* read at once: names may be long */
+    SCAN_MAX = 10000,         /* agents scanned per page */
+    SCAN_STEP = 64,           /* agents per query: names may be long */
     PAGE_BYTES_MAX = 16 << 20 /* of names and descriptions */
 };
 
-/* A page in the making. */
+/* A page being built. */
 struct page {
     const struct fleet_view *view;
     const struct agents_query *query;
     struct db *db;
-    struct arena *arena; /* of the answer */
+    struct arena *arena; /* holds the answer */
     struct agent_listed *agents;
     size_t n, bytes;
 };
@@ -44,7 +44,7 @@ static struct agent_run run_answer(const struct recent_run *run)
                                .duration_ms = run->duration_ms };
 }
 
-/* The version that it said last: by a run, or by a registration since. */
+/* The version last reported, by a run or by a later registration. */
 static struct str version_of(const struct fleet_agent *agent, const struct recent_run *newest)
 {
     bool registered_since = newest == NULL || (agent->registered_at != TIME_NULL &&
@@ -56,9 +56,9 @@ static struct str version_of(const struct fleet_agent *agent, const struct recen
     return agent->registered_version;
 }
 
-/* All but its runs. */
-static void judge(const struct fleet_view *view, const struct fleet_agent *agent,
-                  struct agent_listed *ret)
+/* Fills in everything except the runs. */
+static void set_liveness(const struct fleet_view *view, const struct fleet_agent *agent,
+                         struct agent_listed *ret)
 {
     const struct liveness facts = { agent->enabled, agent->interval_seconds,
                                     last_seen_latest(view->last_seen, view->tenant->id,
@@ -81,7 +81,7 @@ static void judge(const struct fleet_view *view, const struct fleet_agent *agent
                                   .muted_until = muted ? agent->muted_until : TIME_NULL };
 }
 
-/* What the newest runs say; `runs` is of struct recent_run. */
+/* Fills in the fields that come from the newest runs, a list of struct recent_run. */
 static void add_runs(struct agent_listed *agent, const struct fleet_agent *row,
                      const struct list *runs, struct arena *arena)
 {
@@ -116,7 +116,7 @@ static bool is_part(struct str part, struct str of)
     return false;
 }
 
-static bool fits(const struct agents_query *query, const struct agent_listed *agent)
+static bool matches(const struct agents_query *query, const struct agent_listed *agent)
 {
     if (!str_is_null(query->q) && !is_part(query->q, agent->agent_name))
         return false;
@@ -139,7 +139,7 @@ static int add_agent(struct page *p, const struct fleet_agent *row, struct agent
     add_runs(agent, row, &runs, p->arena);
     if (!p->query->include_runs)
         agent->recent_runs = (struct list){ 0 };
-    agent->agent_name = arena_copy(p->arena, agent->agent_name); /* until now of the step */
+    agent->agent_name = arena_copy(p->arena, agent->agent_name); /* it was in the step's arena */
     agent->agent_version = arena_copy(p->arena, agent->agent_version);
     agent->description = arena_copy(p->arena, agent->description);
     p->bytes += agent->agent_name.len + agent->agent_version.len + agent->description.len;
@@ -147,22 +147,22 @@ static int add_agent(struct page *p, const struct fleet_agent *row, struct agent
     return 0;
 }
 
-/* Takes from `rows` what fits, and leaves in *at how many were looked at. */
-static int add_fitting(struct page *p, const struct list *rows, size_t *at, struct error *err)
+/* Adds the rows that match; *at is the number of rows scanned. */
+static int add_matching(struct page *p, const struct list *rows, size_t *at, struct error *err)
 {
     const struct fleet_agent *agents = rows->items;
 
     for (*at = 0; *at < rows->n && !is_full(p); (*at)++) {
         struct agent_listed agent;
 
-        judge(p->view, &agents[*at], &agent);
-        if (fits(p->query, &agent) && add_agent(p, &agents[*at], &agent, err) != 0)
+        set_liveness(p->view, &agents[*at], &agent);
+        if (matches(p->query, &agent) && add_agent(p, &agents[*at], &agent, err) != 0)
             return -1;
     }
     return 0;
 }
 
-/* One step from *after on, which moves on. False in *ret_more at the end of all agents. */
+/* Reads one step of agents after *after, and advances it. *ret_more is false at the last agent. */
 static int load_step(struct page *p, struct str *after, bool *ret_more, struct error *err)
 {
     const struct fleet_span span = { *after, SCAN_STEP };
@@ -174,7 +174,7 @@ static int load_step(struct page *p, struct str *after, bool *ret_more, struct e
     arena_init(&arena);
     r = store_fleet_page(p->db, p->view->tenant->id, &span, &arena, &rows, err);
     if (r == 0)
-        r = add_fitting(p, &rows, &at, err);
+        r = add_matching(p, &rows, &at, err);
     if (r == 0 && at > 0)
         *after = arena_copy(p->arena, ((const struct fleet_agent *)rows.items)[at - 1].key);
     *ret_more = r == 0 && (at < rows.n || rows.n == SCAN_STEP);
@@ -241,7 +241,7 @@ static struct run_counts *count_runs(const struct list *list, struct arena *aren
     return counts;
 }
 
-/* The versions of these runs, which stand newest first. */
+/* The versions of these runs, which are sorted newest first. */
 static struct list find_versions(const struct list *list, struct arena *arena)
 {
     struct agent_version *versions = ARENA_ARRAY(arena, struct agent_version, list->n);
@@ -268,7 +268,8 @@ static struct list find_versions(const struct list *list, struct arena *arena)
     return (struct list){ versions, n };
 }
 
-/* What only some may see is shown by the values' routes to those; this is for all who read. */
+/* Removes defaults that not every member may see; the routes of values show them to those who may.
+ */
 static int hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_decl *decl,
                          struct arena *arena, struct error *err)
 {
@@ -286,7 +287,7 @@ static int hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_
     return 0;
 }
 
-/* From one view of the database. */
+/* Reads everything in one snapshot. */
 static int load_agent(struct db *db, const struct fleet_view *view, struct str agent_name,
                       struct arena *arena, struct agent_detail *ret, struct error *err)
 {
@@ -306,7 +307,7 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
     if (declared.config_schema != NULL &&
         hide_defaults(db, view->tenant->id, declared.config_schema, arena, err) != 0)
         return -1;
-    judge(view, &row, &ret->agent);
+    set_liveness(view, &row, &ret->agent);
     add_runs(&ret->agent, &row, &runs, arena);
     ret->agent.description = declared.description;
     ret->telemetry_doc = declared.telemetry_doc;

@@ -26,7 +26,7 @@ SHAPE_BEGIN(agent_run_shape)
 SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.");
 #undef OWNER
 
-/* Of an agent in a list, and of a single agent. */
+/* Fields of an agent, in a list and alone. */
 #define AGENT_ROWS                                                                                                                       \
     { STR(agent_name),                               .flags = F_REQUIRED },                                                              \
     { STR(agent_version),                            .flags = F_REQUIRED, .doc = "From the newest run, or from a later registration." },         \

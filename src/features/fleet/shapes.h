@@ -10,8 +10,6 @@ struct agent_model;
 struct command_policy;
 struct config_schema_decl;
 
-/* From best to worst, then agents without an expected interval. */
-
 struct agents_query {
     int64_t limit;
     struct str cursor; /* null: from the first name */

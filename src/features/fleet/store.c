@@ -24,7 +24,7 @@ SHAPE_BEGIN(fleet_agent)
 ROW_END(fleet_agent);
 #undef OWNER
 
-/* By bytes in both databases, whatever PostgreSQL's locale. */
+/* Sorted by bytes in both databases, independent of PostgreSQL's locale. */
 static const struct db_query first_agents = {
     .row = &fleet_agent,
     .sqlite = AGENTS " ORDER BY a.agent_name LIMIT $2",

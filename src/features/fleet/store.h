@@ -13,7 +13,7 @@
 struct agent_register;
 struct db;
 
-/* The characters of a description that a list shows. */
+/* Characters of a description that a list shows. */
 enum { FLEET_DESCRIPTION_MAX = 1024 };
 
 struct fleet_agent {

@@ -1,4 +1,4 @@
-/* workflows.c - runs joined by a workflow, and their agents' contracts held against each other. */
+/* workflows.c - reads the runs of a workflow, and checks inputs against earlier outputs. */
 #include "features/fleet/workflows.h"
 
 #include "base/map.h"
@@ -10,13 +10,13 @@
 #include "features/fleet/store.h"
 #include "features/fleet/workflows_store.h"
 
-enum { INPUTS_MAX = 100000 }; /* looked at for all links: agents may declare very many */
+enum { INPUTS_MAX = 100000 }; /* checked per workflow: agents may declare very many */
 
 /* An agent of the workflow, and what it declared. */
 struct step_agent {
     int64_t agent_id;
     struct agent_register declared;
-    bool gave; /* its outputs are among those of the steps so far */
+    bool added; /* its outputs are in `outputs` */
 };
 
 struct reading {
@@ -24,17 +24,17 @@ struct reading {
     int64_t tenant_id;
     struct arena *arena;
     struct map agents;  /* agent_id -> struct step_agent */
-    struct map outputs; /* key, and key and type -> struct io_field; of the steps so far */
-    size_t n_inputs;    /* looked at */
+    struct map outputs; /* key, and key and type -> struct io_field, of the steps so far */
+    size_t n_inputs;    /* checked so far */
 };
 
-/* Key and type as one, in the arena. */
+/* Key and type as one string, in the arena. */
 static struct str typed_key(struct arena *arena, struct str key, struct str type)
 {
     char *text = arena_alloc(arena, key.len + 1 + type.len);
 
     memcpy(text, key.data, key.len);
-    text[key.len] = '\0'; /* in no text of ours */
+    text[key.len] = '\0'; /* occurs in no key or type */
     memcpy(text + key.len + 1, type.data, type.len);
     return str_from(text, key.len + 1 + type.len);
 }
@@ -58,21 +58,22 @@ static int find_agent(struct reading *r, int64_t agent_id, struct step_agent **r
     return 0;
 }
 
-static void give_outputs(struct reading *r, struct step_agent *agent)
+static void add_outputs(struct reading *r, struct step_agent *agent)
 {
     struct io_field *fields = agent->declared.outputs.items;
 
-    for (size_t i = 0; i < agent->declared.outputs.n && !agent->gave; i++) {
+    for (size_t i = 0; i < agent->declared.outputs.n && !agent->added; i++) {
         if (map_get(&r->outputs, fields[i].key) == NULL)
             (void)map_put(&r->outputs, fields[i].key, &fields[i]);
         (void)map_put(&r->outputs, typed_key(r->arena, fields[i].key, fields[i].type), &fields[i]);
     }
-    agent->gave = true;
+    agent->added = true;
 }
 
-/* Does some step so far put it out in a type that fits? *ret_other is one that does not. */
-static bool is_given(const struct reading *r, const struct io_field *input,
-                     const struct io_field **ret_other)
+/* Does an earlier step output this key with a compatible type? If not, *ret_other is an output of
+ * another type, or NULL. */
+static bool is_provided(const struct reading *r, const struct io_field *input,
+                        const struct io_field **ret_other)
 {
     const struct io_field *any = map_get(&r->outputs, input->key);
 
@@ -84,7 +85,7 @@ static bool is_given(const struct reading *r, const struct io_field *input,
            map_get(&r->outputs, typed_key(r->arena, input->key, STR_LIT("any"))) != NULL;
 }
 
-static void judge(struct reading *r, const struct list *inputs, struct workflow_link *ret)
+static void check_inputs(struct reading *r, const struct list *inputs, struct workflow_link *ret)
 {
     struct str *missing = ARENA_ARRAY(r->arena, struct str, inputs->n);
     struct type_mismatch *mismatched = ARENA_ARRAY(r->arena, struct type_mismatch, inputs->n);
@@ -95,7 +96,7 @@ static void judge(struct reading *r, const struct list *inputs, struct workflow_
     if (inputs->n == 0 || r->outputs.n == 0)
         return;
     for (size_t i = 0; i < inputs->n; i++) {
-        if (!fields[i].required || is_given(r, &fields[i], &other))
+        if (!fields[i].required || is_provided(r, &fields[i], &other))
             continue;
         if (other == NULL)
             missing[ret->missing.n++] = fields[i].key;
@@ -115,7 +116,7 @@ static struct workflow_step *step_of(const struct workflow_run *run, struct aren
     return step;
 }
 
-/* Links as far as the bound on inputs goes. */
+/* Adds links until INPUTS_MAX is reached. */
 static int link_runs(struct reading *r, const struct list *list, struct workflow *ret,
                      struct error *err)
 {
@@ -127,12 +128,12 @@ static int link_runs(struct reading *r, const struct list *list, struct workflow
     if (find_agent(r, runs[0].agent_id, &before, err) != 0)
         return -1;
     for (size_t i = 1; i < list->n && r->n_inputs <= INPUTS_MAX; i++) {
-        give_outputs(r, before);
+        add_outputs(r, before);
         if (find_agent(r, runs[i].agent_id, &agent, err) != 0)
             return -1;
         links[n].from = step_of(&runs[i - 1], r->arena);
         links[n].to = step_of(&runs[i], r->arena);
-        judge(r, &agent->declared.inputs, &links[n++]);
+        check_inputs(r, &agent->declared.inputs, &links[n++]);
         before = agent;
     }
     ret->links = (struct list){ links, n };
@@ -140,8 +141,8 @@ static int link_runs(struct reading *r, const struct list *list, struct workflow
     return 0;
 }
 
-/* One that failed makes the whole failed, though others may still be at it. */
-static void sum_up(const struct list *list, struct arena *arena, struct workflow *ret)
+/* One failed run makes the workflow failed, even while others are running. */
+static void summarize(const struct list *list, struct arena *arena, struct workflow *ret)
 {
     struct run_summary *runs = ARENA_ARRAY(arena, struct run_summary, list->n);
     const struct workflow_run *rows = list->items;
@@ -168,8 +169,8 @@ static void sum_up(const struct list *list, struct arena *arena, struct workflow
     ret->runs = (struct list){ runs, list->n };
 }
 
-static int load(struct reading *r, const struct tenant_entry *tenant, struct str workflow_run_id,
-                struct workflow *ret, struct error *err)
+static int load_workflow(struct reading *r, const struct tenant_entry *tenant,
+                         struct str workflow_run_id, struct workflow *ret, struct error *err)
 {
     struct workflow_runs found;
 
@@ -179,7 +180,7 @@ static int load(struct reading *r, const struct tenant_entry *tenant, struct str
         return err_set(err, ERR_NOT_FOUND, "There is no workflow '%.*s' in tenant '%.*s'",
                        STR_ARG(workflow_run_id), STR_ARG(tenant->slug));
     *ret = (struct workflow){ .workflow_run_id = workflow_run_id, .truncated = found.more };
-    sum_up(&found.runs, r->arena, ret);
+    summarize(&found.runs, r->arena, ret);
     return link_runs(r, &found.runs, ret, err);
 }
 
@@ -193,7 +194,7 @@ int workflow_read(struct db *db, const struct tenant_entry *tenant, struct str w
         return -1;
     map_init(&r.agents);
     map_init(&r.outputs);
-    status = load(&r, tenant, workflow_run_id, ret, err);
+    status = load_workflow(&r, tenant, workflow_run_id, ret, err);
     map_done(&r.agents);
     map_done(&r.outputs);
     db_rollback(db);

@@ -1,4 +1,4 @@
-/* workflows.h - the runs of a workflow, and whether each step gets what it needs. */
+/* workflows.h - the runs of a workflow, and whether each step gets its required inputs. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

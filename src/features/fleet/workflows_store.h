@@ -18,7 +18,7 @@ struct workflow_run {
 
 struct workflow_runs {
     struct list runs; /* of struct workflow_run, earliest start first; in the arena */
-    bool more;        /* there are more */
+    bool more;        /* the workflow has further runs */
 };
 
 enum { WORKFLOW_RUNS_MAX = 1000 };

@@ -1,11 +1,11 @@
-/* portal.c - hands out the portal's files from the binary. */
+/* portal.c - serves the portal's files from the binary. */
 #include "features/portal/portal.h"
 
 #include "api/call.h"
 #include "features/portal/routes.h"
 #include "http/body.h"
 
-static const struct portal_file *find(struct str path)
+static const struct portal_file *find_file(struct str path)
 {
     for (size_t i = 0; i < n_portal_files; i++)
         if (str_eq_c(path, portal_files[i].path))
@@ -13,7 +13,7 @@ static const struct portal_file *find(struct str path)
     return NULL;
 }
 
-/* "gzip;q=0" and the like: is the weight zero? */
+/* Is the weight zero, as in "gzip;q=0"? */
 static bool is_refused(struct str parameters)
 {
     while (!str_is_null(parameters)) {
@@ -29,7 +29,7 @@ static bool is_refused(struct str parameters)
     return false;
 }
 
-static bool takes_gzip(const struct http_request *request)
+static bool accepts_gzip(const struct http_request *request)
 {
     struct str list = http_header_get(request, "accept-encoding");
 
@@ -43,11 +43,11 @@ static bool takes_gzip(const struct http_request *request)
     return false;
 }
 
-/* For the rare client that cannot inflate by itself. */
+/* For the rare client that does not accept gzip. */
 static void reply_inflated(struct api_call *call, struct call_file *reply,
                            const struct portal_file *file)
 {
-    /* a small file may be longer compressed than it is */
+    /* a small file may be longer when compressed */
     size_t max = file->len > file->gzip_len ? file->len : file->gzip_len;
     struct http_body body;
 
@@ -66,7 +66,7 @@ static void reply_with(struct api_call *call, const struct portal_file *file, bo
     struct call_file reply = { .type = file->type,
                                .tag = str_of(file->tag),
                                .bytes = str_from((const char *)file->gzip, file->gzip_len),
-                               .gzip = takes_gzip(&call->exchange->request),
+                               .gzip = accepts_gzip(&call->exchange->request),
                                .keep = hashed };
 
     if (reply.gzip)
@@ -83,7 +83,7 @@ static int send_page(struct api_call *call, struct error *err)
                           "when it was built.\nThe API is at /api/v1, its description at "
                           "/openapi.json.\n"),
     };
-    const struct portal_file *page = find(STR_LIT("/"));
+    const struct portal_file *page = find_file(STR_LIT("/"));
 
     (void)err;
     if (page == NULL)
@@ -95,7 +95,7 @@ static int send_page(struct api_call *call, struct error *err)
 
 static int send_asset(struct api_call *call, struct error *err)
 {
-    const struct portal_file *file = find(call->exchange->request.path);
+    const struct portal_file *file = find_file(call->exchange->request.path);
 
     if (file == NULL)
         return call_refuse(call, err, 404, "Not Found");

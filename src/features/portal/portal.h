@@ -1,7 +1,7 @@
-/* portal.h - the files of the portal as they stand in the binary.
+/* portal.h - the files of the portal, embedded in the binary.
  *
- * The table is made at build time from web/; it is empty in a build without
- * Node.js.
+ * The table is generated at build time from web/; it is empty in a build
+ * without Node.js.
  *
  * Thread-safe: const.
  */

@@ -76,13 +76,14 @@ static void print_process(struct api *api, struct buf *out)
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         print_number(out, "process_cpu_seconds_total", "counter", "CPU time of this process",
                      seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
-    print_number(out, "process_resident_memory_bytes", "gauge", "Memory of this process",
+    print_number(out, "process_resident_memory_bytes", "gauge", "Resident memory of this process",
                  resident_bytes());
     print_number(out, "process_open_fds", "gauge", "Open files and sockets", open_files());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-        print_number(out, "process_max_fds", "gauge", "Limit of open files and sockets",
+        print_number(out, "process_max_fds", "gauge", "Maximum number of open files and sockets",
                      (double)files.rlim_cur);
-    print_number(out, "process_start_time_seconds", "gauge", "Start of this process in Unix time",
+    print_number(out, "process_start_time_seconds", "gauge",
+                 "Start time of this process in Unix time",
                  (double)api->started_at / (double)USEC_PER_SEC);
 }
 

@@ -5,8 +5,8 @@
 struct api;
 struct http_app;
 
-/* Everything, in the text format of Prometheus, version 0.0.4. */
+/* All metrics, in the Prometheus text format, version 0.0.4. */
 void metrics_write(struct api *api, struct buf *out);
 
-/* The slots of a listener that answers GET /metrics and nothing else, to anybody. */
+/* The application of a listener that answers only GET /metrics, without authentication. */
 void metrics_app(struct api *api, struct http_app *ret);

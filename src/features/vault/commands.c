@@ -6,7 +6,7 @@
 #include "features/vault/shapes.h"
 #include "shape/utf8.h"
 
-/* Before anybody types a secret. */
+/* Checks the options before the secret is typed. */
 static int check_options(struct invocation *in, struct error *err)
 {
     const char *name = command_value(in, "name");

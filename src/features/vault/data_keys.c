@@ -50,13 +50,13 @@ static int unwrap(const struct vault *v, const struct data_key_row *row, uint8_t
     return found;
 }
 
-void vault_wrap(const struct vault *v, size_t place, const uint8_t key[ENVELOPE_KEY],
+void vault_wrap(const struct vault *v, size_t index, const uint8_t key[ENVELOPE_KEY],
                 struct data_key_row *row, struct arena *arena)
 {
     uint8_t *bytes = arena_alloc(arena, WRAPPED_BYTES);
     struct buf label;
 
-    envelope_seal(v->ring->keys[place], key_label(row, &label),
+    envelope_seal(v->ring->keys[index], key_label(row, &label),
                   str_from((const char *)key, ENVELOPE_KEY), bytes);
     buf_done(&label);
     row->wrapped = str_from((const char *)bytes, WRAPPED_BYTES);
@@ -66,7 +66,7 @@ static int cannot_open(const struct data_key_row *row, struct error *err)
 {
     return err_set(err, ERR_SCHEMA,
                    "the data key of %s %lld in the database cannot be opened with this master key: "
-                   "give muster the key that the database was used with, from its backup",
+                   "restore the master key that this database was used with from its backup",
                    row->tenant_id == DATA_KEY_PLATFORM ? "the platform, tenant" : "tenant",
                    (long long)row->tenant_id);
 }
@@ -74,40 +74,40 @@ static int cannot_open(const struct data_key_row *row, struct error *err)
 int vault_open_row(struct vault *v, const struct data_key_row *row, uint8_t ret[ENVELOPE_KEY],
                    struct error *err)
 {
-    int place;
+    int index;
 
     rwlock_read(&v->lock);
-    place = unwrap(v, row, ret);
+    index = unwrap(v, row, ret);
     rwlock_release(&v->lock);
-    if (place >= 0)
+    if (index >= 0)
         return 0;
     rwlock_write(&v->lock);
     if (vault_reload(v, err) != 0) {
         if (err != NULL)
-            err->code = ERR_UNAVAILABLE; /* of the vault, whatever became of its file */
+            err->code = ERR_UNAVAILABLE; /* whatever the problem with the key file, the vault is
+                                            unavailable */
     } else {
-        place = unwrap(v, row, ret);
-        if (place < 0)
+        index = unwrap(v, row, ret);
+        if (index < 0)
             (void)cannot_open(row, err);
     }
     rwlock_release(&v->lock);
-    return place >= 0 ? 0 : -1;
+    return index >= 0 ? 0 : -1;
 }
 
-/* Which key of the ring to wrap with: the one that the platform's row is wrapped with, since
- * another node may have rotated it; the first for the platform's row itself. -1 when there is
- * none. */
-static int place_to_wrap(const struct vault *v, const struct data_key_row *platform)
+/* The index of the master key to wrap with: the one that wraps the platform's key, since another
+ * node may have rotated it; for the platform's own key, the first. -1 when there is no such key. */
+static int wrapping_key_index(const struct vault *v, const struct data_key_row *platform)
     REQUIRES_SHARED(v->lock)
 {
     uint8_t key[ENVELOPE_KEY];
-    int place;
+    int index;
 
     if (platform->version == 0)
         return v->ring->n > 0 ? 0 : -1;
-    place = unwrap(v, platform, key);
+    index = unwrap(v, platform, key);
     sodium_memzero(key, sizeof(key));
-    return place;
+    return index;
 }
 
 /* A new data key in the row. The lock on the platform's row orders this with rotations. */
@@ -116,25 +116,25 @@ static int make_key(struct vault *v, struct db *db, struct data_key_row *row, st
 {
     struct data_key_row platform;
     uint8_t key[ENVELOPE_KEY];
-    int place;
+    int index;
 
     if (store_data_key_lock(db, arena, &platform, err) != 0)
         return -1;
     rwlock_write(&v->lock);
-    place = place_to_wrap(v, &platform);
-    if (place < 0 && vault_reload(v, err) == 0) {
-        place = place_to_wrap(v, &platform);
-        if (place < 0)
+    index = wrapping_key_index(v, &platform);
+    if (index < 0 && vault_reload(v, err) == 0) {
+        index = wrapping_key_index(v, &platform);
+        if (index < 0)
             (void)cannot_open(&platform, err);
     }
-    if (place >= 0) {
+    if (index >= 0) {
         row->version = FIRST_VERSION;
         randombytes_buf(key, sizeof(key));
-        vault_wrap(v, (size_t)place, key, row, arena);
+        vault_wrap(v, (size_t)index, key, row, arena);
         sodium_memzero(key, sizeof(key));
     }
     rwlock_release(&v->lock);
-    return place < 0 ? -1 : store_data_key_add(db, row, clock_wall_us(), err);
+    return index < 0 ? -1 : store_data_key_add(db, row, clock_wall_us(), err);
 }
 
 int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id, struct error *err)

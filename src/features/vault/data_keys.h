@@ -1,6 +1,6 @@
-/* data_keys.h - the keys behind the vault; private to it.
+/* data_keys.h - the vault's data keys; private to it.
  *
- * Thread-safe but where a lock is asked for.
+ * Thread-safe, except functions that require the lock.
  */
 #pragma once
 
@@ -14,30 +14,30 @@
 struct db;
 
 struct vault {
-    char *path;         /* NULL: the key is that of the environment */
+    char *path;         /* of the key file; NULL: the key is from the environment */
     struct rwlock lock; /* not held while the database is queried */
     struct keyring *ring GUARDED_BY(lock) PT_GUARDED_BY(lock); /* empty: not read yet */
-    const void *rotation GUARDED_BY(lock); /* who rotates the master key; NULL: no rotation */
+    const void *rotation GUARDED_BY(lock); /* owner of the running rotation; NULL: no rotation */
 };
 
-/* A data key ready for use: wipe it. */
+/* An unwrapped data key. The caller wipes it. */
 struct vault_key {
     uint8_t bytes[ENVELOPE_KEY];
     int64_t version;
 };
 
-/* Reads the file again; keys that are gone from it are kept behind the others. */
+/* Reads the key file again; keys no longer in it are kept after the others. */
 int vault_reload(struct vault *v, struct error *err) MUST_CHECK REQUIRES(v->lock);
 
 /* Wraps the data key into the row, with the master key at this index of the ring; in the arena. */
-void vault_wrap(const struct vault *v, size_t place, const uint8_t key[ENVELOPE_KEY],
+void vault_wrap(const struct vault *v, size_t index, const uint8_t key[ENVELOPE_KEY],
                 struct data_key_row *row, struct arena *arena) REQUIRES_SHARED(v->lock);
 
-/* Opens the row; reads the key file (again) when the keys at hand do not. */
+/* Unwraps the row's data key; reads the key file (again) when no loaded master key opens it. */
 int vault_open_row(struct vault *v, const struct data_key_row *row, uint8_t ret[ENVELOPE_KEY],
                    struct error *err) MUST_CHECK;
 
-/* Makes the tenant's data key if there is none. In a transaction. */
+/* Creates the tenant's data key if it has none. In a transaction. */
 int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id,
                      struct error *err) MUST_CHECK;
 

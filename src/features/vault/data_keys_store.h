@@ -1,7 +1,6 @@
 /* data_keys_store.h - the tenants' data keys as rows, wrapped by the master key.
- *
- * Tenant DATA_KEY_PLATFORM has the platform's own. Its row also serializes
- * changes of the master key: a transaction that wraps a key holds it.
+ * Tenant DATA_KEY_PLATFORM has the platform's own key. Its row also serializes
+ * changes of the master key: every transaction that wraps a key locks it.
  */
 #pragma once
 #include "base/arena.h"
@@ -23,7 +22,7 @@ struct data_key_row {
 int store_data_key(struct db *db, int64_t tenant_id, int64_t version, struct arena *arena,
                    struct data_key_row *ret, struct error *err) MUST_CHECK;
 
-/* The platform's, held until the transaction ends. */
+/* The platform's key, locked until the transaction ends. */
 int store_data_key_lock(struct db *db, struct arena *arena, struct data_key_row *ret,
                         struct error *err) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* envelope.c - sealing with a label bound in. */
+/* envelope.c - authenticated encryption with a label. */
 #include "features/vault/envelope.h"
 
 #include <sodium.h>
@@ -10,7 +10,7 @@ _Static_assert(ENVELOPE_KEY == crypto_aead_xchacha20poly1305_ietf_KEYBYTES &&
                    ENVELOPE_TAG == crypto_aead_xchacha20poly1305_ietf_ABYTES,
                "as libsodium has them");
 
-/* Every part with its length, so that no two labels look alike. */
+/* Each part is preceded by its length, so that no two labels have the same bytes. */
 struct str envelope_label(const struct vault_label *label, int64_t key_version, struct buf *out)
 {
     const int64_t numbers[] = { label->tenant_id, label->version, key_version,

@@ -16,13 +16,13 @@ enum {
     ENVELOPE_OVERHEAD = ENVELOPE_NONCE + ENVELOPE_TAG,
 };
 
-/* What is bound in. In `out`, which is initialised here. */
+/* The label as bytes to authenticate with the text. In `out`, which is initialised here. */
 struct str envelope_label(const struct vault_label *label, int64_t key_version, struct buf *out);
 
 /* Nonce, ciphertext and tag, ENVELOPE_OVERHEAD bytes more than `plain`. */
 void envelope_seal(const uint8_t key[ENVELOPE_KEY], struct str bound, struct str plain,
                    uint8_t *ret);
 
-/* False when the bytes are not what was sealed with this key and these bound bytes. */
+/* False when the bytes were not sealed with this key and these bound bytes. */
 bool envelope_open(const uint8_t key[ENVELOPE_KEY], struct str bound, struct str bytes,
                    uint8_t *ret);

@@ -1,4 +1,4 @@
-/* feature.c - the vault, opened with the master key that settings name. */
+/* feature.c - opens the vault with the master key from the settings. */
 #include "engine/feature.h"
 
 #include "base/arena.h"
@@ -22,7 +22,7 @@ static int vault_feature_open(struct engine *e, void **ret_state, struct error *
     struct arena arena;
 
     arena_init(&arena);
-    if (key_file[0] == '\0') /* in the data directory unless a setting says otherwise */
+    if (key_file[0] == '\0') /* default: in the data directory */
         key_file = arena_printf(&arena, "%s/master.key", settings->data).data;
     *ret_state = vault = vault_new(key_file);
     arena_done(&arena);

@@ -1,4 +1,4 @@
-/* keyring.c - where master keys are kept. */
+/* keyring.c - reads and writes master keys. */
 #include "features/vault/keyring.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 /* A line of the file: 44 digits of base64 and a newline. */
 enum { DIGITS = 44, LINE_BYTES = DIGITS + 1, TEXT_MAX = MASTER_KEYS_MAX * LINE_BYTES };
 
-/* The key from the environment; NULL: not read. */
+/* The key from the environment, until keyring_from_variable() is called. */
 static struct keyring *taken;
 
 struct keyring *keyring_new(void)
@@ -25,7 +25,7 @@ struct keyring *keyring_new(void)
     struct keyring *ring = sodium_malloc(sizeof(*ring));
 
     if (ring == NULL)
-        err_die("out of memory that can be locked");
+        err_die("cannot lock memory for the master key");
     sodium_memzero(ring, sizeof(*ring));
     return ring;
 }
@@ -46,7 +46,7 @@ void keyring_add(struct keyring *ring)
         ring->n_live++;
 }
 
-/* One key from its base64, which may end in blanks; false when it is malformed. */
+/* Reads a key from base64, which may end in blanks; false when it is not a key. */
 static bool read_key(struct str text, uint8_t key[MASTER_KEY_BYTES])
 {
     size_t len = 0;
@@ -75,7 +75,7 @@ static int read_lines(struct keyring *ring, struct str text, const char *path, s
     return 0;
 }
 
-/* No other user may read or write it. */
+/* The file must belong to us, and no other user may read it. */
 static int check_file(int fd, const char *path, struct error *err)
 {
     struct stat status;
@@ -90,7 +90,7 @@ static int check_file(int fd, const char *path, struct error *err)
     if ((status.st_mode & 0177) != 0)
         return err_set(err, ERR_UNAVAILABLE,
                        "the master key file '%s' has mode %04o: others may read it; make it 0600 "
-                       "(chmod 600), and think about a new key (muster vault rotate)",
+                       "(chmod 600), and consider rotating the key (muster vault rotate)",
                        path, (unsigned)(status.st_mode & 07777));
     return 0;
 }
@@ -103,7 +103,7 @@ int keyring_read(struct keyring *ring, const char *path, struct error *err)
 
     if (fd < 0 && errno == ENOENT)
         return err_set(err, ERR_NOT_FOUND,
-                       "there is no master key file '%s' (master_key_file); `muster serve` makes "
+                       "there is no master key file '%s' (master_key_file); `muster serve` creates "
                        "it at its first start",
                        path);
     if (fd < 0)
@@ -122,7 +122,7 @@ int keyring_read(struct keyring *ring, const char *path, struct error *err)
     return r;
 }
 
-/* A new name in a directory is durable once the directory is. */
+/* A new file name is durable only after its directory is synced. */
 static int sync_directory(const char *path)
 {
     struct arena arena;
@@ -158,7 +158,7 @@ static int write_synced(int fd, const char *text, size_t len)
     return fsync(fd);
 }
 
-/* A file of that name was left by a crash and may be incomplete. */
+/* A file with that name is left over from a crash and may be incomplete. */
 static int write_file(const char *path, const char *text, size_t len)
 {
     int fd, r;
@@ -177,7 +177,7 @@ int keyring_write(const struct keyring *ring, size_t n, const char *path, struct
     int length = snprintf(new_path, sizeof(new_path), "%s.new", path), r = -1;
 
     if (length < 0 || (size_t)length >= sizeof(new_path))
-        return err_set(err, ERR_UNAVAILABLE, "the name of the master key file is too long");
+        return err_set(err, ERR_UNAVAILABLE, "the path of the master key file is too long");
     for (size_t i = 0; i < n; i++) {
         char *line = text + i * LINE_BYTES;
 
@@ -210,7 +210,7 @@ void keyring_retire(struct keyring *ring, const struct keyring *old)
             memcpy(ring->keys[ring->n++], old->keys[i], MASTER_KEY_BYTES);
 }
 
-/* The text itself is overwritten too: it lies where /proc shows it. */
+/* Overwrites the text too, since /proc shows it. */
 int keyring_take_variable(struct error *err)
 {
     char *text = getenv(MASTER_KEY_VARIABLE);
@@ -224,7 +224,7 @@ int keyring_take_variable(struct error *err)
     (void)unsetenv(MASTER_KEY_VARIABLE);
     if (!good)
         return err_set(err, ERR_INVALID,
-                       MASTER_KEY_VARIABLE " is no key: it must be 32 bytes in base64, "
+                       MASTER_KEY_VARIABLE " is not a key: it must be 32 bytes in base64, "
                                            "44 characters");
     taken->n = taken->n_live = 1;
     return 0;

@@ -1,4 +1,4 @@
-/* master_key_rotation.c - new master keys, and what a start finds. */
+/* master_key_rotation.c - rotates the master key, and checks all keys at start. */
 #include "base/lock.h"
 #include "features/vault/vault.h"
 
@@ -8,7 +8,7 @@
 #include "db/db.h"
 #include "features/vault/data_keys.h"
 
-/* Wraps every data key with the first master key; how many there are. Holds the platform's row. */
+/* Wraps every data key with the first master key and counts them. Locks the platform's row. */
 static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error *err)
 {
     struct data_key_row platform, *rows;
@@ -37,7 +37,7 @@ static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error 
     return r;
 }
 
-/* A ring with a new key before the others, in the file as in memory. */
+/* Adds a new first key, in the file and in memory. */
 static int add_master_key(struct vault *v, struct error *err) REQUIRES(v->lock)
 {
     struct keyring *ring = keyring_new();
@@ -56,7 +56,7 @@ static int add_master_key(struct vault *v, struct error *err) REQUIRES(v->lock)
     return r;
 }
 
-/* The new key is in the file on return of 0. One that an earlier try has left there will do. */
+/* On return of 0 the new key is in the file. One that an earlier attempt added is used again. */
 static int begin_rotation(struct vault *v, const void *owner, struct error *err)
 {
     int r = 0;
@@ -64,8 +64,9 @@ static int begin_rotation(struct vault *v, const void *owner, struct error *err)
     rwlock_write(&v->lock);
     if (v->path == NULL)
         r = err_set(err, ERR_CONFLICT,
-                    "the master key is that of " MASTER_KEY_VARIABLE ": write it to a file of mode "
-                    "0600, name that by master_key_file, start muster without the variable, and "
+                    "the master key is set by " MASTER_KEY_VARIABLE
+                    ": write it to a file with mode "
+                    "0600, set master_key_file to it, start muster without the variable, and "
                     "rotate then");
     else if (v->rotation != NULL && v->rotation != owner)
         r = err_set(err, ERR_CONFLICT, "the master key is being rotated already");
@@ -102,8 +103,8 @@ int vault_end_rotation(struct vault *v, const void *owner, bool committed, struc
     return r;
 }
 
-/* Reads the key file; makes it where nothing was sealed yet. */
-static int load(struct vault *v, size_t n_sealed, struct error *err) REQUIRES(v->lock)
+/* Reads the key file, or creates it if nothing was sealed yet. */
+static int load_key_file(struct vault *v, size_t n_sealed, struct error *err) REQUIRES(v->lock)
 {
     struct error first = { 0 };
 
@@ -115,17 +116,17 @@ static int load(struct vault *v, size_t n_sealed, struct error *err) REQUIRES(v-
     }
     if (n_sealed > 0)
         return err_set(err, ERR_NOT_FOUND,
-                       "there is no master key file '%s', but the database holds what was sealed "
-                       "with one: restore the file from its backup, copy it from another node, or "
-                       "name it by master_key_file",
+                       "there is no master key file '%s', but the database holds data sealed with "
+                       "one: restore the file from its backup, copy it from another node, or set "
+                       "master_key_file to its path",
                        v->path);
     keyring_add(v->ring);
     return keyring_write(v->ring, 1, v->path, err);
 }
 
-/* In a transaction: the platform's key is there, and all can be opened and are wrapped with the
- * first master key. */
-static int settle(struct vault *v, struct db *db, struct error *err)
+/* In a transaction: creates the platform's key if needed, and wraps all keys with the first master
+ * key. Fails when a key cannot be opened. */
+static int rewrap_all(struct vault *v, struct db *db, struct error *err)
 {
     struct list keys = { 0 };
     uint8_t key[ENVELOPE_KEY];
@@ -158,16 +159,17 @@ int vault_start(struct vault *v, struct db *db, struct error *err)
     arena_init(&arena);
     r = store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &platform, err);
     arena_done(&arena);
-    if (r != 0 || load(v, platform.version != 0, err) != 0 || db_begin(db, err) != 0)
+    if (r != 0 || load_key_file(v, platform.version != 0, err) != 0 || db_begin(db, err) != 0)
         return -1;
-    if (settle(v, db, err) != 0 || db_commit(db, err) != 0) {
+    if (rewrap_all(v, db, err) != 0 || db_commit(db, err) != 0) {
         db_rollback(db);
         return -1;
     }
     if (v->ring->n_live < 2)
         return 0;
     if (keyring_write(v->ring, 1, v->path, &unwritten) != 0)
-        log_write(LOG_WARNING, "vault", "the old master key stays in the file: %s", unwritten.text);
+        log_write(LOG_WARNING, "vault", "the old master key could not be removed from the file: %s",
+                  unwritten.text);
     else
         v->ring->n_live = 1;
     return 0;

@@ -1,4 +1,4 @@
-/* reference.c - finding references to secrets in values. */
+/* reference.c - finds references to secrets in values. */
 #include "features/vault/reference.h"
 
 #include "features/vault/shapes.h"
@@ -18,7 +18,7 @@ static size_t find_inside(struct str s, size_t at)
     return at;
 }
 
-/* The name in what follows ${vault: ; STR_NULL when that does not end. */
+/* The name after ${vault: ; STR_NULL when the closing brace is missing. */
 static struct str name_inside(struct str rest)
 {
     struct str name = str_split(&rest, '}');
@@ -29,12 +29,12 @@ static struct str name_inside(struct str rest)
 const char *reference_problem(struct str value)
 {
     if (str_starts(value, whole) && !secret_is_name(from(value, whole.len)))
-        return "A value that begins with vault: names a secret and nothing else: vault:NAME";
+        return "A value that begins with vault: must be exactly vault:NAME";
     for (size_t at = find_inside(value, 0); at < value.len; at = find_inside(value, at + 1)) {
         struct str name = name_inside(from(value, at + inside.len));
 
         if (str_is_null(name) || !secret_is_name(name))
-            return "A reference inside a value is written ${vault:NAME}";
+            return "A reference inside a value must be written ${vault:NAME}";
     }
     return NULL;
 }

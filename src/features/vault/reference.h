@@ -8,17 +8,16 @@
 
 #include "base/str.h"
 
-/* A part of a value: a secret's name, or text as it is. */
+/* A part of a value: a secret's name, or plain text. */
 struct reference_part {
     struct str text;
     bool is_secret;
 };
 
-/* What is wrong with the references in a value, or NULL. */
+/* The problem with the references in a value, as a sentence; NULL: none. */
 const char *reference_problem(struct str value);
 
-/* Cuts the next part from a value without problems; false at its end. Begin with the whole value:
- * `*at` is 0. */
+/* The next part of a value without problems; false at its end. Begin with `*at` 0. */
 bool reference_next(struct str value, size_t *at, struct reference_part *ret);
 
 bool reference_is_in(struct str value);

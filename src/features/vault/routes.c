@@ -48,7 +48,7 @@ static int remove_secret(struct api_call *call, struct db *db, struct error *err
     return list_secrets(call, db, err);
 }
 
-/* In its transaction the file has the new key, and all data keys are wrapped with it. */
+/* In the transaction: adds the new key to the file and wraps all data keys with it. */
 static int rotate_master_key(struct api_call *call, struct db *db, struct error *err)
 {
     struct vault_rotated *answer = call->answer;
@@ -69,7 +69,7 @@ static void master_key_rotated(struct api_call *call, const struct error *err)
     answer->old_key_removed =
         vault_end_rotation(vault_of(call->api->engine), call, err == NULL, &unfinished) == 0;
     if (!answer->old_key_removed)
-        log_write(LOG_WARNING, "vault", "the old master key stays in the file: %s",
+        log_write(LOG_WARNING, "vault", "the old master key could not be removed from the file: %s",
                   unfinished.text);
     call_reply(call, err);
 }

@@ -1,4 +1,4 @@
-/* secrets.c - secrets, from the shapes of the API to sealed rows. */
+/* secrets.c - seals and opens secrets. */
 #include "features/vault/secrets.h"
 
 #include "base/clock.h"

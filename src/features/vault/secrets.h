@@ -1,4 +1,4 @@
-/* secrets.h - secrets of a tenant: set, listed and removed by people, who never read one back.
+/* secrets.h - secrets of a tenant: users set, list and delete them, but never read them back.
  *
  * All run inside a transaction or on a reader, with the caller's connection;
  * answers are in the arena.
@@ -13,7 +13,7 @@
 struct db;
 struct vault;
 
-/* A vault, and whose secrets in it. */
+/* The secrets of one tenant. */
 struct secrets {
     struct vault *vault;
     int64_t tenant_id;
@@ -29,6 +29,6 @@ int secrets_list(const struct secrets *s, struct db *db, struct arena *arena,
 int secrets_remove(const struct secrets *s, struct db *db, struct str name,
                    struct error *err) MUST_CHECK;
 
-/* Appends the secret's value to `out`, which vault_wipe() ends. */
+/* Appends the secret's value to `out`, which the caller releases with vault_wipe(). */
 int secrets_open(const struct secrets *s, struct db *db, const struct secret_row *row,
                  struct buf *out, struct error *err) MUST_CHECK;

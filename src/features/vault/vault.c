@@ -1,4 +1,4 @@
-/* vault.c - texts in envelopes. */
+/* vault.c - seals and opens texts with the tenants' data keys. */
 #include "features/vault/vault.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "features/vault/data_keys.h"
 
-/* Of sealed bytes: the form, and the version of the data key. */
+/* Sealed bytes begin with the format and the version of the data key. */
 enum { HEAD_BYTES = 1 + 4, FORM = 1 };
 
 _Static_assert(VAULT_OVERHEAD == HEAD_BYTES + ENVELOPE_OVERHEAD, "as the header says");
@@ -43,8 +43,7 @@ void vault_wipe(struct buf *text)
     buf_done(text);
 }
 
-/* A command that seals may be the first to need the keys: what is wrong with their file is then for
- * its user to put right. */
+/* A command may be the first to need the key file, so an error in it is reported to its user. */
 static int ensure_ring(struct vault *v, struct error *err)
 {
     int r = 0;
@@ -81,14 +80,14 @@ int vault_seal(struct vault *v, struct db *db, const struct vault_label *label, 
         buf_added(out, len);
     }
     sodium_memzero(&key, sizeof(key));
-    return bytes != NULL ? 0 : err_set(err, ERR_INVALID, "too long to be sealed");
+    return bytes != NULL ? 0 : err_set(err, ERR_INVALID, "too long to seal");
 }
 
 static int not_sealed(const struct vault_label *label, struct error *err)
 {
     return err_set(err, ERR_SCHEMA,
-                   "%s '%.*s' (version %lld) cannot be opened: the database was changed by "
-                   "another program than muster",
+                   "%s '%.*s' (version %lld) cannot be opened: the database was changed outside "
+                   "muster",
                    label->kind, STR_ARG(label->name), (long long)label->version);
 }
 

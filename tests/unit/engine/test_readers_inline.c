@@ -12,7 +12,7 @@
 #include "unit/temp_db.h"
 
 enum { CONNECTIONS_MAX = 3, QUEUE = 8 };
-enum { HELD_UP_US = 6000, REST_US = 1000000 };
+enum { BLOCKED_US = 6000, INLINE_PAUSE_US = 1000000 };
 
 static const struct db_query one = { .sql = "SELECT 1" };
 
@@ -164,7 +164,7 @@ static void end_call(struct asked *a, pthread_t thread)
     sem_post(&a->let_go);
     CHECK_INT(pthread_join(thread, &ran), 0);
     CHECK(ran == a && a->dones == 1);
-    clock_advance_us(REST_US); /* it may have waited long enough to count as held up */
+    clock_advance_us(INLINE_PAUSE_US); /* it may have waited long enough to count as held up */
 }
 
 TEST(a_read_runs_on_the_thread_that_asks)
@@ -233,7 +233,7 @@ static int lose_the_core(struct asked *a, struct db *db, struct error *err)
     (void)a;
     (void)db;
     (void)err;
-    clock_advance_us(HELD_UP_US);
+    clock_advance_us(BLOCKED_US);
     return 0;
 }
 
@@ -257,9 +257,9 @@ TEST(after_a_read_that_slept_readers_do_all_for_a_while)
     ask(&a, 1, sleep_long);
     CHECK(run_inline(&a)); /* it has come to its end all the same */
     CHECK(!runs_inline(1));
-    clock_advance_us(REST_US / 2);
+    clock_advance_us(INLINE_PAUSE_US / 2);
     CHECK(!runs_inline(1));
-    clock_advance_us(REST_US);
+    clock_advance_us(INLINE_PAUSE_US);
     CHECK(runs_inline(1));
     end();
 }

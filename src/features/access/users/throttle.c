@@ -16,7 +16,7 @@ enum { ENTRIES_MAX = 16384, SOON_S = 2 };
 
 static const int64_t window_us = (int64_t)THROTTLE_WINDOW_S * USEC_PER_SEC;
 
-/* An account or an address. Its key is a digest, so that all entries have the same size. */
+/* An account or an address. Its key is a digest: of fixed size, however long the name. */
 struct entry {
     struct sha256 key;
     struct entry *older, *newer; /* ordered by last activity */

@@ -8,7 +8,8 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-/* $2 is a JSON array of rows, so that one statement stores all entries of a registration. In PostgreSQL they are ordered, so that two registrations cannot deadlock. */
+/* $2 is a JSON array of rows, so that one statement stores all entries of a registration. In
+ * PostgreSQL they are ordered, so that two registrations cannot deadlock. */
 static const struct db_query enter = {
     .sqlite = "INSERT INTO security_catalog (tenant_id, key, full_key, secret, edit, see,"
               " created_at) SELECT $1, json_extract(j.value, '$[0]'), json_extract(j.value, '$[1]'),"
