@@ -171,6 +171,7 @@ def time_to_tick(tenant, *others):
 
 
 def test_another_interval_is_honoured_at_once(world, clock):
+    listen(world)
     register(world)
     report(world)
     clock.advance(ALLOWED + 10)
@@ -178,6 +179,8 @@ def test_another_interval_is_honoured_at_once(world, clock):
     register(world, interval=DAY)  # nothing is late by that
     closed = until_closed(world, alert)
     assert (closed["closed_by"], closed["away_seconds"]) == ("interval", None)
+    summary = messages(world)[-1][1]["summary"]
+    assert summary == "Agent 'worker' is no longer silent: its interval was changed"
     stays(world, [(alert["alert_id"], "closed")])
     register(world, interval=60)
     assert until_open(world)["detail"]["interval_seconds"] == 60
@@ -185,12 +188,14 @@ def test_another_interval_is_honoured_at_once(world, clock):
 
 @pytest.mark.parametrize("how", ["disable", "delete"])
 def test_an_alert_ends_with_what_is_expected(world, clock, how):
+    listen(world)
     register(world)
     report(world)
     clock.advance(ALLOWED + 10)
     alert = until_open(world)
     world.server.cli("agent", how, "worker", "--tenant", world.slug)
     assert until_closed(world, alert)["closed_by"] == how + "d"
+    assert messages(world)[-1][1]["summary"] == f"Agent 'worker' is no longer silent: it was {how}d"
 
 
 def test_a_muted_agents_alerts_are_rows_all_the_same(world, clock):
