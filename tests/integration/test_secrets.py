@@ -217,7 +217,7 @@ def test_a_master_key_in_the_environment_that_is_none_stops_the_start(tmp_path):
         server = Server(tmp_path / "data", environment={"MUSTER_MASTER_KEY": text})
         with pytest.raises(Trouble, match="no start"):
             server.start()
-        assert "MUSTER_MASTER_KEY is no key" in server.log()
+        assert "MUSTER_MASTER_KEY is not a key" in server.log()
         assert f" {text}" not in server.log()
 
 
