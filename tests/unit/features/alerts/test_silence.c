@@ -389,18 +389,11 @@ TEST(an_agent_that_reports_elsewhere_by_now_is_not_silent)
     world_done(&w);
 }
 
-/* A sanitizer makes everything slower. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SLOWDOWN = 20 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { SLOWDOWN = 20 };
-#else
-enum { SLOWDOWN = 1 };
+#ifndef __has_feature
+#define __has_feature(name) 0 /* gcc, which builds without sanitizers here */
 #endif
-#else
-enum { SLOWDOWN = 1 };
-#endif
+
+enum { SLOWDOWN = __has_feature(address_sanitizer) ? 20 : 1 };
 
 static int64_t cpu_us(void)
 {
@@ -417,6 +410,8 @@ TEST(ten_thousand_agents_cost_less_than_a_hundredth_of_a_core)
     struct world w;
     int64_t began;
 
+    if (__has_feature(thread_sanitizer)) /* too slow to measure, and for the time that a read has */
+        skip();
     world_init(&w);
     CHECK(db_exec(w.db, &add_agents, DB_ARGS(db_int(AGENTS), db_int(w.tenant_id), db_int(SECONDS)),
                   NULL, NULL, NULL) == 0);
