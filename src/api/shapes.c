@@ -8,7 +8,8 @@
 
 static int compare_names(const void *a, const void *b)
 {
-    const struct shape *const *left = a, *const *right = b;
+    const struct shape *const *left = (const struct shape *const *)a;
+    const struct shape *const *right = (const struct shape *const *)b;
 
     return strcmp((*left)->name, (*right)->name);
 }
@@ -36,5 +37,5 @@ void shapes_collect(const struct route_table *table, unsigned uses, struct schem
         schema_set_add(ret, &error_answer_shape);
     for (size_t i = 0; i < table->n; i++)
         collect_from(table->entries[i].route, uses, ret);
-    qsort(ret->items, ret->n, sizeof(ret->items[0]), compare_names);
+    qsort((void *)ret->items, ret->n, sizeof(ret->items[0]), compare_names);
 }

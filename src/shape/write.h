@@ -12,4 +12,4 @@ bool shape_member_is_null(const struct field *field, const void *from);
 void shape_write_member(const struct field *field, const void *from, struct buf *out);
 
 /* A list of struct named_value as an object. */
-void shape_write_values(const struct list *values, struct buf *out);
+void shape_write_values(const struct list *list, struct buf *out);
