@@ -23,20 +23,37 @@ static size_t read_bytes(int fd, char *bytes, size_t bytes_max, bool one_line)
     return n;
 }
 
-/* Asks on the terminal `fd` and reads a line without echo. */
-static size_t ask(int fd, const char *question, char *bytes, size_t bytes_max)
+/* Stops the echo of the terminal `fd`; returns its settings as they were. */
+static struct termios hide_input(int fd)
 {
     struct termios shown, hidden;
-    size_t n;
 
     (void)tcgetattr(fd, &shown);
     hidden = shown;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
     (void)tcsetattr(fd, TCSAFLUSH, &hidden);
-    (void)dprintf(fd == STDIN_FILENO ? STDERR_FILENO : fd, "%s: ", question);
+    return shown;
+}
+
+/* Asks on the terminal `fd`, whose input is hidden, and reads a line. */
+static size_t ask(int fd, const char *question, char *bytes, size_t bytes_max)
+{
+    const int out = fd == STDIN_FILENO ? STDERR_FILENO : fd;
+    size_t n;
+
+    (void)dprintf(out, "%s: ", question);
     n = read_bytes(fd, bytes, bytes_max, true);
+    (void)dprintf(out, "\n");
+    return n;
+}
+
+/* The same for one question alone. */
+static size_t ask_hidden(int fd, const char *question, char *bytes, size_t bytes_max)
+{
+    const struct termios shown = hide_input(fd);
+    size_t n = ask(fd, question, bytes, bytes_max);
+
     (void)tcsetattr(fd, TCSAFLUSH, &shown);
-    (void)dprintf(fd == STDIN_FILENO ? STDERR_FILENO : fd, "\n");
     return n;
 }
 
@@ -51,7 +68,7 @@ int prompt_secret(const char *question, size_t bytes_max, struct arena *arena, s
 {
     char *bytes = arena_alloc(arena, bytes_max + 2);
     bool is_terminal = isatty(STDIN_FILENO) == 1;
-    size_t n = is_terminal ? ask(STDIN_FILENO, question, bytes, bytes_max + 2)
+    size_t n = is_terminal ? ask_hidden(STDIN_FILENO, question, bytes, bytes_max + 2)
                            : read_bytes(STDIN_FILENO, bytes, bytes_max + 2, false);
     struct str secret = trim_newline(bytes, n);
 
@@ -85,6 +102,7 @@ static int read_password(int fd, const char *question, struct arena *arena, stru
 int prompt_password(bool from_stdin, struct arena *arena, struct str *ret, struct error *err)
 {
     struct str first = STR_NULL, again = STR_NULL;
+    struct termios shown;
     int terminal, r = -1;
 
     if (from_stdin)
@@ -93,9 +111,11 @@ int prompt_password(bool from_stdin, struct arena *arena, struct str *ret, struc
     if (terminal < 0)
         return err_set(err, ERR_INVALID,
                        "no terminal to ask for the password: use --password-stdin");
+    shown = hide_input(terminal); /* once for both: the second may have been typed already */
     if (read_password(terminal, "New password", arena, &first, err) == 0 &&
         read_password(terminal, "Again", arena, &again, err) == 0)
         r = str_eq(first, again) ? 0 : err_set(err, ERR_INVALID, "the two passwords differ");
+    (void)tcsetattr(terminal, TCSAFLUSH, &shown);
     (void)close(terminal);
     *ret = first;
     return r;

@@ -128,6 +128,20 @@ def test_a_failed_sync_fails_everybody_who_waits(embedded):
     embedded.start().stop()
 
 
+def test_alerts_that_cannot_be_evaluated_do_not_stop_the_start(embedded):
+    def rename(old, new):
+        with contextlib.closing(sqlite3.connect(embedded.data / "muster.db")) as connection:
+            connection.execute(f"ALTER TABLE {old} RENAME TO {new}")
+
+    embedded.stop()
+    rename("agent_signs", "hidden")
+    embedded.start()
+    assert "tick failed" in embedded.log()
+    embedded.stop()
+    rename("hidden", "agent_signs")
+    embedded.start()
+
+
 def test_a_full_disk_is_a_503_and_passes(embedded):
     tenant = embedded.add_tenant()
     before, during, after = tenant.event(), tenant.event(), tenant.event()

@@ -1,5 +1,6 @@
 """Users and roles: the first admin, who may make and change whom, and what is kept of them."""
 
+import contextlib
 import json
 import os
 import pty
@@ -207,6 +208,24 @@ def test_of_two_last_admins_who_remove_each_other_one_stays(own_server):
         statuses = pool.map(lambda p: p[0].request("DELETE", f"{USERS}/{p[1]}").status, pairs)
         assert sorted(statuses) in ([200, 401], [200, 409])
     assert len(stored(own_server, "SELECT email FROM users")) == 1
+
+
+def test_a_password_typed_ahead_is_read_and_not_shown(server):
+    email = new_email()
+    arguments = [server.binary, "user", "add", email, "--role", "platform_admin", *server.store_arguments]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(arguments[0], [str(word) for word in arguments])
+    said = b""
+    while b"New password" not in said:
+        said += os.read(terminal, 1000)
+    os.write(terminal, f"{PASSWORD}\n{PASSWORD}\n".encode())
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while text := os.read(terminal, 1000):
+            said += text
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, said
+    assert PASSWORD.encode() not in said
+    assert email in server.cli("user", "list")
 
 
 def test_the_command_line_makes_lists_and_removes_users(server, tenant):

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "engine/engine.h"
@@ -105,7 +106,9 @@ static int alerts_start(struct engine *e, struct error *err)
                                        .raw_us = now.raw_us,
                                        .healthy = now.healthy,
                                        .registry_number = registry_number(access_registry(e)) };
+    struct error failure = { 0 };
 
+    (void)err;
     count_open(e, alerts);
     if (!engine_serves(e))
         return 0;
@@ -113,8 +116,11 @@ static int alerts_start(struct engine *e, struct error *err)
     alerts->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
     alerts->thresholds = threshold_watch_new(&thresholds, now.mono_us);
     alerts->mutes = mutes_new(&mutes);
-    /* Before the first report arrives: reports must find the agents whose silence they end. */
-    return evaluate(e, &now, err);
+    /* Before the first report arrives: reports must find the agents whose silence they end. A
+     * failure is no reason not to start: the next tick tries again. */
+    if (evaluate(e, &now, &failure) != 0)
+        log_write(LOG_WARNING, "alerts", "tick failed: %s", failure.text);
+    return 0;
 }
 
 static void alerts_feature_close(void *state)
