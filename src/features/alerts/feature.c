@@ -58,14 +58,19 @@ static void count_open(struct engine *e, struct alerts *alerts)
         atomic_store(&alerts->open, open);
 }
 
+static struct silence_now silence_now_of(const struct engine *e, const struct tick *tick)
+{
+    return (struct silence_now){ .wall_us = tick->wall_us,
+                                 .mono_us = tick->mono_us,
+                                 .raw_us = tick->raw_us,
+                                 .healthy = tick->healthy,
+                                 .registry_number = registry_number(access_registry(e)) };
+}
+
 static int evaluate(struct engine *e, const struct tick *tick, struct error *err)
 {
     struct alerts *alerts = engine_state(e, &alerts_feature);
-    const struct silence_now now = { .wall_us = tick->wall_us,
-                                     .mono_us = tick->mono_us,
-                                     .raw_us = tick->raw_us,
-                                     .healthy = tick->healthy,
-                                     .registry_number = registry_number(access_registry(e)) };
+    const struct silence_now now = silence_now_of(e, tick);
     int64_t epoch_us;
 
     if (silence_tick(alerts->silence, &now, err) != 0)
@@ -101,11 +106,7 @@ static int alerts_start(struct engine *e, struct error *err)
     const struct threshold_watch_options thresholds = { engine_readers(e), engine_writer(e),
                                                         cost_prices(e) };
     const struct mutes_options mutes = { engine_watch_db(e), engine_writer(e) };
-    const struct silence_now began = { .wall_us = now.wall_us,
-                                       .mono_us = now.mono_us,
-                                       .raw_us = now.raw_us,
-                                       .healthy = now.healthy,
-                                       .registry_number = registry_number(access_registry(e)) };
+    const struct silence_now began = silence_now_of(e, &now);
     struct error failure = { 0 };
 
     (void)err;
