@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -25,6 +26,7 @@ enum {
 
 struct engine {
     struct engine_options options;
+    struct budgets unlimited; /* when the options bring none */
     bool shared;
     struct txn txns[WRITERS_MAX];
     size_t n_txns;
@@ -48,6 +50,11 @@ static size_t index_of(const struct engine *e, const struct feature *feature)
         i++;
     }
     return i;
+}
+
+struct budgets *engine_budgets(struct engine *e)
+{
+    return e->options.budgets != NULL ? e->options.budgets : &e->unlimited;
 }
 
 void *engine_state(const struct engine *e, const struct feature *feature)
@@ -280,6 +287,7 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     struct engine *e = NEW(struct engine);
 
     e->options = *options;
+    budgets_init(&e->unlimited);
     if (open_databases(e, err) != 0 || open_features(e, err) != 0 || start_threads(e, err) != 0 ||
         start_features(e, err) != 0 || start_watcher(e, err) != 0) {
         close_all(e);

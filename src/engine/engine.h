@@ -12,6 +12,7 @@
 #include "engine/feature.h"
 #include "engine/writer.h"
 
+struct budgets;
 struct db;
 struct engine;
 struct feature;
@@ -23,6 +24,7 @@ struct engine_options {
     const char *database;                  /* as for db_open() */
     const struct feature *const *features; /* ends in NULL */
     const struct settings *settings;       /* for the features; borrowed */
+    struct budgets *budgets;               /* borrowed; NULL: without limits */
     bool serves;                           /* a server, not a command */
     unsigned readers;                      /* threads */
     size_t reads_max;                      /* queued reads; beyond this ERR_BUSY */
@@ -46,6 +48,9 @@ struct tick engine_now(const struct engine *e, bool healthy);
 
 /* For features, from open() on. */
 const struct settings *engine_settings(const struct engine *e);
+/* What callers hold, with the limits of the service, its tenants, keys and addresses. */
+struct budgets *engine_budgets(struct engine *e);
+
 const char *engine_database(const struct engine *e);
 bool engine_serves(const struct engine *e);
 

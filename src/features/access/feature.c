@@ -76,7 +76,7 @@ static int access_open(struct engine *e, void **ret_state, struct error *err)
     struct access *access = NEW(struct access);
 
     (void)err;
-    access->registry = registry_new();
+    access->registry = registry_new(engine_budgets(e));
     access->sessions = sessions_new();
     access->throttle = throttle_new();
     access->token_guesses = token_guess_limiter_new();

@@ -19,6 +19,7 @@
 static const int64_t dead_us = 30LL * 24 * 3600 * USEC_PER_SEC;
 
 struct registry {
+    struct budgets *budgets;
     struct lock refresh; /* one refresh at a time; taken before `lock` */
     struct rwlock lock;
     struct arena arena GUARDED_BY(lock); /* holds names, which live as long as the registry */
@@ -32,10 +33,11 @@ struct registry {
     void *on_load_ctx;
 };
 
-struct registry *registry_new(void)
+struct registry *registry_new(struct budgets *budgets)
 {
     struct registry *r = NEW(struct registry);
 
+    r->budgets = budgets;
     lock_init(&r->refresh);
     rwlock_init(&r->lock);
     arena_init(&r->arena);
@@ -79,6 +81,7 @@ static void put_tenant(struct registry *r, const struct tenant_row *row) REQUIRE
         tenant = ARENA_NEW(&r->arena, struct tenant_entry);
         tenant->id = row->tenant_id;
         tenant->slug = arena_copy(&r->arena, row->slug);
+        budget_init(&tenant->budget, &r->budgets->tenant_level, &r->budgets->service);
         map_put(&r->tenants, tenant->slug, tenant);
         map_put(&r->tenants_by_id, id_str(&tenant->id), tenant);
     }
@@ -105,6 +108,7 @@ static struct key_entry *add_key(struct registry *r, const struct key_row *row) 
     key->use = ARENA_NEW(&r->arena, struct key_use);
     key->predecessor = arena_copy(&r->arena, row->predecessor);
     atomic_store(&key->grace_until, INT64_MAX);
+    budget_init(&key->budget, &r->budgets->key_level, &key->tenant->budget);
     map_put(&r->keys, digest_str(&key->digest), key);
     map_put(&r->keys_by_id, key->key_id, key);
     return key;

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/err.h"
@@ -30,6 +31,7 @@ struct tenant_entry {
     struct str slug;
     _Atomic int64_t max_agents, rate_limit;
     atomic_bool run_failed; /* alerts on failed runs are enabled */
+    struct budget budget;   /* what its callers hold */
 };
 
 /* When this process saw a key used; each request with the key updates it. */
@@ -46,6 +48,7 @@ struct key_entry {
     struct str agent_name; /* STR_NULL: a workspace key */
     struct sha256 digest;
     struct rate_window *rate; /* a successor shares its predecessor's window */
+    struct budget budget;     /* what its callers hold; counts for the tenant too */
     struct key_use *use;
     _Atomic int64_t expires_at;  /* wall clock, INT64_MAX: never */
     _Atomic int64_t grace_until; /* monotonic clock, INT64_MAX: it was not rotated */
@@ -60,7 +63,8 @@ struct key_entry {
 /* How long a key stays valid after its first rotation. */
 #define KEY_GRACE_US (300 * (int64_t)USEC_PER_SEC)
 
-struct registry *registry_new(void);
+/* `budgets` is borrowed: tenants and keys are nodes below it. */
+struct registry *registry_new(struct budgets *budgets);
 
 /* NULL is fine. */
 void registry_free(struct registry *r);

@@ -12,6 +12,7 @@ enum { NOW = 1000 };
 
 struct world {
     struct db *db;
+    struct budgets budgets;
     struct registry *registry;
     int64_t tenant_id;
 };
@@ -73,7 +74,8 @@ static void world_init(struct world *w)
 {
     w->db = temp_db_open(temp_db_new(), DB_WRITER);
     CHECK(store_migrate(w->db, NULL) == 0);
-    w->registry = registry_new();
+    budgets_init(&w->budgets);
+    w->registry = registry_new(&w->budgets);
     w->tenant_id = add_tenant(w, "acme");
 }
 

@@ -21,6 +21,7 @@ static const struct db_query count_agents = { .sql = "SELECT COUNT(*) FROM agent
 
 struct world {
     struct db *real, *fault, *reader;
+    struct budgets budgets;
     struct registry *registry;
     struct last_seen *last_seen;
     struct event_log *log;
@@ -73,7 +74,8 @@ static void world_init(struct world *w, int nth, enum err_code code)
     w->fault = db_fault_new(w->real, nth, code);
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->told, NULL);
-    w->registry = registry_new();
+    budgets_init(&w->budgets);
+    w->registry = registry_new(&w->budgets);
     w->last_seen = last_seen_new();
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
     w->txn = txn_parts_new(w->fault, w->log, w->registry, w->last_seen);

@@ -29,6 +29,7 @@ static const struct db_query count_agents = { .sql = "SELECT COUNT(*) FROM agent
 struct world {
     struct db *real, *fault, *reader;
     struct event_log *log;
+    struct budgets budgets;
     struct registry *registry;
     struct last_seen *last_seen;
     struct txn txn;
@@ -82,7 +83,8 @@ static void world_init(struct world *w, int nth, enum err_code code)
     add_tenant(w, 1, "other");
     w->reader = temp_db_open(url, DB_READER);
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
-    w->registry = registry_new();
+    budgets_init(&w->budgets);
+    w->registry = registry_new(&w->budgets);
     w->last_seen = last_seen_new();
     w->fault = db_fault_new(w->real, nth, code);
     w->txn = txn_parts_new(w->fault, w->log, w->registry, w->last_seen);

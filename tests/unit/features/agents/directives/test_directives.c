@@ -17,6 +17,7 @@ enum { PLATFORM = 0, ACME = 1, OTHER = 2 }; /* ids that the tests give themselve
 
 struct world {
     struct db *db;
+    struct budgets budgets;
     struct registry *registry;
     struct directives_cache *directives;
     struct arena arena;
@@ -31,7 +32,8 @@ static void world_init(struct world *w)
 {
     w->db = temp_db_open(temp_db_new(), DB_WRITER);
     CHECK(store_migrate(w->db, NULL) == 0);
-    w->registry = registry_new();
+    budgets_init(&w->budgets);
+    w->registry = registry_new(&w->budgets);
     w->directives = directives_cache_new();
     registry_on_load(w->registry, load_directives, w->directives);
     arena_init(&w->arena);
