@@ -8,7 +8,7 @@
  *
  * Invariants:
  *  1. A node's count is the sum of its children's and its own.
- *  2. Whoever took gives back exactly that, once, to the same node.
+ *  2. What was taken is given back exactly, once, to the same node.
  *  3. A node outlives all that was taken from it and all nodes below it.
  *
  * Thread-safe.
