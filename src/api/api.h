@@ -6,10 +6,14 @@
 #include "base/base.h"
 #include "base/str.h"
 
+struct budget;
 struct db;
 struct engine;
 struct http_app;
 struct log_line;
+
+/* Bytes of a reply that is sent at once. */
+enum { API_REPLY_MAX = 64 << 20 };
 
 struct api_limits {
     size_t batch_max_events;
@@ -26,6 +30,10 @@ struct api_hooks {
 
     /* The caller is known, the body not yet read: cross-site requests and the rate limit. */
     call_step_fn *check_caller;
+
+    /* The same: the budget that its body and reply count for; NULL: that of its address, or none.
+     */
+    struct budget *(*budget_of)(const struct api_call *call);
 
     /* Is the caller still known? */
     bool (*look_up)(struct api_call *call);

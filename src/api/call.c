@@ -54,12 +54,18 @@ static void call_read_done(struct reader_job *job, const struct error *err)
     call_reply(CONTAINER_OF(job, struct api_call, read), err);
 }
 
-static void prepare_read(struct api_call *call)
+/* Refuses a read whose reply would have to wait: its caller has not taken earlier ones. */
+static int prepare_read(struct api_call *call, struct error *err)
 {
+    const struct budget *full = budget_exhausted(call->exchange->charge.budget, BUDGET_REPLY_BYTES);
+
+    if (full != NULL)
+        return call_refuse_share(call, err, full, BUDGET_REPLY_BYTES);
     call->work = call->route->read;
     call->read = (struct reader_job){ .tenant_id = call->tenant_id,
                                       .run = call_read_run,
                                       .done = call_read_done };
+    return 0;
 }
 
 /* A connection may have sent hundreds of requests at once. If this one has waited, the loop has
@@ -71,7 +77,8 @@ static bool may_hold_loop(const struct api_call *call)
 
 int call_read_inline(struct api_call *call, struct error *err)
 {
-    prepare_read(call);
+    if (prepare_read(call, err) != 0)
+        return -1;
     if (may_hold_loop(call) && engine_read_inline(call->api->engine, &call->read))
         return 0;
     return engine_read(call->api->engine, &call->read, err);
@@ -119,7 +126,8 @@ int call_proceed(struct api_call *call, struct error *err)
         call_change(call, route->topic, route->change, call_reply);
         return 0;
     }
-    prepare_read(call);
+    if (prepare_read(call, err) != 0)
+        return -1;
     return engine_read(call->api->engine, &call->read, err);
 }
 

@@ -12,6 +12,7 @@
 
 #include "api/answers.h"
 #include "api/route.h"
+#include "base/budget.h"
 #include "base/digest.h"
 #include "base/err.h"
 #include "engine/change.h"
@@ -99,6 +100,10 @@ void call_run_or_reply(struct api_call *call, call_step_fn *step);
  * Retry-After. */
 int call_refuse(struct api_call *call, struct error *err, int status, const char *fmt, ...)
     PRINTF(4, 5);
+
+/* 503 with whose share of what is used up. */
+int call_refuse_share(struct api_call *call, struct error *err, const struct budget *full,
+                      enum budget_kind kind);
 
 /* 413 with the limit; unit is "events" or "bytes". */
 int call_refuse_size(struct api_call *call, struct error *err, size_t limit, const char *unit);

@@ -11,12 +11,17 @@
 #include "http/exchange.h"
 #include "shape/problems.h"
 
-enum { FRESH_US = 500000 }; /* after a longer wait for the body, the caller is looked up again */
+enum {
+    FRESH_US = 500000,         /* after a longer wait for the body, the caller is looked up again */
+    OPEN_BODY_MAX = 16 * 1024, /* bytes, of callers who need no key */
+};
 
 static size_t body_limit(const struct api *api, const struct route *route)
 {
     if (route->body_max != 0)
         return route->body_max;
+    if (route->auth == AUTH_OPEN)
+        return OPEN_BODY_MAX;
     switch (route->limit) {
     case LIMIT_BATCH:
         return api->limits.batch_max_bytes;
@@ -46,9 +51,16 @@ static struct api_call *call_of(struct api *api, struct http_exchange *x)
 /* The caller is known: checks before the body is read. */
 static int want_body(struct api_call *call, struct error *err)
 {
+    struct http_exchange *x = call->exchange;
+    struct budget *budget;
+
     if (call->api->hooks->check_caller(call, err) != 0)
         return -1;
-    call->exchange->body_max = body_limit(call->api, call->route);
+    budget = call->api->hooks->budget_of(call);
+    if (budget != NULL)
+        x->charge.budget = budget;
+    x->body_max = body_limit(call->api, call->route);
+    x->drops_body = call->route->body == NULL;
     return 0;
 }
 
@@ -186,8 +198,12 @@ static void on_request(void *ctx, struct http_exchange *x)
 
 static int refuse_too_large(struct api_call *call, struct error *err)
 {
+    const struct http_charge *charge = &call->exchange->charge;
+
+    if (call->exchange->no_room && charge->full == NULL)
+        return call_refuse(call, err, 503, "%s", HTTP_EVICTED);
     if (call->exchange->no_room)
-        return err_set(err, ERR_BUSY, "no memory left for request bodies");
+        return call_refuse_share(call, err, charge->full, BUDGET_BODY_BYTES);
     return call_refuse_size(call, err, call->exchange->body_max, "bytes");
 }
 

@@ -11,7 +11,12 @@
 #include "http/stream.h"
 #include "shape/rule.h"
 
-enum { REPLY_MAX = 64 << 20, HEADERS_MAX = 12, RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
+enum {
+    SMALL_REPLY = 16 * 1024, /* counts only while it waits for its client */
+    HEADERS_MAX = 12,
+    RETRY_LEAST_S = 1,
+    RETRY_SPREAD_S = 5,
+};
 
 /* On every reply (S16): no framing, no content sniffing. */
 static const struct http_header security_headers[] = {
@@ -80,13 +85,31 @@ static void add_common_headers(const struct api_call *call, struct headers *h)
     add_header(h, STR_LIT("RateLimit-Reset"), decimal(call->arena, call->rate.reset_s));
 }
 
+static void reply_no_room(struct api_call *call, const struct budget *full);
+
+/* With the headers in `h`. Instead a 503, when what the caller has not read yet leaves no room for
+ * more. */
+static void send_counted(struct api_call *call, struct http_reply *reply, const struct headers *h)
+{
+    const struct budget *full = NULL;
+
+    if (reply->body_take != NULL && reply->body.len > SMALL_REPLY)
+        full = http_charge_reply(&call->exchange->charge, reply->body.len);
+    if (full != NULL) {
+        http_reply_free(reply);
+        reply_no_room(call, full);
+        return;
+    }
+    reply->headers = h->items;
+    reply->n_headers = h->n;
+    http_reply(call->exchange, reply);
+}
+
 /* With the common headers and those already in `h`. */
 static void send_reply(struct api_call *call, struct http_reply *reply, struct headers *h)
 {
     add_common_headers(call, h);
-    reply->headers = h->items;
-    reply->n_headers = h->n;
-    http_reply(call->exchange, reply);
+    send_counted(call, reply, h);
 }
 
 /* Takes ownership of the body. */
@@ -151,7 +174,7 @@ static void reply_answer(struct api_call *call)
     struct buf body;
     struct str tag;
 
-    buf_init(&body, REPLY_MAX);
+    buf_init(&body, API_REPLY_MAX);
     shape_write_json(call->route->answer, call->answer, &body);
     if (body.overflown) {
         buf_done(&body);
@@ -211,9 +234,7 @@ void call_reply_file(struct api_call *call, const struct call_file *file)
     } else if (file->gzip) {
         add_header(&h, STR_LIT("Content-Encoding"), STR_LIT("gzip"));
     }
-    reply.headers = h.items;
-    reply.n_headers = h.n;
-    http_reply(call->exchange, &reply);
+    send_counted(call, &reply, &h);
 }
 
 void call_stream_begin(struct api_call *call, const char *content_type,
@@ -260,6 +281,37 @@ int call_refuse(struct api_call *call, struct error *err, int status, const char
         refusal.header = (struct http_header){ STR_LIT("Retry-After"), retry_after(call, status) };
     note_refusal(call, err, &refusal);
     return -1;
+}
+
+int call_refuse_share(struct api_call *call, struct error *err, const struct budget *full,
+                      enum budget_kind kind)
+{
+    static const char *const what[BUDGET_KINDS] = {
+        [BUDGET_BODY_BYTES] = "request bodies in progress",
+        [BUDGET_REPLY_BYTES] = "replies that were not read yet",
+        [BUDGET_EVENTS] = "events waiting to be stored",
+        [BUDGET_WRITER_US] = "time to store data",
+        [BUDGET_READS] = "waiting reads",
+        [BUDGET_EXPORTS] = "running exports",
+        [BUDGET_STREAMS] = "open live update streams",
+        [BUDGET_CONNECTIONS] = "open connections",
+    };
+    const struct budget_level *level = full->level;
+
+    if (str_eq_c(STR_LIT("tenant"), level->name))
+        return call_refuse(call, err, 503, "Your workspace's share of %s is used up; retry later",
+                           what[kind]);
+    if (str_eq_c(STR_LIT("service"), level->name))
+        return call_refuse(call, err, 503,
+                           "The service is overloaded (%s) and stored nothing of this request; "
+                           "retry later",
+                           what[kind]);
+    if (str_eq_c(STR_LIT("open"), level->name))
+        return call_refuse(call, err, 503,
+                           "The share of %s for all callers without a key is used up; retry later",
+                           what[kind]);
+    return call_refuse(call, err, 503, "Your %s's share of %s is used up; retry later", level->name,
+                       what[kind]);
 }
 
 int call_refuse_size(struct api_call *call, struct error *err, size_t limit, const char *unit)
@@ -334,7 +386,7 @@ static void reply_problems(struct api_call *call)
     struct headers h = { 0 };
     struct buf body;
 
-    buf_init(&body, REPLY_MAX);
+    buf_init(&body, API_REPLY_MAX);
     problems_write(call->problems, &body);
     send_body(call, 422, &h, &body);
 }
@@ -347,9 +399,15 @@ static void reply_refusal(struct api_call *call)
 
     if (!str_is_null(refusal->header.name))
         add_header(&h, refusal->header.name, refusal->header.value);
-    buf_init(&body, REPLY_MAX);
+    buf_init(&body, API_REPLY_MAX);
     shape_write_json(&error_answer_shape, &refusal->body, &body);
     send_body(call, refusal->status, &h, &body);
+}
+
+static void reply_no_room(struct api_call *call, const struct budget *full)
+{
+    (void)call_refuse_share(call, NULL, full, BUDGET_REPLY_BYTES);
+    reply_refusal(call);
 }
 
 void call_log_failure(const struct api_call *call, const struct error *err)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/openapi.h"
+#include "app/budgets.h"
 #include "app/features.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -46,6 +47,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         .database = options->database,
         .features = features,
         .settings = settings,
+        .budgets = &ret->budgets,
         .serves = options->serves,
         .readers = (unsigned)settings->readers,
         .reads_max = (size_t)settings->queue_max_reads,
@@ -63,6 +65,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
                         .body_max_bytes = (size_t)settings->body_max_bytes,
                         .business_max_bytes = (size_t)settings->business_max_bytes },
     };
+    budgets_read(settings, &ret->budgets);
     ret->api.hooks = &access_hooks;
     ret->api.audit = audit_call;
     ret->api.version = MUSTER_VERSION;

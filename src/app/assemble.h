@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "api/api.h"
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -14,6 +15,7 @@ typedef void assemble_fatal_fn(void *ctx, const struct error *err);
 
 struct assembly {
     struct api api;
+    struct budgets budgets;
     struct buf openapi;
 };
 

@@ -1,4 +1,6 @@
 /* serve.c - the server: start, wait for a signal, stop in order. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -34,6 +36,7 @@ struct server {
     struct datadir datadir;
     struct assembly assembly;
     struct http_server *http, *metrics; /* the second is NULL without metrics_listen */
+    struct budgets metrics_budgets;
     pthread_t main_thread;
     atomic_bool fatal;
 };
@@ -121,6 +124,29 @@ static void print_set_up_link(struct server *s, const char *host)
     (void)printf("/#/setup?code=%s\n", code);
 }
 
+/* Proxies bring the connections of many clients. */
+static bool is_trusted_proxy(void *ctx, const uint8_t address[16])
+{
+    const struct api *api = ctx;
+    struct str rest = api->trusted_proxies;
+    char text[INET6_ADDRSTRLEN];
+    uint8_t proxy[16];
+
+    while (!str_is_null(rest)) {
+        struct str one = str_trim(str_split(&rest, ','));
+
+        (void)snprintf(text, sizeof(text), "%.*s", STR_ARG(one));
+        memset(proxy, 0, sizeof(proxy));
+        if (inet_pton(AF_INET, text, proxy + 12) == 1)
+            memset(proxy + 10, 0xff, 2);
+        else if (inet_pton(AF_INET6, text, proxy) == 1 && !IN6_IS_ADDR_V4MAPPED((void *)proxy))
+            memset(proxy + 8, 0, 8);
+        if (memcmp(proxy, address, sizeof(proxy)) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int listen_http(struct server *s, struct arena *arena, struct error *err)
 {
     const struct settings *settings = s->settings;
@@ -129,9 +155,8 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
                                     .limits = http_default_limits };
     struct http_app app;
 
-    options.limits.connections = (unsigned)settings->max_connections;
-    options.limits.bodies_max = (size_t)settings->inflight_max_bytes;
-    options.limits.per_address = (unsigned)settings->max_connections_per_address;
+    options.budgets = &s->assembly.budgets;
+    options.exempt = (struct http_exempt){ is_trusted_proxy, &s->assembly.api };
     options.unix_path = settings->database[0] == '\0' ? s->datadir.socket : NULL;
     if (read_address("listen", settings->listen, arena, &options, err) != 0)
         return -1;
@@ -162,7 +187,9 @@ static int listen_metrics(struct server *s, struct arena *arena, struct error *e
         return err_set(err, ERR_INVALID, "metrics_token: use at least %d characters", TOKEN_MIN);
     if (s->settings->metrics_listen[0] == '\0')
         return 0;
-    options.limits.connections = METRICS_CONNECTIONS;
+    budgets_init(&s->metrics_budgets);
+    s->metrics_budgets.service_level.max[BUDGET_CONNECTIONS] = METRICS_CONNECTIONS;
+    options.budgets = &s->metrics_budgets;
     if (read_address("metrics_listen", s->settings->metrics_listen, arena, &options, err) != 0)
         return -1;
     metrics_app(&s->assembly.api, &app);

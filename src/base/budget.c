@@ -40,7 +40,13 @@ static void give_below(struct budget *from, const struct budget *end, enum budge
     }
 }
 
-bool budget_take(struct budget *b, enum budget_kind kind, int64_t n)
+static struct budget *refuse(struct budget *at, enum budget_kind kind)
+{
+    atomic_fetch_add_explicit(&at->level->refused[kind], 1, memory_order_relaxed);
+    return at;
+}
+
+struct budget *budget_try(struct budget *b, enum budget_kind kind, int64_t n)
 {
     assert(n >= 0);
     for (struct budget *at = b; at != NULL; at = at->parent) {
@@ -49,10 +55,29 @@ bool budget_take(struct budget *b, enum budget_kind kind, int64_t n)
         if (add(at, kind, n) <= max || max == 0)
             continue;
         give_below(b, at->parent, kind, n);
-        atomic_fetch_add_explicit(&at->level->refused[kind], 1, memory_order_relaxed);
-        return false;
+        return refuse(at, kind);
     }
-    return true;
+    return NULL;
+}
+
+struct budget *budget_grow(struct budget *b, enum budget_kind kind, int64_t held, int64_t n)
+{
+    assert(n >= 0 && held >= 0);
+    for (struct budget *at = b; at != NULL; at = at->parent) {
+        int64_t max = at->level->max[kind], kept = at->level->kept[kind];
+        int64_t used = add(at, kind, n);
+
+        if (used <= max - kept || max == 0 || used - held - n <= kept)
+            continue;
+        give_below(b, at->parent, kind, n);
+        return refuse(at, kind);
+    }
+    return NULL;
+}
+
+bool budget_take(struct budget *b, enum budget_kind kind, int64_t n)
+{
+    return budget_try(b, kind, n) == NULL;
 }
 
 void budget_force(struct budget *b, enum budget_kind kind, int64_t n)
@@ -73,11 +98,33 @@ int64_t budget_used(const struct budget *b, enum budget_kind kind)
     return atomic_load_explicit(&b->used[kind], memory_order_relaxed);
 }
 
+struct budget *budget_exhausted(struct budget *b, enum budget_kind kind)
+{
+    for (; b != NULL; b = b->parent) {
+        int64_t max = b->level->max[kind];
+
+        if (max != 0 && budget_used(b, kind) >= max)
+            return refuse(b, kind);
+    }
+    return NULL;
+}
+
 void budgets_init(struct budgets *ret)
 {
     *ret = (struct budgets){ .service_level = { .name = "service" },
                              .tenant_level = { .name = "tenant" },
                              .key_level = { .name = "key" },
+                             .open_level = { .name = "open" },
                              .address_level = { .name = "address" } };
     budget_init(&ret->service, &ret->service_level, NULL);
+    budget_init(&ret->open, &ret->open_level, &ret->service);
+}
+
+struct budget_level *budgets_level(struct budgets *budgets, size_t i)
+{
+    struct budget_level *const levels[] = { &budgets->service_level, &budgets->tenant_level,
+                                            &budgets->key_level, &budgets->open_level,
+                                            &budgets->address_level };
+
+    return i < COUNT_OF(levels) ? levels[i] : NULL;
 }

@@ -1,14 +1,15 @@
 /* budget.h - what callers hold at once, counted at every level.
  *
- * Counters form a tree: the service at the top, below it its tenants and the
- * addresses of callers who are not known yet, below a tenant its keys. Whatever
- * admits work takes from the caller's node, which counts at all levels above it
- * too, and whatever ends gives back. A level's limit is what one of its nodes
- * may hold, so that one tenant's share never is all of the service's.
+ * Counters form a tree: the service at the top; below it its tenants, and below
+ * a tenant its keys; beside the tenants the pool of open routes, and below it
+ * the addresses of callers who have shown no key. Whatever admits work takes
+ * from the caller's node, which counts at all levels above it too, and whatever
+ * ends gives back. A level's limit is what one of its nodes may hold, so that
+ * one tenant's share never is all of the service's.
  *
  * Invariants:
  *  1. A node's count is the sum of its children's and its own.
- *  2. What was taken is given back exactly, once, to the same node.
+ *  2. A taker gives back exactly what it took, once, to the same node.
  *  3. A node outlives all that was taken from it and all nodes below it.
  *
  * Thread-safe.
@@ -36,8 +37,9 @@ const char *budget_kind_name(enum budget_kind kind);
 
 /* One for all nodes of a level. Limits are set before the first node is used. */
 struct budget_level {
-    const char *name;                       /* "service", "tenant", "key", "address" */
-    int64_t max[BUDGET_KINDS];              /* of each node; 0: no limit at this level */
+    const char *name;                       /* "service", "tenant", "key", "open", "address" */
+    int64_t max[BUDGET_KINDS];              /* of each node; 0: no limit here, negative: nothing */
+    int64_t kept[BUDGET_KINDS];             /* of max: what budget_grow() leaves to small takes */
     _Atomic uint64_t refused[BUDGET_KINDS]; /* takes that this level's limit refused */
 };
 
@@ -49,7 +51,17 @@ struct budget {
 
 void budget_init(struct budget *b, struct budget_level *level, struct budget *parent);
 
-/* Counts `n` at every level, or at none: false when a level has no room. */
+/* Counts `n` at every level and returns NULL; or at none, and returns the node without room. */
+struct budget *budget_try(struct budget *b, enum budget_kind kind, int64_t n) MUST_CHECK;
+
+/* The same for something large that holds `held` already and grows by `n`. It leaves the `kept`
+ * part of each level to small takes, unless all others at that level fit into that part: then it
+ * may even exceed the limit, so that a thing as large as allowed always fits when it is the only
+ * large one. */
+struct budget *budget_grow(struct budget *b, enum budget_kind kind, int64_t held,
+                           int64_t n) MUST_CHECK;
+
+/* budget_try() for callers that need not know which level has no room: false. */
 bool budget_take(struct budget *b, enum budget_kind kind, int64_t n) MUST_CHECK;
 
 /* The same for what must be counted although there may be no room. */
@@ -59,12 +71,20 @@ void budget_give(struct budget *b, enum budget_kind kind, int64_t n);
 
 int64_t budget_used(const struct budget *b, enum budget_kind kind);
 
-/* The levels and the top of one process's tree. Tenants and addresses hang below `service`, keys
- * below their tenant. */
+/* The first node from `b` up whose limit is reached; NULL: there is room for something. Counts a
+ * refusal. For work whose size is known only when it is done. */
+struct budget *budget_exhausted(struct budget *b, enum budget_kind kind);
+
+/* The levels and the top of one process's tree. Tenants hang below `service` and keys below their
+ * tenant; addresses hang below `open`. */
 struct budgets {
-    struct budget_level service_level, tenant_level, key_level, address_level;
+    struct budget_level service_level, tenant_level, key_level, open_level, address_level;
     struct budget service;
+    struct budget open; /* callers without a key */
 };
 
 /* Without limits, which the caller sets in the levels. */
 void budgets_init(struct budgets *ret);
+
+/* The levels in the order in which they are shown; NULL after the last. */
+struct budget_level *budgets_level(struct budgets *budgets, size_t i);

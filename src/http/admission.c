@@ -7,17 +7,14 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 
-struct address {
-    uint8_t key[ADDRESS_KEY_LEN];
-    unsigned n;
-};
-
-void http_admission_init(struct http_admission *a, const struct http_limits *limits)
+void http_admission_init(struct http_admission *a, const struct http_options *options,
+                         void (*wake)(struct http_charge *evicted))
 {
-    a->limits = *limits;
-    atomic_init(&a->bodies.used, 0);
-    a->bodies.max = limits->bodies_max;
-    atomic_init(&a->total, 0);
+    a->limits = options->limits;
+    budgets_init(&a->unlimited);
+    a->budgets = options->budgets != NULL ? options->budgets : &a->unlimited;
+    a->exempt = options->exempt;
+    http_bodies_init(&a->bodies, wake);
     atomic_init(&a->streams, 0);
     lock_init(&a->lock);
     map_init(&a->addresses);
@@ -25,7 +22,7 @@ void http_admission_init(struct http_admission *a, const struct http_limits *lim
 
 void http_admission_done(struct http_admission *a)
 {
-    struct address *address;
+    struct http_address *address;
     size_t at = 0;
 
     lock_unshared(&a->lock);
@@ -33,6 +30,7 @@ void http_admission_done(struct http_admission *a)
         free(address);
     map_done(&a->addresses);
     lock_done(&a->lock);
+    http_bodies_done(&a->bodies);
 }
 
 static struct str key_str(const uint8_t *key)
@@ -40,58 +38,77 @@ static struct str key_str(const uint8_t *key)
     return str_from((const char *)key, ADDRESS_KEY_LEN);
 }
 
-static bool enter_address(struct http_admission *a, const uint8_t *key)
+static struct http_address *hold_address(struct http_admission *a, const uint8_t *key)
 {
-    struct address *address;
-    bool fits;
+    struct http_address *address;
 
     lock_acquire(&a->lock);
     address = map_get(&a->addresses, key_str(key));
     if (address == NULL) {
-        address = NEW(struct address);
+        address = NEW(struct http_address);
         memcpy(address->key, key, ADDRESS_KEY_LEN);
+        budget_init(&address->budget, &a->budgets->address_level, &a->budgets->open);
         (void)map_put(&a->addresses, key_str(address->key), address);
     }
-    fits = address->n < a->limits.per_address; /* at least 1, so a new one is never refused */
-    if (fits)
-        address->n++;
+    address->holders++;
     lock_release(&a->lock);
-    return fits;
+    return address;
 }
 
-static void leave_address(struct http_admission *a, const uint8_t *key)
+void http_admission_hold(struct http_admission *a, struct http_address *address)
 {
-    struct address *address;
-
+    if (address == NULL)
+        return;
     lock_acquire(&a->lock);
-    address = map_get(&a->addresses, key_str(key));
-    assert(address != NULL && address->n > 0); /* it was counted when it entered */
-    if (address != NULL && --address->n == 0) {
-        (void)map_remove(&a->addresses, key_str(key));
+    assert(address->holders > 0);
+    address->holders++;
+    lock_release(&a->lock);
+}
+
+void http_admission_release(struct http_admission *a, struct http_address *address)
+{
+    if (address == NULL)
+        return;
+    lock_acquire(&a->lock);
+    assert(address->holders > 0);
+    if (--address->holders == 0) {
+        assert(budget_used(&address->budget, BUDGET_CONNECTIONS) == 0);
+        assert(budget_used(&address->budget, BUDGET_BODY_BYTES) == 0);
+        assert(budget_used(&address->budget, BUDGET_REPLY_BYTES) == 0);
+        (void)map_remove(&a->addresses, key_str(address->key));
         free(address);
     }
     lock_release(&a->lock);
 }
 
-bool http_admission_enter(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],
-                          enum http_peer kind)
+static struct budget *node_of(struct http_admission *a, struct http_address *address)
 {
-    unsigned before = atomic_fetch_add_explicit(&a->total, 1, memory_order_relaxed);
-
-    if (kind == PEER_OPERATOR ||
-        (before < a->limits.connections && (a->limits.per_address == 0 || enter_address(a, key)))) {
-        metric_move(GAUGE_CONNECTIONS, 1);
-        return true;
-    }
-    (void)atomic_fetch_sub_explicit(&a->total, 1, memory_order_relaxed);
-    return false;
+    return address != NULL ? &address->budget : &a->budgets->open;
 }
 
-void http_admission_leave(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],
+bool http_admission_enter(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],
+                          enum http_peer kind, struct http_address **ret)
+{
+    bool alone = kind == PEER_OPERATOR ||
+                 (a->exempt.is_exempt != NULL && a->exempt.is_exempt(a->exempt.ctx, key));
+    struct http_address *address = alone ? NULL : hold_address(a, key);
+
+    if (kind == PEER_OPERATOR) {
+        budget_force(&a->budgets->service, BUDGET_CONNECTIONS, 1);
+    } else if (!budget_take(node_of(a, address), BUDGET_CONNECTIONS, 1)) {
+        http_admission_release(a, address);
+        return false;
+    }
+    metric_move(GAUGE_CONNECTIONS, 1);
+    *ret = address;
+    return true;
+}
+
+void http_admission_leave(struct http_admission *a, struct http_address *address,
                           enum http_peer kind)
 {
     metric_move(GAUGE_CONNECTIONS, -1);
-    (void)atomic_fetch_sub_explicit(&a->total, 1, memory_order_relaxed);
-    if (kind != PEER_OPERATOR && a->limits.per_address != 0)
-        leave_address(a, key);
+    budget_give(kind == PEER_OPERATOR ? &a->budgets->service : node_of(a, address),
+                BUDGET_CONNECTIONS, 1);
+    http_admission_release(a, address);
 }

@@ -7,27 +7,44 @@
 
 #include "base/lock.h"
 #include "base/map.h"
+#include "http/charge.h"
 #include "http/exchange.h"
 #include "http/server.h"
 
 enum { ADDRESS_KEY_LEN = 16 };
 
-struct http_admission {
-    struct http_limits limits;
-    struct http_budget bodies;
-    atomic_uint total;
-    atomic_uint streams; /* open ones */
-    struct lock lock;
-    struct map addresses GUARDED_BY(lock); /* key -> how many connections */
+/* One for all connections from an address, and for the requests that outlive them. */
+struct http_address {
+    uint8_t key[ADDRESS_KEY_LEN];
+    struct budget budget; /* of callers there who have shown no key */
+    unsigned holders;     /* guarded by the admission's lock */
 };
 
-void http_admission_init(struct http_admission *a, const struct http_limits *limits);
+struct http_admission {
+    struct http_limits limits;
+    struct budgets *budgets;
+    struct budgets unlimited; /* when the options bring none */
+    struct http_exempt exempt;
+    struct http_bodies bodies;
+    atomic_uint streams; /* open ones */
+    struct lock lock;
+    struct map addresses GUARDED_BY(lock); /* key -> struct http_address */
+};
+
+void http_admission_init(struct http_admission *a, const struct http_options *options,
+                         void (*wake)(struct http_charge *evicted));
 void http_admission_done(struct http_admission *a);
 
 /* Counts a connection; false, without counting, when a limit is reached. The operator is always
- * admitted, so that an overloaded server can be repaired. */
+ * admitted, so that an overloaded server can be repaired. *ret is the address that it counts for;
+ * NULL: none, since the peer is the operator or exempt. */
 bool http_admission_enter(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],
+                          enum http_peer kind, struct http_address **ret);
+
+/* Gives back what http_admission_enter() gave. */
+void http_admission_leave(struct http_admission *a, struct http_address *address,
                           enum http_peer kind);
 
-void http_admission_leave(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],
-                          enum http_peer kind);
+/* Keeps an address for a request that outlives its connection, and lets it go. NULL is fine. */
+void http_admission_hold(struct http_admission *a, struct http_address *address);
+void http_admission_release(struct http_admission *a, struct http_address *address);

@@ -112,11 +112,18 @@ static enum http_body_verdict add_gzip(struct http_body *body, struct str bytes,
     return BODY_FINE;
 }
 
-enum http_body_verdict http_body_add(struct http_body *body, struct str bytes, size_t max)
+enum http_body_verdict http_body_count(struct http_body *body, struct str bytes, size_t max)
 {
     if (bytes.len > max || body->as_sent > max - bytes.len)
         return BODY_TOO_LARGE;
     body->as_sent += bytes.len;
+    return BODY_FINE;
+}
+
+enum http_body_verdict http_body_add(struct http_body *body, struct str bytes, size_t max)
+{
+    if (http_body_count(body, bytes, max) != BODY_FINE)
+        return BODY_TOO_LARGE;
     body->bytes.max = max;
     if (body->gzip)
         return add_gzip(body, bytes, max);

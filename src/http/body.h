@@ -34,5 +34,8 @@ void http_body_begin(struct http_body *body, enum http_coding coding);
 /* `max` bounds the bytes as sent and as inflated. */
 enum http_body_verdict http_body_add(struct http_body *body, struct str bytes, size_t max);
 
+/* Counts bytes, which are not kept, against `max`. */
+enum http_body_verdict http_body_count(struct http_body *body, struct str bytes, size_t max);
+
 /* The body has ended: is it complete? */
 enum http_body_verdict http_body_end(const struct http_body *body);

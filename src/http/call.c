@@ -71,14 +71,22 @@ struct http_call *http_loop_new_call(struct http_loop *loop)
         .arena = &call->arena,
         .request_id = str_from(call->request_id, REQUEST_ID_LEN),
         .body_max = BODY_MAX_DEFAULT,
-        .budget = &loop->admission->bodies,
+        .charge = { .bodies = &loop->admission->bodies },
     };
     return call;
 }
 
+/* Gives back what it holds of the budgets. */
+static void settle_accounts(struct http_call *call)
+{
+    http_charge_drop(&call->x.charge);
+    http_admission_release(call->loop->admission, call->address);
+    call->address = NULL;
+}
+
 void http_loop_destroy_call(struct http_call *call)
 {
-    http_budget_give_back(&call->x);
+    settle_accounts(call);
     arena_done(&call->arena);
     http_body_done(&call->body);
     buf_done(&call->fields);
@@ -96,7 +104,7 @@ void http_loop_free_call(struct http_call *call)
         http_loop_destroy_call(call);
         return;
     }
-    http_budget_give_back(&call->x);
+    settle_accounts(call);
     arena_reset(&call->arena);
     http_body_reset(&call->body);
     buf_clear(&call->fields);

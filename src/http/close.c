@@ -23,11 +23,22 @@ static void on_closed(uv_handle_t *handle)
     assert(c->state == CONN_CLOSING && c->call == NULL && c->stash == NULL);
     http_conn_list_remove(c);
     if (c->admitted)
-        http_admission_leave(loop->admission, c->peer.key, c->peer.kind);
+        http_admission_leave(loop->admission, c->address, c->peer.kind);
     if (c->over)
         loop->n_over--;
     free(c);
     http_loop_conn_gone(loop);
+}
+
+void http_conn_part(struct http_conn *c)
+{
+    struct http_call *call = c->call;
+
+    assert(call->conn == c && call->address == NULL);
+    http_admission_hold(c->loop->admission, c->address); /* what it holds may count for it */
+    call->address = c->address;
+    c->call = NULL;
+    call->conn = NULL;
 }
 
 /* Lets go of the request, if there is one and libuv does not have it. */
@@ -37,9 +48,7 @@ static void let_go(struct http_conn *c)
 
     if (call == NULL || (c->state == CONN_WRITE && !call->streams))
         return;
-    assert(call->conn == c);
-    c->call = NULL;
-    call->conn = NULL;
+    http_conn_part(c);
     if (call->streams)
         http_stream_lost(call);
     else if (c->state != CONN_BUSY)

@@ -30,7 +30,7 @@
 #include "http/internal.h"
 
 enum {
-    BODY_RATE_MIN = 1024,   /* bytes per second of a body, after body_ms of grace */
+    BODY_RATE = 64 * 1024,  /* bytes per second that a body may take, after body_ms */
     WRITE_RATE_MIN = 16384, /* bytes per second that a client must read, in every write_ms */
 };
 
@@ -49,6 +49,9 @@ static void begin_request(struct http_conn *c)
     call->x.request.peer = c->peer.kind;
     call->x.request.peer_address = str_of(call->peer_address);
     call->x.request.began_us = c->loop->now_us;
+    if (c->peer.kind != PEER_OPERATOR)
+        call->x.charge.budget =
+            c->address != NULL ? &c->address->budget : &c->loop->admission->budgets->open;
     c->call = call;
     c->refused = c->cut_short = false;
     http_parser_begin(&c->parser, c->loop->limits, &call->x, &call->body);
@@ -69,6 +72,11 @@ static void refuse(struct http_conn *c, int status, const char *detail)
     c->refused = true;
     app->on_refused(app->ctx, &c->call->x, status, detail);
     must_have_answered(c, "on_refused");
+}
+
+void http_conn_evict(struct http_conn *c)
+{
+    refuse(c, 503, HTTP_EVICTED);
 }
 
 /* The client waits for a 100 before it sends the body. */
@@ -132,6 +140,10 @@ static void request_complete(struct http_conn *c)
         return;
     }
     assert(c->state == CONN_BODY && c->call->conn == c); /* 1 */
+    if (!http_charge_unlist(&c->call->x.charge)) {
+        http_conn_evict(c);
+        return;
+    }
     http_conn_enter(c, CONN_BUSY);
     app->on_request(app->ctx, &c->call->x);
 }
@@ -208,15 +220,15 @@ static void stash(struct http_conn *c, struct str bytes)
     c->stash_len = bytes.len;
 }
 
-static bool body_is_slow(const struct http_conn *c)
+/* Chunks do not say how many will follow: what has arrived counts. */
+int64_t http_conn_body_deadline_us(const struct http_conn *c)
 {
-    int64_t took_us = c->loop->now_us - c->body_began_us;
-    uint64_t sent = c->call->body.as_sent;
+    const struct http_call *call = c->call;
+    uint64_t size = c->parser.chunked ? call->body.as_sent : call->x.request.length;
 
-    if (c->state != CONN_BODY || took_us <= (int64_t)c->loop->limits->body_ms * USEC_PER_MSEC)
-        return false;
-    took_us -= (int64_t)c->loop->limits->body_ms * USEC_PER_MSEC;
-    return (uint64_t)took_us / USEC_PER_SEC * BODY_RATE_MIN > sent;
+    assert(c->state == CONN_BODY && size <= call->x.body_max);
+    return c->body_began_us + (int64_t)c->loop->limits->body_ms * USEC_PER_MSEC +
+           (int64_t)(size * USEC_PER_SEC / BODY_RATE);
 }
 
 static void drain_input(struct http_conn *c, size_t n)
@@ -279,10 +291,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (in.len > 0 && (c->state == CONN_BUSY || c->state == CONN_WRITE || c->state == CONN_MOVING))
         stash(c, in);
     if (c->state == CONN_BODY) {
-        if (body_is_slow(c))
-            refuse(c, 408, "The body arrived too slowly");
-        else
-            http_conn_enter(c, CONN_BODY);
+        http_charge_list(&c->call->x.charge, c->loop->now_us);
+        http_conn_enter(c, CONN_BODY);
     }
     settle(c);
 }
@@ -297,6 +307,8 @@ void http_conn_resume(struct http_conn *c)
         pump(c, &in);
         c->stash_at = c->stash_len - in.len;
     }
+    if (c->state == CONN_BODY)
+        http_charge_list(&c->call->x.charge, c->loop->now_us);
     if (c->stash != NULL &&
         (c->stash_at >= c->stash_len || c->state == CONN_LINGER || c->state == CONN_CLOSING))
         http_conn_drop_stash(c);
@@ -333,12 +345,12 @@ void http_conn_start_over(struct http_conn *c)
 /* Bytes that the client has read since the write began, or since the last call. */
 static uint64_t bytes_taken(struct http_conn *c)
 {
-    size_t left = uv_stream_get_write_queue_size(&c->h.stream), before = c->write_left;
+    uint64_t before = c->write_left;
 
     if (c->call->streams)
         return http_stream_moved(c->call);
-    c->write_left = left;
-    return before - left;
+    c->write_left = uv_stream_get_write_queue_size(&c->h.stream) + http_conn_in_kernel(c);
+    return before - c->write_left;
 }
 
 void http_conn_expired(struct http_conn *c)
@@ -349,7 +361,9 @@ void http_conn_expired(struct http_conn *c)
         refuse(c, 408, "The request head did not arrive in time");
         break;
     case CONN_BODY:
-        refuse(c, 408, "The body did not arrive in time");
+        refuse(
+            c, 408,
+            "The body did not arrive in time: send it within 30 seconds, or at 64 KiB per second");
         break;
     case CONN_WRITE:
         if (bytes_taken(c) >= (uint64_t)c->loop->limits->write_ms * WRITE_RATE_MIN / 1000)

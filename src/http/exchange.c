@@ -64,26 +64,6 @@ void http_read_on(struct http_exchange *x)
     x->carrier->read_on(x);
 }
 
-bool http_budget_take(struct http_exchange *x, size_t bytes)
-{
-    size_t used;
-
-    if (x->budget == NULL || x->budget->max == 0 || bytes == 0)
-        return true;
-    x->budgeted += bytes;
-    used = atomic_fetch_add(&x->budget->used, bytes) + bytes;
-    x->no_room = used > x->budget->max && used > x->budgeted;
-    return !x->no_room;
-}
-
-void http_budget_give_back(struct http_exchange *x)
-{
-    assert(x->budgeted == 0 || atomic_load(&x->budget->used) >= x->budgeted);
-    if (x->budgeted > 0)
-        atomic_fetch_sub(&x->budget->used, x->budgeted);
-    x->budgeted = 0;
-}
-
 struct str http_header_get(const struct http_request *request, const char *name)
 {
     struct str wanted = str_of(name);

@@ -10,11 +10,11 @@
  * them may be touched.
  */
 #pragma once
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "http/charge.h"
 
 struct http_exchange;
 
@@ -93,13 +93,6 @@ struct http_carrier {
     void (*end)(struct http_exchange *x, bool whole);
 };
 
-/* Bytes of all bodies that a carrier holds at once, received and inflated, until their replies
- * are out. */
-struct http_budget {
-    atomic_size_t used;
-    size_t max; /* 0: no bound */
-};
-
 struct http_exchange {
     const struct http_carrier *carrier;
     struct http_request request;
@@ -107,10 +100,11 @@ struct http_exchange {
     struct str request_id; /* sent as X-Request-Id */
     size_t body_max;       /* on_head may change it: the limit for this request's body, inflated */
     bool waits;            /* on_head may set it: nothing more is read until http_read_on() */
-    struct http_budget *budget; /* NULL: none */
-    size_t budgeted;            /* its share of it */
-    bool no_room;               /* on_too_large because of the budget, not of body_max */
-    bool replied;               /* set by http_reply() and http_stream_begin() */
+    bool drops_body;       /* on_head may set it: the body is read, but not kept */
+    struct http_charge charge; /* on_head may set its budget to the caller's; else it counts for the
+                                  caller's address */
+    bool no_room;              /* on_too_large because of charge.full, or because it was evicted */
+    bool replied;              /* set by http_reply() and http_stream_begin() */
     struct http_stream *stream; /* the carrier's own, once begun */
     void *app;                  /* the application's own, NULL at first */
 };
@@ -130,11 +124,6 @@ void http_resume(struct http_exchange *x, http_resume_fn *fn);
  * instead of a reply. */
 void http_read_on(struct http_exchange *x);
 
-/* A carrier counts the bytes of a body as they come, and gives them back when all is over. False
- * when others hold so much that there is no room; alone, any body that body_max allows has room. */
-bool http_budget_take(struct http_exchange *x, size_t bytes);
-void http_budget_give_back(struct http_exchange *x);
-
 /* The value of the header with this lower-case name; STR_NULL when absent, the first when
  * repeated. */
 struct str http_header_get(const struct http_request *request, const char *name);
@@ -148,14 +137,15 @@ struct http_app {
     /* Request complete. Must lead to one http_reply(), now or later. */
     void (*on_request)(void *ctx, struct http_exchange *x);
     /* The body is larger than body_max, by its declared or actual size, as sent or inflated; or
-     * there is no room for it now (x->no_room). Must lead to one http_reply(), now or later; then
-     * the connection is closed unless the rest of the body is short enough to skip. */
+     * there is no room for it now (x->no_room): charge.full has none, or the body was evicted. Must
+     * lead to one http_reply(), now or later; then the connection is closed unless the rest of the
+     * body is short enough to skip. */
     void (*on_too_large)(void *ctx, struct http_exchange *x);
     /* The carrier itself must refuse (400, 414, 431, 408, 503 …): prints the body for `detail`
      * into the reply. Also used for corrupt gzip (400). `x` has what was understood so far. */
     void (*on_refused)(void *ctx, struct http_exchange *x, int status, const char *detail);
-    /* After the reply was handed to the socket: the access log. Once for each reply; `bytes` is of
-     * its body, 0 when the client had gone (of a stream: what was sent till then). Not for replies
-     * that come after the server's end. */
+    /* After the reply was handed to the socket, or queued for it: the access log. Once for each
+     * reply; `bytes` is of its body, 0 when the client had gone (of a stream: what was sent till
+     * then). Not for replies that come after the server's end. */
     void (*on_done)(void *ctx, const struct http_exchange *x, int status, size_t bytes);
 };

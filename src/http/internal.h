@@ -15,7 +15,7 @@
  *   close.c                the end of a connection
  *   call.c                 requests: pooled, posted from other threads, freed
  *   state.c                the lists of connections by state, and the allowed moves
- *   parser.c, head.c, body.c, response.c, admission.c    know no connection
+ *   parser.c, head.c, body.c, response.c, admission.c, charge.c    know no connection
  *
  * Everything in a loop is touched by its own thread alone, but for what `lock` guards. A request
  * that the application keeps outlives its connection; the loop outlives both, until
@@ -78,11 +78,12 @@ struct http_call {
     struct http_call *next; /* in the pool, or among the posted ones */
     struct arena arena;
     struct http_body body;
-    struct http_reply reply; /* once posted or queued */
-    struct buf fields;       /* its own header lines, printed, once posted */
-    http_resume_fn *resume;  /* instead of a reply: what to run on the loop */
-    bool streams;            /* x.stream is known to the loop */
-    bool pooled;             /* free, in the loop's pool */
+    struct http_reply reply;      /* once posted or queued */
+    struct buf fields;            /* its own header lines, printed, once posted */
+    http_resume_fn *resume;       /* instead of a reply: what to run on the loop */
+    bool streams;                 /* x.stream is known to the loop */
+    bool pooled;                  /* free, in the loop's pool */
+    struct http_address *address; /* held once the connection has gone; NULL: none */
     uv_write_t write;
     char request_id[REQUEST_ID_LEN];
     char peer_address[ADDRESS_TEXT_MAX]; /* a copy, since the connection may go first */
@@ -102,7 +103,7 @@ union http_handle {
 /* The other end of a connection. */
 struct http_conn_peer {
     enum http_peer kind;
-    uint8_t key[16]; /* what connections are counted by */
+    uint8_t key[ADDRESS_KEY_LEN]; /* what connections are counted by */
     char text[ADDRESS_TEXT_MAX];
 };
 
@@ -119,17 +120,18 @@ struct http_conn {
     size_t stash_at, stash_len;
     const struct str *input; /* what is being parsed, while `pumping` */
     int64_t body_began_us;
-    size_t write_left;  /* bytes queued when last checked */
-    size_t linger_left; /* bytes still to be drained at most */
-    int moving_fd;      /* its socket, between two loops */
-    unsigned n_small;   /* requests since the last large one */
+    uint64_t write_left; /* bytes that the client had not taken when last checked */
+    size_t linger_left;  /* bytes still to be drained at most */
+    int moving_fd;       /* its socket, between two loops */
+    unsigned n_small;    /* requests since the last large one */
     struct http_conn_peer peer;
     bool reading, eof;
     bool pumping;   /* its input is being parsed further up the stack */
     bool refused;   /* the end of the current request cannot be found */
     bool cut_short; /* the current request exceeded its limit: the rest was not read */
     bool admitted;  /* counted by admission.c */
-    bool over;      /* beyond the limits, open only to be answered 503 */
+    struct http_address *address; /* by which it is counted; NULL: none */
+    bool over;                    /* beyond the limits, open only to be answered 503 */
 };
 
 struct http_loop {
@@ -163,6 +165,7 @@ struct http_loop {
     struct lock lock;
     struct http_call *posted GUARDED_BY(lock);   /* newest first */
     struct http_conn *arriving GUARDED_BY(lock); /* move.c: from the other loop */
+    bool evicted GUARDED_BY(lock);               /* one of its bodies has lost its room */
     bool closed GUARDED_BY(lock);
     bool stop_asked GUARDED_BY(lock);
     unsigned stop_deadline_ms GUARDED_BY(lock);
@@ -182,6 +185,9 @@ void http_loop_done(struct http_loop *loop);
 
 /* Any thread. */
 void http_loop_stop(struct http_loop *loop, unsigned deadline_ms);
+
+/* The body of this request must go: wakes its loop. Any thread. */
+void http_loop_evict(struct http_charge *evicted);
 
 /* A connection has ended: a stopped loop ends with its last. */
 void http_loop_conn_gone(struct http_loop *loop);
@@ -248,6 +254,12 @@ void http_conn_resume(struct http_conn *c);
 /* It has been too long in its state. */
 void http_conn_expired(struct http_conn *c);
 
+/* Refuses a body that has lost its room to another. */
+void http_conn_evict(struct http_conn *c);
+
+/* When its body must be complete, by its size. */
+int64_t http_conn_body_deadline_us(const struct http_conn *c);
+
 /* The server stops: closes the connection unless a request is in progress or has been received. */
 void http_conn_drain(struct http_conn *c);
 
@@ -288,6 +300,10 @@ struct str http_conn_stream_head(struct http_call *call, bool chunked);
 /* libuv predates const but only reads what is written. */
 uv_buf_t http_conn_buf(struct str s);
 
+/* Bytes that the kernel holds for the client: it is the client's progress when they become fewer,
+ * not when the kernel takes some. */
+uint64_t http_conn_in_kernel(const struct http_conn *c);
+
 /* close.c */
 
 /* At once. What the application has is dropped when it answers. */
@@ -295,6 +311,9 @@ void http_conn_close(struct http_conn *c);
 
 /* At once, dropping unsent bytes in the kernel: the client sees a failure. */
 void http_conn_reset(struct http_conn *c);
+
+/* The request goes on without its connection, which is in any case no longer its own. */
+void http_conn_part(struct http_conn *c);
 
 /* Are there bytes that came after the current request? */
 bool http_conn_has_leftover(const struct http_conn *c);

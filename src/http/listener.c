@@ -72,7 +72,7 @@ static void introduce(struct http_conn *c)
         http_conn_close(c);
         return;
     }
-    c->admitted = http_admission_enter(loop->admission, c->peer.key, c->peer.kind);
+    c->admitted = http_admission_enter(loop->admission, c->peer.key, c->peer.kind, &c->address);
     if (c->admitted)
         http_conn_start(c);
     else if (loop->n_over < OVER_MAX)

@@ -26,6 +26,19 @@ static void expire(struct http_loop *loop, enum http_conn_state state, unsigned 
         http_conn_expired(c);
 }
 
+/* Bodies have deadlines of their own: all are looked at. */
+static void expire_bodies(struct http_loop *loop)
+{
+    int64_t before_us = loop->now_us - (int64_t)loop->limits->body_ms * USEC_PER_MSEC;
+    struct http_conn *c, *next;
+
+    for (c = loop->lists[CONN_BODY].first; c != NULL; c = next) {
+        next = c->next;
+        if (c->since_us <= before_us || http_conn_body_deadline_us(c) <= loop->now_us)
+            http_conn_expired(c);
+    }
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct http_loop *loop = timer->data;
@@ -34,7 +47,7 @@ static void on_tick(uv_timer_t *timer)
     loop->now_us = clock_mono_us();
     expire(loop, CONN_IDLE, limits->idle_ms);
     expire(loop, CONN_HEAD, limits->header_ms);
-    expire(loop, CONN_BODY, limits->body_ms);
+    expire_bodies(loop);
     expire(loop, CONN_SKIP, limits->body_ms);
     expire(loop, CONN_WRITE, limits->write_ms);
     expire(loop, CONN_LINGER, LINGER_MS);
@@ -150,6 +163,29 @@ void http_loop_stop(struct http_loop *loop, unsigned deadline_ms)
     lock_release(&loop->lock);
 }
 
+void http_loop_evict(struct http_charge *evicted)
+{
+    struct http_exchange *x = CONTAINER_OF(evicted, struct http_exchange, charge);
+    struct http_loop *loop = CONTAINER_OF(x, struct http_call, x)->loop;
+
+    lock_acquire(&loop->lock);
+    loop->evicted = true;
+    if (!loop->closed)
+        (void)uv_async_send(&loop->wake);
+    lock_release(&loop->lock);
+}
+
+static void refuse_evicted(struct http_loop *loop)
+{
+    struct http_conn *c, *next;
+
+    for (c = loop->lists[CONN_BODY].first; c != NULL; c = next) {
+        next = c->next;
+        if (http_charge_is_evicted(&c->call->x.charge))
+            http_conn_evict(c);
+    }
+}
+
 static struct http_call *oldest_first(struct http_call *call)
 {
     struct http_call *reversed = NULL;
@@ -170,7 +206,7 @@ static void on_wake(uv_async_t *async)
     struct http_call *call;
     struct http_conn *arriving;
     unsigned deadline_ms;
-    bool stop;
+    bool stop, evicted;
 
     loop->now_us = clock_mono_us();
     lock_acquire(&loop->lock);
@@ -178,6 +214,8 @@ static void on_wake(uv_async_t *async)
     loop->posted = NULL;
     arriving = loop->arriving;
     loop->arriving = NULL;
+    evicted = loop->evicted;
+    loop->evicted = false;
     stop = loop->stop_asked;
     deadline_ms = loop->stop_deadline_ms;
     lock_release(&loop->lock);
@@ -188,6 +226,8 @@ static void on_wake(uv_async_t *async)
         call = next;
     }
     http_conn_take_up_all(loop, arriving);
+    if (evicted)
+        refuse_evicted(loop);
     if (stop && !loop->draining)
         begin_drain(loop, deadline_ms);
 }

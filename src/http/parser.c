@@ -86,15 +86,20 @@ static bool gap_is_bounded(struct http_parser *p, const char *at)
     return p->gap <= GAP_MAX;
 }
 
-/* Adds bytes to the body, and counts the inflated ones against the budget. */
+/* Adds bytes to the body and counts them, as inflated, for the caller. */
 static enum http_body_verdict add_body(struct http_parser *p, struct str bytes)
 {
     size_t before = p->body->bytes.len;
-    enum http_body_verdict verdict = http_body_add(p->body, bytes, p->x->body_max);
+    enum http_body_verdict verdict;
 
+    if (p->x->drops_body)
+        return http_body_count(p->body, bytes, p->x->body_max);
+    verdict = http_body_add(p->body, bytes, p->x->body_max);
     assert(verdict != BODY_FINE || p->body->bytes.len <= p->x->body_max);
-    if (verdict == BODY_FINE && !http_budget_take(p->x, p->body->bytes.len - before))
+    if (verdict == BODY_FINE && !http_charge_body(&p->x->charge, p->body->bytes.len - before)) {
+        p->x->no_room = true;
         return BODY_TOO_LARGE;
+    }
     return verdict;
 }
 
@@ -351,7 +356,7 @@ static enum http_parse complete(struct http_parser *p)
     p->stage = STAGE_OVER;
     if (p->discard)
         return PARSE_COMPLETE;
-    if (p->x->request.has_body && http_body_end(p->body) != BODY_FINE)
+    if (p->x->request.has_body && !p->x->drops_body && http_body_end(p->body) != BODY_FINE)
         return body_refused(p, BODY_CORRUPT);
     p->x->request.body = buf_str(&p->body->bytes);
     return PARSE_COMPLETE;

@@ -2,8 +2,11 @@
  *
  * Most replies are sent at once: one head printed into the loop's buffer, one
  * writev. What the socket does not take is queued, at most one reply per
- * connection, and times out when the client does not read.
+ * connection, and times out when the client does not read. By then nothing is
+ * left of its request but the reply itself, which counts for the caller.
  */
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -60,16 +63,26 @@ static enum http_conn_state after_reply(const struct http_conn *c)
     return p->unread == 0 ? CONN_CLOSING : CONN_LINGER;
 }
 
-/* The reply is out, or lost: calls on_done and frees the request. */
-static void forget_call(struct http_call *call, int status, size_t bytes)
+static void call_on_done(struct http_call *call, int status, size_t bytes)
 {
     const struct http_app *app = call->loop->app;
 
     assert(call->x.replied); /* by the application, or by its on_refused */
+    app->on_done(app->ctx, &call->x, status, bytes);
+}
+
+static void free_call(struct http_call *call)
+{
     if (call->conn != NULL)
         call->conn->call = NULL;
-    app->on_done(app->ctx, &call->x, status, bytes);
     http_loop_free_call(call);
+}
+
+/* The reply is out, or lost. */
+static void forget_call(struct http_call *call, int status, size_t bytes)
+{
+    call_on_done(call, status, bytes);
+    free_call(call);
 }
 
 void http_conn_sent(struct http_conn *c)
@@ -102,11 +115,21 @@ static void written(uv_write_t *write, int status)
     assert(c->state == CONN_WRITE || c->state == CONN_CLOSING);
     c->loop->now_us = clock_mono_us();
     http_reply_free(&call->reply);
-    forget_call(call, call->reply.status, status == 0 ? call->reply.body.len : 0);
+    free_call(call);
     if (status != 0)
         http_conn_close(c);
     else
         http_conn_sent(c);
+}
+
+uint64_t http_conn_in_kernel(const struct http_conn *c)
+{
+    uv_os_fd_t fd;
+    int n = 0;
+
+    if (uv_fileno(&c->h.handle, &fd) != 0 || ioctl(fd, SIOCOUTQ, &n) != 0 || n < 0)
+        return 0;
+    return (uint64_t)n;
 }
 
 uv_buf_t http_conn_buf(struct str s)
@@ -119,6 +142,20 @@ uv_buf_t http_conn_buf(struct str s)
     return uv_buf_init(bytes.base, (unsigned)s.len);
 }
 
+/* The reply will wait for its client: frees what it does not need. */
+static void shed_request(struct http_call *call)
+{
+    bool in_arena = call->reply.body_take == NULL; /* as far as is known here */
+
+    call_on_done(call, call->reply.status, call->reply.body.len);
+    http_charge_drop_body(&call->x.charge);
+    http_body_reset(&call->body);
+    if (in_arena)
+        return;
+    http_charge_waiting(&call->x.charge, call->reply.body.len);
+    arena_reset(&call->arena);
+}
+
 /* Queues what is left after the first `n` bytes of head and body. */
 static void queue_rest(struct http_call *call, const struct http_reply *reply, size_t n)
 {
@@ -127,19 +164,21 @@ static void queue_rest(struct http_call *call, const struct http_reply *reply, s
     size_t of_head = n < head.len ? n : head.len;
     uv_buf_t bufs[2];
 
-    bufs[0] =
-        http_conn_buf(arena_copy(call->x.arena, str_from(head.data + of_head, head.len - of_head)));
+    buf_clear(&call->fields); /* they are in the head, of which some may be left */
+    buf_add(&call->fields, str_from(head.data + of_head, head.len - of_head));
+    bufs[0] = http_conn_buf(buf_str(&call->fields));
     bufs[1] = http_conn_buf(str_from(body.data + (n - of_head), body.len - (n - of_head)));
     call->reply = *reply;
     call->write.data = call;
     http_conn_enter(c, CONN_WRITE);
+    shed_request(call);
     if (uv_write(&call->write, &c->h.stream, bufs, 2, written) != 0) {
         http_reply_free(reply);
-        forget_call(call, call->reply.status, 0);
+        free_call(call);
         http_conn_close(c);
         return;
     }
-    c->write_left = uv_stream_get_write_queue_size(&c->h.stream);
+    c->write_left = uv_stream_get_write_queue_size(&c->h.stream) + http_conn_in_kernel(c);
 }
 
 static void print_head(struct http_call *call, const struct http_reply *reply, struct str fields,

@@ -15,8 +15,6 @@ const struct http_limits http_default_limits = {
     .body_ms = 30 * 1000,
     .idle_ms = 60 * 1000,
     .write_ms = 30 * 1000,
-    .connections = 16 * 1024,
-    .per_address = 4 * 1024,
 };
 
 struct http_server {
@@ -95,7 +93,7 @@ int http_server_new(const struct http_options *options, const struct http_app *a
 
     server->app = *app;
     server->port = options->port;
-    http_admission_init(&server->admission, &options->limits);
+    http_admission_init(&server->admission, options, http_loop_evict);
     if (start(server, options, err) != 0) {
         http_server_free(server);
         return -1;
@@ -147,7 +145,7 @@ void http_server_free(struct http_server *server)
 
 unsigned http_server_connections(const struct http_server *server)
 {
-    return atomic_load_explicit(&server->admission.total, memory_order_relaxed);
+    return (unsigned)budget_used(&server->admission.budgets->service, BUDGET_CONNECTIONS);
 }
 
 unsigned http_server_streams(const struct http_server *server)

@@ -7,22 +7,29 @@
  * application (exchange.h).
  */
 #pragma once
+#include "base/budget.h"
 #include "base/err.h"
 #include "http/exchange.h"
 
 struct http_server;
+
+/* Peers that share connections among many clients, such as trusted proxies: not counted by
+ * address. */
+struct http_exempt {
+    bool (*is_exempt)(void *ctx, const uint8_t address[16]); /* IPv4 as ::ffff:a.b.c.d, IPv6 as its
+                                                                /64; NULL: none */
+    void *ctx;
+};
 
 struct http_limits {
     size_t target_max;      /* bytes of the request target; beyond it 414 */
     size_t header_max;      /* bytes of all header lines; beyond it 431 */
     unsigned header_fields; /* number of header lines; beyond it 431 */
     unsigned header_ms;     /* from the first byte to the end of the head; beyond it 408, close */
-    unsigned body_ms;       /* without progress of the body, or below 1 KiB/s; then 408, close */
+    unsigned body_ms;       /* for a body, and as long again as it takes at 64 KiB/s, but not
+                               without any progress; then 408, close */
     unsigned idle_ms;       /* between requests; then closed without an answer */
     unsigned write_ms;      /* a client that reads less than 16 KiB/s for this long is dropped */
-    unsigned connections;   /* in total; beyond it 503 and close */
-    unsigned per_address;   /* from one address (of IPv6, one /64), 0: no bound */
-    size_t bodies_max;      /* bytes of all bodies held at once; beyond it on_too_large; 0: any */
 };
 
 extern const struct http_limits http_default_limits;
@@ -34,6 +41,8 @@ struct http_options {
     unsigned loops;        /* threads, at least 1 */
     bool large_apart;      /* as many again, for large bodies alone */
     struct http_limits limits;
+    struct budgets *budgets; /* connections, bodies and replies count there; NULL: no limits */
+    struct http_exempt exempt;
 };
 
 /* Binds and starts the loops; on return of 0 it listens. `app` is copied. The caller owns *ret. */

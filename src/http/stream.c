@@ -24,11 +24,12 @@ struct http_stream {
     struct http_parts queue;   /* to be sent */
     struct http_part *sending; /* being sent by libuv */
     bool chunked;
-    bool begun;           /* the head is queued */
-    bool closing;         /* the last part is queued */
-    bool over;            /* the producer has ended it */
-    bool on_done_called;  /* on_done was called */
-    uint64_t sent, noted; /* bytes the socket took; those that http_stream_moved() has told */
+    bool begun;          /* the head is queued */
+    bool closing;        /* the last part is queued */
+    bool over;           /* the producer has ended it */
+    bool on_done_called; /* on_done was called */
+    uint64_t sent;       /* bytes the socket took */
+    uint64_t noted;      /* bytes that the client had taken when http_stream_moved() last looked */
     size_t body_sent;
 
     struct lock lock;
@@ -41,9 +42,18 @@ struct http_stream {
     bool whole GUARDED_BY(lock);     /* as it says */
 };
 
-static void free_stream(struct http_stream *s)
+static void discharge(struct http_exchange *x, size_t bytes)
 {
+    if (x->charge.budget != NULL)
+        budget_give(x->charge.budget, BUDGET_REPLY_BYTES, (int64_t)bytes);
+}
+
+static void free_stream(struct http_exchange *x)
+{
+    struct http_stream *s = x->stream;
+
     lock_unshared(&s->lock);
+    discharge(x, s->waiting);
     ASSERT_ALWAYS(s->ended); /* 3: else the producer would touch freed memory */
     http_parts_drop(&s->queue);
     http_parts_drop(&s->given);
@@ -73,7 +83,7 @@ static void post(struct http_call *call)
     http_parts_drop(&s->given);
     lock_release(&s->lock);
     if (ended) {
-        free_stream(s);
+        free_stream(&call->x);
         http_loop_destroy_call(call);
     }
 }
@@ -110,6 +120,18 @@ static struct http_part *part_of(struct buf *bytes)
     return part;
 }
 
+/* Counts a part until it is sent. Who may wait is one of few, and slowed down by that; for all
+ * others there must be room. */
+static bool charge(struct http_exchange *x, size_t bytes, bool may_wait)
+{
+    if (x->charge.budget == NULL)
+        return true;
+    if (!may_wait)
+        return budget_take(x->charge.budget, BUDGET_REPLY_BYTES, (int64_t)bytes);
+    budget_force(x->charge.budget, BUDGET_REPLY_BYTES, (int64_t)bytes);
+    return true;
+}
+
 bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
 {
     struct http_call *call = CONTAINER_OF(x, struct http_call, x);
@@ -122,7 +144,7 @@ bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
     assert(!s->ended);
     while (may_wait && s->waiting > HTTP_STREAM_WAITING_MAX && !s->unwanted)
         cond_wait(&s->moved, &s->lock);
-    taken = !s->unwanted && s->waiting <= HTTP_STREAM_WAITING_MAX;
+    taken = !s->unwanted && s->waiting <= HTTP_STREAM_WAITING_MAX && charge(x, part->len, may_wait);
     if (taken && part->len > 0) { /* a chunk of no bytes would be the last one */
         http_parts_add(&s->given, part);
         s->waiting += part->len;
@@ -183,7 +205,7 @@ static void call_on_done(struct http_call *call)
 
 static void free_call(struct http_call *call)
 {
-    free_stream(call->x.stream);
+    free_stream(&call->x);
     http_loop_free_call(call);
 }
 
@@ -210,8 +232,7 @@ static void leave(struct http_call *call)
     lock_acquire(&s->lock);
     whole = !s->ended || s->whole;
     lock_release(&s->lock);
-    c->call = NULL;
-    call->conn = NULL;
+    http_conn_part(c);
     http_stream_lost(call);
     if (whole)
         http_conn_sent(c);
@@ -221,14 +242,17 @@ static void leave(struct http_call *call)
         http_conn_close(c);
 }
 
-static void part_sent(struct http_stream *s, struct http_part *part)
+static void part_sent(struct http_exchange *x, struct http_part *part)
 {
+    struct http_stream *s = x->stream;
+
     s->sent += part->line_len + part->len;
     if (part->in_body) {
         s->body_sent += part->len - (s->chunked ? 2 : 0);
         lock_acquire(&s->lock);
         assert(s->waiting >= part->len - (s->chunked ? 2 : 0));
         s->waiting -= part->len - (s->chunked ? 2 : 0);
+        discharge(x, part->len - (s->chunked ? 2 : 0));
         cond_signal(&s->moved);
         lock_release(&s->lock);
     }
@@ -257,11 +281,11 @@ static void part_written(uv_write_t *write, int status)
         return;
     }
     if (part->last) {
-        part_sent(s, part);
+        part_sent(&call->x, part);
         leave(call);
         return;
     }
-    part_sent(s, part);
+    part_sent(&call->x, part);
     send_parts(call);
 }
 
@@ -279,7 +303,7 @@ static void queue_rest(struct http_call *call, struct http_part *part, size_t n)
     part->conn = c;
     s->sending = part;
     if (c->state != CONN_WRITE) {
-        s->noted = s->sent;
+        s->noted = s->sent - http_conn_in_kernel(c);
         http_conn_enter(c, CONN_WRITE);
     }
     if (uv_write(&part->write, &c->h.stream, bufs, 2, part_written) != 0) {
@@ -321,7 +345,7 @@ static void send_parts(struct http_call *call)
             queue_rest(call, part, (size_t)n);
             return;
         }
-        part_sent(s, part);
+        part_sent(&call->x, part);
         if (last) {
             leave(call);
             return;
@@ -445,6 +469,8 @@ uint64_t http_stream_moved(struct http_call *call)
     if (s->sending != NULL)
         total += s->sending->line_len + s->sending->len -
                  uv_stream_get_write_queue_size(&call->conn->h.stream);
+    total -=
+        http_conn_in_kernel(call->conn); /* may be less than 0: earlier replies are there too */
     moved = total - s->noted;
     s->noted = total;
     return moved;

@@ -302,7 +302,10 @@ def read_until(connection, text):
 
 
 def test_a_thousand_streams_cost_little_and_one_more_is_503(store, tmp_path):
-    arguments = ["--max-live-streams", str(MANY), "--max-live-streams-per-tenant", str(MANY)]
+    arguments = [
+        "--max-live-streams", str(MANY), "--max-live-streams-per-tenant", str(MANY),
+        "--max-connections-per-address", "0",
+    ]  # fmt: skip
     with running(store, tmp_path, arguments=arguments) as server, contextlib.ExitStack() as stack:
         tenant = server.add_tenant()
         send(tenant)

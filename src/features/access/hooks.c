@@ -47,6 +47,27 @@ static int check_caller(struct api_call *call, struct error *err)
     return session_check(call, err) != 0 ? -1 : check_rate(call, err);
 }
 
+/* A user counts for the tenant of the path when they have a role there. */
+static struct budget *budget_of_user(const struct api_call *call)
+{
+    bool has_slug = call->values.n > 0 && str_eq(call->values.names[0], STR_LIT("slug"));
+    const struct tenant_entry *tenant = NULL;
+
+    if (has_slug)
+        tenant = registry_tenant(access_registry(call->api->engine), call->values.values[0]);
+    if (tenant != NULL &&
+        (call->user->is_platform_admin || user_role(call->user, tenant->id) != ROLE_NONE))
+        return tenant_budget(tenant);
+    return call->user->is_platform_admin ? &engine_budgets(call->api->engine)->service : NULL;
+}
+
+static struct budget *budget_of_caller(const struct api_call *call)
+{
+    if (call->key != NULL)
+        return key_budget(call->key);
+    return call->user != NULL ? budget_of_user(call) : NULL;
+}
+
 static void log_caller(const struct api_call *call, struct log_line *line)
 {
     if (call->user != NULL) {
@@ -62,6 +83,7 @@ static void log_caller(const struct api_call *call, struct log_line *line)
 const struct api_hooks access_hooks = {
     .identify = identify_caller,
     .check_caller = check_caller,
+    .budget_of = budget_of_caller,
     .look_up = auth_look_up,
     .authorize = auth_authorize,
     .log_caller = log_caller,

@@ -330,3 +330,28 @@ const struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
     rwlock_release(&r->lock);
     return tenant;
 }
+
+/* Entries are const to those who find them; what is counted there is not. */
+struct budget *key_budget(const struct key_entry *key)
+{
+    return (struct budget *)(uintptr_t)&key->budget;
+}
+
+struct budget *tenant_budget(const struct tenant_entry *tenant)
+{
+    return (struct budget *)(uintptr_t)&tenant->budget;
+}
+
+int64_t registry_largest_use(struct registry *r, enum budget_kind kind)
+{
+    const struct tenant_entry *tenant;
+    int64_t largest = 0;
+    size_t at = 0;
+
+    rwlock_read(&r->lock);
+    while ((tenant = map_next(&r->tenants, &at)) != NULL)
+        if (budget_used(&tenant->budget, kind) > largest)
+            largest = budget_used(&tenant->budget, kind);
+    rwlock_release(&r->lock);
+    return largest;
+}

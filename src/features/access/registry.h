@@ -100,5 +100,12 @@ const struct key_entry *registry_key_by_id(struct registry *r, struct str key_id
  * at a time. */
 size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max);
 
+/* What the callers of a key, or of a tenant, hold. */
+struct budget *key_budget(const struct key_entry *key);
+struct budget *tenant_budget(const struct tenant_entry *tenant);
+
+/* What the tenant that holds most of this kind holds. */
+int64_t registry_largest_use(struct registry *r, enum budget_kind kind);
+
 /* NULL when there is no such tenant. */
 const struct tenant_entry *registry_tenant(struct registry *r, struct str slug);

@@ -1,7 +1,6 @@
 /* feature.c - the feed of live updates, and its place in every transaction. */
 #include "engine/feature.h"
 
-#include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/features.h"
 #include "features/live/feed.h"
@@ -14,15 +13,8 @@ struct feed *live_feed(const struct engine *e)
 
 static int live_open(struct engine *e, void **ret_state, struct error *err)
 {
-    const struct settings *settings = engine_settings(e);
-    const struct feed_options options = {
-        .listeners_max = (unsigned)settings->max_live_streams,
-        .per_tenant_max = (unsigned)settings->max_live_streams_per_tenant,
-        .shared = engine_is_shared(e),
-    };
-
     (void)err;
-    *ret_state = feed_new(&options);
+    *ret_state = feed_new(engine_is_shared(e));
     return 0;
 }
 

@@ -24,7 +24,7 @@ enum {
 };
 
 struct feed {
-    struct feed_options options;
+    bool shared;
     atomic_bool active; /* there are listeners, or were within LINGER_S */
     pthread_t thread;
     int64_t flushed_us;   /* by the real clock; the thread's, as all up to the lock */
@@ -36,7 +36,6 @@ struct feed {
     struct cond wake;
     bool started GUARDED_BY(lock), stopping GUARDED_BY(lock);
     bool noted GUARDED_BY(lock); /* something changed since the last flush */
-    unsigned n_listeners GUARDED_BY(lock);
     struct feed_listener *joining GUARDED_BY(lock);
     struct topic **topics GUARDED_BY(lock);
     size_t n_topics GUARDED_BY(lock), capacity GUARDED_BY(lock);
@@ -44,13 +43,13 @@ struct feed {
     uint64_t next_epoch GUARDED_BY(lock);
 };
 
-struct feed *feed_new(const struct feed_options *options)
+struct feed *feed_new(bool shared)
 {
     struct feed *f = NEW(struct feed);
 
     lock_init(&f->lock);
     cond_init(&f->wake);
-    f->options = *options;
+    f->shared = shared;
     f->next_epoch = (uint64_t)clock_wall_us(); /* differs from those of earlier processes */
     map_init(&f->by_tenant);
     f->heartbeat_us = f->ticked_us = clock_mono_us();
@@ -154,7 +153,6 @@ void feed_note_alert(struct feed *f, int64_t tenant_id, struct str json)
 static void drop_listener(struct feed *f, struct topic *t, struct feed_listener *listener)
 {
     lock_acquire(&f->lock);
-    f->n_listeners--;
     if (--t->n_listeners == 0)
         t->left_us = clock_mono_us();
     lock_release(&f->lock);
@@ -270,7 +268,7 @@ static void run_periodic(struct feed *f)
         f->heartbeat_us = now_us;
         push_all(f, STR_LIT(":\n\n"));
     }
-    if (f->options.shared && now_us - f->ticked_us >= (int64_t)TICK_S * USEC_PER_SEC) {
+    if (f->shared && now_us - f->ticked_us >= (int64_t)TICK_S * USEC_PER_SEC) {
         f->ticked_us = now_us;
         push_all(f, STR_LIT("event: tick\ndata: {}\n\n"));
     }
@@ -356,14 +354,13 @@ static int join(struct feed *f, struct feed_listener *listener, struct error *er
 {
     struct topic *t = NULL;
 
-    if (!f->stopping && f->n_listeners < f->options.listeners_max)
+    if (!f->stopping)
         t = ensure_topic(f, listener->tenant_id);
-    if (t == NULL || t->n_listeners >= f->options.per_tenant_max)
+    if (t == NULL)
         return err_set(err, ERR_BUSY, "too many live connections");
     if (!f->started && pthread_create(&f->thread, NULL, feed_thread, f) != 0)
         return err_set(err, ERR_BUSY, "cannot start a thread");
     f->started = true;
-    f->n_listeners++;
     t->n_listeners++;
     listener->next = f->joining;
     f->joining = listener;

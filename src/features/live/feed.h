@@ -35,15 +35,11 @@ struct feed_listener {
     void (*gone)(struct feed_listener *listener);
 };
 
-struct feed_options {
-    unsigned listeners_max, per_tenant_max;
-    bool shared; /* other processes write too: a `tick` every few seconds makes clients reload */
-};
+/* `shared`: other processes write too, so a `tick` every few seconds makes clients reload. */
+struct feed *feed_new(bool shared);
 
-struct feed *feed_new(const struct feed_options *options);
-
-/* Any thread. `last_id` is the id of the last message received, or STR_NULL. ERR_BUSY when there
- * are too many listeners; then gone() is not called. */
+/* Any thread. `last_id` is the id of the last message received, or STR_NULL. ERR_BUSY when too many
+ * tenants have listeners; then gone() is not called. */
 int feed_listen(struct feed *f, struct feed_listener *listener, struct str last_id,
                 struct error *err) MUST_CHECK;
 

@@ -16,6 +16,7 @@ enum { SESSION_CHECK_S = 5 };
 struct live_call {
     struct feed_listener listener;
     struct api_call *call;
+    struct budget *budget; /* that it counts for */
     bool begun;
     int64_t checked_us; /* monotonic: when the session was last checked */
 };
@@ -64,25 +65,40 @@ static void live_gone(struct feed_listener *listener)
 {
     struct live_call *live = CONTAINER_OF(listener, struct live_call, listener);
 
+    budget_give(live->budget, BUDGET_STREAMS, 1);
     if (live->begun)
         http_stream_end(live->call->exchange, true);
     else
         call_reply(live->call, &(struct error){ .code = ERR_BUSY });
 }
 
+/* The operator's streams count for the tenant. */
+static struct budget *budget_of(const struct api_call *call)
+{
+    struct budget *of_caller = call->exchange->charge.budget;
+
+    return of_caller != NULL ? of_caller : tenant_budget(call->tenant);
+}
+
 static int stream_updates(struct api_call *call, struct error *err)
 {
     struct live_call *live = ARENA_NEW(call->arena, struct live_call);
     struct str last_id = http_header_get(&call->exchange->request, "last-event-id");
+    const struct budget *full;
 
     live->call = call;
+    live->budget = budget_of(call);
     live->checked_us = clock_mono_us();
     live->listener = (struct feed_listener){ .tenant_id = call->tenant_id,
                                              .push = live_push,
                                              .gone = live_gone };
-    if (feed_listen(live_feed(call->api->engine), &live->listener, last_id, err) != 0)
-        return call_refuse(call, err, 503, "Too many live update streams are open; retry later");
-    return 0;
+    full = budget_try(live->budget, BUDGET_STREAMS, 1);
+    if (full != NULL)
+        return call_refuse_share(call, err, full, BUDGET_STREAMS);
+    if (feed_listen(live_feed(call->api->engine), &live->listener, last_id, err) == 0)
+        return 0;
+    budget_give(live->budget, BUDGET_STREAMS, 1);
+    return call_refuse(call, err, 503, "Too many live update streams are open; retry later");
 }
 
 /* clang-format off */

@@ -82,3 +82,53 @@ TEST(every_kind_has_a_name)
     for (int i = 0; i < BUDGET_KINDS; i++)
         CHECK(budget_kind_name((enum budget_kind)i) != NULL);
 }
+
+/* Ten for the service, of which three are kept for small takes. */
+TEST(what_grows_leaves_room_for_small_takes)
+{
+    struct world w;
+
+    set_up(&w);
+    w.service_level.kept[BUDGET_READS] = 3;
+    CHECK(budget_grow(&w.tenants[0], BUDGET_READS, 0, 5) == NULL);
+    CHECK(budget_grow(&w.tenants[1], BUDGET_READS, 0, 2) == NULL);
+    CHECK(budget_grow(&w.tenants[1], BUDGET_READS, 2, 1) == &w.service);
+    CHECK_INT(budget_used(&w.tenants[1], BUDGET_READS), 2);
+    CHECK(budget_try(&w.tenants[1], BUDGET_READS, 3) == NULL);
+    CHECK(budget_try(&w.tenants[1], BUDGET_READS, 1) == &w.service);
+}
+
+TEST(what_grows_may_exceed_a_limit_when_all_others_are_small)
+{
+    struct world w;
+
+    set_up(&w);
+    w.service_level.kept[BUDGET_READS] = w.tenant_level.kept[BUDGET_READS] = 2;
+    CHECK(budget_take(&w.keys[0], BUDGET_READS, 2));
+    CHECK(budget_grow(&w.keys[0], BUDGET_READS, 0, 20) == NULL);
+    CHECK(budget_grow(&w.keys[0], BUDGET_READS, 20, 10) == NULL);
+    CHECK(budget_grow(&w.keys[1], BUDGET_READS, 0, 1) == &w.service);
+}
+
+TEST(a_node_is_exhausted_once_its_limit_is_reached)
+{
+    struct world w;
+
+    set_up(&w);
+    CHECK(budget_take(&w.keys[0], BUDGET_READS, 5));
+    CHECK(budget_exhausted(&w.keys[0], BUDGET_READS) == NULL);
+    budget_force(&w.keys[0], BUDGET_READS, 3);
+    CHECK(budget_exhausted(&w.keys[0], BUDGET_READS) == &w.tenants[0]);
+    CHECK(budget_exhausted(&w.keys[1], BUDGET_READS) == NULL);
+    budget_force(&w.keys[1], BUDGET_READS, 2);
+    CHECK(budget_exhausted(&w.keys[1], BUDGET_READS) == &w.service);
+}
+
+TEST(a_negative_limit_admits_nothing)
+{
+    struct world w;
+
+    set_up(&w);
+    w.tenant_level.max[BUDGET_STREAMS] = -1;
+    CHECK(budget_try(&w.keys[0], BUDGET_STREAMS, 1) == &w.tenants[0]);
+}

@@ -211,26 +211,44 @@ TEST(slow_clients_are_told_and_idle_ones_are_not)
     wire_stop(&w);
 }
 
-TEST(a_body_that_comes_in_drops_is_given_up)
+/* Seconds until a body of this head that comes in drops is given up. */
+static double seconds_of_drops(const char *head, const char *drop)
 {
     struct http_limits limits = http_default_limits;
     struct pollfd answer;
     struct buf out;
     struct wire w;
+    int tenths = 0;
 
     limits.body_ms = 1000;
     wire_start(&w, &limits, 1, NULL);
     buf_init(&out, KIB(64));
     answer = (struct pollfd){ .fd = wire_connect(&w), .events = POLLIN };
-    wire_say(answer.fd, "POST / HTTP/1.1\r\n" HOST "Content-Length: 100000\r\n\r\n");
-    for (int i = 0; i < 1000 && poll(&answer, 1, 5) == 0; i++) {
-        wire_say(answer.fd, "x");
-        clock_advance_us(100000); /* so that a second has ten drops */
+    wire_say(answer.fd, head);
+    for (; tenths < 1000 && poll(&answer, 1, 5) == 0; tenths++) {
+        wire_say(answer.fd, drop);
+        clock_advance_us(100000);
     }
     CHECK_INT(wire_read_reply(answer.fd, &out, false), 408);
     close(answer.fd);
     buf_done(&out);
     wire_stop(&w);
+    return tenths / 10.0;
+}
+
+TEST(a_body_has_as_long_as_its_size_takes_at_64_kib_per_second)
+{
+    /* the loop looks every quarter of a second, and the clock moves on meanwhile */
+    double short_one =
+        seconds_of_drops("POST / HTTP/1.1\r\n" HOST "Content-Length: 60000\r\n\r\n", "x");
+    double long_one =
+        seconds_of_drops("POST / HTTP/1.1\r\n" HOST "Content-Length: 655360\r\n\r\n", "x");
+    double chunked = seconds_of_drops(
+        "POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n");
+
+    CHECK(short_one >= 1.8 && short_one < 11);
+    CHECK(long_one >= 10.9);
+    CHECK(chunked >= 0.9 && chunked < 10);
 }
 
 TEST(a_reader_that_takes_nothing_is_dropped)
@@ -269,13 +287,13 @@ static int connect_with_room(const struct wire *w)
     }
 }
 
-static void check_third_is_refused(const struct http_limits *limits)
+static void check_third_is_refused(struct budgets *budgets)
 {
     struct buf out;
     struct wire w;
     int one, two, three;
 
-    wire_start(&w, limits, 1, NULL);
+    wire_start_sharing(&w, budgets);
     buf_init(&out, KIB(4));
     one = connect_with_room(&w);
     two = connect_with_room(&w);
@@ -294,11 +312,44 @@ static void check_third_is_refused(const struct http_limits *limits)
 
 TEST(connections_beyond_the_limits_get_503)
 {
-    struct http_limits limits = http_default_limits;
+    struct budgets budgets;
 
-    limits.connections = 2;
-    check_third_is_refused(&limits);
-    limits.connections = 100;
-    limits.per_address = 2;
-    check_third_is_refused(&limits);
+    budgets_init(&budgets);
+    budgets.service_level.max[BUDGET_CONNECTIONS] = 2;
+    check_third_is_refused(&budgets);
+    CHECK_INT(budget_used(&budgets.service, BUDGET_CONNECTIONS), 0);
+    budgets_init(&budgets);
+    budgets.address_level.max[BUDGET_CONNECTIONS] = 2;
+    check_third_is_refused(&budgets);
+    CHECK_INT(budget_used(&budgets.service, BUDGET_CONNECTIONS), 0);
+}
+
+static bool is_loopback(void *ctx, const uint8_t address[16])
+{
+    static const uint8_t loopback[16] = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 };
+
+    (void)ctx;
+    return memcmp(address, loopback, sizeof(loopback)) == 0;
+}
+
+TEST(an_exempt_address_may_have_any_number_of_connections)
+{
+    struct http_options options = { .host = "127.0.0.1",
+                                    .loops = 1,
+                                    .limits = http_default_limits,
+                                    .exempt = { .is_exempt = is_loopback } };
+    struct budgets budgets;
+    struct wire w;
+    int fds[3];
+
+    budgets_init(&budgets);
+    budgets.address_level.max[BUDGET_CONNECTIONS] = 1;
+    options.budgets = &budgets;
+    wire_start_with(&w, &options);
+    for (size_t i = 0; i < COUNT_OF(fds); i++)
+        fds[i] = connect_with_room(&w);
+    CHECK_INT(http_server_connections(w.server), 3);
+    for (size_t i = 0; i < COUNT_OF(fds); i++)
+        close(fds[i]);
+    wire_stop(&w);
 }

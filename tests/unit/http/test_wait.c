@@ -1,4 +1,4 @@
-/* test_wait.c - requests that wait after their head, and bodies that find no room. */
+/* test_wait.c - requests that wait after their head. */
 #include "wire.h"
 
 #define HOST "Host: x\r\n"
@@ -100,67 +100,5 @@ TEST(a_client_that_leaves_while_it_waits_leaves_nothing_behind)
         check_reply(other, 200, "GET /b []");
         close(other);
     }
-    wire_stop(&w);
-}
-
-/* 1,000 bytes for all: who is alone has room, a second one has what is left, and it comes back. */
-TEST(bodies_beyond_the_room_for_all_are_refused_and_room_comes_back)
-{
-    struct http_limits limits = http_default_limits;
-    char body[901];
-    struct wire w;
-    int first, second, third;
-
-    limits.bodies_max = 1000;
-    memset(body, 'x', sizeof(body) - 1);
-    body[sizeof(body) - 1] = '\0';
-    wire_start(&w, &limits, 1, NULL);
-    first = wire_connect(&w);
-    second = wire_connect(&w);
-    wire_say(first, "POST /held HTTP/1.1\r\n" HOST "Content-Length: 900\r\n\r\n");
-    wire_say(first, body);
-    (void)wire_held(&w, 0);
-    wire_say(second, "POST /a HTTP/1.1\r\n" HOST "Content-Length: 50\r\n\r\n");
-    wire_say(second, body + 850);
-    check_reply(second, 200, "POST /a");
-    wire_say(second, "POST /b HTTP/1.1\r\n" HOST "Content-Length: 200\r\n\r\n");
-    wire_say(second, body + 700);
-    check_reply(second, 503, "no room");
-    wire_echo(wire_held(&w, 0));
-    check_reply(first, 200, "POST /held");
-    third = wire_connect(&w);
-    wire_say(third, "POST /c HTTP/1.1\r\n" HOST "Content-Length: 900\r\n\r\n");
-    wire_say(third, body);
-    check_reply(third, 200, "POST /c");
-    wire_say(third, "POST /held HTTP/1.1\r\n" HOST "Content-Length: 1800\r\n\r\n"); /* alone */
-    wire_say(third, body);
-    wire_say(third, body);
-    (void)wire_held(&w, 1);
-    wire_say(first, "GET /e HTTP/1.1\r\n" HOST "\r\n"); /* no body needs no room */
-    check_reply(first, 200, "GET /e []");
-    wire_echo(wire_held(&w, 1));
-    check_reply(third, 200, "POST /held");
-    close(first);
-    close(second);
-    close(third);
-    wire_stop(&w);
-}
-
-TEST(a_promised_body_holds_no_room_until_it_comes)
-{
-    struct http_limits limits = http_default_limits;
-    struct wire w;
-    int idle, busy;
-
-    limits.bodies_max = 1000;
-    wire_start(&w, &limits, 1, NULL);
-    idle = wire_connect(&w);
-    busy = wire_connect(&w);
-    wire_say(idle, "POST /a HTTP/1.1\r\n" HOST "Content-Length: 1000000\r\n\r\n");
-    wire_wait(&w, &w.n_heads, 1);
-    wire_say(busy, "POST /b HTTP/1.1\r\n" HOST "Content-Length: 4\r\n\r\nbody");
-    check_reply(busy, 200, "POST /b [body]");
-    close(idle);
-    close(busy);
     wire_stop(&w);
 }

@@ -172,6 +172,16 @@ static inline void wire_start(struct wire *w, const struct http_limits *limits, 
     wire_start_with(w, &options);
 }
 
+/* With limits of what callers hold. */
+static inline void wire_start_sharing(struct wire *w, struct budgets *budgets)
+{
+    struct http_options options = {
+        .host = "127.0.0.1", .loops = 1, .limits = http_default_limits, .budgets = budgets
+    };
+
+    wire_start_with(w, &options);
+}
+
 static inline void wire_stop(struct wire *w)
 {
     http_server_free(w->server);

@@ -1,0 +1,189 @@
+/* test_charge.c - bodies and replies count for their callers; the slowest body makes room. */
+#include "hooks/clock_hook.h"
+#include "wire.h"
+
+#define HOST "Host: x\r\n"
+
+enum { ROOM = 400 * 1024 };
+
+static char bytes[KIB(300)];
+
+/* The status of the next reply, whose body must contain the text. */
+static void check_reply(int fd, int status, const char *body)
+{
+    struct buf reply;
+
+    buf_init(&reply, MIB(1));
+    CHECK_INT(wire_read_reply(fd, &reply, false), status);
+    if (!wire_has(&reply, body))
+        fail_msg("%.*s", STR_ARG(buf_str(&reply)));
+    buf_done(&reply);
+}
+
+/* 400 KiB for all bodies, of which a quarter is kept for small ones. */
+static void start(struct wire *w, struct budgets *budgets)
+{
+    memset(bytes, 'x', sizeof(bytes));
+    budgets_init(budgets);
+    budgets->open_level.max[BUDGET_BODY_BYTES] = ROOM;
+    budgets->open_level.kept[BUDGET_BODY_BYTES] = ROOM / 4;
+    wire_start_sharing(w, budgets);
+}
+
+static void send_head(int fd, const char *path, size_t length)
+{
+    struct buf head;
+
+    buf_init(&head, KIB(1));
+    buf_printf(&head, "POST %s HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n", path, length);
+    CHECK(wire_send(fd, buf_str(&head)));
+    buf_done(&head);
+}
+
+static void send_bytes(int fd, size_t n)
+{
+    CHECK(wire_send(fd, str_from(bytes, n)));
+}
+
+/* Until the server has counted this many bytes of bodies. */
+static void wait_for(const struct budgets *budgets, int64_t n)
+{
+    while (budget_used(&budgets->service, BUDGET_BODY_BYTES) != n)
+        usleep(1000);
+}
+
+TEST(a_body_counts_until_its_reply_and_others_are_refused_meanwhile)
+{
+    struct budgets budgets;
+    struct wire w;
+    int first, second;
+
+    start(&w, &budgets);
+    first = wire_connect(&w);
+    second = wire_connect(&w);
+    send_head(first, "/held", sizeof(bytes));
+    send_bytes(first, sizeof(bytes));
+    (void)wire_held(&w, 0);
+    wait_for(&budgets, sizeof(bytes));
+    send_head(second, "/a", KIB(200)); /* complete bodies are not evicted */
+    send_bytes(second, KIB(200));
+    check_reply(second, 503, "no room");
+    wire_echo(wire_held(&w, 0));
+    check_reply(first, 200, "POST /held");
+    wait_for(&budgets, 0);
+    close(first);
+    close(second);
+    wire_stop(&w);
+}
+
+TEST(small_bodies_have_room_that_large_ones_leave)
+{
+    struct budgets budgets;
+    struct wire w;
+    int large, small;
+
+    start(&w, &budgets);
+    large = wire_connect(&w);
+    small = wire_connect(&w);
+    send_head(large, "/held", sizeof(bytes));
+    send_bytes(large, sizeof(bytes));
+    (void)wire_held(&w, 0);
+    send_head(small, "/a", KIB(64));
+    send_bytes(small, KIB(64));
+    check_reply(small, 200, "POST /a");
+    wire_echo(wire_held(&w, 0));
+    check_reply(large, 200, "POST /held");
+    close(large);
+    close(small);
+    wire_stop(&w);
+}
+
+TEST(a_promised_body_holds_no_room_until_it_comes)
+{
+    struct budgets budgets;
+    struct wire w;
+    int idle, busy;
+
+    start(&w, &budgets);
+    idle = wire_connect(&w);
+    busy = wire_connect(&w);
+    send_head(idle, "/a", KIB(900));
+    wire_wait(&w, &w.n_heads, 1);
+    send_head(busy, "/b", sizeof(bytes));
+    send_bytes(busy, sizeof(bytes));
+    check_reply(busy, 200, "POST /b");
+    close(idle);
+    close(busy);
+    wire_stop(&w);
+}
+
+TEST(the_slowest_body_makes_room_once_it_has_stalled)
+{
+    struct budgets budgets;
+    struct wire w;
+    int stalled, busy;
+
+    start(&w, &budgets);
+    stalled = wire_connect(&w);
+    busy = wire_connect(&w);
+    send_head(stalled, "/a", sizeof(bytes));
+    send_bytes(stalled, sizeof(bytes) - 1);
+    wait_for(&budgets, sizeof(bytes) - 1);
+    send_head(busy, "/b", KIB(200)); /* of the same caller: one that moves stays */
+    send_bytes(busy, KIB(200));
+    check_reply(busy, 503, "no room");
+    close(busy);
+    clock_advance_us(2000000);
+    busy = wire_connect(&w);
+    send_head(busy, "/c", KIB(200));
+    send_bytes(busy, KIB(200));
+    check_reply(busy, 200, "POST /c");
+    check_reply(stalled, 503, "too slowly");
+    wait_for(&budgets, 0);
+    close(stalled);
+    close(busy);
+    wire_stop(&w);
+}
+
+TEST(a_reply_counts_until_its_client_has_taken_it_and_its_request_does_not)
+{
+    struct budgets budgets;
+    struct wire w;
+    int fd;
+
+    start(&w, &budgets);
+    w.large_len = MIB(32);
+    fd = wire_connect(&w);
+    send_head(fd, "/large", 1000);
+    send_bytes(fd, 1000);
+    while (budget_used(&budgets.service, BUDGET_REPLY_BYTES) != MIB(32))
+        usleep(1000);
+    CHECK_INT(budget_used(&budgets.service, BUDGET_BODY_BYTES), 0);
+    CHECK_INT(wire_count(&w, &w.n_done), 1);
+    close(fd);
+    while (budget_used(&budgets.service, BUDGET_REPLY_BYTES) != 0)
+        usleep(1000);
+    wire_stop(&w);
+}
+
+TEST(a_body_of_a_request_whose_client_has_gone_counts_until_it_is_answered)
+{
+    struct linger at_once = { .l_onoff = 1 };
+    struct budgets budgets;
+    struct wire w;
+    int fd;
+
+    start(&w, &budgets);
+    fd = wire_connect(&w);
+    send_head(fd, "/held", 1000);
+    send_bytes(fd, 1000);
+    (void)wire_held(&w, 0);
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    close(fd);
+    while (http_server_connections(w.server) > 0)
+        usleep(1000);
+    CHECK_INT(budget_used(&budgets.service, BUDGET_BODY_BYTES), 1000);
+    wire_echo(wire_held(&w, 0));
+    wait_for(&budgets, 0);
+    wire_stop(&w);
+}
