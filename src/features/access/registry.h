@@ -101,4 +101,4 @@ const struct key_entry *registry_key_by_id(struct registry *r, struct str key_id
 size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max);
 
 /* NULL when there is no such tenant. */
-const struct tenant_entry *registry_tenant(struct registry *r, struct str slug);
+struct tenant_entry *registry_tenant(struct registry *r, struct str slug);
