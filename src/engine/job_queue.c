@@ -164,8 +164,6 @@ void job_queue_note_sync(struct job_queue *q, int64_t us)
 
 void job_queue_stats(const struct job_queue *q, struct writer_queue *ret)
 {
-    *ret = (struct writer_queue){ .events = q->turns.events,
-                                  .bytes = q->turns.bytes,
-                                  .wait_us = job_queue_is_empty(q) ? 0 : wait_us(q) };
+    *ret = (struct writer_queue){ .events = q->turns.events, .bytes = q->turns.bytes };
     turns_count(&q->turns, &ret->tenants, &ret->tenant_largest);
 }

@@ -99,7 +99,6 @@ struct writer_queue {
     size_t events, bytes;
     size_t tenants;        /* that have jobs in it */
     size_t tenant_largest; /* the most events of one of them */
-    int64_t wait_us;       /* expected, of a new job */
 };
 
 /* Any thread. */

@@ -100,11 +100,7 @@ static void print_engine(struct api *api, struct buf *out)
     print_number(out, "muster_queue_tenants", "gauge", "Tenants with events waiting to be stored",
                  (double)s.queue.tenants);
     print_number(out, "muster_queue_tenant_events_max", "gauge",
-                 "Most events of one tenant waiting to be stored",
-                 (double)s.queue.tenant_largest);
-    print_number(out, "muster_queue_wait_seconds", "gauge",
-                 "Expected wait of a new event before it is stored",
-                 (double)s.queue.wait_us / (double)USEC_PER_SEC);
+                 "Most events of one tenant waiting to be stored", (double)s.queue.tenant_largest);
     print_number(out, "muster_reads_waiting", "gauge", "Reads waiting for a thread",
                  (double)s.reads_waiting);
     print_number(out, "muster_exports_running", "gauge", "Running exports",
