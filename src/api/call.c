@@ -112,8 +112,12 @@ void call_change(struct api_call *call, enum change_topic topic, call_work_fn *w
 
     call->work = work;
     call->then = then;
-    call->change =
-        (struct change){ .topic = topic, .apply = call_change_apply, .done = call_change_done };
+    call->change = (struct change){ .topic = topic,
+                                    .budget = call->budget,
+                                    .administrative = call->key == NULL,
+                                    .keeps_caches = call->route->keeps_caches,
+                                    .apply = call_change_apply,
+                                    .done = call_change_done };
     if (change_submit(call->api->engine, &call->change, &err) != 0)
         then(call, &err);
 }
@@ -175,5 +179,6 @@ int call_submit(struct api_call *call, struct writer_job *job, call_step_fn *fil
     call->fill = fill;
     job->done = call_submit_done;
     job->owner = call;
+    job->budget = call->budget;
     return writer_submit(engine_writer(call->api->engine), job, err);
 }

@@ -20,6 +20,7 @@
 
 struct api;
 struct api_call;
+struct budget;
 struct db;
 struct http_exchange;
 struct key_entry;
@@ -64,6 +65,7 @@ struct api_call {
     void *params, *query, *body;       /* filled as the route's shapes say */
     const struct tenant_entry *tenant; /* of the path's {slug}, or the key's, once authorized */
     int64_t tenant_id;                 /* of that tenant; 0: none */
+    struct budget *budget;             /* of that tenant; NULL: none */
     void *answer;                      /* of the route's answer shape, zeroed at first */
 
     struct str set_cookie; /* the reply's Set-Cookie; STR_NULL: none */

@@ -5,7 +5,10 @@
 
 #include "base/thread.h"
 #include "engine/engine.h"
+#include "engine/job_cost.h"
 #include "engine/txn.h"
+
+static struct job_cost change_cost = JOB_COST(3000);
 
 static int change_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
@@ -54,7 +57,13 @@ int change_submit(struct engine *engine, struct change *change, struct error *er
 {
     assert(change->apply != NULL && change->done != NULL);
     change->engine = engine;
-    change->write =
-        (struct writer_job){ .apply = change_apply, .done = change_committed, .exclusive = true };
+    change->write = (struct writer_job){ .apply = change_apply,
+                                         .done = change_committed,
+                                         .budget = change->budget,
+                                         .cost = &change_cost,
+                                         .events = 1,
+                                         .administrative = change->administrative,
+                                         .exclusive = true,
+                                         .keeps_caches = change->keeps_caches };
     return writer_submit(engine_writer(engine), &change->write, err);
 }

@@ -282,12 +282,35 @@ static void close_all(struct engine *e)
     free(e);
 }
 
+static int64_t half_of(int64_t limit)
+{
+    return limit > 1 ? limit / 2 : limit;
+}
+
+/* What one tenant may hold of the queues: half of each, so that the others always find room. Limits
+ * that are set already stay. */
+static void limit_shares(struct engine *e)
+{
+    int64_t *max = engine_budgets(e)->tenant_level.max;
+    const struct writer_limits *writer = &e->options.writer;
+    const int64_t shares[BUDGET_KINDS] = {
+        [BUDGET_EVENTS] = half_of((int64_t)writer->events_max),
+        [BUDGET_WRITER_US] = half_of((int64_t)writer->wait_max_ms * USEC_PER_MSEC),
+        [BUDGET_READS] = half_of((int64_t)e->options.reads_max),
+    };
+
+    for (int i = 0; i < BUDGET_KINDS; i++)
+        if (max[i] == 0)
+            max[i] = shares[i];
+}
+
 int engine_new(const struct engine_options *options, struct engine **ret, struct error *err)
 {
     struct engine *e = NEW(struct engine);
 
     e->options = *options;
     budgets_init(&e->unlimited);
+    limit_shares(e);
     if (open_databases(e, err) != 0 || open_features(e, err) != 0 || start_threads(e, err) != 0 ||
         start_features(e, err) != 0 || start_watcher(e, err) != 0) {
         close_all(e);
@@ -386,5 +409,5 @@ void engine_stats(struct engine *e, struct engine_stats *ret)
 {
     *ret = (struct engine_stats){ .healthy = engine_is_healthy(e),
                                   .reads_waiting = readers_waiting(e->readers) };
-    writer_waiting(e->writer, &ret->queue_events, &ret->queue_bytes);
+    writer_waiting(e->writer, &ret->queue);
 }

@@ -24,10 +24,10 @@ struct engine_options {
     const char *database;                  /* as for db_open() */
     const struct feature *const *features; /* ends in NULL */
     const struct settings *settings;       /* for the features; borrowed */
-    struct budgets *budgets;               /* borrowed; NULL: without limits */
-    bool serves;                           /* a server, not a command */
-    unsigned readers;                      /* threads */
-    size_t reads_max;                      /* queued reads; beyond this ERR_BUSY */
+    struct budgets *budgets; /* borrowed; NULL: without limits but for tenants' shares of queues */
+    bool serves;             /* a server, not a command */
+    unsigned readers;        /* threads */
+    size_t reads_max;        /* queued reads; beyond this ERR_BUSY */
     struct writer_limits writer;
     void (*on_fatal)(void *ctx, const struct error *err); /* as in writer.h */
     void *ctx;
@@ -106,7 +106,8 @@ bool engine_is_healthy(const struct engine *e);
 /* Any thread. */
 struct engine_stats {
     bool healthy;
-    size_t queue_events, queue_bytes, reads_waiting;
+    struct writer_queue queue;
+    size_t reads_waiting;
 };
 
 void engine_stats(struct engine *e, struct engine_stats *ret);

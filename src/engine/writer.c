@@ -1,4 +1,4 @@
-/* writer.c - the queue, the writer threads and their transactions. */
+/* writer.c - the writer threads and their transactions. */
 #include "engine/writer.h"
 
 #include <assert.h>
@@ -13,6 +13,8 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "engine/job_cost.h"
+#include "engine/job_queue.h"
 #include "engine/txn.h"
 
 /* A test build with this set answers before it commits, to prove that the crash test notices. */
@@ -21,15 +23,16 @@
 #endif
 
 enum {
-    LOST_PERIOD_S = 1,     /* between two attempts to reconnect */
-    PACE_EVENTS_MIN = 200, /* least size of a commit whose duration counts for the average */
-    GROUP_BYTES = 8 << 20, /* of requests per transaction; the last one may exceed it */
+    LOST_PERIOD_S = 1, /* between two attempts to reconnect */
+
+    /* What a group takes says what a unit costs if it has this many; a small group that takes less
+     * than this is mostly the work of its transaction, and may only lower the average. */
+    LARGE_EVENTS = 200,
+    SMALL_US = 500,
 };
 
-struct queue {
-    struct writer_job *first, **last;
-    size_t events, bytes;
-};
+/* Of jobs that name no cost: the service's own. */
+static struct job_cost common_cost = JOB_COST(50);
 
 struct writer_thread {
     struct writer *writer;
@@ -45,9 +48,8 @@ struct writer {
 
     struct lock lock;
     struct cond filled;
-    struct queue queue GUARDED_BY(lock);
+    struct job_queue queue GUARDED_BY(lock);
     uint64_t submitted GUARDED_BY(lock); /* bytes since the start */
-    double event_us GUARDED_BY(lock);    /* moving average of µs per event; 0: unknown */
     bool stopping GUARDED_BY(lock);
     bool fatal GUARDED_BY(lock);
     atomic_uint n_lost; /* threads without a connection */
@@ -76,63 +78,23 @@ static void set_state(struct txn *txn, enum txn_state state)
     txn->state = state;
 }
 
-static void queue_init(struct queue *q)
-{
-    *q = (struct queue){ .last = &q->first };
-}
-
-static void queue_add(struct queue *q, struct writer_job *job)
-{
-    job->next = NULL;
-    *q->last = job;
-    q->last = &job->next;
-    q->events += job->events;
-    q->bytes += job->bytes;
-}
-
-static struct writer_job *queue_take(struct queue *q)
-{
-    struct writer_job *job = q->first;
-
-    assert(job != NULL && q->events >= job->events && q->bytes >= job->bytes);
-    q->first = job->next;
-    if (q->first == NULL)
-        q->last = &q->first;
-    q->events -= job->events;
-    q->bytes -= job->bytes;
-    return job;
-}
-
-/* Is the queue too long, by its size or by the time that it will take? */
-static bool is_full(const struct writer *w, const struct writer_job *job) REQUIRES(w->lock)
-{
-    const struct writer_limits *limits = &w->options.limits;
-    double wait_us = (double)w->queue.events * w->event_us;
-
-    if (w->queue.first == NULL)
-        return false; /* accepted whatever its size: the queue is empty */
-    return w->queue.events + job->events > limits->events_max ||
-           w->queue.bytes + job->bytes > limits->bytes_max ||
-           (limits->wait_max_ms > 0 && wait_us > limits->wait_max_ms * 1000.0);
-}
-
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
 {
     int r = -1;
 
+    if (job->cost == NULL)
+        job->cost = &common_cost;
+    job->cost_us = job_cost_us(job->cost, job->events);
     lock_acquire(&w->lock);
+    ASSERT_ALWAYS(job->state != JOB_QUEUED); /* it would be in the queue twice */
     if (w->fatal)
         err_set(err, ERR_IO, "storage failed; the service is stopping");
     else if (w->stopping)
         err_set(err, ERR_BUSY, "the service is stopping");
-    else if (!job->unbounded && is_full(w, job))
-        err_set(err, ERR_BUSY, "too many events are queued");
     else
-        r = 0;
+        r = job_queue_add(&w->queue, job, err);
     if (r == 0) {
-        ASSERT_ALWAYS(job->state != JOB_QUEUED); /* it would be in the queue twice */
         job->state = JOB_QUEUED;
-        queue_add(&w->queue, job);
         w->submitted += job->bytes;
         cond_signal(&w->filled);
     }
@@ -142,11 +104,10 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
     return r;
 }
 
-void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes)
+void writer_waiting(struct writer *w, struct writer_queue *ret)
 {
     lock_acquire(&w->lock);
-    *ret_events = w->queue.events;
-    *ret_bytes = w->queue.bytes;
+    job_queue_stats(&w->queue, ret);
     lock_release(&w->lock);
 }
 
@@ -173,7 +134,7 @@ static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w-
 {
     struct timespec until;
 
-    while (w->queue.first == NULL && !w->stopping) {
+    while (job_queue_is_empty(&w->queue) && !w->stopping) {
         if (!t->lost) {
             cond_wait(&w->filled, &w->lock);
             continue;
@@ -188,34 +149,23 @@ static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w-
     }
 }
 
-/* Takes all queued jobs, up to group_max events; an exclusive job is a group of its own. Empty only
- * when stopping. */
-static void take_group(struct writer_thread *t, struct queue *ret_group)
+/* Empty only when stopping. */
+static void take_group(struct writer_thread *t, struct job_list *ret_group)
 {
     struct writer *w = t->writer;
 
-    queue_init(ret_group);
     lock_acquire(&w->lock);
     wait_for_work(w, t);
-    while (w->queue.first != NULL && ret_group->events < w->options.limits.group_max &&
-           ret_group->bytes < GROUP_BYTES) {
-        bool exclusive = w->queue.first->exclusive;
-
-        if (exclusive && ret_group->first != NULL)
-            break;
-        queue_add(ret_group, queue_take(&w->queue));
-        if (exclusive)
-            break;
-    }
-    if (w->queue.first != NULL)
+    job_queue_take_group(&w->queue, clock_mono_us(), ret_group);
+    if (!job_queue_is_empty(&w->queue))
         cond_signal(&w->filled); /* for the next writer thread */
     lock_release(&w->lock);
 }
 
-static void finish(struct queue *group, const struct error *err)
+static void finish(struct job_list *group, const struct error *err)
 {
     while (group->first != NULL) {
-        struct writer_job *job = queue_take(group);
+        struct writer_job *job = job_list_take(group);
 
         ASSERT_ALWAYS(job->state == JOB_QUEUED); /* invariant 2: exactly once */
         job->state = JOB_DONE;
@@ -226,7 +176,7 @@ static void finish(struct queue *group, const struct error *err)
 }
 
 /* No job is acknowledged before this. */
-static void finish_durable(const struct writer_thread *t, struct queue *group)
+static void finish_durable(const struct writer_thread *t, struct job_list *group)
 {
     ASSERT_ALWAYS(t->txn->state == TXN_COMMITTED); /* invariant 1 */
     finish(group, NULL);
@@ -245,7 +195,7 @@ static int begin(struct writer_thread *t, struct error *err)
     return db_begin(t->txn->db, err);
 }
 
-static int apply_all(struct writer_thread *t, const struct queue *group, struct error *err)
+static int apply_all(struct writer_thread *t, const struct job_list *group, struct error *err)
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
@@ -285,12 +235,19 @@ static void committed(struct writer_thread *t, bool changes)
         hooks->changed(t->txn);
 }
 
+/* When the parts of a group's transaction ended, by the monotonic clock. */
+struct pace {
+    int64_t began_us, applied_us, committed_us;
+};
+
 /* Applies and commits the jobs of `group`. */
-static int commit_group(struct writer_thread *t, struct queue *group, struct error *err)
+static int commit_group(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
+                        struct error *err)
 {
     bool changes = group->first->exclusive && !group->first->keeps_caches;
 
     assert(on_writer_thread(t));
+    ret_pace->began_us = clock_mono_us();
     if (begin(t, err) != 0)
         return -1;
     set_state(t->txn, TXN_OPEN);
@@ -298,8 +255,10 @@ static int commit_group(struct writer_thread *t, struct queue *group, struct err
         return roll_back(t);
     if (MUSTER_ACK_EARLY)
         finish(group, NULL);
+    ret_pace->applied_us = clock_mono_us();
     if (db_commit(t->txn->db, err) != 0)
         return roll_back(t);
+    ret_pace->committed_us = clock_mono_us();
     committed(t, changes);
     return 0;
 }
@@ -312,31 +271,36 @@ static bool is_general(enum err_code code)
 
 static void become_fatal(struct writer *w, const struct error *err)
 {
-    struct queue rest;
+    struct job_list rest;
     bool first;
 
     lock_acquire(&w->lock);
     first = !w->fatal;
     w->fatal = true;
-    queue_init(&rest);
-    while (w->queue.first != NULL)
-        queue_add(&rest, queue_take(&w->queue));
+    job_queue_take_all(&w->queue, &rest);
     lock_release(&w->lock);
     finish(&rest, err);
     if (first)
         w->options.on_fatal(w->options.ctx, err);
 }
 
-/* Updates the moving average of µs per event. The duration of a small commit is mostly its sync,
- * which a larger one would share: it may only lower the average. */
-static void note_pace(struct writer *w, size_t events, int64_t us)
+/* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
+ * which the queue counts once per group; that of an exclusive job is its own. */
+static void learn(struct writer *w, const struct job_list *group, const struct pace *pace)
 {
-    double event_us = events == 0 ? 0 : (double)us / (double)events;
+    bool exclusive = group->first->exclusive, large = group->events >= LARGE_EVENTS;
+    int64_t us = (exclusive ? pace->committed_us : pace->applied_us) - pace->began_us;
+    double ratio = (double)us / (double)group->us;
 
-    lock_acquire(&w->lock);
-    if (events >= PACE_EVENTS_MIN || (events > 0 && event_us < w->event_us))
-        w->event_us = w->event_us == 0 ? event_us : w->event_us * 0.9 + event_us * 0.1;
-    lock_release(&w->lock);
+    if (!exclusive) {
+        lock_acquire(&w->lock);
+        job_queue_note_sync(&w->queue, pace->committed_us - pace->applied_us);
+        lock_release(&w->lock);
+    }
+    if (!exclusive && !large && us < SMALL_US && ratio > 1.0)
+        return;
+    for (const struct writer_job *job = group->first; job != NULL; job = job->next)
+        job_cost_learn(job->cost, (double)job->cost_us / (double)group->us, ratio, large);
 }
 
 static void count_commit(size_t events, int64_t us)
@@ -356,17 +320,15 @@ static bool is_fatal(struct writer *w)
     return fatal;
 }
 
-static void run_group(struct writer_thread *t, struct queue *group)
+static void run_group(struct writer_thread *t, struct job_list *group)
 {
-    int64_t began = clock_mono_us();
-    size_t events = group->events;
     struct error err = { 0 };
+    struct pace pace;
 
-    if (commit_group(t, group, &err) == 0) {
-        int64_t us = clock_mono_us() - began;
-
-        note_pace(t->writer, events, us);
-        count_commit(events, us);
+    if (commit_group(t, group, &pace, &err) == 0) {
+        if (group->first != NULL)
+            learn(t->writer, group, &pace);
+        count_commit(group->events, pace.committed_us - pace.began_us);
         finish_durable(t, group);
         return;
     }
@@ -374,10 +336,10 @@ static void run_group(struct writer_thread *t, struct queue *group)
     if (!is_general(err.code) && group->first != NULL && group->first->next != NULL) {
         /* retry one by one, so that only the bad job fails */
         while (group->first != NULL && !is_fatal(t->writer)) {
-            struct queue single;
+            struct job_list single;
 
-            queue_init(&single);
-            queue_add(&single, queue_take(group));
+            job_list_init(&single);
+            job_list_add(&single, job_list_take(group));
             run_group(t, &single);
         }
         finish(group, &err);
@@ -392,7 +354,7 @@ static void run_group(struct writer_thread *t, struct queue *group)
 static void *writer_main(void *arg)
 {
     struct writer_thread *t = arg;
-    struct queue group;
+    struct job_list group;
 
     thread_begin("muster-writer", THREAD_PLAIN);
     current = t;
@@ -409,7 +371,7 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
     struct writer *w = NEW(struct writer);
 
     w->options = *options;
-    queue_init(&w->queue);
+    job_queue_init(&w->queue, &options->limits);
     lock_init(&w->lock);
     cond_init(&w->filled);
     atomic_init(&w->n_lost, 0);
@@ -452,7 +414,7 @@ void writer_free(struct writer *w)
         return;
     writer_stop(w);
     lock_unshared(&w->lock);
-    assert(w->queue.first == NULL); /* invariant 2 */
+    job_queue_done(&w->queue); /* asserts that it is empty: invariant 2 */
     cond_done(&w->filled);
     lock_done(&w->lock);
     free(w->threads);

@@ -1,6 +1,7 @@
 /* writer.h - group commit: many jobs, one transaction.
- * Any thread submits jobs; a writer thread takes all queued jobs, applies them
- * in one transaction, and calls each job's done() only when that is durable.
+ * Any thread submits jobs; a writer thread takes queued jobs, with tenants taking
+ * turns (turns.h), applies them in one transaction, and calls each job's done()
+ * only when that is durable.
  * SQLite has one writer thread, since only one connection may write; PostgreSQL
  * may have several, each with its own connection.
  *
@@ -15,7 +16,9 @@
 
 #include "base/err.h"
 
+struct budget;
 struct db;
+struct job_cost;
 struct txn;
 struct writer;
 
@@ -27,8 +30,9 @@ enum writer_job_state {
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct writer_job {
-    struct writer_job *next;     /* internal, as is the state */
+    struct writer_job *next;     /* internal, as are the state and the expected cost */
     enum writer_job_state state; /* JOB_NEW, or JOB_DONE when it is submitted again */
+    int64_t cost_us;
 
     /* Writer thread, in the transaction. A failure rolls the whole group back. May be called again
      * for the same job, after a rollback. */
@@ -41,11 +45,15 @@ struct writer_job {
     void (*done)(struct writer_job *job, const struct error *err);
     void *owner; /* for the submitter */
 
-    size_t events, bytes; /* its weight in the queue */
-    bool exclusive;       /* runs in a transaction of its own, because it may fail */
-    bool keeps_caches;    /* exclusive, and changes nothing that struct txn caches */
-    bool unbounded;  /* accepted even when the queue is full: few jobs, of the service itself */
-    struct txn *txn; /* set by the writer before apply() */
+    struct budget *budget; /* of the caller, whose turn and share it takes; NULL: the service's */
+    struct job_cost *cost; /* of its kind; NULL: of jobs without one */
+    size_t events, bytes;  /* its weight in the queue; an event is a unit of its cost */
+    bool administrative; /* of a user or the operator: waits apart from what the tenant's keys send,
+                          * and does not need room in its share, so that a flood can be ended */
+    bool exclusive;      /* runs in a transaction of its own, because it may fail */
+    bool keeps_caches;   /* exclusive, and changes nothing that struct txn caches */
+    bool unbounded;      /* accepted even when the queue is full: few jobs, of the service itself */
+    struct txn *txn;     /* set by the writer before apply() */
 };
 
 /* Hooks of a transaction, as in struct txn_methods (txn.h). */
@@ -60,7 +68,7 @@ struct writer_limits {
     size_t events_max; /* in the queue; beyond this writer_submit() returns ERR_BUSY */
     size_t bytes_max;
     size_t group_max;     /* events per transaction */
-    unsigned wait_max_ms; /* expected wait of a new job, by the duration of recent commits */
+    unsigned wait_max_ms; /* expected wait of a new job, by the cost of those that wait */
 };
 
 struct writer_options {
@@ -78,14 +86,23 @@ struct writer_options {
 int writer_new(const struct writer_options *options, struct writer **ret,
                struct error *err) MUST_CHECK;
 
-/* Any thread. ERR_BUSY: the queue is full, or the writer is stopping. ERR_IO: see invariant 3. */
+/* Any thread. ERR_BUSY: the queue or the tenant's share of it (BUDGET_EVENTS, BUDGET_WRITER_US) is
+ * full, or the writer is stopping. A tenant that has nothing in the queue is not refused a small
+ * job, nor for its share. ERR_IO: see invariant 3. */
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err) MUST_CHECK;
 
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 
-/* The jobs in the queue. Any thread. */
-void writer_waiting(struct writer *w, size_t *ret_events, size_t *ret_bytes);
+/* The jobs in the queue. */
+struct writer_queue {
+    size_t events, bytes;
+    size_t tenants;        /* that have jobs in it */
+    size_t tenant_largest; /* the most events of one of them */
+};
+
+/* Any thread. */
+void writer_waiting(struct writer *w, struct writer_queue *ret);
 
 /* Bytes of all jobs submitted since the start. Any thread. */
 uint64_t writer_submitted(struct writer *w);

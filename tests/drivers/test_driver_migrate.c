@@ -48,7 +48,7 @@ TEST(migrations_started_at_the_same_time_apply_once)
             if (starters[i].r != 0)
                 fail_msg("%s", starters[i].err.text);
         db = suite_open(url, DB_READER);
-        CHECK_INT(suite_int(db, &newest), n_migrations);
+        CHECK_INT(suite_int(db, &newest), migrations[n_migrations - 1].number);
         db_close(db);
     }
 }
@@ -59,7 +59,7 @@ TEST(migrating_again_changes_nothing)
 
     CHECK(store_migrate(db, NULL) == 0);
     CHECK(store_migrate(db, NULL) == 0);
-    CHECK_INT(suite_int(db, &newest), n_migrations);
+    CHECK_INT(suite_int(db, &newest), migrations[n_migrations - 1].number);
     db_close(db);
 }
 

@@ -86,15 +86,16 @@ static struct str path_slug(const struct api_call *call)
     return has ? call->values.values[0] : STR_NULL;
 }
 
-static void enter_tenant(struct api_call *call, const struct tenant_entry *tenant)
+static void enter_tenant(struct api_call *call, struct tenant_entry *tenant)
 {
     call->tenant = tenant;
     call->tenant_id = tenant->id;
+    call->budget = &tenant->budget;
 }
 
 static int authorize_operator(struct api_call *call, struct str slug, struct error *err)
 {
-    const struct tenant_entry *tenant;
+    struct tenant_entry *tenant;
 
     if (str_is_null(slug))
         return 0;
@@ -109,7 +110,7 @@ static int authorize_operator(struct api_call *call, struct str slug, struct err
  * tenant they have no role in and for one that does not exist. */
 static int authorize_user(struct api_call *call, struct str slug, struct error *err)
 {
-    const struct tenant_entry *tenant;
+    struct tenant_entry *tenant;
     enum tenant_role role;
 
     if (call->route->auth == AUTH_USER)

@@ -321,9 +321,9 @@ size_t registry_take_used(struct registry *r, const struct key_entry **ret, size
     return n;
 }
 
-const struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
+struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
 {
-    const struct tenant_entry *tenant;
+    struct tenant_entry *tenant;
 
     rwlock_read(&r->lock);
     tenant = map_get(&r->tenants, slug);

@@ -108,4 +108,4 @@ struct budget *tenant_budget(const struct tenant_entry *tenant);
 int64_t registry_largest_use(struct registry *r, enum budget_kind kind);
 
 /* NULL when there is no such tenant. */
-const struct tenant_entry *registry_tenant(struct registry *r, struct str slug);
+struct tenant_entry *registry_tenant(struct registry *r, struct str slug);

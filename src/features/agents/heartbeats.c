@@ -1,9 +1,12 @@
 /* heartbeats.c - the writer job of a heartbeat. */
 #include "features/agents/heartbeats.h"
 
+#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/agents/admit.h"
 #include "features/live/feed.h"
+
+static struct job_cost heartbeat_cost = JOB_COST(20);
 
 static int heartbeat_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
@@ -32,6 +35,7 @@ void heartbeats_prepare(struct heartbeat_request *request)
 {
     request->job = (struct writer_job){ .apply = heartbeat_apply,
                                         .stored = heartbeat_stored,
+                                        .cost = &heartbeat_cost,
                                         .events = 1,
                                         .bytes = request->beat.client_id.len };
 }

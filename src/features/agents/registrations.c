@@ -1,11 +1,14 @@
 /* registrations.c - the writer job of a registration. */
 #include "features/agents/registrations.h"
 
+#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/agents/config/secret_key_names.h"
 #include "features/agents/shapes.h"
 #include "features/agents/store.h"
+
+static struct job_cost registration_cost = JOB_COST(5);
 
 /* Not admit_agent(), which rejects a disabled agent: it may register. */
 static int find_or_add(struct registration_request *request, struct db *db, struct agent_row *ret,
@@ -78,6 +81,7 @@ void registrations_prepare(struct registration_request *request)
     request->job = (struct writer_job){
         .apply = registration_apply,
         .stored = registration_stored,
+        .cost = &registration_cost,
         .events = 1 + body->business_kpis.n + params, /* rows it writes */
         .bytes = request->bytes,
     };

@@ -1,8 +1,11 @@
 /* reports.c - what the writer does with a report of LLM usage. */
 #include "features/cost/reports.h"
 
+#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/cost/report_store.h"
+
+static struct job_cost llm_cost = JOB_COST(50);
 
 static int llm_report_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
@@ -25,6 +28,7 @@ void llm_report_prepare(struct llm_report *llm)
 {
     llm->report.job = (struct writer_job){ .apply = llm_report_apply,
                                            .stored = llm_report_stored,
+                                           .cost = &llm_cost,
                                            .events = 1,
                                            .bytes = llm->report.bytes };
 }

@@ -2,11 +2,14 @@
 #include "features/events/ingest.h"
 
 #include "base/metrics.h"
+#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
+
+static struct job_cost event_cost = JOB_COST(20);
 
 static int ingest_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
@@ -55,6 +58,7 @@ void ingest_prepare(struct ingest_request *request)
 {
     request->job = (struct writer_job){ .apply = ingest_apply,
                                         .stored = events_stored,
+                                        .cost = &event_cost,
                                         .events = request->n,
                                         .bytes = request->bytes };
 }

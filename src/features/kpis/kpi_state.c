@@ -109,6 +109,13 @@ bool kpi_state_remove(struct kpi_state *s, const struct kpi_state *gone)
     return known;
 }
 
+void kpi_state_take_extremes(struct kpi_state *s, const struct kpi_state *found)
+{
+    s->max = found->max;
+    s->last = found->last;
+    s->last_at = found->last_at;
+}
+
 static uint8_t *put(uint8_t *at, uint64_t value)
 {
     for (unsigned i = 0; i < 8; i++)

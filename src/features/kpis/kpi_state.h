@@ -42,9 +42,12 @@ void kpi_state_add(struct kpi_state *s, const struct kpi_value *value,
 
 void kpi_state_merge(struct kpi_state *s, const struct kpi_state *other);
 
-/* Removes values that are in `s`. False: its maximum or last value may have been among them, and it
- * must be rebuilt from its values. */
+/* Removes values that are in `s`. False: its maximum or last value may have been among them, and
+ * must be searched. */
 bool kpi_state_remove(struct kpi_state *s, const struct kpi_state *gone) MUST_CHECK;
+
+/* Sets the maximum and the last value to those of `found`. */
+void kpi_state_take_extremes(struct kpi_state *s, const struct kpi_state *found);
 
 enum { KPI_STATE_BYTES_MAX = 66 + EXACT_BYTES_MAX };
 

@@ -1,9 +1,12 @@
 /* reports.c - the writer job of a business report. */
 #include "features/kpis/reports.h"
 
+#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/kpis/catalog_store.h"
 #include "features/kpis/report_shapes.h"
+
+static struct job_cost business_cost = JOB_COST(20);
 
 static int business_report_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
@@ -32,6 +35,7 @@ void business_report_prepare(struct business_report *business)
     business->report.job = (struct writer_job){
         .apply = business_report_apply,
         .stored = business_report_stored,
+        .cost = &business_cost,
         .events = 1 + business->rows.n_values + business->rows.n_breakdowns, /* rows it writes */
         .bytes = business->report.bytes,
     };

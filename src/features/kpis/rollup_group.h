@@ -17,6 +17,7 @@ struct rollup_bucket {
     struct str id;
     struct kpi_state added, stored;
     struct kpi_state *removed; /* or NULL */
+    struct kpi_state *found;   /* only its maximum and last value are of use; NULL: not searched */
 };
 
 struct rollup_list {
@@ -30,6 +31,7 @@ struct rollups {
     struct rollup_series **series;
     size_t n_series, series_capacity;
     struct rollup_list levels[ROLLUP_LEVELS];
+    struct rollup_list unknown; /* of the level being settled: without a maximum or last value */
 };
 
 /* Finds the number of each series and inserts new ones; in PostgreSQL also locks them, always in
@@ -44,6 +46,7 @@ int rollup_rows_load(struct db *db, struct rollups *r, const struct rollup_list 
 int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list *list,
                      struct error *err) MUST_CHECK;
 
-/* Recomputes the state of an hour from its values, of a day from its hours. */
-int rollup_rows_rebuild(struct db *db, const struct rollup_bucket *bucket, struct kpi_state *ret,
-                        struct error *err) MUST_CHECK;
+/* Searches the maximum and the last value of each bucket into `found`: of an hour by indexes of its
+ * values, of a day among its hours. */
+int rollup_rows_find(struct db *db, struct rollups *r, enum rollup_level level,
+                     const struct rollup_list *list, struct error *err) MUST_CHECK;

@@ -55,14 +55,36 @@ static const struct db_query put_states = {
                 " DO UPDATE SET state = excluded.state",
 };
 
-static const struct db_query select_values = {
-    .sql = "SELECT timestamp, received_at, run_no, integer_value, real_value FROM business_values"
-           " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3"
-           " AND timestamp >= $4 AND timestamp < $5",
+/* The values of an hour that decide its last value and its maximum: the latest, the greatest integer
+ * and the greatest real, each the end of an index, however many values there are. The numbers are
+ * those of migration 30. */
+#define CANDIDATE "SELECT timestamp, received_at, run_no, integer_value, real_value FROM business_values"
+#define HOUR_OF(time) "(" time " + 63072000000000000) / 3600000000"
+#define OF_SERIES(t, k, a) " WHERE tenant_id = " t " AND key = " k " AND agent_id = " a
+#define LATEST(t, k, a, since, until)                                                              \
+    CANDIDATE OF_SERIES(t, k, a) " AND timestamp >= " since " AND timestamp < " until              \
+    " ORDER BY timestamp DESC, received_at DESC, run_no DESC LIMIT 1"
+#define GREATEST(column, t, k, a, since)                                                           \
+    CANDIDATE OF_SERIES(t, k, a) " AND " HOUR_OF("timestamp") " = " HOUR_OF(since)                 \
+    " AND " column " IS NOT NULL ORDER BY " column " DESC LIMIT 1"
+static const struct db_query select_candidates = {
+    .sqlite = "SELECT * FROM (" LATEST("$1", "$2", "$3", "$4", "$5") ") UNION ALL"
+              " SELECT * FROM (" GREATEST("integer_value", "$1", "$2", "$3", "$4") ") UNION ALL"
+              " SELECT * FROM (" GREATEST("real_value", "$1", "$2", "$3", "$4") ")",
+    .postgres = "SELECT v.*, x.place - 1 FROM unnest($1::bigint[], $2::text[], $3::bigint[],"
+                " $4::bigint[], $5::bigint[]) WITH ORDINALITY AS x(t, k, a, since, until, place)"
+                " CROSS JOIN LATERAL ((" LATEST("x.t", "x.k", "x.a", "x.since", "x.until") ")"
+                " UNION ALL (" GREATEST("integer_value", "x.t", "x.k", "x.a", "x.since") ")"
+                " UNION ALL (" GREATEST("real_value", "x.t", "x.k", "x.a", "x.since") ")) v",
 };
 static const struct db_query select_hours = {
-    .sql = "SELECT state FROM business_rollups WHERE tenant_id = $1 AND series_no = $2"
-           " AND level = 0 AND start >= $3 AND start < $4",
+    .sqlite = "SELECT state FROM business_rollups WHERE tenant_id = $1 AND series_no = $2"
+              " AND level = 0 AND start >= $3 AND start < $4",
+    .postgres = "SELECT v.state, x.place - 1 FROM unnest($1::bigint[], $2::bigint[],"
+                " $3::bigint[], $4::bigint[]) WITH ORDINALITY AS x(t, s, since, until, place)"
+                " CROSS JOIN LATERAL (SELECT state FROM business_rollups WHERE tenant_id = x.t"
+                " AND series_no = x.s AND level = 0 AND start >= x.since AND start < x.until"
+                " OFFSET 0) v",
 };
 /* clang-format on */
 
@@ -272,47 +294,95 @@ int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list 
     return 0;
 }
 
-static bool rollup_add_value(void *ctx, const struct db_row *row)
+/* A search for the maximum and the last value of some buckets. */
+struct search {
+    const struct rollup_list *list;
+    size_t at; /* index of the bucket, with one statement per bucket */
+    bool all;  /* one statement for all: the last column is the index */
+    bool bad;
+};
+
+static struct kpi_state *found_at(const struct search *s, const struct db_row *row, unsigned column)
+{
+    return s->list->items[s->all ? (size_t)db_get_int(row, column) : s->at]->found;
+}
+
+static bool rollup_add_candidate(void *ctx, const struct db_row *row)
 {
     const struct kpi_value value = kpi_value_read(row, 3);
     const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
 
-    kpi_state_add(ctx, &value, &place);
+    kpi_state_add(found_at(ctx, row, 5), &value, &place);
     return true;
 }
-
-struct rebuilding {
-    struct kpi_state *state;
-    bool bad;
-};
 
 static bool rollup_add_hour(void *ctx, const struct db_row *row)
 {
-    struct rebuilding *m = ctx;
+    struct search *s = ctx;
     struct kpi_state hour;
 
     if (kpi_state_read(db_get_blob(row, 0), &hour))
-        kpi_state_merge(m->state, &hour);
+        kpi_state_merge(found_at(s, row, 1), &hour);
     else
-        m->bad = true;
+        s->bad = true;
     return true;
 }
 
-int rollup_rows_rebuild(struct db *db, const struct rollup_bucket *bucket, struct kpi_state *ret,
-                        struct error *err)
-{
-    const struct rollup_series *s = bucket->series;
-    const int64_t end = rollup_next(bucket->level, bucket->start);
-    const struct db_args values = DB_ARGS(db_int(s->tenant_id), db_text(s->key.key),
-                                          db_int(s->agent_id), db_int(bucket->start), db_int(end));
-    const struct db_args hours =
-        DB_ARGS(db_int(s->tenant_id), db_int(s->series_no), db_int(bucket->start), db_int(end));
-    struct rebuilding m = { .state = ret };
+enum { SEARCH_ARGS_MAX = 5 };
 
-    memset(ret, 0, sizeof(*ret));
-    if (bucket->level == ROLLUP_HOUR)
-        return db_exec(db, &select_values, values, rollup_add_value, ret, err);
-    if (db_exec(db, &select_hours, hours, rollup_add_hour, &m, err) != 0)
+/* Returns how many arguments select_candidates or select_hours takes. */
+static size_t search_args(const struct rollup_bucket *b, struct db_value ret[SEARCH_ARGS_MAX])
+{
+    size_t n = 0;
+
+    ret[n++] = db_int(b->series->tenant_id);
+    if (b->level == ROLLUP_HOUR) {
+        ret[n++] = db_text(b->series->key.key);
+        ret[n++] = db_int(b->series->agent_id);
+    } else {
+        ret[n++] = db_int(b->series->series_no);
+    }
+    ret[n++] = db_int(b->start);
+    ret[n++] = db_int(rollup_next(b->level, b->start));
+    return n;
+}
+
+static int search_all(struct db *db, struct rollups *r, struct search *s, const struct db_query *q,
+                      db_row_fn *add, struct error *err)
+{
+    struct db_value args[SEARCH_ARGS_MAX];
+    size_t n = search_args(s->list->items[0], args);
+    struct pg_arrays arrays;
+    int res;
+
+    pg_arrays_init(&arrays, n, &r->arena);
+    for (size_t i = 0; i < s->list->n; i++) {
+        (void)search_args(s->list->items[i], args);
+        pg_arrays_add(&arrays, args);
+    }
+    pg_arrays_args(&arrays, args);
+    res = db_exec(db, q, (struct db_args){ args, n }, add, s, err);
+    pg_arrays_done(&arrays);
+    return res;
+}
+
+int rollup_rows_find(struct db *db, struct rollups *r, enum rollup_level level,
+                     const struct rollup_list *list, struct error *err)
+{
+    const struct db_query *q = level == ROLLUP_HOUR ? &select_candidates : &select_hours;
+    db_row_fn *add = level == ROLLUP_HOUR ? rollup_add_candidate : rollup_add_hour;
+    struct search s = { .list = list, .all = is_postgres(db) };
+    struct db_value args[SEARCH_ARGS_MAX];
+
+    for (size_t i = 0; i < list->n; i++)
+        list->items[i]->found = ARENA_NEW(&r->arena, struct kpi_state);
+    if (s.all && list->n > 0 && search_all(db, r, &s, q, add, err) != 0)
         return -1;
-    return m.bad ? bad_state(err) : 0;
+    for (; !s.all && s.at < list->n; s.at++) {
+        size_t n = search_args(list->items[s.at], args);
+
+        if (db_exec(db, q, (struct db_args){ args, n }, add, &s, err) != 0)
+            return -1;
+    }
+    return s.bad ? bad_state(err) : 0;
 }

@@ -28,6 +28,7 @@ void rollups_free(struct rollups *r)
     free((void *)r->series);
     for (size_t i = 0; i < ROLLUP_LEVELS; i++)
         free((void *)r->levels[i].items);
+    free((void *)r->unknown.items);
     free(r);
 }
 
@@ -151,22 +152,25 @@ void rollups_remove(struct rollups *r, const struct rollup_owner *owner,
     }
 }
 
-/* The maximum or the last value may have been removed. If values of the hour may have been deleted
- * by retention, the total cannot be rebuilt: maximum and last value then stay as they are. The
- * retention mark is read after the values: if a deleted value was not seen, the mark set with its
- * deletion is. */
-static int rebuild(struct db *db, struct rollup_bucket *bucket, struct error *err)
+/* If values of the hour may have been deleted by retention, its maximum and last value cannot be
+ * known: they stay as they are. The retention mark is read after the values: if a deleted value was
+ * not seen, the mark set with its deletion is. */
+static int apply_found(struct rollups *r, struct db *db, enum rollup_level level, struct error *err)
 {
-    struct retention_marks marks;
-    struct kpi_state rebuilt;
+    struct retention_marks marks = { 0 };
+    int64_t tenant_id = 0; /* of the marks */
 
-    if (rollup_rows_rebuild(db, bucket, &rebuilt, err) != 0)
-        return -1;
-    if (bucket->level == ROLLUP_HOUR &&
-        store_retention_marks(db, bucket->series->tenant_id, &marks, err) != 0)
-        return -1;
-    if (bucket->level != ROLLUP_HOUR || bucket->start >= marks.business_until)
-        bucket->stored = rebuilt;
+    for (size_t i = 0; i < r->unknown.n; i++) {
+        struct rollup_bucket *bucket = r->unknown.items[i];
+
+        if (level == ROLLUP_HOUR && bucket->series->tenant_id != tenant_id) {
+            tenant_id = bucket->series->tenant_id;
+            if (store_retention_marks(db, tenant_id, &marks, err) != 0)
+                return -1;
+        }
+        if (level != ROLLUP_HOUR || bucket->start >= marks.business_until)
+            kpi_state_take_extremes(&bucket->stored, bucket->found);
+    }
     return 0;
 }
 
@@ -177,19 +181,21 @@ static int settle_level(struct rollups *r, struct db *db, enum rollup_level leve
 
     if (rollup_rows_load(db, r, list, err) != 0)
         return -1;
+    r->unknown.n = 0;
     for (size_t i = 0; i < list->n; i++) {
         struct rollup_bucket *bucket = list->items[i];
 
         kpi_state_merge(&bucket->stored, &bucket->added);
-        if (bucket->removed == NULL || kpi_state_remove(&bucket->stored, bucket->removed))
-            continue;
-        if (rebuild(db, bucket, err) != 0)
-            return -1;
+        if (bucket->removed != NULL && !kpi_state_remove(&bucket->stored, bucket->removed))
+            list_add(&r->unknown, bucket); /* the maximum or the last value may be gone */
     }
+    if (r->unknown.n > 0 && (rollup_rows_find(db, r, level, &r->unknown, err) != 0 ||
+                             apply_found(r, db, level, err) != 0))
+        return -1;
     return rollup_rows_save(db, r, list, err);
 }
 
-/* Hours first: days are rebuilt from them. */
+/* Hours first: a day's maximum and last value are searched among them. */
 int rollups_settle(struct rollups *r, struct db *db, struct error *err)
 {
     if (r->n_series == 0)

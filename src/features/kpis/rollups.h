@@ -2,8 +2,8 @@
  *
  * The changes of a transaction are collected in memory and settled at its end,
  * once per hour and day that they touch. A replaced value is subtracted from
- * its totals; only if it was the maximum or the last value are they rebuilt
- * from stored values.
+ * its totals; if it was the maximum or the last value, the next one is searched
+ * by an index, however many values the hour has.
  *
  * One thread at a time.
  */

@@ -94,9 +94,13 @@ static void print_engine(struct api *api, struct buf *out)
     engine_stats(api->engine, &s);
     print_number(out, "muster_healthy", "gauge", "1 while the database answers", s.healthy);
     print_number(out, "muster_queue_events", "gauge", "Events waiting to be stored",
-                 (double)s.queue_events);
+                 (double)s.queue.events);
     print_number(out, "muster_queue_bytes", "gauge", "Bytes waiting to be stored",
-                 (double)s.queue_bytes);
+                 (double)s.queue.bytes);
+    print_number(out, "muster_queue_tenants", "gauge", "Tenants with events waiting to be stored",
+                 (double)s.queue.tenants);
+    print_number(out, "muster_queue_tenant_events_max", "gauge",
+                 "Most events of one tenant waiting to be stored", (double)s.queue.tenant_largest);
     print_number(out, "muster_reads_waiting", "gauge", "Reads waiting for a thread",
                  (double)s.reads_waiting);
     print_number(out, "muster_exports_running", "gauge", "Running exports",

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "hooks/clock_hook.h"
@@ -390,11 +391,13 @@ TEST(what_would_wait_too_long_is_refused_by_the_pace_of_large_commits)
         struct writer_limits limits = wide;
         struct job slow = { .id = 1, .takes_us = 10000000 }, gate = { 0 };
         struct job waiting = { .id = 2 }, over = { .id = 3 };
+        struct job_cost cost = JOB_COST(20);
         struct error err = { 0 };
         struct bench b;
 
         limits.wait_max_ms = 5000;
         bench_init(&b, -1, ERR_NONE, limits);
+        slow.write.cost = waiting.write.cost = over.write.cost = &cost;
         slow.write.events = rows[i].events;
         must_submit(&b, &slow);
         wait_done(&b, 1);

@@ -432,7 +432,8 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
 
     flush->job = (struct writer_job){ .apply = sessions_flush_apply,
                                       .done = sessions_flush_done,
-                                      .exclusive = true };
+                                      .exclusive = true,
+                                      .keeps_caches = true };
     flush->now_us = now_us;
     rwlock_read(&p->lock);
     flush->used = mem_new((p->sessions.n + 1) * sizeof(*flush->used));

@@ -9,6 +9,7 @@
 #include "api/call.h"
 #include "db/db.h"
 #include "engine/engine.h"
+#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/agents/routes.h"
@@ -72,6 +73,8 @@ static void reply_config(struct api_call *call)
     call_reply_config(call, c->config.tag, c->config.missing, &c->body);
 }
 
+static struct job_cost config_audit_cost = JOB_COST(2000);
+
 static int config_audit_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct config_call *c = CONTAINER_OF(job, struct config_call, job);
@@ -122,7 +125,11 @@ static void audit_secrets(struct config_call *c)
     c->call->audit_detail = names_text(c);
     c->job = (struct writer_job){ .apply = config_audit_apply,
                                   .done = config_audit_done,
-                                  .exclusive = true };
+                                  .budget = c->call->budget,
+                                  .cost = &config_audit_cost,
+                                  .events = 1,
+                                  .exclusive = true,
+                                  .keeps_caches = true };
     if (writer_submit(engine_writer(c->call->api->engine), &c->job, &err) != 0)
         reply_failure(c, &err);
 }

@@ -1,0 +1,29 @@
+/* job_cost.c - moving averages of the cost per unit. */
+#include "engine/job_cost.h"
+
+#include <assert.h>
+
+/* A small group may have waited for something else, such as the disk: it changes the average by at
+ * most a factor of about 2 either way. */
+static const double WEIGHT = 0.1, SMALL_RATIO_MAX = 8.0;
+
+int64_t job_cost_us(const struct job_cost *c, size_t units)
+{
+    double us = atomic_load_explicit(&c->unit_us, memory_order_relaxed) * (double)units;
+
+    return us < 1.0 ? 1 : (int64_t)us;
+}
+
+/* Two writers may learn at once; one of the two updates may be lost. */
+void job_cost_learn(struct job_cost *c, double share, double ratio, bool large)
+{
+    double old = atomic_load_explicit(&c->unit_us, memory_order_relaxed), weight = WEIGHT;
+
+    assert(share >= 0.0 && ratio >= 0.0);
+    if (large && !atomic_exchange_explicit(&c->measured, true, memory_order_relaxed))
+        weight = 1.0;
+    if (!large && ratio > SMALL_RATIO_MAX)
+        ratio = SMALL_RATIO_MAX;
+    atomic_store_explicit(&c->unit_us, old * (1.0 + weight * share * (ratio - 1.0)),
+                          memory_order_relaxed);
+}

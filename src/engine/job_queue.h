@@ -1,0 +1,40 @@
+/* job_queue.h - which jobs the writer accepts, and which of them form the next group.
+ *
+ * Accepted is what fits into the queue and into the tenant's share of it; taken
+ * is what has its turn (turns.h), as much as one transaction should hold.
+ *
+ * One thread at a time: the writer's lock guards it.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "engine/turns.h"
+#include "engine/writer.h"
+
+struct job_queue {
+    struct writer_limits limits;
+    struct turns turns;
+    int64_t sync_us;                  /* moving average of what a commit adds to its group */
+    const struct budget *last_tenant; /* whose job was taken last; compared only, it may be gone */
+    int64_t shared_until_us;          /* monotonic; before it, several tenants write */
+};
+
+void job_queue_init(struct job_queue *q, const struct writer_limits *limits);
+
+/* No jobs may be left. */
+void job_queue_done(struct job_queue *q);
+
+bool job_queue_is_empty(const struct job_queue *q);
+
+/* Adds a job whose cost_us is set. ERR_BUSY: there is no room for it. */
+int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err) MUST_CHECK;
+
+/* Takes the jobs of one transaction; at least one, unless the queue is empty. */
+void job_queue_take_group(struct job_queue *q, int64_t now_us, struct job_list *ret_group);
+
+void job_queue_take_all(struct job_queue *q, struct job_list *ret);
+
+/* The commit of a group took this long, after its jobs were applied. */
+void job_queue_note_sync(struct job_queue *q, int64_t us);
+
+void job_queue_stats(const struct job_queue *q, struct writer_queue *ret);

@@ -1,0 +1,207 @@
+/* turns.c - lanes in a ring, found by their tenant. */
+#include "engine/turns.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/budget.h"
+#include "base/mem.h"
+#include "engine/writer.h"
+
+/* The writer's time per turn: about 25 single events. The service's own jobs are few, and all
+ * tenants wait for some of them. */
+enum { TURN_US = 500, SERVICE_TURN_US = 5000 };
+
+struct lane {
+    const struct budget *tenant; /* NULL: the service */
+    bool administrative;
+    struct job_list jobs;
+    int64_t credit_us;           /* given and not used yet */
+    struct lane *before, *after; /* in the ring */
+    struct lane *next;           /* in its slot, or among the spare ones */
+};
+
+void job_list_init(struct job_list *list)
+{
+    *list = (struct job_list){ .last = &list->first };
+}
+
+void job_list_add(struct job_list *list, struct writer_job *job)
+{
+    job->next = NULL;
+    *list->last = job;
+    list->last = &job->next;
+    list->events += job->events;
+    list->bytes += job->bytes;
+    list->us += job->cost_us;
+}
+
+struct writer_job *job_list_take(struct job_list *list)
+{
+    struct writer_job *job = list->first;
+
+    assert(job != NULL && list->events >= job->events && list->bytes >= job->bytes);
+    list->first = job->next;
+    if (list->first == NULL)
+        list->last = &list->first;
+    list->events -= job->events;
+    list->bytes -= job->bytes;
+    list->us -= job->cost_us;
+    return job;
+}
+
+void turns_init(struct turns *t)
+{
+    *t = (struct turns){ 0 };
+}
+
+void turns_done(struct turns *t)
+{
+    assert(t->current == NULL && t->events == 0 && t->us == 0);
+    while (t->spare != NULL) {
+        struct lane *lane = t->spare;
+
+        t->spare = lane->next;
+        free(lane);
+    }
+}
+
+struct budget *turns_tenant(const struct writer_job *job)
+{
+    struct budget *b = job->budget;
+
+    while (b != NULL && b->parent != NULL && b->parent->parent != NULL)
+        b = b->parent;
+    return b;
+}
+
+/* Nodes are allocated by the service, not chosen by clients, so no keyed hash is needed. */
+static size_t slot_of(const struct budget *tenant)
+{
+    static_assert(LANE_SLOTS == 1 << 8, "of the top eight bits");
+    return (size_t)(((uint64_t)(uintptr_t)tenant * 0x9e3779b97f4a7c15U) >> 56);
+}
+
+static struct lane *find(const struct turns *t, const struct writer_job *job)
+{
+    const struct budget *tenant = turns_tenant(job);
+    struct lane *lane = t->slots[slot_of(tenant)];
+
+    while (lane != NULL && !(lane->tenant == tenant && lane->administrative == job->administrative))
+        lane = lane->next;
+    return lane;
+}
+
+bool turns_has_jobs_before(const struct turns *t, const struct writer_job *job)
+{
+    return find(t, job) != NULL;
+}
+
+static void give_turn(struct lane *lane)
+{
+    lane->credit_us += lane->tenant == NULL ? SERVICE_TURN_US : TURN_US;
+}
+
+/* As the last in the ring: before the one whose turn it is. */
+static void link_lane(struct turns *t, struct lane *lane)
+{
+    struct lane **slot = &t->slots[slot_of(lane->tenant)];
+
+    lane->next = *slot;
+    *slot = lane;
+    t->n_lanes++;
+    if (t->current == NULL) {
+        lane->before = lane->after = t->current = lane;
+        give_turn(lane);
+        return;
+    }
+    lane->after = t->current;
+    lane->before = t->current->before;
+    lane->before->after = lane;
+    lane->after->before = lane;
+}
+
+static struct lane *add_lane(struct turns *t, const struct writer_job *job)
+{
+    struct lane *lane = t->spare;
+
+    if (lane != NULL)
+        t->spare = lane->next;
+    else
+        lane = NEW(struct lane);
+    *lane = (struct lane){ .tenant = turns_tenant(job), .administrative = job->administrative };
+    job_list_init(&lane->jobs);
+    link_lane(t, lane);
+    return lane;
+}
+
+/* Removes the lane whose turn it is. */
+static void remove_current(struct turns *t)
+{
+    struct lane *lane = t->current, **at = &t->slots[slot_of(lane->tenant)];
+
+    while (*at != lane)
+        at = &(*at)->next;
+    *at = lane->next;
+    t->n_lanes--;
+    t->current = lane->after == lane ? NULL : lane->after;
+    if (t->current != NULL) {
+        lane->before->after = lane->after;
+        lane->after->before = lane->before;
+        give_turn(t->current);
+    }
+    lane->next = t->spare;
+    t->spare = lane;
+}
+
+void turns_add(struct turns *t, struct writer_job *job)
+{
+    struct lane *lane = find(t, job);
+
+    if (lane == NULL)
+        lane = add_lane(t, job);
+    job_list_add(&lane->jobs, job);
+    t->events += job->events;
+    t->bytes += job->bytes;
+    t->us += job->cost_us;
+}
+
+struct writer_job *turns_next(struct turns *t)
+{
+    if (t->current == NULL)
+        return NULL;
+    while (t->n_lanes > 1 && t->current->credit_us < t->current->jobs.first->cost_us) {
+        t->current = t->current->after;
+        give_turn(t->current);
+    }
+    return t->current->jobs.first;
+}
+
+struct writer_job *turns_take(struct turns *t)
+{
+    struct lane *lane = t->current;
+    struct writer_job *job = job_list_take(&lane->jobs);
+
+    assert(t->n_lanes == 1 || lane->credit_us >= job->cost_us);
+    lane->credit_us = lane->credit_us > job->cost_us ? lane->credit_us - job->cost_us : 0;
+    t->events -= job->events;
+    t->bytes -= job->bytes;
+    t->us -= job->cost_us;
+    if (lane->jobs.first == NULL)
+        remove_current(t);
+    return job;
+}
+
+void turns_count(const struct turns *t, size_t *ret_tenants, size_t *ret_largest)
+{
+    const struct lane *lane = t->current;
+
+    *ret_tenants = *ret_largest = 0;
+    for (size_t i = 0; i < t->n_lanes; i++, lane = lane->after) {
+        if (lane->tenant == NULL || lane->administrative)
+            continue;
+        ++*ret_tenants;
+        if (lane->jobs.events > *ret_largest)
+            *ret_largest = lane->jobs.events;
+    }
+}

@@ -1,0 +1,69 @@
+/* turns.h - the writer's queue, in which tenants take turns.
+ *
+ * Jobs wait in one lane per tenant, in order of arrival, and administrative ones
+ * in a second; the service's own jobs have a lane too. In its turn a lane is given some of the
+ * writer's time, and its jobs are taken as far as their expected cost is covered; what is left
+ * counts for its next turn (deficit round robin). So a tenant's queue, however
+ * long or dear, delays the others by one turn.
+ *
+ * Invariants:
+ *  1. A lane exists only while it has jobs.
+ *  2. The jobs of a lane are taken in the order in which they were added.
+ *  3. `events`, `bytes` and `us` are the sums over all jobs in all lanes.
+ *
+ * One thread at a time.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/base.h"
+
+struct budget;
+struct lane;
+struct writer_job;
+
+/* Jobs in an order. */
+struct job_list {
+    struct writer_job *first, **last;
+    size_t events, bytes;
+    int64_t us; /* expected cost */
+};
+
+void job_list_init(struct job_list *list);
+void job_list_add(struct job_list *list, struct writer_job *job);
+
+/* The first; the list is not empty. */
+struct writer_job *job_list_take(struct job_list *list);
+
+enum { LANE_SLOTS = 256 };
+
+struct turns {
+    struct lane *current; /* whose turn it is; the lanes are a ring. NULL: no jobs */
+    struct lane *slots[LANE_SLOTS], *spare;
+    size_t n_lanes;
+    size_t events, bytes;
+    int64_t us;
+};
+
+void turns_init(struct turns *t);
+
+/* No jobs may be left. */
+void turns_done(struct turns *t);
+
+/* The tenant that a job is charged to: the node below the service. NULL: the service itself. */
+struct budget *turns_tenant(const struct writer_job *job);
+
+/* Are there other jobs in the lane of this one? */
+bool turns_has_jobs_before(const struct turns *t, const struct writer_job *job);
+
+void turns_add(struct turns *t, struct writer_job *job);
+
+/* The job whose turn it is, which stays queued; NULL: there is none. */
+struct writer_job *turns_next(struct turns *t);
+
+/* Takes the job that turns_next() returned. */
+struct writer_job *turns_take(struct turns *t);
+
+/* How many tenants have jobs in the queue, and the most events that one of them has; administrative
+ * jobs do not count. */
+void turns_count(const struct turns *t, size_t *ret_tenants, size_t *ret_largest);
