@@ -8,71 +8,114 @@
 #define OF_FILTER                                                                                  \
     " FROM business_breakdowns b WHERE b.tenant_id = $1 AND b.metric = $2 AND b.timestamp >= $3"   \
     " AND b.timestamp < $4 AND (CAST($5 AS BIGINT) = 0 OR b.agent_id = $5)"
-/* The run's other breakdowns must be found by run: the conditions rule out any other index, which
- * would scan the whole range once per breakdown. */
-#define OTHERS(metric, in_set)                                                                     \
-    "SELECT b.timestamp, b.received_at, b.run_no, b.cells" OF_FILTER                               \
-    " AND b.dimensions = $6 AND NOT EXISTS (SELECT 1 FROM business_breakdowns o"                   \
-    " WHERE o.tenant_id = $1 AND o.run_no = b.run_no AND " metric " = $2 AND +o.timestamp >= $3"   \
-    " AND +o.timestamp < $4 AND o.dimensions " in_set " LIMIT 1 OFFSET 0)"
-
 static const struct db_query select_sets = {
     .sql = "SELECT DISTINCT b.agent_id, b.dimensions, b.full_dimensions" OF_FILTER " LIMIT $6",
 };
-const struct db_query breakdowns_query = {
-    .sqlite = OTHERS("o.metric", "IN (SELECT value FROM json_each($7))"),
-    .postgres = OTHERS("o.metric || ''",
-                       "= ANY (ARRAY(SELECT json_array_elements_text(CAST($7 AS json))))"),
-};
+/* $6: a JSON object whose keys are the sets to read. Both look a set up: a list of values would be
+ * compared one by one in PostgreSQL. */
+#define OF_SETS(columns, is_in) "SELECT " columns OF_FILTER " AND " is_in
+#define OF_SETS_QUERY(columns)                                                                     \
+    { .sqlite = OF_SETS(columns, "b.dimensions IN (SELECT key FROM json_each($6))"),               \
+      .postgres = OF_SETS(columns, "CAST($6 AS jsonb) ? b.dimensions") }
+
+const struct db_query breakdown_runs_query = OF_SETS_QUERY("b.run_no, b.dimensions");
+const struct db_query breakdowns_query =
+    OF_SETS_QUERY("b.timestamp, b.received_at, b.run_no, b.dimensions, b.cells");
 /* clang-format on */
+
+struct sets_reader {
+    struct rows rows;
+    size_t bytes_before;
+    struct breakdown_sets *ret;
+};
 
 static bool add_set(void *ctx, const struct db_row *row)
 {
-    struct rows *rows = ctx;
-    struct breakdown_set *set = rows_add(rows);
+    struct sets_reader *r = ctx;
+    struct arena *arena = r->rows.arena;
+    struct breakdown_set *set;
 
+    r->ret->cut =
+        r->rows.n >= BREAKDOWN_SETS_MAX || arena->total - r->bytes_before > BREAKDOWN_SETS_BYTES;
+    if (r->ret->cut)
+        return false;
+    set = rows_add(&r->rows);
     set->agent_id = db_get_int(row, 0);
-    set->key = rows_text(rows->arena, row, 1);
-    set->names = db_is_null(row, 2) ? set->key : rows_text(rows->arena, row, 2);
+    set->key = rows_text(arena, row, 1);
+    set->names = db_is_null(row, 2) ? set->key : rows_text(arena, row, 2);
     return true;
 }
 
-int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, int64_t max,
-                         struct arena *arena, struct list *ret, struct error *err)
+static struct db_args filter_args(const struct breakdown_filter *filter, struct db_value last,
+                                  struct db_value ret[6])
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct breakdown_set) };
-    const struct db_args args =
-        DB_ARGS(db_int(filter->tenant_id), db_text(filter->metric), db_int(filter->range.since),
-                db_int(filter->range.until), db_int(filter->agent_id), db_int(max));
+    ret[0] = db_int(filter->tenant_id);
+    ret[1] = db_text(filter->metric);
+    ret[2] = db_int(filter->range.since);
+    ret[3] = db_int(filter->range.until);
+    ret[4] = db_int(filter->agent_id);
+    ret[5] = last;
+    return (struct db_args){ ret, 6 };
+}
 
-    if (db_exec(db, &select_sets, args, add_set, &rows, err) != 0)
+int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, struct arena *arena,
+                         struct breakdown_sets *ret, struct error *err)
+{
+    struct sets_reader r = { .rows = { .arena = arena, .size = sizeof(struct breakdown_set) },
+                             .bytes_before = arena->total,
+                             .ret = ret };
+    struct db_value values[6];
+    const struct db_args args = filter_args(filter, db_int(BREAKDOWN_SETS_MAX + 1), values);
+
+    *ret = (struct breakdown_sets){ 0 };
+    if (db_exec(db, &select_sets, args, add_set, &r, err) != 0)
         return -1;
-    *ret = (struct list){ rows.items, rows.n };
+    ret->list = (struct list){ r.rows.items, r.rows.n };
     return 0;
 }
 
 struct reading {
+    breakdown_run_fn *on_run;
     breakdown_fn *on_breakdown;
     void *ctx;
 };
+
+static bool read_breakdown_run(void *ctx, const struct db_row *row)
+{
+    const struct reading *r = ctx;
+
+    return r->on_run(r->ctx, db_get_int(row, 0), db_get_text(row, 1));
+}
+
+int store_breakdown_runs(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
+                         breakdown_run_fn *on_run, void *ctx, struct error *err)
+{
+    struct reading r = { .on_run = on_run, .ctx = ctx };
+    struct db_value values[6];
+    const struct db_args args = filter_args(filter, db_text(set_keys), values);
+
+    return db_exec(db, &breakdown_runs_query, args, read_breakdown_run, &r, err);
+}
 
 static bool read_breakdown(void *ctx, const struct db_row *row)
 {
     const struct reading *r = ctx;
     const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
 
-    return r->on_breakdown(r->ctx, &place, db_get_text(row, 3));
+    return r->on_breakdown(r->ctx, &place, db_get_text(row, 3), row);
 }
 
-int store_breakdowns(struct db *db, const struct breakdown_filter *filter,
-                     const struct breakdown_choice *choice, breakdown_fn *on_breakdown, void *ctx,
-                     struct error *err)
+struct str breakdown_cells(const struct db_row *row)
+{
+    return db_get_text(row, 4);
+}
+
+int store_breakdowns(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
+                     breakdown_fn *on_breakdown, void *ctx, struct error *err)
 {
     struct reading r = { .on_breakdown = on_breakdown, .ctx = ctx };
-    const struct db_args args =
-        DB_ARGS(db_int(filter->tenant_id), db_text(filter->metric), db_int(filter->range.since),
-                db_int(filter->range.until), db_int(filter->agent_id), db_text(choice->set_key),
-                db_text(choice->others));
+    struct db_value values[6];
+    const struct db_args args = filter_args(filter, db_text(set_keys), values);
 
     return db_exec(db, &breakdowns_query, args, read_breakdown, &r, err);
 }

@@ -3,10 +3,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "features/kpis/kpi_state.h"
+#include "shape/shape.h"
 #include "shape/timerange.h"
 
 struct db;
-struct list;
+struct db_row;
 
 /* The breakdowns to read. */
 struct breakdown_filter {
@@ -23,23 +24,35 @@ struct breakdown_set {
     struct str names; /* JSON array, sorted by bytes */
 };
 
-/* A list of struct breakdown_set, at most `max`, in the arena and in no order. */
-int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, int64_t max,
-                         struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+enum { BREAKDOWN_SETS_MAX = 10000, BREAKDOWN_SETS_BYTES = 32 << 20 };
 
-/* `cells` is a JSON array of [value of each dimension…, number]. False stops reading. Must not use
- * the db. */
-typedef bool breakdown_fn(void *ctx, const struct kpi_stamp *place, struct str cells);
-
-/* Reads the breakdowns by `set_key` of runs without a breakdown by one of `others` (a JSON array of
- * set keys) in the range. */
-struct breakdown_choice {
-    struct str set_key, others;
+struct breakdown_sets {
+    struct list list; /* of struct breakdown_set, in the arena and in no order */
+    bool cut;         /* there are more than a query may have */
 };
 
-int store_breakdowns(struct db *db, const struct breakdown_filter *filter,
-                     const struct breakdown_choice *choice, breakdown_fn *on_breakdown, void *ctx,
-                     struct error *err) MUST_CHECK;
+int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, struct arena *arena,
+                         struct breakdown_sets *ret, struct error *err) MUST_CHECK;
+
+/* A run that has a breakdown by this set. False stops reading. Must not use the db. */
+typedef bool breakdown_run_fn(void *ctx, int64_t run_no, struct str set_key);
+
+/* Passes each run as often as it has breakdowns by one of `set_keys`, a JSON object with these
+ * keys. */
+int store_breakdown_runs(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
+                         breakdown_run_fn *on_run, void *ctx, struct error *err) MUST_CHECK;
+
+/* The row's cells are for breakdown_cells(), since most of a row is cells and many are skipped.
+ * False stops reading. Must not use the db. */
+typedef bool breakdown_fn(void *ctx, const struct kpi_stamp *place, struct str set_key,
+                          const struct db_row *row);
+
+/* A JSON array of [value of each dimension…, number]. */
+struct str breakdown_cells(const struct db_row *row);
+
+/* The breakdowns by `set_keys`. */
+int store_breakdowns(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
+                     breakdown_fn *on_breakdown, void *ctx, struct error *err) MUST_CHECK;
 
 /* For tests of the query plan. */
-extern const struct db_query breakdowns_query;
+extern const struct db_query breakdown_runs_query, breakdowns_query;

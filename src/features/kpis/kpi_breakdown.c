@@ -1,9 +1,12 @@
 /* kpi_breakdown.c - one KPI split by some of the dimensions it was reported by.
  *
  * A run may report the same metric by several sets of dimensions. The sets
- * that contain all requested dimensions are read from small to large; a run
- * counts only with the first set that has it.
+ * that contain all requested dimensions are the candidates, from small to
+ * large; a run counts only with the first of them that it has. Two passes over
+ * the range, whatever the number of sets: the first finds each run's set, the
+ * second adds the cells. What they keep is bounded while they read.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -18,7 +21,7 @@
 #include "shape/json_write.h"
 
 /* Memory limits of one query. */
-enum { SETS_MAX = 10000, GROUPS_MAX = 50000, GROUPS_BYTES_MAX = 64 << 20 };
+enum { GROUPS_MAX = 50000, RUNS_MAX = 1000000, BYTES_MAX = 64 << 20 };
 
 static const char too_much[] = "There are too many different values; request fewer dimensions or a "
                                "shorter range";
@@ -36,6 +39,13 @@ struct candidate {
     struct str key;
     size_t n;        /* number of its dimensions */
     size_t *indexes; /* of the requested dimensions in it */
+    size_t rank;     /* by the number of dimensions, then by key */
+};
+
+/* A run, and the set that it counts with. */
+struct chosen {
+    int64_t run_no;
+    const struct candidate *set;
 };
 
 struct split {
@@ -43,13 +53,17 @@ struct split {
     struct breakdown_filter filter;
     struct str *by;
     size_t n_by;
+    struct map dimensions; /* struct str: the union of the dimensions of all sets */
     struct candidate *candidates;
     size_t n_candidates;
-    const struct candidate *set; /* being read, with room for its values */
+    struct map by_key;           /* candidates by their set's key */
+    struct map runs;             /* struct chosen by run_no; with several candidates only */
+    const struct candidate *set; /* of the breakdown being read, with room for its values */
     struct named_value *room;
-    struct kpi_stamp place; /* of the breakdown being read */
+    struct kpi_stamp place;
     struct map groups;
-    struct buf id; /* scratch space */
+    struct buf id;   /* scratch space */
+    struct buf keys; /* of all candidates, a JSON object */
     size_t bytes_before;
     bool too_many, bad;
 };
@@ -77,36 +91,38 @@ static int compare_names(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* The union of the dimensions of all sets. */
-static struct list dimensions_of(struct split *s, const struct list *sets)
+/* False, and the query is refused, when it has used its memory. */
+static bool has_room(struct split *s)
 {
-    const struct breakdown_set *each = sets->items;
-    struct str *all;
-    size_t n = 0, kept = 0;
-    struct list *names = ARENA_ARRAY(s->reader->arena, struct list, sets->n + 1);
-
-    for (size_t i = 0; i < sets->n; i++) {
-        s->bad |= !cells_read_names(each[i].names, s->reader->arena, &names[i]);
-        n += names[i].n;
-    }
-    all = ARENA_ARRAY(s->reader->arena, struct str, n + 1);
-    n = 0;
-    for (size_t i = 0; i < sets->n; i++)
-        for (size_t j = 0; j < names[i].n; j++)
-            all[n++] = ((const struct str *)names[i].items)[j];
-    qsort(all, n, sizeof(*all), compare_names);
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || !str_eq(all[kept - 1], all[i]))
-            all[kept++] = all[i];
-    return (struct list){ all, kept };
+    s->too_many |= s->reader->arena->total - s->bytes_before > BYTES_MAX;
+    return !s->too_many;
 }
 
-static bool is_candidate(const struct split *s, struct str key)
+static void add_dimensions(struct split *s, const struct list *names)
 {
-    for (size_t i = 0; i < s->n_candidates; i++)
-        if (str_eq(s->candidates[i].key, key))
-            return true;
-    return false;
+    const struct str *each = names->items;
+
+    for (size_t i = 0; i < names->n; i++) {
+        struct str *copy;
+
+        if (map_get(&s->dimensions, each[i]) != NULL)
+            continue;
+        copy = ARENA_NEW(s->reader->arena, struct str);
+        *copy = arena_copy(s->reader->arena, each[i]);
+        (void)map_put(&s->dimensions, *copy, copy);
+    }
+}
+
+static struct list sorted_dimensions(const struct split *s)
+{
+    struct str *all = ARENA_ARRAY(s->reader->arena, struct str, s->dimensions.n + 1);
+    const struct str *name;
+    size_t n = 0, at = 0;
+
+    while ((name = map_next(&s->dimensions, &at)) != NULL)
+        all[n++] = *name;
+    qsort(all, n, sizeof(*all), compare_names);
+    return (struct list){ all, n };
 }
 
 static bool find_indexes(const struct split *s, const struct list *names, size_t *indexes)
@@ -122,19 +138,20 @@ static bool find_indexes(const struct split *s, const struct list *names, size_t
             return false;
         indexes[i] = at;
     }
-    return true;
+    return s->n_by > 0;
 }
 
-static void add_candidate(struct split *s, const struct breakdown_set *set)
+static void add_candidate(struct split *s, struct str key, const struct list *names)
 {
-    size_t *indexes = ARENA_ARRAY(s->reader->arena, size_t, s->n_by);
-    struct list names;
+    struct candidate *candidate = &s->candidates[s->n_candidates];
+    size_t indexes[BREAKDOWN_BY_MAX];
 
-    if (is_candidate(s, set->key))
+    if (!find_indexes(s, names, indexes))
         return;
-    s->bad |= !cells_read_names(set->names, s->reader->arena, &names);
-    if (find_indexes(s, &names, indexes))
-        s->candidates[s->n_candidates++] = (struct candidate){ set->key, names.n, indexes };
+    *candidate = (struct candidate){ .key = key, .n = names->n };
+    candidate->indexes = ARENA_ARRAY(s->reader->arena, size_t, s->n_by);
+    memcpy(candidate->indexes, indexes, s->n_by * sizeof(indexes[0]));
+    s->n_candidates++;
 }
 
 static int compare_candidates(const void *a, const void *b)
@@ -146,13 +163,28 @@ static int compare_candidates(const void *a, const void *b)
     return str_cmp(x->key, y->key);
 }
 
-static void find_candidates(struct split *s, const struct list *sets)
+/* Several agents may have the same set: it is read once. */
+static void read_sets(struct split *s, const struct list *sets)
 {
-    const struct breakdown_set *each = sets->items;
+    struct breakdown_set *each = sets->items;
+    struct arena scratch;
+    struct map seen;
 
+    arena_init(&scratch);
+    map_init(&seen);
     s->candidates = ARENA_ARRAY(s->reader->arena, struct candidate, sets->n + 1);
-    for (size_t i = 0; i < sets->n; i++)
-        add_candidate(s, &each[i]);
+    for (size_t i = 0; i < sets->n && has_room(s); i++) {
+        struct list names;
+
+        if (map_put(&seen, each[i].key, &each[i]) != NULL)
+            continue;
+        s->bad |= !cells_read_names(each[i].names, &scratch, &names);
+        add_dimensions(s, &names);
+        add_candidate(s, each[i].key, &names);
+        arena_reset(&scratch);
+    }
+    map_done(&seen);
+    arena_done(&scratch);
     qsort(s->candidates, s->n_candidates, sizeof(*s->candidates), compare_candidates);
 }
 
@@ -173,8 +205,8 @@ static struct group *add_group(struct split *s, const struct named_value *values
     struct arena *arena = s->reader->arena;
     struct group *group;
 
-    s->too_many |= s->groups.n >= GROUPS_MAX || arena->total - s->bytes_before > GROUPS_BYTES_MAX;
-    if (s->too_many)
+    s->too_many |= s->groups.n >= GROUPS_MAX;
+    if (!has_room(s))
         return NULL;
     group = ARENA_NEW(arena, struct group);
     group->id = arena_copy(arena, buf_str(&s->id));
@@ -204,45 +236,78 @@ static void kpi_breakdown_add_cell(void *ctx, const struct named_value *values, 
         kpi_state_add(&group->state, &value, &s->place);
 }
 
-static bool kpi_breakdown_add(void *ctx, const struct kpi_stamp *place, struct str cells)
+static struct str run_key(const int64_t *run_no)
 {
-    struct split *s = ctx;
-
-    s->place = *place;
-    s->bad |= !cells_each(cells, s->room, s->set->n, kpi_breakdown_add_cell, s);
-    return !s->bad && !s->too_many;
+    return str_from((const char *)run_no, sizeof(*run_no));
 }
 
-/* The keys of the first `n` candidates. */
-static struct str keys_before(const struct split *s, size_t n)
+/* A run counts with the first of its sets. */
+static bool kpi_breakdown_choose(void *ctx, int64_t run_no, struct str set_key)
 {
-    struct str text;
-    struct buf out;
+    struct split *s = ctx;
+    const struct candidate *set = map_get(&s->by_key, set_key);
+    struct chosen *chosen = map_get(&s->runs, run_key(&run_no));
 
-    buf_init(&out, SIZE_MAX); /* bounded by SETS_MAX */
-    buf_add_char(&out, '[');
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0)
-            buf_add_char(&out, ',');
-        buf_add_json(&out, s->candidates[i].key);
+    assert(set != NULL);
+    if (chosen == NULL) {
+        s->too_many |= s->runs.n >= RUNS_MAX;
+        if (!has_room(s))
+            return false;
+        chosen = ARENA_NEW(s->reader->arena, struct chosen);
+        *chosen = (struct chosen){ run_no, set };
+        (void)map_put(&s->runs, run_key(&chosen->run_no), chosen);
+    } else if (set->rank < chosen->set->rank) {
+        chosen->set = set;
     }
-    buf_add_char(&out, ']');
-    text = arena_copy(s->reader->arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return true;
+}
+
+static bool kpi_breakdown_add(void *ctx, const struct kpi_stamp *place, struct str set_key,
+                              const struct db_row *row)
+{
+    struct split *s = ctx;
+    const struct chosen *chosen = map_get(&s->runs, run_key(&place->run_no));
+
+    s->set = map_get(&s->by_key, set_key);
+    if (s->n_candidates > 1 && (chosen == NULL || chosen->set != s->set))
+        return true;
+    s->place = *place;
+    s->bad |= !cells_each(breakdown_cells(row), s->room, s->set->n, kpi_breakdown_add_cell, s);
+    return !s->bad && has_room(s);
+}
+
+/* Finds candidates by their keys, and makes room for the values of the largest. */
+static void index_candidates(struct split *s)
+{
+    buf_add_char(&s->keys, '{');
+    for (size_t i = 0; i < s->n_candidates; i++) {
+        struct candidate *candidate = &s->candidates[i];
+
+        candidate->rank = i;
+        (void)map_put(&s->by_key, candidate->key, candidate);
+        if (i > 0)
+            buf_add_char(&s->keys, ',');
+        buf_add_json(&s->keys, candidate->key);
+        buf_add_c(&s->keys, ":0");
+    }
+    buf_add_char(&s->keys, '}');
+    s->room =
+        ARENA_ARRAY(s->reader->arena, struct named_value, s->candidates[s->n_candidates - 1].n);
 }
 
 static int read_groups(struct split *s, struct error *err)
 {
-    s->bytes_before = s->reader->arena->total;
-    for (size_t i = 0; i < s->n_candidates && !s->too_many; i++) {
-        const struct breakdown_choice choice = { s->candidates[i].key, keys_before(s, i) };
+    struct db *db = s->reader->db;
 
-        s->set = &s->candidates[i];
-        s->room = ARENA_ARRAY(s->reader->arena, struct named_value, s->set->n);
-        if (store_breakdowns(s->reader->db, &s->filter, &choice, kpi_breakdown_add, s, err) != 0)
-            return -1;
-    }
+    if (s->n_candidates == 0)
+        return 0;
+    index_candidates(s);
+    if (s->n_candidates > 1 &&
+        store_breakdown_runs(db, &s->filter, buf_str(&s->keys), kpi_breakdown_choose, s, err) != 0)
+        return -1;
+    if (!s->too_many &&
+        store_breakdowns(db, &s->filter, buf_str(&s->keys), kpi_breakdown_add, s, err) != 0)
+        return -1;
     return s->bad ? err_set(err, ERR_SCHEMA, "stored breakdown is not valid JSON of cells") : 0;
 }
 
@@ -280,6 +345,30 @@ static void fill_rows(const struct split *s, enum kpi_total total, struct kpi_br
     ret->rows = (struct list){ rows, n };
 }
 
+static int compare_agents(const void *a, const void *b)
+{
+    const int64_t x = ((const struct kpi_series *)a)->agent_id;
+    const int64_t y = ((const struct kpi_series *)b)->agent_id;
+
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* The agents that reported the sets, each once: as struct kpi_series with nothing but its agent. */
+static struct list agents_of(const struct list *sets, struct arena *arena)
+{
+    struct kpi_series *agents = ARENA_ARRAY(arena, struct kpi_series, sets->n + 1);
+    const struct breakdown_set *each = sets->items;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sets->n; i++)
+        agents[i].agent_id = each[i].agent_id;
+    qsort(agents, sets->n, sizeof(*agents), compare_agents);
+    for (size_t i = 0; i < sets->n; i++)
+        if (kept == 0 || agents[kept - 1].agent_id != agents[i].agent_id)
+            agents[kept++] = agents[i];
+    return (struct list){ agents, kept };
+}
+
 /* How the reporting agents total the metric. */
 static int total_of(struct split *s, const struct list *sets, struct kpi_together *ret,
                     bool *ret_cut, struct error *err)
@@ -288,17 +377,14 @@ static int total_of(struct split *s, const struct list *sets, struct kpi_togethe
                                        .key =
                                            store_name_key(s->filter.metric, s->reader->arena).key,
                                        .agent_id = s->filter.agent_id };
-    struct kpi_series *agents = ARENA_ARRAY(s->reader->arena, struct kpi_series, sets->n + 1);
-    const struct breakdown_set *each = sets->items;
+    struct list agents = agents_of(sets, s->reader->arena);
     struct kpi_rows declared;
 
     if (store_kpi_declared(s->reader->db, &source, KPI_ROWS_MAX, s->reader->arena, &declared,
                            err) != 0)
         return -1;
     *ret_cut = declared.cut;
-    for (size_t i = 0; i < sets->n; i++)
-        agents[i].agent_id = each[i].agent_id;
-    *ret = kpi_total_together(&(struct list){ agents, sets->n }, &declared.list, KPI_SUM);
+    *ret = kpi_total_together(&agents, &declared.list, KPI_SUM);
     return 0;
 }
 
@@ -315,13 +401,12 @@ static int read_split(struct split *s, const struct breakdown_query *query,
                       struct kpi_breakdown *ret, struct kpi_refusal *refusal, struct error *err)
 {
     struct kpi_together together;
-    struct list sets;
+    struct breakdown_sets sets;
     bool cut;
 
     if (kpi_find_agent(s->reader, query->agent_name, &s->filter.agent_id, err) != 0 ||
-        store_breakdown_sets(s->reader->db, &s->filter, SETS_MAX + 1, s->reader->arena, &sets,
-                             err) != 0 ||
-        total_of(s, &sets, &together, &cut, err) != 0)
+        store_breakdown_sets(s->reader->db, &s->filter, s->reader->arena, &sets, err) != 0 ||
+        total_of(s, &sets.list, &together, &cut, err) != 0)
         return -1;
     if (cut)
         return kpi_refuse(refusal, "agent_name", query->agent_name, kpi_too_many_agents, err);
@@ -329,45 +414,59 @@ static int read_split(struct split *s, const struct breakdown_query *query,
         return kpi_refuse(refusal, "agent_name", query->agent_name,
                           "Agents total this metric in different ways; choose one with agent_name",
                           err);
-    if (s->n_by > 0)
-        find_candidates(s, &sets);
+    read_sets(s, &sets.list);
     if (!keep_exact(s, together.total))
         return kpi_refuse(refusal, "by", query->by,
                           "Only sums and maxima can be combined; request all dimensions that the "
                           "metric was reported by",
                           err);
-    if (sets.n <= SETS_MAX && read_groups(s, err) != 0)
+    s->too_many |= sets.cut;
+    if (!s->too_many && read_groups(s, err) != 0)
         return -1;
-    if (s->too_many || sets.n > SETS_MAX)
+    if (s->too_many)
         return kpi_refuse(refusal, "by", query->by, too_much, err);
     *ret = (struct kpi_breakdown){ .metric = query->metric,
                                    .by = { s->by, s->n_by },
                                    .agg = together.agg,
-                                   .dimensions = dimensions_of(s, &sets) };
+                                   .dimensions = sorted_dimensions(s) };
     if (str_is_null(ret->agg))
         ret->agg = STR_LIT("sum");
     fill_rows(s, together.total, ret);
     return 0;
 }
 
+static int read_in_snapshot(struct split *s, const struct breakdown_query *query,
+                            struct kpi_breakdown *ret, struct kpi_refusal *refusal,
+                            struct error *err)
+{
+    struct map *const maps[] = { &s->dimensions, &s->by_key, &s->runs, &s->groups };
+    int r;
+
+    if (db_begin(s->reader->db, err) != 0)
+        return -1;
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        map_init(maps[i]);
+    buf_init(&s->id, SIZE_MAX);   /* no longer than a stored row */
+    buf_init(&s->keys, SIZE_MAX); /* bounded by BREAKDOWN_SETS_BYTES */
+    r = read_split(s, query, ret, refusal, err);
+    buf_done(&s->keys);
+    buf_done(&s->id);
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        map_done(maps[i]);
+    db_rollback(s->reader->db);
+    return r;
+}
+
 int kpis_breakdown(const struct kpi_reader *reader, const struct breakdown_query *query,
                    struct kpi_breakdown *ret, struct kpi_refusal *refusal, struct error *err)
 {
     struct split s = { .reader = reader,
-                       .filter = { .tenant_id = reader->tenant_id, .metric = query->metric } };
+                       .filter = { .tenant_id = reader->tenant_id, .metric = query->metric },
+                       .bytes_before = reader->arena->total };
     const char *problem = timerange_parse(query->time_range, reader->now, &s.filter.range);
-    int r;
 
     if (problem != NULL)
         return kpi_refuse(refusal, "time_range", query->time_range, problem, err);
     read_names(&s, query->by);
-    if (db_begin(reader->db, err) != 0)
-        return -1;
-    map_init(&s.groups);
-    buf_init(&s.id, SIZE_MAX); /* no longer than a stored row */
-    r = read_split(&s, query, ret, refusal, err);
-    buf_done(&s.id);
-    map_done(&s.groups);
-    db_rollback(reader->db);
-    return r;
+    return read_in_snapshot(&s, query, ret, refusal, err);
 }

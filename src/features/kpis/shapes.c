@@ -5,8 +5,6 @@
 #include "shape/rule.h"
 #include "shape/table.h"
 
-enum { BREAKDOWN_BY_MAX = 32 };
-
 static void check_summary(void *value, struct arena *arena, struct problems *problems)
 {
     const struct summary_query *q = value;

@@ -71,6 +71,8 @@ struct series_query {
     struct str bucket; /* null: chosen to suit the range */
 };
 
+enum { BREAKDOWN_BY_MAX = 32 }; /* names in `by` */
+
 struct breakdown_query {
     struct str metric;
     struct str by;         /* comma list of non-empty dimensions; null: no rows */

@@ -11,26 +11,28 @@ static bool add_detail(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* Else every breakdown of the range would be held against all others. */
-TEST(what_else_a_run_reported_is_looked_up_by_the_run)
+/* Else every breakdown of the range would be compared with all sets, or all others be read. */
+TEST(breakdowns_are_found_by_time_and_their_sets_by_an_index)
 {
-    static struct db_query explain;
-    const struct db_args args =
-        DB_ARGS(db_int(1), db_text(STR_LIT("m")), db_int(0), db_int(9), db_int(0),
-                db_text(STR_LIT("[\"x\"]")), db_text(STR_LIT("[]")));
+    static struct db_query explain[2];
+    const struct db_query *const queries[] = { &breakdown_runs_query, &breakdowns_query };
+    const struct db_args args = DB_ARGS(db_int(1), db_text(STR_LIT("m")), db_int(0), db_int(9),
+                                        db_int(0), db_text(STR_LIT("{\"x\":0}")));
     struct error err = { 0 };
     struct log_world w;
-    struct buf plan;
 
     log_world_init(&w);
-    buf_init(&plan, KIB(4));
-    explain = (struct db_query){
-        .sql = arena_printf(&w.arena, "EXPLAIN QUERY PLAN %s", breakdowns_query.sqlite).data,
-    };
-    log_must(db_exec(w.db, &explain, args, add_detail, &plan, &err), &err);
-    buf_add_char(&plan, '\0');
-    CHECK(strstr(plan.data, "SEARCH o USING INDEX business_breakdowns_id (tenant_id=? AND "
-                            "run_no=? AND metric=?") != NULL);
-    buf_done(&plan);
+    for (size_t i = 0; i < COUNT_OF(queries); i++) {
+        struct buf plan;
+
+        buf_init(&plan, KIB(4));
+        explain[i].sql = arena_printf(&w.arena, "EXPLAIN QUERY PLAN %s", queries[i]->sqlite).data;
+        log_must(db_exec(w.db, &explain[i], args, add_detail, &plan, &err), &err);
+        buf_add_char(&plan, '\0');
+        CHECK(strstr(plan.data, "SEARCH b USING INDEX business_breakdowns_time (tenant_id=? AND "
+                                "metric=? AND timestamp>? AND timestamp<?)") == plan.data);
+        CHECK(strstr(plan.data, "CORRELATED") == NULL && strstr(plan.data, "SCAN b") == NULL);
+        buf_done(&plan);
+    }
     log_world_done(&w);
 }
