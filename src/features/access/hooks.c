@@ -47,8 +47,22 @@ static int check_caller(struct api_call *call, struct error *err)
     return session_check(call, err) != 0 ? -1 : check_rate(call, err);
 }
 
+/* Behind a trusted proxy the peer is the proxy. */
+static void log_client(const struct api_call *call, struct log_line *line)
+{
+    char text[ADDRESS_CHARS_MAX];
+    struct address from;
+
+    if (call->api->trusted_proxies.n == 0)
+        return;
+    from = auth_address(call);
+    if (from.family != ADDRESS_NONE)
+        log_str(line, "client", address_format(&from, text));
+}
+
 static void log_caller(const struct api_call *call, struct log_line *line)
 {
+    log_client(call, line);
     if (call->user != NULL) {
         if (call->tenant != NULL)
             log_str(line, "tenant", call->tenant->slug);
