@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "api/route.h"
+#include "base/address.h"
 #include "base/base.h"
 #include "base/str.h"
 
@@ -59,11 +60,11 @@ struct api {
     struct api_limits limits;
     struct str openapi; /* the document, built once: openapi_write() */
     const char *version;
-    const char *metrics_token;  /* NULL or empty: only the operator may read metrics */
-    int64_t started_at;         /* wall clock */
-    bool secure;                /* reached over TLS: cookies are marked Secure */
-    struct str public_host;     /* HOST[:PORT] of the portal's address; STR_NULL: not set */
-    struct str trusted_proxies; /* addresses whose X-Forwarded-For counts, separated by commas */
+    const char *metrics_token; /* NULL or empty: only the operator may read metrics */
+    int64_t started_at;        /* wall clock */
+    bool secure;               /* reached over TLS: cookies are marked Secure */
+    struct str public_host;    /* HOST[:PORT] of the portal's address; STR_NULL: not set */
+    struct address_list trusted_proxies; /* whose X-Forwarded-For counts */
 };
 
 /* The slots of a carrier, with `api` as their context. */

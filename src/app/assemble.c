@@ -71,7 +71,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
     ret->api.version = MUSTER_VERSION;
     ret->api.metrics_token = settings->metrics_token;
     ret->api.started_at = clock_wall_us();
-    ret->api.trusted_proxies = str_of(settings->trusted_proxies);
+    ret->api.trusted_proxies = settings->trusted_proxies;
     if (read_public_url(settings->public_url, &ret->api, err) != 0)
         return -1;
     if (engine_new(&engine, &ret->api.engine, err) != 0)

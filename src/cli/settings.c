@@ -10,8 +10,9 @@
 #define SETTING_AT(m, ctype, tag)                                                                  \
     .name = #m, .type = (tag),                                                                     \
     .offset = _Generic(((struct settings *)0)->m, ctype: offsetof(struct settings, m))
-#define TEXT(m)   SETTING_AT(m, const char *, SETTING_TEXT)
-#define NUMBER(m) SETTING_AT(m, int64_t, SETTING_NUMBER)
+#define TEXT(m)      SETTING_AT(m, const char *, SETTING_TEXT)
+#define NUMBER(m)    SETTING_AT(m, int64_t, SETTING_NUMBER)
+#define ADDRESSES(m) SETTING_AT(m, struct address_list, SETTING_ADDRESSES)
 
 /* clang-format off */
 const struct setting settings_table[] = {
@@ -21,7 +22,7 @@ const struct setting settings_table[] = {
     { TEXT(config),   .initial = "",               .help = "settings file, one 'name = value' per line" },
     { TEXT(master_key_file), .initial = "",        .help = "file with the master key that encrypts secrets; empty: master.key in the data directory" },
     { TEXT(public_url), .initial = "",             .help = "URL that people open, such as https://muster.example.com; with https, cookies are sent over TLS only" },
-    { TEXT(trusted_proxies), .initial = "",        .help = "comma-separated addresses of proxies whose X-Forwarded-For names the client" },
+    { ADDRESSES(trusted_proxies), .initial = "",   .help = "proxies whose X-Forwarded-For names the client: addresses and networks such as 10.0.0.0/8, separated by commas" },
     { TEXT(log_level), .initial = "info",          .help = "debug, info, warning, error or off; info logs one line per request" },
     { TEXT(metrics_token),  .initial = "",         .help = "bearer token that may read /metrics, at least 16 characters; set it in the environment or the settings file, because other users can see command lines" },
     { TEXT(metrics_listen), .initial = "",         .help = "address and port that serve only /metrics, without authentication: use loopback or a private network" },
@@ -81,12 +82,25 @@ const struct setting *settings_find_flag(const char *flag)
     return NULL;
 }
 
+static int assign_addresses(char *place, const struct setting *s, const char *value,
+                            const char *source, struct arena *arena, struct error *err)
+{
+    struct address_list list;
+
+    if (address_list_parse(str_of(value), arena, &list, err) != 0)
+        return err_wrap(err, "%s: bad value for %s", source, s->name);
+    memcpy(place, (const void *)&list, sizeof(list));
+    return 0;
+}
+
 static int assign(const struct setting *s, const char *value, const char *source,
                   struct arena *arena, struct settings *ret, struct error *err)
 {
     char *place = (char *)ret + s->offset;
     int64_t number;
 
+    if (s->type == SETTING_ADDRESSES)
+        return assign_addresses(place, s, value, source, arena, err);
     if (s->type == SETTING_TEXT) {
         const char *text = arena_cstr(arena, str_of(value));
 
@@ -261,6 +275,8 @@ void settings_print_page(struct buf *out)
                    s->initial[0] == '\0' ? "" : "`");
         if (s->type == SETTING_TEXT)
             buf_add_c(out, "text");
+        else if (s->type == SETTING_ADDRESSES)
+            buf_add_c(out, "addresses and networks");
         else
             buf_printf(out, "%lld to %lld", (long long)s->least, (long long)s->most);
         buf_printf(out, " | %s |\n", s->help);

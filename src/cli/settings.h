@@ -7,6 +7,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/address.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -18,7 +19,7 @@ struct settings {
     const char *config;          /* file; empty: none */
     const char *master_key_file; /* empty: master.key in the data directory */
     const char *public_url;      /* empty: as it listens */
-    const char *trusted_proxies; /* addresses, separated by commas */
+    struct address_list trusted_proxies;
     const char *log_level;
     const char *metrics_token, *metrics_listen; /* empty: none */
     const char *smtp_url, *smtp_from, *smtp_user, *smtp_password_file;
@@ -33,7 +34,7 @@ struct settings {
     int64_t batch_max_events, batch_max_bytes, body_max_bytes, business_max_bytes;
 };
 
-enum setting_type { SETTING_TEXT, SETTING_NUMBER };
+enum setting_type { SETTING_TEXT, SETTING_NUMBER, SETTING_ADDRESSES };
 enum { SETTING_NAME_MAX = 64 };
 
 /* One row. Its flag is --name with '_' as '-', its variable MUSTER_NAME in capitals. */

@@ -2,6 +2,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/address.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -32,6 +33,9 @@ bool auth_is_admin(const struct api_call *call);
 /* The caller's name for the audit log; in the arena. */
 struct str auth_actor(const struct api_call *call);
 
-/* The address that the request came from, without its port; behind a trusted proxy, the client's.
- */
+/* The address that the request came from; behind trusted proxies, the client's. ADDRESS_NONE: a
+ * unix socket, or a command in this process. */
+struct address auth_address(const struct api_call *call);
+
+/* The same as text, in the arena: an address without its port, "unix" or "local". */
 struct str auth_origin(struct api_call *call);

@@ -68,8 +68,22 @@ static struct budget *budget_of_caller(const struct api_call *call)
     return call->user != NULL ? budget_of_user(call) : NULL;
 }
 
+/* Behind a trusted proxy the peer is the proxy. */
+static void log_client(const struct api_call *call, struct log_line *line)
+{
+    char text[ADDRESS_CHARS_MAX];
+    struct address from;
+
+    if (call->api->trusted_proxies.n == 0)
+        return;
+    from = auth_address(call);
+    if (from.family != ADDRESS_NONE)
+        log_str(line, "client", address_format(&from, text));
+}
+
 static void log_caller(const struct api_call *call, struct log_line *line)
 {
+    log_client(call, line);
     if (call->user != NULL) {
         if (call->tenant != NULL)
             log_str(line, "tenant", call->tenant->slug);

@@ -25,7 +25,8 @@ bool key_check_needed(const struct api_call *call)
 
 static int count_token_guess(struct api_call *call, struct error *err)
 {
-    int64_t wait_s = token_guess_count(token_guesses_of(call), auth_origin(call));
+    const struct address from = auth_address(call);
+    int64_t wait_s = token_guess_count(token_guesses_of(call), &from);
 
     if (wait_s == 0)
         return call_refuse_caller(call, err, str_is_null(call->cookie));
@@ -98,10 +99,11 @@ static int refresh_caches(struct api_call *call, struct error *err)
 
 static int check_unknown(struct api_call *call, struct error *err)
 {
+    const struct address from = auth_address(call);
     struct engine *engine = call->api->engine;
 
     if (!engine_is_shared(engine) || registry_knew_key(access_registry(engine), &call->digest) ||
-        token_guesses_exceeded(token_guesses_of(call), auth_origin(call)))
+        token_guesses_exceeded(token_guesses_of(call), &from))
         return count_token_guess(call, err);
     if (token_guess_may_look_up(token_guesses_of(call)))
         return refresh_caches(call, err);

@@ -1,64 +1,65 @@
-/* origin.c - the address that a request came from, also behind a proxy. */
+/* origin.c - the address that a request came from, also behind proxies.
+ *
+ * Each proxy adds the address it saw at the end of X-Forwarded-For, in the same
+ * line or in a new one: the lines count as one list, in their order. Only what
+ * trusted proxies added is believed, so the list is read from its end: the first
+ * address that is not a trusted proxy is the client, whatever stands before it.
+ */
 #include "features/access/auth.h"
 
 #include "api/api.h"
 #include "api/call.h"
 #include "http/exchange.h"
 
-/* "127.0.0.1:5678" and "[::1]:5678" without the port; "unix" and "local" as they are. */
-static struct str without_port(struct str address)
+/* Cuts the last of a comma-separated list off. */
+static struct str take_last(struct str *list)
 {
-    const char *colon = address.len == 0 ? NULL : memrchr(address.data, ':', address.len);
+    const char *comma = memrchr(list->data, ',', list->len);
+    size_t begin = comma == NULL ? 0 : (size_t)(comma - list->data) + 1;
+    struct str last = str_from(list->data + begin, list->len - begin);
 
-    if (colon == NULL)
-        return address;
-    address.len = (size_t)(colon - address.data);
-    if (address.len > 2 && address.data[0] == '[')
-        return str_from(address.data + 1, address.len - 2);
-    return address;
+    list->len = comma == NULL ? 0 : begin - 1;
+    return str_trim(last);
 }
 
-static bool is_trusted(const struct api_call *call, struct str address)
+/* Moves *from back along one line, as long as it is a trusted proxy. False: no need to go on. */
+static bool walk_back(const struct api_call *call, struct str line, struct address *from)
 {
-    struct str rest = call->api->trusted_proxies;
+    while (line.len > 0) {
+        struct str entry = take_last(&line);
 
-    while (!str_is_null(rest))
-        if (str_eq(str_trim(str_split(&rest, ',')), address))
-            return true;
-    return false;
-}
-
-/* Each proxy appends the address it saw: the last one that is not a trusted proxy is the client. */
-static struct str client_of(const struct api_call *call, struct str proxy)
-{
-    struct str list = http_header_get(&call->exchange->request, "x-forwarded-for");
-    struct str client = proxy;
-
-    while (list.len > 0 && is_trusted(call, client)) {
-        const char *comma = memrchr(list.data, ',', list.len);
-        size_t begin = comma == NULL ? 0 : (size_t)(comma - list.data) + 1;
-
-        client = str_trim(str_from(list.data + begin, list.len - begin));
-        list.len = comma == NULL ? 0 : begin - 1;
-    }
-    return client;
-}
-
-/* A proxy may forward anything: only an address gets into logs and keys. */
-static bool is_address(struct str s)
-{
-    enum { ADDRESS_MAX = 45 };
-
-    for (size_t i = 0; i < s.len; i++)
-        if (str_hex_digit(s.data[i]) < 0 && s.data[i] != '.' && s.data[i] != ':')
+        if (entry.len == 0)
+            continue;
+        /* a proxy may forward anything: what is no address ends the walk at that proxy */
+        if (!address_parse_peer(entry, from) ||
+            !address_list_has(&call->api->trusted_proxies, from))
             return false;
-    return s.len > 0 && s.len <= ADDRESS_MAX;
+    }
+    return true;
+}
+
+struct address auth_address(const struct api_call *call)
+{
+    const struct http_request *request = &call->exchange->request;
+    struct address from = { .family = ADDRESS_NONE };
+    size_t i = request->n_headers;
+
+    if (!address_parse_peer(request->peer_address, &from) ||
+        !address_list_has(&call->api->trusted_proxies, &from))
+        return from;
+    while (i-- > 0)
+        if (str_eq(request->headers[i].name, STR_LIT("x-forwarded-for")) &&
+            !walk_back(call, request->headers[i].value, &from))
+            break;
+    return from;
 }
 
 struct str auth_origin(struct api_call *call)
 {
-    struct str address = without_port(call->exchange->request.peer_address);
-    struct str client = is_trusted(call, address) ? client_of(call, address) : address;
+    const struct address from = auth_address(call);
+    char text[ADDRESS_CHARS_MAX];
 
-    return is_address(client) ? client : address;
+    if (from.family == ADDRESS_NONE)
+        return call->exchange->request.peer_address;
+    return arena_copy(call->arena, address_format(&from, text));
 }

@@ -45,6 +45,13 @@ void token_guess_limiter_free(struct token_guess_limiter *m)
     free(m);
 }
 
+static uint64_t hash_of(const struct address *from)
+{
+    const struct address network = address_network(from);
+
+    return digest_sip(address_bytes(&network));
+}
+
 static bool is_over(const struct slot *slot, int64_t now_us)
 {
     return slot->n == 0 || now_us - slot->began_us >= window_us;
@@ -76,9 +83,9 @@ static struct slot *take_slot(struct token_guess_limiter *m, uint64_t address, i
     return best;
 }
 
-int64_t token_guess_count(struct token_guess_limiter *m, struct str from)
+int64_t token_guess_count(struct token_guess_limiter *m, const struct address *from)
 {
-    uint64_t address = digest_sip(from);
+    uint64_t address = hash_of(from);
     int64_t now_us = clock_mono_us(), wait_s = 0;
     struct slot *slot;
 
@@ -95,9 +102,9 @@ int64_t token_guess_count(struct token_guess_limiter *m, struct str from)
     return wait_s;
 }
 
-bool token_guesses_exceeded(struct token_guess_limiter *m, struct str from)
+bool token_guesses_exceeded(struct token_guess_limiter *m, const struct address *from)
 {
-    uint64_t address = digest_sip(from);
+    uint64_t address = hash_of(from);
     const struct slot *slot;
     bool many;
 

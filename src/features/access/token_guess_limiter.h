@@ -10,8 +10,8 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/address.h"
 #include "base/base.h"
-#include "base/str.h"
 
 enum {
     TOKEN_GUESSES_MAX = 1000,
@@ -26,12 +26,12 @@ struct token_guess_limiter *token_guess_limiter_new(void);
 /* NULL is fine. */
 void token_guess_limiter_free(struct token_guess_limiter *m);
 
-/* Counts an invalid token from this address, without port. Returns 0, or the seconds to wait when
- * the address has sent too many. */
-int64_t token_guess_count(struct token_guess_limiter *m, struct str from);
+/* Counts an invalid token from this address; all of an IPv6 /64 counts as one. Returns 0, or the
+ * seconds to wait when the address has sent too many. */
+int64_t token_guess_count(struct token_guess_limiter *m, const struct address *from);
 
 /* Would the next one be too many? */
-bool token_guesses_exceeded(struct token_guess_limiter *m, struct str from);
+bool token_guesses_exceeded(struct token_guess_limiter *m, const struct address *from);
 
 /* May an unknown token be looked up in the database now? Counts as one lookup. */
 bool token_guess_may_look_up(struct token_guess_limiter *m);

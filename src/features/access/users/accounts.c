@@ -23,23 +23,45 @@ int accounts_check_password(struct api_call *call, const char *name, struct str 
     return sentence == NULL ? 0 : call_refuse_body(call, err, name, STR_NULL, sentence);
 }
 
-int accounts_begin_attempt(struct api_call *call, struct str email, struct error *err)
+int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attempt,
+                           struct error *err)
 {
-    int64_t wait_s = throttle_begin(access_throttle(call->api->engine), email, auth_origin(call),
-                                    clock_mono_us());
+    int64_t wait_s;
 
+    attempt->from = auth_address(call);
+    wait_s = throttle_begin(access_throttle(call->api->engine), attempt, clock_mono_us());
     if (wait_s == 0)
         return 0;
     call->rate.reset_s = wait_s;
     return call_refuse(call, err, 429, "Too many failed sign-ins; wait before the next attempt");
 }
 
-void accounts_end_attempt(struct api_call *call, struct str email, bool decided, bool good)
+void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *attempt,
+                          bool decided, bool good)
 {
     enum throttle_outcome outcome = good ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED;
 
-    throttle_end(access_throttle(call->api->engine), email, auth_origin(call), clock_mono_us(),
+    throttle_end(access_throttle(call->api->engine), attempt, clock_mono_us(),
                  decided ? outcome : ATTEMPT_UNDECIDED);
+}
+
+int accounts_begin_hash(struct api_call *call, struct error *err)
+{
+    enum { SOON_S = 1 };
+
+    /* the operator has the machine anyway */
+    if (call->user == NULL ||
+        throttle_begin_hash(access_throttle(call->api->engine), call->user->user_id))
+        return 0;
+    call->rate.reset_s = SOON_S;
+    return call_refuse(call, err, 429,
+                       "A password of yours is being stored; retry when that is done");
+}
+
+void accounts_end_hash(struct api_call *call)
+{
+    if (call->user != NULL)
+        throttle_end_hash(access_throttle(call->api->engine), call->user->user_id);
 }
 
 int accounts_audit(struct api_call *call, struct db *db, const struct session_user *user,

@@ -8,14 +8,23 @@
 struct api_call;
 struct db;
 struct session_user;
+struct throttle_attempt;
 
 /* Is the password acceptable for this e-mail? Fails with 422 at the body's member `name`. */
 int accounts_check_password(struct api_call *call, const char *name, struct str password,
                             struct str email, struct error *err) MUST_CHECK;
 
-/* An attempt to sign in as `email`, which accounts_end_attempt() must end. Fails with 429. */
-int accounts_begin_attempt(struct api_call *call, struct str email, struct error *err) MUST_CHECK;
-void accounts_end_attempt(struct api_call *call, struct str email, bool decided, bool good);
+/* An attempt to prove to be an account, which accounts_end_attempt() must end; sets where it comes
+ * from. Fails with 429. */
+int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attempt,
+                           struct error *err) MUST_CHECK;
+void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *attempt,
+                          bool decided, bool good);
+
+/* The signed-in user of the call has a password hashed, which accounts_end_hash() must end. One at
+ * a time for each user, so that nobody's sign-in waits behind many of one user: else 429. */
+int accounts_begin_hash(struct api_call *call, struct error *err) MUST_CHECK;
+void accounts_end_hash(struct api_call *call);
 
 /* Adds an entry about a user (NULL: an unknown one) to the audit log of their tenant if they have a
  * role in exactly one; else to the platform's. Entries about platform admins always go to the

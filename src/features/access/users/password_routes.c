@@ -5,13 +5,20 @@
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
+#include "features/access/users/throttle.h"
+
+/* State of a change between its steps. */
+struct password_step {
+    struct throttle_attempt attempt;
+    struct sign_in_check check;
+};
 
 /* Checks the old password and hashes the new one, on the hashing thread. */
 static int check_and_hash(struct api_call *call, struct db *db, struct error *err)
 {
     const struct password_change *change = call->body;
     const struct sign_in claim = { call->user->email, change->current_password };
-    struct sign_in_check *check = call->own;
+    struct sign_in_check *check = &((struct password_step *)call->own)->check;
 
     if (sign_in_check(db, &claim, call->arena, check, err) != 0)
         return -1;
@@ -23,8 +30,9 @@ static int check_and_hash(struct api_call *call, struct db *db, struct error *er
 static int set_password(struct api_call *call, struct db *db, struct error *err)
 {
     const struct session_user *user = call->user;
+    const struct password_step *step = call->own;
 
-    if (sign_in_set_password(db, call->own, &user->session, err) != 0 ||
+    if (sign_in_set_password(db, &step->check, &user->session, err) != 0 ||
         accounts_answer_me(call, db, err) != 0)
         return -1;
     call->audit_target = user->email;
@@ -52,12 +60,13 @@ static void refusal_entered(struct api_call *call, const struct error *err)
 
 static void password_checked(struct api_call *call, const struct error *err)
 {
-    const struct sign_in_check *check = call->own;
+    const struct password_step *step = call->own;
 
-    accounts_end_attempt(call, call->user->email, err == NULL, check->good);
+    accounts_end_hash(call);
+    accounts_end_attempt(call, &step->attempt, err == NULL, step->check.good);
     if (err != NULL)
         call_reply(call, err);
-    else if (!check->good)
+    else if (!step->check.good)
         call_change(call, CHANGE_NOTHING, enter_password_refusal, refusal_entered);
     else
         call_change(call, CHANGE_USERS, set_password, call_reply);
@@ -66,12 +75,18 @@ static void password_checked(struct api_call *call, const struct error *err)
 static int change_password(struct api_call *call, struct error *err)
 {
     const struct password_change *change = call->body;
+    struct password_step *step = ARENA_NEW(call->arena, struct password_step);
     struct str email = call->user->email;
 
+    call->own = step;
+    step->attempt = (struct throttle_attempt){ .account = email, .known = true };
     if (accounts_check_password(call, "new_password", change->new_password, email, err) != 0 ||
-        accounts_begin_attempt(call, email, err) != 0)
+        accounts_begin_hash(call, err) != 0)
         return -1;
-    call->own = ARENA_NEW(call->arena, struct sign_in_check);
+    if (accounts_begin_attempt(call, &step->attempt, err) != 0) {
+        accounts_end_hash(call);
+        return -1;
+    }
     call_hash(call, check_and_hash, password_checked);
     return 0;
 }
@@ -80,7 +95,7 @@ static int change_password(struct api_call *call, struct error *err)
 const struct route password_routes[] = {
     { ROUTE(POST, "/api/v1/auth/password", USER, 200), .handler = change_password, .also = ALSO_CONFLICT, .body = &password_change_shape, .answer = &session_answer_shape,
       .id = "change_password", .summary = "Change one's own password",
-      .description = "Ends all other sessions of the user." },
+      .description = "Ends all other sessions of the user. One at a time: 429 while another change of the same user is under way." },
     { 0 },
 };
 /* clang-format on */

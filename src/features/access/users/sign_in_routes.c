@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "api/call.h"
+#include "base/clock.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/routes.h"
@@ -16,9 +17,11 @@
 #include "features/access/users/cookies.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
+#include "features/access/users/throttle.h"
 
 /* State of a sign-in or setup between its steps. */
 struct session_opening {
+    struct throttle_attempt attempt;
     struct sign_in_check check;
     struct sign_in_session session;
     struct sha256 before; /* digest of the browser's previous session */
@@ -105,10 +108,9 @@ static void session_opened(struct api_call *call, const struct error *err)
 
 static void sign_in_checked(struct api_call *call, const struct error *err)
 {
-    const struct sign_in *sign_in = call->body;
     struct session_opening *o = call->own;
 
-    accounts_end_attempt(call, sign_in->email, err == NULL, o->check.good);
+    accounts_end_attempt(call, &o->attempt, err == NULL, o->check.good);
     if (err != NULL) {
         call_reply(call, err);
     } else if (!o->check.good) {
@@ -119,14 +121,32 @@ static void sign_in_checked(struct api_call *call, const struct error *err)
     }
 }
 
+/* Does the browser have a session of the account that it claims? */
+static bool has_session_of(struct api_call *call, struct str email)
+{
+    const struct session_opening *o = call->own;
+    const struct session_user *user;
+
+    if (o->session.instead_of == NULL)
+        return false;
+    user =
+        sessions_find(access_sessions(call->api->engine), &o->before, clock_wall_us(), call->arena);
+    return user != NULL && str_eq(user->email, email);
+}
+
 static int sign_in(struct api_call *call, struct error *err)
 {
     const struct sign_in *sign_in = call->body;
+    struct session_opening *o;
 
-    if (session_check_origin(call, err) != 0 ||
-        accounts_begin_attempt(call, sign_in->email, err) != 0)
+    if (session_check_origin(call, err) != 0)
         return -1;
     prepare_opening(call);
+    o = call->own;
+    o->attempt = (struct throttle_attempt){ .account = sign_in->email,
+                                            .known = has_session_of(call, sign_in->email) };
+    if (accounts_begin_attempt(call, &o->attempt, err) != 0)
+        return -1;
     call_hash(call, check_password, sign_in_checked);
     return 0;
 }

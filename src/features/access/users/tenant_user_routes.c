@@ -38,6 +38,12 @@ static int add_role(struct api_call *call, struct db *db, struct error *err)
     return users_add_role(db, call->tenant_id, &create, call->arena, call->answer, err);
 }
 
+static void password_hashed(struct api_call *call, const struct error *err)
+{
+    accounts_end_hash(call);
+    call_proceed_or_reply(call, err);
+}
+
 static int begin_add_role(struct api_call *call, struct error *err)
 {
     const struct tenant_user_create *create = call->body;
@@ -45,9 +51,10 @@ static int begin_add_role(struct api_call *call, struct error *err)
     call->own = ARENA_NEW(call->arena, struct str);
     if (str_is_null(create->password))
         return call_proceed(call, err);
-    if (accounts_check_password(call, "password", create->password, create->email, err) != 0)
+    if (accounts_check_password(call, "password", create->password, create->email, err) != 0 ||
+        accounts_begin_hash(call, err) != 0)
         return -1;
-    call_hash(call, hash_if_new, call_proceed_or_reply);
+    call_hash(call, hash_if_new, password_hashed);
     return 0;
 }
 

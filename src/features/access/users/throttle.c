@@ -1,10 +1,9 @@
 /* throttle.c - times of failures, by account and by address. */
 #include "features/access/users/throttle.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
-#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
@@ -12,11 +11,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-enum { ENTRIES_MAX = 16384, SOON_S = 2 };
+enum { ENTRIES_MAX = 16384, KNOWN_MAX = 4096, SOON_S = 2 };
 
 static const int64_t window_us = (int64_t)THROTTLE_WINDOW_S * USEC_PER_SEC;
 
-/* An account or an address. Its key is a digest: of fixed size, however long the name. */
+/* An account, an address, or an account at a known address. Its key is a digest: of fixed size,
+ * however long the name. */
 struct entry {
     struct sha256 key;
     struct entry *older, *newer; /* ordered by last activity */
@@ -25,10 +25,23 @@ struct entry {
     unsigned under_way;
 };
 
+/* A user's hashing under way. */
+struct hashing {
+    struct hashing *next;
+    struct sha256 key;
+};
+
 struct throttle {
     struct lock lock; /* also guards the entries' members */
     struct map entries GUARDED_BY(lock);
     struct entry *oldest GUARDED_BY(lock), *newest GUARDED_BY(lock);
+
+    /* Keys of accounts with an address that they signed in from: a ring, so that the oldest go.
+     * Only a success adds one: strangers cannot push others out. */
+    struct sha256 known[KNOWN_MAX] GUARDED_BY(lock);
+    size_t known_next GUARDED_BY(lock);
+
+    struct hashing *hashing GUARDED_BY(lock); /* few: the queue for hashing is short */
 };
 
 struct throttle *throttle_new(void)
@@ -49,6 +62,7 @@ void throttle_free(struct throttle *t)
         newer = e->newer;
         free(e);
     }
+    assert(t->hashing == NULL);
     map_done(&t->entries);
     lock_done(&t->lock);
     free(t);
@@ -81,26 +95,48 @@ static void forget(struct throttle *t, struct entry *e) REQUIRES(t->lock)
     free(e);
 }
 
-/* For IPv6 the first 64 bits: one client has the rest. */
-static struct str network_of(struct str address, struct in6_addr *room)
-{
-    char text[INET6_ADDRSTRLEN];
+/* What an entry is about, which keeps equal names apart. */
+enum about { ACCOUNT = 'a', ADDRESS = 'o', ACCOUNT_AT_ADDRESS = 'k', HASHING = 'h' };
 
-    if (address.len >= sizeof(text))
-        return address;
-    memcpy(text, address.data, address.len);
-    text[address.len] = '\0';
-    if (inet_pton(AF_INET6, text, room) != 1)
-        return address;
-    return str_from((const char *)room->s6_addr, sizeof(room->s6_addr) / 2);
+static struct sha256 key_of(enum about about, struct str name, struct str more)
+{
+    const char kind = (char)about;
+    const struct sha256 parts[] = { digest_sha256(str_from(&kind, 1)), digest_sha256(name),
+                                    digest_sha256(more) };
+
+    return digest_sha256(str_from((const char *)parts, sizeof(parts)));
 }
 
-/* An account and an address with the same name have different keys. */
-static struct sha256 key_of(char kind, struct str name)
-{
-    struct sha256 both[2] = { digest_sha256(str_from(&kind, 1)), digest_sha256(name) };
+/* The keys of an attempt's two entries: who tries, and from where. */
+struct attempt_keys {
+    struct sha256 at_address, who, where;
+};
 
-    return digest_sha256(str_from((const char *)both, sizeof(both)));
+static struct attempt_keys keys_of(const struct throttle_attempt *attempt)
+{
+    const struct address network = address_network(&attempt->from);
+    const struct str from = address_bytes(&network);
+    struct attempt_keys keys = { .at_address = key_of(ACCOUNT_AT_ADDRESS, attempt->account, from),
+                                 .where = key_of(ADDRESS, from, STR_NULL) };
+
+    keys.who = attempt->known ? keys.at_address : key_of(ACCOUNT, attempt->account, STR_NULL);
+    return keys;
+}
+
+static bool is_known(const struct throttle *t, const struct sha256 *at_address) REQUIRES(t->lock)
+{
+    for (size_t i = 0; i < KNOWN_MAX; i++)
+        if (memcmp(t->known[i].bytes, at_address->bytes, SHA256_BYTES) == 0)
+            return true;
+    return false;
+}
+
+static void remember(struct throttle *t, const struct sha256 *at_address) REQUIRES(t->lock)
+{
+    if (is_known(t, at_address))
+        return;
+    t->known[t->known_next] = *at_address;
+    t->known_next = (t->known_next + 1) % KNOWN_MAX;
 }
 
 /* Makes room for two entries. Those with running attempts stay; the hashing queue limits their
@@ -113,16 +149,15 @@ static void make_room(struct throttle *t) REQUIRES(t->lock)
 }
 
 /* The entry, moved to the newest end; created when it does not exist. */
-static struct entry *entry_of(struct throttle *t, char kind, struct str name) REQUIRES(t->lock)
+static struct entry *entry_of(struct throttle *t, const struct sha256 *key) REQUIRES(t->lock)
 {
-    const struct sha256 key = key_of(kind, name);
-    struct entry *e = map_get(&t->entries, str_from((const char *)key.bytes, SHA256_BYTES));
+    struct entry *e = map_get(&t->entries, str_from((const char *)key->bytes, SHA256_BYTES));
 
     if (e != NULL) {
         unlink_entry(t, e);
     } else {
         e = NEW(struct entry);
-        e->key = key;
+        e->key = *key;
         map_put(&t->entries, key_str(e), e);
     }
     link_newest(t, e);
@@ -159,16 +194,20 @@ static void forget_if_idle(struct throttle *t, struct entry *a, struct entry *b)
         forget(t, a);
 }
 
-int64_t throttle_begin(struct throttle *t, struct str account, struct str address, int64_t now_us)
+int64_t throttle_begin(struct throttle *t, struct throttle_attempt *attempt, int64_t now_us)
 {
-    struct in6_addr room;
+    struct attempt_keys keys = keys_of(attempt);
     struct entry *who, *where;
     int64_t wait, other;
 
     lock_acquire(&t->lock);
+    if (!attempt->known && is_known(t, &keys.at_address)) {
+        attempt->known = true;
+        keys.who = keys.at_address;
+    }
     make_room(t);
-    who = entry_of(t, 'a', account);
-    where = entry_of(t, 'o', network_of(address, &room));
+    who = entry_of(t, &keys.who);
+    where = entry_of(t, &keys.where);
     wait = wait_of(who, now_us);
     other = wait_of(where, now_us);
     if (other > wait)
@@ -194,19 +233,62 @@ static void end_one(struct entry *e, int64_t now_us, bool failed)
         e->failures[e->n++] = now_us;
 }
 
-void throttle_end(struct throttle *t, struct str account, struct str address, int64_t now_us,
+void throttle_end(struct throttle *t, const struct throttle_attempt *attempt, int64_t now_us,
                   enum throttle_outcome outcome)
 {
-    struct in6_addr room;
+    const struct attempt_keys keys = keys_of(attempt);
     struct entry *who, *where;
 
     lock_acquire(&t->lock);
-    who = entry_of(t, 'a', account);
-    where = entry_of(t, 'o', network_of(address, &room));
+    who = entry_of(t, &keys.who);
+    where = entry_of(t, &keys.where);
     end_one(who, now_us, outcome == ATTEMPT_FAILED);
     end_one(where, now_us, outcome == ATTEMPT_FAILED);
-    if (outcome == ATTEMPT_SUCCEEDED)
+    if (outcome == ATTEMPT_SUCCEEDED) {
         who->n = 0;
+        remember(t, &keys.at_address);
+    }
     forget_if_idle(t, who, where);
     lock_release(&t->lock);
+}
+
+/* Where the hashing of this user is linked, or the end of the list. */
+static struct hashing **find_hashing(struct throttle *t, const struct sha256 *key) REQUIRES(t->lock)
+{
+    struct hashing **at = &t->hashing;
+
+    while (*at != NULL && !digest_equal(&(*at)->key, key))
+        at = &(*at)->next;
+    return at;
+}
+
+bool throttle_begin_hash(struct throttle *t, struct str user_id)
+{
+    const struct sha256 key = key_of(HASHING, user_id, STR_NULL);
+    struct hashing **at;
+    bool is_first;
+
+    lock_acquire(&t->lock);
+    at = find_hashing(t, &key);
+    is_first = *at == NULL;
+    if (is_first) {
+        *at = NEW(struct hashing);
+        (*at)->key = key;
+    }
+    lock_release(&t->lock);
+    return is_first;
+}
+
+void throttle_end_hash(struct throttle *t, struct str user_id)
+{
+    const struct sha256 key = key_of(HASHING, user_id, STR_NULL);
+    struct hashing **at, *ended;
+
+    lock_acquire(&t->lock);
+    at = find_hashing(t, &key);
+    ended = *at;
+    assert(ended != NULL); /* throttle_begin_hash() added it */
+    *at = ended->next;
+    lock_release(&t->lock);
+    free(ended);
 }

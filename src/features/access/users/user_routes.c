@@ -35,14 +35,21 @@ static int add_user(struct api_call *call, struct db *db, struct error *err)
     return users_add(db, &create, call->arena, call->answer, err);
 }
 
+static void password_hashed(struct api_call *call, const struct error *err)
+{
+    accounts_end_hash(call);
+    call_proceed_or_reply(call, err);
+}
+
 static int begin_add_user(struct api_call *call, struct error *err)
 {
     const struct user_create *create = call->body;
 
-    if (accounts_check_password(call, "password", create->password, create->email, err) != 0)
+    if (accounts_check_password(call, "password", create->password, create->email, err) != 0 ||
+        accounts_begin_hash(call, err) != 0)
         return -1;
     call->own = ARENA_NEW(call->arena, struct str);
-    call_hash(call, hash_new_password, call_proceed_or_reply);
+    call_hash(call, hash_new_password, password_hashed);
     return 0;
 }
 
@@ -77,9 +84,10 @@ static int begin_set_user(struct api_call *call, struct error *err)
     call->own = ARENA_NEW(call->arena, struct str);
     if (str_is_null(patch->password))
         return call_proceed(call, err);
-    if (accounts_check_password(call, "password", patch->password, path->email, err) != 0)
+    if (accounts_check_password(call, "password", patch->password, path->email, err) != 0 ||
+        accounts_begin_hash(call, err) != 0)
         return -1;
-    call_hash(call, hash_changed_password, call_proceed_or_reply);
+    call_hash(call, hash_changed_password, password_hashed);
     return 0;
 }
 

@@ -1,0 +1,201 @@
+/* address.c - reads, writes and compares addresses. */
+#include "base/address.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { V4_BITS = 32, V6_BITS = 128, MAPPED_BITS = 96, NETWORK_BYTES = 8 };
+
+static_assert(ADDRESS_CHARS_MAX >= INET6_ADDRSTRLEN, "every address fits");
+
+static struct address from_v4(const void *bytes)
+{
+    struct address a = { .family = ADDRESS_V4 };
+
+    memcpy(a.bytes, bytes, sizeof(struct in_addr));
+    return a;
+}
+
+static struct address from_v6(const struct in6_addr *v6)
+{
+    struct address a = { .family = ADDRESS_V6 };
+
+    if (IN6_IS_ADDR_V4MAPPED(v6))
+        return from_v4(v6->s6_addr + MAPPED_BITS / 8);
+    memcpy(a.bytes, v6->s6_addr, sizeof(v6->s6_addr));
+    return a;
+}
+
+/* *ret_mapped: IPv4 written as IPv6. */
+static bool parse(struct str text, struct address *ret, bool *ret_mapped)
+{
+    char copy[ADDRESS_CHARS_MAX];
+    struct in6_addr v6;
+    struct in_addr v4;
+
+    *ret_mapped = false;
+    if (text.len == 0 || text.len >= sizeof(copy))
+        return false;
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    if (strlen(copy) != text.len)
+        return false;
+    if (inet_pton(AF_INET, copy, &v4) == 1) {
+        *ret = from_v4(&v4);
+        return true;
+    }
+    if (inet_pton(AF_INET6, copy, &v6) != 1)
+        return false;
+    *ret = from_v6(&v6);
+    *ret_mapped = ret->family == ADDRESS_V4;
+    return true;
+}
+
+bool address_parse(struct str text, struct address *ret)
+{
+    bool mapped;
+
+    return parse(text, ret, &mapped);
+}
+
+static bool is_port(struct str s)
+{
+    int64_t port;
+
+    return str_to_int(s, &port) && port >= 0 && port <= UINT16_MAX;
+}
+
+bool address_parse_peer(struct str text, struct address *ret)
+{
+    struct str rest = text, host;
+
+    if (address_parse(text, ret))
+        return true;
+    if (text.len > 0 && text.data[0] == '[') {
+        rest = str_from(text.data + 1, text.len - 1);
+        host = str_split(&rest, ']');
+        if (str_is_null(rest) || (rest.len > 0 && rest.data[0] != ':') ||
+            (rest.len > 0 && !is_port(str_from(rest.data + 1, rest.len - 1))))
+            return false;
+        return address_parse(host, ret);
+    }
+    host = str_split(&rest, ':');
+    return is_port(rest) && address_parse(host, ret) && ret->family == ADDRESS_V4;
+}
+
+struct address address_of(const struct sockaddr *from)
+{
+    if (from->sa_family == AF_INET)
+        return from_v4(&((const struct sockaddr_in *)(const void *)from)->sin_addr);
+    if (from->sa_family == AF_INET6)
+        return from_v6(&((const struct sockaddr_in6 *)(const void *)from)->sin6_addr);
+    return (struct address){ .family = ADDRESS_NONE };
+}
+
+struct str address_format(const struct address *a, char room[ADDRESS_CHARS_MAX])
+{
+    room[0] = '\0';
+    if (a->family != ADDRESS_NONE)
+        ASSERT_ALWAYS(inet_ntop(a->family == ADDRESS_V4 ? AF_INET : AF_INET6, a->bytes, room,
+                                ADDRESS_CHARS_MAX) != NULL);
+    return str_of(room);
+}
+
+bool address_equal(const struct address *a, const struct address *b)
+{
+    return a->family == b->family && memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+struct address address_network(const struct address *a)
+{
+    struct address network = *a;
+
+    if (a->family == ADDRESS_V6)
+        memset(network.bytes + NETWORK_BYTES, 0, sizeof(network.bytes) - NETWORK_BYTES);
+    return network;
+}
+
+struct str address_bytes(const struct address *a)
+{
+    static_assert(sizeof(*a) == sizeof(a->family) + sizeof(a->bytes), "no padding to compare");
+
+    return str_from((const char *)a, sizeof(*a));
+}
+
+static bool is_in(const struct address_prefix *p, const struct address *a)
+{
+    const unsigned whole = p->bits / 8, rest = p->bits % 8;
+    const uint8_t mask = (uint8_t)(0xffU << (8 - rest));
+
+    if (p->address.family != a->family || memcmp(p->address.bytes, a->bytes, whole) != 0)
+        return false;
+    return rest == 0 || ((p->address.bytes[whole] ^ a->bytes[whole]) & mask) == 0;
+}
+
+bool address_list_has(const struct address_list *list, const struct address *a)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (is_in(&list->items[i], a))
+            return true;
+    return false;
+}
+
+/* Are all bits after the prefix 0? */
+static bool is_network(const struct address_prefix *p)
+{
+    for (unsigned bit = p->bits; bit < V6_BITS; bit++)
+        if ((p->address.bytes[bit / 8] & (0x80U >> bit % 8)) != 0)
+            return false;
+    return true;
+}
+
+static int parse_prefix(struct str text, struct address_prefix *ret, struct error *err)
+{
+    struct str length = text, address = str_split(&length, '/');
+    int64_t bits, max, mapped_bits;
+    bool mapped;
+
+    if (!parse(address, &ret->address, &mapped))
+        return err_set(err, ERR_INVALID,
+                       "'%.*s' is not an address such as 192.0.2.1 or 2001:db8::1, or a network "
+                       "such as 10.0.0.0/8",
+                       STR_ARG(text));
+    max = ret->address.family == ADDRESS_V4 ? V4_BITS : V6_BITS;
+    mapped_bits = mapped ? MAPPED_BITS : 0;
+    bits = max + mapped_bits;
+    if (!str_is_null(length) && (!str_to_int(length, &bits) || length.data[0] == '-' ||
+                                 bits < mapped_bits || bits > max + mapped_bits))
+        return err_set(err, ERR_INVALID, "'%.*s': the prefix length goes from %lld to %lld",
+                       STR_ARG(text), (long long)mapped_bits, (long long)(max + mapped_bits));
+    ret->bits = (unsigned)(bits - mapped_bits);
+    if (!is_network(ret))
+        return err_set(err, ERR_INVALID, "'%.*s' has bits set after its prefix of %lld",
+                       STR_ARG(text), (long long)bits);
+    return 0;
+}
+
+int address_list_parse(struct str text, struct arena *arena, struct address_list *ret,
+                       struct error *err)
+{
+    struct str rest = text;
+    struct address_prefix *items;
+    size_t room = 1;
+
+    *ret = (struct address_list){ 0 };
+    if (str_trim(text).len == 0)
+        return 0;
+    for (size_t i = 0; i < text.len; i++)
+        room += text.data[i] == ',';
+    items = ARENA_ARRAY(arena, struct address_prefix, room);
+    while (!str_is_null(rest)) {
+        assert(ret->n < room);
+        if (parse_prefix(str_trim(str_split(&rest, ',')), &items[ret->n], err) != 0)
+            return -1;
+        ret->n++;
+    }
+    ret->items = items;
+    return 0;
+}
