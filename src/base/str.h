@@ -22,8 +22,9 @@ struct str {
 #define STR_LIT(literal)  ((struct str)STR_INIT(literal))
 #define STR_NULL          ((struct str){ NULL, 0 })
 
-/* For printf: printf("%.*s", STR_ARG(s)). */
-#define STR_ARG(s) (int)(s).len, (s).data == NULL ? "" : (s).data
+/* For printf: printf("%.*s", STR_ARG(s)) of a struct str or a struct buf. `s` is evaluated more
+ * than once and so must be an object: STR_ARG(f()) does not compile. */
+#define STR_ARG(s) (int)(&(s))->len, (&(s))->data == NULL ? "" : (&(s))->data
 
 static inline struct str str_of(const char *text)
 {

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/files.h"
+
 void datadir_init(struct datadir *d, const char *path, struct arena *arena)
 {
     *d = (struct datadir){ .path = arena_cstr(arena, str_of(path)), .lock = -1 };
@@ -31,7 +33,8 @@ int datadir_ensure(const struct datadir *d, bool may_make, struct error *err)
     if (mkdir(d->path, 0700) != 0)
         return err_set(err, ERR_UNAVAILABLE, "cannot create the data directory '%s': %s", d->path,
                        strerror(errno));
-    return 0;
+    /* else a power cut could take the directory with the first events acknowledged in it */
+    return file_sync_directory_of(d->path, err);
 }
 
 int datadir_lock(struct datadir *d, struct error *err)

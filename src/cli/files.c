@@ -80,7 +80,7 @@ static int sync_path(const char *path, int flags, struct error *err)
     return r;
 }
 
-static int sync_directory_of(const char *path, struct error *err)
+int file_sync_directory_of(const char *path, struct error *err)
 {
     char copy[4096];
     int n = snprintf(copy, sizeof(copy), "%s", path);
@@ -99,7 +99,7 @@ int file_publish(const char *draft, const char *path, struct error *err)
         return fail(err, "name the finished file", path);
     if (unlink(draft) != 0)
         return fail(err, "remove", draft);
-    return sync_directory_of(path, err);
+    return file_sync_directory_of(path, err);
 }
 
 void file_discard(const char *draft)

@@ -14,5 +14,8 @@ int file_copy(const char *from, const char *to, struct error *err) MUST_CHECK;
 /* Syncs the draft and renames it to `path`; never replaces a file. Durable on return of 0. */
 int file_publish(const char *draft, const char *path, struct error *err) MUST_CHECK;
 
+/* Makes the name of a new file or directory durable. */
+int file_sync_directory_of(const char *path, struct error *err) MUST_CHECK;
+
 /* Deletes a draft and the files of SQLite beside it. */
 void file_discard(const char *draft);

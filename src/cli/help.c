@@ -83,7 +83,7 @@ static void print_settings(FILE *out)
 
     buf_init(&text, KIB(64));
     settings_print(&text);
-    (void)fprintf(out, "%.*s", STR_ARG(buf_str(&text)));
+    (void)fprintf(out, "%.*s", STR_ARG(text));
     buf_done(&text);
 }
 

@@ -337,7 +337,7 @@ static inline void story_check(struct story *s)
             story_write_actual(s, t, run_no, run, &actual);
             if (!str_eq(buf_str(&actual), buf_str(&expected)))
                 fail_msg("run %d of tenant %d is\n%.*s\nbut should be\n%.*s", run, t,
-                         STR_ARG(buf_str(&actual)), STR_ARG(buf_str(&expected)));
+                         STR_ARG(actual), STR_ARG(expected));
         }
     }
     buf_done(&expected);

@@ -1,5 +1,6 @@
 """Backup, restore and check: a copy made under load has all that was acknowledged before."""
 
+import contextlib
 import json
 import random
 import shutil
@@ -178,6 +179,29 @@ def test_check_finds_damage_and_changes_nothing(embedded, tmp_path):
     file.write_bytes(good)
     (embedded.data / "muster.db-wal").unlink(missing_ok=True)
     (embedded.data / "muster.db-shm").unlink(missing_ok=True)
+    embedded.start()
+
+
+@pytest.mark.parametrize("n", [1, 3, 100])
+def test_check_prints_every_problem_in_full(embedded, n):
+    """Rows whose agent does not exist: one problem each."""
+    embedded.stop()
+    file = embedded.data / "muster.db"
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        for i in range(1, n + 1):
+            connection.execute(
+                "INSERT INTO business_runs (run_no, tenant_id, agent_id, run_id, timestamp,"
+                " agent_version) VALUES (?, 1, 999, 'r' || ?, 0, '')", (i, i))  # fmt: skip
+        connection.commit()
+    wanted = [f"row {i} of business_runs refers to a row of agents that does not exist"
+              for i in range(1, n + 1)]  # fmt: skip
+    done = embedded.run("check", "--json")
+    assert (done.returncode, json.loads(done.stdout)) == (1, {"ok": False, "problems": wanted})
+    assert embedded.run("check").stderr.splitlines() == [f"muster: {line}" for line in wanted]
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute("DELETE FROM business_runs")
+        connection.commit()
+    assert embedded.run("check").returncode == 0
     embedded.start()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from disk import small_disk
-from muster import ROOT, Server
+from muster import BINARY, ROOT, Server
 from strace import injected
 from waiting import until
 
@@ -126,6 +126,21 @@ def test_a_failed_sync_fails_everybody_who_waits(embedded):
     assert set(statuses) <= {503, None}
     assert 503 in statuses
     embedded.start().stop()
+
+
+def test_a_new_data_directory_survives_a_power_cut(tmp_path):
+    """Its name is in its parent, which is synced before the directory is used."""
+    data = tmp_path / "data"
+    (tmp_path / "file").write_text("not a backup")
+    traced = subprocess.run(
+        ["strace", "-y", "-e", "trace=mkdir,fsync,openat",
+         BINARY, "restore", tmp_path / "file", "--data", data],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    calls = traced.stderr.splitlines()
+    made = next(i for i, line in enumerate(calls) if f'mkdir("{data}"' in line)
+    used = next(i for i, line in enumerate(calls) if f'"{data}/' in line)
+    assert any("fsync(" in line and f"<{tmp_path}>" in line for line in calls[made:used])
 
 
 def test_alerts_that_cannot_be_evaluated_do_not_stop_the_start(embedded):

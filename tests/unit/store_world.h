@@ -65,7 +65,7 @@ static inline void *world_read(struct world *w, const struct shape *shape, struc
     if (shape_read_json(shape, body, &w->arena, value, problems) != 0) {
         buf_clear(&w->text);
         problems_write(problems, &w->text);
-        fail_msg("%.*s", STR_ARG(buf_str(&w->text)));
+        fail_msg("%.*s", STR_ARG(w->text));
     }
     return value;
 }

@@ -59,12 +59,14 @@ struct settings {
 
 static bool read_settings(void *ctx, const struct db_row *row)
 {
+    const struct str fsync = db_get_text(row, 0), full_page_writes = db_get_text(row, 1);
+    const struct str encoding = db_get_text(row, 2);
     struct settings *s = ctx;
 
-    (void)snprintf(s->fsync, sizeof(s->fsync), "%.*s", STR_ARG(db_get_text(row, 0)));
+    (void)snprintf(s->fsync, sizeof(s->fsync), "%.*s", STR_ARG(fsync));
     (void)snprintf(s->full_page_writes, sizeof(s->full_page_writes), "%.*s",
-                   STR_ARG(db_get_text(row, 1)));
-    (void)snprintf(s->encoding, sizeof(s->encoding), "%.*s", STR_ARG(db_get_text(row, 2)));
+                   STR_ARG(full_page_writes));
+    (void)snprintf(s->encoding, sizeof(s->encoding), "%.*s", STR_ARG(encoding));
     return false;
 }
 

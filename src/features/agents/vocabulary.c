@@ -65,12 +65,12 @@ static bool is_money(struct str unit)
 static void warn_unknown_word(struct warnings *w, const char *about, struct str key,
                               struct str said, const char *words)
 {
+    const struct str quoted_key = quote(key, w->arena), quoted = quote(said, w->arena);
     struct str *warning = add_warning(w);
 
     if (warning != NULL)
-        *warning =
-            arena_printf(w->arena, "%s '%.*s': '%.*s' is none of %s", about,
-                         STR_ARG(quote(key, w->arena)), STR_ARG(quote(said, w->arena)), words);
+        *warning = arena_printf(w->arena, "%s '%.*s': '%.*s' is none of %s", about,
+                                STR_ARG(quoted_key), STR_ARG(quoted), words);
 }
 
 static void check_kpi(struct warnings *w, const struct business_kpi_decl *kpi)
@@ -86,6 +86,7 @@ static void check_kpi(struct warnings *w, const struct business_kpi_decl *kpi)
 static void check_param(struct warnings *w, const struct config_param_decl *param,
                         struct arena *work)
 {
+    const struct str key = quote(param->key, w->arena);
     struct str *warning;
 
     if (!config_type_is_known(param->value_type))
@@ -98,7 +99,7 @@ static void check_param(struct warnings *w, const struct config_param_decl *para
     if (warning != NULL)
         *warning =
             arena_printf(w->arena, "default of parameter '%.*s': not a valid %.*s; treated as null",
-                         STR_ARG(quote(param->key, w->arena)), STR_ARG(param->value_type));
+                         STR_ARG(key), STR_ARG(param->value_type));
 }
 
 static void check_params(struct warnings *w, const struct list *list)

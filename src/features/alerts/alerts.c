@@ -195,12 +195,12 @@ static int close_seen(struct db *db, struct alert_notice *notice, int64_t at, st
                       struct error *err)
 {
     struct alert_row *row = notice->row;
+    const struct str name = utf8_cut(row->agent_name, NAME_MAX_BYTES);
 
     row->closed_at = clock_wall_us();
     row->closed_by = STR_LIT("seen");
     row->away_seconds = alerts_away(row, at);
-    notice->summary = arena_printf(arena, "Agent '%.*s' is back after %lld s",
-                                   STR_ARG(utf8_cut(row->agent_name, NAME_MAX_BYTES)),
+    notice->summary = arena_printf(arena, "Agent '%.*s' is back after %lld s", STR_ARG(name),
                                    (long long)row->away_seconds.value);
     return alerts_close(db, notice, err);
 }

@@ -86,23 +86,26 @@ static int find_value(const struct rule_eval_reader *reader, const struct kpi_ru
 /* Compares the value with the limits, in words. */
 static struct str kpi_verdict(const struct kpi_rule *rule, double value, struct arena *arena)
 {
-    if (value < rule->below)
-        return arena_printf(arena, "below %.*s", STR_ARG(number_text(rule->below, arena)));
-    if (value > rule->above)
-        return arena_printf(arena, "above %.*s", STR_ARG(number_text(rule->above, arena)));
-    return STR_LIT("within its limits again");
+    const bool below = value < rule->below;
+    struct str limit;
+
+    if (!below && !(value > rule->above))
+        return STR_LIT("within its limits again");
+    limit = number_text(below ? rule->below : rule->above, arena);
+    return arena_printf(arena, "%s %.*s", below ? "below" : "above", STR_ARG(limit));
 }
 
 static struct str kpi_summary(const struct kpi_rule *rule, double value, struct arena *arena)
 {
-    struct str key = utf8_cut(rule->key, NAME_BYTES), whose = STR_LIT("");
+    const struct str key = utf8_cut(rule->key, NAME_BYTES), number = number_text(value, arena);
+    const struct str verdict = kpi_verdict(rule, value, arena);
+    const struct str name = utf8_cut(rule->agent_name, NAME_BYTES);
+    struct str whose = STR_LIT("");
 
     if (!str_is_null(rule->agent_name))
-        whose = arena_printf(arena, " of agent '%.*s'",
-                             STR_ARG(utf8_cut(rule->agent_name, NAME_BYTES)));
+        whose = arena_printf(arena, " of agent '%.*s'", STR_ARG(name));
     return arena_printf(arena, "KPI '%.*s'%.*s over the last %.*s is %.*s, %.*s", STR_ARG(key),
-                        STR_ARG(whose), STR_ARG(rule->range), STR_ARG(number_text(value, arena)),
-                        STR_ARG(kpi_verdict(rule, value, arena)));
+                        STR_ARG(whose), STR_ARG(rule->range), STR_ARG(number), STR_ARG(verdict));
 }
 
 int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *rule,
@@ -112,6 +115,7 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
                                      .agent_name = rule->agent_name,
                                      .range = { .until = reader->now } };
     const char *problem = timerange_parse_moment(rule->range, reader->now, &question.range.since);
+    const struct str name = utf8_cut(rule->agent_name, NAME_BYTES);
     struct kpi_value_of figure;
     bool off;
 
@@ -127,8 +131,8 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
         return -1;
     if (off) {
         ret->known = true;
-        ret->summary = arena_printf(reader->arena, "Agent '%.*s' is disabled or deleted",
-                                    STR_ARG(utf8_cut(rule->agent_name, NAME_BYTES)));
+        ret->summary =
+            arena_printf(reader->arena, "Agent '%.*s' is disabled or deleted", STR_ARG(name));
         ret->detail = STR_LIT("{}");
         return 0;
     }

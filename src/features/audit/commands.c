@@ -67,7 +67,7 @@ static int audit_verify_run(struct invocation *in)
 
     buf_init(&out, SIZE_MAX);
     failed = tenant == NULL ? verify_all(in, &out) : verify_and_say(in, tenant, &out);
-    (void)printf(in->json ? "{\"chains\":[%.*s]}\n" : "%.*s", STR_ARG(buf_str(&out)));
+    (void)printf(in->json ? "{\"chains\":[%.*s]}\n" : "%.*s", STR_ARG(out));
     buf_done(&out);
     return failed;
 }

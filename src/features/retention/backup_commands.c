@@ -144,7 +144,7 @@ static int say_written(const struct invocation *in, const char *path, struct str
     } else {
         buf_add(&text, sentence);
     }
-    (void)printf("%.*s\n", STR_ARG(buf_str(&text)));
+    (void)printf("%.*s\n", STR_ARG(text));
     buf_done(&text);
     return EXIT_DONE;
 }
@@ -267,13 +267,13 @@ static void say_json(struct str lines)
 {
     struct buf text;
 
-    buf_init(&text, MIB(16));
+    buf_init(&text, SIZE_MAX);
     buf_printf(&text, "{\"ok\":%s,\"problems\":[", lines.len == 0 ? "true" : "false");
     for (bool first = true; lines.len > 0; first = false) {
         buf_add_c(&text, first ? "" : ",");
         buf_add_json(&text, str_split(&lines, '\n'));
     }
-    (void)printf("%.*s]}\n", STR_ARG(buf_str(&text)));
+    (void)printf("%.*s]}\n", STR_ARG(text));
     buf_done(&text);
 }
 

@@ -8,7 +8,8 @@
 #include "shape/rows.h"
 
 static const struct db_query vacuum_into = { .sql = "VACUUM INTO $1" };
-static const struct db_query integrity_check = { .sql = "PRAGMA integrity_check(100)" };
+/* Without a limit of its own: add_problem() says when there are too many to print. */
+static const struct db_query integrity_check = { .sql = "PRAGMA integrity_check(1000000)" };
 static const struct db_query foreign_key_check = { .sql = "PRAGMA foreign_key_check" };
 
 int store_copy(struct db *db, const char *path, struct error *err)
@@ -25,26 +26,37 @@ int store_copy(struct db *db, const char *path, struct error *err)
     return r;
 }
 
+/* The last one that fits says that there may be others. */
+static bool add_sentence(struct rows *rows, struct str text)
+{
+    if (rows->n < STORE_PROBLEMS_MAX)
+        *(struct str *)rows_add(rows) = text;
+    if (rows->n == STORE_PROBLEMS_MAX)
+        *(struct str *)rows_add(rows) =
+            arena_printf(rows->arena, "there may be more problems: only the first %d are listed",
+                         STORE_PROBLEMS_MAX);
+    return rows->n < STORE_PROBLEMS_MAX;
+}
+
 static bool add_problem(void *ctx, const struct db_row *row)
 {
     struct rows *rows = ctx;
     struct str text = db_get_text(row, 0);
 
-    if (str_eq_c(text, "ok"))
-        return true;
-    *(struct str *)rows_add(rows) = arena_copy(rows->arena, text);
-    return rows->n < STORE_PROBLEMS_MAX;
+    return str_eq_c(text, "ok") || add_sentence(rows, arena_copy(rows->arena, text));
 }
 
 static bool add_orphan(void *ctx, const struct db_row *row)
 {
+    const struct str table = db_get_text(row, 0), parent = db_get_text(row, 2);
     struct rows *rows = ctx;
-    struct str *text = rows_add(rows);
+    struct str which = STR_LIT("a row"); /* of a table that has no row numbers */
 
-    *text = arena_printf(rows->arena, "row %lld of %.*s refers to a row of %.*s that is not there",
-                         (long long)db_get_int(row, 1), STR_ARG(db_get_text(row, 0)),
-                         STR_ARG(db_get_text(row, 2)));
-    return rows->n < STORE_PROBLEMS_MAX;
+    if (!db_is_null(row, 1))
+        which = arena_printf(rows->arena, "row %lld", (long long)db_get_int(row, 1));
+    return add_sentence(
+        rows, arena_printf(rows->arena, "%.*s of %.*s refers to a row of %.*s that does not exist",
+                           STR_ARG(which), STR_ARG(table), STR_ARG(parent)));
 }
 
 int store_check(struct db *db, struct arena *arena, struct list *ret, struct error *err)

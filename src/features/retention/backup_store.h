@@ -10,8 +10,9 @@ struct db;
  * Not synced. */
 int store_copy(struct db *db, const char *path, struct error *err) MUST_CHECK;
 
-enum { STORE_PROBLEMS_MAX = 100 };
+enum { STORE_PROBLEMS_MAX = 10000 };
 
 /* The problems found, one sentence each (struct str), in the arena; empty when the database is
- * intact. In PostgreSQL, which checks its own pages, only the schema is checked. */
+ * intact. One more sentence says so when there may be more than STORE_PROBLEMS_MAX. In PostgreSQL,
+ * which checks its own pages, only the schema is checked. */
 int store_check(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;

@@ -276,7 +276,7 @@ static void check_accepted(const struct target *target, yyjson_val *test, const 
 static void run_case(yyjson_val *test, struct tally *tally)
 {
     int64_t status = yyjson_get_sint(yyjson_obj_get(yyjson_obj_get(test, "expect"), "status"));
-    struct str rest = member(test, "path"), path = str_split(&rest, '?');
+    struct str id = member(test, "id"), rest = member(test, "path"), path = str_split(&rest, '?');
     const struct target *target = find_target(path);
     struct problems *problems;
     struct arena arena;
@@ -288,7 +288,7 @@ static void run_case(yyjson_val *test, struct tally *tally)
         tally->skipped++;
         return;
     }
-    print_message("%.*s\n", STR_ARG(member(test, "id")));
+    print_message("%.*s\n", STR_ARG(id));
     CHECK(target != NULL);
     arena_init(&arena);
     value = mem_new(target->shape->size);

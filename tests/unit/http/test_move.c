@@ -40,7 +40,7 @@ static void check_reply(int fd, int status, const char *text)
     buf_init(&reply, MIB(1));
     CHECK_INT(wire_read_reply(fd, &reply, false), status);
     if (!wire_has(&reply, text))
-        fail_msg("'%s' is not in %.*s", text, STR_ARG(buf_str(&reply)));
+        fail_msg("'%s' is not in %.*s", text, STR_ARG(reply));
     buf_done(&reply);
 }
 

@@ -72,7 +72,7 @@ static void read_chunked(int fd, struct buf *raw, struct buf *body)
     buf_clear(raw);
     while (raw->len == 0 || !unchunk(raw, body)) {
         if (recv(fd, &byte, 1, 0) != 1)
-            fail_msg("ended at %.*s", STR_ARG(buf_str(raw)));
+            fail_msg("ended at %.*s", STR_ARG(*raw));
         buf_add_char(raw, byte);
     }
 }

@@ -10,7 +10,7 @@ static void check_reply(int fd, int status, const char *body)
     buf_init(&reply, KIB(64));
     CHECK_INT(wire_read_reply(fd, &reply, false), status);
     if (body != NULL && !wire_has(&reply, body))
-        fail_msg("%.*s", STR_ARG(buf_str(&reply)));
+        fail_msg("%.*s", STR_ARG(reply));
     buf_done(&reply);
 }
 

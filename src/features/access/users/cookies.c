@@ -30,9 +30,11 @@ struct str session_cookie(const struct api_call *call)
 
 static void set_cookie(struct api_call *call, struct str value, const char *more)
 {
-    call->set_cookie = arena_printf(call->arena, "%.*s=%.*s; Path=/; HttpOnly; SameSite=Strict%s%s",
-                                    STR_ARG(cookie_name(call)), STR_ARG(value),
-                                    call->api->secure ? "; Secure" : "", more);
+    const struct str name = cookie_name(call);
+
+    call->set_cookie =
+        arena_printf(call->arena, "%.*s=%.*s; Path=/; HttpOnly; SameSite=Strict%s%s", STR_ARG(name),
+                     STR_ARG(value), call->api->secure ? "; Secure" : "", more);
 }
 
 struct sha256 session_begin(struct api_call *call)

@@ -137,13 +137,13 @@ static struct policy_set read_policy(struct arena *arena, const struct db_row *r
 {
     int64_t mode = db_get_int(row, 3);
     struct policy_set policy = { .mode = POLICY_DENY_ALL };
+    const struct str allow = db_get_text(row, 4), deny = db_get_text(row, 5);
     struct str text;
 
     if (mode < POLICY_ALLOWLIST || mode > POLICY_ALLOW_ALL)
         return policy;
     text = arena_printf(arena, "{\"mode\":\"%s\",\"allow\":%.*s,\"deny\":%.*s}",
-                        policy_mode_names[mode], STR_ARG(db_get_text(row, 4)),
-                        STR_ARG(db_get_text(row, 5)));
+                        policy_mode_names[mode], STR_ARG(allow), STR_ARG(deny));
     if (shape_read_json(&policy_set_shape, text, arena, &policy, problems_new(arena, "body")) != 0)
         return (struct policy_set){ .mode = POLICY_DENY_ALL };
     return policy;

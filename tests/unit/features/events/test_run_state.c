@@ -155,8 +155,8 @@ TEST(a_state_is_what_its_events_say)
         write_summary(&summary, &actual);
         write_summary(&told, &expected);
         if (!str_eq(buf_str(&actual), buf_str(&expected)))
-            fail_msg("seed %d: %.*s but should be %.*s", (int)seed, STR_ARG(buf_str(&actual)),
-                     STR_ARG(buf_str(&expected)));
+            fail_msg("seed %d: %.*s but should be %.*s", (int)seed, STR_ARG(actual),
+                     STR_ARG(expected));
     }
     buf_done(&actual);
     buf_done(&expected);
