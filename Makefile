@@ -13,7 +13,7 @@ build: ## build the release binary, build/release/muster
 	@cmake --build --preset release
 
 run: build ## build, then serve from ./data on 127.0.0.1:8080
-	@exec build/release/muster serve
+	@MUSTER_ALLOW_ROOT=1 exec build/release/muster serve
 
 demo: build ## serve a simulated fleet to look at, on a free port; nothing is kept
 	@exec /usr/bin/python3 -B demo

@@ -31,7 +31,7 @@ class Service:
 
     def __init__(self, binary, data, listen):
         self.binary, self.data = binary, data
-        local = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
+        local = ["--webhook-allow-http", "1", "--webhook-allow-private", "1", "--allow-root", "1"]
         self.process = subprocess.Popen(
             [binary, "serve", "--data", data, "--listen", listen, "--log-level", "error", *local],
             stdout=subprocess.PIPE, text=True, start_new_session=True,

@@ -11,6 +11,7 @@
 
 #include "app/assemble.h"
 #include "app/commands.h"
+#include "app/confine.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/datadir.h"
@@ -207,6 +208,8 @@ static int start(struct server *s, struct arena *arena, struct error *err)
     };
     const char *database = s->settings->database;
 
+    if (confine_check_user(s->settings, err) != 0)
+        return -1;
     datadir_init(&s->datadir, s->settings->data, arena);
     if (needs_key_file(s->settings) && datadir_ensure(&s->datadir, true, err) != 0)
         return -1;
@@ -216,6 +219,7 @@ static int start(struct server *s, struct arena *arena, struct error *err)
         database = s->datadir.database;
     }
     options.database = database;
+    confine_server(s->settings, arena);
     if (assemble(&options, &s->assembly, err) != 0)
         return -1;
     if (listen_metrics(s, arena, err) != 0 || listen_http(s, arena, err) != 0) {

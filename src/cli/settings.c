@@ -14,6 +14,10 @@
 #define NUMBER(m)    SETTING_AT(m, int64_t, SETTING_NUMBER)
 #define ADDRESSES(m) SETTING_AT(m, struct address_list, SETTING_ADDRESSES)
 
+#ifndef CONFINE_INITIAL
+#define CONFINE_INITIAL "1"
+#endif
+
 /* clang-format off */
 const struct setting settings_table[] = {
     { TEXT(data),     .initial = "./data",         .help = "directory of the embedded database, its lock and its socket" },
@@ -30,6 +34,8 @@ const struct setting settings_table[] = {
     { TEXT(smtp_from), .initial = "",              .help = "sender address of e-mail" },
     { TEXT(smtp_user), .initial = "",              .help = "user name for the mail server, sent over TLS only; empty: no authentication" },
     { TEXT(smtp_password_file), .initial = "",     .help = "file with the password of smtp_user" },
+    { NUMBER(allow_root), .initial = "0", .least = 0, .most = 1, .help = "1: allow the server to run as root outside a container" },
+    { NUMBER(confine),    .initial = CONFINE_INITIAL, .least = 0, .most = 1, .help = "0: do not restrict the server's files and system calls (Landlock, seccomp)" },
     { NUMBER(webhook_allow_http),    .initial = "0", .least = 0, .most = 1, .help = "1: allow http:// webhooks, for local use" },
     { NUMBER(webhook_allow_private), .initial = "0", .least = 0, .most = 1, .help = "1: allow webhooks to any address and port, for local use" },
     { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections, plus the same number for large bodies; 0: one per core" },

@@ -23,6 +23,7 @@ struct settings {
     const char *log_level;
     const char *metrics_token, *metrics_listen; /* empty: none */
     const char *smtp_url, *smtp_from, *smtp_user, *smtp_password_file;
+    int64_t allow_root, confine;
     int64_t webhook_allow_http, webhook_allow_private;
     int64_t loops, readers;
     int64_t max_connections, max_connections_per_address;

@@ -215,7 +215,7 @@ class Server:
 
     def _environment(self):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
-        return {**clean, **self.environment}
+        return {**clean, "MUSTER_ALLOW_ROOT": "1", **self.environment}
 
     def start(self):
         assert self.process is None, "it runs already"

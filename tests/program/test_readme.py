@@ -51,7 +51,7 @@ def paste(blocks, folder, address):
         ["bash", "-c", script],
         cwd=folder, text=True, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=(folder / "output").open("w"), stderr=subprocess.STDOUT,
-        env={**clean, "MUSTER_LISTEN": address, "MUSTER_DATA": str(folder / "data"),
+        env={**clean, "MUSTER_ALLOW_ROOT": "1", "MUSTER_LISTEN": address, "MUSTER_DATA": str(folder / "data"),
              "PATH": f"{folder}/bin:{clean['PATH']}"},
     )  # fmt: skip
     try:
