@@ -70,6 +70,7 @@ def test_what_is_no_session_is_refused_in_the_words_for_nobody(cookie, server):
     assert (answer.status, answer.json()) == (401, {"detail": "Not authenticated"})
 
 
+@pytest.mark.real_hash
 def test_an_unknown_user_and_a_wrong_password_are_answered_alike(own_server):
     email = add_user(own_server, "--role", "platform_admin")
     answers, times = {}, {}
@@ -284,6 +285,7 @@ def test_ten_failures_of_an_account_close_it_from_everywhere(own_server, clock):
     assert post_log_in(own_server, email, headers=good).status == 200
 
 
+@pytest.mark.real_hash
 def test_many_guesses_at_once_are_no_way_around_it(own_server):
     email = add_user(own_server, "--role", "platform_admin")
     with ThreadPoolExecutor(24) as pool:
@@ -325,6 +327,7 @@ def test_over_tls_the_cookie_says_so(own_server):
     client.close()
 
 
+@pytest.mark.real_hash
 def test_agents_are_not_kept_waiting_by_log_ins(own_server):
     tenant = own_server.add_tenant()
     email = add_user(own_server, "--role", "platform_admin")
