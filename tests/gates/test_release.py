@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("MUSTER_TEST_RELEASE", ROOT / "build/release/muster"))
 CLOCK_BINARY = BINARY.with_name("muster_test_clock")
+CHEAP_HASH = BINARY.with_name("muster_cheap_hash.so")
 
 
 def readelf(option):
@@ -53,7 +54,7 @@ def test_libraries_are_debians_own_and_not_copied_in(library):
 # Names and texts of tests/hooks, and what builds of the crash tests are compiled with.
 HOOKS = (
     "MUSTER_TEST_CLOCK", "clock_follow", "clock_advance_us", "clock_step_wall_us", "clock_hook",
-    "db_fault", "injected fault", "MUSTER_ACK_EARLY",
+    "db_fault", "injected fault", "MUSTER_ACK_EARLY", "cheap_hash",
 )  # fmt: skip
 
 
@@ -68,6 +69,7 @@ def test_the_release_binary_has_no_test_hooks():
 
 def test_a_hook_in_a_binary_is_noticed():
     assert "MUSTER_TEST_CLOCK" in hooks_in(CLOCK_BINARY)
+    assert "cheap_hash" in hooks_in(CHEAP_HASH)
 
 
 def test_only_the_test_build_follows_a_clock(tmp_path):

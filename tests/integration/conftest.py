@@ -5,6 +5,9 @@
     own_server    a server of the test's own, already started; it may be stopped, killed, restarted
     clock         moves that server's clocks: the test asks for both
 
+Passwords are hashed with little effort; those that are marked `real_hash` have an `own_server` that
+hashes them as users' does.
+
 MUSTER_TEST_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
 MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store. Those that are marked
 `smoke` are what `make check` runs.
@@ -19,7 +22,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from muster import Clock, Postgres, Server  # noqa: E402
+from muster import REAL_HASH, Clock, Postgres, Server  # noqa: E402
 from people import platform_admin  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
@@ -27,6 +30,7 @@ STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "smoke: one of the few that `make check` runs")
+    config.addinivalue_line("markers", "real_hash: its own_server hashes passwords at full cost")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -79,6 +83,7 @@ def clock(tmp_path):
 
 
 @pytest.fixture
-def own_server(store, tmp_path, clock):
-    with running(store, tmp_path, environment=clock.environment) as started:
+def own_server(request, store, tmp_path, clock):
+    real = REAL_HASH if request.node.get_closest_marker("real_hash") else {}
+    with running(store, tmp_path, environment={**clock.environment, **real}) as started:
         yield started

@@ -70,6 +70,7 @@ def test_what_is_no_session_is_refused_in_the_words_for_nobody(cookie, server):
     assert (answer.status, answer.json()) == (401, {"detail": "Not authenticated"})
 
 
+@pytest.mark.real_hash
 def test_an_unknown_user_and_a_wrong_password_are_answered_alike(own_server):
     email = add_user(own_server, "--role", "platform_admin")
     answers, times = {}, {}
@@ -315,6 +316,7 @@ def test_one_user_who_changes_passwords_keeps_nobody_waiting(own_server):
     assert person.is_in()
 
 
+@pytest.mark.real_hash
 def test_many_guesses_at_once_are_no_way_around_it(own_server):
     email = add_user(own_server, "--role", "platform_admin")
     with ThreadPoolExecutor(24) as pool:
@@ -356,6 +358,7 @@ def test_over_tls_the_cookie_says_so(own_server):
     client.close()
 
 
+@pytest.mark.real_hash
 def test_agents_are_not_kept_waiting_by_log_ins(own_server):
     tenant = own_server.add_tenant()
     email = add_user(own_server, "--role", "platform_admin")
