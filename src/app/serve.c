@@ -1,6 +1,4 @@
 /* serve.c - the server: start, wait for a signal, stop in order. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -125,29 +123,6 @@ static void print_set_up_link(struct server *s, const char *host)
     (void)printf("/#/setup?code=%s\n", code);
 }
 
-/* Proxies bring the connections of many clients. */
-static bool is_trusted_proxy(void *ctx, const uint8_t address[16])
-{
-    const struct api *api = ctx;
-    struct str rest = api->trusted_proxies;
-    char text[INET6_ADDRSTRLEN];
-    uint8_t proxy[16];
-
-    while (!str_is_null(rest)) {
-        struct str one = str_trim(str_split(&rest, ','));
-
-        (void)snprintf(text, sizeof(text), "%.*s", STR_ARG(one));
-        memset(proxy, 0, sizeof(proxy));
-        if (inet_pton(AF_INET, text, proxy + 12) == 1)
-            memset(proxy + 10, 0xff, 2);
-        else if (inet_pton(AF_INET6, text, proxy) == 1 && !IN6_IS_ADDR_V4MAPPED((void *)proxy))
-            memset(proxy + 8, 0, 8);
-        if (memcmp(proxy, address, sizeof(proxy)) == 0)
-            return true;
-    }
-    return false;
-}
-
 static int listen_http(struct server *s, struct arena *arena, struct error *err)
 {
     const struct settings *settings = s->settings;
@@ -157,7 +132,7 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     struct http_app app;
 
     options.budgets = &s->assembly.budgets;
-    options.exempt = (struct http_exempt){ is_trusted_proxy, &s->assembly.api };
+    options.exempt = &settings->trusted_proxies; /* they bring the connections of many clients */
     options.unix_path = settings->database[0] == '\0' ? s->datadir.socket : NULL;
     if (read_address("listen", settings->listen, arena, &options, err) != 0)
         return -1;

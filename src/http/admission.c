@@ -33,22 +33,18 @@ void http_admission_done(struct http_admission *a)
     http_bodies_done(&a->bodies);
 }
 
-static struct str key_str(const uint8_t *key)
+static struct http_address *hold_address(struct http_admission *a, const struct address *from)
 {
-    return str_from((const char *)key, ADDRESS_KEY_LEN);
-}
-
-static struct http_address *hold_address(struct http_admission *a, const uint8_t *key)
-{
+    const struct address network = address_network(from);
     struct http_address *address;
 
     lock_acquire(&a->lock);
-    address = map_get(&a->addresses, key_str(key));
+    address = map_get(&a->addresses, address_bytes(&network));
     if (address == NULL) {
         address = NEW(struct http_address);
-        memcpy(address->key, key, ADDRESS_KEY_LEN);
+        address->network = network;
         budget_init(&address->budget, &a->budgets->address_level, &a->budgets->open);
-        (void)map_put(&a->addresses, key_str(address->key), address);
+        (void)map_put(&a->addresses, address_bytes(&address->network), address);
     }
     address->holders++;
     lock_release(&a->lock);
@@ -75,7 +71,7 @@ void http_admission_release(struct http_admission *a, struct http_address *addre
         assert(budget_used(&address->budget, BUDGET_CONNECTIONS) == 0);
         assert(budget_used(&address->budget, BUDGET_BODY_BYTES) == 0);
         assert(budget_used(&address->budget, BUDGET_REPLY_BYTES) == 0);
-        (void)map_remove(&a->addresses, key_str(address->key));
+        (void)map_remove(&a->addresses, address_bytes(&address->network));
         free(address);
     }
     lock_release(&a->lock);
@@ -86,12 +82,11 @@ static struct budget *node_of(struct http_admission *a, struct http_address *add
     return address != NULL ? &address->budget : &a->budgets->open;
 }
 
-bool http_admission_enter(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],
-                          enum http_peer kind, struct http_address **ret)
+bool http_admission_enter(struct http_admission *a, const struct address *from, enum http_peer kind,
+                          struct http_address **ret)
 {
-    bool alone = kind == PEER_OPERATOR ||
-                 (a->exempt.is_exempt != NULL && a->exempt.is_exempt(a->exempt.ctx, key));
-    struct http_address *address = alone ? NULL : hold_address(a, key);
+    bool alone = kind == PEER_OPERATOR || (a->exempt != NULL && address_list_has(a->exempt, from));
+    struct http_address *address = alone ? NULL : hold_address(a, from);
 
     if (kind == PEER_OPERATOR) {
         budget_force(&a->budgets->service, BUDGET_CONNECTIONS, 1);

@@ -5,30 +5,29 @@
 #pragma once
 #include <stdatomic.h>
 
+#include "base/address.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "http/charge.h"
 #include "http/exchange.h"
 #include "http/server.h"
 
-enum { ADDRESS_KEY_LEN = 16 };
-
 /* One for all connections from an address, and for the requests that outlive them. */
 struct http_address {
-    uint8_t key[ADDRESS_KEY_LEN];
-    struct budget budget; /* of callers there who have shown no key */
-    unsigned holders;     /* guarded by the admission's lock */
+    struct address network; /* by which it is found */
+    struct budget budget;   /* of callers there who have shown no key */
+    unsigned holders;       /* guarded by the admission's lock */
 };
 
 struct http_admission {
     struct http_limits limits;
     struct budgets *budgets;
-    struct budgets unlimited; /* when the options bring none */
-    struct http_exempt exempt;
+    struct budgets unlimited;          /* when the options bring none */
+    const struct address_list *exempt; /* NULL: none */
     struct http_bodies bodies;
     atomic_uint streams; /* open ones */
     struct lock lock;
-    struct map addresses GUARDED_BY(lock); /* key -> struct http_address */
+    struct map addresses GUARDED_BY(lock); /* network -> struct http_address */
 };
 
 void http_admission_init(struct http_admission *a, const struct http_options *options,
@@ -38,8 +37,8 @@ void http_admission_done(struct http_admission *a);
 /* Counts a connection; false, without counting, when a limit is reached. The operator is always
  * admitted, so that an overloaded server can be repaired. *ret is the address that it counts for;
  * NULL: none, since the peer is the operator or exempt. */
-bool http_admission_enter(struct http_admission *a, const uint8_t key[ADDRESS_KEY_LEN],
-                          enum http_peer kind, struct http_address **ret);
+bool http_admission_enter(struct http_admission *a, const struct address *from, enum http_peer kind,
+                          struct http_address **ret);
 
 /* Gives back what http_admission_enter() gave. */
 void http_admission_leave(struct http_admission *a, struct http_address *address,

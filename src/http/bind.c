@@ -11,7 +11,7 @@
 
 #include "http/internal.h"
 
-union address {
+union sock_address {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
@@ -23,10 +23,10 @@ static int fail(struct error *err, const char *what, const char *where)
     return err_set(err, ERR_UNAVAILABLE, "cannot %s %s: %s", what, where, strerror(errno));
 }
 
-static int parse_host(const char *host, unsigned port, union address *ret, socklen_t *ret_len,
+static int parse_host(const char *host, unsigned port, union sock_address *ret, socklen_t *ret_len,
                       struct error *err)
 {
-    *ret = (union address){ 0 };
+    *ret = (union sock_address){ 0 };
     if (port > UINT16_MAX)
         return err_set(err, ERR_INVALID, "%u is not a port number", port);
     if (inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1) {
@@ -48,7 +48,7 @@ static int parse_host(const char *host, unsigned port, union address *ret, sockl
 enum { UNSENT_MAX = 128 * 1024 };
 
 /* -1 with errno set on failure. */
-static int bound_socket(const union address *address, socklen_t len, bool shared)
+static int bound_socket(const union sock_address *address, socklen_t len, bool shared)
 {
     int on = 1, unsent_max = UNSENT_MAX, saved;
     int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -71,7 +71,7 @@ static int bound_socket(const union address *address, socklen_t len, bool shared
 /* The socket, or -1. */
 static int bind_tcp(const char *host, unsigned port, bool shared, struct error *err)
 {
-    union address address;
+    union sock_address address;
     socklen_t len = 0;
     int fd;
 
@@ -96,7 +96,7 @@ int http_listener_bind_again(const char *host, unsigned port, int *ret_fd, struc
 
 int http_listener_bind_tcp(const char *host, unsigned *port, int *ret_fd, struct error *err)
 {
-    union address address = { 0 };
+    union sock_address address = { 0 };
     socklen_t len = sizeof(address);
     int fd;
 
@@ -135,7 +135,7 @@ static int remove_stale(const char *path, struct error *err)
 
 int http_listener_bind_unix(const char *path, int *ret_fd, struct error *err)
 {
-    union address address = { .path = { .sun_family = AF_UNIX } };
+    union sock_address address = { .path = { .sun_family = AF_UNIX } };
     size_t len = strlen(path);
     int fd;
 

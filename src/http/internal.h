@@ -103,7 +103,7 @@ union http_handle {
 /* The other end of a connection. */
 struct http_conn_peer {
     enum http_peer kind;
-    uint8_t key[ADDRESS_KEY_LEN]; /* what connections are counted by */
+    struct address address; /* ADDRESS_NONE: a unix socket */
     char text[ADDRESS_TEXT_MAX];
 };
 

@@ -16,24 +16,17 @@ enum {
 
 static void describe_tcp(struct http_conn_peer *peer, const struct sockaddr_storage *from)
 {
-    char text[INET6_ADDRSTRLEN] = "";
+    bool is_v6 = from->ss_family == AF_INET6;
+    in_port_t port = is_v6 ? ((const struct sockaddr_in6 *)(const void *)from)->sin6_port
+                           : ((const struct sockaddr_in *)(const void *)from)->sin_port;
+    char room[ADDRESS_CHARS_MAX];
+    struct str text;
 
-    if (from->ss_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const void *)from;
-
-        peer->key[10] = peer->key[11] = 0xff;
-        memcpy(peer->key + 12, &v4->sin_addr, 4);
-        (void)inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text));
-        (void)snprintf(peer->text, sizeof(peer->text), "%s:%u", text, ntohs(v4->sin_port));
-    } else if (from->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const void *)from;
-        bool is_v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
-
-        /* A network of IPv6 is at least a /64: it counts as one address. */
-        memcpy(peer->key, &v6->sin6_addr, is_v4 ? 16 : 8);
-        (void)inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
-        (void)snprintf(peer->text, sizeof(peer->text), "[%s]:%u", text, ntohs(v6->sin6_port));
-    }
+    peer->address = address_of((const struct sockaddr *)from);
+    text = address_format(&peer->address, room);
+    (void)snprintf(peer->text, sizeof(peer->text),
+                   peer->address.family == ADDRESS_V6 ? "[%.*s]:%u" : "%.*s:%u", STR_ARG(text),
+                   ntohs(port));
 }
 
 /* Processes of this user, or of root, are the operator; all others are refused. */
@@ -72,7 +65,8 @@ static void introduce(struct http_conn *c)
         http_conn_close(c);
         return;
     }
-    c->admitted = http_admission_enter(loop->admission, c->peer.key, c->peer.kind, &c->address);
+    c->admitted =
+        http_admission_enter(loop->admission, &c->peer.address, c->peer.kind, &c->address);
     if (c->admitted)
         http_conn_start(c);
     else if (loop->n_over < OVER_MAX)

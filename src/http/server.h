@@ -11,15 +11,8 @@
 #include "base/err.h"
 #include "http/exchange.h"
 
+struct address_list;
 struct http_server;
-
-/* Peers that share connections among many clients, such as trusted proxies: not counted by
- * address. */
-struct http_exempt {
-    bool (*is_exempt)(void *ctx, const uint8_t address[16]); /* IPv4 as ::ffff:a.b.c.d, IPv6 as its
-                                                                /64; NULL: none */
-    void *ctx;
-};
 
 struct http_limits {
     size_t target_max;      /* bytes of the request target; beyond it 414 */
@@ -42,7 +35,8 @@ struct http_options {
     bool large_apart;      /* as many again, for large bodies alone */
     struct http_limits limits;
     struct budgets *budgets; /* connections, bodies and replies count there; NULL: no limits */
-    struct http_exempt exempt;
+    const struct address_list *exempt; /* peers that are not counted by address, such as proxies,
+                                          which bring many clients; borrowed; NULL: none */
 };
 
 /* Binds and starts the loops; on return of 0 it listens. `app` is copied. The caller owns *ret. */

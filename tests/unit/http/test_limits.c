@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <stdio.h>
 
+#include "base/address.h"
 #include "hooks/clock_hook.h"
 #include "unit/http/wire.h"
 
@@ -324,20 +325,13 @@ TEST(connections_beyond_the_limits_get_503)
     CHECK_INT(budget_used(&budgets.service, BUDGET_CONNECTIONS), 0);
 }
 
-static bool is_loopback(void *ctx, const uint8_t address[16])
-{
-    static const uint8_t loopback[16] = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 };
-
-    (void)ctx;
-    return memcmp(address, loopback, sizeof(loopback)) == 0;
-}
-
 TEST(an_exempt_address_may_have_any_number_of_connections)
 {
-    struct http_options options = { .host = "127.0.0.1",
-                                    .loops = 1,
-                                    .limits = http_default_limits,
-                                    .exempt = { .is_exempt = is_loopback } };
+    static const struct address_prefix loopback = { { ADDRESS_V4, { 127 } }, 8 };
+    static const struct address_list exempt = { &loopback, 1 };
+    struct http_options options = {
+        .host = "127.0.0.1", .loops = 1, .limits = http_default_limits, .exempt = &exempt
+    };
     struct budgets budgets;
     struct wire w;
     int fds[3];
