@@ -10,6 +10,7 @@ static const char *const units[] = { "events", "bytes", NULL };
 #define OWNER struct health_answer
 SHAPE_BEGIN(health_answer_shape)
     { STR(status), .flags = F_REQUIRED, .choices = health_states },
+    { STR(reason), .flags = F_OMIT, .doc = "Why a report could not be stored now (503)." },
 SHAPE_END(health_answer_shape, "Health", .doc = "Service health.");
 #undef OWNER
 

@@ -7,6 +7,7 @@
 
 struct health_answer {
     struct str status; /* ok, unavailable */
+    struct str reason; /* left out when ok */
 };
 
 struct limits_answer {

@@ -170,12 +170,20 @@ static void call_submit_end(struct api_call *call)
 
 static void call_submit_done(struct writer_job *job, const struct error *err)
 {
-    call_resume(job->owner, err, call_submit_end);
+    struct api_call *call = job->owner;
+
+    if (err != NULL && err->code == ERR_FULL)
+        engine_note_full(call->api->engine);
+    call_resume(call, err, call_submit_end);
 }
 
 int call_submit(struct api_call *call, struct writer_job *job, call_step_fn *fill,
                 struct error *err)
 {
+    if (engine_is_low_on_space(call->api->engine))
+        return call_refuse(call, err, 503,
+                           "The service is low on disk space and stored nothing of this request; "
+                           "retry later");
     call->fill = fill;
     job->done = call_submit_done;
     job->owner = call;

@@ -50,6 +50,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         .budgets = &ret->budgets,
         .serves = options->serves,
         .readers = (unsigned)settings->readers,
+        .min_free_bytes = settings->min_free_bytes,
         .reads_max = (size_t)settings->queue_max_reads,
         .writer = { .events_max = (size_t)settings->queue_max_events,
                     .bytes_max = (size_t)settings->queue_max_bytes,

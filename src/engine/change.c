@@ -44,6 +44,12 @@ static void change_committed(struct writer_job *job, const struct error *err)
     struct change *change = CONTAINER_OF(job, struct change, write);
 
     assert(thread_may_be("muster-writer"));
+    if (err != NULL && err->code == ERR_FULL && !change->retried) {
+        change->retried = true; /* the reserve, if there is one, is for this */
+        engine_note_full(change->engine);
+        if (writer_submit(engine_writer(change->engine), job, NULL) == 0)
+            return;
+    }
     if (err != NULL || change->topic == CHANGE_NOTHING) {
         change->done(change, err);
         return;
@@ -57,6 +63,7 @@ int change_submit(struct engine *engine, struct change *change, struct error *er
 {
     assert(change->apply != NULL && change->done != NULL);
     change->engine = engine;
+    change->retried = false;
     change->write = (struct writer_job){ .apply = change_apply,
                                          .done = change_committed,
                                          .budget = change->budget,

@@ -18,6 +18,7 @@ struct change {
     struct writer_job write; /* internal, as is `read` */
     struct reader_job read;
     struct engine *engine;
+    bool retried;            /* after the disk was found full */
     enum change_topic topic; /* the cache that the change makes stale */
     struct budget *budget;   /* as in struct writer_job, as are the two flags */
     bool administrative, keeps_caches;

@@ -13,6 +13,7 @@
 #include "db/migrate.h"
 #include "engine/feature.h"
 #include "engine/readers.h"
+#include "engine/space.h"
 #include "engine/watcher.h"
 
 enum {
@@ -39,6 +40,7 @@ struct engine {
     struct writer *writer;
     struct readers *readers, *hashers;
     struct watcher *watcher;
+    struct space space;
 };
 
 static size_t index_of(const struct engine *e, const struct feature *feature)
@@ -141,8 +143,9 @@ static int prepare_all(struct txn *txn, struct error *err)
 
 static void committed_all(struct txn *txn)
 {
-    const struct engine *e = txn->engine;
+    struct engine *e = txn->engine;
 
+    space_note_stored(&e->space);
     for (size_t f = 0; f < e->n_opened; f++)
         if (e->options.features[f]->txn.committed != NULL)
             e->options.features[f]->txn.committed(txn);
@@ -229,6 +232,7 @@ static void tick_features(void *ctx, bool healthy)
     struct engine *e = ctx;
     const struct tick tick = engine_now(e, healthy);
 
+    space_measure(&e->space);
     for (size_t f = 0; f < e->n_opened; f++) {
         const struct feature *feature = e->options.features[f];
         struct error err = { 0 };
@@ -279,6 +283,7 @@ static void close_all(struct engine *e)
         db_close(e->read_dbs[i]);
     for (size_t i = 0; i < e->n_txns; i++)
         db_close(e->txns[i].db);
+    space_done(&e->space);
     free(e);
 }
 
@@ -311,6 +316,7 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     e->options = *options;
     budgets_init(&e->unlimited);
     limit_shares(e);
+    space_init(&e->space, options->database, options->min_free_bytes, options->serves);
     if (open_databases(e, err) != 0 || open_features(e, err) != 0 || start_threads(e, err) != 0 ||
         start_features(e, err) != 0 || start_watcher(e, err) != 0) {
         close_all(e);
@@ -400,14 +406,37 @@ int engine_hash(struct engine *e, struct reader_job *job, struct error *err)
     return readers_submit(e->hashers == NULL ? e->readers : e->hashers, job, err);
 }
 
-bool engine_is_healthy(const struct engine *e)
+const char *engine_problem(const struct engine *e)
 {
-    return writer_is_healthy(e->writer) && watcher_is_healthy(e->watcher);
+    if (!watcher_is_healthy(e->watcher))
+        return "The database does not answer";
+    if (!writer_is_healthy(e->writer))
+        return "The writer has no connection to the database";
+    if (space_is_low(&e->space))
+        return "Free disk space is below the floor, so reports are refused";
+    if (space_is_full(&e->space))
+        return "The last write found no space on the disk";
+    return NULL;
+}
+
+bool engine_is_low_on_space(const struct engine *e)
+{
+    return space_is_low(&e->space);
+}
+
+void engine_note_full(struct engine *e)
+{
+    space_note_full(&e->space);
+}
+
+void engine_space(const struct engine *e, struct space_stats *ret)
+{
+    space_stats(&e->space, ret);
 }
 
 void engine_stats(struct engine *e, struct engine_stats *ret)
 {
-    *ret = (struct engine_stats){ .healthy = engine_is_healthy(e),
+    *ret = (struct engine_stats){ .healthy = engine_problem(e) == NULL,
                                   .reads_waiting = readers_waiting(e->readers) };
     writer_waiting(e->writer, &ret->queue);
 }

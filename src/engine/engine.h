@@ -19,6 +19,7 @@ struct feature;
 struct reader_job;
 struct readers;
 struct settings;
+struct space_stats;
 
 struct engine_options {
     const char *database;                  /* as for db_open() */
@@ -28,6 +29,7 @@ struct engine_options {
     bool serves;             /* a server, not a command */
     unsigned readers;        /* threads */
     size_t reads_max;        /* queued reads; beyond this ERR_BUSY */
+    int64_t min_free_bytes;  /* as in space.h */
     struct writer_limits writer;
     void (*on_fatal)(void *ctx, const struct error *err); /* as in writer.h */
     void *ctx;
@@ -100,8 +102,17 @@ bool engine_read_inline(struct engine *e, struct reader_job *job) MUST_CHECK;
  * time, and with a short queue. */
 int engine_hash(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
-/* The database answers. Any thread. */
-bool engine_is_healthy(const struct engine *e);
+/* Why a report could not be stored now, as a sentence; NULL: it could. Any thread. */
+const char *engine_problem(const struct engine *e);
+
+/* Free space is below the floor: reports must be refused. Any thread. */
+bool engine_is_low_on_space(const struct engine *e);
+
+/* A write failed with ERR_FULL. Any thread. */
+void engine_note_full(struct engine *e);
+
+/* Any thread. */
+void engine_space(const struct engine *e, struct space_stats *ret);
 
 /* Any thread. */
 struct engine_stats {

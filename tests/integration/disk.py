@@ -30,6 +30,14 @@ class RealDisk:
         with (self.folder / "ballast").open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, n)
 
+    def fill(self):
+        """Until not even one more block fits."""
+        self.lay_ballast()
+        with (self.folder / "ballast").open("ab", buffering=0) as file:
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(bytes(4096))
+
     @contextlib.contextmanager
     def filling(self, _server):
         """Whatever is written from now on uses up what is left; at the end there is room again."""

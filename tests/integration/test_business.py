@@ -127,6 +127,21 @@ def test_of_members_with_one_name_the_last_counts_at_the_first_ones_place(tenant
     assert values(tenant) == {"x": (3, 0), "y": (2, 0)}
 
 
+def test_a_report_that_replaced_another_says_so(tenant):
+    cut = {"metric": "m", "by": ["d"], "points": [{"d": "x", "value": 1}]}
+    other = {**cut, "points": [{"d": "x", "value": 2}]}
+    second = {**cut, "by": ["e"], "points": [{"e": "x", "value": 1}]}
+    for sent, replaced in (
+        ({"metrics": {"a": 1, "b": 2}, "breakdowns": [cut]}, None),
+        ({"metrics": {"a": 1, "b": 2}, "breakdowns": [cut]}, None),  # a retry
+        ({"metrics": {"a": 3, "b": 2, "c": 1}}, 1),
+        ({"metrics": {"a": 4, "b": 5}}, 2),
+        ({"breakdowns": [other, second]}, 1),
+        ({"metrics": {"a": 0}, "timestamp": "2001-01-01T00:00:00Z"}, None),  # an older one
+    ):
+        assert post(tenant, report(**sent)).get("replaced") == replaced, sent
+
+
 def test_a_report_without_values_is_accepted(tenant):
     assert post(tenant, report()) == {"status": "accepted", "run_id": RUN, "undeclared": []}
     assert (values(tenant), breakdowns(tenant)) == ({}, {})

@@ -78,6 +78,18 @@ def test_a_retry_changes_nothing_and_other_numbers_replace(tenant):
         assert (row["input_tokens"], row["output_tokens"]) == (0, 7)
 
 
+def test_a_report_that_replaced_another_says_so(tenant):
+    """Two calls of one model in one run at one time: the tokens of the first are lost."""
+    for sent, replaced in (
+        (usage(input_tokens=5), None),
+        (usage(input_tokens=5), None),  # a retry
+        (usage(input_tokens=6), 1),
+        (usage(input_tokens=6), None),
+        (usage(input_tokens=6, timestamp="2025-01-02T03:04:06Z"), None),
+    ):
+        assert post(tenant, sent).get("replaced") == replaced
+
+
 def test_another_agent_run_model_or_timestamp_adds(tenant):
     other = {
         "agent_name": "other",

@@ -28,6 +28,7 @@ SHAPE_BEGIN(llm_verdict_shape)
     { STR(status),  .flags = F_REQUIRED, .choices = verdicts },
     { UUID(run_id), .flags = F_REQUIRED },
     { STR(model),   .flags = F_REQUIRED },
+    { OPT_INT(replaced), .flags = F_OMIT, .doc = "1 when this report replaced an earlier one with other numbers, whose tokens no longer count; else left out." },
     { STR(reason),  .flags = F_OMIT, .doc = "Why it was rejected." },
     { STR(detail),  .flags = F_OMIT, .doc = "The reason as a sentence." },
 SHAPE_END(llm_verdict_shape, "LLMVerdict", .doc = "Result of a usage report.");

@@ -65,7 +65,7 @@ static bool read_old(void *ctx, const struct db_row *row)
 }
 
 int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
-                  struct llm_totals *totals, struct error *err)
+                  struct llm_totals *totals, bool *ret_replaced, struct error *err)
 {
     const struct db_args args = DB_ARGS(
         db_int(place->tenant_id), db_int(u->timestamp), db_int(place->agent_id), db_text(u->run_id),
@@ -78,6 +78,7 @@ int store_llm_put(struct db *db, const struct report_key *place, const struct ll
                                        u->cache_write_tokens, u->calls };
     struct old_usage old = { 0 };
 
+    *ret_replaced = false;
     if (db_run(db, &insert_usage, args, err) != 0)
         return -1;
     if (db_changes(db) == 0) {
@@ -89,6 +90,7 @@ int store_llm_put(struct db *db, const struct report_key *place, const struct ll
             return -1;
         if (db_changes(db) == 0)
             return 0;
+        *ret_replaced = true;
         llm_totals_subtract(totals, &where, &old.counts);
     }
     llm_totals_add(totals, &where, &counts);

@@ -8,9 +8,10 @@ struct db;
 struct llm_usage;
 
 /* Stores the usage, or replaces the one with the same (tenant, agent, run, model, timestamp).
- * Storing the same numbers again changes nothing. Changes of the sums are collected in `totals`. */
+ * Storing the same numbers again changes nothing. Changes of the sums are collected in `totals`.
+ * `*ret_replaced`: another report was. */
 int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *usage,
-                  struct llm_totals *totals, struct error *err) MUST_CHECK;
+                  struct llm_totals *totals, bool *ret_replaced, struct error *err) MUST_CHECK;
 
 /* The usage to read: since <= timestamp < until. */
 struct llm_filter {

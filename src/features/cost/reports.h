@@ -10,6 +10,7 @@ struct llm_usage;
 struct llm_report {
     struct report report;
     const struct llm_usage *body;
+    bool replaced; /* another report */
 };
 
 /* Fills in the job of a report that has begun, for the caller to submit. */

@@ -64,6 +64,9 @@ static const struct db_query put_breakdown = {
            " OR (excluded.timestamp = business_breakdowns.timestamp"
            " AND excluded.cells <> business_breakdowns.cells)",
 };
+static const struct db_query count_breakdowns = {
+    .sql = "SELECT COUNT(*) FROM business_breakdowns WHERE tenant_id = $1 AND run_no = $2",
+};
 /* clang-format on */
 
 /* A stored value that the report may replace. */
@@ -224,6 +227,7 @@ struct putting {
     const struct business_rows *rows;
     int64_t run_no;
     struct old_value *old; /* one per value of the report */
+    int64_t replaced;      /* values and breakdowns */
 };
 
 static bool read_old(void *ctx, const struct db_row *row)
@@ -238,7 +242,7 @@ static bool read_old(void *ctx, const struct db_row *row)
     return true;
 }
 
-static int put_one(struct db *db, const struct putting *p, size_t i, struct rollups *rollups,
+static int put_one(struct db *db, struct putting *p, size_t i, struct rollups *rollups,
                    struct error *err)
 {
     const struct name_key *key = &p->rows->values[i].key;
@@ -257,6 +261,7 @@ static int put_one(struct db *db, const struct putting *p, size_t i, struct roll
         return -1;
     if (db_changes(db) == 0)
         return 0; /* the stored value is newer or equal */
+    p->replaced += p->old[i].there;
     if (p->old[i].there)
         rollups_remove(rollups, &owner, &p->old[i].value, &p->old[i].place);
     rollups_add(rollups, &owner, &value, &at);
@@ -279,24 +284,38 @@ static int put_values(struct db *db, struct putting *p, struct rollups *rollups,
     return 0;
 }
 
-static int put_breakdowns(struct db *db, const struct report_key *place,
-                          const struct business_rows *rows, int64_t run_no, struct error *err)
+/* Those that were written, but not added, replaced another. */
+static int put_breakdowns(struct db *db, struct putting *p, struct error *err)
 {
+    const struct business_rows *rows = p->rows;
+    const struct report_key *place = p->place;
+    const struct db_args of_run = DB_ARGS(db_int(place->tenant_id), db_int(p->run_no));
+    int64_t before = 0, after = 0, written = 0;
+
+    if (rows->n_breakdowns == 0)
+        return 0;
+    if (db_exec(db, &count_breakdowns, of_run, db_read_int, &before, err) != 0)
+        return -1;
     for (size_t i = 0; i < rows->n_breakdowns; i++) {
         const struct business_breakdown_row *b = &rows->breakdowns[i];
         const struct db_args args = DB_ARGS(
-            db_int(place->tenant_id), db_int(run_no), db_text(b->metric),
+            db_int(place->tenant_id), db_int(p->run_no), db_text(b->metric),
             db_text(b->dimensions.key), db_text(b->dimensions.full), db_int(place->agent_id),
             db_int(rows->report->timestamp), db_int(place->received_at), db_text(b->cells));
 
         if (db_run(db, &put_breakdown, args, err) != 0)
             return -1;
+        written += db_changes(db);
     }
+    if (db_exec(db, &count_breakdowns, of_run, db_read_int, &after, err) != 0)
+        return -1;
+    p->replaced += written - (after - before);
     return 0;
 }
 
 int store_business_put(struct db *db, const struct report_key *place,
-                       const struct business_rows *rows, struct rollups *rollups, struct error *err)
+                       const struct business_rows *rows, struct rollups *rollups,
+                       int64_t *ret_replaced, struct error *err)
 {
     const struct business_telemetry *report = rows->report;
     const struct db_args args =
@@ -307,7 +326,8 @@ int store_business_put(struct db *db, const struct report_key *place,
 
     if (db_exec(db, &ensure_run, args, db_read_int, &p.run_no, err) != 0)
         return -1;
-    if (put_values(db, &p, rollups, err) != 0)
+    if (put_values(db, &p, rollups, err) != 0 || put_breakdowns(db, &p, err) != 0)
         return -1;
-    return put_breakdowns(db, place, rows, p.run_no, err);
+    *ret_replaced = p.replaced;
+    return 0;
 }

@@ -45,7 +45,8 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
 
 /* Merges the report into the stored values of its run. In PostgreSQL it locks the run until the
  * transaction ends, so that concurrent reports are applied one after the other. Changes of values
- * are collected in `rollups`, to be settled before the commit. */
+ * are collected in `rollups`, to be settled before the commit. `*ret_replaced`: how many stored
+ * values and breakdowns were replaced. */
 int store_business_put(struct db *db, const struct report_key *place,
                        const struct business_rows *rows, struct rollups *rollups,
-                       struct error *err) MUST_CHECK;
+                       int64_t *ret_replaced, struct error *err) MUST_CHECK;

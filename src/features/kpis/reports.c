@@ -17,7 +17,8 @@ static int business_report_apply(struct writer_job *job, struct txn *txn, struct
         return -1;
     if (business->report.verdict != VERDICT_ACCEPTED)
         return 0;
-    if (store_business_put(txn->db, &key, &business->rows, txn->rollups, err) != 0)
+    if (store_business_put(txn->db, &key, &business->rows, txn->rollups, &business->replaced,
+                           err) != 0)
         return -1;
     return store_kpis_undeclared(txn->db, &key, &business->rows, business->report.arena,
                                  &business->undeclared, err);

@@ -14,6 +14,7 @@ struct business_report {
     const struct business_telemetry *body;
     struct business_rows rows; /* filled in by business_report_prepare() */
     struct list undeclared;    /* of struct str: keys not declared at registration */
+    int64_t replaced;          /* stored values and breakdowns */
 };
 
 /* Fills in the job of a report that has begun, for the caller to submit. */

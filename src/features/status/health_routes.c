@@ -9,14 +9,32 @@
 
 static int show_health(struct api_call *call, struct error *err)
 {
+    const char *problem = engine_problem(call->api->engine);
+    struct health_answer *answer = call->answer;
+    struct buf text;
+
+    (void)err;
+    answer->status = problem == NULL ? STR_LIT("ok") : STR_LIT("unavailable");
+    answer->reason = str_of(problem);
+    if (problem == NULL) {
+        call_reply(call, NULL);
+        return 0;
+    }
+    buf_init(&text, KIB(1));
+    shape_write_json(&health_answer_shape, answer, &text);
+    call_reply_json(call, 503, arena_copy(call->arena, buf_str(&text)));
+    buf_done(&text);
+    return 0;
+}
+
+/* The process runs and answers; the database is not asked. */
+static int show_liveness(struct api_call *call, struct error *err)
+{
     struct health_answer *answer = call->answer;
 
     (void)err;
     answer->status = STR_LIT("ok");
-    if (engine_is_healthy(call->api->engine))
-        call_reply(call, NULL);
-    else
-        call_reply_json(call, 503, STR_LIT("{\"status\":\"unavailable\"}"));
+    call_reply(call, NULL);
     return 0;
 }
 
@@ -50,8 +68,11 @@ static int send_openapi(struct api_call *call, struct error *err)
 /* clang-format off */
 const struct route health_routes[] = {
     { ROUTE(GET, "/api/v1/health", OPEN, 200), .handler = show_health, .unavailable = &health_answer_shape, .answer = &health_answer_shape,
-      .id = "get_health", .summary = "Check that the service is up",
-      .description = "Answers 503 with status `unavailable` while the database does not answer." },
+      .id = "get_health", .summary = "Check that reports can be stored",
+      .description = "Answers 503 with status `unavailable` and a `reason` while a report could not be stored: the database does not answer, the writer has lost it, or disk space is low." },
+    { ROUTE(GET, "/api/v1/health/live", OPEN, 200), .handler = show_liveness, .answer = &health_answer_shape,
+      .id = "get_liveness", .summary = "Check that the process runs",
+      .description = "Answers 200 while the process runs, whatever the state of the database. For supervisors that restart what does not answer." },
     { ROUTE(GET, "/openapi.json", OPEN, 200), .handler = send_openapi,
       .id = "get_openapi", .summary = "Get this document",
       .description = "The OpenAPI 3.1 description of every operation, generated from the tables that the service itself reads." },

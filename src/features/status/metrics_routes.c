@@ -13,6 +13,7 @@
 #include "base/digest.h"
 #include "base/metrics.h"
 #include "engine/engine.h"
+#include "engine/space.h"
 #include "features/access/access.h"
 #include "features/access/registry.h"
 #include "features/alerts/alerts.h"
@@ -90,9 +91,11 @@ static void print_process(struct api *api, struct buf *out)
 static void print_engine(struct api *api, struct buf *out)
 {
     struct engine_stats s;
+    struct space_stats space;
 
     engine_stats(api->engine, &s);
-    print_number(out, "muster_healthy", "gauge", "1 while the database answers", s.healthy);
+    engine_space(api->engine, &space);
+    print_number(out, "muster_healthy", "gauge", "1 while reports can be stored", s.healthy);
     print_number(out, "muster_queue_events", "gauge", "Events waiting to be stored",
                  (double)s.queue.events);
     print_number(out, "muster_queue_bytes", "gauge", "Bytes waiting to be stored",
@@ -107,6 +110,14 @@ static void print_engine(struct api *api, struct buf *out)
                  exports_running(export_exports(api->engine)));
     print_number(out, "muster_store_bytes", "gauge", "Size of the database",
                  (double)retention_store_bytes(api->engine));
+    print_number(out, "muster_disk_free_bytes", "gauge",
+                 "Free bytes of the embedded database's file system; 0 with PostgreSQL",
+                 (double)space.free_bytes);
+    print_number(out, "muster_disk_floor_bytes", "gauge",
+                 "Free bytes below which reports are refused; 0 with PostgreSQL",
+                 (double)space.floor_bytes);
+    print_number(out, "muster_disk_low", "gauge",
+                 "1 while reports are refused for lack of disk space", space.low);
     print_number(out, "muster_alerts_open", "gauge", "Open alerts of all tenants",
                  (double)alerts_count_open(api->engine));
     print_number(out, "muster_registry_number", "gauge",

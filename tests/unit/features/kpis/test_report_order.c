@@ -144,9 +144,10 @@ static void put(struct world *w, struct str body, int64_t received_at)
     struct business_rows rows;
     struct rollups *rollups = rollups_new();
     struct error err = { 0 };
+    int64_t replaced;
 
     store_business_prepare(world_read(w, &business_telemetry_shape, body), &w->arena, &rows);
-    must(store_business_put(w->db, &place, &rows, rollups, &err), &err);
+    must(store_business_put(w->db, &place, &rows, rollups, &replaced, &err), &err);
     must(rollups_settle(rollups, w->db, &err), &err);
     rollups_free(rollups);
 }
