@@ -57,9 +57,8 @@ static void call_read_done(struct reader_job *job, const struct error *err)
 static void prepare_read(struct api_call *call)
 {
     call->work = call->route->read;
-    call->read = (struct reader_job){ .tenant_id = call->tenant_id,
-                                      .run = call_read_run,
-                                      .done = call_read_done };
+    call->read =
+        (struct reader_job){ .budget = call->budget, .run = call_read_run, .done = call_read_done };
 }
 
 /* A connection may have sent hundreds of requests at once. If this one has waited, the loop has
@@ -108,7 +107,6 @@ void call_change(struct api_call *call, enum change_topic topic, call_work_fn *w
     call->change = (struct change){ .topic = topic,
                                     .budget = call->budget,
                                     .administrative = call->key == NULL,
-                                    .keeps_caches = call->route->keeps_caches,
                                     .apply = call_change_apply,
                                     .done = call_change_done };
     if (change_submit(call->api->engine, &call->change, &err) != 0)
