@@ -62,9 +62,8 @@ static int prepare_read(struct api_call *call, struct error *err)
     if (full != NULL)
         return call_refuse_share(call, err, full, BUDGET_REPLY_BYTES);
     call->work = call->route->read;
-    call->read = (struct reader_job){ .tenant_id = call->tenant_id,
-                                      .run = call_read_run,
-                                      .done = call_read_done };
+    call->read =
+        (struct reader_job){ .budget = call->budget, .run = call_read_run, .done = call_read_done };
     return 0;
 }
 
@@ -115,7 +114,6 @@ void call_change(struct api_call *call, enum change_topic topic, call_work_fn *w
     call->change = (struct change){ .topic = topic,
                                     .budget = call->budget,
                                     .administrative = call->key == NULL,
-                                    .keeps_caches = call->route->keeps_caches,
                                     .apply = call_change_apply,
                                     .done = call_change_done };
     if (change_submit(call->api->engine, &call->change, &err) != 0)

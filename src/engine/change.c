@@ -71,6 +71,6 @@ int change_submit(struct engine *engine, struct change *change, struct error *er
                                          .events = 1,
                                          .administrative = change->administrative,
                                          .exclusive = true,
-                                         .keeps_caches = change->keeps_caches };
+                                         .keeps_caches = change->topic != CHANGE_REGISTRY };
     return writer_submit(engine_writer(engine), &change->write, err);
 }

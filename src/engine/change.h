@@ -20,8 +20,8 @@ struct change {
     struct engine *engine;
     bool retried;            /* after the disk was found full */
     enum change_topic topic; /* the cache that the change makes stale */
-    struct budget *budget;   /* as in struct writer_job, as are the two flags */
-    bool administrative, keeps_caches;
+    struct budget *budget;   /* as in struct writer_job, as is `administrative` */
+    bool administrative;
 
     /* Writer thread, in the transaction; may be called again after a rollback. */
     int (*apply)(struct change *change, struct db *db, struct error *err);

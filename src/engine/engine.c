@@ -292,8 +292,8 @@ static int64_t half_of(int64_t limit)
     return limit > 1 ? limit / 2 : limit;
 }
 
-/* What one tenant may hold of the queues: half of each, so that the others always find room. Limits
- * that are set already stay. */
+/* What one tenant may hold of the queues: half of each, so that the others always find room. (Reads
+ * count while they run, too.) Limits that are set already stay. */
 static void limit_shares(struct engine *e)
 {
     int64_t *max = engine_budgets(e)->tenant_level.max;
@@ -301,7 +301,7 @@ static void limit_shares(struct engine *e)
     const int64_t shares[BUDGET_KINDS] = {
         [BUDGET_EVENTS] = half_of((int64_t)writer->events_max),
         [BUDGET_WRITER_US] = half_of((int64_t)writer->wait_max_ms * USEC_PER_MSEC),
-        [BUDGET_READS] = half_of((int64_t)e->options.reads_max),
+        [BUDGET_READS] = half_of((int64_t)e->options.reads_max) + e->options.readers,
     };
 
     for (int i = 0; i < BUDGET_KINDS; i++)

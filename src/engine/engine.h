@@ -71,9 +71,9 @@ struct readers *engine_readers(struct engine *e);
 
 /* Caches that features keep in memory, by the changes that make them stale. */
 enum change_topic {
-    CHANGE_REGISTRY, /* tenants, keys, directives */
+    CHANGE_REGISTRY, /* tenants, keys, directives; also of agents and runs, cached by writers */
     CHANGE_USERS,    /* users, roles, sessions */
-    CHANGE_NOTHING,
+    CHANGE_NOTHING,  /* what no cache holds */
 };
 enum { CHANGE_TOPICS = CHANGE_NOTHING };
 

@@ -1,8 +1,8 @@
 /* job_queue.c - room in the queue, shares of it, and the size of groups. */
 #include "engine/job_queue.h"
 
-#include "base/budget.h"
 #include "base/clock.h"
+#include "engine/share.h"
 
 enum {
     GROUP_BYTES = 8 << 20, /* of requests per transaction; the last one may exceed it */
@@ -105,7 +105,7 @@ int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err
 /* Notes whose job is taken, to know whether several tenants write. */
 static void note_tenant(struct job_queue *q, const struct writer_job *job, int64_t now_us)
 {
-    const struct budget *tenant = turns_tenant(job);
+    const struct budget *tenant = share_of(job->budget);
 
     if (tenant == NULL || tenant == q->last_tenant)
         return;

@@ -19,6 +19,7 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "engine/share.h"
 
 /* The deadline of an inline read. A page or a lookup by key takes a tenth of it, so a read that
  * misses it is not short, or was preempted: under full ingest load 24 of 3,000 short reads missed a
@@ -33,7 +34,7 @@ enum { BLOCKED_US = 5000, INLINE_PAUSE_US = USEC_PER_SEC };
 struct connection {
     struct connection *next; /* in the stack of free ones */
     struct db *db;
-    int64_t tenant_id; /* the tenant it is used for; 0: free, or the service itself */
+    const struct budget *tenant; /* for which it is used; NULL: free, or the service itself */
 };
 
 struct readers {
@@ -54,17 +55,6 @@ struct readers {
     bool stopping GUARDED_BY(lock);
 };
 
-static bool has_queue_share(const struct readers *r, int64_t tenant_id) REQUIRES(r->lock)
-{
-    size_t n = 0;
-
-    if (tenant_id == 0 || r->n_queued < r->queue_max / 2)
-        return false;
-    for (const struct reader_job *job = r->first; job != NULL; job = job->next)
-        n += job->tenant_id == tenant_id;
-    return n >= r->queue_max / 2;
-}
-
 int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
 {
     int status = -1;
@@ -72,8 +62,10 @@ int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
     lock_acquire(&r->lock);
     if (r->stopping) {
         err_set(err, ERR_BUSY, "the service is stopping");
-    } else if (r->n_queued >= r->queue_max || has_queue_share(r, job->tenant_id)) {
+    } else if (r->n_queued >= r->queue_max) {
         err_set(err, ERR_BUSY, "too many reads are queued");
+    } else if (job->budget != NULL && !budget_take(job->budget, BUDGET_READS, 1)) {
+        err_set(err, ERR_BUSY, "too many reads of this tenant are queued");
     } else {
         job->next = NULL;
         *r->last = job;
@@ -98,48 +90,67 @@ size_t readers_waiting(struct readers *r)
     return n;
 }
 
-/* May another connection be used for this tenant? If there are several, one is left for others. */
-static bool may_run(const struct readers *r, int64_t tenant_id) REQUIRES(r->lock)
+/* How many connections are in use for this tenant. */
+static size_t count_running(const struct readers *r, const struct budget *tenant) REQUIRES(r->lock)
 {
     size_t n = 0;
 
-    if (tenant_id == 0 || r->n_connections == 1 || r->stopping)
-        return true;
-    for (size_t i = 0; i < r->n_connections; i++)
-        n += r->connections[i].tenant_id == tenant_id;
-    return n < r->n_connections - 1;
+    for (size_t i = 0; tenant != NULL && i < r->n_connections; i++)
+        n += r->connections[i].tenant == tenant;
+    return n;
 }
 
-static struct connection *pop(struct readers *r, int64_t tenant_id) REQUIRES(r->lock)
+/* May a tenant that has `running` connections in use have another? If there are several, one is
+ * left for others. */
+static bool may_run(const struct readers *r, size_t running) REQUIRES(r->lock)
+{
+    return running == 0 || running < r->n_connections - 1 || r->stopping;
+}
+
+static struct connection *pop(struct readers *r, const struct budget *tenant) REQUIRES(r->lock)
 {
     struct connection *c = r->free;
 
-    assert(c != NULL && c->tenant_id == 0);
+    assert(c != NULL && c->tenant == NULL);
     r->free = c->next;
-    c->tenant_id = tenant_id;
+    c->tenant = tenant;
     return c;
 }
 
 static void push(struct readers *r, struct connection *c) REQUIRES(r->lock)
 {
     assert(c != r->free);
-    c->tenant_id = 0;
+    c->tenant = NULL;
     c->next = r->free;
     r->free = c;
 }
 
-/* Removes the first job that may run; NULL when there is none. */
+/* The place of the next job: of those that may run, the first of a tenant with the fewest
+ * connections in use; NULL when there is none. */
+static struct reader_job **find_next(struct readers *r) REQUIRES(r->lock)
+{
+    size_t fewest = r->n_connections;
+    struct reader_job **next = NULL;
+
+    for (struct reader_job **at = &r->first; *at != NULL && fewest > 0; at = &(*at)->next) {
+        size_t running = count_running(r, share_of((*at)->budget));
+
+        if (running >= fewest || !may_run(r, running))
+            continue;
+        fewest = running;
+        next = at;
+    }
+    return next;
+}
+
+/* Removes the next job; NULL when there is none, or no connection for it. */
 static struct reader_job *unqueue(struct readers *r) REQUIRES(r->lock)
 {
-    struct reader_job **at = &r->first, *job;
+    struct reader_job **at = r->free == NULL ? NULL : find_next(r), *job;
 
-    if (r->free == NULL)
+    if (at == NULL)
         return NULL;
-    while (*at != NULL && !may_run(r, (*at)->tenant_id))
-        at = &(*at)->next;
     job = *at;
-    if (job == NULL)
-        return NULL;
     *at = job->next;
     if (*at == NULL)
         r->last = at;
@@ -159,7 +170,7 @@ static struct reader_job *take_job(struct readers *r, struct connection **c)
         push(r, *c);
     while ((job = unqueue(r)) == NULL && !(r->stopping && r->first == NULL))
         cond_wait(&r->changed, &r->lock);
-    *c = job == NULL ? NULL : pop(r, job->tenant_id);
+    *c = job == NULL ? NULL : pop(r, share_of(job->budget));
     if (r->first != NULL) /* a job that a waiting thread had to skip may now be able to run */
         cond_signal(&r->changed);
     lock_release(&r->lock);
@@ -174,6 +185,8 @@ static void run_job(struct reader_job *job, struct db *db)
     assert(thread_may_be("muster-reader"));
     if (status != 0 && err.code == ERR_UNAVAILABLE && db_ping(db, &err) == 0)
         status = job->run(job, db, &err);
+    if (job->budget != NULL)
+        budget_give(job->budget, BUDGET_READS, 1);
     job->done(job, status == 0 ? NULL : &err);
 }
 
@@ -190,15 +203,16 @@ static void *reader_main(void *arg)
 }
 
 /* A connection for an inline read; NULL when a reader thread should run it. */
-static struct connection *lend_connection(struct readers *r, int64_t tenant_id)
+static struct connection *lend_connection(struct readers *r, const struct budget *tenant)
 {
     const int64_t now_us = clock_mono_us();
     struct connection *c = NULL;
 
     lock_acquire(&r->lock);
     if (!r->stopping && now_us >= r->lends_from_us && r->first == NULL && r->free != NULL &&
-        may_run(r, tenant_id) && db_set_deadline(r->free->db, now_us + INLINE_DEADLINE_US)) {
-        c = pop(r, tenant_id);
+        may_run(r, count_running(r, tenant)) &&
+        db_set_deadline(r->free->db, now_us + INLINE_DEADLINE_US)) {
+        c = pop(r, tenant);
         r->n_lent++;
     }
     lock_release(&r->lock);
@@ -243,7 +257,7 @@ static int run_timed(struct reader_job *job, struct db *db, bool *ret_blocked, s
 
 bool readers_run_inline(struct readers *r, struct reader_job *job)
 {
-    struct connection *c = lend_connection(r, job->tenant_id);
+    struct connection *c = lend_connection(r, share_of(job->budget));
     struct error err = { 0 };
     bool blocked;
     int status;

@@ -1,21 +1,23 @@
 /* readers.h - a pool of read-only connections, and threads for reads that would block a loop.
  *
- * Jobs run in the order of submission, but no tenant gets all connections, or
- * more than half of the queue once it is half full: slow reads of one tenant do
- * not delay the others. A short read may be run inline, on the caller's thread.
+ * Next is a job of the tenant that has the fewest connections in use, in order
+ * of submission. No tenant gets all connections, or more of the queue than its
+ * share (BUDGET_READS): slow reads of one tenant do not delay the others. A short
+ * read may be run inline, on the caller's thread.
  */
 #pragma once
 #include <stdbool.h>
 
 #include "base/err.h"
 
+struct budget;
 struct db;
 struct readers;
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct reader_job {
     struct reader_job *next; /* internal */
-    int64_t tenant_id; /* the tenant it runs for; 0: the service itself, without a share limit */
+    struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
 
     /* Reader thread, or the caller of readers_run_inline(). Called again after a lost connection
      * was restored, or after a deadline passed. */
@@ -29,7 +31,8 @@ struct reader_job {
 int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct readers **ret,
                 struct error *err) MUST_CHECK;
 
-/* Any thread. ERR_BUSY when the queue is full or the pool is stopping. */
+/* Any thread. ERR_BUSY when the queue or the tenant's share of it is full, or the pool is stopping.
+ */
 int readers_submit(struct readers *r, struct reader_job *job, struct error *err) MUST_CHECK;
 
 /* Runs it now, on this thread, with a deadline of 2 ms (db_set_deadline()), if a connection is free

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/budget.h"
 #include "base/mem.h"
+#include "engine/share.h"
 #include "engine/writer.h"
 
 /* The writer's time per turn: about 25 single events. The service's own jobs are few, and all
@@ -66,15 +66,6 @@ void turns_done(struct turns *t)
     }
 }
 
-struct budget *turns_tenant(const struct writer_job *job)
-{
-    struct budget *b = job->budget;
-
-    while (b != NULL && b->parent != NULL && b->parent->parent != NULL)
-        b = b->parent;
-    return b;
-}
-
 /* Nodes are allocated by the service, not chosen by clients, so no keyed hash is needed. */
 static size_t slot_of(const struct budget *tenant)
 {
@@ -84,7 +75,7 @@ static size_t slot_of(const struct budget *tenant)
 
 static struct lane *find(const struct turns *t, const struct writer_job *job)
 {
-    const struct budget *tenant = turns_tenant(job);
+    const struct budget *tenant = share_of(job->budget);
     struct lane *lane = t->slots[slot_of(tenant)];
 
     while (lane != NULL && !(lane->tenant == tenant && lane->administrative == job->administrative))
@@ -129,7 +120,7 @@ static struct lane *add_lane(struct turns *t, const struct writer_job *job)
         t->spare = lane->next;
     else
         lane = NEW(struct lane);
-    *lane = (struct lane){ .tenant = turns_tenant(job), .administrative = job->administrative };
+    *lane = (struct lane){ .tenant = share_of(job->budget), .administrative = job->administrative };
     job_list_init(&lane->jobs);
     link_lane(t, lane);
     return lane;

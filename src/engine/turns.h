@@ -18,7 +18,6 @@
 
 #include "base/base.h"
 
-struct budget;
 struct lane;
 struct writer_job;
 
@@ -49,9 +48,6 @@ void turns_init(struct turns *t);
 
 /* No jobs may be left. */
 void turns_done(struct turns *t);
-
-/* The tenant that a job is charged to: the node below the service. NULL: the service itself. */
-struct budget *turns_tenant(const struct writer_job *job);
 
 /* Are there other jobs in the lane of this one? */
 bool turns_has_jobs_before(const struct turns *t, const struct writer_job *job);

@@ -5,12 +5,24 @@
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/config/catalog_store.h"
 #include "features/agents/registrations.h"
 #include "features/agents/report.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
 #include "features/agents/vocabulary.h"
 #include "http/exchange.h"
+
+/* A parameter without an entry is treated by its name, but cannot be classified. */
+static struct list add_warning(struct list warnings, struct str warning, struct arena *arena)
+{
+    struct str *items = ARENA_ARRAY(arena, struct str, warnings.n + 1);
+
+    if (warnings.n > 0)
+        memcpy(items, warnings.items, warnings.n * sizeof(*items));
+    items[warnings.n] = warning;
+    return (struct list){ items, warnings.n + 1 };
+}
 
 static int fill_registered(struct api_call *call, struct error *err)
 {
@@ -29,6 +41,13 @@ static int fill_registered(struct api_call *call, struct error *err)
         .params = body->config_schema == NULL ? 0 : (int64_t)body->config_schema->params.n,
         .warnings = vocabulary_warnings(body, call->arena),
     };
+    if (request->catalog_full)
+        answer->warnings = add_warning(
+            answer->warnings,
+            arena_printf(call->arena,
+                         "the catalog has %d parameters or more: new ones were not added to it",
+                         CATALOG_MAX),
+            call->arena);
     return 0;
 }
 

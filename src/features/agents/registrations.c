@@ -49,6 +49,10 @@ static int registration_apply(struct writer_job *job, struct txn *txn, struct er
         return -1;
     if (str_is_null(request->catalog))
         return 0;
+    if (store_catalog_is_full(txn->db, key.tenant_id, &request->catalog_full, err) != 0)
+        return -1;
+    if (request->catalog_full)
+        return 0;
     return store_catalog_enter(txn->db, key.tenant_id, request->catalog, key.received_at, err);
 }
 

@@ -30,6 +30,7 @@ struct registration_request {
     enum verdict verdict; /* set before done(NULL): accepted, or agent cap */
     bool is_new;          /* set before done(NULL): the agent was unknown */
     bool is_other;        /* internal: its interval has changed */
+    bool catalog_full;    /* set before done(NULL): new parameters were not entered */
 };
 
 /* Fills in the job, `rows` and `catalog`, for the caller to submit the job. */

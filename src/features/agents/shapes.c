@@ -13,6 +13,9 @@ static const char *const registered_states[] = { "registered", "updated", NULL }
 static const char *const sources[] = { "agent", "workspace", "platform", NULL };
 static const char *const heartbeat_states[] = { "ok", NULL };
 
+/* KPIs, inputs, outputs or parameters of an agent: the writer stores a registration at once. */
+enum { DECLARED_MAX = 1000 };
+
 /* One value_error per element of `list` that repeats an earlier key. The key is the first member of
  * every element of `size` bytes. A map keeps this linear for large bodies; the sentence gives an
  * index because a key may be very long. */
@@ -96,7 +99,7 @@ SHAPE_END(config_param_decl_shape, "ConfigParamDecl", .doc = "One configuration 
 #define OWNER struct config_schema_decl
 SHAPE_BEGIN(config_schema_decl_shape)
     { INT(version),                          .absent = "1" },
-    { LIST(params, config_param_decl_shape), .absent = "[]" },
+    { LIST(params, config_param_decl_shape), .max = DECLARED_MAX, .absent = "[]" },
 SHAPE_END(config_schema_decl_shape, "ConfigSchemaDecl", .doc = "The configuration that an agent needs.", .rules = check_config_schema);
 #undef OWNER
 
@@ -106,10 +109,10 @@ SHAPE_BEGIN(agent_register_shape)
     { STR(agent_version),                           .absent = "\"\"" },
     { STR(description),                             .absent = "\"\"" },
     { STR(telemetry_doc),                           .absent = "\"\"", .doc = "Free text on what the agent reports." },
-    { LIST(business_kpis, business_kpi_decl_shape), .absent = "[]" },
+    { LIST(business_kpis, business_kpi_decl_shape), .max = DECLARED_MAX, .absent = "[]" },
     { OPT_INT(interval_seconds),                    .flags = F_NULL, .doc = "Expected run cadence; used for the silent-agent alert." },
-    { LIST(inputs, io_field_shape),                 .absent = "[]", .doc = "Input contract." },
-    { LIST(outputs, io_field_shape),                .absent = "[]", .doc = "Output contract." },
+    { LIST(inputs, io_field_shape),                 .max = DECLARED_MAX, .absent = "[]", .doc = "Input contract." },
+    { LIST(outputs, io_field_shape),                .max = DECLARED_MAX, .absent = "[]", .doc = "Output contract." },
     { SHAPE(config_schema, struct config_schema_decl, config_schema_decl_shape), .flags = F_NULL,
       .doc = "Configuration the agent needs." },
 SHAPE_END(agent_register_shape, "AgentRegister", .doc = "An agent's description of itself.", .rules = check_register);

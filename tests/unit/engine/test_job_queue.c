@@ -2,8 +2,8 @@
  * the queue. */
 #include "engine/job_queue.h"
 
-#include "base/budget.h"
 #include "engine/job_cost.h"
+#include "engine/share.h"
 #include "test.h"
 
 enum { TENANTS = 3, JOBS_MAX = 4000, DEAR_US = 9000 };
@@ -69,7 +69,7 @@ static size_t take(const struct budget *tenant, struct job_list *group)
 
     job_queue_take_group(&w.queue, 1, group);
     for (const struct writer_job *job = group->first; job != NULL; job = job->next)
-        n += turns_tenant(job) == tenant;
+        n += share_of(job->budget) == tenant;
     return n;
 }
 
@@ -106,7 +106,7 @@ TEST(tenants_get_equal_time_not_equal_numbers_of_jobs)
         job_queue_take_group(&w.queue, 1, &group);
         for (const struct writer_job *job = group.first; job != NULL; job = job->next)
             for (size_t j = 0; j < TENANTS; j++)
-                us[j] += turns_tenant(job) == &w.tenants[j] ? job->cost_us : 0;
+                us[j] += share_of(job->budget) == &w.tenants[j] ? job->cost_us : 0;
     }
     for (size_t i = 0; i < TENANTS; i++) {
         CHECK(us[i] >= us[0] - 1500);
@@ -127,7 +127,7 @@ TEST(jobs_of_a_tenant_keep_their_order)
     job_queue_take_all(&w.queue, &all);
     for (const struct writer_job *job = all.first; job != NULL; job = job->next)
         for (size_t j = 0; j < TENANTS; j++)
-            if (turns_tenant(job) == &w.tenants[j]) {
+            if (share_of(job->budget) == &w.tenants[j]) {
                 CHECK(last[j] < job); /* jobs are added in the order of their addresses */
                 last[j] = job;
             }

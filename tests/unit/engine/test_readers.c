@@ -4,6 +4,7 @@
 #include "engine/readers.h"
 #include "test.h"
 #include "unit/patience.h"
+#include "unit/tenants.h"
 
 enum { THREADS = 4, QUEUE = 8 };
 
@@ -73,9 +74,11 @@ static int submit(struct group *g, size_t i, int64_t tenant_id)
 {
     struct error err = { 0 };
 
-    g->jobs[i] = (struct slow_job){
-        { .tenant_id = tenant_id, .run = run, .done = done }, &g->begun, &g->let_go, &g->ended
-    };
+    g->jobs[i] =
+        (struct slow_job){ { .budget = tenant_budget(tenant_id), .run = run, .done = done },
+                           &g->begun,
+                           &g->let_go,
+                           &g->ended };
     return readers_submit(readers, &g->jobs[i].job, &err);
 }
 
@@ -114,9 +117,11 @@ TEST(a_lone_thread_serves_everybody)
     end();
 }
 
-TEST(no_tenant_has_more_than_half_of_the_queue)
+TEST(no_tenant_has_more_of_the_queue_than_its_share)
 {
     begin(THREADS);
+    (void)tenant_budget(1);
+    tenant_budgets.tenant_level.max[BUDGET_READS] = THREADS - 1 + QUEUE / 2;
     for (size_t i = 0; i < THREADS - 1; i++)
         CHECK_INT(submit(&busy, i, 1), 0);
     for (size_t i = 0; i < THREADS - 1; i++)
@@ -127,5 +132,28 @@ TEST(no_tenant_has_more_than_half_of_the_queue)
     CHECK_INT(submit(&other, 0, 2), 0);
     finish(&other, 1);
     finish(&busy, THREADS - 1 + QUEUE / 2);
+    tenant_budgets.tenant_level.max[BUDGET_READS] = 0;
+    CHECK_INT(budget_used(tenant_budget(1), BUDGET_READS), 0);
+    CHECK_INT(tenant_budgets.tenant_level.refused[BUDGET_READS], 1);
+    end();
+}
+
+/* The first tenant has waited longer, but the second has no thread yet. */
+TEST(the_tenant_with_the_fewest_threads_is_next)
+{
+    begin(THREADS);
+    for (size_t i = 0; i < THREADS - 1; i++)
+        CHECK_INT(submit(&busy, i, 1), 0);
+    for (size_t i = 0; i < THREADS - 1; i++)
+        CHECK(wait_for(&busy.begun));
+    CHECK_INT(submit(&other, 0, 2), 0);
+    CHECK(wait_for(&other.begun)); /* now all threads are busy */
+    CHECK_INT(submit(&busy, THREADS - 1, 1), 0);
+    CHECK_INT(submit(&other, 1, 3), 0);
+    finish(&busy, 1);
+    CHECK(wait_for(&other.begun));
+    CHECK(sem_trywait(&busy.begun) != 0);
+    finish(&other, 2);
+    finish(&busy, THREADS - 1);
     end();
 }

@@ -10,6 +10,7 @@
 #include "hooks/fault.h"
 #include "unit/patience.h"
 #include "unit/temp_db.h"
+#include "unit/tenants.h"
 
 enum { CONNECTIONS_MAX = 3, QUEUE = 8 };
 enum { BLOCKED_US = 6000, INLINE_PAUSE_US = 1000000 };
@@ -77,8 +78,8 @@ static int wait_to_go(struct asked *a, struct db *db, struct error *err)
 static void ask(struct asked *a, int64_t tenant_id,
                 int (*work)(struct asked *a, struct db *db, struct error *err))
 {
-    *a =
-        (struct asked){ .job = { .tenant_id = tenant_id, .run = run, .done = done }, .work = work };
+    *a = (struct asked){ .job = { .budget = tenant_budget(tenant_id), .run = run, .done = done },
+                         .work = work };
     sem_init(&a->begun, 0, 0);
     sem_init(&a->let_go, 0, 0);
     sem_init(&a->ended, 0, 0);

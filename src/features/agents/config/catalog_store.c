@@ -23,6 +23,10 @@ static const struct db_query enter = {
                 " ON CONFLICT (tenant_id, key) DO NOTHING",
 };
 
+static const struct db_query count_entries = {
+    .sql = "SELECT COUNT(*) FROM security_catalog WHERE tenant_id = $1",
+};
+
 #define SELECT_ENTRIES                                                                             \
     "SELECT COALESCE(full_key, key) AS key, secret, edit, see, created_at FROM security_catalog c"
 
@@ -67,6 +71,16 @@ struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t
     text = arena_copy(arena, buf_str(&out));
     buf_done(&out);
     return text;
+}
+
+int store_catalog_is_full(struct db *db, int64_t tenant_id, bool *ret, struct error *err)
+{
+    int64_t n = 0;
+
+    if (db_exec(db, &count_entries, DB_ARGS(db_int(tenant_id)), db_read_int, &n, err) != 0)
+        return -1;
+    *ret = n >= CATALOG_MAX;
+    return 0;
 }
 
 int store_catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, int64_t now_us,

@@ -17,6 +17,13 @@ struct db;
 struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t n,
                                  struct arena *arena);
 
+/* No entries are added to a tenant's catalog that has so many; it may exceed it by those of one
+ * registration. */
+enum { CATALOG_MAX = 10000 };
+
+int store_catalog_is_full(struct db *db, int64_t tenant_id, bool *ret,
+                          struct error *err) MUST_CHECK;
+
 /* Adds the entries whose key the tenant does not have yet. */
 int store_catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, int64_t now_us,
                         struct error *err) MUST_CHECK;

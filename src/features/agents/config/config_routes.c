@@ -160,7 +160,8 @@ static int pull_config(struct api_call *call, struct error *err)
     c->call = call;
     c->secrets = (struct secrets){ vault_of(call->api->engine), call->tenant_id };
     call->own = c;
-    call->read = (struct reader_job){ .run = config_read, .done = config_read_done };
+    call->read =
+        (struct reader_job){ .budget = call->budget, .run = config_read, .done = config_read_done };
     return engine_read(call->api->engine, &call->read, err);
 }
 

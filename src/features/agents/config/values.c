@@ -197,15 +197,18 @@ static int check_value(struct db *db, const struct values_view *view,
     return check_type(db, view, value, arena, err);
 }
 
-/* The key's catalog entry, added if it does not exist. */
+/* The key's catalog entry, added if it does not exist and the catalog has room. */
 static int enter_in_catalog(struct db *db, const struct values_view *view, struct arena *arena,
                             struct catalog_parameter *ret, struct error *err)
 {
     const struct catalog_parameter first = secret_key_names_first_entry(view->key);
     int64_t tenant_id = view->target.tenant_id;
+    bool full;
 
-    if (store_catalog_enter(db, tenant_id, store_catalog_prepare(&first, 1, arena), clock_wall_us(),
-                            err) != 0)
+    if (store_catalog_is_full(db, tenant_id, &full, err) != 0)
+        return -1;
+    if (!full && store_catalog_enter(db, tenant_id, store_catalog_prepare(&first, 1, arena),
+                                     clock_wall_us(), err) != 0)
         return -1;
     return entry_of(db, tenant_id, view->key, arena, ret, err);
 }
