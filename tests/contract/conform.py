@@ -4,10 +4,12 @@ An exchange is what tests/integration/muster.py records: method, path, status, h
 """
 
 import base64
+import functools
 import json
 import re
 
 import jsonschema
+from jsonschema.validators import extend
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 NO_BODY = (204, 304)
@@ -16,6 +18,33 @@ ERROR = {
     "required": ["detail"],
     "properties": {"detail": {"type": ["string", "array"]}},
 }
+
+
+# Strings that no schema tells apart: identifiers and moments of these forms.
+UUID = re.compile(r'"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"')
+MOMENT = re.compile(r'"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9](:[0-5][0-9]){2}(\.[0-9]{6})?Z"')
+
+
+def form_of(text):
+    """Equal for JSON texts that are judged alike."""
+    return MOMENT.sub('"a moment"', UUID.sub('"an id"', text))
+
+
+class Judged:
+    """Forms of values that a schema was seen to allow: lists repeat themselves."""
+
+    def __init__(self):
+        self.good = {}
+
+    def problems(self, schema, text, judge):
+        known = self.good.setdefault(id(schema), set())
+        form = form_of(text)
+        if form in known:
+            return
+        found = list(judge())
+        if not found:
+            known.add(form)
+        yield from found
 
 
 def body_of(exchange):
@@ -33,10 +62,13 @@ class Contract:
     def __init__(self, document):
         self.document = document
         self.resolver = jsonschema.RefResolver("", document)
+        self.judged = Judged()
+        self.validator = extend(jsonschema.Draft202012Validator, {"items": self.item_errors})
         # The most literal template first: /agents/config is not an {agent_name}.
         templates = sorted(document["paths"], key=lambda path: (path.count("{"), path))
         self.routes = [(pattern_of(path), path) for path in templates]
 
+    @functools.cached_property
     def operations(self):
         """Every (METHOD, template) that is declared."""
         return {
@@ -61,8 +93,19 @@ class Contract:
             _, node = self.resolver.resolve(node["$ref"])
         return node
 
+    def item_errors(self, validator, schema, values, _parent):
+        """The keyword "items", with a memory."""
+        if not validator.is_type(values, "array"):
+            return
+        for number, value in enumerate(values):
+
+            def judge(number=number, value=value):
+                return validator.descend(value, schema, path=number)
+
+            yield from self.judged.problems(schema, json.dumps(value), judge)
+
     def schema_problems(self, schema, value):
-        validator = jsonschema.Draft202012Validator(schema, resolver=self.resolver)
+        validator = self.validator(schema, resolver=self.resolver)
         for error in validator.iter_errors(value):
             where = "/".join(str(step) for step in error.absolute_path) or "the body"
             yield f"{where}: {error.message[:300]}"
@@ -74,7 +117,7 @@ class Contract:
         if path is None and not exchange["path"].startswith("/api/"):
             return []  # the portal's own files are not part of the API
         found = [] if headers.get("x-request-id") else ["no X-Request-Id"]
-        if (method, path) in self.operations():
+        if (method, path) in self.operations:
             item = self.document["paths"][path]
             found += self.declared_problems(item[method.lower()], exchange, headers)
         else:
@@ -124,6 +167,10 @@ class Contract:
             yield from self.json_problems(content[media_type].get("schema", {}), body)
 
     def json_problems(self, schema, body):
+        text = body.decode(errors="replace")
+        return self.judged.problems(schema, text, lambda: self.text_problems(schema, body))
+
+    def text_problems(self, schema, body):
         try:
             value = json.loads(body)
         except ValueError as error:
@@ -134,7 +181,7 @@ class Contract:
     def unreached(self, exchanges):
         """Declared operations that no exchange used with success."""
         reached = {self.operation_of(e) for e in exchanges if e["status"] < 400}
-        return sorted(self.operations() - reached)
+        return sorted(self.operations - reached)
 
 
 def exchanges_in(folder):

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import http.client
 import json
 import secrets as chance
 import sqlite3
@@ -11,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 from conftest import running
-from muster import Server
+from muster import STOP_S, Server
 from people import add_user, log_in, platform_admin, tenant_person
 from stored import of_tenant, stored
 from strace import injected
@@ -218,6 +219,16 @@ def test_another_node_goes_on_after_a_rotation(own_server, tmp_path):
     own_server.restart()  # all data keys open
 
 
+def has_died(server):
+    """Whether it was killed; it is waited for, since that is no matter of a moment."""
+    try:
+        with contextlib.closing(server.client()) as client:
+            return client.get("/api/v1/health").status != 200
+    except (OSError, http.client.HTTPException):
+        server.process.wait(STOP_S)
+        return True
+
+
 @pytest.mark.parametrize("call", ["unlink", "rename", "fsync", "pwrite64", "fdatasync"])
 @pytest.mark.parametrize("nth", [1, 2, 3])
 def test_killed_in_the_middle_of_a_rotation_nothing_is_lost(store, tmp_path, call, nth):
@@ -230,7 +241,7 @@ def test_killed_in_the_middle_of_a_rotation_nothing_is_lost(store, tmp_path, cal
         tenant.client.close()
         with injected(server, f"{call}:signal=KILL:when={nth}"):
             server.run("vault", "rotate")
-        killed = server.process.poll() is not None
+        killed = has_died(server)
         if killed:
             server.process.stdout.close()
             server.process = None
