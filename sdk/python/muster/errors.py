@@ -1,0 +1,48 @@
+"""What the library raises, and what it tells the `on_error` callback."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List
+
+
+class MusterError(Exception):
+    """The base of everything this library raises."""
+
+
+class Unavailable(MusterError):
+    """The service could not be reached, or asked to be left alone for `retry_after` seconds."""
+
+    def __init__(self, message: str, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ApiError(MusterError):
+    """The service answered, and retrying the same request would not help."""
+
+    def __init__(self, status: int, detail: Any) -> None:
+        super().__init__(f"{status}: {detail}")
+        self.status = status
+        self.detail = detail
+
+
+class Refused(ApiError):
+    """The key, the workspace or the address is wrong (401, 403, 404, 405, or a redirect)."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that went wrong in the background. Reports are never retried after one of these,
+    except for `refused`, where they stay in the spool.
+
+    kind: `invalid`  the service did not accept the shape of a report (422, 413)
+          `rejected` the service understood a report and declined it (disabled agent, agent cap)
+          `dropped`  the spool was full, and its oldest reports were deleted
+          `refused`  the key or the address is wrong; sending has stopped
+    """
+
+    kind: str
+    detail: str
+    reports: List[Dict[str, Any]] = field(default_factory=list)
+    count: int = 0

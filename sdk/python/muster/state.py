@@ -1,0 +1,105 @@
+"""The folder on disk where an agent keeps what must outlive its process.
+
+It belongs to one agent of one workspace of one service, is readable by its user only, and may be
+used by several processes at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import IO, Iterator, Optional, Union
+
+STALE_S = 3600.0
+
+if os.name == "nt":  # pragma: no cover
+    import msvcrt
+
+    def lock_file(file: IO[bytes]) -> bool:
+        """Takes the lock on an open file, or says that another process has it."""
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def lock_file(file: IO[bytes]) -> bool:
+        """Takes the lock on an open file, or says that another process has it."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+def default_parent() -> Path:
+    named = os.environ.get("MUSTER_STATE_DIR")
+    if named:
+        return Path(named)
+    state = os.environ.get("XDG_STATE_HOME")
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        return Path(state) / "muster" if state else Path.home() / ".local/state/muster"
+    return Path(tempfile.gettempdir()) / "muster"
+
+
+def open_state(parent: Union[str, Path, None], url: str, tenant: str, agent: str) -> Optional[Path]:
+    """The agent's folder, created when missing; None when it cannot be written to."""
+    digest = hashlib.sha256("\n".join((url, tenant, agent)).encode()).hexdigest()[:12]
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", agent)[:40]
+    folder = (Path(parent) if parent else default_parent()) / f"{readable}-{digest}"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for room in folder.glob("*.next"):  # left by a crash between reserving and replacing
+            if room.stat().st_mtime < time.time() - STALE_S:
+                room.unlink()
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return None
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Replaces the file as a whole. When this returns, the new content survives a power failure."""
+    replace_durably(reserve(path, len(content)), path, content)
+
+
+def reserve(path: Path, size: int) -> Path:
+    """A file beside `path` with room for `size` bytes, so that a later write finds its room."""
+    room = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.next")
+    with open(os.open(room, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(b"\0" * size)
+        file.flush()
+        os.fsync(file.fileno())
+    return room
+
+
+def replace_durably(room: Path, path: Path, content: bytes) -> None:
+    """Writes into the reserved room, then puts it in the place of `path`."""
+    with open(room, "r+b") as file:
+        file.write(content)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(room, path)
+    if os.name != "nt":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Holds the lock on `path` if it is free; yields whether it was."""
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+        yield lock_file(file)

@@ -1,0 +1,193 @@
+"""What an agent reports arrives, whatever it passes in."""
+
+import asyncio
+import threading
+import time
+
+import muster
+import pytest
+
+
+def finish(agent):
+    assert agent.flush(20), agent.stats
+
+
+def test_a_run_opens_steps_and_closes(workspace, make_agent):
+    agent = make_agent(workspace.settings, version="1.4", interval=60)
+    with agent.run("Begin", workflow_run_id="w-1", metadata={"host": "h"}) as run:
+        run.step("Read", category="inbox", metrics={"mails": 3}, links=["https://example.com/1"])
+        run.complete("Done", records_processed=3, output={"nested": [1]})
+    finish(agent)
+    first, step, last = workspace.events(run.id)
+    assert [first["event"], step["event"], last["event"]] == ["started", "in_progress", "completed"]
+    assert [event["seq"] for event in (first, step, last)] == [0, 1, 2]
+    assert first["metadata"] == {"host": "h"} and first["workflow_run_id"] == "w-1"
+    assert step["metrics"] == {"mails": 3} and step["category"] == "inbox"
+    assert step["source"].startswith("test_reporting.py:")
+    assert last["records_processed"] == 3 and last["output"] == {"nested": [1]}
+    assert last["duration_ms"] >= 0 and last["agent_version"] == "1.4"
+
+
+def test_an_exception_fails_the_run_and_is_raised_again(workspace, make_agent):
+    agent = make_agent(workspace.settings)
+    with pytest.raises(ZeroDivisionError), agent.run() as run:
+        print(1 / 0)
+    finish(agent)
+    last = workspace.events(run.id)[-1]
+    assert (last["event"], last["error_type"]) == ("failed", "ZeroDivisionError")
+    assert last["error_message"] == "division by zero"
+    assert "print(1 / 0)" in last["output"]["traceback"]
+    assert "test_reporting.py:" in last["source"]
+
+
+@pytest.mark.parametrize(("code", "event"), [(0, "completed"), (3, "failed")])
+def test_a_run_that_exits_closes_by_its_status(workspace, make_agent, code, event):
+    agent = make_agent(workspace.settings)
+    with pytest.raises(SystemExit), agent.run() as run:
+        raise SystemExit(code)
+    finish(agent)
+    assert workspace.events(run.id)[-1]["event"] == event
+
+
+def test_kpis_breakdowns_and_tokens_arrive_in_one_request_each(workspace, make_agent):
+    agent = make_agent(workspace.settings, kpis=["invoices", muster.KPI("total", unit="money:EUR")])
+    with agent.run() as run:
+        for _ in range(5):
+            run.kpi("invoices", 1, add=True)
+            run.llm("gpt", {"prompt_tokens": 10, "completion_tokens": 1})
+        run.kpi("total", 12.5)
+        run.breakdown("invoices", by="country", slices={"DE": 4, "FR": 1})
+        run.breakdown("invoices", by=["a", "b"], points=[{"a": "x", "b": "y", "value": 5}])
+    finish(agent)
+    assert workspace.kpis() == {"invoices": 5, "total": 12.5}
+    usage = workspace.usage()["gpt"]
+    assert (usage["input_tokens"], usage["output_tokens"], usage["calls"]) == (50, 5, 5)
+    rows = workspace.read("business/breakdown?metric=invoices&agent_name=collector&by=country")[
+        "rows"
+    ]
+    assert [row["value"] for row in rows] == [4, 1]
+    assert agent.stats["sent"] == 2 + 1 + 1  # two events, one business report, one LLM report
+
+
+def test_registration_declares_what_was_given(workspace, make_agent):
+    agent = make_agent(
+        workspace.settings, description="Reads", interval=3600,
+        kpis=[{"key": "done", "label": "Done", "agg": "max"}], inputs=["mailbox"],
+        outputs=[muster.Field("count", "integer")],
+        config=[muster.Param("mode", choices=["fast", "slow"], default="fast")],
+    )  # fmt: skip
+    assert agent.register() == []
+    found = workspace.read("agents/collector")
+    assert found["interval_seconds"] == 3600 and found["description"] == "Reads"
+    assert found["business_kpis"][0]["agg"] == "max"
+    assert found["inputs"][0]["key"] == "mailbox" and found["outputs"][0]["type"] == "integer"
+    assert found["config_schema"]["params"][0]["opciones"] == ["fast", "slow"]
+
+
+class Awkward:
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def test_awkward_values_arrive_as_text_instead_of_breaking_the_agent(workspace, make_agent):
+    problems = []
+    agent = make_agent(workspace.settings, on_error=problems.append)
+    loop = []
+    loop.append(loop)
+    with agent.run() as run:
+        run.step(
+            "x" * 20000 + "\0\ud800", level="l" * 99, category="c" * 999,
+            metrics={"nan": float("nan"), "big": 2**70, "text": "t", "ok": 1},
+            metadata={n: n for n in range(300)}, links=range(99),
+            output={"object": Awkward(), "loop": loop, "nan": float("inf"), 1: b"bytes"},
+        )  # fmt: skip
+        run.step(Awkward())
+        run.kpi("nothing", float("nan"))
+        run.llm(Awkward())
+        run.progress(3)
+    finish(agent)
+    assert problems == []
+    step = workspace.events(run.id)[1]
+    assert len(step["message"]) == 16384 and step["metrics"] == {"big": 2.0**70, "ok": 1}
+    assert len(step["metadata"]) == 100 and step["output"]["object"] == "<Awkward>"
+
+
+def test_progress_is_reported_once_a_second_and_at_the_end(workspace, make_agent):
+    agent = make_agent(workspace.settings)
+    with agent.run() as run:
+        for done in range(101):
+            run.progress(done, 100)
+    finish(agent)
+    steps = [event for event in workspace.events(run.id) if event["event"] == "in_progress"]
+    assert 2 <= len(steps) < 20 and steps[-1]["metrics"] == {"done": 100, "total": 100}
+
+
+def test_a_hundred_events_are_sent_at_once_and_fewer_after_two_seconds(scripted, make_agent):
+    agent = make_agent(scripted.settings)
+    began = time.monotonic()
+    run = agent.run()
+    for number in range(99):
+        run.step(str(number))
+    assert scripted.wait_for("/api/v1/telemetry/batch", 1)
+    assert time.monotonic() - began < 1.9
+    run.step("alone")
+    assert scripted.wait_for("/api/v1/telemetry/batch", 2)
+    assert time.monotonic() - began >= 1.9
+    assert len(scripted.seen("/api/v1/telemetry/batch")) == 2
+
+
+def test_runs_in_many_threads_do_not_mix(workspace, make_agent):
+    agent = make_agent(workspace.settings)
+    ids = {}
+
+    def work(name):
+        with agent.run() as run:
+            assert muster.current_run() is run
+            ids[name] = run.id
+            for number in range(50):
+                run.step(f"{name}-{number}")
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    finish(agent)
+    for name, run_id in ids.items():
+        events = workspace.events(run_id)
+        wanted = [f"{name}-{number}" for number in range(50)]
+        assert [event["message"] for event in events[1:-1]] == wanted
+
+
+def test_a_task_is_a_run_plain_and_async(workspace, make_agent):
+    agent = make_agent(workspace.settings)
+
+    @agent.task
+    def double(number):
+        muster.current_run().step("doubling")
+        return 2 * number
+
+    @agent.task(message="Later")
+    async def later():
+        raise KeyError("gone")
+
+    assert double(4) == 8
+    with pytest.raises(KeyError):
+        asyncio.run(later())
+    finish(agent)
+    runs = {workspace.events(run["run_id"])[0]["message"]: run for run in workspace.runs()}
+    assert runs["double"]["status"] == "completed" and runs["Later"]["error_type"] == "KeyError"
+
+
+def test_a_missing_setting_is_named_and_a_disabled_agent_does_nothing(monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match="MUSTER_URL"):
+        muster.Agent("a", token="t", tenant="x")
+    with pytest.raises(ValueError, match="expected http"):
+        muster.Agent("a", token="t", tenant="x", url="example.com", state_dir=tmp_path)
+    monkeypatch.setenv("MUSTER_DISABLED", "1")
+    monkeypatch.setenv("MUSTER_STATE_DIR", str(tmp_path / "untouched"))
+    agent = muster.Agent("a")
+    with agent.run() as run:
+        run.step("nothing")
+    assert agent.flush() and agent.model(default="m") == "m"
+    assert not (tmp_path / "untouched").exists()
