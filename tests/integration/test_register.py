@@ -226,16 +226,47 @@ def test_names_of_any_length_register(tenant, length):
     assert len(agents(tenant)) == len(catalog(tenant)) == 2
 
 
-def test_a_body_full_of_declarations_is_taken(tenant):
-    keys = [{"key": str(i), "unit": "?"} for i in range(20000)]
-    said = register(tenant.client, business_kpis=keys)
-    assert (said["kpis"], len(said["warnings"])) == (20000, 101)
-    assert said["warnings"][-1] == "and 19900 more"
-    params = [{"key": f"p{i}"} for i in range(20000)]
+MOST = 1000  # of each list of a registration
+
+
+def test_a_registration_full_of_declarations_is_taken(tenant):
+    keys = [{"key": str(i), "unit": "?"} for i in range(MOST)]
+    said = register(tenant.client, business_kpis=keys, inputs=keys, outputs=keys)
+    assert (said["kpis"], len(said["warnings"])) == (MOST, 101)
+    assert said["warnings"][-1] == "and 900 more"
+    params = [{"key": f"p{i}"} for i in range(MOST)]
     said = register(tenant.client, config_schema={"params": params})
-    assert said["params"] == 20000
-    assert len(catalog(tenant)) == 20000
+    assert said["params"] == MOST
+    assert len(catalog(tenant)) == MOST
     assert kpis(tenant) == []
+
+
+@pytest.mark.parametrize(
+    "place", [("business_kpis",), ("inputs",), ("outputs",), ("config_schema", "params")]
+)
+def test_one_declaration_too_many_is_refused(tenant, place):
+    body = [{"key": str(i)} for i in range(MOST + 1)]
+    for name in reversed(place):
+        body = {name: body}
+    answer = tenant.client.post(PATH, {"agent_name": "collector", **body})
+    assert answer.status == 422
+    (problem,) = answer.json()["detail"]
+    assert (problem["type"], problem["loc"]) == ("too_long", ["body", *place])
+    assert problem["ctx"] == {
+        "field_type": "List", "max_length": MOST, "actual_length": MOST + 1
+    }  # fmt: skip
+    assert agents(tenant) == []
+
+
+def test_the_catalog_of_a_tenant_ends_somewhere(tenant):
+    for i in range(10):
+        params = [{"key": f"{i}_{j}"} for j in range(MOST)]
+        said = register(tenant.client, config_schema={"params": params})
+        assert said["warnings"] == []
+    said = register(tenant.client, config_schema={"params": [{"key": "one_more"}]})
+    assert (said["params"], len(said["warnings"])) == (1, 1)
+    assert "10000 parameters" in said["warnings"][0]
+    assert len(catalog(tenant)) == 10 * MOST
 
 
 def test_a_registration_outlives_a_kill(own_server):

@@ -7,6 +7,9 @@
  *  2. A round goes through the tenants in the order of their ids. `reached` is
  *     the last one evaluated; a job that fails leaves its tenants to the next
  *     round.
+ *  3. A tenant has one turn of TURN_MS. If its rules take longer, the rest is
+ *     set aside, and they take further turns once all tenants had their first:
+ *     slow rules of one tenant delay the others by one turn.
  */
 #include "features/alerts/threshold_watch.h"
 
@@ -30,7 +33,14 @@ enum {
     PERIOD_S = 60,     /* between the starts of two rounds */
     WARMUP_S = 600,    /* after the epoch, before rules are evaluated */
     TENANTS_MAX = 100, /* per query */
-    SLICE_MS = 200     /* time per tick; the rest is left to the next one */
+    SLICE_MS = 200,    /* time per tick; the rest is left to the next one */
+    TURN_MS = 20,      /* time per tenant and turn; the rule that exceeds it is finished */
+};
+
+/* A tenant whose rules were not all evaluated in its turn. */
+struct unfinished {
+    int64_t tenant_id, version;
+    size_t rule; /* the next one */
 };
 
 /* A request to the writer: close the open alert, open one, or both, when the new period is over its
@@ -55,7 +65,11 @@ struct threshold_watch {
     struct threshold_transition *transitions;
     size_t n_transitions;
     int64_t after, reached; /* tenants */
-    bool is_last;
+    bool is_last;           /* all tenants had their first turn, and none has more to do */
+    bool all_begun;         /* all tenants had their first turn */
+    struct unfinished *unfinished;
+    size_t n_unfinished, unfinished_capacity;
+    size_t n_kept; /* how many were unfinished before the job, which may run again */
     int64_t now_us;
     struct error failure; /* of the last tenant that failed; ERR_NONE: no failure */
 };
@@ -76,6 +90,7 @@ void threshold_watch_free(struct threshold_watch *b)
     if (b == NULL)
         return;
     arena_done(&b->arena);
+    free(b->unfinished);
     free(b);
 }
 
@@ -124,57 +139,131 @@ static void add_transition(struct threshold_watch *b, const struct alert_rules_r
     b->n_transitions++;
 }
 
-static int eval_rules(struct threshold_watch *b, struct db *db, const struct alert_rules_row *row,
-                      struct error *err)
-{
-    const struct rule_eval_reader reader = { db, b->options.prices, row->tenant_id, b->now_us,
-                                             &b->arena };
-    const struct budget_rule *budgets;
-    const struct kpi_rule *kpis;
+/* A tenant's turn: its rules, the KPIs first and then the budgets, and their open alerts. */
+struct turn {
+    const struct alert_rules_row *row;
+    struct rule_eval_reader reader;
     struct alert_rules rules;
-    struct rule_eval rule_eval;
     struct list open;
+};
 
-    if (alert_rules_read(row, &b->arena, &rules, err) != 0 ||
-        store_alerts_of_thresholds(db, row->tenant_id, &b->arena, &open, err) != 0)
+static int eval_rule(struct threshold_watch *b, const struct turn *t, size_t i, struct error *err)
+{
+    const struct budget_rule *budgets = t->rules.budgets.items;
+    const struct kpi_rule *kpis = t->rules.kpis.items;
+    bool is_kpi = i < t->rules.kpis.n;
+    struct rule_eval rule_eval;
+    int r = is_kpi ? rule_eval_kpi(&t->reader, &kpis[i], &rule_eval, err)
+                   : rule_eval_budget(&t->reader, &budgets[i - t->rules.kpis.n], &rule_eval, err);
+
+    if (r == 0)
+        add_transition(b, t->row, &rule_eval, is_kpi ? kpis[i].agent_name : STR_NULL, &t->open);
+    return r;
+}
+
+/* From rule `*rule` on, which is then the next one; 0: all were evaluated, or one failed, and the
+ * tenant is left to the next round. */
+static int take_turn(struct threshold_watch *b, struct db *db, const struct alert_rules_row *row,
+                     size_t *rule, struct error *err)
+{
+    int64_t until_us = clock_raw_us() + (int64_t)TURN_MS * USEC_PER_MSEC;
+    struct turn t = { .row = row,
+                      .reader = { db, b->options.prices, row->tenant_id, b->now_us, &b->arena } };
+    size_t i = *rule;
+
+    *rule = 0;
+    if (alert_rules_read(row, &b->arena, &t.rules, err) != 0 ||
+        store_alerts_of_thresholds(db, row->tenant_id, &b->arena, &t.open, err) != 0)
         return -1;
-    kpis = rules.kpis.items;
-    for (size_t i = 0; i < rules.kpis.n; i++) {
-        if (rule_eval_kpi(&reader, &kpis[i], &rule_eval, err) != 0)
+    for (; i < t.rules.kpis.n + t.rules.budgets.n; i++) {
+        if (clock_raw_us() >= until_us) {
+            *rule = i;
+            return 0;
+        }
+        if (eval_rule(b, &t, i, err) != 0)
             return -1;
-        add_transition(b, row, &rule_eval, kpis[i].agent_name, &open);
-    }
-    budgets = rules.budgets.items;
-    for (size_t i = 0; i < rules.budgets.n; i++) {
-        if (rule_eval_budget(&reader, &budgets[i], &rule_eval, err) != 0)
-            return -1;
-        add_transition(b, row, &rule_eval, STR_NULL, &open);
     }
     return 0;
 }
 
+static void set_aside(struct threshold_watch *b, const struct alert_rules_row *row, size_t rule)
+{
+    if (b->n_unfinished == b->unfinished_capacity) {
+        b->unfinished_capacity = b->unfinished_capacity == 0 ? 16 : b->unfinished_capacity * 2;
+        b->unfinished = mem_resize(b->unfinished, b->unfinished_capacity * sizeof(*b->unfinished));
+    }
+    b->unfinished[b->n_unfinished++] = (struct unfinished){ row->tenant_id, row->version, rule };
+}
+
 /* A tenant whose rules fail does not keep the others from being evaluated. */
+static int turn_or_note(struct threshold_watch *b, struct db *db, const struct alert_rules_row *row,
+                        size_t rule, struct error *err)
+{
+    if (take_turn(b, db, row, &rule, &b->failure) != 0 && b->failure.code == ERR_UNAVAILABLE)
+        return err_set(err, ERR_UNAVAILABLE, "%s", b->failure.text);
+    if (rule != 0)
+        set_aside(b, row, rule);
+    return 0;
+}
+
+/* First turns, in the order of tenants. */
+static int begin_tenants(struct threshold_watch *b, struct db *db, int64_t until_us,
+                         struct error *err)
+{
+    const struct alert_rules_row *rows;
+    struct list list;
+    size_t n = 0;
+
+    if (store_alert_rules_thresholds(db, b->after, TENANTS_MAX, &b->arena, &list, err) != 0)
+        return -1;
+    rows = list.items;
+    while (n < list.n && (n == 0 || clock_raw_us() < until_us)) {
+        if (turn_or_note(b, db, &rows[n], 0, err) != 0)
+            return -1;
+        b->reached = rows[n++].tenant_id;
+    }
+    b->all_begun = n == list.n && list.n < TENANTS_MAX;
+    return 0;
+}
+
+/* Further turns of those that were set aside. Rules that have changed are left to the next round.
+ */
+static int continue_tenants(struct threshold_watch *b, struct db *db, int64_t until_us,
+                            struct error *err)
+{
+    while (b->n_unfinished > 0 && clock_raw_us() < until_us) {
+        const struct unfinished next = b->unfinished[0];
+        const struct alert_rules_row *row;
+        struct list list;
+
+        b->n_unfinished--;
+        memmove(&b->unfinished[0], &b->unfinished[1], b->n_unfinished * sizeof(next));
+        if (store_alert_rules_thresholds(db, next.tenant_id - 1, 1, &b->arena, &list, err) != 0)
+            return -1;
+        row = list.items;
+        if (list.n == 1 && row->tenant_id == next.tenant_id && row->version == next.version &&
+            turn_or_note(b, db, row, next.rule, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int threshold_eval_run(struct reader_job *job, struct db *db, struct error *err)
 {
     struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, read);
     int64_t until_us = clock_raw_us() + (int64_t)SLICE_MS * USEC_PER_MSEC;
-    const struct alert_rules_row *rows;
-    struct list list;
-    size_t n = 0;
 
     arena_reset(&b->arena);
     b->transitions = NULL;
     b->n_transitions = 0;
     b->failure = (struct error){ 0 };
-    if (store_alert_rules_thresholds(db, b->after, TENANTS_MAX, &b->arena, &list, err) != 0)
+    if (!b->all_begun)
+        b->n_unfinished = b->n_kept;
+    if (!b->all_begun && begin_tenants(b, db, until_us, err) != 0)
         return -1;
-    rows = list.items;
-    while (n < list.n && (n == 0 || clock_raw_us() < until_us)) {
-        if (eval_rules(b, db, &rows[n], &b->failure) != 0 && b->failure.code == ERR_UNAVAILABLE)
-            return err_set(err, ERR_UNAVAILABLE, "%s", b->failure.text);
-        b->reached = rows[n++].tenant_id;
-    }
-    b->is_last = n == list.n && list.n < TENANTS_MAX;
+    if (b->all_begun && continue_tenants(b, db, until_us, err) != 0)
+        return -1;
+    b->is_last = b->all_begun && b->n_unfinished == 0;
     return 0;
 }
 
@@ -284,9 +373,12 @@ int threshold_watch_tick(struct threshold_watch *b, int64_t wall_us, int64_t mon
         b->in_round = true;
         b->round_us = mono_us;
         b->after = b->reached = 0;
+        b->all_begun = false;
+        b->n_unfinished = 0;
     }
     if (b->in_round) {
         b->now_us = wall_us;
+        b->n_kept = b->n_unfinished;
         b->read = (struct reader_job){ .run = threshold_eval_run, .done = threshold_eval_done };
         if (readers_submit(b->options.readers, &b->read, err) == 0)
             return 0;
