@@ -330,3 +330,8 @@ const struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
     rwlock_release(&r->lock);
     return tenant;
 }
+
+struct budget *tenant_budget(const struct tenant_entry *tenant)
+{
+    return (struct budget *)(uintptr_t)&tenant->budget;
+}
