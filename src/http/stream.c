@@ -38,6 +38,7 @@ struct http_stream {
     size_t waiting GUARDED_BY(lock); /* bytes given and not yet sent */
     bool posted GUARDED_BY(lock);    /* the call is among the loop's posted ones */
     bool unwanted GUARDED_BY(lock);  /* nothing more is sent */
+    bool cancelled GUARDED_BY(lock); /* by http_stream_cancel() */
     bool ended GUARDED_BY(lock);     /* by the producer */
     bool whole GUARDED_BY(lock);     /* as it says */
 };
@@ -160,6 +161,18 @@ bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
     return taken;
 }
 
+void http_stream_cancel(struct http_exchange *x)
+{
+    struct http_stream *s = x->stream;
+
+    if (s == NULL) /* carried without a socket: nobody waits */
+        return;
+    lock_acquire(&s->lock);
+    s->cancelled = s->unwanted = true;
+    cond_signal(&s->moved);
+    lock_release(&s->lock);
+}
+
 void http_stream_finish(struct http_exchange *x, bool whole)
 {
     struct http_call *call = CONTAINER_OF(x, struct http_call, x);
@@ -240,6 +253,17 @@ static void leave(struct http_call *call)
         http_conn_reset(c);
     else
         http_conn_close(c);
+}
+
+/* The caller lost the right to what is queued. */
+static void abandon(struct http_call *call)
+{
+    struct http_conn *c = call->conn;
+
+    c->call = NULL;
+    call->conn = NULL;
+    http_stream_lost(call);
+    http_conn_reset(c);
 }
 
 static void part_sent(struct http_exchange *x, struct http_part *part)
@@ -424,7 +448,7 @@ void http_stream_stop(struct http_call *call)
 void http_stream_advance(struct http_call *call)
 {
     struct http_stream *s = call->x.stream;
-    bool gone = call->conn == NULL, ended, whole;
+    bool gone = call->conn == NULL, ended, whole, cancelled;
     struct http_parts given;
 
     assert(http_loop_is_mine(call->loop)); /* 1 */
@@ -438,14 +462,19 @@ void http_stream_advance(struct http_call *call)
     http_parts_move(&s->given, &given);
     ended = s->ended;
     whole = s->whole;
+    cancelled = s->cancelled;
     lock_release(&s->lock);
-    if (gone || s->closing)
+    if (gone || s->closing || cancelled)
         http_parts_drop(&given);
     if (gone && !ended)
         return; /* the producer's alone from here on */
     s->over = ended;
     if (gone) {
         free_call(call);
+        return;
+    }
+    if (ended && cancelled) {
+        abandon(call);
         return;
     }
     if (!s->begun && !queue_head(call)) {

@@ -29,6 +29,11 @@ bool http_stream_write(struct http_exchange *x, struct buf *part) MUST_CHECK;
 /* The same, but returns false instead of blocking. */
 bool http_stream_offer(struct http_exchange *x, struct buf *part) MUST_CHECK;
 
+/* From any other thread, while the producer has not ended the stream: a write that waits returns
+ * false, as does every later one. The connection is reset when the producer has ended the stream,
+ * and what was queued is not sent. */
+void http_stream_cancel(struct http_exchange *x);
+
 /* The end; nothing of the exchange may be touched after it. What is not `whole` ends without its
  * last chunk, so that the client notices. */
 void http_stream_end(struct http_exchange *x, bool whole);

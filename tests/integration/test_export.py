@@ -9,6 +9,8 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from conftest import running
+from people import tenant_person
 from waiting import until
 
 KINDS = ("events", "business", "llm")
@@ -213,15 +215,29 @@ def test_long_rows_come_whole(tenant):
     assert sum(e["kind"] == "breakdown" for e in lines(tenant, "business")) == 3000
 
 
-def open_export(tenant):
+def open_export(tenant, kind="events", sign=None):
     """An export whose client reads nothing but the head."""
-    connection = socket.create_connection(tenant.server.address, timeout=30)
-    path = tenant.path("export/events?time_range=all")
-    connection.sendall(
-        f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {tenant.token}\r\n\r\n".encode()
-    )
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # it waits the sooner
+    connection.settimeout(30)
+    connection.connect(tenant.server.address)
+    path = tenant.path(f"export/{kind}?time_range=all")
+    sign = sign or f"Authorization: Bearer {tenant.token}"
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{sign}\r\n\r\n".encode())
     assert connection.recv(12) == b"HTTP/1.1 200"
     return connection
+
+
+def is_cut_short(connection):
+    """Reads the rest: does the last chunk lack?"""
+    rest = b""
+    try:
+        while chunk := connection.recv(1 << 20):
+            rest = (rest + chunk)[-5:]
+    except ConnectionError:
+        pass
+    connection.close()
+    return rest != b"0\r\n\r\n"
 
 
 def fill(tenant, megabytes):
@@ -229,34 +245,103 @@ def fill(tenant, megabytes):
         batch(tenant, [tenant.event(message="m" * 16000) for _ in range(64)])
 
 
-def test_a_third_export_at_once_is_503_and_a_client_that_leaves_makes_room(own_server):
+def runs(tenant):
+    """Can the tenant start another export now?"""
+    return tenant.client.get(tenant.path("export/llm")).status == 200
+
+
+def test_a_tenant_has_its_share_of_exports_and_leaves_the_others_theirs(store, tmp_path):
+    with running(store, tmp_path, arguments=["--max-exports", "3"]) as server:
+        tenants = [server.add_tenant() for _ in range(4)]
+        for tenant in tenants[:3]:
+            fill(tenant, 12)
+        slow = [open_export(tenants[0])]
+        refused = tenants[0].client.get(tenants[0].path("export/llm"))
+        assert refused.status == 503 and 1 <= int(refused.headers["Retry-After"]) <= 5
+        assert tenants[0].client.post("/api/v1/telemetry", tenants[0].event()).status == 202
+        assert tenants[0].client.get(tenants[0].path("dashboard/runs?limit=1")).status == 200
+        assert runs(tenants[3])
+        slow += [open_export(tenant) for tenant in tenants[1:3]]
+        assert not runs(tenants[3])  # three of three
+        slow[1].close()  # a client that leaves makes room
+        until(lambda: runs(tenants[3]))
+        assert not runs(tenants[0])
+        slow[0].close()
+        slow[2].close()
+
+
+def test_a_revoked_key_ends_its_export(own_server):
     tenant = own_server.add_tenant()
-    fill(tenant, 40)
-    first, second = open_export(tenant), open_export(tenant)
-    refused = tenant.client.get(tenant.path("export/llm"))
-    assert refused.status == 503 and 1 <= int(refused.headers["Retry-After"]) <= 5
-    assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
-    assert tenant.client.get(tenant.path("dashboard/runs?limit=1")).status == 200
-    first.close()
-    until(lambda: tenant.client.get(tenant.path("export/llm")).status != 503)
-    second.close()
+    fill(tenant, 12)
+    other = own_server.client(tenant.add_key())
+    connection = open_export(tenant)
+    assert not runs(tenant)
+    own_server.cli("key", "revoke", key_id(own_server, tenant), "--tenant", tenant.slug)
+    until(lambda: other.get(tenant.path("export/llm")).status == 200, patience=10)
+    assert is_cut_short(connection)
+
+
+def key_id(server, tenant):
+    """Of the tenant's first key."""
+    rows = json.loads(server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
+    return min(rows, key=lambda row: row["created_at"])["key_id"]
+
+
+def test_an_ended_session_ends_its_export(own_server):
+    tenant = own_server.add_tenant()
+    fill(tenant, 12)
+    person = tenant_person(tenant, "member")
+    connection = open_export(tenant, sign=f"Cookie: {person.session}")
+    assert not runs(tenant)
+    assert person.post("/api/v1/auth/logout").status < 300
+    until(lambda: runs(tenant), patience=15)
+    assert is_cut_short(connection)
+
+
+def test_one_run_is_exported_in_order_of_arrival_whatever_else_there_is(tenant):
+    run = str(uuid.uuid4())
+    sent = []
+    for n in range(3):
+        mine = [tenant.event(run_id=run, seq=-n, message="x" * 5000) for _ in range(400)]
+        batch(tenant, [e for one in mine for e in (one, tenant.event())])
+        sent += mine
+    told = lines(tenant, "events", run_id=run)
+    assert [e["event_id"] for e in told] == [e["event_id"] for e in sent]
+    del told
+    path = f"export/events?run_id={run}"  # of all times unless a range is given
+    assert len(tenant.client.get(tenant.path(path)).body.splitlines()) == 1200
+    assert tenant.client.get(tenant.path(path + "&time_range=7d")).body == b""
+    assert tenant.client.get(tenant.path(f"export/events?run_id={uuid.uuid4()}")).status == 404
+    assert tenant.client.get(tenant.path("export/events?run_id=x")).status == 422
+    said = tenant.server.cli("export", "events", "--tenant", tenant.slug, "--run", run)
+    assert len(said.splitlines()) == 1200
+
+
+def test_many_values_of_one_run_come_whole_and_in_order(tenant):
+    """More than a step has: it goes on within the run."""
+    run, keys = str(uuid.uuid4()), []
+    for n in range(12):
+        metrics = {f"k{n}-{i:02}": "v" * 3000 for i in range(100)}
+        slices = {f"s{i:03}": i for i in range(900)}
+        report = a_business_report(tenant, run_id=run, metrics=metrics,
+                                   breakdowns=[{"metric": f"m{n:02}", "by": "d" * 300,
+                                                "slices": slices}])  # fmt: skip
+        keys += metrics
+        assert tenant.client.post("/api/v1/telemetry/business", report).status == 202
+    told = lines(tenant, "business")
+    assert [e["key"] for e in told if e["kind"] == "value"] == sorted(keys)
+    cells = [(e["key"], e["value"]) for e in told if e["kind"] == "breakdown"]
+    assert cells == [(f"m{n:02}", i) for n in range(12) for i in range(900)]
 
 
 def test_a_stop_cuts_an_export_that_nobody_reads_and_the_client_notices(own_server):
     tenant = own_server.add_tenant()
-    fill(tenant, 40)
+    fill(tenant, 12)
     connection = open_export(tenant)
     with ThreadPoolExecutor() as pool:
         stopped = pool.submit(own_server.stop)
         stopped.result(timeout=20)  # exit status 0, within 10 s
-    rest = b""
-    try:
-        while chunk := connection.recv(1 << 20):
-            rest += chunk
-    except ConnectionError:
-        pass
-    assert not rest.endswith(b"0\r\n\r\n")
-    connection.close()
+    assert is_cut_short(connection)
     own_server.start()
 
 

@@ -42,6 +42,20 @@ static const struct db_query select_step = {
     .sqlite = STEP_OF("CROSS JOIN"),
     .postgres = STEP_OF("JOIN"),
 };
+/* Extents do not overlap: the first is the one that has event $3, or begins after it. */
+#define RUN_STEP(source)                                                                           \
+    "SELECT " READ_COLUMNS ", e.event_no, r.run_id FROM " source                                   \
+    " JOIN runs r ON r.tenant_id = e.tenant_id AND r.run_no = e.run_no"                            \
+    " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"                      \
+    " WHERE e.tenant_id = $1 AND e.event_no > $3 AND e.timestamp >= $4 AND e.timestamp < $5"
+static const struct db_query select_run_step = {
+    .sqlite = RUN_STEP("run_extents x CROSS JOIN events e ON e.event_no >= x.first_event_no"
+                       " AND e.event_no < x.first_event_no + x.n")
+              " AND x.run_no = $2 AND x.first_event_no >= COALESCE((SELECT MAX(first_event_no)"
+              " FROM run_extents WHERE run_no = $2 AND first_event_no <= $3), 0)"
+              " ORDER BY x.first_event_no, e.event_no LIMIT $6",
+    .postgres = RUN_STEP("events e") " AND e.run_no = $2 ORDER BY e.event_no LIMIT $6",
+};
 /* clang-format on */
 
 /* An empty container is stored as NULL: it is the common case. */
@@ -173,4 +187,15 @@ int store_events_step(struct db *db, const struct store_step *step, event_row_fn
                 db_int(step->range.since), db_int(step->range.until));
 
     return db_exec(db, &select_step, args, pass_event, &reader, err);
+}
+
+int store_run_events_step(struct db *db, const struct store_run_step *step, event_row_fn *fn,
+                          void *ctx, struct error *err)
+{
+    struct step_reader reader = { fn, ctx };
+    const struct db_args args =
+        DB_ARGS(db_int(step->tenant_id), db_int(step->run_no), db_int(step->after),
+                db_int(step->range.since), db_int(step->range.until), db_int(step->limit));
+
+    return db_exec(db, &select_run_step, args, pass_event, &reader, err);
 }

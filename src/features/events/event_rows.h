@@ -43,6 +43,18 @@ struct store_step {
     struct time_range range; /* of timestamps */
 };
 
+/* Some events of a run. */
+struct store_run_step {
+    int64_t tenant_id, run_no;
+    int64_t after; /* number of an event: exclusive */
+    int64_t limit;
+    struct time_range range; /* of timestamps */
+};
+
+/* The events of a run after one of them, in order of arrival. */
+int store_run_events_step(struct db *db, const struct store_run_step *step, event_row_fn *fn,
+                          void *ctx, struct error *err) MUST_CHECK;
+
 /* The events of a step, in order of arrival. */
 int store_events_step(struct db *db, const struct store_step *step, event_row_fn *fn, void *ctx,
                       struct error *err) MUST_CHECK;

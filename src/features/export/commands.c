@@ -59,22 +59,23 @@ static int export_run(struct invocation *in)
 }
 
 #define EXPORT(what) .path = "/api/v1/tenants/{tenant}/export/" what, .run = export_run
-#define EXPORT_OPTIONS                                                                             \
+#define EXPORT_OPTIONS(...)                                                                        \
     OPTIONS(                                                                                       \
-        TENANT_OPTION, { "format", OPTION_TEXT, "ndjson|csv", .help = "ndjson unless given" },     \
+        TENANT_OPTION, ##__VA_ARGS__,                                                              \
+        { "format", OPTION_TEXT, "ndjson|csv", .help = "ndjson unless given" },                    \
         { "range", OPTION_TEXT, "RANGE", .help = "7d, last_month, all, ...; 30d unless given",     \
           .field = "time_range" },                                                                 \
         { "output", OPTION_FILE, "FILE", .help = "file to write; without it standard output" })
 
 /* clang-format off */
 const struct command export_commands[] = {
-    { "export", "events", .options = EXPORT_OPTIONS, EXPORT("events"),
-      .help = "export all events of a time range, one per line",
+    { "export", "events", .options = EXPORT_OPTIONS({ "run", OPTION_TEXT, "RUN_ID", .help = "only the events of this run, of all times unless --range is given", .field = "run_id" }), EXPORT("events"),
+      .help = "export all events of a time range or run, one per line",
       .examples = "muster export events --tenant acme --range 7d --output events.ndjson" },
-    { "export", "business", .options = EXPORT_OPTIONS, EXPORT("business"),
+    { "export", "business", .options = EXPORT_OPTIONS(), EXPORT("business"),
       .help = "export all business values and breakdowns of a time range",
       .examples = "muster export business --tenant acme --format csv" },
-    { "export", "llm", .options = EXPORT_OPTIONS, EXPORT("llm"),
+    { "export", "llm", .options = EXPORT_OPTIONS(), EXPORT("llm"),
       .help = "export all LLM usage of a time range",
       .examples = "muster export llm --tenant acme --range last_month --format csv" },
     { 0 },

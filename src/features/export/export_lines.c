@@ -3,6 +3,7 @@
 
 #include "db/db.h"
 #include "features/access/registry.h"
+#include "features/events/event_log.h"
 #include "features/events/event_rows.h"
 #include "features/events/runs.h"
 #include "features/events/shapes.h"
@@ -14,8 +15,10 @@
 
 enum {
     PART_BYTES = 256 << 10, /* with this much output the step ends */
-    PART_LIMIT = 8 << 20,   /* with this much it is flushed within the step */
-    STEP_LEAST = 16,        /* rows per step */
+    RUN_PART_BYTES =
+        4 << 20,          /* the same for a single run: PostgreSQL sorts its events in each step */
+    PART_MAX = 128 << 20, /* a part and the last row's lines, which are bounded by the request */
+    STEP_LEAST = 16,      /* rows per step */
     STEP_FIRST = 512,
     STEP_MOST = 65536,
     USAGE_PAGE = 1000,
@@ -23,23 +26,19 @@ enum {
 
 struct export_run {
     struct export_job *job;
+    const struct export_source *source;
     struct db *db;
-    const atomic_bool *stopping;
     const struct shape *shape; /* of a line */
     struct buf out;
-    int64_t at;     /* number of the last row added */
-    bool full;      /* the step has enough output */
-    bool cancelled; /* by job->write() */
+    size_t part_bytes;
+    int64_t at;                  /* number of the last row added */
+    size_t n;                    /* rows of this step */
+    bool full;                   /* the step has enough output */
+    bool closed;                 /* job->write() returned false */
+    struct business_place place; /* of the last row added, in `names` */
     struct llm_page page;
-    struct buf run_id, model; /* of page.after */
-    size_t n;                 /* rows of this page */
+    struct buf names[2]; /* of `place` or of page.after */
 };
-
-static void flush_part(struct export_run *run)
-{
-    if (run->out.len > 0 && !run->cancelled)
-        run->cancelled = !run->job->write(run->job, &run->out);
-}
 
 static void add_line(struct export_run *run, const void *line)
 {
@@ -49,16 +48,40 @@ static void add_line(struct export_run *run, const void *line)
         shape_write_json(run->shape, line, &run->out);
         buf_add_char(&run->out, '\n');
     }
-    run->full = run->out.len >= PART_BYTES;
-    if (run->out.len >= PART_LIMIT)
-        flush_part(run);
+    run->full = run->out.len >= run->part_bytes;
 }
 
-/* Flushes the output; false when the export must end. */
+static void flush_part(struct export_run *run)
+{
+    if (run->out.len > 0 && !run->closed)
+        run->closed = !run->job->write(run->job, &run->out);
+}
+
+static bool is_unwanted(const struct export_run *run)
+{
+    return atomic_load(run->source->stopping) || atomic_load(&run->job->cancelled);
+}
+
+/* Between two steps, when no statement is open: waits for the client. False when the export must
+ * end. */
 static bool flush_and_continue(struct export_run *run)
 {
     flush_part(run);
-    return !run->cancelled && !atomic_load(run->stopping);
+    return !run->closed && !is_unwanted(run);
+}
+
+/* The strings live until the next call. */
+static void keep_names(struct export_run *run, struct str *first, struct str *second)
+{
+    struct str *const names[] = { first, second };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        buf_clear(&run->names[i]);
+        if (str_is_null(*names[i]))
+            continue;
+        buf_add(&run->names[i], *names[i]);
+        *names[i] = buf_str(&run->names[i]);
+    }
 }
 
 static bool export_add_event(void *ctx, int64_t event_no, const struct stored_event *event)
@@ -70,6 +93,7 @@ static bool export_add_event(void *ctx, int64_t event_no, const struct stored_ev
     line.clock_skewed = run_event_is_skewed(event);
     add_line(run, &line);
     run->at = event_no;
+    run->n++;
     return !run->full;
 }
 
@@ -78,26 +102,29 @@ static int step_events(struct export_run *run, const struct store_step *step, st
     return store_events_step(run->db, step, export_add_event, run, err);
 }
 
-/* A step ends only between two runs. */
-static bool ends_before(const struct export_run *run, int64_t run_no)
+static void keep_place(struct export_run *run, const struct business_place *place)
 {
-    return run->cancelled || (run->full && run_no != run->at);
+    run->at = place->run_no;
+    run->place = *place;
+    keep_names(run, &run->place.key, &run->place.dimensions);
 }
 
-static bool export_add_value(void *ctx, int64_t run_no, const struct business_line *line)
+static bool export_add_value(void *ctx, const struct business_place *place,
+                             const struct business_line *line)
 {
     struct export_run *run = ctx;
 
-    if (ends_before(run, run_no))
-        return false;
     add_line(run, line);
-    run->at = run_no;
-    return true;
+    keep_place(run, place);
+    return !run->full;
 }
 
 static int step_values(struct export_run *run, const struct store_step *step, struct error *err)
 {
-    return store_business_values_step(run->db, step, export_add_value, run, err);
+    const struct business_place after = run->place;
+    const struct business_step business = { *step, &after };
+
+    return store_business_values_step(run->db, &business, export_add_value, run, err);
 }
 
 /* {"name":value,…} for one cell. */
@@ -136,7 +163,7 @@ static void add_cells(struct export_run *run, const struct stored_breakdown *bre
     buf_init(&dimensions, MIB(64));
     buf_init(&value, sizeof(number));
     yyjson_arr_iter_init(cells, &rest);
-    while ((cell = yyjson_arr_iter_next(&rest)) != NULL && !run->cancelled) {
+    while ((cell = yyjson_arr_iter_next(&rest)) != NULL) {
         yyjson_val *last = yyjson_arr_get_last(cell);
 
         write_dimensions(names, cell, &dimensions);
@@ -158,24 +185,32 @@ static bool export_add_breakdown(void *ctx, const struct stored_breakdown *break
     struct export_run *run = ctx;
     yyjson_doc *names, *cells;
 
-    if (ends_before(run, breakdown->run_no))
-        return false;
     names = yyjson_read(breakdown->dimensions.data, breakdown->dimensions.len, 0);
     cells = yyjson_read(breakdown->cells.data, breakdown->cells.len, 0);
     if (names != NULL && cells != NULL)
         add_cells(run, breakdown, yyjson_doc_get_root(names), yyjson_doc_get_root(cells));
     yyjson_doc_free(names);
     yyjson_doc_free(cells);
-    run->at = breakdown->run_no;
-    return true;
+    keep_place(run, &breakdown->place);
+    return !run->full;
 }
 
 static int step_breakdowns(struct export_run *run, const struct store_step *step, struct error *err)
 {
-    return store_breakdowns_step(run->db, step, export_add_breakdown, run, err);
+    const struct business_place after = run->place;
+    const struct business_step business = { *step, &after };
+
+    return store_breakdowns_step(run->db, &business, export_add_breakdown, run, err);
 }
 
 typedef int step_fn(struct export_run *run, const struct store_step *step, struct error *err);
+
+static int64_t grown(int64_t n, bool full)
+{
+    if (full)
+        return n / 2 < STEP_LEAST ? STEP_LEAST : n / 2;
+    return n * 2 > STEP_MOST ? STEP_MOST : n * 2;
+}
 
 /* All rows stored by now, by number. Steps grow while they yield little output. */
 static int walk(struct export_run *run, enum store_numbers of, step_fn *read, struct error *err)
@@ -185,7 +220,8 @@ static int walk(struct export_run *run, enum store_numbers of, step_fn *read, st
 
     if (store_numbers_last(run->db, of, all.tenant_id, &all.until, err) != 0)
         return -1;
-    while (all.after < all.until) {
+    run->place = (struct business_place){ 0 };
+    while (all.after < all.until || !str_is_null(run->place.key)) {
         struct store_step step = all;
 
         run->full = false;
@@ -193,13 +229,40 @@ static int walk(struct export_run *run, enum store_numbers of, step_fn *read, st
             read(run, &step, err) != 0)
             return -1;
         all.after = run->full ? run->at : step.until;
-        if (run->full)
-            n = n / 2 < STEP_LEAST ? STEP_LEAST : n / 2;
-        else
-            n = n * 2 > STEP_MOST ? STEP_MOST : n * 2;
+        if (!run->full)
+            run->place = (struct business_place){ 0 };
+        n = grown(n, run->full);
         if (!flush_and_continue(run))
             return 0;
     }
+    return 0;
+}
+
+/* The events of one run, in order of arrival. */
+static int walk_run(struct export_run *run, struct error *err)
+{
+    const struct export_job *job = run->job;
+    struct event_log *log = run->source->events;
+    struct store_run_step step = { .tenant_id = job->tenant->id,
+                                   .range = job->range,
+                                   .limit = STEP_FIRST };
+    bool more;
+
+    if (log->methods->find_run(log, run->db, step.tenant_id, job->run_id, &step.run_no, err) != 0)
+        return -1;
+    if (step.run_no == 0)
+        return err_set(err, ERR_NOT_FOUND, "There is no run '%.*s' in tenant '%.*s'",
+                       STR_ARG(job->run_id), STR_ARG(job->tenant->slug));
+    run->part_bytes = RUN_PART_BYTES;
+    do {
+        run->n = 0;
+        run->full = false;
+        step.after = run->at;
+        if (store_run_events_step(run->db, &step, export_add_event, run, err) != 0)
+            return -1;
+        more = run->full || run->n == (size_t)step.limit;
+        step.limit = grown(step.limit, run->full);
+    } while (flush_and_continue(run) && more);
     return 0;
 }
 
@@ -208,12 +271,8 @@ static bool export_add_usage(void *ctx, const struct llm_cursor *place, const st
     struct export_run *run = ctx;
 
     add_line(run, line);
-    buf_clear(&run->run_id);
-    buf_clear(&run->model);
-    buf_add(&run->run_id, place->run_id);
-    buf_add(&run->model, place->model);
-    run->page.after = (struct llm_cursor){ place->timestamp, place->agent_id, buf_str(&run->run_id),
-                                           buf_str(&run->model) };
+    run->page.after = *place;
+    keep_names(run, &run->page.after.run_id, &run->page.after.model);
     run->n++;
     return true;
 }
@@ -238,6 +297,8 @@ static int walk_all(struct export_run *run, struct error *err)
 {
     switch (run->job->kind) {
     case EXPORT_EVENTS:
+        if (!str_is_null(run->job->run_id))
+            return walk_run(run, err);
         return walk(run, NUMBERS_OF_EVENTS, step_events, err);
     case EXPORT_BUSINESS:
         if (walk(run, NUMBERS_OF_BUSINESS, step_values, err) != 0)
@@ -249,29 +310,29 @@ static int walk_all(struct export_run *run, struct error *err)
     return walk_usage(run, err);
 }
 
-int export_lines(struct export_job *job, struct db *db, const atomic_bool *stopping,
+int export_lines(struct export_job *job, const struct export_source *source, struct db *db,
                  struct error *err)
 {
     static const struct shape *const shapes[] = { [EXPORT_EVENTS] = &stored_event_shape,
                                                   [EXPORT_BUSINESS] = &business_line_shape,
                                                   [EXPORT_LLM] = &llm_line_shape };
     struct export_run run = {
-        .job = job, .db = db, .stopping = stopping, .shape = shapes[job->kind]
+        .job = job, .source = source, .db = db, .shape = shapes[job->kind], .part_bytes = PART_BYTES
     };
     int r;
 
-    buf_init(&run.out, MIB(128));
-    buf_init(&run.run_id, KIB(64));
-    buf_init(&run.model, KIB(64));
+    buf_init(&run.out, PART_MAX);
+    for (size_t i = 0; i < COUNT_OF(run.names); i++)
+        buf_init(&run.names[i], KIB(64));
     if (job->format == EXPORT_CSV)
         csv_write_head(run.shape, &run.out);
     r = walk_all(&run, err);
     if (r == 0)
         flush_part(&run);
-    if (r == 0 && !run.cancelled && atomic_load(stopping))
-        r = err_set(err, ERR_BUSY, "the service is stopping");
+    if (r == 0 && is_unwanted(&run))
+        r = err_set(err, ERR_BUSY, "the export was ended before it was complete");
     buf_done(&run.out);
-    buf_done(&run.run_id);
-    buf_done(&run.model);
+    for (size_t i = 0; i < COUNT_OF(run.names); i++)
+        buf_done(&run.names[i]);
     return r;
 }

@@ -5,8 +5,14 @@
 #include "features/export/exports.h"
 
 struct db;
+struct event_log;
 
-/* Writes all lines to job->write(). 0 also when job->write() cancelled the export; ERR_BUSY when
- * `stopping` became true. */
-int export_lines(struct export_job *job, struct db *db, const atomic_bool *stopping,
+struct export_source {
+    struct event_log *events;
+    const atomic_bool *stopping;
+};
+
+/* Writes all lines to job->write(). 0 also when job->write() returned false because the client has
+ * gone; ERR_BUSY when `stopping` or job->cancelled became true; ERR_NOT_FOUND without the run. */
+int export_lines(struct export_job *job, const struct export_source *source, struct db *db,
                  struct error *err) MUST_CHECK;

@@ -3,8 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/budget.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "cli/settings.h"
 #include "engine/engine.h"
+#include "features/events/event_log.h"
 #include "features/export/commands.h"
 #include "features/export/exports.h"
 #include "features/export/routes.h"
@@ -23,11 +27,28 @@ struct exports *export_exports(const struct engine *e)
 
 static int export_open(struct engine *e, void **ret_state, struct error *err)
 {
+    const struct settings *settings = engine_settings(e);
+    const struct exports_options options = {
+        .database = engine_database(e),
+        .events = events_log(e),
+        .max_us = settings->export_max_minutes * 60 * (int64_t)USEC_PER_SEC,
+    };
     struct export_state *state = NEW(struct export_state);
+    struct budgets *budgets = engine_budgets(e);
 
     (void)err;
-    state->exports = exports_new(engine_database(e));
+    budgets->service_level.max[BUDGET_EXPORTS] = settings->max_exports;
+    budgets->tenant_level.max[BUDGET_EXPORTS] = settings->max_exports_per_tenant;
+    state->exports = exports_new(&options);
     *ret_state = state;
+    return 0;
+}
+
+static int export_tick(struct engine *e, const struct tick *tick, struct error *err)
+{
+    (void)tick;
+    (void)err;
+    exports_check(export_exports(e));
     return 0;
 }
 
@@ -55,6 +76,7 @@ const struct feature export_feature = {
     .routes = { export_routes },
     .commands = { export_commands },
     .open = export_open,
+    .tick = export_tick,
     .stop = export_stop,
     .close = export_close,
 };

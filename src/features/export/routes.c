@@ -5,18 +5,23 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "engine/engine.h"
+#include "features/access/access.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
+#include "features/access/users/sessions.h"
 #include "features/events/shapes.h"
 #include "features/export/exports.h"
 #include "features/export/shapes.h"
 #include "http/stream.h"
 #include "shape/timerange.h"
 
+enum { SESSION_CHECK_S = 2 };
+
 struct export_call {
     struct export_job job;
     struct api_call *call;
-    bool begun;
+    atomic_bool begun;
+    int64_t checked_us; /* monotonic: when the session was last checked */
 };
 
 /* clang-format off */
@@ -43,8 +48,8 @@ static void begin_stream(struct export_call *export)
         arena_printf(export->call->arena, "attachment; filename=\"%.*s-%s-%04u%02u%02u.%s\"",
                      STR_ARG(job->tenant->slug), names[job->kind], (unsigned)today.year,
                      (unsigned)today.month, (unsigned)today.day, formats[job->format].suffix);
-    export->begun = true;
     call_stream_begin(export->call, formats[job->format].content_type, &file, 1, STREAM_FINITE);
+    atomic_store(&export->begun, true);
 }
 
 /* Until the first part is there a failure can still have its status. */
@@ -52,22 +57,52 @@ static bool export_write(struct export_job *job, struct buf *part)
 {
     struct export_call *export = CONTAINER_OF(job, struct export_call, job);
 
-    if (!export->begun)
+    if (!atomic_load(&export->begun))
         begin_stream(export);
     return http_stream_write(export->call->exchange, part);
+}
+
+/* Not once the key was revoked, has expired or is past its grace, the session ended, the user lost
+ * their role, or the tenant was deleted. An export does not keep a session alive. */
+static bool export_may_go_on(struct export_job *job)
+{
+    struct export_call *export = CONTAINER_OF(job, struct export_call, job);
+    const struct api_call *call = export->call;
+    struct engine *engine = call->api->engine;
+    int64_t now_us = clock_mono_us();
+
+    if (registry_tenant(access_registry(engine), job->tenant->slug) != job->tenant)
+        return false;
+    if (call->key != NULL)
+        return key_is_good(call->key, clock_wall_us());
+    if (call->user == NULL || now_us - export->checked_us < (int64_t)SESSION_CHECK_S * USEC_PER_SEC)
+        return true;
+    export->checked_us = now_us;
+    return sessions_may_look_up(access_sessions(engine), &call->user->session, call->tenant_id,
+                                clock_wall_us());
+}
+
+static void export_interrupt(struct export_job *job)
+{
+    struct export_call *export = CONTAINER_OF(job, struct export_call, job);
+
+    if (atomic_load(&export->begun))
+        http_stream_cancel(export->call->exchange);
 }
 
 static void export_done(struct export_job *job, const struct error *err)
 {
     struct export_call *export = CONTAINER_OF(job, struct export_call, job);
 
-    if (err != NULL && !export->begun) {
+    bool begun = atomic_load(&export->begun);
+
+    if (err != NULL && !begun) {
         call_reply(export->call, err);
         return;
     }
     if (err != NULL)
         call_log_failure(export->call, err);
-    if (!export->begun)
+    if (!begun)
         begin_stream(export);
     http_stream_end(export->call->exchange, err == NULL);
 }
@@ -76,17 +111,24 @@ static int begin_export(struct api_call *call, enum export_kind kind, struct err
 {
     const struct export_query *query = call->query;
     struct export_call *export = ARENA_NEW(call->arena, struct export_call);
+    struct str range = query->time_range;
     const char *sentence;
 
+    if (str_is_null(range))
+        range = str_is_null(query->run_id) ? STR_LIT("30d") : STR_LIT("all");
     export->call = call;
+    export->checked_us = clock_mono_us();
     export->job = (struct export_job){ .kind = kind,
                                        .format = (enum export_format)query->format,
                                        .tenant = call->tenant,
+                                       .run_id = query->run_id,
                                        .write = export_write,
+                                       .may_go_on = export_may_go_on,
+                                       .interrupt = export_interrupt,
                                        .done = export_done };
-    sentence = timerange_parse(query->time_range, clock_wall_us(), &export->job.range);
+    sentence = timerange_parse(range, clock_wall_us(), &export->job.range);
     if (sentence != NULL)
-        return call_refuse_query(call, err, "time_range", query->time_range, sentence);
+        return call_refuse_query(call, err, "time_range", range, sentence);
     if (exports_submit(export_exports(call->api->engine), &export->job, err) != 0)
         return call_refuse(call, err, 503, "Too many exports are running; retry later");
     return 0;
@@ -111,15 +153,15 @@ static int export_llm(struct api_call *call, struct error *err)
 static const char *const export_media[] = { "application/x-ndjson", "text/csv", NULL };
 
 const struct route export_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/export/events", READ, 200), .handler = export_events, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &stored_event_shape, .media = export_media,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/events", READ, 200), .handler = export_events, .params = &tenant_path_shape, .query = &events_export_query_shape, .answer = &stored_event_shape, .media = export_media, .also = ALSO_NOT_FOUND,
       .id = "export_events", .summary = "Export run events of a time range",
-      .description = "One line per event in order of arrival, sent while it is read. An export that fails midway ends without its last chunk. At most two exports run at once: more are 503." },
+      .description = "One line per event in order of arrival, sent while it is read. An export that fails midway ends without its last chunk. With `run_id` a run of any size can be read. A tenant runs one export at a time: more are 503." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/export/business", READ, 200), .handler = export_business, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &business_line_shape, .media = export_media,
       .id = "export_kpis", .summary = "Export business KPIs of a time range",
-      .description = "One line per value, then one per cell of each breakdown, sent while it is read. At most two exports run at once: more are 503." },
+      .description = "One line per value, then one per cell of each breakdown, sent while it is read. A tenant runs one export at a time: more are 503." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/export/llm", READ, 200), .handler = export_llm, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &llm_line_shape, .media = export_media,
       .id = "export_llm_usage", .summary = "Export LLM usage of a time range",
-      .description = "One line per report, sorted by timestamp, sent while it is read. At most two exports run at once: more are 503." },
+      .description = "One line per report, sorted by timestamp, sent while it is read. A tenant runs one export at a time: more are 503." },
     { 0 },
 };
 /* clang-format on */

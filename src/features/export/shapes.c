@@ -11,7 +11,8 @@ static void check_export(void *value, struct arena *arena, struct problems *prob
 {
     const struct export_query *q = value;
 
-    rule_check_range(problems, arena, q->time_range);
+    if (!str_is_null(q->time_range))
+        rule_check_range(problems, arena, q->time_range);
 }
 
 /* clang-format off */
@@ -52,5 +53,11 @@ SHAPE_BEGIN(export_query_shape)
     { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats },
     { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
 SHAPE_END(export_query_shape, "ExportQuery", .rules = check_export);
+
+SHAPE_BEGIN(events_export_query_shape)
+    { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats },
+    { STR(time_range), .flags = F_NULL, .doc = TIME_RANGE_DOC " Left out: 30d, or with run_id all." },
+    { UUID(run_id),    .flags = F_NULL, .doc = "Only the events of this run." },
+SHAPE_END(events_export_query_shape, "EventsExportQuery", .rules = check_export);
 #undef OWNER
 /* clang-format on */

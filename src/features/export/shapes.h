@@ -32,8 +32,10 @@ extern const struct shape llm_line_shape;      /* "LLMLine" */
 enum export_format { EXPORT_NDJSON, EXPORT_CSV };
 
 struct export_query {
-    int format; /* enum export_format */
-    struct str time_range;
+    int format;            /* enum export_format */
+    struct str time_range; /* null: as the kind of export has it */
+    struct str run_id;     /* null; of events only */
 };
 
-extern const struct shape export_query_shape; /* "ExportQuery" */
+extern const struct shape export_query_shape;        /* "ExportQuery" */
+extern const struct shape events_export_query_shape; /* "EventsExportQuery" */

@@ -35,24 +35,28 @@ static const struct db_query number_step[] = {
         .postgres = NTH_NUMBER("run_no", "business_runs"),
     },
 };
+/* Of run $2 only what comes after $6 and $7: nothing when they are NULL. */
 #define VALUES_OF(bytes)                                                                           \
     "SELECT a.agent_name, r.agent_version, r.run_id, r.workflow_run_id, v.timestamp,"              \
     " v.received_at, COALESCE(v.full_key, v.key), v.run_no, v.integer_value, v.real_value,"        \
-    " v.text_value FROM business_values v"                                                         \
+    " v.text_value, v.key FROM business_values v"                                                  \
     " JOIN business_runs r ON r.tenant_id = v.tenant_id AND r.run_no = v.run_no"                   \
     " JOIN agents a ON a.tenant_id = v.tenant_id AND a.agent_id = v.agent_id"                      \
-    " WHERE v.tenant_id = $1 AND v.run_no > $2 AND v.run_no <= $3"                                 \
+    " WHERE v.tenant_id = $1 AND v.run_no >= $2 AND v.run_no <= $3"                                \
+    " AND (v.run_no > $2 OR v.key" bytes " > $6)"                                                  \
     " AND v.timestamp >= $4 AND v.timestamp < $5 ORDER BY v.run_no, v.key" bytes
 static const struct db_query select_values = {
     .sqlite = VALUES_OF(""), .postgres = VALUES_OF(" COLLATE \"C\""),
 };
 #define BREAKDOWNS_OF(bytes)                                                                       \
     "SELECT a.agent_name, r.agent_version, r.run_id, r.workflow_run_id, b.timestamp,"              \
-    " b.received_at, b.metric, b.run_no, COALESCE(b.full_dimensions, b.dimensions), b.cells"       \
+    " b.received_at, b.metric, b.run_no, COALESCE(b.full_dimensions, b.dimensions), b.cells,"      \
+    " b.dimensions"                                                                                \
     " FROM business_breakdowns b"                                                                  \
     " JOIN business_runs r ON r.tenant_id = b.tenant_id AND r.run_no = b.run_no"                   \
     " JOIN agents a ON a.tenant_id = b.tenant_id AND a.agent_id = b.agent_id"                      \
-    " WHERE b.tenant_id = $1 AND b.run_no > $2 AND b.run_no <= $3"                                 \
+    " WHERE b.tenant_id = $1 AND b.run_no >= $2 AND b.run_no <= $3"                                \
+    " AND (b.run_no > $2 OR (b.metric" bytes ", b.dimensions" bytes ") > ($6, $7))"                \
     " AND b.timestamp >= $4 AND b.timestamp < $5"                                                  \
     " ORDER BY b.run_no, b.metric" bytes ", b.dimensions" bytes
 static const struct db_query select_breakdowns = {
@@ -116,6 +120,8 @@ static bool pass_value(void *ctx, const struct db_row *row)
 {
     const struct reader *reader = ctx;
     struct business_line line = read_line(BUSINESS_VALUE, row);
+    const struct business_place place = { .run_no = db_get_int(row, 7),
+                                          .key = db_get_text(row, 11) };
     struct buf value;
     bool more;
 
@@ -127,7 +133,7 @@ static bool pass_value(void *ctx, const struct db_row *row)
     else
         buf_add_json(&value, db_get_text(row, 10));
     line.value = buf_str(&value);
-    more = reader->value(reader->ctx, db_get_int(row, 7), &line);
+    more = reader->value(reader->ctx, &place, &line);
     buf_done(&value);
     return more;
 }
@@ -136,7 +142,9 @@ static bool pass_breakdown(void *ctx, const struct db_row *row)
 {
     const struct reader *reader = ctx;
     const struct business_line line = read_line(BUSINESS_BREAKDOWN, row);
-    const struct stored_breakdown breakdown = { .run_no = db_get_int(row, 7),
+    const struct stored_breakdown breakdown = { .place = { .run_no = db_get_int(row, 7),
+                                                           .key = line.key,
+                                                           .dimensions = db_get_text(row, 10) },
                                                 .line = &line,
                                                 .dimensions = db_get_text(row, 8),
                                                 .cells = db_get_text(row, 9) };
@@ -144,25 +152,27 @@ static bool pass_breakdown(void *ctx, const struct db_row *row)
     return reader->breakdown(reader->ctx, &breakdown);
 }
 
-static int read_step(struct db *db, const struct db_query *query, const struct store_step *step,
+static int read_step(struct db *db, const struct db_query *query, const struct business_step *b,
                      db_row_fn *on_row, struct reader *reader, struct error *err)
 {
+    const struct store_step *step = &b->step;
     const struct db_args args =
         DB_ARGS(db_int(step->tenant_id), db_int(step->after), db_int(step->until),
-                db_int(step->range.since), db_int(step->range.until));
+                db_int(step->range.since), db_int(step->range.until), db_text(b->after->key),
+                db_text(b->after->dimensions));
 
     return db_exec(db, query, args, on_row, reader, err);
 }
 
-int store_business_values_step(struct db *db, const struct store_step *step, business_value_fn *fn,
-                               void *ctx, struct error *err)
+int store_business_values_step(struct db *db, const struct business_step *step,
+                               business_value_fn *fn, void *ctx, struct error *err)
 {
     struct reader reader = { .value = fn, .ctx = ctx };
 
     return read_step(db, &select_values, step, pass_value, &reader, err);
 }
 
-int store_breakdowns_step(struct db *db, const struct store_step *step, breakdown_row_fn *fn,
+int store_breakdowns_step(struct db *db, const struct business_step *step, breakdown_row_fn *fn,
                           void *ctx, struct error *err)
 {
     struct reader reader = { .breakdown = fn, .ctx = ctx };

@@ -1,8 +1,8 @@
 /* store.h - reads all rows of a time range, in steps.
  *
  * Rows are numbered in the order of arrival. A step reads a tenant's rows in a
- * range of numbers: short enough for one query, so that no transaction stays
- * open while a slow client receives the lines.
+ * range of numbers: short enough for one query, so that no statement stays open
+ * while a slow client receives the lines.
  */
 #pragma once
 #include <stdbool.h>
@@ -28,25 +28,40 @@ int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, 
 int store_numbers_step(struct db *db, enum store_numbers of, const struct store_step *all,
                        int64_t n, int64_t *ret, struct error *err) MUST_CHECK;
 
+/* Where a value (run and key) or a breakdown (run, metric and dimensions) is among the others;
+ * names as stored. A run may have reported any amount, so a step may end within it. */
+struct business_place {
+    int64_t run_no;
+    struct str key, dimensions;
+};
+
+/* What comes after step.after and up to step.until; of the run with number step.after only what
+ * comes after `after`: nothing when its strings are null. */
+struct business_step {
+    struct store_step step;
+    const struct business_place *after;
+};
+
 /* Strings are valid during the call only; `value` is JSON text. False: stop reading. */
-typedef bool business_value_fn(void *ctx, int64_t run_no, const struct business_line *line);
+typedef bool business_value_fn(void *ctx, const struct business_place *place,
+                               const struct business_line *line);
 
 /* The values of the runs of a step, by run and key. */
-int store_business_values_step(struct db *db, const struct store_step *step, business_value_fn *fn,
-                               void *ctx, struct error *err) MUST_CHECK;
+int store_business_values_step(struct db *db, const struct business_step *step,
+                               business_value_fn *fn, void *ctx, struct error *err) MUST_CHECK;
 
 /* A breakdown as stored; `line` lacks dimensions and value. */
 struct stored_breakdown {
-    int64_t run_no;
+    struct business_place place;
     const struct business_line *line;
-    struct str dimensions; /* JSON array of their names */
+    struct str dimensions; /* JSON array of their names, in full */
     struct str cells;      /* JSON array of [value of each dimension…, number] */
 };
 
 typedef bool breakdown_row_fn(void *ctx, const struct stored_breakdown *breakdown);
 
 /* The breakdowns of the runs of a step, by run, metric and dimensions. */
-int store_breakdowns_step(struct db *db, const struct store_step *step, breakdown_row_fn *fn,
+int store_breakdowns_step(struct db *db, const struct business_step *step, breakdown_row_fn *fn,
                           void *ctx, struct error *err) MUST_CHECK;
 
 /* The last row of a page of usage. */
