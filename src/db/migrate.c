@@ -1,7 +1,6 @@
-/* migrate.c - the schema's version is a row in the database; each step commits with its number. */
+/* migrate.c - each step that was applied is a row in the database, committed with the step. */
 #include "db/migrate.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -14,6 +13,9 @@ static const struct db_query create_table = {
 };
 static const struct db_query select_newest = {
     .sql = "SELECT COALESCE(MAX(number), 0) FROM schema_version",
+};
+static const struct db_query select_applied = {
+    .sql = "SELECT number FROM schema_version ORDER BY number",
 };
 static const struct db_query insert_version = {
     .sql = "INSERT INTO schema_version (number, name, applied_at) VALUES ($1, $2, $3)",
@@ -39,34 +41,47 @@ static int begin_locked(struct db *db, struct error *err)
 
 static int check_known(int64_t newest, struct error *err)
 {
-    if (newest <= (int64_t)n_migrations)
+    const int known = migrations[n_migrations - 1].number;
+
+    if (newest <= known)
         return 0;
     return err_set(err, ERR_SCHEMA,
                    "the database has schema version %lld, from a newer muster; this one supports "
-                   "versions up to %zu: run the newer muster",
-                   (long long)newest, n_migrations);
+                   "versions up to %d: run the newer muster",
+                   (long long)newest, known);
 }
 
-/* Applies the step after `*newest`, if there is one, and says whether it did. */
+/* Moves `*ctx`, the index of a step, past the step if the row says that it was applied. */
+static bool skip_applied(void *ctx, const struct db_row *row)
+{
+    size_t *index = ctx;
+
+    if (*index < n_migrations && db_get_int(row, 0) == migrations[*index].number)
+        ++*index;
+    return true;
+}
+
+/* Applies the first missing step, if there is one, and says whether it did. */
 static int apply_next(struct db *db, bool *ret_applied, struct error *err)
 {
     bool postgres = strcmp(db_dialect(db), "postgres") == 0;
     const struct migration *m;
     int64_t newest = 0;
+    size_t index = 0; /* of the first step that is missing */
     int r = -1;
 
     *ret_applied = false;
     if (begin_locked(db, err) != 0)
         return -1;
     if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 ||
-        check_known(newest, err) != 0)
+        check_known(newest, err) != 0 ||
+        db_exec(db, &select_applied, DB_NO_ARGS, skip_applied, &index, err) != 0)
         goto out;
-    if (newest == (int64_t)n_migrations) {
+    if (index == n_migrations) {
         db_rollback(db);
         return 0;
     }
-    m = &migrations[newest];
-    assert(m->number == newest + 1);
+    m = &migrations[index];
     if (db_script(db, postgres ? m->postgres : m->sqlite, err) != 0) {
         err_wrap(err, "migration %04d_%s", m->number, m->name);
         goto out;
