@@ -63,6 +63,20 @@ TEST(migrating_again_changes_nothing)
     db_close(db);
 }
 
+/* Branches that are merged in another order than they were numbered must not skip a step. */
+TEST(a_step_that_is_missing_between_others_is_applied)
+{
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+
+    CHECK(store_migrate(db, NULL) == 0);
+    suite_script(db, "DELETE FROM schema_version WHERE number = 22");
+    suite_script(db, "DROP INDEX deliveries_next");
+    CHECK(store_migrate(db, NULL) == 0);
+    CHECK_INT(suite_int(db, &newest), n_migrations);
+    suite_script(db, "DROP INDEX deliveries_next"); /* it is back */
+    db_close(db);
+}
+
 TEST(a_database_of_a_newer_program_is_refused_with_a_sentence)
 {
     struct db *db = suite_open(suite_new_database(), DB_WRITER);

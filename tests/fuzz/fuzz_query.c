@@ -17,7 +17,7 @@ static bool is_of_query(const struct shape *shape)
     return false;
 }
 
-/* The input cut at NUL bytes gives the values of the path's parameters. */
+/* The input cut at NUL bytes gives the segments of the path that are its parameters. */
 static int read_path(const struct shape *shape, struct str input, struct arena *arena, void *value,
                      struct problems *problems)
 {
@@ -27,7 +27,7 @@ static int read_path(const struct shape *shape, struct str input, struct arena *
 
     while (n < shape->n_fields && !str_is_null(input)) {
         names[n] = str_of(shape->fields[n].name);
-        values[n++] = str_split(&input, '\0');
+        values[n++] = shape_decode_segment(str_split(&input, '\0'), arena);
     }
     return shape_read_path(shape, &(struct path_values){ names, values, n }, arena, value,
                            problems);

@@ -110,7 +110,8 @@ static int wrapping_key_index(const struct vault *v, const struct data_key_row *
     return index;
 }
 
-/* A new data key in the row. The lock on the platform's row orders this with rotations. */
+/* A new data key in the row, whose tenant and version are set. The lock on the platform's row
+ * orders this with rotations. */
 static int make_key(struct vault *v, struct db *db, struct data_key_row *row, struct arena *arena,
                     struct error *err)
 {
@@ -128,7 +129,6 @@ static int make_key(struct vault *v, struct db *db, struct data_key_row *row, st
             (void)cannot_open(&platform, err);
     }
     if (index >= 0) {
-        row->version = FIRST_VERSION;
         randombytes_buf(key, sizeof(key));
         vault_wrap(v, (size_t)index, key, row, arena);
         sodium_memzero(key, sizeof(key));
@@ -147,8 +147,47 @@ int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id, struct e
     r = store_data_key(db, tenant_id, 0, &arena, &row, err);
     if (r == 0 && row.version == 0) {
         row.tenant_id = tenant_id;
+        row.version = FIRST_VERSION;
         r = make_key(v, db, &row, &arena, err);
     }
+    arena_done(&arena);
+    return r;
+}
+
+int vault_add_key(struct vault *v, struct db *db, const struct data_key_row *newest,
+                  struct error *err)
+{
+    struct data_key_row row = { .tenant_id = newest->tenant_id, .version = newest->version + 1 };
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = make_key(v, db, &row, &arena, err);
+    arena_done(&arena);
+    return r;
+}
+
+/* Unwraps what the store returned. */
+static int open_stored(struct vault *v, const struct data_key_row *row, int64_t tenant_id,
+                       struct vault_key *ret, struct error *err)
+{
+    ret->version = row->version;
+    if (row->version == 0)
+        return err_set(err, ERR_SCHEMA, "tenant %lld has no such data key", (long long)tenant_id);
+    return vault_open_row(v, row, ret->bytes, err);
+}
+
+int vault_use_key(struct vault *v, struct db *db, int64_t tenant_id, struct vault_key *ret,
+                  struct error *err)
+{
+    struct data_key_row row;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = store_data_key_use(db, tenant_id, &arena, &row, err);
+    if (r == 0)
+        r = open_stored(v, &row, tenant_id, ret, err);
     arena_done(&arena);
     return r;
 }
@@ -162,12 +201,8 @@ int vault_get_key(struct vault *v, struct db *db, int64_t tenant_id, int64_t ver
 
     arena_init(&arena);
     r = store_data_key(db, tenant_id, version, &arena, &row, err);
-    if (r == 0 && row.version == 0)
-        r = err_set(err, ERR_SCHEMA, "tenant %lld has no data key of version %lld",
-                    (long long)tenant_id, (long long)version);
     if (r == 0)
-        r = vault_open_row(v, &row, ret->bytes, err);
-    ret->version = row.version;
+        r = open_stored(v, &row, tenant_id, ret, err);
     arena_done(&arena);
     return r;
 }

@@ -10,6 +10,7 @@
 #include "features/vault/data_keys_store.h"
 #include "features/vault/envelope.h"
 #include "features/vault/keyring.h"
+#include "features/vault/sealed_table.h"
 
 struct db;
 
@@ -18,7 +19,13 @@ struct vault {
     struct rwlock lock; /* not held while the database is queried */
     struct keyring *ring GUARDED_BY(lock) PT_GUARDED_BY(lock); /* empty: not read yet */
     const void *rotation GUARDED_BY(lock); /* owner of the running rotation; NULL: no rotation */
+    const struct sealed_table *sealed[SEALED_TABLES_MAX]; /* set while the features are opened */
+    size_t n_sealed;
 };
+
+/* The version of the data key as sealed bytes hold it, after their first byte. */
+enum { VAULT_VERSION_BYTES = 4 };
+void vault_write_version(int64_t version, uint8_t ret[VAULT_VERSION_BYTES]);
 
 /* An unwrapped data key. The caller wipes it. */
 struct vault_key {
@@ -40,6 +47,14 @@ int vault_open_row(struct vault *v, const struct data_key_row *row, uint8_t ret[
 /* Creates the tenant's data key if it has none. In a transaction. */
 int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id,
                      struct error *err) MUST_CHECK;
+
+/* Adds a data key of the next version, which is used from then on. In a transaction. */
+int vault_add_key(struct vault *v, struct db *db, const struct data_key_row *newest,
+                  struct error *err) MUST_CHECK;
+
+/* The tenant's newest data key, to seal with: it is not destroyed before the transaction ends. */
+int vault_use_key(struct vault *v, struct db *db, int64_t tenant_id, struct vault_key *ret,
+                  struct error *err) MUST_CHECK;
 
 /* The tenant's data key of this version, or the newest with 0. */
 int vault_get_key(struct vault *v, struct db *db, int64_t tenant_id, int64_t version,

@@ -22,6 +22,11 @@ static const struct db_query select_version = {
     .row = &data_key_row,
     .sql = SELECT_KEYS " WHERE tenant_id = $1 AND version = $2",
 };
+static const struct db_query use_newest = {
+    .row = &data_key_row,
+    .sqlite = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1",
+    .postgres = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1 FOR SHARE",
+};
 static const struct db_query lock_platform = {
     .row = &data_key_row,
     .sqlite = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1",
@@ -37,6 +42,36 @@ static const struct db_query insert_key = {
 };
 static const struct db_query update_key = {
     .sql = "UPDATE data_keys SET wrapped = $3 WHERE tenant_id = $1 AND version = $2",
+};
+#define SELECT_TENANTS "SELECT tenant_id, MAX(version) AS version FROM data_keys WHERE tenant_id > "
+#define BY_TENANT      " GROUP BY tenant_id"
+static const struct db_query select_after = {
+    .row = &data_key_row,
+    .sql = SELECT_TENANTS "$1" BY_TENANT " ORDER BY tenant_id LIMIT $2",
+};
+static const struct db_query select_superseded = {
+    .row = &data_key_row,
+    .sql = SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at IS NULL THEN 1 ELSE 0 END) > 1"
+           " ORDER BY tenant_id LIMIT $1",
+};
+static const struct db_query select_retired = {
+    .row = &data_key_row,
+    .sql = SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at <= $1 OR retired_at > $2"
+           " THEN 1 ELSE 0 END) > 0 ORDER BY tenant_id LIMIT $3",
+};
+static const struct db_query any_retired = {
+    .sql = "SELECT COUNT(*) FROM data_keys WHERE retired_at IS NOT NULL",
+};
+static const struct db_query retire_older = {
+    .sql = "UPDATE data_keys SET retired_at = $3 WHERE tenant_id = $1 AND version < $2",
+};
+static const struct db_query lock_older = {
+    .row = &data_key_row,
+    .sqlite = SELECT_KEYS " WHERE tenant_id = $1 AND version < $2",
+    .postgres = SELECT_KEYS " WHERE tenant_id = $1 AND version < $2 FOR UPDATE",
+};
+static const struct db_query delete_older = {
+    .sql = "DELETE FROM data_keys WHERE tenant_id = $1 AND version < $2",
 };
 /* clang-format on */
 
@@ -74,4 +109,64 @@ int store_data_key_set(struct db *db, const struct data_key_row *row, struct err
         DB_ARGS(db_int(row->tenant_id), db_int(row->version), db_blob(row->wrapped));
 
     return db_run(db, &update_key, args, err);
+}
+
+int store_data_key_use(struct db *db, int64_t tenant_id, struct arena *arena,
+                       struct data_key_row *ret, struct error *err)
+{
+    return rows_one(db, &use_newest, DB_ARGS(db_int(tenant_id)), arena, ret, err);
+}
+
+int store_data_keys_after(struct db *db, int64_t after, int64_t limit, struct arena *arena,
+                          struct list *ret, struct error *err)
+{
+    return rows_list(db, &select_after, DB_ARGS(db_int(after), db_int(limit)), arena, ret, err);
+}
+
+int store_data_keys_superseded(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
+                               struct error *err)
+{
+    return rows_list(db, &select_superseded, DB_ARGS(db_int(limit)), arena, ret, err);
+}
+
+int store_data_keys_retired(struct db *db, int64_t until_us, int64_t now_us, int64_t limit,
+                            struct arena *arena, struct list *ret, struct error *err)
+{
+    return rows_list(db, &select_retired, DB_ARGS(db_int(until_us), db_int(now_us), db_int(limit)),
+                     arena, ret, err);
+}
+
+int store_data_keys_any_retired(struct db *db, bool *ret, struct error *err)
+{
+    int64_t n = 0;
+
+    if (db_exec(db, &any_retired, DB_NO_ARGS, db_read_int, &n, err) != 0)
+        return -1;
+    *ret = n > 0;
+    return 0;
+}
+
+int store_data_key_retire(struct db *db, const struct data_key_row *newest, int64_t at_us,
+                          struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(newest->tenant_id), db_int(newest->version), rows_time_value(at_us));
+
+    return db_run(db, &retire_older, args, err);
+}
+
+int store_data_key_lock_older(struct db *db, const struct data_key_row *newest, struct error *err)
+{
+    return db_run(db, &lock_older, DB_ARGS(db_int(newest->tenant_id), db_int(newest->version)),
+                  err);
+}
+
+int store_data_key_destroy(struct db *db, const struct data_key_row *newest, int64_t *ret_n,
+                           struct error *err)
+{
+    if (db_run(db, &delete_older, DB_ARGS(db_int(newest->tenant_id), db_int(newest->version)),
+               err) != 0)
+        return -1;
+    *ret_n = db_changes(db);
+    return 0;
 }

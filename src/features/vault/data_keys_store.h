@@ -3,6 +3,8 @@
  * changes of the master key: every transaction that wraps a key locks it.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -22,6 +24,10 @@ struct data_key_row {
 int store_data_key(struct db *db, int64_t tenant_id, int64_t version, struct arena *arena,
                    struct data_key_row *ret, struct error *err) MUST_CHECK;
 
+/* The newest, kept from being destroyed until the transaction ends; in the arena. */
+int store_data_key_use(struct db *db, int64_t tenant_id, struct arena *arena,
+                       struct data_key_row *ret, struct error *err) MUST_CHECK;
+
 /* The platform's key, locked until the transaction ends. */
 int store_data_key_lock(struct db *db, struct arena *arena, struct data_key_row *ret,
                         struct error *err) MUST_CHECK;
@@ -36,3 +42,31 @@ int store_data_key_add(struct db *db, const struct data_key_row *row, int64_t no
 
 /* Replaces the wrapped key. */
 int store_data_key_set(struct db *db, const struct data_key_row *row, struct error *err) MUST_CHECK;
+
+/* The next three list tenants, each with its newest version: struct data_key_row without `wrapped`,
+ * in the arena. First: those that follow `after`, without the platform. */
+int store_data_keys_after(struct db *db, int64_t after, int64_t limit, struct arena *arena,
+                          struct list *ret, struct error *err) MUST_CHECK;
+
+/* Those with an older key that is not retired. */
+int store_data_keys_superseded(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
+                               struct error *err) MUST_CHECK;
+
+/* Those with a key that was retired at this time or before, or any time after `now_us`. */
+int store_data_keys_retired(struct db *db, int64_t until_us, int64_t now_us, int64_t limit,
+                            struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* Is any key retired? */
+int store_data_keys_any_retired(struct db *db, bool *ret, struct error *err) MUST_CHECK;
+
+/* Marks all but the newest as retired at this time, or as in use (TIME_NULL). */
+int store_data_key_retire(struct db *db, const struct data_key_row *newest, int64_t at_us,
+                          struct error *err) MUST_CHECK;
+
+/* Waits for transactions that use an older key than the newest, and keeps others from it. */
+int store_data_key_lock_older(struct db *db, const struct data_key_row *newest,
+                              struct error *err) MUST_CHECK;
+
+/* Destroys all but the newest. */
+int store_data_key_destroy(struct db *db, const struct data_key_row *newest, int64_t *ret_n,
+                           struct error *err) MUST_CHECK;

@@ -7,6 +7,7 @@
 #include "features/features.h"
 #include "features/vault/commands.h"
 #include "features/vault/routes.h"
+#include "features/vault/secrets_store.h"
 #include "features/vault/vault.h"
 
 struct vault *vault_of(const struct engine *e)
@@ -26,6 +27,7 @@ static int vault_feature_open(struct engine *e, void **ret_state, struct error *
         key_file = arena_printf(&arena, "%s/master.key", settings->data).data;
     *ret_state = vault = vault_new(key_file);
     arena_done(&arena);
+    vault_add_sealed_table(vault, &secrets_sealed);
     return engine_serves(e) ? vault_start(vault, engine_open_db(e), err) : 0;
 }
 

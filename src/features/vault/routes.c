@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "features/access/shapes.h"
+#include "features/vault/data_key_rotation.h"
 #include "features/vault/routes.h"
 #include "features/vault/shapes.h"
 #include "features/vault/vault.h"
@@ -81,6 +82,19 @@ static int begin_rotation(struct api_call *call, struct error *err)
     return 0;
 }
 
+static int rotate_data_keys(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct data_keys_query *query = call->query;
+    struct data_keys_rotated *answer = call->answer;
+
+    if (vault_rotate_data_keys(vault_of(call->api->engine), db, query->after, answer, err) != 0)
+        return -1;
+    call->audit_detail = arena_printf(
+        call->arena, "{\"created\":%lld,\"re_encrypted\":%lld,\"destroyed\":%lld}",
+        (long long)answer->created, (long long)answer->re_encrypted, (long long)answer->destroyed);
+    return 0;
+}
+
 /* clang-format off */
 const struct route vault_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/secrets", ADMIN, 200), .read = list_secrets, .params = &tenant_path_shape, .answer = &secret_list_shape,
@@ -95,6 +109,9 @@ const struct route vault_routes[] = {
     { ROUTE(POST, "/api/v1/platform/vault/rotate", PLATFORM, 200), .handler = begin_rotation, .answer = &vault_rotated_shape, .audit = "vault.rotate",
       .id = "rotate_master_key", .summary = "Rotate the master key",
       .description = "Wraps all data keys with a new master key while the service runs. 409 when the master key is not in a file." },
+    { ROUTE(POST, "/api/v1/platform/vault/data-keys/rotate", PLATFORM, 200), .change = rotate_data_keys, .query = &data_keys_query_shape, .answer = &data_keys_rotated_shape, .audit = "vault.rotate-data",
+      .id = "rotate_data_keys", .summary = "Rotate the data keys (one step)",
+      .description = "Each call does a bounded part: creates a new data key per tenant, encrypts secrets again with it, and destroys the old keys at the end. Repeat it with `after` set to the answer's `next`, after `wait_s` seconds, until `next` is null. Secrets can be used all along." },
     { 0 },
 };
 /* clang-format on */

@@ -16,7 +16,7 @@ static struct secret answer(const struct secret_row *row)
 static struct vault_label label_of(const struct secrets *s, const struct secret_row *row)
 {
     return (struct vault_label){
-        .kind = "secret", .tenant_id = s->tenant_id, .name = row->name, .version = row->version
+        .kind = SECRET_KIND, .tenant_id = s->tenant_id, .name = row->name, .version = row->version
     };
 }
 

@@ -34,6 +34,13 @@ static const struct db_query put_secret = {
 static const struct db_query delete_secret = {
     .sql = "DELETE FROM secrets WHERE tenant_id = $1 AND name = $2",
 };
+const struct sealed_table secrets_sealed = {
+    .kind = SECRET_KIND,
+    .stale = { .row = &sealed_row,
+               .sql = "SELECT name, version, sealed FROM secrets WHERE tenant_id = $1"
+                      " AND substr(sealed, 2, 4) <> $2 ORDER BY name LIMIT $3" },
+    .replace = { .sql = "UPDATE secrets SET sealed = $3 WHERE tenant_id = $1 AND name = $2 AND sealed = $4" },
+};
 /* clang-format on */
 
 int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,

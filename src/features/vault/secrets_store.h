@@ -5,9 +5,13 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/vault/sealed_table.h"
 #include "shape/shape.h"
 
 struct db;
+
+#define SECRET_KIND "secret" /* of their label */
+extern const struct sealed_table secrets_sealed;
 
 struct secret_row {
     struct str name;

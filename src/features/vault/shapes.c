@@ -78,4 +78,20 @@ SHAPE_BEGIN(vault_rotated_shape)
     { BOOL(old_key_removed), .flags = F_REQUIRED, .doc = "False: the next start removes it." },
 SHAPE_END(vault_rotated_shape, "VaultRotated", .doc = "Result of rotating the master key.");
 #undef OWNER
+
+#define OWNER struct data_keys_query
+SHAPE_BEGIN(data_keys_query_shape)
+    { INT(after), .absent = "0", .least = -1, .most = INT64_MAX, .doc = "The next of the previous step; 0 to begin." },
+SHAPE_END(data_keys_query_shape, "DataKeysQuery", .doc = "Where to continue the rotation.");
+#undef OWNER
+
+#define OWNER struct data_keys_rotated
+SHAPE_BEGIN(data_keys_rotated_shape)
+    { INT(created),      .flags = F_REQUIRED, .doc = "New data keys, one per tenant that has secrets." },
+    { INT(re_encrypted), .flags = F_REQUIRED, .doc = "Secrets encrypted again with their tenant's new data key." },
+    { INT(destroyed),    .flags = F_REQUIRED, .doc = "Old data keys destroyed." },
+    { INT(wait_s),       .flags = F_REQUIRED, .doc = "Seconds to wait before the next step." },
+    { OPT_INT(next),     .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next step. Null: done." },
+SHAPE_END(data_keys_rotated_shape, "DataKeysRotated", .doc = "Result of one step of rotating the data keys.");
+#undef OWNER
 /* clang-format on */

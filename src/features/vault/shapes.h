@@ -35,8 +35,20 @@ struct vault_rotated {
     bool old_key_removed;
 };
 
-extern const struct shape secret_set_shape;    /* "SecretSet" */
-extern const struct shape secret_shape;        /* "Secret" */
-extern const struct shape secret_list_shape;   /* "SecretList" */
-extern const struct shape secret_path_shape;   /* "SecretPath" */
-extern const struct shape vault_rotated_shape; /* "VaultRotated" */
+struct data_keys_query {
+    int64_t after;
+};
+
+struct data_keys_rotated {
+    int64_t created, re_encrypted, destroyed;
+    int64_t wait_s;
+    struct opt_int next; /* null: finished */
+};
+
+extern const struct shape data_keys_query_shape;   /* "DataKeysQuery" */
+extern const struct shape data_keys_rotated_shape; /* "DataKeysRotated" */
+extern const struct shape secret_set_shape;        /* "SecretSet" */
+extern const struct shape secret_shape;            /* "Secret" */
+extern const struct shape secret_list_shape;       /* "SecretList" */
+extern const struct shape secret_path_shape;       /* "SecretPath" */
+extern const struct shape vault_rotated_shape;     /* "VaultRotated" */

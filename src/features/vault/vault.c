@@ -10,7 +10,7 @@
 #include "features/vault/data_keys.h"
 
 /* Sealed bytes begin with the format and the version of the data key. */
-enum { HEAD_BYTES = 1 + 4, FORM = 1 };
+enum { HEAD_BYTES = 1 + VAULT_VERSION_BYTES, FORM = 1 };
 
 _Static_assert(VAULT_OVERHEAD == HEAD_BYTES + ENVELOPE_OVERHEAD, "as the header says");
 
@@ -57,6 +57,12 @@ static int ensure_ring(struct vault *v, struct error *err)
     return r;
 }
 
+void vault_write_version(int64_t version, uint8_t ret[VAULT_VERSION_BYTES])
+{
+    for (unsigned i = 0; i < VAULT_VERSION_BYTES; i++)
+        ret[i] = (uint8_t)((uint64_t)version >> 8 * i & 0xff);
+}
+
 int vault_seal(struct vault *v, struct db *db, const struct vault_label *label, struct str plain,
                struct buf *out, struct error *err)
 {
@@ -67,13 +73,12 @@ int vault_seal(struct vault *v, struct db *db, const struct vault_label *label, 
 
     if (ensure_ring(v, err) != 0 || vault_ensure_key(v, db, DATA_KEY_PLATFORM, err) != 0 ||
         vault_ensure_key(v, db, label->tenant_id, err) != 0 ||
-        vault_get_key(v, db, label->tenant_id, 0, &key, err) != 0)
+        vault_use_key(v, db, label->tenant_id, &key, err) != 0)
         return -1;
     bytes = (uint8_t *)buf_reserve(out, len);
     if (bytes != NULL) {
         bytes[0] = FORM;
-        for (unsigned i = 0; i < 4; i++)
-            bytes[1 + i] = (uint8_t)((uint64_t)key.version >> 8 * i & 0xff);
+        vault_write_version(key.version, bytes + 1);
         envelope_seal(key.bytes, envelope_label(label, key.version, &bound), plain,
                       bytes + HEAD_BYTES);
         buf_done(&bound);

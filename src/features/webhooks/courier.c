@@ -64,7 +64,8 @@ int64_t courier_delay_us(int64_t attempts)
 /* Decrypts one of the webhook's secrets. */
 static int open_secret(struct courier *c, struct attempt *f, struct str sealed, struct error *err)
 {
-    const struct vault_label label = { "webhook", f->webhook.tenant_id, f->webhook.webhook_id, 1 };
+    const struct vault_label label = { WEBHOOK_KIND, f->webhook.tenant_id, f->webhook.webhook_id,
+                                       1 };
     struct buf text;
     int r;
 

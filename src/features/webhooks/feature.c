@@ -12,6 +12,7 @@
 #include "features/webhooks/commands.h"
 #include "features/webhooks/courier.h"
 #include "features/webhooks/routes.h"
+#include "features/webhooks/store.h"
 #include "features/webhooks/webhooks.h"
 
 struct webhooks {
@@ -45,6 +46,8 @@ static int webhooks_open(struct engine *e, void **ret_state, struct error *err)
         .rules = { .allow_http = settings->webhook_allow_http != 0,
                    .allow_private = settings->webhook_allow_private != 0 },
     };
+    for (size_t i = 0; i < WEBHOOK_SEALED_N; i++)
+        vault_add_sealed_table(vault_of(e), &webhooks_sealed[i]);
     return db_open(engine_database(e), DB_READER, &webhooks->db, err);
 }
 

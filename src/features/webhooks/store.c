@@ -50,6 +50,17 @@ static const struct db_query select_webhooks = {
     .sql = "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1"
            " ORDER BY created_at, webhook_id",
 };
+#define SEALED_COLUMN(column)                                                                      \
+    {                                                                                              \
+        .kind = WEBHOOK_KIND,                                                                      \
+        .stale = { .row = &sealed_row,                                                             \
+                   .sql = "SELECT webhook_id AS name, 1 AS version, " column " AS sealed"          \
+                          " FROM webhooks WHERE tenant_id = $1 AND substr(" column ", 2, 4) <> $2" \
+                          " ORDER BY webhook_id LIMIT $3" },                                       \
+        .replace = { .sql = "UPDATE webhooks SET " column " = $3 WHERE tenant_id = $1"             \
+                            " AND webhook_id = $2 AND " column " = $4" },                          \
+    }
+const struct sealed_table webhooks_sealed[WEBHOOK_SEALED_N] = { SEALED_COLUMN("secret"), SEALED_COLUMN("old_secret") };
 static const struct db_query count_use = {
     .sql = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries"
            " WHERE tenant_id = $1 AND webhook_id = $2 GROUP BY state",

@@ -5,10 +5,16 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/vault/sealed_table.h"
 #include "shape/shape.h"
 
 struct db;
 struct webhook;
+
+/* Both secrets of a webhook. */
+#define WEBHOOK_KIND "webhook" /* of their label */
+enum { WEBHOOK_SEALED_N = 2 };
+extern const struct sealed_table webhooks_sealed[WEBHOOK_SEALED_N];
 
 struct webhook_row {
     int64_t tenant_id;

@@ -57,7 +57,7 @@ const char *webhooks_check_url(const struct webhooks_context *context, struct st
 static int make_secret(const struct webhooks_call *call, struct webhook_row *row,
                        struct str *ret_secret, struct error *err)
 {
-    const struct vault_label label = { "webhook", row->tenant_id, row->webhook_id, 1 };
+    const struct vault_label label = { WEBHOOK_KIND, row->tenant_id, row->webhook_id, 1 };
     char secret[WEBHOOK_SECRET_LEN + 1];
     struct buf sealed;
     int r;
