@@ -3,7 +3,8 @@
     litellm.callbacks = [UsageLogger(agent)]
 
 LiteLLM runs callbacks on threads of its own, which know no current run: the handler remembers the
-run in which the call was made, else it uses the agent's only open run.
+run in which the call was made, else it uses the agent's only open run. It also passes arguments by
+name, so the names below are LiteLLM's.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ class UsageLogger(CustomLogger):  # type: ignore[misc]
         return self._runs.pop(str(kwargs.get("litellm_call_id")), None) or self.agent.current()
 
     def log_success_event(
-        self, kwargs: Dict[str, Any], response: Any, began: Any, ended: Any
+        self, kwargs: Dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         run = self._run_of(kwargs)
         if run is None:
             log.debug("muster: a LiteLLM call outside of a run is not counted")
             return
-        run.llm(str(kwargs.get("model") or "unknown"), usage_of(response))
+        run.llm(str(kwargs.get("model") or "unknown"), usage_of(response_obj))
 
     def log_failure_event(
-        self, kwargs: Dict[str, Any], response: Any, began: Any, ended: Any
+        self, kwargs: Dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         run = self._run_of(kwargs)
         if run is not None:
@@ -53,11 +54,11 @@ class UsageLogger(CustomLogger):  # type: ignore[misc]
             run.step(f"LLM call failed: {error}", category="llm", level="error", source="")
 
     async def async_log_success_event(
-        self, kwargs: Dict[str, Any], response: Any, began: Any, ended: Any
+        self, kwargs: Dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        self.log_success_event(kwargs, response, began, ended)
+        self.log_success_event(kwargs, response_obj, start_time, end_time)
 
     async def async_log_failure_event(
-        self, kwargs: Dict[str, Any], response: Any, began: Any, ended: Any
+        self, kwargs: Dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        self.log_failure_event(kwargs, response, began, ended)
+        self.log_failure_event(kwargs, response_obj, start_time, end_time)
