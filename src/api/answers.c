@@ -14,6 +14,16 @@ SHAPE_BEGIN(health_answer_shape)
 SHAPE_END(health_answer_shape, "Health", .doc = "Service health.");
 #undef OWNER
 
+#define OWNER struct budget_answer
+SHAPE_BEGIN(budget_answer_shape)
+    { STR(kind),           .flags = F_REQUIRED, .doc = "What is counted, such as `body_bytes`, `reply_bytes` or `streams`." },
+    { INT(tenant_used),    .flags = F_REQUIRED, .doc = "Held now by all callers of the tenant." },
+    { OPT_INT(tenant_max), .flags = F_REQUIRED | F_NULL, .doc = "What they may hold together; null: no limit." },
+    { INT(key_used),       .flags = F_REQUIRED, .doc = "Held now by the callers of this key." },
+    { OPT_INT(key_max),    .flags = F_REQUIRED | F_NULL, .doc = "What they may hold together; null: no limit." },
+STATIC_SHAPE_END(budget_answer_shape, "Budget", .doc = "A share of what this service can hold at once.");
+#undef OWNER
+
 #define OWNER struct limits_answer
 SHAPE_BEGIN(limits_answer_shape)
     { INT(batch_max_events),    .flags = F_REQUIRED, .doc = "Maximum events per batch." },
@@ -23,6 +33,7 @@ SHAPE_BEGIN(limits_answer_shape)
     { INT(rate_limit),          .flags = F_REQUIRED, .doc = "Requests per key per window." },
     { INT(rate_window_seconds), .flags = F_REQUIRED, .doc = "Length of the rate-limit window." },
     { INT(max_agents),          .flags = F_REQUIRED, .doc = "Maximum number of agents in the tenant." },
+    { LIST(budgets, budget_answer_shape), .flags = F_REQUIRED, .doc = "What this key and its tenant hold now and may hold at once, by kind. Beyond it the answer is 503 with `Retry-After`." },
 SHAPE_END(limits_answer_shape, "Limits", .doc = "Limits that apply to this key.");
 #undef OWNER
 

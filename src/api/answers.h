@@ -10,10 +10,18 @@ struct health_answer {
     struct str reason; /* left out when ok */
 };
 
+/* What the callers of a key and of its tenant hold of one kind, and may hold; null: any number. */
+struct budget_answer {
+    struct str kind;
+    int64_t tenant_used, key_used;
+    struct opt_int tenant_max, key_max;
+};
+
 struct limits_answer {
     int64_t batch_max_events, batch_max_bytes, body_max_bytes, business_max_bytes;
     int64_t rate_limit, rate_window_seconds;
     int64_t max_agents;
+    struct list budgets; /* of struct budget_answer, one per kind */
 };
 
 /* Every error except 422. */

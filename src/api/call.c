@@ -44,9 +44,25 @@ static int call_work_run(struct api_call *call, struct db *db, struct error *err
     return call->work(call, db, err);
 }
 
+/* Refuses a read whose reply would have to wait: its caller has not taken earlier ones. */
+static int check_unread(struct api_call *call, struct error *err)
+{
+    const struct budget *full = budget_exhausted(call->exchange->charge.budget, BUDGET_REPLY_BYTES);
+
+    return full == NULL ? 0 : call_refuse_share(call, err, full, BUDGET_REPLY_BYTES);
+}
+
 static int call_read_run(struct reader_job *job, struct db *db, struct error *err)
 {
     return call_work_run(CONTAINER_OF(job, struct api_call, read), db, err);
+}
+
+/* Replies to others that were queued before it may have used up the share meanwhile. */
+static int call_answer_run(struct reader_job *job, struct db *db, struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+
+    return check_unread(call, err) != 0 ? -1 : call_work_run(call, db, err);
 }
 
 static void call_read_done(struct reader_job *job, const struct error *err)
@@ -54,16 +70,14 @@ static void call_read_done(struct reader_job *job, const struct error *err)
     call_reply(CONTAINER_OF(job, struct api_call, read), err);
 }
 
-/* Refuses a read whose reply would have to wait: its caller has not taken earlier ones. */
 static int prepare_read(struct api_call *call, struct error *err)
 {
-    const struct budget *full = budget_exhausted(call->exchange->charge.budget, BUDGET_REPLY_BYTES);
-
-    if (full != NULL)
-        return call_refuse_share(call, err, full, BUDGET_REPLY_BYTES);
+    if (check_unread(call, err) != 0)
+        return -1;
     call->work = call->route->read;
-    call->read =
-        (struct reader_job){ .budget = call->budget, .run = call_read_run, .done = call_read_done };
+    call->read = (struct reader_job){ .budget = call->budget,
+                                      .run = call_answer_run,
+                                      .done = call_read_done };
     return 0;
 }
 

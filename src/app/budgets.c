@@ -48,7 +48,7 @@ static void set_bodies(const struct settings *settings, struct budgets *b)
     b->address_level.max[kind] = OPEN_BODIES_PER_ADDRESS;
 }
 
-/* The largest reply must fit everywhere. */
+/* A read begins only when there is room for the largest reply, and that must fit everywhere. */
 static void set_replies(const struct settings *settings, struct budgets *b)
 {
     const enum budget_kind kind = BUDGET_REPLY_BYTES;
@@ -57,6 +57,8 @@ static void set_replies(const struct settings *settings, struct budgets *b)
     b->service_level.max[kind] = larger(settings->reply_max_bytes, API_REPLY_MAX);
     b->tenant_level.max[kind] = larger(tenant, API_REPLY_MAX);
     b->key_level.max[kind] = larger(key_share(tenant), API_REPLY_MAX);
+    b->service_level.kept[kind] = b->tenant_level.kept[kind] = b->key_level.kept[kind] =
+        API_REPLY_MAX;
     b->open_level.max[kind] = OPEN_REPLIES;
     b->address_level.max[kind] = OPEN_REPLIES_PER_ADDRESS;
 }

@@ -103,7 +103,7 @@ struct budget *budget_exhausted(struct budget *b, enum budget_kind kind)
     for (; b != NULL; b = b->parent) {
         int64_t max = b->level->max[kind];
 
-        if (max != 0 && budget_used(b, kind) >= max)
+        if (max != 0 && budget_used(b, kind) > max - b->level->kept[kind])
             return refuse(b, kind);
     }
     return NULL;

@@ -39,7 +39,7 @@ const char *budget_kind_name(enum budget_kind kind);
 struct budget_level {
     const char *name;                       /* "service", "tenant", "key", "open", "address" */
     int64_t max[BUDGET_KINDS];              /* of each node; 0: no limit here, negative: nothing */
-    int64_t kept[BUDGET_KINDS];             /* of max: what budget_grow() leaves to small takes */
+    int64_t kept[BUDGET_KINDS];             /* of max: see budget_grow(), budget_exhausted() */
     _Atomic uint64_t refused[BUDGET_KINDS]; /* takes that this level's limit refused */
 };
 
@@ -71,8 +71,8 @@ void budget_give(struct budget *b, enum budget_kind kind, int64_t n);
 
 int64_t budget_used(const struct budget *b, enum budget_kind kind);
 
-/* The first node from `b` up whose limit is reached; NULL: there is room for something. Counts a
- * refusal. For work whose size is known only when it is done. */
+/* The first node from `b` up of which no more than the `kept` part is left; NULL: there is room.
+ * Counts a refusal. For work whose size is known only when it is done: `kept` is then its most. */
 struct budget *budget_exhausted(struct budget *b, enum budget_kind kind);
 
 /* The levels and the top of one process's tree. Tenants hang below `service` and keys below their

@@ -77,6 +77,27 @@ def test_alerts_are_counted(scraped):
     assert value(seen, "muster_alerts_open") == 0
 
 
+def test_shares_are_shown_by_level_and_kind(scraped):
+    tenant = scraped.add_tenant()
+    refused = tenant.client.post("/api/v1/auth/login", b" " * 20_000)
+    assert refused.status == 413
+    seen = scrape(scraped)
+    assert value(seen, "muster_budget_used", level="service", kind="connections") >= 1
+    assert value(seen, "muster_budget_used", level="tenant", kind="body_bytes") == 0
+    assert value(seen, "muster_budget_max", level="tenant", kind="body_bytes") == 8 << 20
+    assert value(seen, "muster_budget_max", level="key", kind="body_bytes") == 6 << 20
+    for level in ("service", "tenant", "key", "open", "address"):
+        assert value(seen, "muster_budget_refused_total", level=level, kind="body_bytes") == 0
+    assert value(seen, "muster_bodies_evicted_total") == 0
+
+
+def test_metrics_have_the_headers_of_all_answers(scraped):
+    headers = scraped.client(TOKEN).get("/metrics").headers
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cache-Control"] == "no-store"
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+
 def test_no_label_names_a_tenant_or_agent(scraped):
     tenant = scraped.add_tenant(slug="a-secret-customer")
     tenant.client.post("/api/v1/telemetry", tenant.event(agent_name="a-secret-agent"))

@@ -38,6 +38,27 @@ static int show_liveness(struct api_call *call, struct error *err)
     return 0;
 }
 
+static struct opt_int max_of(const struct budget *b, enum budget_kind kind)
+{
+    int64_t max = b->level->max[kind];
+
+    return (struct opt_int){ max != 0, max < 0 ? 0 : max };
+}
+
+static struct list list_budgets(const struct key_entry *key, struct arena *arena)
+{
+    const struct budget *of_key = key_budget(key), *of_tenant = tenant_budget(key->tenant);
+    struct budget_answer *rows = ARENA_ARRAY(arena, struct budget_answer, BUDGET_KINDS);
+
+    for (int kind = 0; kind < BUDGET_KINDS; kind++)
+        rows[kind] = (struct budget_answer){ .kind = str_of(budget_kind_name(kind)),
+                                             .tenant_used = budget_used(of_tenant, kind),
+                                             .tenant_max = max_of(of_tenant, kind),
+                                             .key_used = budget_used(of_key, kind),
+                                             .key_max = max_of(of_key, kind) };
+    return (struct list){ rows, BUDGET_KINDS };
+}
+
 static int show_limits(struct api_call *call, struct error *err)
 {
     const struct api_limits *limits = &call->api->limits;
@@ -53,6 +74,7 @@ static int show_limits(struct api_call *call, struct error *err)
         .rate_limit = atomic_load(&tenant->rate_limit),
         .rate_window_seconds = RATE_WINDOW_S,
         .max_agents = atomic_load(&tenant->max_agents),
+        .budgets = list_budgets(call->key, call->arena),
     };
     call_reply(call, NULL);
     return 0;
@@ -81,7 +103,7 @@ const struct route health_routes[] = {
       .description = "The same document as `/openapi.json`." },
     { ROUTE(GET, "/api/v1/limits", ANY_KEY, 200), .handler = show_limits, .answer = &limits_answer_shape,
       .id = "get_limits", .summary = "Get the limits of this key",
-      .description = "Sizes of batches and bodies, the rate limit of the key and the number of agents in the plan. Beyond a size limit the answer is 413, beyond the rate limit 429." },
+      .description = "Sizes of batches and bodies, the rate limit of the key and the number of agents in the plan, and what the key and its tenant hold at once. Beyond a size limit the answer is 413, beyond the rate limit 429, beyond a share 503." },
     { 0 },
 };
 /* clang-format on */

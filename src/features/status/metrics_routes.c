@@ -19,12 +19,22 @@
 #include "features/alerts/alerts.h"
 #include "features/export/exports.h"
 #include "features/retention/retention.h"
+#include "features/status/budget_metrics.h"
 #include "features/status/routes.h"
 #include "http/exchange.h"
 
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 enum { TEXT_MAX = 4 << 20 };
+
+/* As on every reply of the API (S16); nothing of it may be kept. */
+static const struct http_header headers[] = {
+    { STR_INIT("X-Content-Type-Options"), STR_INIT("nosniff") },
+    { STR_INIT("Referrer-Policy"), STR_INIT("no-referrer") },
+    { STR_INIT("Cross-Origin-Opener-Policy"), STR_INIT("same-origin") },
+    { STR_INIT("Cache-Control"), STR_INIT("no-store") },
+    { STR_INIT("Content-Security-Policy"), STR_INIT("default-src 'none'; frame-ancestors 'none'") },
+};
 
 static void print_number(struct buf *out, const char *name, const char *type, const char *help,
                          double value)
@@ -132,6 +142,7 @@ void metrics_write(struct api *api, struct buf *out)
     request_metrics_write(&api->routes, out);
     metric_print(out);
     print_engine(api, out);
+    budget_metrics_write(api, out);
     print_process(api, out);
 }
 
@@ -144,7 +155,9 @@ static void reply(struct api *api, struct http_exchange *x)
     http_reply(x, &(struct http_reply){ .status = 200,
                                         .content_type = CONTENT_TYPE,
                                         .body = buf_str(&text),
-                                        .body_take = text.data });
+                                        .body_take = text.data,
+                                        .headers = headers,
+                                        .n_headers = COUNT_OF(headers) });
 }
 
 /* "Bearer <metrics_token>". Both are hashed, so that timing reveals nothing. */
@@ -175,8 +188,11 @@ static int send_metrics(struct api_call *call, struct error *err)
 
 static void plain(struct http_exchange *x, int status, const char *text)
 {
-    http_reply(x, &(struct http_reply){
-                      .status = status, .content_type = "text/plain", .body = str_of(text) });
+    http_reply(x, &(struct http_reply){ .status = status,
+                                        .content_type = "text/plain",
+                                        .body = str_of(text),
+                                        .headers = headers,
+                                        .n_headers = COUNT_OF(headers) });
 }
 
 static void on_head(void *ctx, struct http_exchange *x)

@@ -110,11 +110,12 @@ TEST(what_grows_may_exceed_a_limit_when_all_others_are_small)
     CHECK(budget_grow(&w.keys[1], BUDGET_READS, 0, 1) == &w.service);
 }
 
-TEST(a_node_is_exhausted_once_its_limit_is_reached)
+TEST(a_node_is_exhausted_once_only_the_kept_part_is_left)
 {
     struct world w;
 
     set_up(&w);
+    w.service_level.kept[BUDGET_READS] = w.tenant_level.kept[BUDGET_READS] = 1;
     CHECK(budget_take(&w.keys[0], BUDGET_READS, 5));
     CHECK(budget_exhausted(&w.keys[0], BUDGET_READS) == NULL);
     budget_force(&w.keys[0], BUDGET_READS, 3);

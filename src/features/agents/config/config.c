@@ -9,7 +9,7 @@
 #include "features/vault/reference.h"
 #include "features/vault/vault.h"
 
-enum { TAG_BYTES = 16, MISSING_MAX = 4096, REFERENCES_MAX = 1000, ANSWER_MAX = 64 << 20 };
+enum { TAG_BYTES = 16, MISSING_MAX = 4096, REFERENCES_MAX = 1000, ANSWER_MAX = 16 << 20 };
 
 /* A parameter and the value set for it. */
 struct config_part {

@@ -16,7 +16,7 @@
 #include "features/agents/shapes.h"
 #include "features/vault/vault.h"
 
-enum { ANSWER_MAX = 64 << 20 };
+enum { ANSWER_MAX = 16 << 20 };
 
 /* call->own. */
 struct config_call {
