@@ -26,7 +26,7 @@ struct settings {
     int64_t loops, readers;
     int64_t max_connections, max_connections_per_address;
     int64_t max_live_streams, max_live_streams_per_tenant;
-    int64_t max_exports, max_exports_per_tenant, export_max_minutes;
+    int64_t max_exports, max_exports_per_tenant, export_max_minutes, wal_max_bytes;
     int64_t queue_max_events, queue_max_bytes, queue_max_reads;
     int64_t queue_max_wait_ms, inflight_max_bytes;
     int64_t batch_max_events, batch_max_bytes, body_max_bytes, business_max_bytes;

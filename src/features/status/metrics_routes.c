@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/metrics.h"
+#include "db/size.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/registry.h"
@@ -103,6 +104,8 @@ static void print_engine(struct api *api, struct buf *out)
                  exports_running(export_exports(api->engine)));
     print_number(out, "muster_store_bytes", "gauge", "Size of the database",
                  (double)retention_store_bytes(api->engine));
+    print_number(out, "muster_wal_bytes", "gauge", "Size of SQLite's write-ahead log",
+                 (double)db_log_bytes(engine_database(api->engine)));
     print_number(out, "muster_alerts_open", "gauge", "Open alerts of all tenants",
                  (double)alerts_count_open(api->engine));
     print_number(out, "muster_registry_number", "gauge",
