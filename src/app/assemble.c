@@ -56,6 +56,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
                     .bytes_max = (size_t)settings->queue_max_bytes,
                     .group_max = GROUP_MAX_EVENTS,
                     .wait_max_ms = (unsigned)settings->queue_max_wait_ms },
+        .log_max_bytes = settings->wal_max_bytes,
         .on_fatal = options->on_fatal,
         .ctx = options->ctx,
     };

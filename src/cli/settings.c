@@ -55,6 +55,7 @@ const struct setting settings_table[] = {
     { NUMBER(inflight_max_bytes_per_tenant), .initial = "8388608", .least = 1048576, .most = 1LL << 40, .help = "the same per tenant; three quarters of it per key" },
     { NUMBER(reply_max_bytes), .initial = "100663296", .least = 1048576, .most = 1LL << 40,        .help = "bytes of all replies that clients have not read yet; beyond it reads are 503" },
     { NUMBER(reply_max_bytes_per_tenant), .initial = "50331648", .least = 1048576, .most = 1LL << 40, .help = "the same per tenant; three quarters of it per key" },
+    { NUMBER(wal_max_bytes),    .initial = "134217728", .least = 0,       .most = 1LL << 40,       .help = "bytes of SQLite's write-ahead log; near it the log is restarted, and reads that have taken over 0.5 s then are 503; 0: no limit" },
     { NUMBER(queue_max_reads),  .initial = "1024",      .least = 1,       .most = 1000000,         .help = "reads waiting for a thread; beyond it 503" },
     { NUMBER(batch_max_events), .initial = "1000",      .least = 1,       .most = 1000000,         .help = "events per batch" },
     { NUMBER(batch_max_bytes),  .initial = "5242880",   .least = 1024,    .most = 32 << 20,         .help = "bytes per batch" },

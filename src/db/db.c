@@ -119,6 +119,12 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
         db->driver->watch(db, go_on, ctx);
 }
 
+void db_set_log_max(struct db *db, int64_t bytes)
+{
+    if (db->driver->set_log_max != NULL)
+        db->driver->set_log_max(db, bytes);
+}
+
 bool db_set_deadline(struct db *db, int64_t until_us)
 {
     assert(until_us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));

@@ -104,7 +104,7 @@ bool db_read_int(void *ctx, const struct db_row *row);
 
 enum db_mode {
     DB_WRITER,      /* the one that writes, migrates and checkpoints */
-    DB_READER,      /* read-only, and no statement takes longer than a few seconds */
+    DB_READER,      /* read-only; a statement has 5 s, a transaction 10 s, then ERR_BUSY */
     DB_MAINTENANCE, /* read-only without a time limit: backups and checks, in their own process */
 };
 
@@ -149,6 +149,11 @@ int db_ping(struct db *db, struct error *err) MUST_CHECK;
 
 /* Moves the log into the database file and empties it, synced; nothing to do on PostgreSQL. */
 int db_checkpoint(struct db *db, struct error *err) MUST_CHECK;
+
+/* The ceiling of the writer's log; 0: none. Near it, db_begin() restarts the log: meanwhile new
+ * reads wait, and those that have taken longer than half a second end with ERR_BUSY. Nothing to do
+ * on PostgreSQL. */
+void db_set_log_max(struct db *db, int64_t bytes);
 
 /* `go_on` is called periodically while a statement of a DB_MAINTENANCE connection runs; false ends
  * it with ERR_BUSY. Not with PostgreSQL. */

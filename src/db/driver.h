@@ -18,6 +18,7 @@ struct db_driver {
     int (*checkpoint)(struct db *db, struct error *err);
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
     bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
+    void (*set_log_max)(struct db *db, int64_t bytes);                 /* may be NULL */
 };
 
 /* Columns of a row, one set per driver. */

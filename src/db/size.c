@@ -1,6 +1,9 @@
 /* size.c - how large the store is. */
 #include "db/size.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
+
 #include "db/db.h"
 
 /* clang-format off */
@@ -14,4 +17,16 @@ int store_size(struct db *db, int64_t *ret, struct error *err)
 {
     *ret = 0;
     return db_exec(db, &select_size, DB_NO_ARGS, db_read_int, ret, err);
+}
+
+int64_t db_log_bytes(const char *url)
+{
+    static const struct str scheme = STR_INIT("sqlite:");
+    struct stat file;
+    char path[4096];
+
+    if (!str_starts(str_of(url), scheme))
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s-wal", url + scheme.len);
+    return stat(path, &file) == 0 ? (int64_t)file.st_size : 0;
 }

@@ -84,6 +84,7 @@ static int open_writers(struct engine *e, struct error *err)
             e->n_txns = 1;
             return -1;
         }
+        db_set_log_max(txn->db, e->options.log_max_bytes);
     }
     return 0;
 }

@@ -31,6 +31,7 @@ struct engine_options {
     size_t reads_max;        /* queued reads; beyond this ERR_BUSY */
     int64_t min_free_bytes;  /* as in space.h */
     struct writer_limits writer;
+    int64_t log_max_bytes;                                /* see db_set_log_max() */
     void (*on_fatal)(void *ctx, const struct error *err); /* as in writer.h */
     void *ctx;
 };

@@ -165,7 +165,7 @@ void http_stream_cancel(struct http_exchange *x)
 {
     struct http_stream *s = x->stream;
 
-    if (s == NULL) /* carried without a socket: nobody waits */
+    if (s == NULL) /* carried without a socket: no write waits */
         return;
     lock_acquire(&s->lock);
     s->cancelled = s->unwanted = true;

@@ -50,7 +50,9 @@ static int set_up(struct postgres *pg, struct error *err)
         return -1;
     if (pg->mode == DB_WRITER)
         return 0;
-    return db_postgres_run(pg, "SET default_transaction_read_only = on", NULL, NULL, err);
+    if (pg->mode == DB_MAINTENANCE)
+        return db_postgres_run(pg, "SET default_transaction_read_only = on", NULL, NULL, err);
+    return db_postgres_run(pg, DB_POSTGRES_SET_READER, NULL, NULL, err);
 }
 
 struct settings {

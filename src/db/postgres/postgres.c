@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 static struct postgres *postgres_of(struct db *db)
@@ -47,6 +48,7 @@ static int postgres_begin(struct db *db, struct error *err)
     if (pg->mode == DB_WRITER)
         return db_postgres_run(pg, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", NULL, NULL,
                                err);
+    pg->transaction_us = clock_mono_us();
     /* The view is fixed by the first query, not by BEGIN. */
     return db_postgres_run(pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1", NULL,
                            NULL, err);

@@ -19,12 +19,11 @@
 #include "base/mem.h"
 
 enum {
-    READ_MAX_US = 5000000,   /* for one statement of a reader */
-    READ_CHECK_STEPS = 1000, /* of SQLite's virtual machine between two checks: about 20 us */
+    READ_MAX_US = 5000000,         /* for one statement of a reader */
+    TRANSACTION_MAX_US = 10000000, /* for all statements of a reader's transaction */
+    READ_CHECK_STEPS = 1000,       /* of SQLite's virtual machine between two checks: about 20 us */
     KEEP_CHECK_STEPS = 20000,
-    BUSY_TIMEOUT_MS = 5000,
-    CHECKPOINT_PAGES = 4000, /* about 16 MiB of log between checkpoints */
-    WAL_TRIES = 200,         /* of WAL_RETRY_MS each */
+    WAL_TRIES = 200, /* of WAL_RETRY_MS each */
     WAL_RETRY_MS = 10,
 };
 
@@ -42,30 +41,6 @@ static int on_commit(void *ctx, sqlite3 *handle, const char *schema, int log_pag
     s->log_pages = log_pages;
     s->log_grew = true;
     return SQLITE_OK;
-}
-
-int db_sqlite_after_commit(struct sqlite *s, struct error *err)
-{
-    int code;
-
-    assert(s->mode == DB_WRITER); /* 1 */
-    s->log_grew = false;
-    if (s->log_pages < s->checkpointed_at) /* the log was restarted */
-        s->checkpointed_at = 0;
-    /* Counted from the last one: while a long reader pins the log, each commit would sync twice. */
-    if (s->log_pages - s->checkpointed_at < CHECKPOINT_PAGES)
-        return 0;
-    code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    if (code != SQLITE_OK) {
-        struct error why;
-
-        db_sqlite_fail(s, code, &why);
-        if (why.code == ERR_IO)
-            return err_set(err, ERR_IO, "checkpoint failed: %s", why.text);
-        /* Busy or full: the commit is durable in the log, and the next one tries again. */
-    }
-    s->checkpointed_at = s->log_pages;
-    return 0;
 }
 
 static void sqlite_close(struct db *db)
@@ -94,10 +69,18 @@ static int sqlite_begin(struct db *db, struct error *err)
     static const struct db_query write = { .sql = "BEGIN IMMEDIATE" };
     static const struct db_query read = { .sql = "BEGIN" };
     static const struct db_query look = { .sql = "SELECT 1 FROM sqlite_schema LIMIT 1" };
-    const bool outside = sqlite3_get_autocommit(sqlite_of(db)->handle);
+    struct sqlite *s = sqlite_of(db);
+    const bool outside = sqlite3_get_autocommit(s->handle);
 
-    if (sqlite_of(db)->mode == DB_WRITER)
+    if (s->mode == DB_WRITER) {
+        if (!s->broken && db_sqlite_before_write(s, err) != 0)
+            return -1;
         return db_sqlite_exec(db, &write, DB_NO_ARGS, NULL, NULL, err);
+    }
+    if (outside && !db_sqlite_may_start_reading(s))
+        return err_set(err, ERR_BUSY, "the log is being restarted");
+    if (outside)
+        s->transaction_us = clock_mono_us();
     /* The view is fixed by the first read, not by BEGIN. */
     if (db_sqlite_exec(db, &read, DB_NO_ARGS, NULL, NULL, err) == 0 &&
         db_sqlite_exec(db, &look, DB_NO_ARGS, NULL, NULL, err) == 0)
@@ -187,8 +170,13 @@ static bool sqlite_set_deadline(struct db *db, int64_t until_us)
         return false;
     s->until_us = until_us;
     s->given = 0;
-    (void)sqlite3_busy_timeout(s->handle, until_us == 0 ? BUSY_TIMEOUT_MS : 0);
+    (void)sqlite3_busy_timeout(s->handle, until_us == 0 ? SQLITE_BUSY_TIMEOUT_MS : 0);
     return true;
+}
+
+static void sqlite_set_log_max(struct db *db, int64_t bytes)
+{
+    db_sqlite_set_log_max(sqlite_of(db), bytes);
 }
 
 static const struct db_driver driver = {
@@ -204,6 +192,7 @@ static const struct db_driver driver = {
     .checkpoint = sqlite_checkpoint,
     .watch = sqlite_watch,
     .set_deadline = sqlite_set_deadline,
+    .set_log_max = sqlite_set_log_max,
 };
 
 /* Smallest attack surface: what our own SQL does not need is off, and sizes are bounded. */
@@ -271,29 +260,40 @@ static int enter_wal(struct sqlite *s, const char *path, struct error *err)
     return 0;
 }
 
-/* Ends a read that takes too long: other reads wait for its thread. */
+bool db_sqlite_is_over_time(const struct sqlite *s, int64_t now_us)
+{
+    const bool outside = sqlite3_get_autocommit(s->handle);
+    const int64_t since_us = outside ? s->began_us : s->transaction_us;
+
+    return now_us - s->began_us > READ_MAX_US || now_us - since_us > TRANSACTION_MAX_US ||
+           db_sqlite_is_hurried(now_us - since_us) || db_sqlite_is_late(s, now_us);
+}
+
+/* Ends a read that takes too long: other reads wait for its thread, and the writer for the log. */
 static int is_over_time(void *ctx)
 {
-    const struct sqlite *s = ctx;
-    const int64_t now_us = clock_mono_us();
-
-    return now_us - s->began_us > READ_MAX_US || db_sqlite_is_late(s, now_us);
+    return db_sqlite_is_over_time(ctx, clock_mono_us());
 }
 
 static int configure(struct sqlite *s, const char *path, struct error *err)
 {
     static const char *const common =
         "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 0";
-    static const char *const modes[] = {
-        [DB_WRITER] = ("PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
-                       "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 67108864"),
-        [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
-        [DB_MAINTENANCE] =
-            "PRAGMA cache_size = -16384", /* opened read-only; VACUUM INTO writes a file */
-    };
+    static const char
+        *const
+            modes
+                [] = {
+                    [DB_WRITER] = ("PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
+                                   "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = "
+                                   "67108864"), /* JOURNAL_SIZE_LIMIT
+                                                 */
+                    [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
+                    [DB_MAINTENANCE] = "PRAGMA cache_size = -16384", /* opened read-only; VACUUM
+                                                                        INTO writes a file */
+                };
 
     (void)sqlite3_extended_result_codes(s->handle, 1);
-    (void)sqlite3_busy_timeout(s->handle, BUSY_TIMEOUT_MS);
+    (void)sqlite3_busy_timeout(s->handle, SQLITE_BUSY_TIMEOUT_MS);
     harden(s->handle);
     if (run_script(s, common, err) != 0)
         return -1;

@@ -5,6 +5,8 @@
 #include "db/cache.h"
 #include "db/driver.h"
 
+enum { SQLITE_BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 64 << 20 };
+
 struct sqlite {
     struct db base;
     sqlite3 *handle;
@@ -12,14 +14,18 @@ struct sqlite {
     struct db_cache statements;
     int64_t changes;
     int64_t began_us;         /* a reader's current statement, monotonic */
+    int64_t transaction_us;   /* a reader's current transaction, monotonic */
     int64_t until_us;         /* a reader's deadline, monotonic; 0: none */
     size_t given;             /* bytes read from rows since the deadline was set */
     bool (*go_on)(void *ctx); /* see db_watch(); NULL: none */
     void *go_on_ctx;
-    int log_pages;       /* length of the log after the last commit */
-    int checkpointed_at; /* its length when we last checkpointed */
-    bool log_grew;       /* a commit happened since the last check */
-    bool broken;         /* an I/O error hit the writer: nothing may be tried again */
+    int log_pages;            /* length of the log after the last commit */
+    int checkpointed_at;      /* its length when we last checkpointed */
+    int log_max_pages;        /* its ceiling; 0: none */
+    int restart_at;           /* its length at which it is restarted */
+    int64_t restart_until_us; /* how long the writer waits for readers, monotonic */
+    bool log_grew;            /* a commit happened since the last check */
+    bool broken;              /* an I/O error hit the writer: nothing may be tried again */
 };
 
 /* Has the deadline passed? */
@@ -37,6 +43,24 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
 
 /* Finalises what `statements` holds. */
 void db_sqlite_forget_statements(struct sqlite *s);
+
+/* Has the current statement, or its transaction, taken all the time that a reader has? */
+bool db_sqlite_is_over_time(const struct sqlite *s, int64_t now_us);
+
+/* --- log.c --- */
+
+/* A read begins outside a transaction: waits while the writer restarts the log. False when it has a
+ * deadline and must not wait. */
+bool db_sqlite_may_start_reading(const struct sqlite *s);
+
+/* Must a reader end that has been reading for so long? */
+bool db_sqlite_is_hurried(int64_t reading_us);
+
+/* See db_set_log_max(). */
+void db_sqlite_set_log_max(struct sqlite *s, int64_t bytes);
+
+/* Before the writer begins a transaction: restarts a log that is near its ceiling. */
+int db_sqlite_before_write(struct sqlite *s, struct error *err);
 
 /* Call after anything that may have committed: checkpoints when the log has grown long. An I/O
  * error here fails the caller, since a sync failed. */

@@ -217,9 +217,12 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
     if (UNLIKELY(s->broken))
         return err_set(err, ERR_IO,
                        "refused after an earlier input/output error: it is unknown what is stored");
+    if (s->mode == DB_READER && sqlite3_get_autocommit(s->handle) &&
+        !db_sqlite_may_start_reading(s))
+        return fail_late(err);
     if (s->mode == DB_READER)
         s->began_us = clock_mono_us(); /* before it is prepared, which may read the schema */
-    if (UNLIKELY(db_sqlite_is_late(s, s->began_us)))
+    if (s->mode == DB_READER && UNLIKELY(db_sqlite_is_over_time(s, s->began_us)))
         return fail_late(err);
     if (UNLIKELY(st == NULL) && prepare(s, q, &st, err) != 0)
         return -1;

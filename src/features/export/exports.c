@@ -2,7 +2,7 @@
  *
  * 1. A job is in the list from its submission until its export has ended; it
  *    leaves the list before done(), after which its memory may be gone.
- * 2. Threads are detached: nobody waits for one but exports_free(), which waits
+ * 2. Threads are detached: only exports_free() waits for them,
  *    until all of them have left.
  */
 #include "features/export/exports.h"

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/metrics.h"
+#include "db/size.h"
 #include "engine/engine.h"
 #include "engine/space.h"
 #include "features/access/access.h"
@@ -128,6 +129,8 @@ static void print_engine(struct api *api, struct buf *out)
                  (double)space.floor_bytes);
     print_number(out, "muster_disk_low", "gauge",
                  "1 while reports are refused for lack of disk space", space.low);
+    print_number(out, "muster_wal_bytes", "gauge", "Size of SQLite's write-ahead log",
+                 (double)db_log_bytes(engine_database(api->engine)));
     print_number(out, "muster_alerts_open", "gauge", "Open alerts of all tenants",
                  (double)alerts_count_open(api->engine));
     print_number(out, "muster_registry_number", "gauge",

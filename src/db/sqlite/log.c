@@ -1,0 +1,133 @@
+/* log.c - keeps the write-ahead log short.
+ *
+ * The log starts again from its beginning when a write begins while all of it
+ * is in the file and no reader uses it. With a reader at every moment that may
+ * never happen, so beyond a mark the writer makes it happen: new reads wait,
+ * those that have taken a while end, and a RESTART checkpoint waits for the
+ * last of them. A reader of another process (a backup) cannot be ended: then
+ * the log grows, and the writer tries again later.
+ */
+#include <assert.h>
+#include <limits.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "db/sqlite/sqlite.h"
+
+enum {
+    CHECKPOINT_PAGES = 4000, /* about 16 MiB of log between checkpoints */
+    LOG_PAGE = 4096 + 24,    /* bytes in the log, with its header */
+    LOG_PAGES_LEAST = 64,
+    RESTART_WAIT_US = 2000000, /* for readers to leave the log */
+    HURRIED_US = 500000,       /* while the writer waits, a reader's transaction has so long */
+    PAUSE_MS = 1,
+};
+
+/* The writer waits for readers to leave the log. One for the process, which serves one database. */
+static atomic_bool writer_waits;
+
+bool db_sqlite_may_start_reading(const struct sqlite *s)
+{
+    while (atomic_load(&writer_waits)) { /* for RESTART_WAIT_US at most */
+        if (s->until_us != 0)
+            return false;
+        (void)sqlite3_sleep(PAUSE_MS);
+    }
+    return true;
+}
+
+bool db_sqlite_is_hurried(int64_t reading_us)
+{
+    return reading_us > HURRIED_US && atomic_load_explicit(&writer_waits, memory_order_relaxed);
+}
+
+/* Three quarters of the ceiling: the rest is for the transaction that passes the mark. */
+static int mark_of(const struct sqlite *s)
+{
+    return s->log_max_pages / 4 * 3;
+}
+
+static int checkpoint_pages(const struct sqlite *s)
+{
+    int part = s->log_max_pages / 8;
+
+    return s->log_max_pages > 0 && part < CHECKPOINT_PAGES ? part : CHECKPOINT_PAGES;
+}
+
+void db_sqlite_set_log_max(struct sqlite *s, int64_t bytes)
+{
+    int64_t pages = bytes / LOG_PAGE, limit = bytes / 2;
+    char sql[64];
+
+    assert(s->mode == DB_WRITER && bytes >= 0);
+    if (bytes > 0 && pages < LOG_PAGES_LEAST)
+        pages = LOG_PAGES_LEAST;
+    s->log_max_pages = pages > INT_MAX ? INT_MAX : (int)pages;
+    s->restart_at = mark_of(s);
+    if (limit <= 0 || limit > JOURNAL_SIZE_LIMIT)
+        limit = JOURNAL_SIZE_LIMIT;
+    (void)sqlite3_snprintf(sizeof(sql), sql, "PRAGMA journal_size_limit = %lld", (long long)limit);
+    (void)sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
+}
+
+/* Only an I/O error is a failure: after any other the commits are durable in the log, and a later
+ * checkpoint tries again. */
+static int fail_checkpoint(struct sqlite *s, int code, struct error *err)
+{
+    struct error why;
+
+    db_sqlite_fail(s, code, &why);
+    return why.code == ERR_IO ? err_set(err, ERR_IO, "checkpoint failed: %s", why.text) : 0;
+}
+
+int db_sqlite_after_commit(struct sqlite *s, struct error *err)
+{
+    int code;
+
+    assert(s->mode == DB_WRITER);
+    s->log_grew = false;
+    if (s->log_pages < s->checkpointed_at) { /* the log was restarted */
+        s->checkpointed_at = 0;
+        s->restart_at = mark_of(s);
+    }
+    /* Counted from the last one: while a long reader pins the log, each commit would sync twice. */
+    if (s->log_pages - s->checkpointed_at < checkpoint_pages(s))
+        return 0;
+    code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (code != SQLITE_OK && fail_checkpoint(s, code, err) != 0)
+        return -1;
+    s->checkpointed_at = s->log_pages;
+    return 0;
+}
+
+/* SQLite's own pauses grow to 100 ms. */
+static int wait_for_readers(void *ctx, int n_before)
+{
+    const struct sqlite *s = ctx;
+
+    (void)n_before;
+    (void)sqlite3_sleep(PAUSE_MS);
+    return clock_mono_us() < s->restart_until_us;
+}
+
+int db_sqlite_before_write(struct sqlite *s, struct error *err)
+{
+    int code;
+
+    assert(s->mode == DB_WRITER);
+    if (s->log_max_pages == 0 || s->log_pages < s->restart_at || !sqlite3_get_autocommit(s->handle))
+        return 0;
+    s->restart_until_us = clock_mono_us() + RESTART_WAIT_US;
+    (void)sqlite3_busy_handler(s->handle, wait_for_readers, s);
+    atomic_store(&writer_waits, true);
+    code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    atomic_store(&writer_waits, false);
+    (void)sqlite3_busy_timeout(s->handle, SQLITE_BUSY_TIMEOUT_MS);
+    if (code != SQLITE_OK) {
+        s->restart_at = s->log_pages + s->log_pages / 2;
+        return fail_checkpoint(s, code, err);
+    }
+    s->log_pages = s->checkpointed_at = 0; /* the next commit is the first in it */
+    s->restart_at = mark_of(s);
+    return 0;
+}
