@@ -81,14 +81,15 @@ def test_pages_and_filters_give_every_entry_once(own_server):
     for bad in ("limit=0", "limit=1001", "cursor=x", "cursor=0", "since=x", "since=1h&until=2h"):
         assert operator.get(f"{here}?{bad}").status == 422, bad
     assert operator.get(f"{here}/verify").json() == {
-        "ok": True, "entries": 30, "problem": None, "seq": None,
+        "ok": True, "entries": 30, "problem": None, "seq": None, "signed_to": 30,
+        "unsigned_entries": 0,
     }  # fmt: skip
     assert operator.get("/api/v1/platform/audit").json()["entries"][0]["target"] == "paged"
     assert operator.get("/api/v1/platform/audit/verify").json()["ok"]
     operator.close()
 
 
-@pytest.mark.parametrize("rest", ["audit", "audit/verify"])
+@pytest.mark.parametrize("rest", ["audit", "audit/verify", "audit/head"])
 def test_keys_cannot_read_the_log(rest, tenant):
     for path in (tenant.path(rest), f"/api/v1/platform/{rest}"):
         assert tenant.client.get(path).status == 403

@@ -1,11 +1,15 @@
 /* audit.c - the chain of hashes. */
 #include "features/audit/audit.h"
 
+#include "api/api.h"
 #include "api/call.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/audit/signature.h"
+#include "features/vault/signer.h"
+#include "features/vault/vault.h"
 
 static void add_number(struct buf *out, int64_t n)
 {
@@ -41,14 +45,18 @@ struct sha256 audit_hash(const struct sha256 *before, int64_t seq, const struct 
     return hash;
 }
 
-int audit_add(struct db *db, const struct audit_entry *entry, struct error *err)
+int audit_add(const struct signer *signer, struct db *db, const struct audit_entry *entry,
+              struct error *err)
 {
-    struct audit_head head;
+    struct audit_head before, head;
 
-    if (store_audit_lock(db, entry->tenant_id, &head, err) != 0)
+    if (store_audit_lock(db, entry->tenant_id, &before, err) != 0)
         return -1;
+    head = before;
     head.seq++;
-    head.hash = audit_hash(&head.hash, head.seq, entry);
+    head.hash = audit_hash(&before.hash, head.seq, entry);
+    if (audit_sign(signer, db, entry->tenant_id, &before, &head, err) != 0)
+        return -1;
     return store_audit_append(db, entry, &head, err);
 }
 
@@ -64,6 +72,9 @@ int audit_call(struct api_call *call, struct db *db, const char *action, struct 
         .origin = auth_origin(call),
         .detail = call->audit_detail,
     };
+    const struct signer *signer;
 
-    return audit_add(db, &entry, err);
+    if (vault_signer(vault_of(call->api->engine), db, &signer, err) != 0)
+        return -1;
+    return audit_add(signer, db, &entry, err);
 }

@@ -7,66 +7,163 @@
 #include "features/access/shapes.h"
 #include "features/audit/shapes.h"
 
-/* Verifies one chain, the tenant's or the platform's (NULL), and adds the result to the output; -1
- * when the chain is broken or could not be verified. */
-static int verify_chain(struct invocation *in, const char *tenant, struct buf *out,
+enum { HEADS_MAX = 1 << 20 }; /* bytes of a file of heads */
+
+/* What is done with one chain, the tenant's or the platform's (NULL), and added to the output; -1
+ * when it failed. `head` is the kept one of the chain, or STR_NULL. */
+typedef int chain_fn(struct invocation *in, const char *tenant, struct str head, struct buf *out,
+                     struct error *err);
+
+static struct str chain_path(struct invocation *in, const char *tenant, const char *rest)
+{
+    if (tenant == NULL)
+        return arena_printf(&in->arena, "/api/v1/platform/audit/%s", rest);
+    return arena_printf(&in->arena, "/api/v1/tenants/%s/audit/%s", tenant, rest);
+}
+
+/* One chain's answer in the JSON output. */
+static void add_json(struct buf *out, const char *tenant, const char *field, struct str body)
+{
+    const char *quote = tenant == NULL ? "" : "\"";
+
+    buf_printf(out, "%s{\"tenant\":%s%s%s,\"%s\":%.*s}", out->len > 0 ? "," : "", quote,
+               tenant == NULL ? "null" : tenant, quote, field, STR_ARG(body));
+}
+
+static int verify_chain(struct invocation *in, const char *tenant, struct str head, struct buf *out,
                         struct error *err)
 {
     const char *name =
         tenant == NULL ? "the platform" : arena_printf(&in->arena, "tenant '%s'", tenant).data;
     struct client_request request = { .method = METHOD_GET,
-                                      .path = STR_LIT("/api/v1/platform/audit/verify") };
+                                      .path = chain_path(in, tenant, "verify") };
     struct audit_verdict verdict;
     struct client_reply reply;
 
-    if (tenant != NULL)
-        request.path = arena_printf(&in->arena, "/api/v1/tenants/%s/audit/verify", tenant);
+    if (!str_is_null(head))
+        request.path =
+            arena_printf(&in->arena, "%.*s?head=%.*s", STR_ARG(request.path), STR_ARG(head));
     if (request_send(in, &request, &reply, err) != 0 ||
         request_read(&reply, &audit_verdict_shape, &in->arena, &verdict, err) != 0)
         return -1;
     if (in->json)
-        buf_printf(out, "%s{\"tenant\":%s%s%s,\"verdict\":%.*s}", out->len > 0 ? "," : "",
-                   tenant == NULL ? "" : "\"", tenant == NULL ? "null" : tenant,
-                   tenant == NULL ? "" : "\"", STR_ARG(reply.body));
+        add_json(out, tenant, "verdict", reply.body);
     if (!verdict.ok)
         return err_set(err, ERR_CONFLICT, "audit log of %s: %.*s (entry %lld)", name,
                        STR_ARG(verdict.problem), (long long)verdict.seq.value);
-    if (!in->json)
-        buf_printf(out, "%s: %lld entries, all intact\n", name, (long long)verdict.entries);
+    if (in->json)
+        return 0;
+    buf_printf(out, "%s: %lld entries, all intact", name, (long long)verdict.entries);
+    if (!verdict.signed_to.has)
+        buf_add_c(out, "; the signature was not checked: no master key here");
+    else if (verdict.unsigned_entries > 0)
+        buf_printf(out, "; %lld were written without a signature",
+                   (long long)verdict.unsigned_entries);
+    buf_add_char(out, '\n');
     return 0;
 }
 
-/* A broken chain does not keep the others from being verified. */
-static int verify_and_say(struct invocation *in, const char *tenant, struct buf *out)
+static int print_head(struct invocation *in, const char *tenant, struct str head, struct buf *out,
+                      struct error *err)
+{
+    const struct client_request request = { .method = METHOD_GET,
+                                            .path = chain_path(in, tenant, "head") };
+    struct audit_head_answer answer;
+    struct client_reply reply;
+
+    (void)head;
+    if (request_send(in, &request, &reply, err) != 0 ||
+        request_read(&reply, &audit_head_shape, &in->arena, &answer, err) != 0)
+        return -1;
+    if (in->json)
+        add_json(out, tenant, "head", reply.body);
+    else
+        buf_printf(out, "%s %.*s\n", tenant == NULL ? "platform" : tenant, STR_ARG(answer.head));
+    return 0;
+}
+
+/* A failure of one chain does not keep the others from being looked at. */
+static int visit(struct invocation *in, chain_fn *fn, const char *tenant, struct str head,
+                 struct buf *out)
 {
     struct error err = { 0 };
 
-    return verify_chain(in, tenant, out, &err) == 0 ? EXIT_DONE : command_fail(&err);
+    return fn(in, tenant, head, out, &err) == 0 ? EXIT_DONE : command_fail(&err);
 }
 
-static int verify_all(struct invocation *in, struct buf *out)
+/* The tenant that was named, or the platform and every tenant. */
+static int visit_all(struct invocation *in, chain_fn *fn, struct buf *out)
 {
-    int failed = verify_and_say(in, NULL, out);
+    const char *only = command_value(in, "tenant");
     const struct tenant *tenants;
     struct tenant_list list;
     struct error err = { 0 };
+    int failed;
 
+    if (only != NULL)
+        return visit(in, fn, only, STR_NULL, out);
+    failed = visit(in, fn, NULL, STR_NULL, out);
     if (request_get(in, "/api/v1/tenants", &tenant_list_shape, &list, &err) != 0)
         return command_fail(&err);
     tenants = list.tenants.items;
     for (size_t i = 0; i < list.tenants.n; i++)
-        failed |= verify_and_say(in, arena_cstr(&in->arena, tenants[i].slug), out);
+        failed |= visit(in, fn, arena_cstr(&in->arena, tenants[i].slug), STR_NULL, out);
+    return failed;
+}
+
+/* A line as `audit head` prints it: the chain's name and its head. */
+static int verify_line(struct invocation *in, struct str line, struct buf *out)
+{
+    struct str head = str_trim(line), name = str_split(&head, ' ');
+    struct error err = { 0 };
+    struct kept_head kept;
+
+    if (str_is_null(head) || !audit_head_read(head, &kept)) {
+        (void)err_set(&err, ERR_INVALID, "'%.*s' is not a line of `muster audit head`",
+                      STR_ARG(line));
+        return command_fail(&err);
+    }
+    return visit(in, verify_chain, kept.tenant_id == 0 ? NULL : arena_cstr(&in->arena, name), head,
+                 out);
+}
+
+static int verify_kept(struct invocation *in, const char *path, struct buf *out)
+{
+    struct error err = { 0 };
+    int failed = EXIT_DONE;
+    struct str rest;
+
+    if (request_file(in, path, HEADS_MAX, &rest, &err) != 0)
+        return command_fail(&err);
+    while (!str_is_null(rest)) {
+        struct str line = str_split(&rest, '\n');
+
+        if (str_trim(line).len > 0)
+            failed |= verify_line(in, line, out);
+    }
     return failed;
 }
 
 static int audit_verify_run(struct invocation *in)
 {
-    const char *tenant = command_value(in, "tenant");
+    const char *kept = command_value(in, "head");
     struct buf out;
     int failed;
 
     buf_init(&out, SIZE_MAX);
-    failed = tenant == NULL ? verify_all(in, &out) : verify_and_say(in, tenant, &out);
+    failed = kept != NULL ? verify_kept(in, kept, &out) : visit_all(in, verify_chain, &out);
+    (void)printf(in->json ? "{\"chains\":[%.*s]}\n" : "%.*s", STR_ARG(out));
+    buf_done(&out);
+    return failed;
+}
+
+static int audit_head_run(struct invocation *in)
+{
+    struct buf out;
+    int failed;
+
+    buf_init(&out, SIZE_MAX);
+    failed = visit_all(in, print_head, &out);
     (void)printf(in->json ? "{\"chains\":[%.*s]}\n" : "%.*s", STR_ARG(out));
     buf_done(&out);
     return failed;
@@ -88,10 +185,17 @@ const struct command audit_commands[] = {
       .answer = &audit_page_shape, .list = "entries",
       .line = "{seq:-6} {at:-27} {actor:-24} {action:-14} {origin:-15} {target} {detail}" },
     { "audit", "verify",
-      .options = OPTIONS({ "tenant", OPTION_TENANT, .help = "the tenant's log; without it the platform's and every tenant's" }),
+      .options = OPTIONS({ "tenant", OPTION_TENANT, .help = "the tenant's log; without it the platform's and every tenant's" },
+                         { "head", OPTION_FILE, "FILE", .help = "file with lines of `muster audit head`: check only those logs, and that they still contain these heads" }),
       .help = "check that the audit log has not been altered",
-      .examples = "muster audit verify",
+      .examples = "muster audit verify\n"
+                  "muster audit verify --head /media/kept/heads.txt",
       .run = audit_verify_run },
+    { "audit", "head",
+      .options = OPTIONS({ "tenant", OPTION_TENANT, .help = "the tenant's log; without it the platform's and every tenant's" }),
+      .help = "print the signed end of the audit log, to be kept on another machine",
+      .examples = "muster audit head > /media/kept/heads.txt",
+      .run = audit_head_run },
     { 0 },
 };
 /* clang-format on */

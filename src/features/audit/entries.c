@@ -4,6 +4,8 @@
 #include "db/db.h"
 #include "features/audit/audit.h"
 #include "features/audit/shapes.h"
+#include "features/audit/signature.h"
+#include "features/vault/signer.h"
 
 enum { SCAN_MAX = 10000 };
 
@@ -28,7 +30,10 @@ int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query
 
 /* How far a chain has been verified. */
 struct walk {
-    struct audit_head at; /* the last valid entry */
+    const struct audit_proof *proof;
+    int64_t tenant_id;
+    struct audit_head end; /* as stored, in the last step's snapshot */
+    struct audit_head at;  /* the last valid entry */
     bool begun;
     bool ended;
     const char *problem;
@@ -56,7 +61,7 @@ static void check_entry(struct walk *w, const struct audit_row *row)
     }
     hash = audit_hash(&w->at.hash, row->seq, &row->entry);
     if (str_eq(str_from((const char *)hash.bytes, SHA256_BYTES), row->hash))
-        w->at = (struct audit_head){ row->seq, hash };
+        w->at = (struct audit_head){ .seq = row->seq, .hash = hash };
     else
         set_problem(w, "an entry was changed or moved", row->seq);
 }
@@ -73,12 +78,61 @@ static void check_end(struct walk *w, const struct audit_head *end)
         set_problem(w, "the last entry does not match the stored end of the chain", end->seq);
 }
 
+/* The end was signed by this installation, and what was signed is in the chain. */
+static int check_signature(struct walk *w, struct db *db, struct error *err)
+{
+    struct sha256 stored;
+
+    if (w->proof->signer == NULL || (w->end.seq == 0 && !w->end.is_signed))
+        return 0;
+    if (!w->end.is_signed) {
+        set_problem(w,
+                    "the log is not signed: the signature was removed, or all of it was written "
+                    "without the master key since the last start of a server",
+                    w->end.seq);
+        return 0;
+    }
+    if (!audit_signature_holds(w->proof->signer, w->tenant_id, &w->end)) {
+        set_problem(w, "the end of the log was not signed by this installation", w->end.seq);
+        return 0;
+    }
+    if (store_audit_hash(db, w->tenant_id, w->end.signed_seq, &stored, err) != 0)
+        return -1;
+    if (!digest_equal(&stored, &w->end.signed_hash))
+        set_problem(w, "the log was rewritten: this entry is not the one that was signed",
+                    w->end.signed_seq);
+    return 0;
+}
+
+/* The chain still has the entry with which the kept head ended. */
+static int check_kept(struct walk *w, struct db *db, struct error *err)
+{
+    const struct kept_head *kept = w->proof->kept;
+    struct sha256 stored;
+
+    if (kept == NULL || kept->seq == 0 || w->problem != NULL)
+        return 0;
+    if (w->proof->signer != NULL && !audit_head_holds(w->proof->signer, kept)) {
+        set_problem(w, "the kept head was not signed by this installation", kept->seq);
+        return 0;
+    }
+    if (kept->seq > w->at.seq) {
+        set_problem(w, "entries are missing at the end: the kept head has more", w->at.seq + 1);
+        return 0;
+    }
+    if (store_audit_hash(db, w->tenant_id, kept->seq, &stored, err) != 0)
+        return -1;
+    if (!digest_equal(&stored, &kept->hash))
+        set_problem(w, "the log was rewritten: this entry is not the one of the kept head",
+                    kept->seq);
+    return 0;
+}
+
 /* Reads the entries and the stored end in one snapshot. Each step has its own snapshot, which is
  * safe because entries never change. */
-static int walk_step(struct db *db, int64_t tenant_id, struct walk *w, struct error *err)
+static int walk_step(struct db *db, struct walk *w, struct error *err)
 {
     const struct audit_row *rows;
-    struct audit_head end;
     struct list found;
     struct arena arena;
     int r = -1;
@@ -86,33 +140,62 @@ static int walk_step(struct db *db, int64_t tenant_id, struct walk *w, struct er
     if (db_begin(db, err) != 0)
         return -1;
     arena_init(&arena);
-    if (store_audit_walk(db, tenant_id, w->begun ? w->at.seq : INT64_MIN, &arena, &found, err) !=
+    if (store_audit_walk(db, w->tenant_id, w->begun ? w->at.seq : INT64_MIN, &arena, &found, err) !=
             0 ||
-        store_audit_head(db, tenant_id, &end, err) != 0)
+        store_audit_head(db, w->tenant_id, &w->end, err) != 0)
         goto out;
     rows = found.items;
     for (size_t i = 0; i < found.n && w->problem == NULL; i++)
         check_entry(w, &rows[i]);
     if (w->problem == NULL && found.n < AUDIT_STEP)
-        check_end(w, &end);
+        check_end(w, &w->end);
     r = 0;
+    if (w->ended && w->problem == NULL && check_signature(w, db, err) != 0)
+        r = -1;
+    if (r == 0 && w->ended)
+        r = check_kept(w, db, err);
 out:
     db_rollback(db);
     arena_done(&arena);
     return r;
 }
 
-int audit_verify(struct db *db, int64_t tenant_id, struct audit_verdict *ret, struct error *err)
+int audit_verify(struct db *db, int64_t tenant_id, const struct audit_proof *proof,
+                 struct audit_verdict *ret, struct error *err)
 {
-    struct walk w = { 0 };
+    struct walk w = { .proof = proof, .tenant_id = tenant_id };
 
     while (!w.ended && w.problem == NULL)
-        if (walk_step(db, tenant_id, &w, err) != 0)
+        if (walk_step(db, &w, err) != 0)
             return -1;
-    *ret = (struct audit_verdict){ .ok = w.problem == NULL, .entries = w.at.seq };
+    *ret = (struct audit_verdict){ .ok = w.problem == NULL,
+                                   .entries = w.at.seq,
+                                   .unsigned_entries = w.end.unsigned_entries };
     if (w.problem != NULL) {
         ret->problem = str_of(w.problem);
         ret->seq = (struct opt_int){ true, w.seq };
+    } else if (proof->signer != NULL) {
+        ret->signed_to = (struct opt_int){ true, w.end.signed_seq };
     }
+    return 0;
+}
+
+int audit_read_head(struct db *db, int64_t tenant_id, const struct signer *signer,
+                    struct arena *arena, struct audit_head_answer *ret, struct error *err)
+{
+    char public_key[PUBLIC_KEY_TEXT + 1];
+    struct audit_head head;
+
+    if (signer == NULL)
+        return err_set(err, ERR_CONFLICT, "signing needs the master key, which is not here");
+    if (store_audit_head(db, tenant_id, &head, err) != 0)
+        return -1;
+    signer_public_key(signer, public_key);
+    *ret = (struct audit_head_answer){
+        .seq = head.seq,
+        .unsigned_entries = head.unsigned_entries,
+        .head = audit_head_text(signer, tenant_id, &head, arena),
+        .public_key = arena_copy(arena, str_of(public_key)),
+    };
     return 0;
 }

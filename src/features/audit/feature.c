@@ -1,11 +1,41 @@
 /* feature.c - what the service starts, serves and stops for this feature. */
 #include "engine/feature.h"
+
+#include "base/log.h"
+#include "db/db.h"
+#include "engine/engine.h"
 #include "features/audit/commands.h"
 #include "features/audit/routes.h"
+#include "features/audit/signature.h"
 #include "features/features.h"
+#include "features/vault/signer.h"
+#include "features/vault/vault.h"
+
+/* A server signs what was written before it: by an older version, or by commands without the key.
+ */
+static int audit_open(struct engine *e, void **ret_state, struct error *err)
+{
+    struct db *db = engine_open_db(e);
+    const struct signer *signer;
+    size_t n;
+
+    *ret_state = NULL;
+    if (!engine_serves(e))
+        return 0;
+    if (vault_signer(vault_of(e), db, &signer, err) != 0 || db_begin(db, err) != 0)
+        return -1;
+    if ((signer != NULL && audit_sign_old(signer, db, &n, err) != 0) || db_commit(db, err) != 0) {
+        db_rollback(db);
+        return -1;
+    }
+    if (signer != NULL && n > 0)
+        log_write(LOG_WARNING, "audit", "signed %zu audit logs that had no signature", n);
+    return 0;
+}
 
 const struct feature audit_feature = {
     .name = "audit",
     .routes = { audit_routes },
     .commands = { audit_commands },
+    .open = audit_open,
 };

@@ -1,10 +1,13 @@
 /* routes.c - the audit log of a tenant, and of the platform. */
 #include "features/audit/routes.h"
+#include "api/api.h"
 #include "api/call.h"
 #include "features/access/shapes.h"
 #include "features/audit/audit.h"
 #include "features/audit/entries.h"
 #include "features/audit/shapes.h"
+#include "features/vault/signer.h"
+#include "features/vault/vault.h"
 
 /* The chain that the path names. */
 static int64_t chain_of(const struct api_call *call)
@@ -19,7 +22,23 @@ static int list_audit(struct api_call *call, struct db *db, struct error *err)
 
 static int verify_audit(struct api_call *call, struct db *db, struct error *err)
 {
-    return audit_verify(db, chain_of(call), call->answer, err);
+    const struct audit_verify_query *query = call->query;
+    struct audit_proof proof = { .kept = str_is_null(query->head) ? NULL : &query->kept };
+
+    if (proof.kept != NULL && proof.kept->tenant_id != chain_of(call))
+        return err_set(err, ERR_CONFLICT, "this head is of another workspace's audit log");
+    if (vault_signer(vault_of(call->api->engine), db, &proof.signer, err) != 0)
+        return -1;
+    return audit_verify(db, chain_of(call), &proof, call->answer, err);
+}
+
+static int get_audit_head(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct signer *signer;
+
+    if (vault_signer(vault_of(call->api->engine), db, &signer, err) != 0)
+        return -1;
+    return audit_read_head(db, chain_of(call), signer, call->arena, call->answer, err);
 }
 
 /* clang-format off */
@@ -27,15 +46,21 @@ const struct route audit_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/audit", ADMIN, 200), .read = list_audit, .params = &tenant_path_shape, .query = &audit_query_shape, .answer = &audit_page_shape,
       .id = "list_tenant_audit", .summary = "List a workspace's audit log, newest first",
       .description = "Every administrative change and every time that secrets were handed out. A filtered page may be short: only a null `next` is the end." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/audit/verify", ADMIN, 200), .read = verify_audit, .params = &tenant_path_shape, .answer = &audit_verdict_shape,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/audit/verify", ADMIN, 200), .read = verify_audit, .params = &tenant_path_shape, .query = &audit_verify_query_shape, .answer = &audit_verdict_shape,
       .id = "verify_tenant_audit", .summary = "Verify a workspace's audit log",
-      .description = "Recomputes the chain of hashes and names the first entry that was changed, removed or inserted." },
+      .description = "Recomputes the chain of hashes, checks the signature of its end, and names the first entry that was changed, removed or inserted. With `head`, also that the log still contains that head." },
     { ROUTE(GET, "/api/v1/platform/audit", PLATFORM, 200), .read = list_audit, .query = &audit_query_shape, .answer = &audit_page_shape,
       .id = "list_platform_audit", .summary = "List the platform's audit log, newest first",
       .description = "Every administrative change and every time that secrets were handed out. A filtered page may be short: only a null `next` is the end." },
-    { ROUTE(GET, "/api/v1/platform/audit/verify", PLATFORM, 200), .read = verify_audit, .answer = &audit_verdict_shape,
+    { ROUTE(GET, "/api/v1/platform/audit/verify", PLATFORM, 200), .read = verify_audit, .query = &audit_verify_query_shape, .answer = &audit_verdict_shape,
       .id = "verify_platform_audit", .summary = "Verify the platform's audit log",
-      .description = "Recomputes the chain of hashes and names the first entry that was changed, removed or inserted." },
+      .description = "Recomputes the chain of hashes, checks the signature of its end, and names the first entry that was changed, removed or inserted. With `head`, also that the log still contains that head." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/audit/head", ADMIN, 200), .read = get_audit_head, .params = &tenant_path_shape, .answer = &audit_head_shape,
+      .id = "get_tenant_audit_head", .summary = "Get the signed end of a workspace's audit log",
+      .description = "Keep it where who can write the database cannot, and verify the log against it later. 409 when this process has no master key." },
+    { ROUTE(GET, "/api/v1/platform/audit/head", PLATFORM, 200), .read = get_audit_head, .answer = &audit_head_shape,
+      .id = "get_platform_audit_head", .summary = "Get the signed end of the platform's audit log",
+      .description = "Keep it where who can write the database cannot, and verify the log against it later. 409 when this process has no master key." },
     { 0 },
 };
 /* clang-format on */

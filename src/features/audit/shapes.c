@@ -15,6 +15,15 @@ static void check_audit(void *value, struct arena *arena, struct problems *probl
                          "Should be the unchanged next of a page of entries");
 }
 
+static void check_verify(void *value, struct arena *arena, struct problems *problems)
+{
+    struct audit_verify_query *q = value;
+
+    if (!str_is_null(q->head) && !audit_head_read(q->head, &q->kept))
+        rule_refuse_text(problems, arena, "head", q->head,
+                         "Should be the unchanged head of an audit log");
+}
+
 /* clang-format off */
 #define OWNER struct audit_query
 SHAPE_BEGIN(audit_query_shape)
@@ -53,6 +62,23 @@ SHAPE_BEGIN(audit_verdict_shape)
     { INT(entries),  .flags = F_REQUIRED, .doc = "Number of valid entries before the first problem." },
     { STR(problem),  .flags = F_REQUIRED | F_NULL },
     { OPT_INT(seq),  .flags = F_REQUIRED | F_NULL, .doc = "seq of the entry with the problem." },
+    { OPT_INT(signed_to), .flags = F_REQUIRED | F_NULL, .doc = "The log is signed up to this entry. Null: the signature was not checked, or there is a problem." },
+    { INT(unsigned_entries), .flags = F_REQUIRED, .doc = "Entries that were written before the log was signed, or without the master key." },
 SHAPE_END(audit_verdict_shape, "AuditVerdict", .doc = "Result of checking the hash chain of an audit log.");
+#undef OWNER
+
+#define OWNER struct audit_verify_query
+SHAPE_BEGIN(audit_verify_query_shape)
+    { STR(head), .flags = F_NULL, .doc = "A head that was kept: the log must still contain it." },
+SHAPE_END(audit_verify_query_shape, "AuditVerifyQuery", .rules = check_verify);
+#undef OWNER
+
+#define OWNER struct audit_head_answer
+SHAPE_BEGIN(audit_head_shape)
+    { INT(seq),              .flags = F_REQUIRED, .doc = "Number of entries." },
+    { INT(unsigned_entries), .flags = F_REQUIRED, .doc = "Entries that were written before the log was signed, or without the master key." },
+    { STR(head),             .flags = F_REQUIRED, .doc = "To be kept elsewhere: mh1.TENANT.SEQ.HASH.UNSIGNED.SIGNATURE, the signature over what is before it." },
+    { STR(public_key),       .flags = F_REQUIRED, .doc = "Ed25519, base64url: checks the signature." },
+SHAPE_END(audit_head_shape, "AuditHead", .doc = "The signed end of an audit log.");
 #undef OWNER
 /* clang-format on */

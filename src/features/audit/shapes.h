@@ -3,6 +3,7 @@
  * Thread-safe: tables are const.
  */
 #pragma once
+#include "features/audit/signature.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
 
@@ -31,7 +32,23 @@ struct audit_verdict {
     int64_t entries;    /* valid ones before the first problem */
     struct str problem; /* null: none */
     struct opt_int seq; /* of the entry with the problem */
+    struct opt_int signed_to;
+    int64_t unsigned_entries;
 };
+
+struct audit_verify_query {
+    struct str head; /* null */
+
+    struct kept_head kept; /* parsed, when there is one */
+};
+
+struct audit_head_answer {
+    int64_t seq, unsigned_entries;
+    struct str head, public_key;
+};
+
+extern const struct shape audit_verify_query_shape; /* "AuditVerifyQuery" */
+extern const struct shape audit_head_shape;         /* "AuditHead" */
 
 extern const struct shape audit_query_shape;   /* "AuditQuery" */
 extern const struct shape audit_item_shape;    /* "AuditEntry" */

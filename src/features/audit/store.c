@@ -22,23 +22,33 @@ SHAPE_BEGIN(audit_row)
 ROW_END(audit_row);
 #undef OWNER
 
+#define SELECT_HEAD                                                                                \
+    "SELECT seq, hash, signed_seq, signed_hash, unsigned_entries, signature FROM audit_heads"      \
+    " WHERE tenant_id = $1"
 static const struct db_query make_head = {
     .sql = "INSERT INTO audit_heads (tenant_id, seq, hash) VALUES ($1, 0, $2)"
            " ON CONFLICT (tenant_id) DO NOTHING",
 };
 static const struct db_query lock_head = {
-    .sqlite = "SELECT seq, hash FROM audit_heads WHERE tenant_id = $1",
-    .postgres = "SELECT seq, hash FROM audit_heads WHERE tenant_id = $1 FOR UPDATE",
+    .sqlite = SELECT_HEAD,
+    .postgres = SELECT_HEAD " FOR UPDATE",
 };
 static const struct db_query move_head = {
-    .sql = "UPDATE audit_heads SET seq = $2, hash = $3 WHERE tenant_id = $1",
+    .sql = "UPDATE audit_heads SET seq = $2, hash = $3, signed_seq = $4, signed_hash = $5,"
+           " unsigned_entries = $6, signature = $7 WHERE tenant_id = $1",
 };
 static const struct db_query insert_entry = {
     .sql = "INSERT INTO audit_log (tenant_id, seq, at, actor, action, target, origin, detail, hash)"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 };
 static const struct db_query select_head = {
-    .sql = "SELECT seq, hash FROM audit_heads WHERE tenant_id = $1",
+    .sql = SELECT_HEAD,
+};
+static const struct db_query select_hash = {
+    .sql = "SELECT hash FROM audit_log WHERE tenant_id = $1 AND seq = $2",
+};
+static const struct db_query select_unsigned = {
+    .sql = "SELECT tenant_id FROM audit_heads WHERE signature IS NULL AND seq > 0 LIMIT 1",
 };
 static const struct db_query select_newest = {
     .sql = "SELECT COALESCE(MAX(seq), 0) FROM audit_log WHERE tenant_id = $1",
@@ -81,6 +91,11 @@ static bool read_head(void *ctx, const struct db_row *row)
 
     head->seq = db_get_int(row, 0);
     head->hash = read_hash(row, 1);
+    head->signed_seq = db_get_int(row, 2);
+    head->signed_hash = read_hash(row, 3);
+    head->unsigned_entries = db_get_int(row, 4);
+    head->is_signed = !db_is_null(row, 5);
+    head->signature = read_hash(row, 5);
     return true;
 }
 
@@ -102,12 +117,48 @@ int store_audit_append(struct db *db, const struct audit_entry *entry,
         DB_ARGS(db_int(entry->tenant_id), db_int(head->seq), db_int(entry->at),
                 db_text(entry->actor), db_text(entry->action), db_text(entry->target),
                 db_text(entry->origin), db_text(entry->detail), hash_value(&head->hash));
-    const struct db_args end =
-        DB_ARGS(db_int(entry->tenant_id), db_int(head->seq), hash_value(&head->hash));
 
     if (db_run(db, &insert_entry, row, err) != 0)
         return -1;
-    return db_run(db, &move_head, end, err);
+    return store_audit_set_head(db, entry->tenant_id, head, err);
+}
+
+int store_audit_set_head(struct db *db, int64_t tenant_id, const struct audit_head *head,
+                         struct error *err)
+{
+    const struct db_value none = db_blob(STR_NULL);
+
+    return db_run(db, &move_head,
+                  DB_ARGS(db_int(tenant_id), db_int(head->seq), hash_value(&head->hash),
+                          db_int(head->signed_seq),
+                          head->is_signed ? hash_value(&head->signed_hash) : none,
+                          db_int(head->unsigned_entries),
+                          head->is_signed ? hash_value(&head->signature) : none),
+                  err);
+}
+
+static bool read_one_hash(void *ctx, const struct db_row *row)
+{
+    *(struct sha256 *)ctx = read_hash(row, 0);
+    return true;
+}
+
+int store_audit_hash(struct db *db, int64_t tenant_id, int64_t seq, struct sha256 *ret,
+                     struct error *err)
+{
+    *ret = (struct sha256){ 0 };
+    return db_exec(db, &select_hash, DB_ARGS(db_int(tenant_id), db_int(seq)), read_one_hash, ret,
+                   err);
+}
+
+int store_audit_next_unsigned(struct db *db, int64_t *ret_tenant_id, bool *ret_found,
+                              struct error *err)
+{
+    *ret_tenant_id = -1;
+    if (db_exec(db, &select_unsigned, DB_NO_ARGS, db_read_int, ret_tenant_id, err) != 0)
+        return -1;
+    *ret_found = *ret_tenant_id >= 0;
+    return 0;
 }
 
 int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)

@@ -23,17 +23,23 @@ struct audit_entry {
     struct str detail; /* a JSON object without secrets, or STR_NULL */
 };
 
-/* The end of a chain. */
+/* The end of a chain, and how much of it is signed. */
 struct audit_head {
     int64_t seq; /* 0: the chain is empty */
     struct sha256 hash;
+
+    bool is_signed;
+    int64_t signed_seq; /* the last entry that the signature covers, and its hash */
+    struct sha256 signed_hash;
+    int64_t unsigned_entries; /* written without the key, before or between signed ones */
+    struct sha256 signature;
 };
 
 /* Within a transaction: the end of the tenant's chain, locked until the transaction ends. */
 int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret,
                      struct error *err) MUST_CHECK;
 
-/* Appends the entry as the new end. */
+/* Appends the entry as the new end; `head` with its signature replaces the old one. */
 int store_audit_append(struct db *db, const struct audit_entry *entry,
                        const struct audit_head *head, struct error *err) MUST_CHECK;
 
@@ -70,3 +76,15 @@ int store_audit_walk(struct db *db, int64_t tenant_id, int64_t after, struct are
 /* The stored end of the chain; seq 0 when the chain is empty. */
 int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret,
                      struct error *err) MUST_CHECK;
+
+/* Replaces the head without an entry. */
+int store_audit_set_head(struct db *db, int64_t tenant_id, const struct audit_head *head,
+                         struct error *err) MUST_CHECK;
+
+/* The hash of one entry as it is stored; zeroes when there is no such entry. */
+int store_audit_hash(struct db *db, int64_t tenant_id, int64_t seq, struct sha256 *ret,
+                     struct error *err) MUST_CHECK;
+
+/* A chain with entries but without a signature; false: none is left. */
+int store_audit_next_unsigned(struct db *db, int64_t *ret_tenant_id, bool *ret_found,
+                              struct error *err) MUST_CHECK;

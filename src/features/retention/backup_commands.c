@@ -233,9 +233,11 @@ static int check_chain(struct invocation *in, struct db *db, const struct tenant
     struct str name = tenant == NULL
                           ? STR_LIT("the platform")
                           : arena_printf(&in->arena, "tenant '%.*s'", STR_ARG(tenant->slug));
+    const struct audit_proof hashes_only = { 0 }; /* a backup need not have the master key */
     struct audit_verdict verdict;
 
-    if (audit_verify(db, tenant == NULL ? AUDIT_PLATFORM : tenant->tenant_id, &verdict, err) != 0)
+    if (audit_verify(db, tenant == NULL ? AUDIT_PLATFORM : tenant->tenant_id, &hashes_only,
+                     &verdict, err) != 0)
         return -1;
     if (!verdict.ok)
         buf_printf(problems, "audit log of %.*s: %.*s (entry %lld)\n", STR_ARG(name),

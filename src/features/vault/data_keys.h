@@ -13,12 +13,17 @@
 #include "features/vault/sealed_table.h"
 
 struct db;
+struct signer;
+
+/* Wipes the keys. NULL is fine. */
+void signer_free(struct signer *s);
 
 struct vault {
     char *path;         /* of the key file; NULL: the key is from the environment */
     struct rwlock lock; /* not held while the database is queried */
     struct keyring *ring GUARDED_BY(lock) PT_GUARDED_BY(lock); /* empty: not read yet */
-    const void *rotation GUARDED_BY(lock); /* owner of the running rotation; NULL: no rotation */
+    const void *rotation GUARDED_BY(lock);  /* owner of the running rotation; NULL: no rotation */
+    struct signer *signer GUARDED_BY(lock); /* made when first needed; then it stays as it is */
     const struct sealed_table *sealed[SEALED_TABLES_MAX]; /* set while the features are opened */
     size_t n_sealed;
 };

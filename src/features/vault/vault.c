@@ -31,6 +31,7 @@ void vault_free(struct vault *v)
         return;
     rwlock_unshared(&v->lock);
     keyring_free(v->ring);
+    signer_free(v->signer);
     rwlock_done(&v->lock);
     free(v->path);
     free(v);
