@@ -186,7 +186,7 @@ export class Spool implements Queue {
     adopt(): void {
         const time = new Date();
         for (const { file } of this.segments) fs.futimesSync(file, time, time);
-        for (const name of fs.readdirSync(this.folder).sort()) {
+        for (const name of this.names()) {
             const [prefix, owner] = name.split("-");
             const path = join(this.folder, name);
             if (prefix !== this.name || owner === undefined || owner === OWNER) continue;
@@ -195,6 +195,14 @@ export class Spool implements Queue {
             if (segment === undefined) continue;
             this.segments.unshift(segment);
             this.since = 0;
+        }
+    }
+
+    private names(): string[] {
+        try {
+            return fs.readdirSync(this.folder).sort();
+        } catch {
+            return []; // the folder was removed: there is nothing to adopt
         }
     }
 
@@ -223,7 +231,11 @@ export class Spool implements Queue {
                 continue;
             }
             fs.closeSync(segment.file);
-            fs.renameSync(segment.path, this.newPath(NO_OWNER));
+            try {
+                fs.renameSync(segment.path, this.newPath(NO_OWNER));
+            } catch {
+                // the folder was removed
+            }
         }
         this.segments = [];
         this.active = undefined;
