@@ -1,4 +1,4 @@
-"""Tests of the Python library against the real binary on loopback.
+"""What the tests of the libraries share: the real binary on loopback.
 
 service      a running server that the session shares
 workspace    a new tenant on it, with a workspace key
@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path.insert(0, str(HERE.parent))
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = ROOT / "sdk/python"
+sys.path.insert(0, str(LIBRARY))
 
 import muster  # noqa: E402
 
@@ -94,7 +94,7 @@ class Workspace:
     def environment(self):
         named = {f"MUSTER_{key.upper()}": value for key, value in self.settings.items()}
         clean = {key: value for key, value in os.environ.items() if not key.startswith("MUSTER_")}
-        path = {"PYTHONPATH": str(HERE.parent), "MUSTER_STATE_DIR": str(self.state)}
+        path = {"PYTHONPATH": str(LIBRARY), "MUSTER_STATE_DIR": str(self.state)}
         return {**clean, **named, **path}
 
     def read(self, path):

@@ -1,0 +1,9 @@
+// Report runs, KPIs and LLM tokens of an agent to muster. docs/AGENTS.md of the project explains it.
+
+export { Agent, type AgentDocument, type AgentOptions, type Policy } from "./agent.js";
+export type { Field, KPI, Param } from "./declare.js";
+export { ApiError, MusterError, Refused, Unavailable, type Problem } from "./errors.js";
+export { currentRun, Run } from "./run.js";
+export type { CompleteOptions, Level, RunOptions, StepOptions } from "./run.js";
+export { VERSION } from "./transport.js";
+export { tokensOf, type Tokens } from "./usage.js";

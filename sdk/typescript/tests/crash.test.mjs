@@ -1,0 +1,91 @@
+// Kill the agent and the service at random instants: every report that was made is found once.
+//
+// The agent prints a line when `run.step` has returned; from then on it must not be lost.
+// The clock for its end starts with the second line: the first request loads fetch().
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { LIBRARY, Service, makeAgent } from "./service.mjs";
+
+const ROUNDS = 3;
+const AGENT = `
+import { writeSync } from "node:fs";
+import { Agent } from ${JSON.stringify(LIBRARY)};
+const agent = new Agent("victim", { exitTimeout: 20, log: () => {} });
+const run = agent.start();
+const steps = Number(process.argv[1]);
+for (let i = 0; i < steps; i++) {
+    run.step(run.id + " " + i);
+    writeSync(1, run.id + " " + i + "\\n");
+    await new Promise((resolve) => setTimeout(resolve, 1));
+}
+run.complete();
+`;
+
+function startAgent(workspace, steps) {
+    const command = ["--input-type=module", "-e", AGENT, `${steps}`];
+    const stdio = ["ignore", "pipe", "inherit"];
+    return spawn(process.execPath, command, { env: workspace.environment, stdio });
+}
+
+/** What the agent has printed when it has ended, by itself or by a kill after `killAfter` ms. */
+async function linesOf(agent, killAfter) {
+    const ended = once(agent, "exit");
+    const lines = [];
+    for await (const line of createInterface({ input: agent.stdout })) {
+        if (lines.push(line) === 2 && killAfter) setTimeout(() => agent.kill("SIGKILL"), killAfter);
+    }
+    await ended;
+    return lines;
+}
+
+test("every report made before a kill arrives exactly once", async () => {
+    const service = await new Service().start();
+    const workspace = service.workspace();
+    let stop = false;
+    const killer = (async () => {
+        while (!stop) {
+            await sleep(50 + Math.random() * 200);
+            await service.kill();
+            await sleep(Math.random() * 100);
+            await service.start();
+        }
+    })();
+    const made = [];
+    for (let round = 0; round < ROUNDS; round++) {
+        const agent = startAgent(workspace, 1e9);
+        made.push(...(await linesOf(agent, 200 + Math.random() * 600)));
+    }
+    stop = true;
+    await killer;
+    made.push(...(await linesOf(startAgent(workspace, 3))));
+    const found = new Map();
+    for (const run of await workspace.runs()) {
+        for (const { message } of await workspace.events(run.run_id)) {
+            found.set(message, (found.get(message) ?? 0) + 1);
+        }
+    }
+    assert.ok(made.length > 20, "too few to mean anything");
+    assert.deepEqual(made.filter((line) => line.split(" ").length === 2 && found.get(line) !== 1), []);
+    assert.deepEqual([...found].filter(([message, count]) => message && count > 1), []);
+});
+
+test("a running process keeps its files", async () => {
+    const service = await new Service().start();
+    const workspace = service.workspace();
+    await service.kill(); // so that the agent's reports stay in its spool
+    const agent = startAgent(workspace, 1e9);
+    await once(agent.stdout, "data");
+    const other = makeAgent(workspace.settings, {}, "victim");
+    assert.equal(other.stats.waiting, 0);
+    const ended = once(agent, "exit");
+    agent.kill("SIGKILL");
+    await ended;
+    await other.flush(0.01);
+    assert.ok(other.stats.waiting > 0, "what a dead process left is adopted");
+});
