@@ -36,6 +36,7 @@ const struct setting settings_table[] = {
     { NUMBER(readers), .initial = "4", .least = 1, .most = 64,  .help = "threads that read from the database" },
     { NUMBER(max_connections),             .initial = "10000", .least = 1, .most = 1000000, .help = "open connections in total" },
     { NUMBER(max_connections_per_address), .initial = "0",     .least = 0, .most = 1000000, .help = "open connections per client address; 0: no limit" },
+    { NUMBER(key_rotations_per_hour),      .initial = "10",    .least = 1, .most = 1000000, .help = "rotations of a key and its successors in an hour; beyond it 429" },
     { NUMBER(max_live_streams),            .initial = "4000",  .least = 0, .most = 1000000, .help = "open live streams (server-sent events) in total; beyond it 503" },
     { NUMBER(max_live_streams_per_tenant), .initial = "1000",  .least = 0, .most = 1000000, .help = "open live streams per tenant; beyond it 503" },
     { NUMBER(queue_max_events), .initial = "100000",    .least = 1,       .most = 100000000,       .help = "events waiting to be stored; beyond it 503" },

@@ -26,6 +26,7 @@ struct settings {
     int64_t webhook_allow_http, webhook_allow_private;
     int64_t loops, readers;
     int64_t max_connections, max_connections_per_address;
+    int64_t key_rotations_per_hour;
     int64_t max_live_streams, max_live_streams_per_tenant;
     int64_t queue_max_events, queue_max_bytes, queue_max_reads;
     int64_t queue_max_wait_ms, inflight_max_bytes;
