@@ -42,7 +42,6 @@ int confine_check_user(const struct settings *settings, struct error *err)
             err, ERR_FORBIDDEN,
             "refusing to run as root: start it as another user, in a data directory that "
             "belongs to that user, or add --allow-root 1");
-    log_write(LOG_WARNING, "start", "running as root: another user is safer");
     return 0;
 }
 
@@ -128,6 +127,8 @@ void confine_server(const struct settings *settings, struct arena *arena)
     struct error err = { 0 };
     struct landlock l;
 
+    if (geteuid() == 0)
+        log_write(LOG_WARNING, "start", "running as root: another user is safer");
     if (settings->confine == 0)
         return;
     landlock_init(&l);

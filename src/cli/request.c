@@ -49,7 +49,8 @@ struct str request_path(struct invocation *in)
         if (!is_sent(c, in->given[i].option))
             continue;
         buf_printf(&out, "%c%s=", first ? '?' : '&', request_field(in, in->given[i].option));
-        print_encoded(&out, str_of(in->given[i].value));
+        print_encoded(&out, in->given[i].option->type == OPTION_FLAG ? STR_LIT("true")
+                                                                     : str_of(in->given[i].value));
         first = false;
     }
     path = arena_copy(&in->arena, buf_str(&out));

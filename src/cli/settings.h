@@ -28,6 +28,7 @@ struct settings {
     int64_t loops, readers;
     int64_t min_free_bytes;
     int64_t max_connections, max_connections_per_address;
+    int64_t key_rotations_per_hour;
     int64_t max_live_streams, max_live_streams_per_tenant;
     int64_t max_exports, max_exports_per_tenant, export_max_minutes, wal_max_bytes;
     int64_t queue_max_events, queue_max_bytes, queue_max_reads;

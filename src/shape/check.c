@@ -163,6 +163,28 @@ static void find_members(const struct shape *shape, yyjson_val *object, yyjson_v
     }
 }
 
+/* Refuses members that the shape does not have. */
+static bool check_extra(const struct reader *r, const struct step *at, const struct shape *shape,
+                        yyjson_val *object)
+{
+    static const struct complaint extra = { "extra_forbidden", "Extra inputs are not permitted" };
+    size_t n = unsafe_yyjson_get_len(object);
+    yyjson_val *name = unsafe_yyjson_get_first(object);
+    bool good = true;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct step here = { .up = at, .name = json_str(name) };
+        bool known = false;
+
+        for (size_t f = 0; f < shape->n_fields && !known; f++)
+            known = str_eq_c(here.name, shape->fields[f].name);
+        if (!known)
+            good = problems_report(r, &here, &extra, name + 1);
+        name = unsafe_yyjson_get_next(name + 1);
+    }
+    return good;
+}
+
 static bool check_struct(const struct reader *r, const struct step *at, const struct shape *shape,
                          yyjson_val *value, void *ret)
 {
@@ -171,11 +193,13 @@ static bool check_struct(const struct reader *r, const struct step *at, const st
         "Input should be a valid dictionary or object to extract fields from"
     };
     yyjson_val *slots[CHECK_FIELDS_MAX];
+    bool good;
 
     if (!unsafe_yyjson_is_obj(value))
         return problems_report(r, at, &not_an_object, value);
     find_members(shape, value, slots);
-    return check_fields(r, at, shape, slots, value, ret);
+    good = check_fields(r, at, shape, slots, value, ret);
+    return problems_forbid_extra(r->problems) ? check_extra(r, at, shape, value) && good : good;
 }
 
 bool check_shape(const struct reader *r, const struct step *at, const struct field *field,

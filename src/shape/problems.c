@@ -16,6 +16,7 @@ struct problems {
     struct item *first, **last;
     size_t n, seen, bytes;
     size_t list_max, list_len;
+    bool strict;
     bool hides_input;
 };
 
@@ -47,6 +48,16 @@ void problems_set_path(struct problems *p, const struct step *at)
 void problems_hide_input(struct problems *p)
 {
     p->hides_input = true;
+}
+
+void problems_set_strict(struct problems *p)
+{
+    p->strict = true;
+}
+
+bool problems_forbid_extra(const struct problems *p)
+{
+    return p->strict;
 }
 
 void problems_set_list_max(struct problems *p, size_t max)

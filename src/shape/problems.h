@@ -36,6 +36,10 @@ void problems_add_rule(struct problems *p, const struct problem_step *path, size
  * calls it for secret shapes. */
 void problems_hide_input(struct problems *p);
 
+/* Members that a shape does not have are problems too, at any depth. */
+void problems_set_strict(struct problems *p);
+bool problems_forbid_extra(const struct problems *p);
+
 /* Lists of nested shapes directly in the body may hold `max` items (0: any number). With more,
  * reading fails without a problem and problems_list_len() returns their number, for the 413 that
  * precedes any 422 about the items; it is 0 otherwise. */

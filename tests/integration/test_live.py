@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import running
 from people import tenant_person
+from stored import stored
 
 MANY = 1000
 PATIENCE_S = 20
@@ -222,6 +223,25 @@ def test_a_heartbeat_comes_every_15_seconds_and_a_revoked_key_hears_no_more(own_
         assert ended.done()
     for stream in streams:
         stream.close()
+
+
+def test_revoking_a_key_ends_the_streams_of_its_successors_at_once(own_server):
+    tenant = own_server.add_tenant()
+    old = tenant.add_key()
+    (key_id,) = [row["key_id"] for row in stored(
+        own_server, "SELECT key_id FROM keys ORDER BY created_at DESC LIMIT 1")]  # fmt: skip
+    client = own_server.client(old)
+    new = client.post("/api/v1/agents/refresh-key").json()["token"]
+    client.close()
+    streams = [Live(tenant, token=old), Live(tenant, token=new)]
+    for stream in streams:
+        stream.until("ready")
+    began = time.monotonic()
+    own_server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    for stream in streams:
+        stream.ended()  # reads to the end, without waiting for a heartbeat
+        stream.close()
+    assert time.monotonic() - began < 12  # a heartbeat comes after 15; promised are 5
 
 
 def test_a_rotated_key_hears_no_more_when_its_grace_is_over(own_server, clock):

@@ -292,6 +292,7 @@ def test_ten_failures_of_an_account_close_it_for_strangers(own_server, clock):
     assert post_log_in(own_server, email, headers=stranger).status == 200
 
 
+@pytest.mark.real_hash
 def test_one_user_who_changes_passwords_keeps_nobody_waiting(own_server):
     person, other = platform_admin(own_server), add_user(own_server, "--role", "platform_admin")
     change = {"current_password": PASSWORD, "new_password": PASSWORD}

@@ -28,6 +28,13 @@ def rotate(server, token):
     return answer.json()
 
 
+def rotate_freely(server):
+    """For tests that rotate one key more often than is allowed."""
+    server.stop()
+    server.arguments += ["--key-rotations-per-hour", "1000"]
+    server.start()
+
+
 def works(server, token):
     client = server.client(token)
     while (status := client.get("/api/v1/limits").status) == 503:
@@ -256,6 +263,7 @@ def test_a_crash_after_the_commit_locks_nobody_out(own_server):
 
 
 def test_a_hundred_rotations_at_once_leave_one_successor(own_server):
+    rotate_freely(own_server)
     tenant = own_server.add_tenant()
     answers, gate = [], threading.Barrier(100)
 
@@ -285,6 +293,7 @@ def test_a_hundred_rotations_at_once_leave_one_successor(own_server):
 
 def test_use_and_replacement_at_once_never_revoke_a_key_in_use(own_server):
     """The first use decides: a successor that was let in once stays good."""
+    rotate_freely(own_server)
     tenant = own_server.add_tenant()
     for _ in range(20):
         made, seen = rotate(own_server, tenant.token), []
@@ -344,3 +353,76 @@ def test_what_one_server_rotates_holds_on_the_other(own_server, tmp_path, clock)
     assert not works(other, tenant.token)
     other.stop()
     tenant.client.close()
+
+
+def test_a_line_of_keys_rotates_ten_times_an_hour(own_server, clock):
+    tenant = own_server.add_tenant()
+    token, first = tenant.add_key(), keys(tenant)[-1]["key_id"]
+    for _ in range(10):
+        token = rotate(own_server, token)["token"]
+    refused = refresh(own_server, token)
+    assert refused.status == 429
+    assert "at most 10 rotations in an hour" in refused.json()["detail"]
+    assert 3500 < int(refused.headers["Retry-After"]) <= 3600
+    assert works(own_server, token)  # it is not worse off
+    last = keys(tenant)[-1]["key_id"]
+    again = own_server.run("key", "rotate", last, "--tenant", tenant.slug)
+    assert again.returncode == 1 and "rotated too often" in again.stderr
+    assert rotate(own_server, tenant.token)  # others are not touched
+    assert len(keys(tenant)) == 13 and first != last
+    clock.advance(3601)
+    assert works(own_server, rotate(own_server, token)["token"])
+
+
+def test_revoking_a_key_ends_all_that_came_from_it(server):
+    tenant = server.add_tenant()
+    other, stolen = tenant.add_key(), tenant.add_key("collector", "--label", "stolen")
+    (key_id,) = [row["key_id"] for row in keys(tenant) if row["label"] == "stolen"]
+    thief = [rotate(server, stolen)]
+    for _ in range(2):
+        thief.append(rotate(server, thief[-1]["token"]))
+    said = server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    ended = {key_id, *(made["key_id"] for made in thief)}
+    assert {line.split("'")[1] for line in said.splitlines()} == ended
+    for token in (stolen, *(made["token"] for made in thief)):
+        await_end(server, token)
+    assert {row["key_id"] for row in keys(tenant) if row["revoked_at"]} == ended
+    assert works(server, other) and works(server, tenant.token)
+    again = server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    assert again.strip() == "nothing to revoke: the key was revoked before"
+
+
+def test_revoking_only_a_key_spares_its_successors(server):
+    tenant = server.add_tenant()
+    admin = tenant_person(tenant, "admin")
+    old = keys(tenant)[0]["key_id"]
+    new = rotate(server, tenant.token)
+    newer = rotate(server, new["token"])
+    answer = admin.request("DELETE", tenant.path(f"keys/{old}?only=true"))
+    assert (answer.status, answer.json()) == (200, {"revoked": [old]})
+    assert not works(server, tenant.token)
+    assert works(server, newer["token"])
+    said = server.cli("key", "revoke", old, "--tenant", tenant.slug, "--only")
+    assert "nothing to revoke" in said
+    # of a key that is revoked already, what came from it can still be ended
+    answer = admin.request("DELETE", tenant.path(f"keys/{old}"))
+    assert sorted(answer.json()["revoked"]) == sorted([new["key_id"], newer["key_id"]])
+    assert not works(server, newer["token"])
+
+
+def test_keys_are_listed_in_pages(server):
+    tenant = server.add_tenant()
+    for n in range(4):
+        tenant.add_key(None, "--label", f"n{n}")
+    admin = tenant_person(tenant, "admin")
+    whole = admin.get(tenant.path("keys")).json()
+    assert whole["next"] is None and len(whole["keys"]) == 5
+    pages, cursor = [], ""
+    while cursor is not None:
+        page = admin.get(tenant.path(f"keys?limit=2{cursor}")).json()
+        pages.append(page["keys"])
+        cursor = page["next"] and f"&cursor={page['next']}"
+    assert [len(page) for page in pages] == [2, 2, 1]
+    assert sum(pages, []) == whole["keys"]
+    for query in ("limit=0", "limit=1001", "cursor=key_none"):
+        assert admin.get(tenant.path(f"keys?{query}")).status == 422

@@ -31,6 +31,17 @@ static void say_key(const void *item)
         STR_ARG(key->agent_name), STR_ARG(key->label));
 }
 
+static void say_revoked(const void *item)
+{
+    const struct keys_revoked *answer = item;
+    const struct str *ids = answer->revoked.items;
+
+    for (size_t i = 0; i < answer->revoked.n; i++)
+        say(stdout, "key '%.*s' revoked\n", STR_ARG(ids[i]));
+    if (answer->revoked.n == 0)
+        say(stdout, "nothing to revoke: the key was revoked before\n");
+}
+
 #define TENANTS "/api/v1/tenants"
 #define KEYS    TENANTS "/{tenant}/keys"
 #define KEY_ARG { "key_id", OPTION_NAME, "KEY_ID", .help = "id of the key, as `key list` shows it" }
@@ -72,17 +83,21 @@ const struct command access_commands[] = {
     { "key", "list", .options = OPTIONS(TENANT_OPTION),
       .help = "list a tenant's keys, without their tokens",
       .examples = "muster key list --tenant acme",
-      .method = METHOD_GET, .path = KEYS, .answer = &key_list_shape, .list = "keys", .say = say_key },
+      .method = METHOD_GET, .path = KEYS "?limit=1000", .next = "cursor", .json_pages = true,
+      .answer = &key_list_shape, .list = "keys", .say = say_key },
     { "key", "rotate", .args = { KEY_ARG }, .options = OPTIONS(TENANT_OPTION),
       .help = "replace a key, which expires five minutes later, and print the new token, which is shown only once",
       .examples = "muster key rotate key_8sYt0KcPq2mWx4Zb --tenant acme",
       .method = METHOD_POST, .path = KEYS "/{key_id}/rotate",
       .answer = &key_refreshed_shape, .line = "{token}" },
-    { "key", "revoke", .args = { KEY_ARG }, .options = OPTIONS(TENANT_OPTION),
-      .help = "revoke a key at once",
-      .examples = "muster key revoke key_8sYt0KcPq2mWx4Zb --tenant acme",
+    { "key", "revoke", .args = { KEY_ARG },
+      .options = OPTIONS(TENANT_OPTION,
+                         { "only", OPTION_FLAG, .help = "spare the keys that were made from it by rotation" }),
+      .help = "revoke a key and all that were made from it by rotation, at once",
+      .examples = "muster key revoke key_8sYt0KcPq2mWx4Zb --tenant acme\n"
+                  "muster key revoke key_8sYt0KcPq2mWx4Zb --tenant acme --only",
       .method = METHOD_DELETE, .path = KEYS "/{key_id}",
-      .line = "key '{key_id}' revoked" },
+      .answer = &keys_revoked_shape, .say = say_revoked },
     { 0 },
 };
 /* clang-format on */

@@ -41,34 +41,65 @@ static int64_t valid_until(const struct key_row *old, int64_t now_us)
     return old->expires_at == TIME_NULL || until < old->expires_at ? until : old->expires_at;
 }
 
+/* A clock that was set back does not let more through: rows of the future count too. */
+static int check_pace(struct db *db, const struct key_row *key, int64_t now_us,
+                      struct rotation *ret, struct error *err)
+{
+    const int64_t window_us = (int64_t)ROTATIONS_WINDOW_S * USEC_PER_SEC;
+    struct key_rotations rotations;
+    int64_t wait_us;
+
+    if (store_key_rotations(db, key, now_us - window_us, &rotations, err) != 0)
+        return -1;
+    if (rotations.n < ret->per_hour_max)
+        return 0;
+    wait_us = rotations.first_at + window_us - now_us;
+    if (wait_us > window_us)
+        wait_us = window_us;
+    ret->wait_s = (wait_us + USEC_PER_SEC - 1) / USEC_PER_SEC;
+    assert(ret->wait_s > 0);
+    return err_set(err, ERR_BUSY, "the key was rotated too often");
+}
+
+/* Stores the successor. */
+static int add_successor(struct db *db, const struct key_row *old, int64_t now_us,
+                         struct arena *arena, struct key_refreshed *ret, struct error *err)
+{
+    struct key_row fresh = { .tenant_id = old->tenant_id,
+                             .agent_name = old->agent_name,
+                             .label = old->label,
+                             .expires_at = old->expires_at,
+                             .predecessor = old->key_id,
+                             .line = old->line };
+    struct str token;
+
+    if (key_make(db, &fresh, arena, &token, err) != 0)
+        return -1;
+    assert(!str_eq(fresh.key_id, old->key_id) && str_eq(fresh.predecessor, old->key_id));
+    assert(valid_until(old, now_us) > now_us); /* the old key stays valid for its grace period */
+    *ret = (struct key_refreshed){ .token = token,
+                                   .key_id = fresh.key_id,
+                                   .kind = key_kind_name(fresh.agent_name),
+                                   .agent_name = fresh.agent_name,
+                                   .previous_key_valid_until = valid_until(old, now_us) };
+    return 0;
+}
+
 int rotation_apply(struct db *db, const struct key_name *key, struct arena *arena,
-                   struct key_refreshed *ret, struct str *ret_detail, struct error *err)
+                   struct rotation *ret, struct error *err)
 {
     int64_t now_us = clock_wall_us();
-    struct key_row old, fresh;
     struct list replaced;
-    struct str token;
+    struct key_row old;
 
     if (store_key_lock(db, key->tenant_id, key->key_id, arena, &old, err) != 0)
         return -1;
     if (is_over(&old, now_us))
         return err_set(err, ERR_UNAUTHORIZED, "the key is no longer valid");
-    if (store_key_rotated(db, &old, now_us, arena, &replaced, err) != 0)
+    if (check_pace(db, &old, now_us, ret, err) != 0 ||
+        store_key_rotated(db, &old, now_us, arena, &replaced, err) != 0 ||
+        add_successor(db, &old, now_us, arena, ret->answer, err) != 0)
         return -1;
-    fresh = (struct key_row){ .tenant_id = old.tenant_id,
-                              .agent_name = old.agent_name,
-                              .label = old.label,
-                              .expires_at = old.expires_at,
-                              .predecessor = old.key_id };
-    if (key_make(db, &fresh, arena, &token, err) != 0)
-        return -1;
-    assert(!str_eq(fresh.key_id, old.key_id) && str_eq(fresh.predecessor, old.key_id));
-    assert(valid_until(&old, now_us) > now_us); /* the old key stays valid for its grace period */
-    *ret = (struct key_refreshed){ .token = token,
-                                   .key_id = fresh.key_id,
-                                   .kind = key_kind_name(fresh.agent_name),
-                                   .agent_name = fresh.agent_name,
-                                   .previous_key_valid_until = valid_until(&old, now_us) };
-    *ret_detail = detail_of(fresh.key_id, &replaced, arena);
+    ret->detail = detail_of(ret->answer->key_id, &replaced, arena);
     return 0;
 }

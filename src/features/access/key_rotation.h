@@ -4,6 +4,10 @@
  * them revokes its unused successors, since their replies may have been lost; a
  * used one stays. The transaction knows which were used: a first use is stored
  * before it is answered (key_use.h).
+ *
+ * A key and all that were made from it by rotation are a line. A line has a
+ * bounded number of rotations per hour, in all processes together: each leaves a
+ * row for good.
  */
 #pragma once
 #include "base/arena.h"
@@ -13,12 +17,22 @@
 struct db;
 struct key_refreshed;
 
+enum { ROTATIONS_WINDOW_S = 3600 };
+
 struct key_name {
     int64_t tenant_id;
     struct str key_id;
 };
 
-/* Within a transaction. ERR_NOT_FOUND; ERR_UNAUTHORIZED when the key is no longer valid.
- * *ret_detail is the audit entry's detail, a JSON object. All in the arena. */
+/* What became of a rotation, in the arena. */
+struct rotation {
+    int64_t per_hour_max;         /* set by the caller */
+    int64_t wait_s;               /* > 0: too many; until the next one is allowed */
+    struct key_refreshed *answer; /* else: filled in */
+    struct str detail;            /* of the audit entry, a JSON object */
+};
+
+/* Within a transaction. ERR_NOT_FOUND; ERR_UNAUTHORIZED when the key is no longer valid; ERR_BUSY
+ * with ret->wait_s when its line was rotated too often. */
 int rotation_apply(struct db *db, const struct key_name *key, struct arena *arena,
-                   struct key_refreshed *ret, struct str *ret_detail, struct error *err) MUST_CHECK;
+                   struct rotation *ret, struct error *err) MUST_CHECK;

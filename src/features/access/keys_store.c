@@ -7,16 +7,26 @@
 
 #define KEY_COLUMNS                                                                                \
     "tenant_id, key_id, digest, agent_name, label, created_at, last_used_at, expires_at, "         \
-    "revoked_at, predecessor, rotated_at, first_used_at"
+    "revoked_at, predecessor, rotated_at, first_used_at, line"
+
+/* Of a row that the registry must load again: the number of this transaction's change. */
+#define CHANGE_NUMBER "(SELECT number FROM change_numbers WHERE topic = 'registry')"
 
 /* clang-format off */
 static const struct db_query insert_key = {
-    .sql = "INSERT INTO keys (" KEY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,"
-           " $10, $11, $12)",
+    .sql = "INSERT INTO keys (" KEY_COLUMNS ", changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8,"
+           " $9, $10, $11, $12, $13, " CHANGE_NUMBER ")",
 };
+#define REVOKE "UPDATE keys SET revoked_at = $3, changed = " CHANGE_NUMBER                         \
+               " WHERE tenant_id = $1 AND revoked_at IS NULL AND "
 static const struct db_query revoke_key = {
-    .sql = "UPDATE keys SET revoked_at = COALESCE(revoked_at, $3)"
-           " WHERE tenant_id = $1 AND key_id = $2",
+    .sql = REVOKE "key_id = $2 RETURNING key_id",
+};
+static const struct db_query revoke_descent = {
+    .sql = "WITH RECURSIVE descent (key_id) AS (SELECT key_id FROM keys WHERE tenant_id = $1"
+           " AND key_id = $2 UNION SELECT k.key_id FROM keys k JOIN descent d"
+           " ON k.predecessor = d.key_id WHERE k.tenant_id = $1) "
+           REVOKE "key_id IN (SELECT key_id FROM descent) RETURNING key_id",
 };
 static const struct db_query select_live_keys = {
     .sql = "SELECT " KEY_COLUMNS " FROM keys WHERE revoked_at IS NULL"
@@ -29,12 +39,11 @@ static const struct db_query lock_key = {
     .postgres = ONE_KEY " FOR UPDATE",
 };
 static const struct db_query set_rotated = {
-    .sql = "UPDATE keys SET rotated_at = COALESCE(rotated_at, $3)"
+    .sql = "UPDATE keys SET rotated_at = COALESCE(rotated_at, $3), changed = " CHANGE_NUMBER
            " WHERE tenant_id = $1 AND key_id = $2",
 };
 static const struct db_query revoke_unused = {
-    .sql = "UPDATE keys SET revoked_at = $3 WHERE tenant_id = $1 AND predecessor = $2"
-           " AND revoked_at IS NULL AND first_used_at IS NULL RETURNING key_id",
+    .sql = REVOKE "predecessor = $2 AND first_used_at IS NULL RETURNING key_id",
 };
 static const struct db_query set_first_used = {
     .sql = "UPDATE keys SET first_used_at = COALESCE(first_used_at, $3)"
@@ -47,7 +56,15 @@ static const struct db_query set_used = {
 static const struct db_query select_tenant_keys = {
     .row = &key_shape,
     .sql = "SELECT key_id, agent_name, label, created_at, last_used_at, expires_at, revoked_at,"
-           " predecessor, rotated_at FROM keys WHERE tenant_id = $1 ORDER BY created_at, key_id",
+           " predecessor, rotated_at FROM keys WHERE tenant_id = $1"
+           " AND (created_at, key_id) > ($2, $3) ORDER BY created_at, key_id LIMIT $4",
+};
+static const struct db_query select_created = {
+    .sql = "SELECT created_at FROM keys WHERE tenant_id = $1 AND key_id = $2",
+};
+static const struct db_query count_rotations = {
+    .sql = "SELECT COUNT(*), MIN(created_at) FROM keys WHERE tenant_id = $1 AND line = $2"
+           " AND created_at > $3 AND key_id <> $2",
 };
 /* clang-format on */
 
@@ -59,21 +76,10 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err)
                 db_text(row->agent_name), db_text(row->label), db_int(row->created_at),
                 rows_time_value(row->last_used_at), rows_time_value(row->expires_at),
                 rows_time_value(row->revoked_at), db_text(row->predecessor),
-                rows_time_value(row->rotated_at), rows_time_value(row->first_used_at));
+                rows_time_value(row->rotated_at), rows_time_value(row->first_used_at),
+                db_text(str_is_null(row->line) ? row->key_id : row->line));
 
     return db_run(db, &insert_key, args, err);
-}
-
-int store_key_revoke(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
-                     struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(now_us));
-
-    if (db_run(db, &revoke_key, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no key '%.*s'", STR_ARG(key_id));
-    return 0;
 }
 
 static bool add_key_row(void *ctx, const struct db_row *row)
@@ -95,13 +101,27 @@ static bool add_key_row(void *ctx, const struct db_row *row)
     k->predecessor = rows_text(rows->arena, row, 9);
     k->rotated_at = rows_time(row, 10);
     k->first_used_at = rows_time(row, 11);
+    k->line = rows_text(rows->arena, row, 12);
+    if (str_is_null(k->line))
+        k->line = k->key_id;
     return true;
 }
 
-int store_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-               struct error *err)
+int store_keys(struct db *db, int64_t tenant_id, struct str after, int64_t limit,
+               struct arena *arena, struct list *ret, struct error *err)
 {
-    return rows_list(db, &select_tenant_keys, DB_ARGS(db_int(tenant_id)), arena, ret, err);
+    int64_t created_at = INT64_MIN;
+    const struct db_args cursor = DB_ARGS(db_int(tenant_id), db_text(after));
+
+    if (!str_is_null(after) &&
+        db_exec(db, &select_created, cursor, db_read_int, &created_at, err) != 0)
+        return -1;
+    if (!str_is_null(after) && created_at == INT64_MIN)
+        return err_set(err, ERR_NOT_FOUND, "there is no key '%.*s'", STR_ARG(after));
+    return rows_list(db, &select_tenant_keys,
+                     DB_ARGS(db_int(tenant_id), db_int(created_at),
+                             db_text(str_is_null(after) ? STR_LIT("") : after), db_int(limit)),
+                     arena, ret, err);
 }
 
 int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
@@ -136,6 +156,56 @@ static bool add_key_id(void *ctx, const struct db_row *row)
 
     *key_id = rows_text(rows->arena, row, 0);
     return true;
+}
+
+/* A key may be rotated while its line is revoked: its new successor is seen by another round, and
+ * a key that is revoked cannot be rotated again. */
+static int revoke_line(struct db *db, const struct db_args args, struct rows *rows,
+                       struct error *err)
+{
+    size_t before;
+
+    do {
+        before = rows->n;
+        if (db_exec(db, &revoke_descent, args, add_key_id, rows, err) != 0)
+            return -1;
+    } while (rows->n > before);
+    return 0;
+}
+
+int store_key_revoke(struct db *db, const struct key_revocation *revocation, struct arena *arena,
+                     struct list *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct str) };
+    const struct db_args args = DB_ARGS(db_int(revocation->tenant_id), db_text(revocation->key_id),
+                                        db_int(revocation->now_us));
+    struct key_row key;
+
+    if (store_key_lock(db, revocation->tenant_id, revocation->key_id, arena, &key, err) != 0)
+        return -1;
+    if (revocation->descent ? revoke_line(db, args, &rows, err) != 0
+                            : db_exec(db, &revoke_key, args, add_key_id, &rows, err) != 0)
+        return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+static bool read_rotations(void *ctx, const struct db_row *row)
+{
+    struct key_rotations *rotations = ctx;
+
+    rotations->n = db_get_int(row, 0);
+    rotations->first_at = rows_time(row, 1);
+    return true;
+}
+
+int store_key_rotations(struct db *db, const struct key_row *key, int64_t since,
+                        struct key_rotations *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(key->tenant_id), db_text(key->line), db_int(since));
+
+    *ret = (struct key_rotations){ 0 };
+    return db_exec(db, &count_rotations, args, read_rotations, ret, err);
 }
 
 int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, struct arena *arena,

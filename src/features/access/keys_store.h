@@ -20,18 +20,29 @@ struct key_row {
     int64_t last_used_at, expires_at, revoked_at; /* TIME_NULL */
 
     struct str predecessor;            /* the key_id it was rotated from, or STR_NULL */
+    struct str line;                   /* the key_id of the first key of its line */
     int64_t rotated_at, first_used_at; /* TIME_NULL; the second is set for successors only */
+};
+
+struct key_revocation {
+    int64_t tenant_id;
+    struct str key_id;
+    bool descent;
+    int64_t now_us;
 };
 
 int store_key_add(struct db *db, const struct key_row *row, struct error *err) MUST_CHECK;
 
-/* Marks the key as revoked at `now_us`, once. ERR_NOT_FOUND. */
-int store_key_revoke(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
-                     struct error *err) MUST_CHECK;
+/* Within a transaction: marks the key as revoked at `now_us`, unless it was before, and with
+ * `descent` also all keys that were made from it by rotation. *ret lists the key_ids of those that
+ * were not revoked before; in the arena. ERR_NOT_FOUND. */
+int store_key_revoke(struct db *db, const struct key_revocation *revocation, struct arena *arena,
+                     struct list *ret, struct error *err) MUST_CHECK;
 
-/* All keys of a tenant, oldest first: a list of struct key without `kind`; in the arena. */
-int store_keys(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-               struct error *err) MUST_CHECK;
+/* Up to `limit` keys of a tenant, oldest first, from the one after `after` on (STR_NULL: the
+ * first): a list of struct key without `kind`; in the arena. ERR_NOT_FOUND: no key `after`. */
+int store_keys(struct db *db, int64_t tenant_id, struct str after, int64_t limit,
+               struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* The keys of all tenants except those that were revoked, or that expired or were rotated before
  * `since`: a list of struct key_row; in the arena. */
@@ -46,6 +57,13 @@ int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct a
  * successors: *ret_replaced lists their key_ids, in the arena. */
 int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, struct arena *arena,
                       struct list *ret_replaced, struct error *err) MUST_CHECK;
+
+/* How many keys of a line were made by rotation after `since`, and when the first of them was. */
+struct key_rotations {
+    int64_t n, first_at;
+};
+int store_key_rotations(struct db *db, const struct key_row *key, int64_t since,
+                        struct key_rotations *ret, struct error *err) MUST_CHECK;
 
 /* Notes that a successor is in use; *ret is false when store_key_rotated() revoked it first. */
 int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,

@@ -118,7 +118,27 @@ SHAPE_END(key_shape, "Key", .doc = "A key without its token.");
 #define OWNER struct key_list
 SHAPE_BEGIN(key_list_shape)
     { LIST(keys, key_shape), .flags = F_REQUIRED },
-SHAPE_END(key_list_shape, "KeyList", .doc = "The keys of a tenant.");
+    { STR(next),             .flags = F_REQUIRED | F_NULL, .doc = "Pass it as cursor to read on. Null on the last page." },
+SHAPE_END(key_list_shape, "KeyList", .doc = "Keys of a tenant, oldest first.");
+#undef OWNER
+
+#define OWNER struct keys_query
+SHAPE_BEGIN(keys_query_shape)
+    { INT(limit),  .absent = "1000", .least = 1, .most = 1000 },
+    { STR(cursor), .flags = F_NULL, .doc = "The next of the previous page." },
+SHAPE_END(keys_query_shape, "KeysQuery");
+#undef OWNER
+
+#define OWNER struct keys_revoked
+SHAPE_BEGIN(keys_revoked_shape)
+    { LIST_STR(revoked), .flags = F_REQUIRED, .doc = "Ids of the keys that this request revoked." },
+SHAPE_END(keys_revoked_shape, "KeysRevoked", .doc = "What a revocation ended.");
+#undef OWNER
+
+#define OWNER struct revoke_query
+SHAPE_BEGIN(revoke_query_shape)
+    { BOOL(only), .absent = "false", .doc = "Spare the keys that were made from it by rotation." },
+SHAPE_END(revoke_query_shape, "RevokeQuery");
 #undef OWNER
 
 #define OWNER struct key_refreshed

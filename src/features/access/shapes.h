@@ -67,6 +67,20 @@ struct key {
 
 struct key_list {
     struct list keys; /* of struct key */
+    struct str next;  /* cursor of the next page; null: the end */
+};
+
+struct keys_query {
+    int64_t limit;
+    struct str cursor; /* null: from the start */
+};
+
+struct keys_revoked {
+    struct list revoked; /* of struct str: key ids */
+};
+
+struct revoke_query {
+    bool only;
 };
 
 extern const struct shape tenant_create_shape; /* "TenantCreate" */
@@ -77,6 +91,9 @@ extern const struct shape key_create_shape;    /* "KeyCreate" */
 extern const struct shape key_created_shape;   /* "KeyCreated" */
 extern const struct shape key_shape;           /* "Key" */
 extern const struct shape key_list_shape;      /* "KeyList" */
+extern const struct shape keys_query_shape;    /* "KeysQuery" */
+extern const struct shape keys_revoked_shape;  /* "KeysRevoked" */
+extern const struct shape revoke_query_shape;  /* "RevokeQuery" */
 extern const struct shape tenant_patch_shape;  /* "TenantPatch" */
 
 struct key_refreshed {

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "features/access/key_create.h"
+#include "features/access/key_rotation.h"
 #include "features/access/key_use.h"
 #include "features/access/keys_store.h"
 #include "features/access/shapes.h"
@@ -96,15 +97,21 @@ int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, 
     return 0;
 }
 
-int keys_list(struct db *db, struct registry *registry, int64_t tenant_id, struct arena *arena,
-              struct key_list *ret, struct error *err)
+int keys_list(struct db *db, struct registry *registry, int64_t tenant_id,
+              const struct keys_query *query, struct arena *arena, struct key_list *ret,
+              struct error *err)
 {
     struct key *keys;
 
-    assert(tenant_id > 0);
-    if (store_keys(db, tenant_id, arena, &ret->keys, err) != 0)
+    assert(tenant_id > 0 && query->limit > 0);
+    /* one more than the page, to know whether there is another */
+    if (store_keys(db, tenant_id, query->cursor, query->limit + 1, arena, &ret->keys, err) != 0)
         return -1;
     keys = ret->keys.items;
+    if (ret->keys.n > (size_t)query->limit) {
+        ret->keys.n = (size_t)query->limit;
+        ret->next = keys[ret->keys.n - 1].key_id;
+    }
     for (size_t i = 0; i < ret->keys.n; i++) {
         keys[i].kind = key_kind_name(keys[i].agent_name);
         keys[i].last_used_at = key_use_last(registry, keys[i].key_id, keys[i].last_used_at);
@@ -112,7 +119,13 @@ int keys_list(struct db *db, struct registry *registry, int64_t tenant_id, struc
     return 0;
 }
 
-int keys_revoke(struct db *db, int64_t tenant_id, struct str key_id, struct error *err)
+int keys_revoke(struct db *db, const struct key_name *key, bool only, struct arena *arena,
+                struct keys_revoked *ret, struct error *err)
 {
-    return store_key_revoke(db, tenant_id, key_id, clock_wall_us(), err);
+    const struct key_revocation revocation = { .tenant_id = key->tenant_id,
+                                               .key_id = key->key_id,
+                                               .descent = !only,
+                                               .now_us = clock_wall_us() };
+
+    return store_key_revoke(db, &revocation, arena, &ret->revoked, err);
 }

@@ -13,6 +13,9 @@ struct db;
 struct key_create;
 struct key_created;
 struct key_list;
+struct key_name;
+struct keys_query;
+struct keys_revoked;
 struct registry;
 struct tenant;
 struct tenant_create;
@@ -39,9 +42,12 @@ int tenants_list(struct db *db, struct arena *arena, struct tenant_list *ret,
 int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, struct arena *arena,
              struct key_created *ret, struct error *err) MUST_CHECK;
 
-/* Includes last uses that this process has not stored yet. */
-int keys_list(struct db *db, struct registry *registry, int64_t tenant_id, struct arena *arena,
-              struct key_list *ret, struct error *err) MUST_CHECK;
+/* A page. Includes last uses that this process has not stored yet. ERR_NOT_FOUND: a bad cursor. */
+int keys_list(struct db *db, struct registry *registry, int64_t tenant_id,
+              const struct keys_query *query, struct arena *arena, struct key_list *ret,
+              struct error *err) MUST_CHECK;
 
-/* ERR_NOT_FOUND. Revoking a revoked key changes nothing. */
-int keys_revoke(struct db *db, int64_t tenant_id, struct str key_id, struct error *err) MUST_CHECK;
+/* Revokes the key and, unless `only`, all that were made from it by rotation; *ret names those that
+ * were not revoked before. ERR_NOT_FOUND. */
+int keys_revoke(struct db *db, const struct key_name *key, bool only, struct arena *arena,
+                struct keys_revoked *ret, struct error *err) MUST_CHECK;

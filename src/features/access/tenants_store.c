@@ -6,6 +6,9 @@
 #include "shape/rows.h"
 #include "shape/table.h"
 
+/* Of a row that the registry must load again: the number of this transaction's change. */
+#define CHANGE_NUMBER "(SELECT number FROM change_numbers WHERE topic = 'registry')"
+
 #define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, created_at"
 
 /* clang-format off */
@@ -17,11 +20,12 @@ ROW_END(tenant_row);
 #undef OWNER
 
 static const struct db_query insert_tenant = {
-    .sql = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at)"
-           " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (slug) DO NOTHING RETURNING tenant_id",
+    .sql = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, changed)"
+           " VALUES ($1, $2, $3, $4, $5, " CHANGE_NUMBER ") ON CONFLICT (slug) DO NOTHING RETURNING tenant_id",
 };
 static const struct db_query update_tenant = {
-    .sql = "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4 WHERE slug = $1",
+    .sql = "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4, changed = "
+           CHANGE_NUMBER " WHERE slug = $1",
 };
 static const struct db_query select_tenant = {
     .row = &tenant_row,

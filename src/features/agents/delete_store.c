@@ -18,8 +18,8 @@ static const struct db_query delete_kpis = {
     .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
 };
 static const struct db_query revoke_keys = {
-    .sql = "UPDATE keys SET revoked_at = $3"
-           " WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL",
+    .sql = "UPDATE keys SET revoked_at = $3, changed = (SELECT number FROM change_numbers"
+           " WHERE topic = 'registry') WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL",
 };
 /* clang-format on */
 

@@ -64,7 +64,7 @@ const struct route run_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = call_read_inline, .read = read_narrative, .params = &run_path_shape, .answer = &run_narrative_shape, .tagged = true,
       .id = "get_run_events", .summary = "Get all events of a run",
       .description = "Ordered by `seq`, timestamp and arrival. The whole narrative is answered at once, up to 16 MiB." },
-    { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .change = rebuild_runs, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
+    { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .change = rebuild_runs, .topic = CHANGE_NOTHING, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
       .id = "rebuild_runs", .summary = "Rebuild run states from events (one page)",
       .description = "Each call rebuilds one page of runs. Repeat it with `after` set to the answer's `next` until that is null." },
     { 0 },

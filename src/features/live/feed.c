@@ -29,6 +29,7 @@ struct feed {
     pthread_t thread;
     int64_t flushed_us;   /* by the real clock; the thread's, as all up to the lock */
     int64_t heartbeat_us; /* the last one, by clock_mono_us() */
+    int64_t asked_us;     /* when listeners were last asked whether they may listen, by real_us() */
     int64_t ticked_us;
     struct buf out;
 
@@ -259,11 +260,23 @@ static void free_idle_topics(struct feed *f, int64_t now_us)
     lock_release(&f->lock);
 }
 
-/* Heartbeats, ticks and the removal of idle topics. */
+static int64_t real_us(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+/* Questions, heartbeats, ticks and the removal of idle topics. */
 static void run_periodic(struct feed *f)
 {
     int64_t now_us = clock_mono_us();
 
+    if (real_us() - f->asked_us >= USEC_PER_SEC) {
+        f->asked_us = real_us();
+        push_all(f, STR_LIT(""));
+    }
     if (now_us - f->heartbeat_us >= (int64_t)HEARTBEAT_S * USEC_PER_SEC) {
         f->heartbeat_us = now_us;
         push_all(f, STR_LIT(":\n\n"));
@@ -273,14 +286,6 @@ static void run_periodic(struct feed *f)
         push_all(f, STR_LIT("event: tick\ndata: {}\n\n"));
     }
     free_idle_topics(f, now_us);
-}
-
-static int64_t real_us(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
 /* Until something joins, a flush is due, or a second has passed. */

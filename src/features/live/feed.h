@@ -27,8 +27,8 @@ struct feed_listener {
     struct feed_listener *next; /* the feed's, as is last_id */
     char last_id[48];
 
-    /* On the feed's thread; must not block. `text` is one or more whole messages. False: the
-     * listener has gone or is too slow. */
+    /* On the feed's thread; must not block. `text` is one or more whole messages; once a
+     * second it is empty, to ask. False: the listener has gone, may not listen or is too slow. */
     bool (*push)(struct feed_listener *listener, struct str text);
 
     /* The last call, exactly once: on the feed's thread, or in feed_free(). */

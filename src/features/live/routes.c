@@ -11,7 +11,7 @@
 #include "features/live/feed.h"
 #include "http/stream.h"
 
-enum { SESSION_CHECK_S = 5 };
+enum { SESSION_CHECK_S = 3 };
 
 struct live_call {
     struct feed_listener listener;
@@ -30,7 +30,7 @@ static void begin(struct live_call *live)
     call_stream_begin(live->call, "text/event-stream", &unbuffered, 1, STREAM_ENDLESS);
 }
 
-/* A stream ends with the next heartbeat at the latest once its caller may not listen: the key was
+/* A stream ends within seconds once its caller may not listen: the key was
  * revoked, has expired or is past its grace, the session ended, the user lost their role. An open
  * stream does not keep a session alive. */
 static bool may_listen(struct live_call *live)
@@ -56,6 +56,8 @@ static bool live_push(struct feed_listener *listener, struct str text)
         begin(live);
     if (!may_listen(live))
         return false;
+    if (text.len == 0)
+        return true;
     buf_init(&part, text.len);
     buf_add(&part, text);
     return http_stream_offer(live->call->exchange, &part);

@@ -30,7 +30,7 @@ const struct route retention_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/retention", MEMBER, 200), .read = show_retention, .params = &tenant_path_shape, .answer = &retention_shape,
       .id = "get_retention", .summary = "Get how long a workspace's data is kept",
       .description = "Null days mean that nothing is deleted." },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/retention", ADMIN, 200), .change = set_retention, .params = &tenant_path_shape, .body = &retention_shape, .answer = &retention_shape, .audit = "retention.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/retention", ADMIN, 200), .change = set_retention, .topic = CHANGE_NOTHING, .params = &tenant_path_shape, .body = &retention_shape, .answer = &retention_shape, .audit = "retention.set",
       .id = "set_retention", .summary = "Replace how long a workspace's data is kept",
       .description = "Older data is deleted within minutes and cannot be restored. Totals of KPIs and LLM usage stay." },
     { 0 },

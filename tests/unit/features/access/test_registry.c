@@ -130,6 +130,20 @@ TEST(an_expired_key_is_good_until_its_moment_and_not_at_it)
     world_done(&w);
 }
 
+static void revoke_key(struct world *w, const char *key_id)
+{
+    const struct key_revocation revocation = {
+        .tenant_id = w->tenant_id, .key_id = str_of(key_id), .descent = true, .now_us = NOW
+    };
+    struct list revoked;
+    struct arena arena;
+
+    arena_init(&arena);
+    CHECK(store_key_revoke(w->db, &revocation, &arena, &revoked, NULL) == 0);
+    CHECK_INT(revoked.n, 1);
+    arena_done(&arena);
+}
+
 TEST(a_revoked_key_is_gone_and_its_entry_stays_valid)
 {
     const struct key_entry *key;
@@ -140,7 +154,7 @@ TEST(a_revoked_key_is_gone_and_its_entry_stays_valid)
     add_key(&w, w.tenant_id, "two", NULL, TIME_NULL);
     refresh(&w);
     key = find(&w, "one", NOW);
-    CHECK(store_key_revoke(w.db, w.tenant_id, STR_LIT("one"), NOW, NULL) == 0);
+    revoke_key(&w, "one");
     changed(&w);
     refresh(&w);
     CHECK(find(&w, "one", NOW) == NULL);

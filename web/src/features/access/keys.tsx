@@ -1,6 +1,6 @@
 // API keys: created here, shown once, rotated and revoked.
 
-import type { Key } from "api";
+import type { Key, KeyList } from "api";
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
@@ -24,6 +24,19 @@ import {
 const KEYS = "GET /api/v1/tenants/{slug}/keys";
 
 const GRACE_MS = 300_000; // how long a rotated key stays valid
+
+/** All keys: a workspace with many has several pages. */
+async function loadKeys(slug: string, signal: AbortSignal): Promise<Key[]> {
+    const keys: Key[] = [];
+    let cursor: string | null = null;
+    do {
+        const query: { cursor?: string } = cursor === null ? {} : { cursor };
+        const page: KeyList = await call(KEYS, { path: { slug }, query, signal });
+        keys.push(...page.keys);
+        cursor = page.next;
+    } while (cursor !== null);
+    return keys;
+}
 
 /** When it expires; Infinity: never. */
 function expiryOf(key: Key): number {
@@ -127,10 +140,11 @@ function Buttons({ slug, apiKey, onDone }: { slug: string; apiKey: Key; onDone: 
         const created = await call("POST /api/v1/tenants/{slug}/keys/{key_id}/rotate", { path });
         onDone({ token: created.token, previousUntil: created.previous_key_valid_until });
     };
-    const revoke = async () => {
-        await call("DELETE /api/v1/tenants/{slug}/keys/{key_id}", { path });
+    const revoke = async (only: boolean) => {
+        await call("DELETE /api/v1/tenants/{slug}/keys/{key_id}", { path, query: { only } });
         onDone(null);
     };
+    const isRotated = apiKey.rotated_at !== null;
     if (!active) return null;
     return (
         <>
@@ -143,13 +157,28 @@ function Buttons({ slug, apiKey, onDone }: { slug: string; apiKey: Key; onDone: 
                 verb="Rotate"
                 onConfirm={rotate}
             />
+            {isRotated && (
+                <ConfirmButton
+                    plain
+                    label="Revoke only this"
+                    name={`Revoke only key ${name}`}
+                    title={`Revoke only ${name}?`}
+                    text="Requests with this key are rejected from now on. The keys that replaced it stay valid. This cannot be undone."
+                    verb="Revoke"
+                    onConfirm={() => revoke(true)}
+                />
+            )}
             <ConfirmButton
                 label="Revoke"
                 name={`Revoke key ${name}`}
                 title={`Revoke ${name}?`}
-                text="Requests with this key are rejected from now on. This cannot be undone."
+                text={
+                    isRotated
+                        ? "Requests with this key, and with all keys that replaced it, are rejected from now on. This cannot be undone."
+                        : "Requests with this key are rejected from now on. This cannot be undone."
+                }
                 verb="Revoke"
-                onConfirm={revoke}
+                onConfirm={() => revoke(false)}
             />
         </>
     );
@@ -159,12 +188,12 @@ export function Keys({ slug, agent_name }: Owner) {
     const [created, setCreated] = useState<Created | null>(null);
     const [all, setAll] = useState(false);
     const now = useNow();
-    const keys = useQuery(`${KEYS} ${slug}`, (signal) => call(KEYS, { path: { slug }, signal }));
+    const keys = useQuery(`${KEYS} ${slug}`, (signal) => loadKeys(slug, signal));
     const onDone = (what: Created | null) => {
         if (what !== null) setCreated(what);
         keys.reload();
     };
-    const own = (keys.data?.keys ?? []).filter(
+    const own = (keys.data ?? []).filter(
         (one) => agent_name === null || one.agent_name === agent_name,
     );
     const shown = all ? own : own.filter((one) => isActive(one, now));
@@ -182,8 +211,8 @@ export function Keys({ slug, agent_name }: Owner) {
                     >
                         {created.previousUntil !== null && (
                             <p>
-                                The old key expires <Time at={created.previousUntil} />. Revoke it
-                                to end it now.
+                                The old key expires <Time at={created.previousUntil} />. To end it
+                                now, revoke only that key.
                             </p>
                         )}
                     </SecretOnce>
