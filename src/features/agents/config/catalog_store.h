@@ -17,8 +17,8 @@ struct db;
 struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t n,
                                  struct arena *arena);
 
-/* No entries are added to a tenant's catalog that has so many; it may exceed it by those of one
- * registration. */
+/* No entries are added to a tenant's catalog beyond this number; one registration may exceed it
+ * by its own. */
 enum { CATALOG_MAX = 10000 };
 
 int store_catalog_is_full(struct db *db, int64_t tenant_id, bool *ret,
