@@ -58,7 +58,6 @@ struct route {
     enum change_topic topic; /* of `change`: what this process reloads before the answer; left out:
                               * CHANGE_REGISTRY (0), that is tenants, keys and directives */
 
-
     const struct shape *params, *query; /* NULL: none */
     const struct shape *body;           /* of the request; NULL: not read */
     const struct shape *answer;         /* NULL: any JSON */
@@ -77,9 +76,9 @@ struct route {
     const char *description; /* details for callers; the document adds who may call */
 };
 
-/* Keys report and pull through it. Bodies of agents may have members that are not known here, as the
- * contract says. All other bodies are changes by people and operators, where an unknown member is a
- * typo: they are refused, so that it changes nothing. */
+/* Keys report and pull through it. Bodies of agents may have members that are not known here, as
+ * the contract says. All other bodies are changes by people and operators, where an unknown member
+ * is a typo: they are refused, so that it changes nothing. */
 static inline bool route_is_for_agents(const struct route *route)
 {
     return route->auth == AUTH_ANY_KEY || route->auth == AUTH_OWN_AGENT;
