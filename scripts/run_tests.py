@@ -397,7 +397,8 @@ def main():
     ):
         for folder in (disk, memory):
             os.chmod(folder, 0o711)  # PostgreSQL's own user passes through
-        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk)
+        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk,
+                          MUSTER_TEST_CLUSTER=f"{memory}/cluster")
         if verb == "check":
             check()
         elif verb == "run":
