@@ -5,7 +5,8 @@
     scripts/run_tests.py check      what `make check` promises: the dev build, unit tests, SQLite
                                     drivers and a few black-box tests
     scripts/run_tests.py measure    everything, and tests/durations.json as it was measured
-    scripts/run_tests.py run KIND…  these kinds of tests alone, on what is built already
+    scripts/run_tests.py run KIND…  these kinds of tests alone, on what is built already, and what
+                                    each file costs, in seconds of a processor and in all
 
 Test files wait in one queue per kind, the longest first, and a few workers take from the queues. Each
 worker shares one server among its files (scripts/test_queue.py). Ends with 1 when anything failed;
@@ -54,7 +55,10 @@ THREADED = (
 )  # fmt: skip
 
 # Long C tests of one thread alone, in which TSan has nothing to find.
-ONE_THREAD = "/(test_ids|test_id_segment|test_run_list_store|test_report_store|test_backup_store)$"
+ONE_THREAD = (
+    "/(test_ids|test_id_segment|test_event_log|test_runs|test_run_state|test_token|test_sessions"
+    "|test_throttle|test_[a-z_]*_store)$"
+)
 
 # Holds the release binary to its milliseconds: nothing else runs meanwhile.
 EXCLUSIVE = "tests/integration/test_overload.py"
@@ -154,6 +158,9 @@ class Job:
     def measured(self):
         return {self.kind: round(self.took_s, 1)}
 
+    def costs(self):
+        return f"{self.kind}: {self.took_s:.1f} s in all"
+
 
 class Pool:
     """Test files of one kind, and the pytest processes that take them from a queue."""
@@ -194,11 +201,20 @@ class Pool:
         run(name, [*self.prefix, *PYTEST, *more, *self.files], self.environment)
         self.running -= 1
 
-    def measured(self):
+    def times_of(self):
+        """By file: seconds, and seconds of a processor."""
         times = {}
         for path in self.times.glob("*.json"):
             times.update(json.loads(path.read_text()))
-        return {self.kind: {file: round(took, 1) for file, took in times.items()}}
+        return times
+
+    def measured(self):
+        return {self.kind: {file: round(took, 1) for file, (took, _) in self.times_of().items()}}
+
+    def costs(self):
+        rows = sorted(self.times_of().items(), key=lambda row: -row[1][1])
+        lines = [f"{cpu:7.1f} {took:7.1f} {Path(file).name}" for file, (took, cpu) in rows]
+        return "\n".join([f"{self.kind}: seconds of a processor, and in all", *lines])
 
 
 def run_all(work):
@@ -340,7 +356,7 @@ def run_kinds(kinds):
     work = [one for one in work if one.kind in kinds]
     run_all(work)
     for one in work:
-        print(json.dumps(one.measured(), indent=1))
+        print(f"\n{one.costs()}")
 
 
 def check():
@@ -381,7 +397,8 @@ def main():
     ):
         for folder in (disk, memory):
             os.chmod(folder, 0o711)  # PostgreSQL's own user passes through
-        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk)
+        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk,
+                          MUSTER_TEST_CLUSTER=f"{memory}/cluster")
         if verb == "check":
             check()
         elif verb == "run":

@@ -2,9 +2,11 @@
 
 MUSTER_TEST_QUEUE names the queue: one file per line, the longest first. One process takes many files,
 so they share its session fixtures, such as a running server. MUSTER_TEST_TIMES names a folder for
-what each file took. scripts/run_tests.py uses both.
+what each file took: seconds, and seconds of a processor by pytest and all that it started.
+scripts/run_tests.py uses both.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -16,7 +18,9 @@ import pytest
 QUEUE = os.environ.get("MUSTER_TEST_QUEUE")
 TIMES = os.environ.get("MUSTER_TEST_TIMES")
 
-seconds = Counter()
+TICKS = os.sysconf("SC_CLK_TCK")
+
+seconds, processor = Counter(), Counter()
 
 
 def take(queue):
@@ -39,6 +43,29 @@ def items_in_turn(items, queue):
         yield from by_file.get(name, [])
 
 
+def processor_s(top):
+    """Seconds of a processor, of a process and all below it, those that ended too."""
+    spent, below = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            rest = path.read_text().rpartition(")")[2].split()
+            below.setdefault(int(rest[1]), []).append(int(path.parent.name))
+            spent[int(path.parent.name)] = sum(map(int, rest[11:15])) / TICKS
+    waiting, total = [top], 0.0
+    while waiting:
+        pid = waiting.pop()
+        total += spent.get(pid, 0)
+        waiting += below.get(pid, [])
+    return total
+
+
+def top_process():
+    """pytest, or what started a database beside it."""
+    parent = os.getppid()
+    name = Path(f"/proc/{parent}/cmdline").read_bytes().split(b"\0")
+    return parent if any(part.endswith(b"with_postgres") for part in name) else os.getpid()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session):
     """As pytest's own, which knows all tests from the start."""
@@ -47,10 +74,15 @@ def pytest_runtestloop(session):
     if session.testsfailed:
         raise session.Interrupted(f"{session.testsfailed} errors during collection")
     turns = items_in_turn(session.items, QUEUE)
-    item = next(turns, None)
+    item, top = next(turns, None), top_process()
+    before = processor_s(top)
     while item is not None:
         following = next(turns, None)  # its fixtures decide what is torn down between the two
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if following is None or following.location[0] != item.location[0]:
+            after = processor_s(top)
+            processor[item.location[0]] += after - before
+            before = after
         item = following
     return True
 
@@ -62,4 +94,5 @@ def pytest_runtest_logreport(report):
 def pytest_sessionfinish():
     if TIMES:
         path = Path(TIMES) / f"{os.getpid()}.json"
-        path.write_text(json.dumps(seconds), encoding="utf-8")
+        took = {name: [seconds[name], processor[name]] for name in seconds}
+        path.write_text(json.dumps(took), encoding="utf-8")

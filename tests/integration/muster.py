@@ -30,6 +30,7 @@ CHEAP_HASH = BINARY.with_name("muster_cheap_hash.so")
 REAL_HASH = {"LD_PRELOAD": ""}  # the environment of a program that hashes as users' does
 ANSWERS = Path(os.environ.get("MUSTER_TEST_ANSWERS", ROOT / "build/answers"))
 START_S, STOP_S, ANSWER_S = 30, 10, 30
+COMMAND_S = 300  # 20,000 prices are imported in one, on a busy machine
 NO_LIMIT = 1_000_000_000  # a rate that no test reaches
 
 LISTENING = re.compile(r"^muster: listening on (\S+):(\d+)\s*$")
@@ -330,7 +331,7 @@ class Server:
         """A command of the CLI on this store; the whole result, whatever its exit status."""
         done = subprocess.run(
             [self.binary, *arguments, *self.store_arguments],
-            input=stdin, capture_output=True, text=True, timeout=60, check=False,
+            input=stdin, capture_output=True, text=True, timeout=COMMAND_S, check=False,
             env=self._environment(),
         )  # fmt: skip
         if SANITIZER.search(done.stderr):

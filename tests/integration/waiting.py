@@ -2,19 +2,21 @@
 
 import time
 
-BREATH_S = 0.01  # so that those who wait leave the processor to those they wait for
+# Those who wait leave the processor to those they wait for, and the more so the longer it takes.
+BREATH_S, LONGEST_BREATH_S, GROWTH = 0.01, 0.1, 1.3
 LOOKS = 4  # one under way as the test's clock moved, a whole one, and time for what it asked for
 
 
 def until(is_so, patience=30):
     """Waits for it; what it is then."""
-    deadline = time.monotonic() + patience
+    deadline, breath = time.monotonic() + patience, BREATH_S
     while True:
         got = is_so()
         if got:
             return got
         assert time.monotonic() < deadline, "it does not come"
-        time.sleep(BREATH_S)
+        time.sleep(breath)
+        breath = min(breath * GROWTH, LONGEST_BREATH_S)
 
 
 def always(is_so, *servers):

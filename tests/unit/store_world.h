@@ -2,7 +2,6 @@
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
-#include "db/migrate.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/store.h"
 #include "shape/problems.h"
@@ -40,10 +39,9 @@ static inline void world_init(struct world *w)
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 3 };
     struct error err = { 0 };
 
-    *w = (struct world){ .db = temp_db_open(temp_db_new(), DB_WRITER) };
+    *w = (struct world){ .db = temp_db_open(temp_db_migrated(), DB_WRITER) };
     arena_init(&w->arena);
     buf_init(&w->text, MIB(16));
-    must(store_migrate(w->db, &err), &err);
     must(store_tenant_add(w->db, &tenant, &err), &err);
     w->tenant_id = tenant.tenant_id;
     w->agent_id = world_add_agent(w, "collector");

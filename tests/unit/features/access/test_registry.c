@@ -1,7 +1,6 @@
 /* test_registry.c - tenants and keys in memory follow the database, change by change. */
 #include <pthread.h>
 
-#include "db/migrate.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
@@ -72,8 +71,7 @@ static const struct key_entry *find(struct world *w, const char *token, int64_t 
 
 static void world_init(struct world *w)
 {
-    w->db = temp_db_open(temp_db_new(), DB_WRITER);
-    CHECK(store_migrate(w->db, NULL) == 0);
+    w->db = temp_db_open(temp_db_migrated(), DB_WRITER);
     budgets_init(&w->budgets);
     w->registry = registry_new(&w->budgets);
     w->tenant_id = add_tenant(w, "acme");

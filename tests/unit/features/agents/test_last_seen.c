@@ -2,7 +2,6 @@
 #include "features/agents/last_seen.h"
 
 #include "base/clock.h"
-#include "db/migrate.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
@@ -34,10 +33,9 @@ static void world_init(struct world *w, int nth)
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
     struct agent_row agent;
 
-    *w = (struct world){ .real = temp_db_open(temp_db_new(), DB_WRITER),
+    *w = (struct world){ .real = temp_db_open(temp_db_migrated(), DB_WRITER),
                          .last_seen = last_seen_new() };
     last_seen_on_stored(w->last_seen, alerts_on_sightings);
-    CHECK(store_migrate(w->real, NULL) == 0);
     CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     w->tenant_id = tenant.tenant_id;

@@ -5,7 +5,6 @@
 #include <semaphore.h>
 
 #include "base/buf.h"
-#include "db/migrate.h"
 #include "db/name_key.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
@@ -72,7 +71,7 @@ static void add_tenant(struct world *w, size_t i, const char *slug)
 
 static void world_init(struct world *w, int nth, enum err_code code)
 {
-    const char *url = temp_db_new();
+    const char *url = temp_db_migrated();
     struct writer_options options = {
         .txns = &w->txn,
         .n_txns = 1,
@@ -82,7 +81,6 @@ static void world_init(struct world *w, int nth, enum err_code code)
 
     *w = (struct world){ .real = temp_db_open(url, DB_WRITER) };
     buf_init(&w->text, MIB(1));
-    CHECK(store_migrate(w->real, NULL) == 0);
     add_tenant(w, 0, "acme");
     add_tenant(w, 1, "other");
     w->reader = temp_db_open(url, DB_READER);

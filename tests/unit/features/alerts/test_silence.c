@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
-#include "db/migrate.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
@@ -78,7 +77,7 @@ static void see(struct world *w, int64_t at)
 static void world_init(struct world *w)
 {
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
-    const char *url = temp_db_new();
+    const char *url = temp_db_migrated();
     struct silence_options options = { 0 };
     struct writer_options writer = { .n_txns = 1,
                                      .limits = { 10, 10, 10, 0 },
@@ -88,7 +87,6 @@ static void world_init(struct world *w)
     *w = (struct world){ .db = temp_db_open(url, DB_WRITER),
                          .last_seen = last_seen_new(),
                          .now = { wall_start, mono_start, 0, true, 1 } };
-    CHECK(store_migrate(w->db, NULL) == 0);
     CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     CHECK(db_exec(w->db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);

@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "db/migrate.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
@@ -51,7 +50,7 @@ static void on_fatal(void *ctx, const struct error *err)
 
 static void world_init(struct world *w, int64_t wall_us)
 {
-    const char *url = temp_db_new();
+    const char *url = temp_db_migrated();
     struct writer_options writer = { .n_txns = 1,
                                      .limits = { 10, 10, 10, 0 },
                                      .on_fatal = on_fatal };
@@ -61,7 +60,6 @@ static void world_init(struct world *w, int64_t wall_us)
                          .wall_us = wall_us,
                          .mono_us = mono_start,
                          .epoch_us = mono_start };
-    CHECK(store_migrate(w->db, NULL) == 0);
     for (size_t i = 0; i < COUNT_OF(w->tenants); i++) {
         struct tenant_row tenant = { .slug = i == 0 ? STR_LIT("a") : STR_LIT("b"),
                                      .name = STR_LIT(""),

@@ -1,6 +1,5 @@
 /* log_world.h - a migrated database with a tenant, an agent and an event log over them. */
 #pragma once
-#include "db/migrate.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/store.h"
 #include "features/events/event_log.h"
@@ -29,9 +28,8 @@ static inline void log_world_init(struct log_world *w)
     struct agent_row agent = { 0 };
     struct error err = { 0 };
 
-    *w = (struct log_world){ .db = temp_db_open(temp_db_new(), DB_WRITER) };
+    *w = (struct log_world){ .db = temp_db_open(temp_db_migrated(), DB_WRITER) };
     arena_init(&w->arena);
-    log_must(store_migrate(w->db, &err), &err);
     log_must(store_tenant_add(w->db, &tenant, &err), &err);
     w->tenant_id = tenant.tenant_id;
     log_must(store_agent_add(w->db, w->tenant_id, STR_LIT("collector"), 1, &agent, &err), &err);

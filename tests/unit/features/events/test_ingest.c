@@ -1,7 +1,6 @@
 /* test_ingest.c - the verdict on each event, and a request stored whole or not at all. */
 #include <pthread.h>
 
-#include "db/migrate.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/last_seen.h"
@@ -58,7 +57,7 @@ static void add_tenant(struct world *w, size_t i, const char *slug)
 
 static void world_init(struct world *w, int nth, enum err_code code)
 {
-    const char *url = temp_db_new();
+    const char *url = temp_db_migrated();
     struct writer_options options = {
         .hooks = &txn_parts_hooks,
         .n_txns = 1,
@@ -67,7 +66,6 @@ static void world_init(struct world *w, int nth, enum err_code code)
     };
 
     *w = (struct world){ .real = temp_db_open(url, DB_WRITER) };
-    CHECK(store_migrate(w->real, NULL) == 0);
     add_tenant(w, 0, "acme");
     add_tenant(w, 1, "other");
     w->reader = temp_db_open(url, DB_READER);

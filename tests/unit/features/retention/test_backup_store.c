@@ -30,9 +30,8 @@ static void world_init(struct world *w)
 {
     *w = (struct world){ .wanted = true };
     (void)snprintf(w->copy, sizeof(w->copy), "%s", temp_db_new());
-    (void)snprintf(w->url, sizeof(w->url), "%s", temp_db_new());
+    (void)snprintf(w->url, sizeof(w->url), "%s", temp_db_migrated());
     w->writer = temp_db_open(w->url, DB_WRITER);
-    CHECK(store_migrate(w->writer, NULL) == 0);
     CHECK(db_exec(w->writer, &fill, DB_NO_ARGS, NULL, NULL, NULL) == 0);
     w->keeper = temp_db_open(w->url, DB_MAINTENANCE);
     db_watch(w->keeper, go_on, w);

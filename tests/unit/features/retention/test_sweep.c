@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "db/migrate.h"
 #include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
@@ -72,7 +71,7 @@ static void on_fatal(void *ctx, const struct error *err)
 static void world_init(struct world *w)
 {
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
-    const char *url = temp_db_new();
+    const char *url = temp_db_migrated();
     struct writer_options writer = { .n_txns = 1,
                                      .limits = { 10, 10, 10, 0 },
                                      .on_fatal = on_fatal };
@@ -81,7 +80,6 @@ static void world_init(struct world *w)
     *w = (struct world){ .db = temp_db_open(url, DB_WRITER),
                          .wall_us = wall_start,
                          .mono_us = mono_start };
-    CHECK(store_migrate(w->db, NULL) == 0);
     CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     CHECK(event_log_new(w->db, &w->log, NULL) == 0);

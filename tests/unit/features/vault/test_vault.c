@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/digest.h"
-#include "db/migrate.h"
 #include "features/vault/data_keys_store.h"
 #include "features/vault/envelope.h"
 #include "features/vault/keyring.h"
@@ -56,9 +55,8 @@ static void bank_init(struct bank *b)
     struct error err = { 0 };
 
     digest_init();
-    b->db = temp_db_open(temp_db_new(), DB_WRITER);
+    b->db = temp_db_open(temp_db_migrated(), DB_WRITER);
     arena_init(&b->arena);
-    must(store_migrate(b->db, &err), &err);
     (void)unlink(key_path());
     b->vault = vault_new(key_path());
     must(vault_start(b->vault, b->db, &err), &err);

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/password.h"
-#include "db/migrate.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/sign_in.h"
@@ -22,8 +21,7 @@ static void world_init(struct world *w)
 {
     digest_init();
     arena_init(&w->arena);
-    w->db = temp_db_open(temp_db_new(), DB_WRITER);
-    CHECK(store_migrate(w->db, NULL) == 0);
+    w->db = temp_db_open(temp_db_migrated(), DB_WRITER);
     w->sessions = sessions_new();
 }
 

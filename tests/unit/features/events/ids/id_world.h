@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "db/db.h"
-#include "db/migrate.h"
 #include "features/events/ids/id_segment.h"
 #include "features/events/ids/ids.h"
 #include "unit/random.h"
@@ -48,9 +47,8 @@ static inline void id_world_init(struct id_world *w, size_t flush_at, uint64_t s
                             .hash_mask = UINT64_MAX,
                             .random = { seed },
                             .keys = malloc(ID_WORLD_MAX * sizeof(uint64_t)) };
-    (void)snprintf(w->url, sizeof(w->url), "%s", temp_db_new());
+    (void)snprintf(w->url, sizeof(w->url), "%s", temp_db_migrated());
     w->db = temp_db_open(w->url, DB_WRITER);
-    id_must(store_migrate(w->db, &err), &err);
     /* No power fails here, and thousands of transactions need not wait for the disk. */
     id_must(db_script(w->db, "PRAGMA synchronous = OFF", &err), &err);
     id_world_reopen(w);

@@ -1,7 +1,6 @@
 /* test_id_segment.c - the parts of the index of ids: table, filter and segments. */
 #include "base/base.h"
 #include "base/mem.h"
-#include "db/migrate.h"
 #include "features/events/ids/id_segment.h"
 #include "unit/random.h"
 #include "unit/temp_db.h"
@@ -116,11 +115,7 @@ static void must(int r, const struct error *err)
 
 static struct db *open_store(void)
 {
-    struct db *db = temp_db_open(temp_db_new(), DB_WRITER);
-    struct error err = { 0 };
-
-    must(store_migrate(db, &err), &err);
-    return db;
+    return temp_db_open(temp_db_migrated(), DB_WRITER);
 }
 
 /* Entries with hashes 0, 0, …, 10, 10, …: `each` of a kind. */
