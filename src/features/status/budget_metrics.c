@@ -21,7 +21,7 @@ static void print_used(struct api *api, struct budgets *b, struct buf *out)
     metric_print_head(out, "muster_budget_used", "gauge",
                       "What callers hold now, by kind: all, those without a key (open), and the "
                       "tenant that holds most");
-    for (int kind = 0; kind < BUDGET_KINDS; kind++) {
+    for (unsigned kind = 0; kind < BUDGET_KINDS; kind++) {
         print_by_level(out, "muster_budget_used", &b->service_level, kind,
                        budget_used(&b->service, kind));
         print_by_level(out, "muster_budget_used", &b->open_level, kind,
@@ -38,7 +38,7 @@ static void print_limits(struct budgets *b, struct buf *out)
     metric_print_head(out, "muster_budget_max", "gauge",
                       "What one caller of a level may hold, by kind; absent: no limit");
     for (size_t i = 0; (level = budgets_level(b, i)) != NULL; i++)
-        for (int kind = 0; kind < BUDGET_KINDS; kind++)
+        for (unsigned kind = 0; kind < BUDGET_KINDS; kind++)
             if (level->max[kind] != 0)
                 print_by_level(out, "muster_budget_max", level, kind,
                                level->max[kind] < 0 ? 0 : level->max[kind]);
@@ -51,7 +51,7 @@ static void print_refused(struct budgets *b, struct buf *out)
     metric_print_head(out, "muster_budget_refused_total", "counter",
                       "Requests for more than a caller of this level may hold, by kind");
     for (size_t i = 0; (level = budgets_level(b, i)) != NULL; i++)
-        for (int kind = 0; kind < BUDGET_KINDS; kind++)
+        for (unsigned kind = 0; kind < BUDGET_KINDS; kind++)
             if (level->max[kind] != 0)
                 print_by_level(
                     out, "muster_budget_refused_total", level, kind,

@@ -50,7 +50,7 @@ static struct list list_budgets(const struct key_entry *key, struct arena *arena
     const struct budget *of_key = key_budget(key), *of_tenant = tenant_budget(key->tenant);
     struct budget_answer *rows = ARENA_ARRAY(arena, struct budget_answer, BUDGET_KINDS);
 
-    for (int kind = 0; kind < BUDGET_KINDS; kind++)
+    for (unsigned kind = 0; kind < BUDGET_KINDS; kind++)
         rows[kind] = (struct budget_answer){ .kind = str_of(budget_kind_name(kind)),
                                              .tenant_used = budget_used(of_tenant, kind),
                                              .tenant_max = max_of(of_tenant, kind),
