@@ -58,7 +58,6 @@ struct route {
     enum change_topic topic; /* of `change`: what this process reloads before the answer; left out:
                               * CHANGE_REGISTRY (0), that is tenants, keys and directives */
 
-
     const struct shape *params, *query; /* NULL: none */
     const struct shape *body;           /* of the request; NULL: not read */
     const struct shape *answer;         /* NULL: any JSON */

@@ -23,5 +23,5 @@ struct job_cost {
 int64_t job_cost_us(const struct job_cost *c, size_t units);
 
 /* A group took `ratio` times as long as expected, and jobs of this kind were `share` (0 to 1) of
- * what was expected. `large`: the group had so many units that its time says what one costs. */
+ * what was expected. `large`: the group had enough units for its time to say what one costs. */
 void job_cost_learn(struct job_cost *c, double share, double ratio, bool large);

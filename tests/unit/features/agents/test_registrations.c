@@ -319,5 +319,6 @@ TEST(a_registration_is_all_or_nothing_whichever_call_fails)
         CHECK_INT(temp_db_int(w.reader, &count_all, DB_NO_ARGS), more ? 0 : 1 + 2 + 2);
         world_done(&w);
     }
-    CHECK_INT(fired, 14); /* begin, seven for the agent, three that declare, two for the catalog, commit */
+    CHECK_INT(fired,
+              14); /* begin, seven for the agent, three that declare, two for the catalog, commit */
 }
