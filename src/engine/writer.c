@@ -25,10 +25,9 @@
 enum {
     LOST_PERIOD_S = 1, /* between two attempts to reconnect */
 
-    /* What a group takes says what a unit costs if it has this many; a small group that takes less
-     * than this is mostly the work of its transaction, and may only lower the average. */
+    /* What a group takes says what a unit costs if it has this many; a small group is mostly the
+     * work of its transaction, and may only lower the average. */
     LARGE_EVENTS = 200,
-    SMALL_US = 500,
 };
 
 /* Of jobs that name no cost: the service's own. */
@@ -290,14 +289,14 @@ static void learn(struct writer *w, const struct job_list *group, const struct p
 {
     bool exclusive = group->first->exclusive, large = group->events >= LARGE_EVENTS;
     int64_t us = (exclusive ? pace->committed_us : pace->applied_us) - pace->began_us;
-    double ratio = (double)us / (double)group->us;
+    double ratio = us < 0 ? 1.0 : (double)us / (double)group->us; /* < 0: a test moved the clock */
 
     if (!exclusive) {
         lock_acquire(&w->lock);
         job_queue_note_sync(&w->queue, pace->committed_us - pace->applied_us);
         lock_release(&w->lock);
     }
-    if (!exclusive && !large && us < SMALL_US && ratio > 1.0)
+    if (!exclusive && !large && ratio > 1.0)
         return;
     for (const struct writer_job *job = group->first; job != NULL; job = job->next)
         job_cost_learn(job->cost, (double)job->cost_us / (double)group->us, ratio, large);

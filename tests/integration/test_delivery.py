@@ -195,7 +195,7 @@ def test_everybody_is_told_what_they_asked_for(world, clock):
             (slack, ["agent.recovered", "agent.silent"]),
             (off, []),
         ]:
-            assert [row["type"] for row in hook.deliveries()] == types
+            until(lambda h=hook, t=types: [row["type"] for row in h.deliveries()] == t)
             until(lambda h=hook: all(r["state"] == "delivered" for r in h.deliveries()))
         got = [receiver.next() for _ in range(5)]
         assert not receiver.has_more()

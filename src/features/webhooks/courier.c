@@ -17,6 +17,7 @@
 #include "engine/sync_job.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/attempts.h"
+#include "features/webhooks/outbox.h"
 #include "features/webhooks/shapes.h"
 
 enum {
@@ -26,6 +27,7 @@ enum {
     TESTS_MAX = 16,       /* queued or in progress */
     TESTS_PER_TENANT = 4, /* in progress */
     PERIOD_MS = 200,
+    FAN_OUT_STEPS = 20, /* per poll; each is a job of the writer */
     STEP_S = 2, /* allowed drift between wall and monotonic clock from one poll to the next */
     RETRY_AFTER_MAX_S = 86400,
     KEEP_S = 30 * 86400, /* finished deliveries */
@@ -38,6 +40,7 @@ struct courier {
     int64_t polled_us, cleaned_us; /* monotonic */
     bool released;                 /* deliveries scheduled before the clock was set back */
     int64_t offset_us;             /* wall minus monotonic clock, at the last poll */
+    int64_t fan_out_after;         /* the tenant whose messages were fanned out last */
     bool failing;                  /* the database; logged once */
 
     pthread_t thread;
@@ -268,6 +271,31 @@ static int send_due(struct courier *c, struct error *err)
     return r;
 }
 
+static int fan_out_tenant(void *ctx, struct db *db, struct error *err)
+{
+    const int64_t *tenant_id = ctx;
+
+    return outbox_fan_out(db, *tenant_id, err);
+}
+
+/* Adds the deliveries of pending messages; tenants take turns. */
+static int fan_out(struct courier *c, struct error *err)
+{
+    for (int i = 0; i < FAN_OUT_STEPS; i++) {
+        int64_t tenant_id;
+
+        if (store_messages_next_tenant(c->options.db, c->fan_out_after, &tenant_id, err) != 0)
+            return -1;
+        if (tenant_id == 0 && c->fan_out_after == 0)
+            return 0;
+        c->fan_out_after = tenant_id;
+        if (tenant_id != 0 &&
+            writer_run_sync(c->options.writer, fan_out_tenant, &tenant_id, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int release_deliveries(void *ctx, struct db *db, struct error *err)
 {
     (void)ctx;
@@ -319,7 +347,7 @@ static void poll_due(struct courier *c)
         return;
     c->polled_us = clock_mono_us();
     failing = (c->failing && db_ping(c->options.db, &err) != 0) || release_planned(c, &err) != 0 ||
-              send_due(c, &err) != 0 || clean_up(c, &err) != 0;
+              fan_out(c, &err) != 0 || send_due(c, &err) != 0 || clean_up(c, &err) != 0;
     if (failing && !c->failing)
         log_write(LOG_WARNING, "webhook", "deliveries are paused: %s", err.text);
     c->failing = failing;

@@ -29,6 +29,12 @@ SHAPE_BEGIN(delivery_row)
 ROW_END(delivery_row);
 #undef OWNER
 
+#define OWNER struct message_row
+SHAPE_BEGIN(pending_row)
+    { INT(tenant_id) }, { STR(message_id) }, { STR(type) }, { TIME(created_at) },
+ROW_END(pending_row);
+#undef OWNER
+
 #define OWNER struct due_webhook
 SHAPE_BEGIN(due_webhook)
     { INT(tenant_id) }, { STR(webhook_id) }, { INT(deliveries) },
@@ -36,8 +42,23 @@ ROW_END(due_webhook);
 #undef OWNER
 
 static const struct db_query insert_message = {
-    .sql = "INSERT INTO messages (tenant_id, message_id, type, created_at, data)"
-           " VALUES ($1, $2, $3, $4, $5)",
+    .sql = "INSERT INTO messages (tenant_id, message_id, type, created_at, data, pending)"
+           " VALUES ($1, $2, $3, $4, $5, 1)",
+};
+static const struct db_query next_pending_tenant = {
+    .sql = "SELECT tenant_id FROM messages WHERE pending = 1 AND tenant_id > $1"
+           " ORDER BY tenant_id, created_at, message_id LIMIT 1",
+};
+#define OLDEST_PENDING                                                                             \
+    "SELECT tenant_id, message_id, type, created_at FROM messages WHERE pending = 1"               \
+    " AND tenant_id = $1 ORDER BY tenant_id, created_at, message_id LIMIT $2"
+static const struct db_query select_pending = {
+    .row = &pending_row,
+    .sqlite = OLDEST_PENDING,
+    .postgres = OLDEST_PENDING " FOR UPDATE SKIP LOCKED",
+};
+static const struct db_query end_pending = {
+    .sql = "UPDATE messages SET pending = 0 WHERE tenant_id = $1 AND message_id = $2",
 };
 static const struct db_query insert_delivery = {
     .sql = "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
@@ -100,7 +121,7 @@ static const struct db_query forget_deliveries = {
 };
 static const struct db_query forget_messages = {
     .sql = "DELETE FROM messages WHERE (tenant_id, message_id) IN (SELECT m.tenant_id, m.message_id"
-           " FROM messages m WHERE m.created_at < $1 AND NOT EXISTS (SELECT 1 FROM deliveries d"
+           " FROM messages m WHERE m.created_at < $1 AND m.pending = 0 AND NOT EXISTS (SELECT 1 FROM deliveries d"
            " WHERE d.tenant_id = m.tenant_id AND d.message_id = m.message_id) LIMIT $2)",
 };
 /* clang-format on */
@@ -120,6 +141,25 @@ int store_message_add(struct db *db, const struct message_row *row, struct error
                 db_int(row->created_at), db_text(row->data));
 
     return db_run(db, &insert_message, args, err);
+}
+
+int store_messages_next_tenant(struct db *db, int64_t after, int64_t *ret, struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, &next_pending_tenant, DB_ARGS(db_int(after)), db_read_int, ret, err);
+}
+
+int store_messages_pending(struct db *db, int64_t tenant_id, int64_t limit, struct arena *arena,
+                           struct list *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(limit));
+
+    return rows_list(db, &select_pending, args, arena, ret, err);
+}
+
+int store_message_end_pending(struct db *db, const struct message_row *row, struct error *err)
+{
+    return db_run(db, &end_pending, DB_ARGS(db_int(row->tenant_id), db_text(row->message_id)), err);
 }
 
 int store_delivery_add(struct db *db, const struct delivery_row *row, struct error *err)

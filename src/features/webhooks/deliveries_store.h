@@ -45,7 +45,19 @@ struct delivery_filter {
     int64_t limit;
 };
 
+/* Adds a message whose deliveries are pending. */
 int store_message_add(struct db *db, const struct message_row *row, struct error *err) MUST_CHECK;
+
+/* The first tenant after the id `after` that has pending messages; 0: none. */
+int store_messages_next_tenant(struct db *db, int64_t after, int64_t *ret,
+                               struct error *err) MUST_CHECK;
+
+/* The oldest pending messages of the tenant, without their data: a list of struct message_row; in
+ * the arena. PostgreSQL locks them until the transaction ends, and skips locked ones. */
+int store_messages_pending(struct db *db, int64_t tenant_id, int64_t limit, struct arena *arena,
+                           struct list *ret, struct error *err) MUST_CHECK;
+int store_message_end_pending(struct db *db, const struct message_row *row,
+                              struct error *err) MUST_CHECK;
 
 /* Adds the delivery, due at row->next_at. */
 int store_delivery_add(struct db *db, const struct delivery_row *row, struct error *err) MUST_CHECK;

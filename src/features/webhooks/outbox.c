@@ -1,4 +1,4 @@
-/* outbox.c - one message, one delivery per webhook. */
+/* outbox.c - messages, and their deliveries to webhooks in steps. */
 #include "features/webhooks/outbox.h"
 
 #include "base/arena.h"
@@ -7,7 +7,12 @@
 #include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/store.h"
 
-enum { MESSAGE_DIGITS = 24, TIME_DIGITS = 11, DELIVERY_DIGITS = 10 };
+enum {
+    MESSAGE_DIGITS = 24,
+    TIME_DIGITS = 11,
+    DELIVERY_DIGITS = 10,
+    STEP_DELIVERIES = 200, /* per step: about 5 ms of the writer */
+};
 
 static struct str make_message_id(struct arena *arena)
 {
@@ -38,39 +43,24 @@ static bool has_type(struct str types, struct str type)
     return all;
 }
 
+static bool subscribes(const struct webhook_row *webhook, struct str type)
+{
+    return webhook->enabled && has_type(webhook->types, type);
+}
+
 static int add_message(struct db *db, const struct outbox_message *message, struct arena *arena,
                        struct error *err)
 {
-    struct message_row row = { .tenant_id = message->tenant_id,
-                               .message_id = make_message_id(arena),
-                               .type = message->type,
-                               .created_at = message->at,
-                               .data = message->data };
-    int64_t now = clock_wall_us();
-    const struct webhook_row *webhooks;
-    bool stored = false;
-    struct list found;
+    const struct message_row row = { .tenant_id = message->tenant_id,
+                                     .message_id = make_message_id(arena),
+                                     .type = message->type,
+                                     .created_at = message->at,
+                                     .data = message->data };
+    bool subscribed;
 
-    if (store_webhooks(db, message->tenant_id, arena, &found, err) != 0)
+    if (store_webhooks_subscribed(db, row.tenant_id, row.type, &subscribed, err) != 0)
         return -1;
-    webhooks = found.items;
-    for (size_t i = 0; i < found.n; i++) {
-        const struct delivery_row delivery = { .tenant_id = message->tenant_id,
-                                               .delivery_id = make_delivery_id(arena, now),
-                                               .webhook_id = webhooks[i].webhook_id,
-                                               .message = row,
-                                               .created_at = now,
-                                               .next_at = now };
-
-        if (!webhooks[i].enabled || !has_type(webhooks[i].types, message->type))
-            continue;
-        if (!stored && store_message_add(db, &row, err) != 0)
-            return -1;
-        stored = true;
-        if (store_delivery_add(db, &delivery, err) != 0)
-            return -1;
-    }
-    return 0;
+    return subscribed ? store_message_add(db, &row, err) : 0;
 }
 
 int outbox_add(struct db *db, const struct outbox_message *message, struct error *err)
@@ -80,6 +70,55 @@ int outbox_add(struct db *db, const struct outbox_message *message, struct error
 
     arena_init(&arena);
     r = add_message(db, message, &arena, err);
+    arena_done(&arena);
+    return r;
+}
+
+static int add_deliveries(struct db *db, const struct message_row *message,
+                          const struct list *webhooks, struct arena *arena, struct error *err)
+{
+    const struct webhook_row *rows = webhooks->items;
+    int64_t now = clock_wall_us();
+
+    for (size_t i = 0; i < webhooks->n; i++) {
+        const struct delivery_row delivery = { .tenant_id = message->tenant_id,
+                                               .delivery_id = make_delivery_id(arena, now),
+                                               .webhook_id = rows[i].webhook_id,
+                                               .message = *message,
+                                               .created_at = now,
+                                               .next_at = now };
+
+        if (subscribes(&rows[i], message->type) && store_delivery_add(db, &delivery, err) != 0)
+            return -1;
+    }
+    return store_message_end_pending(db, message, err);
+}
+
+static int fan_out(struct db *db, int64_t tenant_id, struct arena *arena, struct error *err)
+{
+    const struct message_row *messages;
+    struct list webhooks, pending;
+    int64_t limit;
+
+    if (store_webhooks(db, tenant_id, arena, &webhooks, err) != 0)
+        return -1;
+    limit = webhooks.n == 0 ? STEP_DELIVERIES : STEP_DELIVERIES / (int64_t)webhooks.n;
+    if (store_messages_pending(db, tenant_id, limit > 0 ? limit : 1, arena, &pending, err) != 0)
+        return -1;
+    messages = pending.items;
+    for (size_t i = 0; i < pending.n; i++)
+        if (add_deliveries(db, &messages[i], &webhooks, arena, err) != 0)
+            return -1;
+    return 0;
+}
+
+int outbox_fan_out(struct db *db, int64_t tenant_id, struct error *err)
+{
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = fan_out(db, tenant_id, &arena, err);
     arena_done(&arena);
     return r;
 }

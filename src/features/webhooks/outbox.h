@@ -1,8 +1,8 @@
 /* outbox.h - messages to a tenant's webhooks, stored together with the change they report.
  *
- * A message and its delivery to each subscribed webhook are rows written in
- * the transaction of the change they report: both are stored, or neither.
- * The courier delivers them afterwards.
+ * A message is a row written in the transaction of the change it reports: both
+ * are stored, or neither. The courier then adds its delivery to each subscribed
+ * webhook, in steps of bounded cost, and delivers them.
  */
 #pragma once
 #include "base/err.h"
@@ -21,3 +21,7 @@ enum { OUTBOX_DATA_MAX = 16 << 10 };
 
 /* Within a transaction. Stores nothing if no enabled webhook subscribes to the type. */
 int outbox_add(struct db *db, const struct outbox_message *message, struct error *err) MUST_CHECK;
+
+/* Within a transaction: adds the deliveries of the tenant's oldest pending messages, a bounded
+ * number of them. */
+int outbox_fan_out(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;

@@ -61,6 +61,12 @@ static const struct db_query select_webhooks = {
                             " AND webhook_id = $2 AND " column " = $4" },                          \
     }
 const struct sealed_table webhooks_sealed[WEBHOOK_SEALED_N] = { SEALED_COLUMN("secret"), SEALED_COLUMN("old_secret") };
+static const struct db_query select_subscribed = {
+    .sqlite = "SELECT 1 FROM webhooks WHERE tenant_id = $1 AND enabled = 1"
+              " AND (types = '' OR instr(',' || types || ',', ',' || $2 || ',') > 0) LIMIT 1",
+    .postgres = "SELECT 1 FROM webhooks WHERE tenant_id = $1 AND enabled = 1"
+                " AND (types = '' OR strpos(',' || types || ',', ',' || $2 || ',') > 0) LIMIT 1",
+};
 static const struct db_query count_use = {
     .sql = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries"
            " WHERE tenant_id = $1 AND webhook_id = $2 GROUP BY state",
@@ -106,6 +112,18 @@ int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct
                    struct error *err)
 {
     return rows_list(db, &select_webhooks, DB_ARGS(db_int(tenant_id)), arena, ret, err);
+}
+
+int store_webhooks_subscribed(struct db *db, int64_t tenant_id, struct str type, bool *ret,
+                              struct error *err)
+{
+    int64_t found = 0;
+
+    if (db_exec(db, &select_subscribed, DB_ARGS(db_int(tenant_id), db_text(type)), db_read_int,
+                &found, err) != 0)
+        return -1;
+    *ret = found != 0;
+    return 0;
 }
 
 static bool add_use(void *ctx, const struct db_row *row)

@@ -36,6 +36,10 @@ int store_webhook_put(struct db *db, const struct webhook_row *row, struct error
 int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struct arena *arena,
                   struct webhook_row *ret, struct error *err) MUST_CHECK;
 
+/* Does an enabled webhook of the tenant subscribe to this type of message? */
+int store_webhooks_subscribed(struct db *db, int64_t tenant_id, struct str type, bool *ret,
+                              struct error *err) MUST_CHECK;
+
 /* A tenant's webhooks, oldest first: a list of struct webhook_row; in the arena. */
 int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                    struct error *err) MUST_CHECK;

@@ -17,8 +17,7 @@ struct db;
 struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t n,
                                  struct arena *arena);
 
-/* No entries are added to a tenant's catalog beyond this number; one registration may exceed it
- * by its own. */
+/* Entries per tenant, exceeded at most by those of one registration: none are added beyond it. */
 enum { CATALOG_MAX = 10000 };
 
 int store_catalog_is_full(struct db *db, int64_t tenant_id, bool *ret,

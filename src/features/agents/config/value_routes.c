@@ -1,7 +1,9 @@
 /* value_routes.c - configuration values and the security catalog, for users. */
 #include "features/agents/config/values.h"
 
+#include "api/api.h"
 #include "api/call.h"
+#include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/shapes.h"
 #include "features/agents/config/shapes.h"
@@ -50,6 +52,40 @@ static void note_target(struct api_call *call, const struct values_view *view)
                                           STR_ARG(view->target.agent_name));
 }
 
+/* Not the value, which may be secret. */
+static int refuse_value(struct api_call *call, struct error *err)
+{
+    if (err->code != ERR_INVALID)
+        return -1;
+    return call_refuse_body(call, err, "value", STR_NULL,
+                            arena_cstr(call->arena, str_of(err->text)));
+}
+
+static int value_check_run(struct reader_job *job, struct db *db, struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+    const struct values_view view = view_of(call);
+
+    call->refusal = NULL;
+    call->problems = NULL;
+    if (values_check(db, &view, call->body, call->arena, err) == 0)
+        return 0;
+    return refuse_value(call, err);
+}
+
+static void value_check_done(struct reader_job *job, const struct error *err)
+{
+    call_proceed_or_reply(CONTAINER_OF(job, struct api_call, read), err);
+}
+
+static int begin_set_value(struct api_call *call, struct error *err)
+{
+    call->read = (struct reader_job){ .budget = call->budget,
+                                      .run = value_check_run,
+                                      .done = value_check_done };
+    return engine_read(call->api->engine, &call->read, err);
+}
+
 /* Without a body (DELETE) it unsets. */
 static int set_value(struct api_call *call, struct db *db, struct error *err)
 {
@@ -58,10 +94,7 @@ static int set_value(struct api_call *call, struct db *db, struct error *err)
     note_target(call, &view);
     if (values_set(db, &view, call->body, call->arena, call->answer, err) == 0)
         return 0;
-    if (err->code != ERR_INVALID)
-        return -1;
-    return call_refuse_body(call, err, "value", STR_NULL, /* the value may be secret */
-                            arena_cstr(call->arena, str_of(err->text)));
+    return refuse_value(call, err);
 }
 
 static int list_parameters(struct api_call *call, struct db *db, struct error *err)
@@ -88,7 +121,7 @@ const struct route value_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/values", MEMBER, 200), .read = list_values, .params = &tenant_path_shape, .answer = &config_values_shape,
       .id = "list_tenant_values", .summary = "List a workspace's configuration values",
       .description = "The values set for the whole workspace. A value that the caller may not see is null and marked `hidden`." },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/values/{key}", MEMBER, 200), .change = set_value, .topic = CHANGE_NOTHING, .params = &parameter_path_shape, .body = &value_set_shape, .answer = &config_value_shape, .audit = "value.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/values/{key}", MEMBER, 200), .handler = begin_set_value, .change = set_value, .topic = CHANGE_NOTHING, .params = &parameter_path_shape, .body = &value_set_shape, .answer = &config_value_shape, .audit = "value.set",
       .id = "set_tenant_value", .summary = "Set a configuration value for a workspace",
       .description = "In effect for all agents that declare the parameter and have no value of their own. Checked against the type that they declared. Refer to a secret with `vault:NAME`; only admins may." },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/values/{key}", MEMBER, 200), .change = set_value, .topic = CHANGE_NOTHING, .params = &parameter_path_shape, .answer = &config_value_shape, .audit = "value.unset",
@@ -97,7 +130,7 @@ const struct route value_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/values", MEMBER, 200), .read = list_values, .params = &agent_path_shape, .answer = &config_values_shape,
       .id = "list_agent_values", .summary = "List an agent's configuration values",
       .description = "The value in effect for each parameter that the agent declared or that is set for it, and where it comes from." },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/values/{key}", MEMBER, 200), .change = set_value, .topic = CHANGE_NOTHING, .params = &agent_value_path_shape, .body = &value_set_shape, .answer = &config_value_shape, .audit = "value.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/values/{key}", MEMBER, 200), .handler = begin_set_value, .change = set_value, .topic = CHANGE_NOTHING, .params = &agent_value_path_shape, .body = &value_set_shape, .answer = &config_value_shape, .audit = "value.set",
       .id = "set_agent_value", .summary = "Set a configuration value for an agent",
       .description = "Overrides the workspace's value. Checked against the type that the agent declared. Refer to a secret with `vault:NAME`; only admins may." },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/agents/{agent_name}/values/{key}", MEMBER, 200), .change = set_value, .topic = CHANGE_NOTHING, .params = &agent_value_path_shape, .answer = &config_value_shape, .audit = "value.unset",

@@ -176,9 +176,8 @@ static int check_type(struct db *db, const struct values_view *view, struct str 
     return params_refuse(param, target->agent_name, err);
 }
 
-static int check_value(struct db *db, const struct values_view *view,
-                       const struct catalog_parameter *entry, struct str value, struct arena *arena,
-                       struct error *err)
+static int check_value(const struct values_view *view, const struct catalog_parameter *entry,
+                       struct str value, struct error *err)
 {
     const char *problem = reference_problem(value);
 
@@ -194,7 +193,7 @@ static int check_value(struct db *db, const struct values_view *view,
             "This parameter is secret: set its value with `muster secret set NAME` and "
             "refer to it here as vault:NAME. If it is not secret, an admin can change that with "
             "`muster catalog set KEY --secret no`");
-    return check_type(db, view, value, arena, err);
+    return 0;
 }
 
 /* The key's catalog entry, added if it does not exist and the catalog has room. */
@@ -213,6 +212,26 @@ static int enter_in_catalog(struct db *db, const struct values_view *view, struc
     return entry_of(db, tenant_id, view->key, arena, ret, err);
 }
 
+static int check_may_set(const struct values_view *view, const struct catalog_parameter *entry,
+                         struct error *err)
+{
+    if (view->is_admin || str_eq_c(entry->edit, "member"))
+        return 0;
+    return err_set(err, ERR_FORBIDDEN, "only an admin may set parameter '%.*s'",
+                   STR_ARG(view->key));
+}
+
+int values_check(struct db *db, const struct values_view *view, const struct value_set *set,
+                 struct arena *arena, struct error *err)
+{
+    struct catalog_parameter entry;
+
+    if (entry_of(db, view->target.tenant_id, view->key, arena, &entry, err) != 0 ||
+        check_may_set(view, &entry, err) != 0 || check_value(view, &entry, set->value, err) != 0)
+        return -1;
+    return reference_is_in(set->value) ? 0 : check_type(db, view, set->value, arena, err);
+}
+
 int values_set(struct db *db, const struct values_view *view, const struct value_set *set,
                struct arena *arena, struct config_value *ret, struct error *err)
 {
@@ -222,15 +241,14 @@ int values_set(struct db *db, const struct values_view *view, const struct value
 
     if (enter_in_catalog(db, view, arena, &entry, err) != 0)
         return -1;
-    if (!view->is_admin && !str_eq_c(entry.edit, "member"))
-        return err_set(err, ERR_FORBIDDEN, "only an admin may set parameter '%.*s'",
-                       STR_ARG(view->key));
+    if (check_may_set(view, &entry, err) != 0)
+        return -1;
     if (set == NULL) {
         r = store_value_unset(db, &view->target, view->key, err);
     } else {
         row.value = set->value;
         row.updated_at = clock_wall_us();
-        r = check_value(db, view, &entry, set->value, arena, err);
+        r = check_value(view, &entry, set->value, err);
         if (r == 0)
             r = store_value_set(db, &view->target, &row, err);
     }

@@ -25,6 +25,11 @@ struct values_view {
 int values_list(struct db *db, const struct values_view *view, struct arena *arena,
                 struct config_values *ret, struct error *err) MUST_CHECK;
 
+/* On a reader, before values_set(): may the value be set, and does it fit what the agents declared?
+ * That may take reading many schemas, which the writer must not do. */
+int values_check(struct db *db, const struct values_view *view, const struct value_set *set,
+                 struct arena *arena, struct error *err) MUST_CHECK;
+
 /* Sets the value of view->key, or unsets it (NULL), and returns the value then in effect.
  * ERR_FORBIDDEN when only admins may; ERR_INVALID when the value is not valid. */
 int values_set(struct db *db, const struct values_view *view, const struct value_set *set,

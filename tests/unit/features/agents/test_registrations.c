@@ -318,5 +318,5 @@ TEST(a_registration_is_all_or_nothing_whichever_call_fails)
         world_done(&w);
     }
     CHECK_INT(fired,
-              14); /* begin, seven for the agent, three that declare, two of the catalog, commit */
+              14); /* begin, seven for the agent, three that declare, two for the catalog, commit */
 }
