@@ -55,8 +55,11 @@ static void put(struct world *w, const char *members, int64_t agent_id, int64_t 
                                    members);
     struct llm_totals *totals = llm_totals_new();
     struct error err = { 0 };
+    bool replaced;
 
-    must(store_llm_put(w->db, &place, world_read(w, &llm_usage_shape, body), totals, &err), &err);
+    must(store_llm_put(w->db, &place, world_read(w, &llm_usage_shape, body), totals, &replaced,
+                       &err),
+         &err);
     must(llm_totals_save(totals, w->db, &err), &err);
     llm_totals_free(totals);
 }
