@@ -72,6 +72,7 @@ struct api_call {
     void *own;             /* state of the handler between its steps */
 
     struct str audit_target; /* target of the change; STR_NULL: the path */
+    bool audit_platform;     /* the entry belongs to the platform's log, not to the tenant's */
     struct str audit_detail; /* a JSON object without secrets; STR_NULL: none */
 
     call_work_fn *work;

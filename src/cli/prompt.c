@@ -63,22 +63,36 @@ static struct str trim_newline(const char *bytes, size_t n)
     return str_from(bytes, n > 0 && bytes[n - 1] == '\n' ? n - 1 : n);
 }
 
-int prompt_secret(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
-                  struct error *err)
+typedef size_t ask_fn(int fd, const char *question, char *bytes, size_t bytes_max);
+
+static int prompt(ask_fn *ask_terminal, const char *question, size_t bytes_max, struct arena *arena,
+                  struct str *ret, struct error *err)
 {
     char *bytes = arena_alloc(arena, bytes_max + 2);
     bool is_terminal = isatty(STDIN_FILENO) == 1;
-    size_t n = is_terminal ? ask_hidden(STDIN_FILENO, question, bytes, bytes_max + 2)
+    size_t n = is_terminal ? ask_terminal(STDIN_FILENO, question, bytes, bytes_max + 2)
                            : read_bytes(STDIN_FILENO, bytes, bytes_max + 2, false);
-    struct str secret = trim_newline(bytes, n);
+    struct str text = trim_newline(bytes, n);
 
-    if (secret.len > bytes_max)
+    if (text.len > bytes_max)
         return err_set(err, ERR_FORBIDDEN, "the value is too long: at most %zu bytes are accepted",
                        bytes_max);
-    if (secret.len == 0)
+    if (text.len == 0)
         return err_set(err, ERR_FORBIDDEN, "standard input is empty");
-    *ret = secret;
+    *ret = text;
     return 0;
+}
+
+int prompt_secret(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
+                  struct error *err)
+{
+    return prompt(ask_hidden, question, bytes_max, arena, ret, err);
+}
+
+int prompt_line(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
+                struct error *err)
+{
+    return prompt(ask, question, bytes_max, arena, ret, err);
 }
 
 /* From the terminal `fd`, or for -1 a line of standard input. */

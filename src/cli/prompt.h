@@ -11,6 +11,10 @@
 int prompt_secret(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
                   struct error *err) MUST_CHECK;
 
+/* The same for a line that is not secret and may be seen. */
+int prompt_line(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
+                struct error *err) MUST_CHECK;
+
 /* A new password: the first line of standard input, or asked for twice on the terminal of the
  * process. In the arena. ERR_INVALID. */
 int prompt_password(bool from_stdin, struct arena *arena, struct str *ret,

@@ -101,7 +101,7 @@ static void measure(struct space *s, bool is_full) REQUIRES(s->lock)
     floor = (int64_t)disk.f_blocks * (int64_t)disk.f_frsize / FLOOR_SHARE;
     floor = s->min_free > 0 ? s->min_free : floor < FLOOR_MAX ? floor : FLOOR_MAX;
     reserve = reserve_bytes(floor);
-    if (is_full) /* not before: the program that fills the disk would take it */
+    if (is_full) /* not before: what fills the disk would take it */
         release_reserve(s);
     else if (s->keeps_reserve && !s->has_reserve && reserve > 0 &&
              free_bytes >= floor + 2 * reserve)

@@ -136,6 +136,7 @@ OPERATIONS = """
     platform  GET    /api/v1/tenants
     platform  POST   /api/v1/tenants
     platform  PATCH  /api/v1/tenants/{slug}
+    platform  DELETE /api/v1/tenants/{slug}
     platform  POST   /api/v1/tenants/{slug}/runs/rebuild
     platform  GET    /api/v1/platform/model
     platform  PUT    /api/v1/platform/model

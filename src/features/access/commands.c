@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "cli/print.h"
+#include "cli/prompt.h"
+#include "cli/request.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
 
@@ -42,6 +44,24 @@ static void say_revoked(const void *item)
         say(stdout, "nothing to revoke: the key was revoked before\n");
 }
 
+/* Asks for the slug unless it was given twice. */
+static int tenant_delete_bind(struct invocation *in, struct str *ret, struct error *err)
+{
+    struct tenant_confirm confirm = { str_of(command_value(in, "confirm")) };
+    const char *slug = command_value(in, "slug");
+    const struct str question =
+        arena_printf(&in->arena, "This erases all data of '%s'. Type its slug to go on", slug);
+
+    if (str_is_null(confirm.confirm) &&
+        prompt_line(question.data, SLUG_MAX + 1, &in->arena, &confirm.confirm, err) != 0)
+        return -1;
+    if (!str_eq_c(confirm.confirm, slug))
+        return err_set(err, ERR_INVALID, "not confirmed: '%.*s' is not '%s'",
+                       STR_ARG(confirm.confirm), slug);
+    *ret = request_body(in, &tenant_confirm_shape, &confirm);
+    return 0;
+}
+
 #define TENANTS "/api/v1/tenants"
 #define KEYS    TENANTS "/{tenant}/keys"
 #define KEY_ARG { "key_id", OPTION_NAME, "KEY_ID", .help = "id of the key, as `key list` shows it" }
@@ -65,6 +85,12 @@ const struct command access_commands[] = {
       .examples = "muster tenant set acme --rate-limit 600",
       .method = METHOD_PATCH, .path = TENANTS "/{slug}", .body = &tenant_patch_shape, .needs_change = true,
       .line = "tenant '{slug}' changed" },
+    { "tenant", "delete", .args = { { "slug", OPTION_TENANT, "SLUG", .help = "slug of the tenant" } },
+      .options = OPTIONS({ "confirm", OPTION_TENANT, "SLUG", .help = "the slug once more, for scripts; without it you are asked to type it" }),
+      .help = "delete a tenant and erase all of its data, which cannot be restored",
+      .examples = "muster tenant delete acme --confirm acme",
+      .method = METHOD_DELETE, .path = TENANTS "/{slug}", .bind = tenant_delete_bind,
+      .line = "tenant '{slug}' deleted; its data is being erased" },
     { "tenant", "list",
       .help = "list all tenants",
       .examples = "muster tenant list --json",

@@ -73,11 +73,12 @@ static struct str id_str(const int64_t *id)
     return str_from((const char *)id, sizeof(*id));
 }
 
-static void put_tenant(struct registry *r, const struct tenant_row *row) REQUIRES(r->lock)
+static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t number)
+    REQUIRES(r->lock)
 {
     struct tenant_entry *tenant = map_get(&r->tenants, row->slug);
 
-    if (tenant == NULL) {
+    if (tenant == NULL || tenant->id != row->tenant_id) { /* deleted, and another has its slug */
         tenant = ARENA_NEW(&r->arena, struct tenant_entry);
         tenant->id = row->tenant_id;
         tenant->slug = arena_copy(&r->arena, row->slug);
@@ -85,6 +86,7 @@ static void put_tenant(struct registry *r, const struct tenant_row *row) REQUIRE
         map_put(&r->tenants, tenant->slug, tenant);
         map_put(&r->tenants_by_id, id_str(&tenant->id), tenant);
     }
+    tenant->loaded = number;
     atomic_store(&tenant->max_agents, row->max_agents);
     atomic_store(&tenant->rate_limit, row->rate_limit);
     atomic_store(&tenant->run_failed, row->run_failed);
@@ -180,6 +182,22 @@ static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock
             atomic_store(&key->revoked, true);
 }
 
+/* Tenants that this load did not include were deleted. Calls in progress may still use the entry.
+ */
+static void forget_absent_tenants(struct registry *r, int64_t number) REQUIRES(r->lock)
+{
+    struct tenant_entry *tenant = NULL;
+    size_t at = 0;
+
+    while ((tenant = map_next(&r->tenants_by_id, &at)) != NULL)
+        if (tenant->loaded != number) {
+            if (map_get(&r->tenants, tenant->slug) == tenant)
+                (void)map_remove(&r->tenants, tenant->slug);
+            (void)map_remove(&r->tenants_by_id, id_str(&tenant->id));
+            at = 0; /* a removal moves other entries */
+        }
+}
+
 struct loaded {
     int64_t number;
     struct list tenants, keys; /* of struct tenant_row, struct key_row */
@@ -210,12 +228,13 @@ static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r-
 
     rwlock_write(&r->lock);
     for (size_t i = 0; i < l->tenants.n; i++)
-        put_tenant(r, &tenants[i]);
+        put_tenant(r, &tenants[i], l->number);
     for (size_t i = 0; i < l->keys.n; i++)
         put_key(r, &keys[i], l->number);
     for (size_t i = 0; i < l->keys.n; i++)
         share_window(r, map_get(&r->keys, digest_str(&keys[i].digest)));
     end_absent_keys(r, l->number);
+    forget_absent_tenants(r, l->number);
     atomic_store(&r->number, l->number);
     rwlock_release(&r->lock);
 }

@@ -32,6 +32,7 @@ struct tenant_entry {
     _Atomic int64_t max_agents, rate_limit;
     atomic_bool run_failed; /* alerts on failed runs are enabled */
     struct budget budget;   /* what its callers hold */
+    int64_t loaded;         /* internal: number of the last load that included it */
 };
 
 /* When this process saw a key used; each request with the key updates it. */

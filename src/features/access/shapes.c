@@ -53,6 +53,18 @@ SHAPE_BEGIN(tenant_patch_shape)
 SHAPE_END(tenant_patch_shape, "TenantPatch", .doc = "Changes to a tenant. Omitted fields keep their values.");
 #undef OWNER
 
+#define OWNER struct tenant_confirm
+SHAPE_BEGIN(tenant_confirm_shape)
+    { STR(confirm), .flags = F_REQUIRED, .doc = "The slug once more." },
+SHAPE_END(tenant_confirm_shape, "TenantConfirm", .doc = "Confirms that a tenant is to be deleted.");
+#undef OWNER
+
+#define OWNER struct tenant_deleted
+SHAPE_BEGIN(tenant_deleted_shape)
+    { STR(slug), .flags = F_REQUIRED },
+SHAPE_END(tenant_deleted_shape, "TenantDeleted", .doc = "A deleted tenant.");
+#undef OWNER
+
 #define OWNER struct tenant
 SHAPE_BEGIN(tenant_shape)
     { STR(slug),        .flags = F_REQUIRED },

@@ -21,6 +21,15 @@ struct tenant {
     int64_t created_at;
 };
 
+/* Names what to delete a second time. */
+struct tenant_confirm {
+    struct str confirm;
+};
+
+struct tenant_deleted {
+    struct str slug;
+};
+
 /* A tenant, its plan and its usage. */
 struct tenant_plan {
     struct str slug, name;
@@ -113,5 +122,7 @@ struct key_path {
     struct str slug, key_id;
 };
 
-extern const struct shape tenant_path_shape; /* "TenantPath" */
-extern const struct shape key_path_shape;    /* "KeyPath" */
+extern const struct shape tenant_path_shape;    /* "TenantPath" */
+extern const struct shape tenant_confirm_shape; /* "TenantConfirm" */
+extern const struct shape tenant_deleted_shape; /* "TenantDeleted" */
+extern const struct shape key_path_shape;       /* "KeyPath" */

@@ -31,6 +31,19 @@ static int set_tenant(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
+static int delete_tenant(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct tenant_confirm *confirm = call->body;
+    struct tenant_deleted *answer = call->answer;
+
+    if (!str_eq(confirm->confirm, call->tenant->slug))
+        return call_refuse_body(call, err, "confirm", confirm->confirm,
+                                "Value must repeat the slug of the workspace");
+    call->audit_target = answer->slug = call->tenant->slug;
+    call->audit_platform = true; /* the tenant's own log is erased with it */
+    return tenants_delete(db, call->tenant->id, err);
+}
+
 static int read_tenant(struct api_call *call, struct db *db, struct error *err)
 {
     return tenants_get(db, call->tenant->slug, call->arena, call->answer, err);
@@ -55,6 +68,9 @@ const struct route tenant_routes[] = {
     { ROUTE(PATCH, "/api/v1/tenants/{slug}", PLATFORM, 200), .change = set_tenant, .params = &tenant_path_shape, .body = &tenant_patch_shape, .answer = &tenant_shape, .audit = "tenant.set",
       .id = "update_tenant", .summary = "Change a workspace's name or plan",
       .description = "Members that are left out stay as they are." },
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}", PLATFORM, 200), .change = delete_tenant, .params = &tenant_path_shape, .body = &tenant_confirm_shape, .answer = &tenant_deleted_shape, .audit = "tenant.delete",
+      .id = "delete_tenant", .summary = "Delete a workspace and all of its data",
+      .description = "`confirm` repeats the slug. Its keys and users are refused at once; its data is then erased in small steps and cannot be restored. The platform's audit log keeps one entry." },
     { 0 },
 };
 /* clang-format on */

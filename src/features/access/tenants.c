@@ -10,6 +10,7 @@
 #include "features/access/keys_store.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
+#include "features/access/users/users_store.h"
 
 static struct tenant tenant_answer(const struct tenant_row *row)
 {
@@ -52,6 +53,13 @@ int tenants_set(struct db *db, struct str slug, const struct tenant_patch *patch
         return -1;
     *ret = tenant_answer(&row);
     return 0;
+}
+
+int tenants_delete(struct db *db, int64_t tenant_id, struct error *err)
+{
+    if (store_tenant_delete(db, tenant_id, clock_wall_us(), err) != 0)
+        return -1;
+    return store_users_changed(db, err); /* roles are cached with users */
 }
 
 int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,

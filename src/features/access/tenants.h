@@ -31,6 +31,10 @@ int tenants_add(struct db *db, const struct tenant_create *create, struct tenant
 int tenants_set(struct db *db, struct str slug, const struct tenant_patch *patch,
                 struct arena *arena, struct tenant *ret, struct error *err) MUST_CHECK;
 
+/* From the commit on everything of the tenant is refused; its rows are erased later. ERR_NOT_FOUND.
+ */
+int tenants_delete(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
+
 /* The tenant with its plan and usage. ERR_NOT_FOUND. In the arena. */
 int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
                 struct error *err) MUST_CHECK;

@@ -19,9 +19,14 @@ SHAPE_BEGIN(tenant_row)
 ROW_END(tenant_row);
 #undef OWNER
 
+#define INSERT_END " ON CONFLICT (slug) DO NOTHING RETURNING tenant_id"
 static const struct db_query insert_tenant = {
-    .sql = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, changed)"
-           " VALUES ($1, $2, $3, $4, $5, " CHANGE_NUMBER ") ON CONFLICT (slug) DO NOTHING RETURNING tenant_id",
+    .sqlite = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, changed, tenant_id)"
+              " SELECT $1, $2, $3, $4, $5, " CHANGE_NUMBER ", 1 + MAX(number,"
+              " COALESCE((SELECT MAX(tenant_id) FROM tenants), 0))"
+              " FROM change_numbers WHERE topic = 'tenant_id'" INSERT_END,
+    .postgres = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, changed)"
+                " VALUES ($1, $2, $3, $4, $5, " CHANGE_NUMBER ")" INSERT_END,
 };
 static const struct db_query update_tenant = {
     .sql = "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4, changed = "
@@ -34,11 +39,24 @@ static const struct db_query select_tenant = {
 static const struct db_query select_tenants = {
     .row = &tenant_row,
     .sql = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed"
-           " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id ORDER BY slug",
+           " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id"
+           " WHERE t.deleted_at IS NULL ORDER BY slug",
 };
 static const struct db_query select_answers = {
     .row = &tenant_shape,
-    .sql = "SELECT " ANSWER_COLUMNS " FROM tenants ORDER BY slug",
+    .sql = "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL ORDER BY slug",
+};
+/* A slug has no '~', so the old one is free and the new one finds no tenant. */
+static const struct db_query mark_deleted = {
+    .sql = "UPDATE tenants SET slug = '~' || CAST(tenant_id AS TEXT), name = '', deleted_at = $2,"
+           " changed = " CHANGE_NUMBER " WHERE tenant_id = $1 AND deleted_at IS NULL",
+};
+static const struct db_query revoke_keys = {
+    .sql = "UPDATE keys SET revoked_at = $2, changed = " CHANGE_NUMBER
+           " WHERE tenant_id = $1 AND revoked_at IS NULL",
+};
+static const struct db_query delete_roles = {
+    .sql = "DELETE FROM user_roles WHERE tenant_id = $1",
 };
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'registry'",
@@ -92,6 +110,19 @@ int store_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
     if (ret->tenant_id == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no tenant '%.*s'", STR_ARG(slug));
     return 0;
+}
+
+int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(now_us));
+
+    if (db_run(db, &mark_deleted, args, err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return err_set(err, ERR_NOT_FOUND, "the tenant was deleted meanwhile");
+    return db_run(db, &revoke_keys, args, err) != 0 || db_run(db, &delete_roles, args, err) != 0
+               ? -1
+               : 0;
 }
 
 int store_registry_number(struct db *db, int64_t *ret, struct error *err)

@@ -27,7 +27,13 @@ int store_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
 /* Changes name and plan of the tenant with the row's slug. */
 int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *err) MUST_CHECK;
 
-/* All tenants by slug, in the arena: a list of struct tenant_row, and one of struct tenant. */
+/* Marks the tenant as deleted, ends its keys and roles, and frees its slug. Its rows remain to be
+ * erased (retention/erasure.h). ERR_NOT_FOUND. */
+int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us,
+                        struct error *err) MUST_CHECK;
+
+/* All tenants that are not deleted, by slug, in the arena: a list of struct tenant_row, and one of
+ * struct tenant. */
 int store_tenants(struct db *db, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;
 int store_tenant_answers(struct db *db, struct arena *arena, struct list *ret,

@@ -35,8 +35,12 @@ static const struct db_query revive_agent = {
            " WHERE tenant_id = $1 AND agent_name = $2 RETURNING agent_id",
 };
 static const struct db_query insert_agent = {
-    .sql = "INSERT INTO agents (tenant_id, agent_name, full_name, enabled, first_seen_at)"
-           " VALUES ($1, $2, $3, 1, $4) RETURNING agent_id",
+    .sqlite = "INSERT INTO agents (tenant_id, agent_name, full_name, enabled, first_seen_at,"
+              " agent_id) SELECT $1, $2, $3, 1, $4, 1 + MAX(number,"
+              " COALESCE((SELECT MAX(agent_id) FROM agents), 0))"
+              " FROM change_numbers WHERE topic = 'agent_id' RETURNING agent_id",
+    .postgres = "INSERT INTO agents (tenant_id, agent_name, full_name, enabled, first_seen_at)"
+                " VALUES ($1, $2, $3, 1, $4) RETURNING agent_id",
 };
 static const struct db_query insert_sign = {
     .sql = "INSERT INTO agent_signs (tenant_id, agent_id) VALUES ($1, $2)",

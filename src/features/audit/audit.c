@@ -64,7 +64,8 @@ int audit_call(struct api_call *call, struct db *db, const char *action, struct 
 {
     const struct http_request *request = &call->exchange->request;
     const struct audit_entry entry = {
-        .tenant_id = call->tenant == NULL ? AUDIT_PLATFORM : call->tenant->id,
+        .tenant_id =
+            call->tenant == NULL || call->audit_platform ? AUDIT_PLATFORM : call->tenant->id,
         .at = clock_wall_us(),
         .actor = auth_actor(call),
         .action = str_of(action),

@@ -43,6 +43,10 @@ const struct db_query expiry_mark_runs = {
     .sqlite = MARK_RUNS,
     .postgres = MARK_RUNS " FOR UPDATE OF r SKIP LOCKED",
 };
+static const struct db_query mark_any_runs = {
+    .sql = "INSERT INTO gone_runs (tenant_id, run_no) SELECT tenant_id, run_no FROM runs"
+           " WHERE tenant_id = $1 LIMIT $2",
+};
 /* Numbers are never reused, even if the row with the greatest number is deleted. */
 static const struct db_query keep_run_no = {
     .sqlite = "UPDATE change_numbers SET number = (SELECT MAX(run_no) FROM runs)"
@@ -178,6 +182,17 @@ int store_expire_runs(struct db *db, const struct expiry_runs *which, struct are
         return -1;
     *ret = (struct expired_runs){ gone, end, more };
     return 0;
+}
+
+int store_expire_any_runs(struct db *db, int64_t tenant_id, int64_t max, struct arena *arena,
+                          struct list *ret, struct error *err)
+{
+    const struct expiry_runs which = { .tenant_id = tenant_id, .now_us = INT64_MAX };
+
+    *ret = (struct list){ 0 };
+    if (db_run(db, &mark_any_runs, DB_ARGS(db_int(tenant_id), db_int(max)), err) != 0)
+        return -1;
+    return db_changes(db) == 0 ? 0 : delete_marked(db, &which, arena, ret, err);
 }
 
 int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, int64_t *ret,

@@ -47,6 +47,10 @@ struct expired_runs {
 int store_expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
                       struct expired_runs *ret, struct error *err) MUST_CHECK;
 
+/* The same for up to `max` runs whatever their age; the runs (struct gone_run) are in the arena. */
+int store_expire_any_runs(struct db *db, int64_t tenant_id, int64_t max, struct arena *arena,
+                          struct list *ret, struct error *err) MUST_CHECK;
+
 /* Deletes up to `max` events of deleted runs. Fewer than that: none are left. */
 int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, int64_t *ret,
                         struct error *err) MUST_CHECK;

@@ -10,6 +10,7 @@
 #include "features/events/event_log.h"
 #include "features/features.h"
 #include "features/retention/commands.h"
+#include "features/retention/erasure.h"
 #include "features/retention/retention.h"
 #include "features/retention/routes.h"
 #include "features/retention/sweep.h"
@@ -18,6 +19,7 @@ enum { SIZE_PERIOD_TICKS = 10 };
 
 struct retention {
     struct sweep *sweep;         /* NULL: this engine serves no agents */
+    struct erasure *erasure;     /* the same */
     unsigned ticks;              /* the watcher's */
     _Atomic int64_t store_bytes; /* when last measured */
 };
@@ -49,12 +51,16 @@ static int retention_start(struct engine *e, struct error *err)
 {
     struct retention *retention = engine_state(e, &retention_feature);
     const struct sweep_options options = { engine_watch_db(e), engine_writer(e), events_log(e) };
+    const struct erasure_options erasure = { engine_watch_db(e), engine_writer(e), events_log(e),
+                                             engine_is_shared(e) };
     const struct tick now = engine_now(e, true);
 
     (void)err;
     measure(e, retention);
-    if (engine_serves(e))
+    if (engine_serves(e)) {
         retention->sweep = sweep_new(&options, now.wall_us, now.mono_us);
+        retention->erasure = erasure_new(&erasure);
+    }
     return 0;
 }
 
@@ -66,6 +72,8 @@ static int retention_tick(struct engine *e, const struct tick *tick, struct erro
         measure(e, retention);
     if (retention->sweep == NULL || !tick->healthy)
         return 0;
+    if (erasure_tick(retention->erasure, tick->wall_us, err) != 0)
+        return -1;
     return sweep_tick(retention->sweep, tick->wall_us, tick->mono_us, err);
 }
 
@@ -76,6 +84,7 @@ static void retention_close(void *state)
     if (retention == NULL)
         return;
     sweep_free(retention->sweep);
+    erasure_free(retention->erasure);
     free(retention);
 }
 

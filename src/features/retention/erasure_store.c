@@ -1,0 +1,116 @@
+/* erasure_store.c - SQL that erases a deleted tenant. */
+#include "features/retention/erasure_store.h"
+
+#include <string.h>
+
+#include "db/db.h"
+
+/* clang-format off */
+#define POSTGRES_PORTION(table)                                                                    \
+    .postgres = "DELETE FROM " table " WHERE tenant_id = $1 AND ctid = ANY (ARRAY("                \
+                "SELECT ctid FROM " table " WHERE tenant_id = $1 LIMIT $2))"
+/* Of a table whose primary key in SQLite is tenant_id and `rest`. */
+#define BY_TENANT(table, rest)                                                                     \
+    { .sqlite = "DELETE FROM " table " WHERE tenant_id = $1 AND (" rest ") IN"                     \
+                " (SELECT " rest " FROM " table " WHERE tenant_id = $1 LIMIT $2)",                 \
+      POSTGRES_PORTION(table) }
+/* Of a table with row numbers; + makes SQLite search by them, not by tenant. */
+#define BY_NUMBER(table, number)                                                                   \
+    { .sqlite = "DELETE FROM " table " WHERE " number " IN"                                        \
+                " (SELECT " number " FROM " table " WHERE tenant_id = $1 LIMIT $2)"                \
+                " AND +tenant_id = $1",                                                            \
+      POSTGRES_PORTION(table) }
+#define ONE_ROW(table) BY_TENANT(table, "tenant_id")
+
+static const struct db_query tables[] = {
+    BY_TENANT("business_values", "run_no, key"),
+    BY_NUMBER("business_breakdowns", "breakdown_no"),
+    BY_NUMBER("business_runs", "run_no"),
+    BY_TENANT("business_rollups", "series_no, level, start"),
+    BY_NUMBER("business_series", "series_no"),
+    BY_TENANT("llm_usage", "timestamp, agent_id, run_id, model"),
+    BY_TENANT("llm_totals", "width, start, agent_id, model"),
+    BY_TENANT("gone_runs", "run_no"),
+    BY_TENANT("deliveries", "delivery_id"),
+    BY_TENANT("messages", "message_id"),
+    BY_TENANT("webhooks", "webhook_id"),
+    BY_TENANT("alerts", "alert_id"),
+    ONE_ROW("alert_rules"),
+    ONE_ROW("stuck_marks"),
+    BY_TENANT("stuck_later", "due_at, run_no"),
+    BY_TENANT("config_values", "scope, agent_name, key"),
+    BY_TENANT("security_catalog", "key"),
+    BY_TENANT("agent_documents", "agent_name, version"),
+    BY_TENANT("agent_models", "scope, agent_name"),
+    BY_TENANT("command_policies", "scope, agent_name"),
+    BY_TENANT("heartbeats", "client_id"),
+    BY_TENANT("kpis", "agent_id, key"),
+    BY_TENANT("agent_signs", "agent_id"),
+    BY_NUMBER("agents", "agent_id"),
+    BY_TENANT("secrets", "name"),
+    BY_TENANT("data_keys", "version"),
+    BY_TENANT("keys", "key_id"),
+    BY_TENANT("user_roles", "user_id"),
+    BY_TENANT("audit_log", "seq"),
+    ONE_ROW("audit_heads"),
+    ONE_ROW("retention"),
+};
+const size_t erasure_tables_n = COUNT_OF(tables);
+
+static const struct db_query select_next = {
+    .sql = "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1",
+};
+static const struct db_query keep_agent_id = {
+    .sqlite = "UPDATE change_numbers SET number = MAX(number,"
+              " COALESCE((SELECT MAX(agent_id) FROM agents), 0)) WHERE topic = 'agent_id'",
+};
+static const struct db_query keep_tenant_id = {
+    .sqlite = "UPDATE change_numbers SET number = MAX(number, $1) WHERE topic = 'tenant_id'",
+};
+static const struct db_query delete_tenant = {
+    .sql = "DELETE FROM tenants WHERE tenant_id = $1 AND deleted_at IS NOT NULL",
+};
+/* clang-format on */
+
+static bool is_sqlite(const struct db *db)
+{
+    return strcmp(db_dialect(db), "sqlite") == 0;
+}
+
+int store_erasure_next(struct db *db, int64_t before, int64_t *ret, struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, &select_next, DB_ARGS(db_int(before)), db_read_int, ret, err);
+}
+
+int store_erase_rows(struct db *db, int64_t tenant_id, size_t table, int64_t max, int64_t *ret,
+                     struct error *err)
+{
+    if (db_run(db, &tables[table], DB_ARGS(db_int(tenant_id), db_int(max)), err) != 0)
+        return -1;
+    *ret = db_changes(db);
+    return 0;
+}
+
+int store_erase_tenant(struct db *db, int64_t tenant_id, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id));
+
+    if (is_sqlite(db) && db_run(db, &keep_tenant_id, args, err) != 0)
+        return -1;
+    return db_run(db, &delete_tenant, args, err);
+}
+
+int store_erase_begin(struct db *db, struct error *err)
+{
+    if (!is_sqlite(db))
+        return 0;
+    return db_script(db, "PRAGMA secure_delete = ON", err) != 0
+               ? -1
+               : db_run(db, &keep_agent_id, DB_NO_ARGS, err);
+}
+
+int store_erase_end(struct db *db, struct error *err)
+{
+    return is_sqlite(db) ? db_script(db, "PRAGMA secure_delete = FAST", err) : 0;
+}
