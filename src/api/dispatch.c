@@ -8,6 +8,7 @@
 #include "api/request_metrics.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "http/exchange.h"
 #include "shape/problems.h"
 
@@ -97,6 +98,8 @@ static int handle_head(struct api_call *call, struct error *err)
         return refuse_path(call, err);
     for (size_t i = 0; i < call->values.n; i++)
         call->values.values[i] = shape_decode_segment(call->values.values[i], call->arena);
+    if (mem_is_short())
+        return err_set(err, ERR_BUSY, "no memory left for new requests");
     if (call->route->auth != AUTH_OPEN && call->api->hooks->identify(call, err) != 0)
         return -1;
     return call->exchange->waits ? 0 : want_body(call, err);

@@ -11,6 +11,7 @@
 #include "app/commands.h"
 #include "app/confine.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/datadir.h"
 #include "engine/engine.h"
@@ -28,6 +29,7 @@ enum {
     FILES_PER_LOOP = 16, /* of two threads, and sockets passed between them */
     METRICS_CONNECTIONS = 16,
     TOKEN_MIN = 16,
+    RESERVE_BYTES = 64 << 20, /* to finish what was admitted when memory runs out */
 };
 
 struct server {
@@ -259,6 +261,7 @@ int serve_run(struct invocation *in)
     int signal_number;
 
     atomic_init(&s.fatal, false);
+    mem_keep_reserve(RESERVE_BYTES);
     if (read_log_level(in->settings.log_level, &err) != 0 || start(&s, &in->arena, &err) != 0) {
         datadir_done(&s.datadir);
         return command_fail(&err);

@@ -77,9 +77,7 @@ static void add_chunk(struct arena *a, size_t least)
         size = CHUNK_MAX;
     if (size < least)
         size = least;
-    chunk = malloc(sizeof(*chunk) + size);
-    if (chunk == NULL)
-        err_die("out of memory (%zu bytes)", size);
+    chunk = mem_alloc(sizeof(*chunk) + size);
     chunk->older = a->chunks;
     chunk->size = size;
     a->chunks = chunk;

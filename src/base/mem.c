@@ -1,27 +1,55 @@
-/* mem.c - heap memory; running out aborts the process. */
+/* mem.c - heap memory, with a reserve for bad times. */
 #include "base/mem.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 
+/* One block of at most `reserve_bytes`, never written to. NULL: used, or none was asked for. */
+static _Atomic(void *) reserve;
+static size_t reserve_bytes;
+
+/* After a failure: gives the reserve back. Another thread may just have done so, which is as good:
+ * what it made free is tried once more. */
+static void release_reserve(void)
+{
+    free(atomic_exchange(&reserve, NULL));
+}
+
+static void *check(void *memory, size_t size)
+{
+    if (memory == NULL)
+        err_die("out of memory (%zu bytes)", size);
+    return memory;
+}
+
 void *mem_new(size_t size)
 {
     void *memory = calloc(1, size);
 
-    if (memory == NULL)
-        err_die("out of memory (%zu bytes)", size);
-    return memory;
+    if (memory == NULL) {
+        release_reserve();
+        memory = calloc(1, size);
+    }
+    return check(memory, size);
+}
+
+void *mem_alloc(size_t size)
+{
+    return mem_resize(NULL, size);
 }
 
 void *mem_resize(void *memory, size_t size)
 {
     void *resized = realloc(memory, size);
 
-    if (resized == NULL)
-        err_die("out of memory (%zu bytes)", size);
-    return resized;
+    if (resized == NULL) {
+        release_reserve();
+        resized = realloc(memory, size);
+    }
+    return check(resized, size);
 }
 
 char *mem_strdup(const char *text)
@@ -29,4 +57,34 @@ char *mem_strdup(const char *text)
     size_t size = strlen(text) + 1;
 
     return memcpy(mem_new(size), text, size);
+}
+
+/* A smaller reserve is better than none: the heap may not have returned everything. Another thread
+ * may have been first. */
+static bool take_reserve(void)
+{
+    for (size_t size = reserve_bytes; size >= reserve_bytes / 8; size /= 2) {
+        void *none = NULL, *block = malloc(size);
+
+        if (block == NULL)
+            continue;
+        if (!atomic_compare_exchange_strong(&reserve, &none, block))
+            free(block);
+        return true;
+    }
+    return false;
+}
+
+void mem_keep_reserve(size_t bytes)
+{
+    release_reserve();
+    reserve_bytes = bytes;
+    if (bytes > 0)
+        (void)take_reserve();
+}
+
+bool mem_is_short(void)
+{
+    return reserve_bytes > 0 && atomic_load_explicit(&reserve, memory_order_relaxed) == NULL &&
+           !take_reserve();
 }

@@ -1,20 +1,34 @@
-/* mem.h - heap memory; running out aborts the process.
+/* mem.h - heap memory, with a reserve for bad times; running out of both aborts the process.
  *
- * What a client may make us allocate is bounded before; running out then
- * means that the machine is out, and nothing sensible can be answered.
+ * What a client may make us allocate is bounded before. When an allocation
+ * fails nevertheless, the reserve is given back to the system and the
+ * allocation is tried again: work that was admitted is finished with it, and
+ * while mem_is_short() no new work is admitted.
  *
  * Thread-safe.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/base.h"
 
 /* Zeroed; free() it. */
 void *mem_new(size_t size) MUST_CHECK __attribute__((malloc));
+
+/* Like malloc(): not zeroed; free() it. */
+void *mem_alloc(size_t size) MUST_CHECK __attribute__((malloc));
 
 /* Like realloc(). */
 void *mem_resize(void *memory, size_t size) MUST_CHECK;
 
 /* A copy of a C string; free() it. */
 char *mem_strdup(const char *text) MUST_CHECK;
+
+/* Sets this much address space aside; it takes no memory until it is used. Before there are other
+ * threads. */
+void mem_keep_reserve(size_t bytes);
+
+/* The reserve was used, and cannot be had again yet. */
+bool mem_is_short(void);
 
 #define NEW(type) ((type *)mem_new(sizeof(type)))

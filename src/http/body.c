@@ -51,13 +51,27 @@ void http_body_begin(struct http_body *body, enum http_coding coding)
     body->gzip = coding == CODING_GZIP;
 }
 
+static void *inflater_alloc(void *ctx, unsigned items, unsigned size)
+{
+    (void)ctx;
+    return mem_alloc((size_t)items * size);
+}
+
+static void inflater_free(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
 static void need_inflater(struct http_body *body)
 {
     if (body->inflater != NULL)
         return;
     body->inflater = NEW(struct z_stream_s);
+    body->inflater->zalloc = inflater_alloc;
+    body->inflater->zfree = inflater_free;
     if (inflateInit2(body->inflater, GZIP_ONLY) != Z_OK)
-        err_die("out of memory (inflate)");
+        err_die("zlib cannot inflate");
 }
 
 /* One call of inflate() with room for at most one byte more than `max` allows: the byte that tells

@@ -28,7 +28,7 @@ static enum err_code classify(const struct sqlite *s, int code)
         { SQLITE_PROTOCOL, ERR_BUSY },  { SQLITE_IOERR, ERR_IO },
         { SQLITE_CORRUPT, ERR_IO },     { SQLITE_NOTADB, ERR_IO },
         { SQLITE_CANTOPEN, ERR_IO },    { SQLITE_TOOBIG, ERR_INVALID },
-        { SQLITE_INTERRUPT, ERR_BUSY },
+        { SQLITE_INTERRUPT, ERR_BUSY }, { SQLITE_NOMEM, ERR_BUSY },
     };
 
     if (is_no_space(s, code))
