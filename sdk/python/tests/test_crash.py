@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import Counter
 
-ROUNDS = 4
+ROUNDS = 3
 AGENT = """
 import itertools, sys, muster, muster.sender
 muster.sender.BACKOFF_MAX_S = 0.2

@@ -74,7 +74,12 @@ export class Workspace {
     }
 
     get settings() {
-        return { url: this.service.url, token: this.token, tenant: this.tenant, stateDir: this.state };
+        return {
+            url: this.service.url,
+            token: this.token,
+            tenant: this.tenant,
+            stateDir: this.state,
+        };
     }
 
     get environment() {
@@ -158,7 +163,7 @@ export class Scripted {
 
 /** Until `condition` holds. */
 export async function until(condition, what) {
-    for (const deadline = performance.now() + 20_000; !(await condition()); ) {
+    for (const deadline = performance.now() + 20_000; !(await condition());) {
         assert.ok(performance.now() < deadline, `never: ${what}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
     }
