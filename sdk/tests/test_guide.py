@@ -59,6 +59,14 @@ def test_the_ten_lines_of_the_guide_report_a_run_a_kpi_and_tokens(workspace, tmp
     assert workspace.read("agents/invoice-bot")["interval_seconds"] == 3600
 
 
+def test_the_agent_of_the_readme_reports_a_run(workspace, tmp_path):
+    code = re.search(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    environment = {**workspace.environment, "PYTHONPATH": str(built("*.whl"))}
+    subprocess.run([sys.executable, "-c", code.group(1)], env=environment, check=True, timeout=60)
+    assert [run["status"] for run in workspace.runs()] == ["completed"]
+    assert workspace.kpis() == {"invoices": 12}
+
+
 @pytest.mark.parametrize("language", ["python", "js"])
 def test_the_first_agent_is_short(language):
     assert len([line for line in block(language).splitlines() if line.strip()]) <= LINES_MAX

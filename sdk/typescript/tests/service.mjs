@@ -135,7 +135,8 @@ export class Scripted {
             for await (const part of request) body += part;
             const [path] = request.url.split("?");
             const token = (request.headers.authorization ?? "").split(" ")[1];
-            this.requests.push({ path, token, body, at: performance.now() });
+            const etag = request.headers["if-none-match"];
+            this.requests.push({ path, token, body, etag, at: performance.now() });
             const answers = this.script[path] ?? [];
             const [status, headers, sent] = answers[0] ?? this.good(path);
             if (answers.length > 1) answers.shift();
