@@ -12,7 +12,7 @@ import sys
 import tarfile
 import zipfile
 
-from conftest import ROOT
+from fixtures import ROOT
 
 import pytest
 
