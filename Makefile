@@ -1,10 +1,10 @@
 # The verbs of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build run demo check test lint bench fuzz crash clean
+.PHONY: help build run demo sdk sdk-test check test lint bench fuzz crash clean
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
 help: ## list the verbs
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 build: ## build the release binary, build/release/muster
 	@scripts/bootstrap build
@@ -17,6 +17,13 @@ run: build ## build, then serve from ./data on 127.0.0.1:8080
 
 demo: build ## serve a simulated fleet to look at, on a free port; nothing is kept
 	@exec /usr/bin/python3 -B demo
+
+sdk: ## build the libraries for agents into build/sdk: a Python wheel and an npm tarball
+	@scripts/bootstrap build
+	@scripts/build_sdk.py
+
+sdk-test: build ## test the Python library with the libraries it integrates, from the Python registry
+	@scripts/sdk_test
 
 check: ## a minute's worth: build what changed, unit tests, SQLite drivers, smoke tests
 	@scripts/bootstrap test

@@ -8,7 +8,8 @@ import re
 
 from gate import files_in, line_at, run
 
-PACKAGES = ("web", "tests/browser")
+PACKAGES = ("web", "tests/browser", "sdk/typescript")
+LIBRARIES = ("sdk/typescript",)  # what agents install
 
 # Pattern in web/src, what is wrong with it.
 BANNED = [
@@ -102,6 +103,8 @@ def package_problems(root, folder):
         for name, version in wanted.get(kind, {}).items():
             if not re.fullmatch(r"\d+\.\d+\.\d+", version):
                 yield f"{folder}/package.json: {name} {version}: pin the exact version"
+    if folder in LIBRARIES and wanted.get("dependencies"):
+        yield f"{folder}/package.json: a library for agents has no dependencies"
     for name, entry in json.loads(lock.read_text()).get("packages", {}).items():
         if "resolved" in entry:
             yield f"{folder}/package-lock.json: {name} has a download address: see {folder}/.npmrc"

@@ -18,12 +18,14 @@ WORDS = [
 ]
 
 # What people read: comments, help, errors, pages.
-READ = ("src", "web/src", "docs", "README.md", "CONTRIBUTING.md")
+READ = ("src", "web/src", "sdk/python/muster", "sdk/typescript/src", "docs", "README.md",
+        "CONTRIBUTING.md")  # fmt: skip
 
 # A habit, and what to write instead. The value `nobody` of the contract stands in quotes.
 HABITS = [
     ("anew", "again, or a verb with re-"),
-    ("(?<!there )(?:is|are) none(?! of)", "is not a ..., or does not exist"),
+    # Python's None is a word of its own
+    ("(?<!there )(?:is|are) (?!(?-i:None))none(?! of)", "is not a ..., or does not exist"),
     ("no more(?! than)", "no longer, or nothing else"),
     ("since ever", "always, or from the start"),
     ("from a moment on", "from a date"),

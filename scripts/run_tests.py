@@ -274,6 +274,8 @@ def all_work():
     stored = on("release", "postgres", MUSTER_TEST_STORED="1")
     browser = "rm -rf build/browser && scripts/npm_ci tests/browser && " \
         "node --test tests/browser/*.test.mjs"  # fmt: skip
+    packages = "scripts/build_sdk.py && /usr/bin/python3 -m pytest -q -p no:cacheprovider sdk/tests && " \
+        "node --test sdk/typescript/tests/*.test.mjs"  # fmt: skip
     return [
         ctest("C tests under ASan and UBSan: unit, drivers, fuzz corpora", "c-asan", "asan"),
         ctest("threaded C tests under TSan", "c-tsan", "tsan",
@@ -287,6 +289,10 @@ def all_work():
              on("tsan", "sqlite", MUSTER_TEST_ANSWERS=str(BUILD / "answers.tsan"))),
         Pool("kill -9, SIGTERM and failing disks under load", "crash", files_in("tests/crash"),
              {"TMPDIR": os.environ["MUSTER_TEST_DISK"]}, options=["-rP"], postgres=True),
+        Pool("the Python library for agents", "sdk", files_in("sdk/python/tests"),
+             on("release", "sqlite")),
+        Job("the packages for agents, the guide and the Node.js library", "sdk-packages",
+            ["sh", "-c", packages], on("release", "sqlite")),
         Pool("help, README, demo and gates", "program",
              files_in("tests/program") + files_in("tests/gates")),
     ]  # fmt: skip

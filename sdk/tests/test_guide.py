@@ -12,7 +12,7 @@ import sys
 import tarfile
 import zipfile
 
-from conftest import ROOT
+from fixtures import ROOT
 
 import pytest
 
@@ -57,6 +57,14 @@ def test_the_ten_lines_of_the_guide_report_a_run_a_kpi_and_tokens(workspace, tmp
     usage = workspace.usage()["gpt-4o"]
     assert (usage["input_tokens"], usage["output_tokens"], usage["calls"]) == (1200, 80, 1)
     assert workspace.read("agents/invoice-bot")["interval_seconds"] == 3600
+
+
+def test_the_agent_of_the_readme_reports_a_run(workspace, tmp_path):
+    code = re.search(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    environment = {**workspace.environment, "PYTHONPATH": str(built("*.whl"))}
+    subprocess.run([sys.executable, "-c", code.group(1)], env=environment, check=True, timeout=60)
+    assert [run["status"] for run in workspace.runs()] == ["completed"]
+    assert workspace.kpis() == {"invoices": 12}
 
 
 @pytest.mark.parametrize("language", ["python", "js"])

@@ -19,10 +19,13 @@ SMALL_TREE = {
     "web/package-lock.json": LOCK,
     "tests/browser/package.json": PACKAGE,
     "tests/browser/package-lock.json": LOCK,
+    "sdk/typescript/package.json": PACKAGE.replace("dependencies", "devDependencies"),
+    "sdk/typescript/package-lock.json": LOCK,
+    "sdk/python/muster/good.py": "def good(value: int) -> int:\n    return value\n",
     "docs/good.md": "Good.\n",
     ".clang-format": (ROOT / ".clang-format").read_text(),
 }
-GATES = ("format", "lengths", "banned", "words", "web")
+GATES = ("format", "lengths", "banned", "words", "web", "python")
 CHATTER = "/* chatter.c - planted. */\n"
 
 
@@ -127,6 +130,15 @@ PLANTED = [
     ("web", "web/src/chatter.ts", "\n", "in no layer"),
     ("web", "web/package.json", '{"dependencies": {"preact": "^11.0.0"}}\n', "exact version"),
     ("web", "web/package-lock.json", '{"packages": {"x": {"resolved": "x"}}}\n', "address"),
+    ("web", "sdk/typescript/package.json", '{"dependencies": {"x": "1.0.0"}}\n', "no dependencies"),
+    ("lengths", "sdk/python/muster/chatter.py", "\n" * 501, "501 lines"),
+    ("words", "sdk/python/muster/chatter.py", '"""Made anew."""\n', "'anew'"),
+    ("words", "sdk/typescript/src/chatter.ts", "// Whoever asks.\n", "'Whoever'"),
+    ("python", "sdk/python/muster/chatter.py", "match x:\n    case 1: pass\n", "Python 3.9"),
+    ("python", "sdk/python/muster/chatter.py", f"x = '{'x' * 99}'\n", "100 columns"),
+    ("python", "sdk/python/muster/chatter.py", "def f(x) -> None: ...\n", "'x' has no type"),
+    ("python", "sdk/python/muster/chatter.py", "def f(x: int): ...\n", "returns no type"),
+    ("python", "sdk/python/muster/chatter.py", "import requests\n", "no dependencies"),
 ]
 
 

@@ -60,10 +60,9 @@ def test_retry_after_is_honoured(scripted, make_agent):
     scripted.script[BATCH] = [(429, {"Retry-After": "2"}, {"detail": "slow down"}), (202, {}, {})]
     agent = make_agent(scripted.settings)
     agent.run()
-    began = None
-    assert scripted.wait_for(BATCH, 1)
     began = time.monotonic()
-    assert not agent.flush(0.5), "a hurry does not override what the service asked for"
+    assert not agent.flush(1.0), "a hurry does not override what the service asked for"
+    assert len(scripted.seen(BATCH)) <= 1
     assert scripted.wait_for(BATCH, 2)
     assert time.monotonic() - began >= 1.9
     assert agent.flush(5) and agent.stats["retries"] == 1
@@ -122,7 +121,7 @@ def test_an_outage_is_said_once_and_everything_arrives_after_it(
             run.step(str(number))
         run.kpi("k", 2)
     assert not agent.flush(1.0)
-    assert agent.stats["waiting"] == 253 and agent.stats["retries"] > 1
+    assert agent.stats["waiting"] == 253 and agent.stats["retries"] >= 1
     own_workspace.server.arguments = ["--listen", f"127.0.0.1:{port}"]
     own_workspace.server.start()
     assert agent.flush(20)

@@ -187,7 +187,10 @@ export class Agent {
      * `fallback` when there is none (without it, Unavailable is thrown).
      */
     async model(fallback?: string | null): Promise<string | null> {
-        const answer = await this.pull("model", fallback === undefined ? undefined : { model: fallback });
+        const answer = await this.pull(
+            "model",
+            fallback === undefined ? undefined : { model: fallback },
+        );
         return (answer as { model: string | null }).model;
     }
 
@@ -237,7 +240,10 @@ export class Agent {
             interval_seconds: options.interval ?? null,
             inputs: declared(options.inputs),
             outputs: declared(options.outputs),
-            config_schema: { version: options.configVersion ?? 1, params: declared(options.config) },
+            config_schema: {
+                version: options.configVersion ?? 1,
+                params: declared(options.config),
+            },
         });
         const answer = await this.transport.call("POST", "/api/v1/agents/register", { body });
         const { warnings } = JSON.parse(answer.body) as { warnings: string[] };
@@ -279,7 +285,10 @@ export class Agent {
         try {
             const { dropped } = this.sender.counters();
             if (dropped > 0 && (body["event"] === "completed" || body["event"] === "failed")) {
-                body["metadata"] = { ...(body["metadata"] ?? {}), "muster.dropped": String(dropped) };
+                body["metadata"] = {
+                    ...(body["metadata"] ?? {}),
+                    "muster.dropped": String(dropped),
+                };
             }
             const { queue, full } = this.sender.lanes[lane === "events" ? 0 : 1]!;
             const waiting = queue.append(JSON.stringify(body));

@@ -48,14 +48,20 @@ export const deliverEvents: Deliver = async (transport, chunk, tell) => {
     while (chunk.lines.length > 0) {
         const batch = chunk.lines.slice(0, size);
         try {
-            const answer = await transport.call("POST", BATCH, { body: `{"events":[${batch.join()}]}` });
+            const answer = await transport.call("POST", BATCH, {
+                body: `{"events":[${batch.join()}]}`,
+            });
             stored += batch.length - tellRejected(tell, batch, answer.body);
             chunk.lines.splice(0, size);
         } catch (caught) {
             const error = shapeError(caught);
             const bad = batch.length === 1 ? new Set([0]) : badEvents(error, batch.length);
             if (bad.size > 0) {
-                tellInvalid(tell, error, [...bad].sort((a, b) => a - b).map((i) => parsed(batch[i]!)!));
+                tellInvalid(
+                    tell,
+                    error,
+                    [...bad].sort((a, b) => a - b).map((i) => parsed(batch[i]!)!),
+                );
                 chunk.lines.splice(0, size, ...batch.filter((_, index) => !bad.has(index)));
             } else {
                 size = Math.max(1, Math.floor(size / 2)); // too large, or no event is named

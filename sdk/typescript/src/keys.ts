@@ -89,7 +89,9 @@ export class KeyRing {
      */
     async rotate(refresh: (old: string) => Promise<string>): Promise<boolean> {
         if (this.path === undefined || this.folder === undefined) {
-            throw new MusterError("a key can only be rotated when the state folder can be written to");
+            throw new MusterError(
+                "a key can only be rotated when the state folder can be written to",
+            );
         }
         const unlock = takeLock(join(this.folder, "key.lock"));
         if (unlock === undefined) return false;

@@ -186,7 +186,10 @@ export class Sender {
             if (error instanceof Refused) return this.refuse(error);
             if (error instanceof Unavailable) return this.failed(lane.backoff, error);
             // a status or an answer that this version does not know: try again, slowly
-            return this.failed(lane.backoff, new Unavailable(String(error), limits.backoffMaxMs / 1000));
+            return this.failed(
+                lane.backoff,
+                new Unavailable(String(error), limits.backoffMaxMs / 1000),
+            );
         }
         lane.queue.commit(lane.chunk);
         lane.chunk = undefined;

@@ -68,7 +68,10 @@ export class Spool implements Queue {
         private readonly name: string,
         private readonly maxBytes: number,
     ) {
-        this.segmentBytes = Math.min(SEGMENT_MAX_BYTES, Math.max(1, Math.floor(maxBytes / SEGMENTS)));
+        this.segmentBytes = Math.min(
+            SEGMENT_MAX_BYTES,
+            Math.max(1, Math.floor(maxBytes / SEGMENTS)),
+        );
         this.adopt();
     }
 

@@ -79,7 +79,12 @@ export class Transport {
     }
 
     /** Any answer with any status. Throws Unavailable when there was none. */
-    async exchange(method: string, path: string, token: string, request: Request = {}): Promise<Answer> {
+    async exchange(
+        method: string,
+        path: string,
+        token: string,
+        request: Request = {},
+    ): Promise<Answer> {
         const query = request.query ? `?${new URLSearchParams(request.query)}` : "";
         const headers: Record<string, string> = {
             ...request.headers,

@@ -81,7 +81,9 @@ export function addTokens(total: Tokens, more: Tokens): void {
 
 /** The usage inside a response: `usage`, else LangChain's and Gemini's. */
 export const usageOf = (response: unknown): unknown =>
-    field(response, "usage") ?? field(response, "usage_metadata") ?? field(response, "usageMetadata");
+    field(response, "usage") ??
+    field(response, "usage_metadata") ??
+    field(response, "usageMetadata");
 
 export function modelOf(response: unknown): string | undefined {
     const found = field(response, "model") ?? field(response, "modelVersion");

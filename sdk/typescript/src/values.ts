@@ -10,8 +10,7 @@ const ENTRIES_MAX = 100;
 const LINKS_MAX = 50;
 const DEPTH_MAX = 32;
 
-const UNACCEPTED =
-    /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const UNACCEPTED = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 export const now = (): string => new Date().toISOString();
 

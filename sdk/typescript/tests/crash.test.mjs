@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { LIBRARY, Service, makeAgent } from "./service.mjs";
 
-const ROUNDS = 3;
+const ROUNDS = 2;
 const AGENT = `
 import { writeSync } from "node:fs";
 import { Agent } from ${JSON.stringify(LIBRARY)};
@@ -71,8 +71,14 @@ test("every report made before a kill arrives exactly once", async () => {
         }
     }
     assert.ok(made.length > 20, "too few to mean anything");
-    assert.deepEqual(made.filter((line) => line.split(" ").length === 2 && found.get(line) !== 1), []);
-    assert.deepEqual([...found].filter(([message, count]) => message && count > 1), []);
+    assert.deepEqual(
+        made.filter((line) => line.split(" ").length === 2 && found.get(line) !== 1),
+        [],
+    );
+    assert.deepEqual(
+        [...found].filter(([message, count]) => message && count > 1),
+        [],
+    );
 });
 
 test("a running process keeps its files", async () => {
@@ -88,4 +94,41 @@ test("a running process keeps its files", async () => {
     await ended;
     await other.flush(0.01);
     assert.ok(other.stats.waiting > 0, "what a dead process left is adopted");
+});
+
+// Rotates its key, and dies at the named point.
+const ROTATOR = `
+import { Agent } from ${JSON.stringify(LIBRARY)};
+const point = process.argv[1];
+const agent = new Agent("rotator", { log: () => {} });
+const { transport } = agent;
+const exchange = transport.exchange.bind(transport);
+const die = () => process.kill(process.pid, "SIGKILL");
+transport.exchange = async (method, path, ...rest) => {
+    const asked = path.endsWith("refresh-key");
+    if (asked && point === "before the request") die();
+    if (path.endsWith("limits") && point === "after the write") die();
+    const answer = await exchange(method, path, ...rest);
+    if (asked && point === "after the answer") die();
+    return answer;
+};
+await agent.rotateKey();
+`;
+
+test("a rotation that is killed leaves a key that works", async () => {
+    const service = await new Service().start();
+    for (const point of ["before the request", "after the answer", "after the write"]) {
+        const workspace = service.workspace();
+        const given = workspace.agentKey("rotator");
+        const env = { ...workspace.environment, MUSTER_TOKEN: given };
+        const command = ["--input-type=module", "-e", ROTATOR, point];
+        const [, signal] = await once(spawn(process.execPath, command, { env }), "exit");
+        assert.equal(signal, "SIGKILL", point);
+        const settings = { ...workspace.settings, token: given };
+        const agent = makeAgent(settings, {}, "rotator");
+        await agent.run((run) => run.step("alive"));
+        assert.ok(await agent.flush(20), point);
+        assert.equal(agent.keys.unfinished, false, point);
+        assert.notEqual(agent.keys.token, given, point);
+    }
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, test } from "node:test";
+import { before, describe, test } from "node:test";
 
 import { Refused, Unavailable } from "../dist/esm/index.js";
 import { Scripted, Service, makeAgent, until } from "./service.mjs";
@@ -13,149 +13,169 @@ const messages = (request) => JSON.parse(request.body).events.map((event) => eve
 const service = new Service();
 before(() => service.start());
 
-test("an invalid event is isolated and the others arrive", async () => {
-    const workspace = service.workspace();
-    const problems = [];
-    const agent = makeAgent(workspace.settings, { onError: (problem) => problems.push(problem) });
-    const run = agent.start();
-    for (let i = 0; i < 40; i++) {
-        run.step(`${i}`);
-        if (i === 7 || i === 23) agent.emit("events", { event: "no such event", message: `${i}` });
-    }
-    run.complete();
-    assert.ok(await agent.flush(20));
-    assert.equal((await workspace.events(run.id)).length, 42);
-    const bad = problems.flatMap((problem) => problem.reports.map((report) => report.message));
-    assert.deepEqual([bad, agent.stats.invalid, agent.stats.waiting], [["7", "23"], 2, 0]);
-});
-
-test("a hundred events are sent at once and fewer after two seconds", async () => {
-    const scripted = await new Scripted().start();
-    const agent = makeAgent(scripted.settings);
-    const began = performance.now();
-    const run = agent.start();
-    for (let i = 0; i < 99; i++) run.step(`${i}`);
-    await until(() => scripted.seen(BATCH).length === 1, "a full batch");
-    assert.ok(scripted.seen(BATCH)[0].at - began < 1900);
-    run.step("alone");
-    await until(() => scripted.seen(BATCH).length === 2, "a batch of one");
-    assert.ok(scripted.seen(BATCH)[1].at - began >= 1900);
-});
-
-test("Retry-After is honoured", async () => {
-    const scripted = await new Scripted().start();
-    scripted.script[BATCH] = [
-        [429, { "Retry-After": "2" }, { detail: "slow down" }],
-        [202, {}, {}],
-    ];
-    const agent = makeAgent(scripted.settings);
-    agent.start();
-    assert.equal(await agent.flush(1), false, "a hurry does not override it");
-    await until(() => scripted.seen(BATCH).length === 2, "a second attempt");
-    const [first, second] = scripted.seen(BATCH);
-    assert.ok(second.at - first.at >= 1900);
-});
-
-for (const status of [401, 403, 302]) {
-    test(`${status} stops the sending with one message and keeps the spool`, async () => {
-        const scripted = await new Scripted().start();
+// Most of these wait for a time to pass: they do so together.
+describe("the sender", { concurrency: true }, () => {
+    test("an invalid event is isolated and the others arrive", async () => {
+        const workspace = service.workspace();
         const problems = [];
-        scripted.script[BATCH] = [[status, { Location: "http://127.0.0.1:9/" }, { detail: "no" }]];
-        const onError = (problem) => problems.push(problem.kind);
-        const agent = makeAgent(scripted.settings, { onError });
-        await agent.run((run) => run.step("kept"));
-        assert.equal(await agent.flush(10), false);
-        agent.start();
-        assert.equal(await agent.flush(0.2), false);
-        await agent.close(0);
-        assert.equal(scripted.seen(BATCH).length, 1);
-        assert.deepEqual(problems, ["refused"]);
-        assert.equal(agent.log.length, 1);
-        delete scripted.script[BATCH];
-        await until(async () => {
-            const after = makeAgent(scripted.settings);
-            return (await after.flush(10)) && scripted.seen(BATCH).length > 1;
-        }, "the kept reports");
-        assert.deepEqual(messages(scripted.seen(BATCH)[1]), ["", "kept", "", ""]);
+        const agent = makeAgent(workspace.settings, {
+            onError: (problem) => problems.push(problem),
+        });
+        const run = agent.start();
+        for (let i = 0; i < 40; i++) {
+            run.step(`${i}`);
+            if (i === 7 || i === 23)
+                agent.emit("events", { event: "no such event", message: `${i}` });
+        }
+        run.complete();
+        assert.ok(await agent.flush(20));
+        assert.equal((await workspace.events(run.id)).length, 42);
+        const bad = problems.flatMap((problem) => problem.reports.map((report) => report.message));
+        assert.deepEqual([bad, agent.stats.invalid, agent.stats.waiting], [["7", "23"], 2, 0]);
     });
-}
 
-test("an outage is said once and everything arrives after it", async () => {
-    const own = await new Service().start();
-    const workspace = own.workspace();
-    const agent = makeAgent(workspace.settings);
-    await agent.register();
-    await own.kill();
-    const run = agent.start();
-    for (let i = 0; i < 250; i++) run.step(`${i}`);
-    run.kpi("k", 2);
-    run.complete();
-    assert.equal(await agent.flush(0.5), false);
-    assert.equal(agent.stats.waiting, 253);
-    await own.start();
-    assert.ok(await agent.flush(20));
-    assert.equal((await workspace.events(run.id)).length, 252);
-    assert.deepEqual(await workspace.kpis(), { k: 2 });
-    assert.equal(agent.log.filter((line) => line.includes("sent later")).length, 1);
-});
+    test("a hundred events are sent at once and fewer after a while", async () => {
+        const scripted = await new Scripted().start();
+        const agent = makeAgent(scripted.settings);
+        const lane = agent.sender.lanes[0];
+        assert.deepEqual([lane.full, lane.lingerMs], [100, 2000]);
+        lane.lingerMs = 3_600_000; // so that only their number can send them
+        const run = agent.start();
+        for (let i = 0; i < 99; i++) run.step(`${i}`);
+        await until(() => scripted.seen(BATCH).length === 1, "a full batch");
+        lane.lingerMs = 500;
+        const began = performance.now();
+        run.step("alone");
+        await until(() => scripted.seen(BATCH).length === 2, "a batch of one");
+        assert.ok(scripted.seen(BATCH)[1].at - began >= 500);
+        const sizes = scripted.seen(BATCH).map((request) => messages(request).length);
+        assert.deepEqual(sizes, [100, 1]);
+    });
 
-test("a full spool loses its oldest reports and counts them", async () => {
-    const scripted = await new Scripted().start();
-    scripted.script[BATCH] = [[503, { "Retry-After": "60" }, {}]];
-    const agent = makeAgent(scripted.settings, { spoolMaxBytes: 64 * 1024 });
-    const run = agent.start();
-    for (let i = 0; i < 2000; i++) run.step(`${i}`);
-    const { dropped, waiting } = agent.stats;
-    assert.ok(dropped > 1000 && dropped + waiting === 2001);
-    const files = readdirSync(agent.state).map((name) => statSync(join(agent.state, name)).size);
-    assert.ok(files.reduce((sum, size) => sum + size, 0) <= 64 * 1024);
-});
+    test("Retry-After is honoured", async () => {
+        const scripted = await new Scripted().start();
+        scripted.script[BATCH] = [
+            [429, { "Retry-After": "2" }, { detail: "slow down" }],
+            [202, {}, {}],
+        ];
+        const agent = makeAgent(scripted.settings);
+        agent.start();
+        assert.equal(await agent.flush(1), false, "a hurry does not override it");
+        await until(() => scripted.seen(BATCH).length === 2, "a second attempt");
+        const [first, second] = scripted.seen(BATCH);
+        assert.ok(second.at - first.at >= 1900);
+    });
 
-test("a torn line is skipped", async () => {
-    const scripted = await new Scripted().start();
-    scripted.script[BATCH] = [[401, {}, {}]];
-    const first = makeAgent(scripted.settings);
-    first.start({ message: "whole" });
-    await first.close(0);
-    await until(() => readdirSync(first.state).some((n) => n.startsWith("events-0.0.0-")), "given up");
-    const name = readdirSync(first.state).find((each) => each.startsWith("events"));
-    writeFileSync(join(first.state, name), '{"event":"torn by a power fail', { flag: "a" });
-    delete scripted.script[BATCH];
-    assert.ok(await makeAgent(scripted.settings).flush(10));
-    assert.deepEqual(messages(scripted.seen(BATCH).at(-1)), ["whole"]);
-});
+    for (const status of [401, 403, 302]) {
+        test(`${status} stops the sending with one message and keeps the spool`, async () => {
+            const scripted = await new Scripted().start();
+            const problems = [];
+            scripted.script[BATCH] = [
+                [status, { Location: "http://127.0.0.1:9/" }, { detail: "no" }],
+            ];
+            const onError = (problem) => problems.push(problem.kind);
+            const agent = makeAgent(scripted.settings, { onError });
+            await agent.run((run) => run.step("kept"));
+            assert.equal(await agent.flush(10), false);
+            agent.start();
+            assert.equal(await agent.flush(0.2), false);
+            await agent.close(0);
+            assert.equal(scripted.seen(BATCH).length, 1);
+            assert.deepEqual(problems, ["refused"]);
+            assert.equal(agent.log.length, 1);
+            delete scripted.script[BATCH];
+            await until(async () => {
+                const after = makeAgent(scripted.settings);
+                return (await after.flush(10)) && scripted.seen(BATCH).length > 1;
+            }, "the kept reports");
+            assert.deepEqual(messages(scripted.seen(BATCH)[1]), ["", "kept", "", ""]);
+        });
+    }
 
-test("the last known good answer is used while the service is away, not after a refusal", async () => {
-    const scripted = await new Scripted().start();
-    const path = "/api/v1/agents/config";
-    scripted.script[path] = [
-        [200, { ETag: '"1"' }, { secret: "s" }],
-        [304, {}, null],
-        [503, {}, {}],
-        [401, {}, {}],
-    ];
-    scripted.script["/api/v1/agents/model"] = [[503, {}, {}]];
-    await makeAgent(scripted.settings).config();
-    const agent = makeAgent(scripted.settings);
-    assert.deepEqual(await agent.config(), { secret: "s" });
-    assert.deepEqual(await agent.config(), { secret: "s" });
-    assert.equal(statSync(join(agent.state, "config.json")).mode & 0o777, 0o600);
-    await assert.rejects(agent.config({}), Refused);
-    assert.equal(await agent.model("m"), "m");
-    await assert.rejects(agent.model(), Unavailable);
-});
+    test("an outage is said once and everything arrives after it", async () => {
+        const own = await new Service().start();
+        const workspace = own.workspace();
+        const agent = makeAgent(workspace.settings);
+        await agent.register();
+        await own.kill();
+        const run = agent.start();
+        for (let i = 0; i < 250; i++) run.step(`${i}`);
+        run.kpi("k", 2);
+        run.complete();
+        assert.equal(await agent.flush(0.5), false);
+        assert.equal(agent.stats.waiting, 253);
+        await own.start();
+        assert.ok(await agent.flush(20));
+        assert.equal((await workspace.events(run.id)).length, 252);
+        assert.deepEqual(await workspace.kpis(), { k: 2 });
+        assert.equal(agent.log.filter((line) => line.includes("sent later")).length, 1);
+    });
 
-test("a rotated key is used at once and by the next process", async () => {
-    const workspace = service.workspace();
-    const settings = { ...workspace.settings, token: workspace.agentKey("rotator") };
-    const agent = makeAgent(settings, {}, "rotator");
-    assert.ok(await agent.rotateKey());
-    assert.notEqual(agent.keys.token, settings.token);
-    const kept = JSON.parse(readFileSync(agent.keys.path, "utf8"));
-    assert.deepEqual([kept.token, kept.rotating], [agent.keys.token, false]);
-    const again = makeAgent(settings, {}, "rotator"); // the environment still has the first key
-    assert.equal(again.keys.token, agent.keys.token);
-    assert.ok(await again.rotateKey());
-    assert.equal(await agent.rotateKey(), false);
-    assert.equal(agent.keys.token, again.keys.token);
+    test("a full spool loses its oldest reports and counts them", async () => {
+        const scripted = await new Scripted().start();
+        scripted.script[BATCH] = [[503, { "Retry-After": "60" }, {}]];
+        const agent = makeAgent(scripted.settings, { spoolMaxBytes: 64 * 1024 });
+        const run = agent.start();
+        for (let i = 0; i < 2000; i++) run.step(`${i}`);
+        const { dropped, waiting } = agent.stats;
+        assert.ok(dropped > 1000 && dropped + waiting === 2001);
+        const files = readdirSync(agent.state).map(
+            (name) => statSync(join(agent.state, name)).size,
+        );
+        assert.ok(files.reduce((sum, size) => sum + size, 0) <= 64 * 1024);
+    });
+
+    test("a torn line is skipped", async () => {
+        const scripted = await new Scripted().start();
+        scripted.script[BATCH] = [[401, {}, {}]];
+        const first = makeAgent(scripted.settings);
+        first.start({ message: "whole" });
+        await first.close(0);
+        await until(
+            () => readdirSync(first.state).some((n) => n.startsWith("events-0.0.0-")),
+            "given up",
+        );
+        const name = readdirSync(first.state).find((each) => each.startsWith("events"));
+        writeFileSync(join(first.state, name), '{"event":"torn by a power fail', { flag: "a" });
+        delete scripted.script[BATCH];
+        assert.ok(await makeAgent(scripted.settings).flush(10));
+        assert.deepEqual(messages(scripted.seen(BATCH).at(-1)), ["whole"]);
+    });
+
+    test("the last known good answer is used while the service is away, not after a refusal", async () => {
+        const scripted = await new Scripted().start();
+        const path = "/api/v1/agents/config";
+        scripted.script[path] = [
+            [200, { ETag: '"1"' }, { secret: "s" }],
+            [304, {}, null],
+            [503, {}, {}],
+            [401, {}, {}],
+        ];
+        scripted.script["/api/v1/agents/model"] = [[503, {}, {}]];
+        await makeAgent(scripted.settings).config();
+        const agent = makeAgent(scripted.settings);
+        assert.deepEqual(await agent.config(), { secret: "s" });
+        assert.deepEqual(await agent.config(), { secret: "s" });
+        const etags = scripted.seen(path).map((request) => request.etag);
+        assert.deepEqual(etags, [undefined, '"1"', '"1"']);
+        assert.equal(statSync(join(agent.state, "config.json")).mode & 0o777, 0o600);
+        await assert.rejects(agent.config({}), Refused);
+        assert.equal(await agent.model("m"), "m");
+        await assert.rejects(agent.model(), Unavailable);
+    });
+
+    test("a rotated key is used at once and by the next process", async () => {
+        const workspace = service.workspace();
+        const settings = { ...workspace.settings, token: workspace.agentKey("rotator") };
+        const agent = makeAgent(settings, {}, "rotator");
+        assert.ok(await agent.rotateKey());
+        assert.notEqual(agent.keys.token, settings.token);
+        const kept = JSON.parse(readFileSync(agent.keys.path, "utf8"));
+        assert.deepEqual([kept.token, kept.rotating], [agent.keys.token, false]);
+        const again = makeAgent(settings, {}, "rotator"); // the environment still has the first key
+        assert.equal(again.keys.token, agent.keys.token);
+        assert.ok(await again.rotateKey());
+        assert.equal(await agent.rotateKey(), false);
+        assert.equal(agent.keys.token, again.keys.token);
+    });
 });

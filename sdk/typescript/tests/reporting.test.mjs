@@ -25,7 +25,10 @@ test("a run opens, steps and closes", async () => {
     );
     assert.ok(await agent.flush(20));
     const [first, step, last] = await workspace.events(id);
-    assert.deepEqual([first.event, step.event, last.event], ["started", "in_progress", "completed"]);
+    assert.deepEqual(
+        [first.event, step.event, last.event],
+        ["started", "in_progress", "completed"],
+    );
     assert.deepEqual([first.seq, step.seq, last.seq], [0, 1, 2]);
     assert.deepEqual([first.metadata, first.workflow_run_id], [{ host: "h" }, "w-1"]);
     assert.deepEqual([step.metrics, step.category], [{ mails: 3 }, "inbox"]);
@@ -131,8 +134,13 @@ test("runs at the same time do not mix", async () => {
     const ids = await Promise.all(["a", "b", "c"].map((name) => task(name)));
     assert.ok(await agent.flush(20));
     for (const [index, name] of ["a", "b", "c"].entries()) {
-        const said = (await workspace.events(ids[index])).slice(1, -1).map((event) => event.message);
-        assert.deepEqual(said, Array.from({ length: 30 }, (_, i) => `${name}-${i}`));
+        const said = (await workspace.events(ids[index]))
+            .slice(1, -1)
+            .map((event) => event.message);
+        assert.deepEqual(
+            said,
+            Array.from({ length: 30 }, (_, i) => `${name}-${i}`),
+        );
     }
 });
 
@@ -157,7 +165,10 @@ test("usage of any provider becomes four disjoint counts", () => {
     const counts = (usage) => Object.values(tokensOf(usage)).slice(0, 4);
     const cached = { cached_tokens: 60 };
     const cases = [
-        [{ prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: cached }, [40, 20, 60, 0]],
+        [
+            { prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: cached },
+            [40, 20, 60, 0],
+        ],
         [{ input_tokens: 100, output_tokens: 20, input_tokens_details: cached }, [40, 20, 60, 0]],
         [
             {

@@ -74,7 +74,12 @@ export class Workspace {
     }
 
     get settings() {
-        return { url: this.service.url, token: this.token, tenant: this.tenant, stateDir: this.state };
+        return {
+            url: this.service.url,
+            token: this.token,
+            tenant: this.tenant,
+            stateDir: this.state,
+        };
     }
 
     get environment() {
@@ -130,7 +135,8 @@ export class Scripted {
             for await (const part of request) body += part;
             const [path] = request.url.split("?");
             const token = (request.headers.authorization ?? "").split(" ")[1];
-            this.requests.push({ path, token, body, at: performance.now() });
+            const etag = request.headers["if-none-match"];
+            this.requests.push({ path, token, body, etag, at: performance.now() });
             const answers = this.script[path] ?? [];
             const [status, headers, sent] = answers[0] ?? this.good(path);
             if (answers.length > 1) answers.shift();
@@ -158,7 +164,7 @@ export class Scripted {
 
 /** Until `condition` holds. */
 export async function until(condition, what) {
-    for (const deadline = performance.now() + 20_000; !(await condition()); ) {
+    for (const deadline = performance.now() + 20_000; !(await condition());) {
         assert.ok(performance.now() < deadline, `never: ${what}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
     }

@@ -146,7 +146,7 @@ class Scripted:
     """Answers requests for a path with what `script` says, the last answer for ever."""
 
     def __init__(self):
-        self.requests = []  # method, path, token, body
+        self.requests = []  # method, path, token, body, headers
         self.script = {}  # path: [(status, headers, body)]
         self.changed = threading.Condition()
         outer = self
@@ -158,7 +158,7 @@ class Scripted:
                 path = self.path.partition("?")[0]
                 with outer.changed:
                     token = (self.headers["Authorization"] or "").partition(" ")[2]
-                    outer.requests.append((self.command, path, token, body))
+                    outer.requests.append((self.command, path, token, body, self.headers))
                     answers = outer.script.get(path, [])
                     status, headers, sent = answers[0] if answers else outer.good(path, body)
                     if len(answers) > 1:
