@@ -48,8 +48,9 @@ static void put_rows(struct world *w, const struct business_rows *rows, int64_t 
     const struct report_key place = { w->tenant_id, agent_id, received_at };
     struct rollups *rollups = rollups_new();
     struct error err = { 0 };
+    int64_t replaced;
 
-    must(store_business_put(w->db, &place, rows, rollups, &err), &err);
+    must(store_business_put(w->db, &place, rows, rollups, &replaced, &err), &err);
     must(rollups_settle(rollups, w->db, &err), &err);
     rollups_free(rollups);
 }

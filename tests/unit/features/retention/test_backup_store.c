@@ -118,7 +118,7 @@ TEST(a_row_that_refers_to_nothing_is_named)
     CHECK(store_check(w.keeper, &arena, &problems, NULL) == 0);
     CHECK_INT(problems.n, 1);
     first = problems.items;
-    CHECK_STR(first[0], "row 1 of agents refers to a row of tenants that is not there");
+    CHECK_STR(first[0], "row 1 of agents refers to a row of tenants that does not exist");
     arena_done(&arena);
     world_done(&w);
 }
