@@ -70,9 +70,11 @@ TEST(a_session_is_found_with_its_user_and_roles)
     CHECK(sessions_has_no_user(w.sessions));
     add_user(&w, "ann", "x", PLATFORM_ADMIN);
     add_user(&w, "bob", "x", PLATFORM_NONE);
-    CHECK(db_script(w.db,
-                    "INSERT INTO tenants VALUES (7, 'a', '', 1, 1, 0), (9, 'b', '', 1, 1, 0);",
-                    NULL) == 0);
+    CHECK(
+        db_script(w.db,
+                  "INSERT INTO tenants (tenant_id, slug, name, max_agents, rate_limit, created_at)"
+                  " VALUES (7, 'a', '', 1, 1, 0), (9, 'b', '', 1, 1, 0);",
+                  NULL) == 0);
     CHECK(store_role_set(w.db, 7, STR_LIT("bob"), ROLE_MEMBER, NULL) == 0);
     CHECK(store_role_set(w.db, 9, STR_LIT("bob"), ROLE_ADMIN, NULL) == 0);
     ann = add_session(&w, "cookie of ann", "ann");
