@@ -70,7 +70,7 @@ static const struct refusal refusals[] = {
 /* Where the kernel puts the call; of an argument its lower half, which holds all flags. */
 #define CALL         offsetof(struct seccomp_data, nr)
 #define ARCH         offsetof(struct seccomp_data, arch)
-#define ARGUMENT(n)  (offsetof(struct seccomp_data, args) + 8 * (n)) /* both are little-endian */
+#define ARGUMENT(n)  (offsetof(struct seccomp_data, args) + (size_t)8 * (n)) /* both are little-endian */
 #define LOAD(field)  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(field))
 #define MASK(bits)   BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (unsigned)(bits))
 /* Goes on with the next instruction if true, else skips `n` of them; SKIP_IF is the opposite. */

@@ -36,18 +36,23 @@ void vault_add_sealed_table(struct vault *v, const struct sealed_table *table)
     v->sealed[v->n_sealed++] = table;
 }
 
-/* Rows of the table that another key than the newest sealed. */
-static int find_stale(struct db *db, const struct sealed_table *table,
-                      const struct data_key_row *newest, int64_t limit, struct arena *arena,
+/* Which rows are looked for: of a table, sealed by another key than the tenant's newest. */
+struct stale_search {
+    const struct sealed_table *table;
+    const struct data_key_row *newest;
+    int64_t limit;
+};
+
+static int find_stale(struct db *db, const struct stale_search *search, struct arena *arena,
                       struct list *ret, struct error *err)
 {
     uint8_t version[VAULT_VERSION_BYTES];
 
-    vault_write_version(newest->version, version);
-    return rows_list(db, &table->stale,
-                     DB_ARGS(db_int(newest->tenant_id),
+    vault_write_version(search->newest->version, version);
+    return rows_list(db, &search->table->stale,
+                     DB_ARGS(db_int(search->newest->tenant_id),
                              db_blob(str_from((const char *)version, sizeof(version))),
-                             db_int(limit)),
+                             db_int(search->limit)),
                      arena, ret, err);
 }
 
@@ -84,7 +89,9 @@ static int seal_tenant_again(struct vault *v, struct db *db, const struct data_k
     *ret_n = 0;
     arena_init(&arena);
     for (size_t t = 0; r == 0 && t < v->n_sealed && *ret_n < limit; t++) {
-        r = find_stale(db, v->sealed[t], newest, limit - *ret_n, &arena, &rows, err);
+        const struct stale_search search = { v->sealed[t], newest, limit - *ret_n };
+
+        r = find_stale(db, &search, &arena, &rows, err);
         for (size_t i = 0; r == 0 && i < rows.n; i++) {
             r = seal_again(v, db, v->sealed[t], newest->tenant_id,
                            &((const struct sealed_text *)rows.items)[i], err);
@@ -155,8 +162,11 @@ static int destroy_older(struct vault *v, struct db *db, const struct data_key_r
 
     arena_init(&arena);
     r = store_data_key_lock_older(db, newest, err);
-    for (size_t t = 0; r == 0 && stale.n == 0 && t < v->n_sealed; t++)
-        r = find_stale(db, v->sealed[t], newest, 1, &arena, &stale, err);
+    for (size_t t = 0; r == 0 && stale.n == 0 && t < v->n_sealed; t++) {
+        const struct stale_search any = { v->sealed[t], newest, 1 };
+
+        r = find_stale(db, &any, &arena, &stale, err);
+    }
     if (r == 0)
         r = stale.n > 0 ? store_data_key_retire(db, newest, TIME_NULL, err)
                         : store_data_key_destroy(db, newest, &n, err);
@@ -176,8 +186,8 @@ static int destroy_retired(struct vault *v, struct db *db, struct data_keys_rota
     int r;
 
     arena_init(&arena);
-    r = store_data_keys_retired(db, now - RETIRED_S * USEC_PER_SEC, now, TENANTS_MAX, &arena,
-                                &found, err);
+    r = store_data_keys_retired(db, now - (int64_t)RETIRED_S * USEC_PER_SEC, now, TENANTS_MAX,
+                                &arena, &found, err);
     tenants = found.items;
     for (size_t i = 0; r == 0 && i < found.n; i++)
         r = destroy_older(v, db, &tenants[i], ret, err);
