@@ -279,18 +279,15 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
 {
     static const char *const common =
         "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 0";
-    static const char
-        *const
-            modes
-                [] = {
-                    [DB_WRITER] = ("PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
-                                   "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = "
-                                   "67108864"), /* JOURNAL_SIZE_LIMIT
-                                                 */
-                    [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
-                    [DB_MAINTENANCE] = "PRAGMA cache_size = -16384", /* opened read-only; VACUUM
-                                                                        INTO writes a file */
-                };
+    static const char *const modes[] = {
+        [DB_WRITER] = ("PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
+                       "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = "
+                       "67108864"), /* JOURNAL_SIZE_LIMIT
+                                     */
+        [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
+        [DB_MAINTENANCE] = "PRAGMA cache_size = -16384", /* opened read-only; VACUUM
+                                                            INTO writes a file */
+    };
 
     (void)sqlite3_extended_result_codes(s->handle, 1);
     (void)sqlite3_busy_timeout(s->handle, SQLITE_BUSY_TIMEOUT_MS);
