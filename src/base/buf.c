@@ -158,6 +158,22 @@ static void add_escape(struct buf *b, unsigned char c)
     }
 }
 
+size_t buf_json_len(struct str s)
+{
+    size_t n = s.len + 2;
+
+    for (size_t i = plain_bytes(s); i < s.len; i++) {
+        unsigned char c = (unsigned char)s.data[i];
+
+        if (LIKELY(c >= 0x20 && c != '"' && c != '\\'))
+            continue;
+        n += c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t' || c == '\b' || c == '\f'
+                 ? 1
+                 : 5;
+    }
+    return n;
+}
+
 void buf_add_json(struct buf *b, struct str s)
 {
     size_t from = 0;

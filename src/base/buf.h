@@ -39,6 +39,9 @@ void buf_added(struct buf *b, size_t n);
 /* A JSON string with its quotes: compact, UTF-8 raw, control characters as \n or \u00xx. */
 void buf_add_json(struct buf *b, struct str s);
 
+/* How many bytes buf_add_json() adds. */
+size_t buf_json_len(struct str s);
+
 static inline struct str buf_str(const struct buf *b)
 {
     return str_from(b->data == NULL ? "" : b->data, b->len);

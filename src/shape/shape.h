@@ -75,6 +75,7 @@ enum field_flags {
     F_REQUIRED = 1, /* must be present in a request; always present in an answer */
     F_NULL = 2,     /* may be null */
     F_OMIT = 4,     /* in an answer: left out when null (a list: without items), instead of null */
+    F_OMIT_EMPTY = 8, /* in an answer: an empty T_STR is left out */
 };
 
 struct field {

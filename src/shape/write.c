@@ -51,6 +51,10 @@ static bool is_list(enum field_type type)
 
 static bool is_left_out(const struct field *field, const void *from)
 {
+    const struct str *text = from;
+
+    if ((field->flags & F_OMIT_EMPTY) != 0 && !str_is_null(*text) && text->len == 0)
+        return true;
     if ((field->flags & F_OMIT) == 0)
         return false;
     if (is_list(field->type))

@@ -74,3 +74,89 @@ def test_the_log_stays_below_its_ceiling_beside_a_stalled_export(store, tmp_path
         assert not tenant.client.get(tenant.path("export/llm")).status == 200  # it still waits
         assert (longest <= 8 * MIB) == (ceiling > 0), longest
         stalled.close()
+
+
+def add_events(tenant, events, at_once=250):
+    """In as few batches as the limit of bytes allows."""
+    while events:
+        part = events[:at_once]
+        answer = tenant.client.post("/api/v1/telemetry/batch", {"events": part})
+        assert (answer.status, answer.json().get("accepted")) == (202, len(part)), answer.body
+        events = events[at_once:]
+
+
+def pages(tenant, path, **query):
+    """All pages of a list, by their cursors."""
+    while True:
+        text = "&".join(f"{key}={value}" for key, value in query.items())
+        answer = tenant.client.get(tenant.path(f"{path}?{text}"))
+        assert answer.status == 200, answer.body
+        assert len(answer.body) <= 17 * MIB
+        yield answer.json()
+        if (after := answer.json()["next"]) is None:
+            return
+        query["cursor"] = after
+
+
+def a_run(tenant, n, size):
+    """Events in another order than that of the narrative; two with each seq, one after the other."""
+    run = str(uuid.uuid4())
+    events = [tenant.event(run_id=run, seq=-(i // 2), message="m" * size,
+                           event="in_progress" if i else "started") for i in range(n)]  # fmt: skip
+    add_events(tenant, events)
+    return run, [e["event_id"] for e in sorted(events, key=lambda e: e["seq"])]
+
+
+@pytest.mark.parametrize("limit", [1, 7, 120, 10_000])
+def test_a_narrative_is_read_page_by_page_without_gap_or_repeat(tenant, limit):
+    run, ids = a_run(tenant, 120, 10)
+    path = f"runs/{run}/events"
+    got = list(pages(tenant, path, limit=limit))
+    assert [e["event_id"] for page in got for e in page["events"]] == ids
+    assert all(len(page["events"]) == limit for page in got[:-1])
+    whole = tenant.client.get(tenant.path(path)).json()
+    assert "next" not in whole  # as it was before there were pages
+    assert [e for page in got for e in page["events"]] == whole["events"]
+    assert all(page["run"] == whole["run"] for page in got)
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=10001", "limit=x", "cursor=x", "cursor="])
+def test_a_bad_page_of_a_narrative_is_422(tenant, query):
+    run, _ = a_run(tenant, 1, 10)
+    answer = tenant.client.get(tenant.path(f"runs/{run}/events?{query}"))
+    assert answer.status == 422
+    assert answer.json()["detail"][0]["loc"] == ["query", query.split("=")[0]]
+
+
+def test_a_run_of_any_size_is_read_to_its_end(own_server):
+    tenant = own_server.add_tenant()
+    run, ids = a_run(tenant, 1500, 16_000)  # 24 MB
+    small, _ = a_run(tenant, 3, 10)
+    first = tenant.client.get(tenant.path(f"runs/{run}/events"))
+    assert first.status == 200 and len(first.body) <= 16 * MIB
+    assert len(first.body) > 15 * MIB and first.json()["next"]
+    before = forget_peak(own_server)
+    got = [e["event_id"] for page in pages(tenant, f"runs/{run}/events", limit=10_000)
+           for e in page["events"]]  # fmt: skip
+    assert got == ids
+    # one run larger than a page: its steps are cut, with the way to the rest; the list goes on
+    listed = list(pages(tenant, "dashboard/runs", include_steps="true"))
+    assert [r["run_id"] for page in listed for r in page["runs"]] in ([small, run], [run, small])
+    (large,) = [r for page in listed for r in page["runs"] if r["run_id"] == run]
+    steps = [e["event_id"] for e in large["steps"]]
+    assert steps == [i for i in ids if i in set(steps)] and len(steps) > 900
+    rest = [e for page in pages(tenant, f"runs/{run}/events", cursor=large["steps_next"])
+            for e in page["events"] if e["event"] == "in_progress"]  # fmt: skip
+    assert len(steps) + len(rest) == 1499
+    (other,) = [r for page in listed for r in page["runs"] if r["run_id"] == small]
+    assert len(other["steps"]) == 2 and "steps_next" not in other
+    assert peak_mib(own_server) - before < (SANITIZED_MIB if is_sanitized(own_server) else 128)
+
+
+def test_a_page_of_runs_with_long_texts_ends_at_its_bytes(tenant):
+    events = [tenant.event(event="failed", error_message="\x01" * 16_384) for _ in range(300)]
+    add_events(tenant, events, at_once=40)  # each takes six times as much as JSON
+    got = list(pages(tenant, "dashboard/runs", limit=1000))
+    assert len(got) == 2 and len(got[0]["runs"]) > 150
+    told = [run["run_id"] for page in got for run in page["runs"]]
+    assert sorted(told) == sorted(e["run_id"] for e in events)

@@ -4,11 +4,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "shape/shape.h"
 #include "shape/timerange.h"
 
 struct db;
 struct event_item;
-struct list;
 struct stored_event;
 
 /* The columns of an event without event_no, in the order of event_row_values(). */
@@ -32,6 +32,34 @@ int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const stru
  * empty; in the arena. */
 int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                      struct list *ret, struct error *err) MUST_CHECK;
+
+/* Where an event is in its run's narrative. */
+struct event_place {
+    int64_t seq, timestamp, event_no;
+};
+
+#define EVENT_PLACE_FIRST ((struct event_place){ INT64_MIN, INT64_MIN, 0 })
+
+/* A page of a run's narrative to read. */
+struct event_page {
+    int64_t tenant_id, run_no;
+    struct event_place after;
+    int64_t limit;
+    size_t bytes;    /* of JSON; the first event is read whatever its size */
+    bool steps_only; /* in_progress events */
+    bool is_short;   /* the run has few events, `after` is before the first, and `limit` not less */
+};
+
+struct event_page_rows {
+    struct list list; /* of struct stored_event as of store_run_events(), but in narrative order */
+    size_t bytes;     /* of JSON, about */
+    bool more;        /* there are events after `end` */
+    struct event_place end;
+};
+
+/* Costs a look at each event of the run, but reads only the page's. */
+int store_run_events_page(struct db *db, const struct event_page *page, struct arena *arena,
+                          struct event_page_rows *ret, struct error *err) MUST_CHECK;
 
 /* Strings are valid during the call only; client_id is empty. False: stop reading. */
 typedef bool event_row_fn(void *ctx, int64_t event_no, const struct stored_event *event);

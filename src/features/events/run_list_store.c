@@ -6,6 +6,7 @@
  */
 #include "features/events/run_list_store.h"
 
+#include "base/buf.h"
 #include "db/db.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"
@@ -127,32 +128,66 @@ static int cut(struct db *db, int64_t tenant_id, const struct run_filter *f, str
     return db_exec(db, lane_of(f)->floor, args, read_floor, span, err);
 }
 
+/* Bytes of a run's JSON, about: names, numbers and times are RUN_BYTES. */
+static size_t size_of(const struct run_row *run)
+{
+    enum { RUN_BYTES = 450 };
+    const struct run_state *s = &run->state;
+    const struct str texts[] = { run->agent_name, s->agent_version, s->workflow_run_id,
+                                 s->error_type,   s->error_message, s->closing_message,
+                                 s->step_message };
+    size_t n = RUN_BYTES;
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        n += buf_json_len(texts[i]);
+    return n;
+}
+
+struct page_reader {
+    struct rows rows;
+    size_t bytes, bytes_max;
+    bool full; /* the next run would exceed bytes_max */
+};
+
 static bool add_run(void *ctx, const struct db_row *row)
 {
-    struct rows *rows = ctx;
+    struct page_reader *r = ctx;
+    struct rows *rows = &r->rows;
     struct run_found *found = rows_add(rows);
 
     found->run_no = db_get_int(row, 0);
     found->run_id = rows_text(rows->arena, row, 1);
     found->run.agent_name = rows_text(rows->arena, row, 2);
     run_row_read(row, 3, rows->arena, &found->run.state);
-    return true;
+    found->bytes = size_of(&found->run);
+    r->bytes += found->bytes;
+    r->full = rows->n > 1 && r->bytes > r->bytes_max;
+    if (r->full)
+        rows->n--;
+    return !r->full;
 }
 
-/* The query reads one run more than the limit, to see whether there are more. */
-static void end_page(struct rows *rows, const struct span *span, int64_t limit,
+static struct run_cursor cursor_of(const struct run_found *run)
+{
+    return (struct run_cursor){ run_state_start(&run->run.state), run->run_id };
+}
+
+/* One run more than the limit is read, to see whether there are more. */
+static void end_page(struct page_reader *r, const struct span *span, int64_t limit,
                      struct run_page *ret)
 {
-    const struct run_found *runs = rows->items;
+    const struct run_found *runs = r->rows.items;
 
     *ret = (struct run_page){ .more = span->cut, .end = span->to };
-    if (rows->n > (size_t)limit) {
-        const struct run_found *last = &runs[--rows->n - 1];
-
-        ret->more = true;
-        ret->end = (struct run_cursor){ run_state_start(&last->run.state), last->run_id };
+    if (r->rows.n > (size_t)limit) {
+        r->rows.n--;
+        r->full = true;
     }
-    ret->runs = (struct list){ rows->items, rows->n };
+    if (r->full) {
+        ret->more = true;
+        ret->end = cursor_of(&runs[r->rows.n - 1]);
+    }
+    ret->runs = (struct list){ r->rows.items, r->rows.n };
 }
 
 /* The closing event of runs with this status; -1 for runs without one. */
@@ -166,27 +201,49 @@ static struct db_value status_value(int status)
 }
 
 static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
-                const struct span *span, struct rows *rows, struct error *err)
+                const struct span *span, int64_t limit, struct page_reader *reader,
+                struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
-                db_int(span->to.start_at), db_text(span->to.run_id), db_int(f->limit + 1),
-                lane_value(f), status_value(f->status), db_int(f->agent_id));
+                db_int(span->to.start_at), db_text(span->to.run_id), db_int(limit), lane_value(f),
+                status_value(f->status), db_int(f->agent_id));
     const struct lane *lane = lane_of(f);
 
-    return db_exec(db, fits_all(f) ? lane->page : lane->filtered, args, add_run, rows, err);
+    return db_exec(db, fits_all(f) ? lane->page : lane->filtered, args, add_run, reader, err);
+}
+
+/* In parts: PostgreSQL sends all rows of a statement, also those after the end of the page. */
+static int find_in_parts(struct db *db, int64_t tenant_id, const struct run_filter *f,
+                         struct span span, struct page_reader *r, struct error *err)
+{
+    enum { PART = 128 };
+    int64_t left = f->limit + 1, part;
+    size_t before;
+
+    do {
+        part = left < PART ? left : PART;
+        before = r->rows.n;
+        if (find(db, tenant_id, f, &span, part, r, err) != 0)
+            return -1;
+        if (r->rows.n > 0)
+            span.from = cursor_of(&((const struct run_found *)r->rows.items)[r->rows.n - 1]);
+        left -= part;
+    } while (left > 0 && !r->full && r->rows.n - before == (size_t)part);
+    return 0;
 }
 
 int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *filter,
                    struct arena *arena, struct run_page *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct run_found) };
+    struct page_reader reader = { .rows = { .arena = arena, .size = sizeof(struct run_found) },
+                                  .bytes_max = filter->bytes };
     struct span span = span_of(filter, arena);
 
     if (!fits_all(filter) && cut(db, tenant_id, filter, &span, err) != 0)
         return -1;
-    if (find(db, tenant_id, filter, &span, &rows, err) != 0)
+    if (find_in_parts(db, tenant_id, filter, span, &reader, err) != 0)
         return -1;
-    end_page(&rows, &span, filter->limit, ret);
+    end_page(&reader, &span, filter->limit, ret);
     return 0;
 }

@@ -19,6 +19,7 @@ struct run_filter {
     int status;                 /* enum run_status; -1: any */
     struct str workflow_run_id; /* null: any */
     int64_t limit;
+    size_t bytes;     /* of JSON, about; the first run is read whatever its size */
     int64_t scan_max; /* maximum of runs examined per page with a filter that no index covers */
 };
 
@@ -26,6 +27,7 @@ struct run_found {
     int64_t run_no;
     struct str run_id;
     struct run_row run;
+    size_t bytes; /* of its JSON, about */
 };
 
 struct run_page {

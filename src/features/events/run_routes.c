@@ -17,7 +17,8 @@ static int read_narrative(struct api_call *call, struct db *db, struct error *er
     const struct run_path *path = call->params;
     const struct run_key key = { call->tenant, path->run_id };
 
-    return run_read(events_log(call->api->engine), db, &key, call->arena, call->answer, err);
+    return run_read(events_log(call->api->engine), db, &key, call->query, call->arena, call->answer,
+                    err);
 }
 
 static int list_runs(struct api_call *call, struct db *db, struct error *err)
@@ -61,9 +62,9 @@ const struct route run_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/runs", READ, 200), .handler = begin_list_runs, .read = list_runs, .params = &tenant_path_shape, .query = &runs_query_shape, .answer = &run_list_shape, .tagged = true,
       .id = "list_runs", .summary = "List runs, newest first",
       .description = "Sorted by start, then by `run_id`. Pass `next` as `cursor` to read on: a page may have fewer runs than `limit`, and only a null `next` is the end." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = call_read_inline, .read = read_narrative, .params = &run_path_shape, .answer = &run_narrative_shape, .tagged = true,
-      .id = "get_run_events", .summary = "Get all events of a run",
-      .description = "Ordered by `seq`, timestamp and arrival. The whole narrative is answered at once, up to 16 MiB." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = call_read_inline, .read = read_narrative, .params = &run_path_shape, .query = &narrative_query_shape, .answer = &run_narrative_shape, .tagged = true,
+      .id = "get_run_events", .summary = "Get the events of a run",
+      .description = "Ordered by `seq`, timestamp and arrival. Without `limit` and `cursor` all events are answered if they take at most 16 MiB, else the first page; pass `next` as `cursor` to read on, until it is null. `export/events?run_id=` streams a run of any size." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .change = rebuild_runs, .topic = CHANGE_NOTHING, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
       .id = "rebuild_runs", .summary = "Rebuild run states from events (one page)",
       .description = "Each call rebuilds one page of runs. Repeat it with `after` set to the answer's `next` until that is null." },

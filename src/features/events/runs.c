@@ -1,12 +1,11 @@
 /* runs.c - reads a run with its events, and pages of runs. */
 #include "features/events/runs.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "db/db.h"
 #include "features/access/registry.h"
 #include "features/agents/store.h"
+#include "features/events/event_cursor.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
 #include "features/events/run_list_store.h"
@@ -15,47 +14,21 @@
 
 enum {
     SCAN_MAX = 10000,
-    STEPS_BYTES_MAX = 16 << 20,
+    PAGE_BYTES = 16 << 20,
+    RUN_BYTES = 256 << 10, /* room for the run itself */
+    PAGE_EVENTS = 40000,   /* more do not fit in PAGE_BYTES */
     SHORT_NARRATIVE = 100, /* events; a read with a deadline does not start on a longer run */
 };
 
 static const int64_t skew_us = 3600LL * USEC_PER_SEC; /* further ahead counts as skewed */
-
-/* An event and its index in the order of arrival, since qsort() is not stable. */
-struct arrived_event {
-    struct stored_event event;
-    size_t arrival;
-};
-
-static int by_seq(const void *a, const void *b)
-{
-    const struct arrived_event *x = a, *y = b;
-
-    if (x->event.event.seq != y->event.event.seq)
-        return x->event.event.seq < y->event.event.seq ? -1 : 1;
-    if (x->event.event.timestamp != y->event.event.timestamp)
-        return x->event.event.timestamp < y->event.event.timestamp ? -1 : 1;
-    return x->arrival < y->arrival ? -1 : 1;
-}
-
-static void sort_events(struct stored_event *events, size_t n, struct arena *arena)
-{
-    struct arrived_event *arrived = ARENA_ARRAY(arena, struct arrived_event, n);
-
-    for (size_t i = 0; i < n; i++)
-        arrived[i] = (struct arrived_event){ events[i], i };
-    qsort(arrived, n, sizeof(*arrived), by_seq);
-    for (size_t i = 0; i < n; i++)
-        events[i] = arrived[i].event;
-}
 
 bool run_event_is_skewed(const struct stored_event *event)
 {
     return event->event.timestamp > event->received_at + skew_us;
 }
 
-/* Fills in the members that are not stored, and sorts the events for the answer. */
-static void complete_events(const struct run_key *key, const struct list *list, struct arena *arena)
+/* Fills in the members that are not stored. */
+static void complete_events(const struct run_key *key, const struct list *list)
 {
     struct stored_event *events = list->items;
 
@@ -64,24 +37,52 @@ static void complete_events(const struct run_key *key, const struct list *list, 
         events[i].event.run_id = key->run_id;
         events[i].clock_skewed = run_event_is_skewed(&events[i]);
     }
-    sort_events(events, list->n, arena);
+}
+
+static struct str cursor_of(const struct event_page_rows *rows, struct arena *arena)
+{
+    return rows->more ? event_cursor_format(&rows->end, arena_alloc(arena, EVENT_CURSOR_LEN))
+                      : STR_NULL;
+}
+
+static int load_events(struct db *db, const struct run_key *key,
+                       const struct narrative_query *query, struct event_page *page,
+                       struct arena *arena, struct run_narrative *ret, struct error *err)
+{
+    const bool in_pages = query->limit.has || !str_is_null(query->cursor);
+    struct event_page_rows rows;
+
+    if (store_run_events_page(db, page, arena, &rows, err) != 0)
+        return -1;
+    complete_events(key, &rows.list);
+    ret->events = rows.list;
+    ret->next = in_pages || rows.more ? cursor_of(&rows, arena) : STR_LIT("");
+    return 0;
 }
 
 /* The run and its events, from one snapshot of the database. */
-static int load_run(struct db *db, const struct run_key *key, int64_t run_no, struct arena *arena,
+static int load_run(struct db *db, const struct run_key *key, int64_t run_no,
+                    const struct narrative_query *query, struct arena *arena,
                     struct run_narrative *ret, struct error *err)
 {
+    struct event_page page = { .tenant_id = key->tenant->id,
+                               .run_no = run_no,
+                               .after = query->after,
+                               .limit = query->limit.has ? query->limit.value : PAGE_EVENTS,
+                               .bytes = PAGE_BYTES - RUN_BYTES };
     struct run_row run;
 
     if (store_run(db, key->tenant->id, run_no, arena, &run, err) != 0)
         return -1;
     if (run.state.event_count > SHORT_NARRATIVE && db_has_deadline(db))
         return err_set(err, ERR_BUSY, "the run has too many events to read before the deadline");
-    if (store_run_events(db, key->tenant->id, run_no, arena, &ret->events, err) != 0)
-        return -1;
     if (run.state.event_count == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no run '%.*s' in tenant '%.*s'",
                        STR_ARG(key->run_id), STR_ARG(key->tenant->slug));
+    page.is_short = run.state.event_count <= SHORT_NARRATIVE &&
+                    run.state.event_count <= page.limit && str_is_null(query->cursor);
+    if (load_events(db, key, query, &page, arena, ret, err) != 0)
+        return -1;
     ret->run = ARENA_NEW(arena, struct run_summary);
     ret->run->run_id = key->run_id;
     ret->run->agent_name = run.agent_name;
@@ -89,8 +90,9 @@ static int load_run(struct db *db, const struct run_key *key, int64_t run_no, st
     return 0;
 }
 
-int run_read(struct event_log *log, struct db *db, const struct run_key *key, struct arena *arena,
-             struct run_narrative *ret, struct error *err)
+int run_read(struct event_log *log, struct db *db, const struct run_key *key,
+             const struct narrative_query *query, struct arena *arena, struct run_narrative *ret,
+             struct error *err)
 {
     int64_t run_no;
     int r;
@@ -98,31 +100,9 @@ int run_read(struct event_log *log, struct db *db, const struct run_key *key, st
     if (log->methods->find_run(log, db, key->tenant->id, key->run_id, &run_no, err) != 0 ||
         db_begin(db, err) != 0)
         return -1;
-    r = load_run(db, key, run_no, arena, ret, err);
+    r = load_run(db, key, run_no, query, arena, ret, err);
     db_rollback(db);
-    if (r == 0)
-        complete_events(key, &ret->events, arena);
     return r;
-}
-
-/* The run's in_progress events. A listed run has events, so ret->items is not NULL even if none of
- * them is a step. */
-static int load_steps(struct db *db, const struct run_key *key, int64_t run_no, struct arena *arena,
-                      struct list *ret, struct error *err)
-{
-    struct stored_event *events;
-    struct list list;
-    size_t n = 0;
-
-    if (store_run_events(db, key->tenant->id, run_no, arena, &list, err) != 0)
-        return -1;
-    events = list.items;
-    for (size_t i = 0; i < list.n; i++)
-        if (events[i].event.event == EVENT_IN_PROGRESS)
-            events[n++] = events[i];
-    *ret = (struct list){ events, n };
-    complete_events(key, ret, arena);
-    return 0;
 }
 
 static struct run_listed *to_listed(const struct list *runs, struct arena *arena)
@@ -138,24 +118,62 @@ static struct run_listed *to_listed(const struct list *runs, struct arena *arena
     return listed;
 }
 
-/* Adds the steps, and ends the page when they exceed STEPS_BYTES_MAX. */
+/* The run's in_progress events, possibly none; as many as fit. */
+static int load_steps(struct db *db, const struct run_key *key, const struct run_found *found,
+                      size_t bytes, struct arena *arena, struct event_page_rows *ret,
+                      struct error *err)
+{
+    const struct event_page page = { .tenant_id = key->tenant->id,
+                                     .run_no = found->run_no,
+                                     .after = EVENT_PLACE_FIRST,
+                                     .limit = PAGE_EVENTS,
+                                     .bytes = bytes,
+                                     .steps_only = true,
+                                     .is_short = found->run.state.event_count <= SHORT_NARRATIVE };
+
+    if (store_run_events_page(db, &page, arena, ret, err) != 0)
+        return -1;
+    complete_events(key, &ret->list);
+    return 0;
+}
+
+/* Ends the page before run `n`, which is not the first. */
+static void end_before(struct run_page *page, const struct run_listed *listed, size_t n)
+{
+    const struct run_found *found = page->runs.items;
+
+    page->more = true;
+    page->end = (struct run_cursor){ listed[n - 1].run.started_at, found[n - 1].run_id };
+    page->runs.n = n;
+}
+
+/* Adds the steps, and ends the page before the run that would exceed PAGE_BYTES. Of the first run
+ * it keeps what fits: otherwise a large one could never be listed. */
 static int add_steps(struct db *db, const struct tenant_entry *tenant, struct run_page *page,
                      struct run_listed *listed, struct arena *arena, struct error *err)
 {
     const struct run_found *found = page->runs.items;
-    size_t before = arena->total, n = 0;
+    size_t used = 0;
 
-    while (n < page->runs.n && arena->total - before <= STEPS_BYTES_MAX) {
+    for (size_t n = 0; n < page->runs.n; n++) {
         const struct run_key key = { tenant, found[n].run_id };
+        struct event_page_rows steps;
 
-        if (load_steps(db, &key, found[n].run_no, arena, &listed[n].steps, err) != 0)
+        used += found[n].bytes;
+        if (n > 0 && used >= PAGE_BYTES) {
+            end_before(page, listed, n);
+            return 0;
+        }
+        if (load_steps(db, &key, &found[n], PAGE_BYTES > used ? PAGE_BYTES - used : 1, arena,
+                       &steps, err) != 0)
             return -1;
-        n++;
-    }
-    if (n < page->runs.n) {
-        page->more = true;
-        page->end = (struct run_cursor){ listed[n - 1].run.started_at, found[n - 1].run_id };
-        page->runs.n = n;
+        used += steps.bytes;
+        if (n > 0 && (steps.more || used > PAGE_BYTES)) {
+            end_before(page, listed, n);
+            return 0;
+        }
+        listed[n].steps = steps.list;
+        listed[n].steps_next = cursor_of(&steps, arena);
     }
     return 0;
 }
@@ -183,6 +201,7 @@ static int load_page(struct db *db, const struct tenant_entry *tenant,
                                  .status = query->status,
                                  .workflow_run_id = query->workflow_run_id,
                                  .limit = query->limit,
+                                 .bytes = PAGE_BYTES,
                                  .scan_max = SCAN_MAX };
     struct run_listed *listed;
     struct run_page page;

@@ -8,6 +8,7 @@
 
 struct db;
 struct event_log;
+struct narrative_query;
 struct run_list;
 struct run_narrative;
 struct runs_query;
@@ -19,14 +20,16 @@ struct run_key {
     struct str run_id;
 };
 
-/* A run with its summary, and its events by seq, timestamp, arrival. In the arena.
- * ERR_NOT_FOUND when the tenant has no such run. */
-int run_read(struct event_log *log, struct db *db, const struct run_key *key, struct arena *arena,
-             struct run_narrative *ret, struct error *err) MUST_CHECK;
+/* A run with its summary, and its events by seq, timestamp, arrival: a page of the query's limit,
+ * or of 16 MiB. In the arena. ERR_NOT_FOUND when the tenant has no such run. */
+int run_read(struct event_log *log, struct db *db, const struct run_key *key,
+             const struct narrative_query *query, struct arena *arena, struct run_narrative *ret,
+             struct error *err) MUST_CHECK;
 
 /* A page of the tenant's runs, newest start first; in the arena. The cost of a page is bounded:
- * with a filter it examines at most 10,000 runs, and it ends with the run whose steps exceed 16
- * MiB. So it may be shorter than the limit, and only a null `next` marks the last page. */
+ * with a filter it examines at most 10,000 runs, and it ends before the run that takes it beyond 16
+ * MiB; of the first run it has the steps that fit. So it may be shorter than the limit, and only a
+ * null `next` marks the last page. */
 int run_list_read(struct db *db, const struct tenant_entry *tenant, const struct runs_query *query,
                   struct arena *arena, struct run_list *ret, struct error *err) MUST_CHECK;
 

@@ -1,6 +1,7 @@
 /* shapes.c - the shapes of run events and runs. */
 #include "features/events/shapes.h"
 
+#include "features/events/event_cursor.h"
 #include "shape/rule.h"
 #include "shape/table.h"
 
@@ -19,6 +20,16 @@ static void check_runs(void *value, struct arena *arena, struct problems *proble
     if (!str_is_null(q->cursor) && !run_cursor_parse(q->cursor, &q->after))
         rule_refuse_text(problems, arena, "cursor", q->cursor,
                          "Should be the unchanged next of a page of runs");
+}
+
+static void check_narrative(void *value, struct arena *arena, struct problems *problems)
+{
+    struct narrative_query *q = value;
+
+    q->after = EVENT_PLACE_FIRST;
+    if (!str_is_null(q->cursor) && !event_cursor_parse(q->cursor, &q->after))
+        rule_refuse_text(problems, arena, "cursor", q->cursor,
+                         "Should be the unchanged next of a page of events");
 }
 
 /* clang-format off */
@@ -131,6 +142,7 @@ SHAPE_BEGIN(run_listed_shape)
 #undef MEMBER
 #define MEMBER(m) m
     { LIST(steps, stored_event_shape), .flags = F_OMIT, .doc = "With include_steps: the run's in_progress events." },
+    { STR(steps_next), .flags = F_OMIT, .doc = "Only when the run has more steps than a page holds: cursor of its events after these." },
 SHAPE_END(run_listed_shape, "RunListItem", .doc = "A run, with its steps if requested.");
 #undef OWNER
 
@@ -145,7 +157,8 @@ SHAPE_END(run_list_shape, "RunList", .doc = "A page of runs.");
 SHAPE_BEGIN(run_narrative_shape)
     { SHAPE(run, struct run_summary, run_summary_shape), .flags = F_REQUIRED },
     { LIST(events, stored_event_shape), .flags = F_REQUIRED, .doc = "Ordered by seq, timestamp and arrival." },
-SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and all its events.");
+    { STR(next), .flags = F_NULL | F_OMIT_EMPTY, .doc = "Cursor of the next page; null on the last one. Left out when neither limit nor cursor is given and these are all events." },
+SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and its events, or a page of them.");
 #undef OWNER
 
 #define OWNER struct runs_query
@@ -159,6 +172,13 @@ SHAPE_BEGIN(runs_query_shape)
     { ENUM(status),         .flags = F_NULL, .choices = run_status_names },
     { STR(workflow_run_id), .flags = F_NULL },
 SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs);
+#undef OWNER
+
+#define OWNER struct narrative_query
+SHAPE_BEGIN(narrative_query_shape)
+    { OPT_INT(limit), .flags = F_NULL, .least = 1, .most = 10000, .doc = "Events per page. Left out: all that fit in 16 MiB." },
+    { STR(cursor),    .flags = F_NULL, .doc = "The next of the previous page." },
+SHAPE_END(narrative_query_shape, "NarrativeQuery", .rules = check_narrative);
 #undef OWNER
 
 #define OWNER struct run_path

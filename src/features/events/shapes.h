@@ -1,5 +1,6 @@
 /* shapes.h - run events as agents send them, and as they are read back. */
 #pragma once
+#include "features/events/event_rows.h"
 #include "features/events/run_cursor.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
@@ -67,6 +68,7 @@ struct run_summary {
 struct run_narrative {
     struct run_summary *run;
     struct list events; /* of struct stored_event */
+    struct str next;    /* cursor; null on the last page, empty (left out) without pages */
 };
 
 extern const struct shape run_summary_shape;   /* "Run" */
@@ -92,7 +94,8 @@ extern const struct shape batch_verdict_shape; /* "BatchVerdict" */
 /* A page of runs. */
 struct run_listed {
     struct run_summary run;
-    struct list steps; /* of struct stored_event; left out when items is NULL */
+    struct list steps;     /* of struct stored_event; left out when items is NULL */
+    struct str steps_next; /* null (left out): these are all steps */
 };
 
 struct run_list {
@@ -120,7 +123,16 @@ struct run_path {
 };
 
 extern const struct shape runs_query_shape; /* "RunsQuery" */
-extern const struct shape run_path_shape;   /* "RunPath" */
+
+struct narrative_query {
+    struct opt_int limit;
+    struct str cursor; /* null */
+
+    struct event_place after; /* the parsed cursor; EVENT_PLACE_FIRST without one */
+};
+
+extern const struct shape narrative_query_shape; /* "NarrativeQuery" */
+extern const struct shape run_path_shape;        /* "RunPath" */
 
 struct rebuild_query {
     int64_t after;

@@ -92,6 +92,7 @@ TEST(a_json_string_escapes_quotes_backslash_and_controls_only)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         buf_clear(&b);
         buf_add_json(&b, rows[i].plain);
+        CHECK_INT(buf_json_len(rows[i].plain), b.len);
         CHECK_STR(buf_str(&b), rows[i].json);
     }
     buf_done(&b);

@@ -59,6 +59,14 @@ export default function Run({ slug, params }: PageProps) {
             <RunCost slug={slug} run={run} />
             <RunMetrics events={events} from={from} />
             <Narrative events={events} from={from} />
+            {data.next && (
+                <Empty title={`Only the first ${events.length} events are shown`}>
+                    This run is too large to show at once. To read all of it:{" "}
+                    <code>
+                        muster export events --tenant {slug} --run {run_id}
+                    </code>
+                </Empty>
+            )}
         </>
     );
 }

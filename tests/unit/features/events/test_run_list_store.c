@@ -7,7 +7,8 @@
 
 #define ID "00000000-0000-0000-0000-0000000000"
 
-static const struct run_filter all = { .after = { INT64_MAX, STR_INIT("") },
+static const struct run_filter all = { .bytes = MIB(16),
+                                       .after = { INT64_MAX, STR_INIT("") },
                                        .since = INT64_MIN,
                                        .until = INT64_MAX,
                                        .status = -1,

@@ -24,6 +24,8 @@ static void add_event(struct log_world *w, int64_t timestamp, int64_t seq, const
     CHECK(log_add_one(w, 1 * S, &event));
 }
 
+static const struct narrative_query all_events = { .after = { INT64_MIN, INT64_MIN, 0 } };
+
 TEST(a_narrative_goes_by_seq_then_timestamp_then_arrival_and_marks_clocks_ahead)
 {
     static const struct {
@@ -42,12 +44,13 @@ TEST(a_narrative_goes_by_seq_then_timestamp_then_arrival_and_marks_clocks_ahead)
 
     log_world_init(&w);
     tenant.id = w.tenant_id;
-    CHECK(run_read(w.log, w.db, &key, &w.arena, &narrative, &err) != 0); /* no event yet */
+    CHECK(run_read(w.log, w.db, &key, &all_events, &w.arena, &narrative, &err) !=
+          0); /* no event yet */
     CHECK_INT(err.code, ERR_NOT_FOUND);
     CHECK(strstr(err.text, "'r'") != NULL && strstr(err.text, "'t'") != NULL);
     for (size_t i = 0; i < COUNT_OF(arrivals); i++)
         add_event(&w, arrivals[i].timestamp, arrivals[i].seq, arrivals[i].message);
-    log_must(run_read(w.log, w.db, &key, &w.arena, &narrative, &err), &err);
+    log_must(run_read(w.log, w.db, &key, &all_events, &w.arena, &narrative, &err), &err);
     CHECK_INT(narrative.events.n, COUNT_OF(arrivals));
     events = narrative.events.items;
     for (size_t i = 0; i < narrative.events.n; i++) {
@@ -78,7 +81,7 @@ static void add_large(struct log_world *w, const char *run_id, int64_t timestamp
     CHECK(log_add_one(w, 1 * S, &event));
 }
 
-TEST(a_page_with_steps_ends_where_they_are_enough_and_the_next_goes_on)
+TEST(a_page_with_steps_ends_before_they_are_too_much_and_the_next_goes_on)
 {
     static const char *const ids[] = { "3f2b8c1e-9a4d-4e6f-8b7a-000000000000",
                                        "3f2b8c1e-9a4d-4e6f-8b7a-000000000001",
@@ -104,10 +107,10 @@ TEST(a_page_with_steps_ends_where_they_are_enough_and_the_next_goes_on)
         const struct run_listed *runs;
 
         log_must(run_list_read(w.db, &tenant, &query, &w.arena, &list, &err), &err);
-        CHECK_INT(list.runs.n, page == 0 ? 3 : 1);
+        CHECK_INT(list.runs.n, 2); /* the third would exceed 16 MiB */
         runs = list.runs.items;
         for (size_t i = 0; i < list.runs.n; i++) {
-            CHECK_STR(runs[i].run.run_id, ids[page * 3 + i]);
+            CHECK_STR(runs[i].run.run_id, ids[page * 2 + i]);
             CHECK_INT(runs[i].steps.n, 1);
         }
         CHECK(str_is_null(list.next) || run_cursor_parse(list.next, &query.after));
