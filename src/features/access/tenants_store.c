@@ -34,7 +34,7 @@ static const struct db_query select_tenant = {
 static const struct db_query select_tenants = {
     .row = &tenant_row,
     .sql = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed"
-           " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id ORDER BY slug",
+           " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id WHERE t.changed > $1",
 };
 static const struct db_query select_answers = {
     .row = &tenant_shape,
@@ -45,6 +45,12 @@ static const struct db_query select_number = {
 };
 static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'",
+};
+static const struct db_query ask_reload = {
+    .sql = "UPDATE change_numbers SET number = " CHANGE_NUMBER " WHERE topic = 'registry_all'",
+};
+static const struct db_query select_reload = {
+    .sql = "SELECT number FROM change_numbers WHERE topic = 'registry_all'",
 };
 static const struct db_query count_agents = {
     .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
@@ -74,9 +80,10 @@ int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *
     return db_run(db, &update_tenant, args, err);
 }
 
-int store_tenants(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_tenants(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+                  struct error *err)
 {
-    return rows_list(db, &select_tenants, DB_NO_ARGS, arena, ret, err);
+    return rows_list(db, &select_tenants, DB_ARGS(db_int(since)), arena, ret, err);
 }
 
 int store_tenant_answers(struct db *db, struct arena *arena, struct list *ret, struct error *err)
@@ -102,6 +109,16 @@ int store_registry_number(struct db *db, int64_t *ret, struct error *err)
 int store_registry_changed(struct db *db, struct error *err)
 {
     return db_run(db, &add_to_number, DB_NO_ARGS, err);
+}
+
+int store_registry_reload(struct db *db, struct error *err)
+{
+    return db_run(db, &ask_reload, DB_NO_ARGS, err);
+}
+
+int store_registry_reload_number(struct db *db, int64_t *ret, struct error *err)
+{
+    return db_exec(db, &select_reload, DB_NO_ARGS, db_read_int, ret, err);
 }
 
 int store_tenant_agents(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
