@@ -11,5 +11,5 @@ CREATE INDEX keys_changed ON keys (changed);
 CREATE INDEX keys_line ON keys (tenant_id, line, created_at);
 CREATE INDEX keys_created ON keys (tenant_id, created_at, key_id);
 
--- registry_all: since this number of the registry everything must be loaded; directives: their own.
-INSERT INTO change_numbers (topic, number) VALUES ('registry_all', 0), ('directives', 1);
+-- The number of the registry since which everything must be loaded.
+INSERT INTO change_numbers (topic, number) VALUES ('registry_all', 0);

@@ -14,7 +14,7 @@ struct http_app;
 struct log_line;
 
 /* Bytes of a reply that is sent at once. */
-enum { API_REPLY_MAX = 16 << 20 };
+enum { API_REPLY_MAX = 20 << 20 };
 
 struct api_limits {
     size_t batch_max_events;

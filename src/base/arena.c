@@ -16,6 +16,13 @@ struct arena_chunk {
     _Alignas(ALIGNMENT) char bytes[];
 };
 
+/* In the arena itself. */
+struct arena_deferred {
+    struct arena_deferred *before;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
 static size_t aligned(size_t size)
 {
     if (size > SIZE_MAX / 2)
@@ -38,10 +45,21 @@ static void free_chunks(struct arena_chunk *chunk)
     }
 }
 
+static void run_deferred(struct arena *a)
+{
+    while (a->deferred != NULL) {
+        const struct arena_deferred deferred = *a->deferred;
+
+        a->deferred = deferred.before;
+        deferred.fn(deferred.arg);
+    }
+}
+
 void arena_done(struct arena *a)
 {
     if (a == NULL)
         return;
+    run_deferred(a);
     free_chunks(a->chunks);
     arena_init(a);
 }
@@ -50,6 +68,7 @@ void arena_reset(struct arena *a)
 {
     struct arena_chunk *oldest = a->chunks;
 
+    run_deferred(a);
     if (oldest == NULL)
         return;
     while (oldest->older != NULL) {
@@ -96,6 +115,14 @@ void *arena_alloc(struct arena *a, size_t size)
     memory = a->at;
     a->at += size;
     return memory;
+}
+
+void arena_defer(struct arena *a, void (*fn)(void *arg), void *arg)
+{
+    struct arena_deferred *deferred = arena_alloc(a, sizeof(*deferred));
+
+    *deferred = (struct arena_deferred){ a->deferred, fn, arg };
+    a->deferred = deferred;
 }
 
 void *arena_zalloc(struct arena *a, size_t size)

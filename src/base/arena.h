@@ -7,11 +7,13 @@
 #include "base/str.h"
 
 struct arena_chunk;
+struct arena_deferred;
 
 struct arena {
     struct arena_chunk *chunks; /* newest first */
     char *at, *end;             /* free part of the newest */
     size_t total;               /* bytes asked from the heap, for bounds and metrics */
+    struct arena_deferred *deferred;
 };
 
 /* Allocates nothing until something is asked for. */
@@ -22,6 +24,10 @@ void arena_done(struct arena *a);
 
 /* Forgets everything; keeps one small chunk for the next request. */
 void arena_reset(struct arena *a);
+
+/* Calls fn(arg) when the memory is given up, by arena_reset() or arena_done(): for what must live
+ * as long as the request, such as a reference. The last one first. */
+void arena_defer(struct arena *a, void (*fn)(void *arg), void *arg);
 
 /* Aligned for any type; not zeroed. Never NULL. */
 void *arena_alloc(struct arena *a, size_t size) MUST_CHECK;

@@ -43,8 +43,10 @@ bool auth_look_up(struct api_call *call)
     }
     call->key = registry_key(access_registry(call->api->engine), &call->digest, now_us);
     call->unknown_token = call->key == NULL;
-    if (call->key != NULL)
+    if (call->key != NULL) {
+        arena_defer(call->arena, key_unhold, call->key->use);
         key_use_remember(call->key->use, now_us);
+    }
     return call->key != NULL;
 }
 

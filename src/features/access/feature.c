@@ -63,7 +63,10 @@ static int refresh_sessions(struct engine *e, struct db *db, struct error *err)
     return sessions_refresh(access_sessions(e), db, err);
 }
 
+/* One change at a time, in all processes: a row carries the number of its change, and a process
+ * that has loaded a number must have seen all changes up to it. */
 static const struct engine_cache registry_cache = { .bump = store_registry_changed,
+                                                    .bumps_first = true,
                                                     .refresh = refresh_registry };
 
 /* One change of users at a time: two at once could remove the last two administrators. */
@@ -106,8 +109,10 @@ static int access_tick(struct engine *e, const struct tick *tick, struct error *
     struct access *access = engine_state(e, &access_feature);
 
     (void)err;
-    if (is_due(&access->key_uses_saved_us, tick->mono_us, KEY_USES_PERIOD_S))
+    if (is_due(&access->key_uses_saved_us, tick->mono_us, KEY_USES_PERIOD_S)) {
         key_use_flush(access->registry, engine_writer(e));
+        registry_sweep(access->registry);
+    }
     if (is_due(&access->sessions_saved_us, tick->mono_us, SESSIONS_PERIOD_S))
         save_sessions(e);
     return 0;

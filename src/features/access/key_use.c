@@ -50,8 +50,12 @@ static int key_uses_apply(struct writer_job *job, struct txn *txn, struct error 
 /* A failure loses these last uses, unless the key is used again. */
 static void key_uses_done(struct writer_job *job, const struct error *err)
 {
+    struct flush *flush = CONTAINER_OF(job, struct flush, job);
+
     (void)err;
-    free(CONTAINER_OF(job, struct flush, job));
+    for (size_t i = 0; i < flush->n; i++)
+        key_unhold(flush->keys[i]->use);
+    free(flush);
 }
 
 void key_use_flush(struct registry *registry, struct writer *writer)
@@ -63,7 +67,7 @@ void key_use_flush(struct registry *registry, struct writer *writer)
         flush->job =
             (struct writer_job){ .apply = key_uses_apply, .done = key_uses_done, .events = 1 };
         if (flush->n == 0 || writer_submit(writer, &flush->job, NULL) != 0) {
-            free(flush);
+            key_uses_done(&flush->job, NULL);
             return;
         }
     }
@@ -71,8 +75,7 @@ void key_use_flush(struct registry *registry, struct writer *writer)
 
 int64_t key_use_last(struct registry *registry, struct str key_id, int64_t stored_at)
 {
-    const struct key_entry *key = registry_key_by_id(registry, key_id);
-    int64_t here = key == NULL ? 0 : atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
+    int64_t here = registry_last_use(registry, key_id);
 
     if (here == 0)
         return stored_at;

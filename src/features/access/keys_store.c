@@ -33,6 +33,9 @@ static const struct db_query select_live_keys = {
            " AND (expires_at IS NULL OR expires_at >= $1)"
            " AND (rotated_at IS NULL OR rotated_at >= $1)",
 };
+static const struct db_query select_changed_keys = {
+    .sql = "SELECT " KEY_COLUMNS " FROM keys WHERE changed > $1",
+};
 #define ONE_KEY "SELECT " KEY_COLUMNS " FROM keys WHERE tenant_id = $1 AND key_id = $2"
 static const struct db_query lock_key = {
     .sqlite = ONE_KEY,
@@ -124,15 +127,27 @@ int store_keys(struct db *db, int64_t tenant_id, struct str after, int64_t limit
                      arena, ret, err);
 }
 
-int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
-                    struct error *err)
+static int list_keys(struct db *db, const struct db_query *query, int64_t since,
+                     struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct key_row) };
 
-    if (db_exec(db, &select_live_keys, DB_ARGS(db_int(since)), add_key_row, &rows, err) != 0)
+    if (db_exec(db, query, DB_ARGS(db_int(since)), add_key_row, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
+}
+
+int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+                    struct error *err)
+{
+    return list_keys(db, &select_live_keys, since, arena, ret, err);
+}
+
+int store_changed_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+                       struct error *err)
+{
+    return list_keys(db, &select_changed_keys, since, arena, ret, err);
 }
 
 int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,

@@ -49,6 +49,10 @@ int store_keys(struct db *db, int64_t tenant_id, struct str after, int64_t limit
 int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
                     struct error *err) MUST_CHECK;
 
+/* The keys whose last change has a greater number than `since`, revoked ones too. */
+int store_changed_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+                       struct error *err) MUST_CHECK;
+
 /* Within a transaction: the key, locked until the transaction ends. ERR_NOT_FOUND. */
 int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
                    struct key_row *ret, struct error *err) MUST_CHECK;

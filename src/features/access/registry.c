@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -14,9 +15,17 @@
 #include "features/access/rate.h"
 #include "features/access/tenants_store.h"
 
-/* Keys that ended longer ago are not loaded. Long, so that a wall clock that is wrong for a while
- * does not end a key for good. */
-static const int64_t dead_us = 30LL * 24 * 3600 * USEC_PER_SEC;
+/* Keys that ended longer ago are not loaded and not kept: the grace, and a day in case the wall
+ * clock is wrong for a while. */
+static const int64_t dead_us = KEY_GRACE_US + 24LL * 3600 * USEC_PER_SEC;
+
+/* The keys made from one another by rotation: all count in one rate window. */
+struct key_line {
+    struct rate_window *rate;
+    size_t n_keys; /* in memory, gone ones too */
+    struct str id;
+    char text[];
+};
 
 struct registry {
     struct budgets *budgets;
@@ -27,6 +36,8 @@ struct registry {
     struct map tenants_by_id GUARDED_BY(lock);
     struct map keys GUARDED_BY(lock);         /* digest -> struct key_entry */
     struct map keys_by_id GUARDED_BY(lock);   /* key_id -> the same */
+    struct map lines GUARDED_BY(lock);        /* id -> struct key_line */
+    struct key_entry *gone GUARDED_BY(lock);  /* no longer in the maps, perhaps still held */
     int64_t refreshed_us GUARDED_BY(refresh); /* monotonic: when the database was last read */
     _Atomic int64_t number;                   /* of the last load */
     registry_load_fn *on_load;                /* set before threads start */
@@ -39,33 +50,14 @@ struct registry *registry_new(struct budgets *budgets)
 
     r->budgets = budgets;
     lock_init(&r->refresh);
-    rwlock_init(&r->lock);
+    rwlock_init_writer_first(&r->lock);
     arena_init(&r->arena);
     map_init(&r->tenants);
     map_init(&r->tenants_by_id);
     map_init(&r->keys);
     map_init(&r->keys_by_id);
+    map_init(&r->lines);
     return r;
-}
-
-void registry_free(struct registry *r)
-{
-    struct key_entry *key;
-    size_t at = 0;
-
-    if (r == NULL)
-        return;
-    rwlock_unshared(&r->lock);
-    while ((key = map_next(&r->keys, &at)) != NULL)
-        rate_window_free(key->owns_rate ? key->rate : NULL);
-    map_done(&r->keys_by_id);
-    map_done(&r->keys);
-    map_done(&r->tenants_by_id);
-    map_done(&r->tenants);
-    arena_done(&r->arena);
-    rwlock_done(&r->lock);
-    lock_done(&r->refresh);
-    free(r);
 }
 
 static struct str id_str(const int64_t *id)
@@ -97,18 +89,62 @@ static struct str digest_str(const struct sha256 *digest)
     return str_from((const char *)digest->bytes, SHA256_BYTES);
 }
 
+static struct key_line *line_of(struct registry *r, struct str id) REQUIRES(r->lock)
+{
+    struct key_line *line = map_get(&r->lines, id);
+
+    if (line == NULL) {
+        line = mem_new(sizeof(*line) + id.len);
+        line->rate = rate_window_new();
+        line->id = str_from(line->text, id.len);
+        memcpy(line->text, id.data, id.len);
+        map_put(&r->lines, line->id, line);
+    }
+    line->n_keys++;
+    return line;
+}
+
+static void free_key(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
+{
+    struct key_line *line = key->line;
+
+    assert(line->n_keys > 0);
+    if (--line->n_keys == 0) {
+        (void)map_remove(&r->lines, line->id);
+        rate_window_free(line->rate);
+        free(line);
+    }
+    free(key->use);
+    free(key);
+}
+
+/* A key with its use and its names in two blocks: a request writes to the use only. */
+static struct key_entry *new_key(const struct key_row *row)
+{
+    size_t room = row->key_id.len + row->agent_name.len;
+    struct key_entry *key = mem_new(sizeof(*key) + room);
+    char *names = (char *)(key + 1);
+
+    *key = (struct key_entry){ .kind = str_is_null(row->agent_name) ? TOKEN_WORKSPACE : TOKEN_AGENT,
+                               .digest = row->digest,
+                               .key_id = str_from(names, row->key_id.len),
+                               .use = NEW(struct key_use) };
+    memcpy(names, row->key_id.data, row->key_id.len);
+    if (!str_is_null(row->agent_name)) {
+        key->agent_name = str_from(names + row->key_id.len, row->agent_name.len);
+        memcpy(names + row->key_id.len, row->agent_name.data, row->agent_name.len);
+    }
+    return key;
+}
+
 static struct key_entry *add_key(struct registry *r, const struct key_row *row) REQUIRES(r->lock)
 {
-    struct key_entry *key = ARENA_NEW(&r->arena, struct key_entry);
+    struct key_entry *key = new_key(row);
 
     key->tenant = map_get(&r->tenants_by_id, id_str(&row->tenant_id));
-    assert(key->tenant != NULL); /* loaded from the same snapshot */
-    key->key_id = arena_copy(&r->arena, row->key_id);
-    key->kind = str_is_null(row->agent_name) ? TOKEN_WORKSPACE : TOKEN_AGENT;
-    key->agent_name = arena_copy(&r->arena, row->agent_name);
-    key->digest = row->digest;
-    key->use = ARENA_NEW(&r->arena, struct key_use);
-    key->predecessor = arena_copy(&r->arena, row->predecessor);
+    assert(key->tenant != NULL); /* loaded from the same snapshot, or before */
+    key->line = line_of(r, row->line);
+    key->rate = key->line->rate;
     atomic_store(&key->grace_until, INT64_MAX);
     budget_init(&key->budget, &r->budgets->key_level, &key->tenant->budget);
     map_put(&r->keys, digest_str(&key->digest), key);
@@ -135,11 +171,13 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
     struct key_entry *key = map_get(&r->keys, digest_str(&row->digest));
     bool was_known = key != NULL;
 
+    if (key == NULL && row->revoked_at != TIME_NULL)
+        return;
     if (key == NULL)
         key = add_key(r, row);
     assert(digest_equal(&key->digest, &row->digest) && key->tenant->id == row->tenant_id);
     key->loaded = number;
-    atomic_store(&key->revoked, false); /* revoked keys are not loaded */
+    atomic_store(&key->revoked, row->revoked_at != TIME_NULL);
     atomic_store(&key->expires_at, row->expires_at == TIME_NULL ? INT64_MAX : row->expires_at);
     if (row->rotated_at != TIME_NULL && atomic_load(&key->grace_until) == INT64_MAX)
         atomic_store(&key->grace_until,
@@ -148,30 +186,7 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
         atomic_store(&key->use->noted, true);
 }
 
-/* All keys of a chain of rotations share one rate window. Follows the predecessors to the first key
- * that has one, or else to the start of the chain; so the order of loading does not matter. */
-static void share_window(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
-{
-    struct key_entry *first = key, *before = key;
-
-    if (key->rate != NULL)
-        return;
-    for (size_t hops = r->keys.n; hops > 0 && first->rate == NULL; hops--) {
-        if (!str_is_null(first->predecessor))
-            before = map_get(&r->keys_by_id, first->predecessor);
-        if (before == NULL || before == first || before->tenant != key->tenant)
-            break;
-        first = before;
-    }
-    if (first->rate == NULL) {
-        first->rate = rate_window_new();
-        first->owns_rate = true;
-    }
-    assert(first->rate != NULL && first->tenant == key->tenant);
-    key->rate = first->rate;
-}
-
-/* Keys that this load did not include were revoked, or ended more than `dead_us` ago. */
+/* Keys that a load of everything did not include were revoked, or ended more than `dead_us` ago. */
 static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock)
 {
     struct key_entry *key;
@@ -200,10 +215,33 @@ static void forget_absent_tenants(struct registry *r, int64_t number) REQUIRES(r
 
 struct loaded {
     int64_t number;
+    bool whole;                /* everything, not only what has changed */
     struct list tenants, keys; /* of struct tenant_row, struct key_row */
 };
 
-/* Reads everything in one snapshot. */
+int64_t registry_number(const struct registry *r)
+{
+    return atomic_load_explicit(&r->number, memory_order_acquire);
+}
+
+static int load_rows(struct registry *r, struct db *db, struct arena *arena, struct loaded *ret,
+                     struct error *err)
+{
+    const int64_t had = registry_number(r);
+    int64_t reload_at = 0;
+
+    if (store_registry_number(db, &ret->number, err) != 0 ||
+        store_registry_reload_number(db, &reload_at, err) != 0)
+        return -1;
+    ret->whole = had == 0 || reload_at > had;
+    if (store_tenants(db, ret->whole ? -1 : had, arena, &ret->tenants, err) != 0)
+        return -1;
+    if (ret->whole)
+        return store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, err);
+    return store_changed_keys(db, had, arena, &ret->keys, err);
+}
+
+/* Reads in one snapshot. */
 static int load_registry(struct registry *registry, struct db *db, struct arena *arena,
                          struct loaded *ret, struct error *err)
 {
@@ -211,9 +249,7 @@ static int load_registry(struct registry *registry, struct db *db, struct arena 
 
     if (db_begin(db, err) != 0)
         return -1;
-    if (store_registry_number(db, &ret->number, err) == 0 &&
-        store_tenants(db, arena, &ret->tenants, err) == 0 &&
-        store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, err) == 0 &&
+    if (load_rows(registry, db, arena, ret, err) == 0 &&
         (registry->on_load == NULL || registry->on_load(registry->on_load_ctx, db, err) == 0))
         r = 0;
     db_rollback(db);
@@ -231,10 +267,10 @@ static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r-
         put_tenant(r, &tenants[i], l->number);
     for (size_t i = 0; i < l->keys.n; i++)
         put_key(r, &keys[i], l->number);
-    for (size_t i = 0; i < l->keys.n; i++)
-        share_window(r, map_get(&r->keys, digest_str(&keys[i].digest)));
-    end_absent_keys(r, l->number);
-    forget_absent_tenants(r, l->number);
+    if (l->whole) {
+        end_absent_keys(r, l->number);
+        forget_absent_tenants(r, l->number);
+    }
     atomic_store(&r->number, l->number);
     rwlock_release(&r->lock);
 }
@@ -243,11 +279,6 @@ void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx)
 {
     r->on_load = fn;
     r->on_load_ctx = ctx;
-}
-
-int64_t registry_number(const struct registry *r)
-{
-    return atomic_load_explicit(&r->number, memory_order_acquire);
 }
 
 int registry_refresh(struct registry *r, struct db *db, struct error *err)
@@ -262,7 +293,7 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err)
     began_us = clock_mono_us();
     if (store_registry_number(db, &number, err) != 0)
         goto out;
-    if (number == registry_number(r)) {
+    if (number <= registry_number(r)) { /* smaller: a standby that lags */
         status = 0;
         goto out;
     }
@@ -278,13 +309,11 @@ out:
     return status;
 }
 
-static const struct key_entry *find_key(struct registry *r, const struct sha256 *digest)
+static struct key_entry *find_key(struct registry *r, const struct sha256 *digest)
+    REQUIRES_SHARED(r->lock)
 {
-    const struct key_entry *key;
+    struct key_entry *key = map_get(&r->keys, digest_str(digest));
 
-    rwlock_read(&r->lock);
-    key = map_get(&r->keys, digest_str(digest));
-    rwlock_release(&r->lock);
     return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
 }
 
@@ -298,27 +327,146 @@ bool key_is_good(const struct key_entry *key, int64_t now_us)
     return grace_until == INT64_MAX || clock_mono_us() < grace_until;
 }
 
+static void hold(const struct key_entry *key)
+{
+    (void)atomic_fetch_add_explicit(&key->use->holds, 1, memory_order_relaxed);
+}
+
+void key_unhold(void *use)
+{
+    int64_t before =
+        atomic_fetch_sub_explicit(&((struct key_use *)use)->holds, 1, memory_order_release);
+
+    assert(before > 0);
+    (void)before;
+}
+
 const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
                                      int64_t now_us)
 {
-    const struct key_entry *key = find_key(r, digest);
+    const struct key_entry *key;
 
-    return key != NULL && key_is_good(key, now_us) ? key : NULL;
+    rwlock_read(
+        &r->lock); /* keys are removed under the lock for writing: not before they are held */
+    key = find_key(r, digest);
+    if (key != NULL && !key_is_good(key, now_us))
+        key = NULL;
+    if (key != NULL)
+        hold(key);
+    rwlock_release(&r->lock);
+    return key;
 }
 
 bool registry_knew_key(struct registry *r, const struct sha256 *digest)
 {
-    return find_key(r, digest) != NULL;
+    bool known;
+
+    rwlock_read(&r->lock);
+    known = find_key(r, digest) != NULL;
+    rwlock_release(&r->lock);
+    return known;
 }
 
-const struct key_entry *registry_key_by_id(struct registry *r, struct str key_id)
+int64_t registry_last_use(struct registry *r, struct str key_id)
 {
     const struct key_entry *key;
+    int64_t last_at = 0;
 
     rwlock_read(&r->lock);
     key = map_get(&r->keys_by_id, key_id);
+    if (key != NULL)
+        last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
     rwlock_release(&r->lock);
-    return key;
+    return last_at;
+}
+
+/* A use that is not stored yet keeps the key: key_use_flush() comes first. */
+static bool is_over(const struct key_entry *key)
+{
+    int64_t grace_until = atomic_load(&key->grace_until);
+
+    return atomic_load(&key->use->last_at) == key->use->stored_at &&
+           (atomic_load(&key->revoked) ||
+            (grace_until != INT64_MAX && clock_mono_us() >= grace_until) ||
+            (atomic_load(&key->expires_at) != INT64_MAX &&
+             atomic_load(&key->expires_at) < clock_wall_us() - dead_us));
+}
+
+static bool is_idle(const struct key_entry *key)
+{
+    bool idle = atomic_load_explicit(&key->use->holds, memory_order_acquire) == 0;
+
+    for (int kind = 0; kind < BUDGET_KINDS; kind++)
+        idle &= budget_used(&key->budget, (enum budget_kind)kind) == 0;
+    return idle;
+}
+
+static void free_gone(struct registry *r) REQUIRES(r->lock)
+{
+    struct key_entry **at = &r->gone;
+
+    while (*at != NULL) {
+        struct key_entry *key = *at;
+
+        if (is_idle(key)) {
+            *at = key->next_gone;
+            free_key(r, key);
+        } else {
+            at = &key->next_gone;
+        }
+    }
+}
+
+/* A number of them, since the lock keeps all requests waiting; the rest goes with the next sweep.
+ */
+static void remove_over(struct registry *r) REQUIRES(r->lock)
+{
+    enum { STEP = 1024 };
+    struct key_entry *over[STEP], *key;
+    size_t at = 0, n = 0;
+
+    while (n < STEP && (key = map_next(&r->keys, &at)) != NULL)
+        if (is_over(key))
+            over[n++] = key;
+    for (size_t i = 0; i < n; i++) {
+        (void)map_remove(&r->keys, digest_str(&over[i]->digest));
+        (void)map_remove(&r->keys_by_id, over[i]->key_id);
+        over[i]->next_gone = r->gone;
+        r->gone = over[i];
+    }
+}
+
+void registry_sweep(struct registry *r)
+{
+    rwlock_write(&r->lock);
+    free_gone(r); /* those removed by an earlier sweep: whoever found them has held them since */
+    remove_over(r);
+    rwlock_release(&r->lock);
+}
+
+void registry_free(struct registry *r)
+{
+    struct key_entry *key, *next;
+    size_t at = 0;
+
+    if (r == NULL)
+        return;
+    rwlock_unshared(&r->lock);
+    for (key = r->gone; key != NULL; key = next) {
+        next = key->next_gone;
+        free_key(r, key);
+    }
+    while ((key = map_next(&r->keys, &at)) != NULL)
+        free_key(r, key);
+    map_done(&r->lines);
+    map_done(&r->keys_by_id);
+    map_done(&r->keys);
+    map_done(&r->tenants_by_id);
+    map_done(&r->tenants);
+    arena_done(&r->arena);
+    rwlock_done(&r->lock);
+    lock_done(&r->refresh);
+    free(r);
 }
 
 size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max)
@@ -333,6 +481,7 @@ size_t registry_take_used(struct registry *r, const struct key_entry **ret, size
         if (last_at == key->use->stored_at)
             continue;
         key->use->stored_at = last_at;
+        hold(key);
         ret[n++] = key;
     }
     rwlock_release(&r->lock);

@@ -1,8 +1,14 @@
 /* registry.h - tenants and keys in memory, so that loops never read the database.
  *
- * Entries stay valid until registry_free(): they are added and changed in
- * place, never removed. Every change increments a number in the database;
- * registry_refresh() compares it and reloads.
+ * Tenants stay valid until registry_free(). A key stays valid while it is held:
+ * registry_key() holds it, key_unhold() ends that. Keys that are over leave the
+ * registry with the next sweep, and their memory once nobody holds them and
+ * nothing is counted in their budget.
+ *
+ * Every change increments a number in the database, and rows that changed carry
+ * it; registry_refresh() compares it and loads the rows that changed since, or
+ * everything at first and when store_registry_reload() asked for it. A number
+ * never goes back: an answer of a standby that lags is ignored.
  *
  * The grace period of a rotated key is measured by the monotonic clock from
  * when this process read of the rotation, so that a step of the wall clock
@@ -23,6 +29,7 @@
 #include "features/access/token.h"
 
 struct db;
+struct key_line;
 struct rate_window;
 struct registry;
 
@@ -37,6 +44,7 @@ struct tenant_entry {
 
 /* When this process saw a key used; each request with the key updates it. */
 struct key_use {
+    _Atomic int64_t holds;   /* how many hold the key */
     _Atomic int64_t last_at; /* wall clock; 0: not used here */
     int64_t stored_at;       /* key_use.c only: the last use submitted to the writer */
     atomic_bool noted;       /* its first use is stored, or need not be */
@@ -56,9 +64,9 @@ struct key_entry {
     atomic_bool revoked;
 
     /* Internal. */
-    struct str predecessor;
-    bool owns_rate;
-    int64_t loaded; /* number of the last load that included it */
+    struct key_line *line;
+    struct key_entry *next_gone;
+    int64_t loaded; /* number of the last load of everything that included it */
 };
 
 /* What the callers of a tenant hold. */
@@ -73,7 +81,7 @@ struct registry *registry_new(struct budgets *budgets);
 /* NULL is fine. */
 void registry_free(struct registry *r);
 
-/* Reads the change number and, if it has changed, everything. Blocks: never call it on a loop
+/* Reads the change number and, if it has grown, what has changed. Blocks: never call it on a loop
  * thread. */
 int registry_refresh(struct registry *r, struct db *db, struct error *err) MUST_CHECK;
 
@@ -89,19 +97,26 @@ int64_t registry_number(const struct registry *r);
 /* Not revoked, not expired at `now_us` (wall clock), and not past its grace period. */
 bool key_is_good(const struct key_entry *key, int64_t now_us);
 
-/* The key with this digest if it is valid at `now_us`; else NULL. */
+/* The key with this digest if it is valid at `now_us`, held; else NULL. */
 const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
                                      int64_t now_us);
 
-/* Was a key with this digest ever loaded, valid or not? Then asking the database will not help: an
- * invalid key never becomes valid again. */
+/* Ends a hold; `use` is the `use` of the key. Any thread. */
+void key_unhold(void *use);
+
+/* Removes keys that are over: revoked, past their grace, or expired for more than a day. Frees
+ * those removed before that nobody holds. Call it from time to time, one thread at a time. */
+void registry_sweep(struct registry *r);
+
+/* Is a key with this digest known, valid or not? Then asking the database will not help: an invalid
+ * key never becomes valid again. */
 bool registry_knew_key(struct registry *r, const struct sha256 *digest);
 
-/* By its public id, valid or not; NULL when it is not known here. */
-const struct key_entry *registry_key_by_id(struct registry *r, struct str key_id);
+/* When this process last saw the key used; 0: never, or the key is not known here. */
+int64_t registry_last_use(struct registry *r, struct str key_id);
 
-/* Up to `max` keys that were used since the last call returned them; returns how many. One thread
- * at a time. */
+/* Up to `max` keys that were used since the last call returned them, held; returns how many. One
+ * thread at a time. */
 size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max);
 
 /* What the callers of a key, or of a tenant, hold. */

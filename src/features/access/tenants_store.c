@@ -40,7 +40,7 @@ static const struct db_query select_tenants = {
     .row = &tenant_row,
     .sql = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed"
            " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id"
-           " WHERE t.deleted_at IS NULL ORDER BY slug",
+           " WHERE t.changed > $1 AND t.deleted_at IS NULL",
 };
 static const struct db_query select_answers = {
     .row = &tenant_shape,
@@ -63,6 +63,12 @@ static const struct db_query select_number = {
 };
 static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'",
+};
+static const struct db_query ask_reload = {
+    .sql = "UPDATE change_numbers SET number = " CHANGE_NUMBER " WHERE topic = 'registry_all'",
+};
+static const struct db_query select_reload = {
+    .sql = "SELECT number FROM change_numbers WHERE topic = 'registry_all'",
 };
 static const struct db_query count_agents = {
     .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
@@ -92,9 +98,10 @@ int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *
     return db_run(db, &update_tenant, args, err);
 }
 
-int store_tenants(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_tenants(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+                  struct error *err)
 {
-    return rows_list(db, &select_tenants, DB_NO_ARGS, arena, ret, err);
+    return rows_list(db, &select_tenants, DB_ARGS(db_int(since)), arena, ret, err);
 }
 
 int store_tenant_answers(struct db *db, struct arena *arena, struct list *ret, struct error *err)
@@ -120,9 +127,9 @@ int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "the tenant was deleted meanwhile");
-    return db_run(db, &revoke_keys, args, err) != 0 || db_run(db, &delete_roles, args, err) != 0
-               ? -1
-               : 0;
+    if (db_run(db, &revoke_keys, args, err) != 0 || db_run(db, &delete_roles, args, err) != 0)
+        return -1;
+    return store_registry_reload(db, err); /* its row will be gone */
 }
 
 int store_registry_number(struct db *db, int64_t *ret, struct error *err)
@@ -133,6 +140,16 @@ int store_registry_number(struct db *db, int64_t *ret, struct error *err)
 int store_registry_changed(struct db *db, struct error *err)
 {
     return db_run(db, &add_to_number, DB_NO_ARGS, err);
+}
+
+int store_registry_reload(struct db *db, struct error *err)
+{
+    return db_run(db, &ask_reload, DB_NO_ARGS, err);
+}
+
+int store_registry_reload_number(struct db *db, int64_t *ret, struct error *err)
+{
+    return db_exec(db, &select_reload, DB_NO_ARGS, db_read_int, ret, err);
 }
 
 int store_tenant_agents(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)

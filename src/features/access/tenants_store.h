@@ -32,18 +32,26 @@ int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *
 int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us,
                         struct error *err) MUST_CHECK;
 
-/* All tenants that are not deleted, by slug, in the arena: a list of struct tenant_row, and one of
- * struct tenant. */
-int store_tenants(struct db *db, struct arena *arena, struct list *ret,
+/* The tenants that are not deleted and whose last change has a greater number than `since` (-1:
+ * all), in the arena: a list of struct tenant_row. */
+int store_tenants(struct db *db, int64_t since, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;
+
+/* All tenants by slug, in the arena: a list of struct tenant. */
 int store_tenant_answers(struct db *db, struct arena *arena, struct list *ret,
                          struct error *err) MUST_CHECK;
 
 /* The change number of the registry (tenants, keys): each change increments it. */
 int store_registry_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* Within the transaction that changes tenants or keys. */
+/* At the start of the transaction that changes tenants or keys: rows that change after it get the
+ * new number as their `changed`. */
 int store_registry_changed(struct db *db, struct error *err) MUST_CHECK;
+
+/* After that, for a change that rows cannot show, such as their removal: all processes load
+ * everything. */
+int store_registry_reload(struct db *db, struct error *err) MUST_CHECK;
+int store_registry_reload_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Agents that count against its plan. */
 int store_tenant_agents(struct db *db, int64_t tenant_id, int64_t *ret,

@@ -25,7 +25,7 @@ static const struct db_query select_id = {
 /* Locks the tenant's row, so that only one process at a time counts its agents. */
 static const struct db_query lock_tenant = {
     .sqlite = "SELECT max_agents FROM tenants WHERE tenant_id = $1",
-    .postgres = "SELECT max_agents FROM tenants WHERE tenant_id = $1 FOR UPDATE",
+    .postgres = "SELECT max_agents FROM tenants WHERE tenant_id = $1 FOR NO KEY UPDATE",
 };
 static const struct db_query count_agents = {
     .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",

@@ -23,6 +23,11 @@ static const struct db_query set_rules = {
            " version = alert_rules.version + 1, updated_at = excluded.updated_at,"
            " rules = excluded.rules",
 };
+/* The registry knows whether alerts on failed runs are enabled. */
+static const struct db_query touch_tenant = {
+    .sql = "UPDATE tenants SET changed = (SELECT number FROM change_numbers"
+           " WHERE topic = 'registry') WHERE tenant_id = $1",
+};
 static const struct db_query select_rules = {
     .row = &alert_rules_row,
     .sql = "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id = $1",
@@ -52,7 +57,9 @@ int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, stru
         DB_ARGS(db_int(row->tenant_id), db_int(row->run_failed), db_int(row->run_stuck),
                 db_int(row->thresholds), db_int(row->updated_at), db_text(row->rules));
 
-    return db_run(db, &set_rules, args, err);
+    if (db_run(db, &set_rules, args, err) != 0)
+        return -1;
+    return db_run(db, &touch_tenant, DB_ARGS(db_int(row->tenant_id)), err);
 }
 
 int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,

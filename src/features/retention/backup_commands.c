@@ -256,7 +256,7 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
         buf_printf(problems, "%.*s\n", STR_ARG(((const struct str *)found.items)[i]));
     if (found.n > 0)
         return 0; /* the log in a damaged database proves nothing */
-    if (store_tenants(db, &in->arena, &tenants, err) != 0 ||
+    if (store_tenants(db, -1, &in->arena, &tenants, err) != 0 ||
         check_chain(in, db, NULL, problems, err) != 0)
         return -1;
     for (size_t i = 0; i < tenants.n; i++)

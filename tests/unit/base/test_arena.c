@@ -102,3 +102,30 @@ TEST(copies_end_in_nul_and_no_string_stays_none)
     CHECK_STR(arena_printf(&a, "%s-%05d", "x", 42), "x-00042");
     arena_done(&a);
 }
+
+static int order[4];
+static int n_run;
+
+static void note_run(void *arg)
+{
+    order[n_run++] = *(int *)arg;
+}
+
+TEST(deferred_calls_run_once_when_the_memory_is_given_up_the_last_first)
+{
+    int one = 1, two = 2, three = 3;
+    struct arena a;
+
+    arena_init(&a);
+    n_run = 0;
+    arena_defer(&a, note_run, &one);
+    arena_defer(&a, note_run, &two);
+    CHECK_INT(n_run, 0);
+    arena_reset(&a);
+    CHECK_INT(n_run, 2);
+    CHECK(order[0] == 2 && order[1] == 1);
+    arena_defer(&a, note_run, &three);
+    arena_done(&a);
+    CHECK_INT(n_run, 3);
+    CHECK_INT(order[2], 3);
+}

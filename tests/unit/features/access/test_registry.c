@@ -35,8 +35,8 @@ static int64_t add_tenant(struct world *w, const char *slug)
         .slug = str_of(slug), .name = STR_LIT(""), .max_agents = 7, .rate_limit = 11
     };
 
-    CHECK(store_tenant_add(w->db, &row, NULL) == 0);
     changed(w);
+    CHECK(store_tenant_add(w->db, &row, NULL) == 0);
     return row.tenant_id;
 }
 
@@ -152,8 +152,8 @@ TEST(a_revoked_key_is_gone_and_its_entry_stays_valid)
     add_key(&w, w.tenant_id, "two", NULL, TIME_NULL);
     refresh(&w);
     key = find(&w, "one", NOW);
-    revoke_key(&w, "one");
     changed(&w);
+    revoke_key(&w, "one");
     refresh(&w);
     CHECK(find(&w, "one", NOW) == NULL);
     CHECK_STR(key->key_id, "one"); /* a request under way may still hold it */
@@ -173,8 +173,8 @@ TEST(a_changed_plan_is_seen_and_the_rate_window_survives)
     add_key(&w, w.tenant_id, "one", NULL, TIME_NULL);
     refresh(&w);
     rate = find(&w, "one", NOW)->rate;
-    CHECK(store_tenant_set(w.db, &row, NULL) == 0);
     changed(&w);
+    CHECK(store_tenant_set(w.db, &row, NULL) == 0);
     refresh(&w);
     CHECK_INT(atomic_load(&find(&w, "one", NOW)->tenant->max_agents), 70);
     CHECK_INT(atomic_load(&find(&w, "one", NOW)->tenant->rate_limit), 110);
@@ -192,6 +192,12 @@ TEST(nothing_is_read_while_the_change_number_stands_still)
     refresh(&w);
     CHECK(find(&w, "silent", NOW) == NULL);
     changed(&w);
+    add_key(&w, w.tenant_id, "said", NULL, TIME_NULL);
+    refresh(&w);
+    CHECK(find(&w, "said", NOW) != NULL);
+    CHECK(find(&w, "silent", NOW) == NULL); /* its row does not say that it changed */
+    changed(&w);
+    CHECK(store_registry_reload(w.db, NULL) == 0);
     refresh(&w);
     CHECK(find(&w, "silent", NOW) != NULL);
     world_done(&w);
@@ -221,8 +227,8 @@ TEST(keys_are_found_while_others_come)
         char token[16];
 
         (void)snprintf(token, sizeof(token), "key-%d", i);
-        add_key(&w, w.tenant_id, token, NULL, TIME_NULL);
         changed(&w);
+        add_key(&w, w.tenant_id, token, NULL, TIME_NULL);
         refresh(&w);
         CHECK(find(&w, token, NOW) != NULL);
     }
@@ -234,24 +240,25 @@ TEST(keys_are_found_while_others_come)
 /* As a rotation does it; the token is the key's id too. */
 static void rotate(struct world *w, const char *token, const char *fresh)
 {
-    const struct key_row old = { .tenant_id = w->tenant_id, .key_id = str_of(token) };
-    const struct key_row row = { .tenant_id = w->tenant_id,
-                                 .key_id = str_of(fresh),
-                                 .digest = digest_of(fresh),
-                                 .label = STR_LIT(""),
-                                 .last_used_at = TIME_NULL,
-                                 .expires_at = TIME_NULL,
-                                 .revoked_at = TIME_NULL,
-                                 .predecessor = str_of(token),
-                                 .rotated_at = TIME_NULL,
-                                 .first_used_at = TIME_NULL };
+    struct key_row old, row = { .tenant_id = w->tenant_id,
+                                .key_id = str_of(fresh),
+                                .digest = digest_of(fresh),
+                                .label = STR_LIT(""),
+                                .last_used_at = TIME_NULL,
+                                .expires_at = TIME_NULL,
+                                .revoked_at = TIME_NULL,
+                                .predecessor = str_of(token),
+                                .rotated_at = TIME_NULL,
+                                .first_used_at = TIME_NULL };
     struct list replaced;
     struct arena arena;
 
     arena_init(&arena);
-    CHECK(store_key_rotated(w->db, &old, clock_wall_us(), &arena, &replaced, NULL) == 0);
-    CHECK(store_key_add(w->db, &row, NULL) == 0);
     changed(w);
+    CHECK(store_key_lock(w->db, w->tenant_id, str_of(token), &arena, &old, NULL) == 0);
+    CHECK(store_key_rotated(w->db, &old, clock_wall_us(), &arena, &replaced, NULL) == 0);
+    row.line = old.line;
+    CHECK(store_key_add(w->db, &row, NULL) == 0);
     arena_done(&arena);
 }
 
@@ -326,36 +333,113 @@ TEST(successors_count_in_the_window_of_the_first_key_however_they_are_loaded)
         add_key(&w, w.tenant_id, "other", NULL, TIME_NULL);
         if (late)
             refresh(&w);
-        clock_step_wall_us(-(int64_t)DAY_S * USEC_PER_SEC); /* they seem to be older than "a" */
+        clock_step_wall_us(-60 * (int64_t)USEC_PER_SEC); /* they seem to be older than "a" */
         rotate(&w, "a", "b");
         if (late)
             refresh(&w);
         rotate(&w, "b", "c");
-        clock_step_wall_us((int64_t)DAY_S * USEC_PER_SEC);
+        clock_step_wall_us(60 * (int64_t)USEC_PER_SEC);
         refresh(&w);
-        c = registry_key_by_id(w.registry, STR_LIT("c"));
+        c = find(&w, "c", NOW);
         assert_non_null(c);
-        CHECK(c->rate == registry_key_by_id(w.registry, STR_LIT("a"))->rate);
-        CHECK(c->rate == registry_key_by_id(w.registry, STR_LIT("b"))->rate);
-        CHECK(c->rate != registry_key_by_id(w.registry, STR_LIT("other"))->rate);
+        CHECK(c->rate == find(&w, "a", NOW)->rate);
+        CHECK(c->rate == find(&w, "b", NOW)->rate);
+        CHECK(c->rate != find(&w, "other", NOW)->rate);
         world_done(&w);
     }
 }
 
-TEST(what_ended_long_ago_is_not_loaded_and_ends_here_too)
+static bool knows(struct world *w, const char *token)
 {
-    const struct key_entry *key;
+    const struct sha256 digest = digest_of(token);
+
+    return registry_knew_key(w->registry, &digest);
+}
+
+TEST(a_key_that_expired_leaves_after_a_day_of_doubt)
+{
     struct world w;
 
     world_init(&w);
     add_key(&w, w.tenant_id, "long", NULL, clock_wall_us() + USEC_PER_SEC);
     refresh(&w);
-    key = find(&w, "long", NOW);
-    assert_non_null(key);
-    clock_advance_us(31LL * DAY_S * USEC_PER_SEC);
+    clock_advance_us(DAY_S * (int64_t)USEC_PER_SEC);
+    registry_sweep(w.registry);
+    CHECK(knows(&w, "long"));
+    CHECK(find(&w, "long", clock_wall_us()) == NULL);
+    clock_advance_us(KEY_GRACE_US + 2 * (int64_t)USEC_PER_SEC);
+    registry_sweep(w.registry);
+    CHECK(!knows(&w, "long"));
+    registry_sweep(w.registry); /* frees it */
+    world_done(&w);
+}
+
+TEST(a_key_that_is_over_leaves_and_its_memory_once_nobody_holds_it)
+{
+    const struct key_entry *held, *counted;
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "held", NULL, TIME_NULL);
+    add_key(&w, w.tenant_id, "counted", NULL, TIME_NULL);
+    refresh(&w);
+    held = find(&w, "held", NOW);
+    counted = find(&w, "counted", NOW);
+    key_unhold(counted->use);
+    budget_force((struct budget *)(uintptr_t)&counted->budget, BUDGET_REPLY_BYTES, 1);
+    changed(&w);
+    revoke_key(&w, "held");
+    revoke_key(&w, "counted");
+    refresh(&w);
+    for (int i = 0; i < 3; i++)
+        registry_sweep(w.registry);
+    CHECK(!knows(&w, "held") && !knows(&w, "counted"));
+    CHECK(!key_is_good(held, NOW)); /* both are still there */
+    CHECK_STR(held->key_id, "held");
+    CHECK_STR(counted->key_id, "counted");
+    key_unhold(held->use);
+    budget_give((struct budget *)(uintptr_t)&counted->budget, BUDGET_REPLY_BYTES, 1);
+    registry_sweep(w.registry); /* frees them; the sanitizers would tell */
+    world_done(&w);
+}
+
+TEST(the_grace_of_a_rotated_key_over_it_leaves_and_the_window_of_its_line_stays)
+{
+    const struct rate_window *rate;
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "old", NULL, TIME_NULL);
+    refresh(&w);
+    rate = find(&w, "old", NOW)->rate;
+    key_unhold(find(&w, "old", NOW)->use);
+    rotate(&w, "old", "new");
+    refresh(&w);
+    clock_advance_us(KEY_GRACE_US);
+    registry_sweep(w.registry);
+    CHECK(!knows(&w, "old"));
+    registry_sweep(w.registry);
+    CHECK(find(&w, "new", NOW)->rate == rate);
+    world_done(&w);
+}
+
+TEST(a_smaller_number_is_not_taken_over)
+{
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "one", NULL, TIME_NULL);
     changed(&w);
     refresh(&w);
-    CHECK(atomic_load(&key->revoked));
-    CHECK(registry_knew_key(w.registry, &key->digest));
+    changed(&w);
+    revoke_key(&w, "one");
+    refresh(&w);
+    /* as a standby answers that has not seen the last change */
+    CHECK(db_script(w.db,
+                    "UPDATE change_numbers SET number = number - 1 WHERE topic = 'registry';"
+                    "UPDATE keys SET revoked_at = NULL;",
+                    NULL) == 0);
+    refresh(&w);
+    CHECK(find(&w, "one", NOW) == NULL);
     world_done(&w);
 }
