@@ -177,6 +177,7 @@ BODIES = {
     "POST /api/v1/telemetry/llm": {**REPORT, "client_id": "", "model": "m"},
     "POST /api/v1/tenants": {"slug": "made-by-access"},
     "PATCH /api/v1/tenants/{slug}": {},
+    "DELETE /api/v1/tenants/{slug}": {"confirm": "another"},  # 422: it is needed below
     "PATCH /api/v1/tenants/{slug}/agents/{agent_name}": {"enabled": True},
     "POST /api/v1/tenants/{slug}/keys": {},
     "PUT /api/v1/tenants/{slug}/model": {"model": "m"},
