@@ -39,25 +39,12 @@ static int begin_locked(struct db *db, struct error *err)
 
 static int check_known(int64_t newest, struct error *err)
 {
-    int supported = migrations[n_migrations - 1].number;
-
-    if (newest <= supported)
+    if (newest <= (int64_t)n_migrations)
         return 0;
     return err_set(err, ERR_SCHEMA,
                    "the database has schema version %lld, from a newer muster; this one supports "
-                   "versions up to %d: run the newer muster",
-                   (long long)newest, supported);
-}
-
-/* The first step with a greater number; NULL: there is none. Numbers may have gaps. */
-static const struct migration *step_after(int64_t newest)
-{
-    for (size_t i = 0; i < n_migrations; i++) {
-        assert(i == 0 || migrations[i].number > migrations[i - 1].number);
-        if (migrations[i].number > newest)
-            return &migrations[i];
-    }
-    return NULL;
+                   "versions up to %zu: run the newer muster",
+                   (long long)newest, n_migrations);
 }
 
 /* Applies the step after `*newest`, if there is one, and says whether it did. */
@@ -74,11 +61,12 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
     if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 ||
         check_known(newest, err) != 0)
         goto out;
-    m = step_after(newest);
-    if (m == NULL) {
+    if (newest == (int64_t)n_migrations) {
         db_rollback(db);
         return 0;
     }
+    m = &migrations[newest];
+    assert(m->number == newest + 1);
     if (db_script(db, postgres ? m->postgres : m->sqlite, err) != 0) {
         err_wrap(err, "migration %04d_%s", m->number, m->name);
         goto out;

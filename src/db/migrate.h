@@ -6,7 +6,7 @@ struct db;
 
 /* One step, from migrations/NNNN_name.sql; the table is made at build. */
 struct migration {
-    int number; /* grows from step to step; gaps are fine */
+    int number; /* 1, 2, … without gaps */
     const char *name;
     const char *sqlite, *postgres;
 };
