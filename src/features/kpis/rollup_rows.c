@@ -57,7 +57,7 @@ static const struct db_query put_states = {
 
 /* The values of an hour that decide its last value and its maximum: the latest, the greatest integer
  * and the greatest real, each the end of an index, however many values there are. The numbers are
- * those of migration 30. */
+ * those of migration 27. */
 #define CANDIDATE "SELECT timestamp, received_at, run_no, integer_value, real_value FROM business_values"
 #define HOUR_OF(time) "(" time " + 63072000000000000) / 3600000000"
 #define OF_SERIES(t, k, a) " WHERE tenant_id = " t " AND key = " k " AND agent_id = " a
