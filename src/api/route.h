@@ -76,9 +76,9 @@ struct route {
     const char *description; /* details for callers; the document adds who may call */
 };
 
-/* Keys report and pull through it. Bodies of agents may have members that are not known here, as the
- * contract says. All other bodies are changes by people and operators, where an unknown member is a
- * typo: they are refused, so that it changes nothing. */
+/* Keys report and pull through it. Bodies of agents may have members that are not known here, as
+ * the contract says. All other bodies are changes by people and operators, where an unknown member
+ * is a typo: they are refused, so that it changes nothing. */
 static inline bool route_is_for_agents(const struct route *route)
 {
     return route->auth == AUTH_ANY_KEY || route->auth == AUTH_OWN_AGENT;

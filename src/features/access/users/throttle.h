@@ -32,7 +32,7 @@ struct throttle *throttle_new(void);
 /* NULL is fine. */
 void throttle_free(struct throttle *t);
 
-/* Somebody tries to prove to be an account. */
+/* A caller tries to prove to be an account. */
 struct throttle_attempt {
     struct str account;
     struct address from;
