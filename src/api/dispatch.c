@@ -156,8 +156,7 @@ static int check_input(struct api_call *call, struct error *err)
     }
     if (r == 0 && route->body != NULL) {
         problems = problems_new(call->arena, "body");
-        if (!route_is_for_agents(route))
-            problems_set_strict(problems);
+        problems_set_strict(problems, !route_is_for_agents(route));
         if (route->limit == LIMIT_BATCH)
             problems_set_list_max(problems, call->api->limits.batch_max_events);
         call->body = arena_zalloc(call->arena, route->body->size);

@@ -98,9 +98,12 @@ static bool run_rules(const struct reader *r, const struct step *at, const struc
                       void *value)
 {
     size_t before = problems_seen(r->problems);
+    bool strict = problems_forbid_extra(r->problems);
 
     problems_set_path(r->problems, at);
+    problems_set_strict(r->problems, false); /* what a rule reads is a file inside the body */
     shape->rules(value, r->arena, r->problems);
+    problems_set_strict(r->problems, strict);
     problems_set_path(r->problems, NULL);
     return problems_seen(r->problems) == before;
 }

@@ -50,9 +50,9 @@ void problems_hide_input(struct problems *p)
     p->hides_input = true;
 }
 
-void problems_set_strict(struct problems *p)
+void problems_set_strict(struct problems *p, bool strict)
 {
-    p->strict = true;
+    p->strict = strict;
 }
 
 bool problems_forbid_extra(const struct problems *p)

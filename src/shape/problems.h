@@ -37,7 +37,7 @@ void problems_add_rule(struct problems *p, const struct problem_step *path, size
 void problems_hide_input(struct problems *p);
 
 /* Members that a shape does not have are problems too, at any depth. */
-void problems_set_strict(struct problems *p);
+void problems_set_strict(struct problems *p, bool strict);
 bool problems_forbid_extra(const struct problems *p);
 
 /* Lists of nested shapes directly in the body may hold `max` items (0: any number). With more,

@@ -439,7 +439,8 @@ static void remove_over(struct registry *r) REQUIRES(r->lock)
 void registry_sweep(struct registry *r)
 {
     rwlock_write(&r->lock);
-    free_gone(r); /* those removed by an earlier sweep: whoever found them has held them since */
+    free_gone(
+        r); /* those removed by an earlier sweep: a request that found one has held it since */
     remove_over(r);
     rwlock_release(&r->lock);
 }

@@ -2,7 +2,7 @@
  *
  * Tenants stay valid until registry_free(). A key stays valid while it is held:
  * registry_key() holds it, key_unhold() ends that. Keys that are over leave the
- * registry with the next sweep, and their memory once nobody holds them and
+ * registry with the next sweep, and their memory once no one holds them and
  * nothing is counted in their budget.
  *
  * Every change increments a number in the database, and rows that changed carry
@@ -105,7 +105,7 @@ const struct key_entry *registry_key(struct registry *r, const struct sha256 *di
 void key_unhold(void *use);
 
 /* Removes keys that are over: revoked, past their grace, or expired for more than a day. Frees
- * those removed before that nobody holds. Call it from time to time, one thread at a time. */
+ * those removed before that no one holds. Call it from time to time, one thread at a time. */
 void registry_sweep(struct registry *r);
 
 /* Is a key with this digest known, valid or not? Then asking the database will not help: an invalid

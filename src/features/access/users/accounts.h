@@ -22,7 +22,7 @@ void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *
                           bool decided, bool good);
 
 /* The signed-in user of the call has a password hashed, which accounts_end_hash() must end. One at
- * a time for each user, so that nobody's sign-in waits behind many of one user: else 429. */
+ * a time for each user, so that no sign-in waits behind many of one user: else 429. */
 int accounts_begin_hash(struct api_call *call, struct error *err) MUST_CHECK;
 void accounts_end_hash(struct api_call *call);
 
