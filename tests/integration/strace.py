@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 
-ATTACH_S = 20
+ATTACH_S, DETACH_S = 20, 5
 
 
 @contextlib.contextmanager
@@ -32,7 +32,11 @@ def attached(server, *options):
     finally:
         if tracer.poll() is None:
             tracer.send_signal(signal.SIGINT)
-        tracer.wait(ATTACH_S)
+        try:
+            tracer.wait(DETACH_S)
+        except subprocess.TimeoutExpired:  # it may wait for ever for threads that were killed
+            tracer.kill()
+            tracer.wait()
         reader.join(ATTACH_S)
 
 
