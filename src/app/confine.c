@@ -35,14 +35,18 @@ static bool may_be_container(void)
 
 int confine_check_user(const struct settings *settings, struct error *err)
 {
-    if (geteuid() != 0)
-        return 0;
-    if (settings->allow_root == 0 && !may_be_container())
+    if (geteuid() == 0 && settings->allow_root == 0 && !may_be_container())
         return err_set(
             err, ERR_FORBIDDEN,
             "refusing to run as root: start it as another user, in a data directory that "
             "belongs to that user, or add --allow-root 1");
     return 0;
+}
+
+void confine_warn_user(const struct settings *settings)
+{
+    if (geteuid() == 0 && settings->allow_root == 0)
+        log_write(LOG_WARNING, "start", "running as root: another user is safer");
 }
 
 /* The libraries read these: certificates, name resolution, time zones, and what glibc loads late.

@@ -204,6 +204,7 @@ static int start(struct server *s, struct arena *arena, struct error *err)
         disassemble(&s->assembly);
         return -1;
     }
+    confine_warn_user(s->settings);
     return 0;
 }
 
