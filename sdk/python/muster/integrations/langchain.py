@@ -13,7 +13,7 @@ from ..run import Run
 from ..usage import field, model_of, usage_of
 
 
-class RunCallbacks(BaseCallbackHandler):  # type: ignore[misc]
+class RunCallbacks(BaseCallbackHandler):
     """A chain's end is not the run's: the run closes where it was opened."""
 
     def __init__(self, run: Run) -> None:

@@ -22,7 +22,7 @@ log = logging.getLogger("muster")
 RUNS_MAX = 10000  # of calls that never ended
 
 
-class UsageLogger(CustomLogger):  # type: ignore[misc]
+class UsageLogger(CustomLogger):
     def __init__(self, agent: Agent) -> None:
         super().__init__()
         self.agent = agent
