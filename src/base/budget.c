@@ -23,7 +23,7 @@ void budget_init(struct budget *b, struct budget_level *level, struct budget *pa
         atomic_init(&b->used[i], 0);
 }
 
-/* Relaxed: a count guards no other memory. */
+/* A count guards no other memory, but a node may be freed once nothing is counted in it. */
 static int64_t add(struct budget *b, enum budget_kind kind, int64_t n)
 {
     return atomic_fetch_add_explicit(&b->used[kind], n, memory_order_relaxed) + n;
@@ -32,11 +32,13 @@ static int64_t add(struct budget *b, enum budget_kind kind, int64_t n)
 static void give_below(struct budget *from, const struct budget *end, enum budget_kind kind,
                        int64_t n)
 {
-    for (struct budget *b = from; b != end; b = b->parent) {
-        int64_t left = add(b, kind, -n);
+    for (struct budget *b = from, *parent; b != end; b = parent) {
+        int64_t before;
 
-        assert(left >= 0); /* invariant 2 */
-        (void)left;
+        parent = b->parent; /* the node may be gone after this */
+        before = atomic_fetch_sub_explicit(&b->used[kind], n, memory_order_release);
+        assert(before >= n); /* invariant 2 */
+        (void)before;
     }
 }
 
@@ -95,7 +97,7 @@ void budget_give(struct budget *b, enum budget_kind kind, int64_t n)
 
 int64_t budget_used(const struct budget *b, enum budget_kind kind)
 {
-    return atomic_load_explicit(&b->used[kind], memory_order_relaxed);
+    return atomic_load_explicit(&b->used[kind], memory_order_acquire);
 }
 
 struct budget *budget_exhausted(struct budget *b, enum budget_kind kind)

@@ -17,6 +17,16 @@ struct http_part *http_part_new(char *data_take, size_t len)
     return part;
 }
 
+struct http_part *http_part_of(struct buf *bytes)
+{
+    struct http_part *part = http_part_new(bytes->data, bytes->len);
+    size_t max = bytes->max;
+
+    part->in_body = true;
+    buf_init(bytes, max);
+    return part;
+}
+
 void http_part_free(struct http_part *part)
 {
     free(part->data);

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <uv.h>
 
-#include "base/base.h"
+#include "base/buf.h"
 
 struct http_conn;
 
@@ -27,6 +27,10 @@ struct http_parts {
 
 /* Takes the data over, heap memory or NULL. The caller owns the part. */
 struct http_part *http_part_new(char *data_take, size_t len);
+
+/* A part of the body; takes its bytes out of `bytes`. */
+struct http_part *http_part_of(struct buf *bytes);
+
 void http_part_free(struct http_part *part);
 
 /* Makes a chunk of it: its size before it, an end of line behind. */

@@ -110,17 +110,6 @@ void http_stream_carry(struct http_exchange *x, const struct http_reply *head,
     post(call);
 }
 
-/* Takes the bytes out of `bytes`. */
-static struct http_part *part_of(struct buf *bytes)
-{
-    struct http_part *part = http_part_new(bytes->data, bytes->len);
-    size_t max = bytes->max;
-
-    part->in_body = true;
-    buf_init(bytes, max);
-    return part;
-}
-
 /* Counts a part until it is sent. Who may wait is one of few, and slowed down by that; for all
  * others there must be room. */
 static bool charge(struct http_exchange *x, size_t bytes, bool may_wait)
@@ -137,7 +126,7 @@ bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
 {
     struct http_call *call = CONTAINER_OF(x, struct http_call, x);
     struct http_stream *s = x->stream;
-    struct http_part *part = part_of(bytes);
+    struct http_part *part = http_part_of(bytes);
     bool taken, first = false;
 
     assert(!may_wait || !http_loop_is_mine(call->loop)); /* a loop never waits */

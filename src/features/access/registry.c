@@ -317,28 +317,9 @@ static struct key_entry *find_key(struct registry *r, const struct sha256 *diges
     return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
 }
 
-bool key_is_good(const struct key_entry *key, int64_t now_us)
-{
-    int64_t grace_until;
-
-    if (atomic_load(&key->revoked) || atomic_load(&key->expires_at) <= now_us)
-        return false;
-    grace_until = atomic_load(&key->grace_until);
-    return grace_until == INT64_MAX || clock_mono_us() < grace_until;
-}
-
 static void hold(const struct key_entry *key)
 {
     (void)atomic_fetch_add_explicit(&key->use->holds, 1, memory_order_relaxed);
-}
-
-void key_unhold(void *use)
-{
-    int64_t before =
-        atomic_fetch_sub_explicit(&((struct key_use *)use)->holds, 1, memory_order_release);
-
-    assert(before > 0);
-    (void)before;
 }
 
 const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
@@ -346,8 +327,8 @@ const struct key_entry *registry_key(struct registry *r, const struct sha256 *di
 {
     const struct key_entry *key;
 
-    rwlock_read(
-        &r->lock); /* keys are removed under the lock for writing: not before they are held */
+    /* Keys are removed under the lock for writing: not before they are held. */
+    rwlock_read(&r->lock);
     key = find_key(r, digest);
     if (key != NULL && !key_is_good(key, now_us))
         key = NULL;
@@ -439,8 +420,7 @@ static void remove_over(struct registry *r) REQUIRES(r->lock)
 void registry_sweep(struct registry *r)
 {
     rwlock_write(&r->lock);
-    free_gone(
-        r); /* those removed by an earlier sweep: a request that found one has held it since */
+    free_gone(r); /* removed by an earlier sweep: a request that found one holds it by now */
     remove_over(r);
     rwlock_release(&r->lock);
 }
@@ -498,17 +478,6 @@ struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
     tenant = map_get(&r->tenants, slug);
     rwlock_release(&r->lock);
     return tenant;
-}
-
-/* Entries are const to those who find them; what is counted there is not. */
-struct budget *key_budget(const struct key_entry *key)
-{
-    return (struct budget *)(uintptr_t)&key->budget;
-}
-
-struct budget *tenant_budget(const struct tenant_entry *tenant)
-{
-    return (struct budget *)(uintptr_t)&tenant->budget;
 }
 
 int64_t registry_largest_use(struct registry *r, enum budget_kind kind)
