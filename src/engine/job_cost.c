@@ -7,6 +7,9 @@
  * most a factor of about 2 either way. */
 static const double WEIGHT = 0.1, SMALL_RATIO_MAX = 8.0;
 
+/* Of a unit: a clock that jumps must not make a cost that no one can wait for, or count. */
+static const double UNIT_US_MAX = 1e6;
+
 int64_t job_cost_us(const struct job_cost *c, size_t units)
 {
     double us = atomic_load_explicit(&c->unit_us, memory_order_relaxed) * (double)units;
@@ -24,6 +27,6 @@ void job_cost_learn(struct job_cost *c, double share, double ratio, bool large)
         weight = 1.0;
     if (!large && ratio > SMALL_RATIO_MAX)
         ratio = SMALL_RATIO_MAX;
-    atomic_store_explicit(&c->unit_us, old * (1.0 + weight * share * (ratio - 1.0)),
-                          memory_order_relaxed);
+    old *= 1.0 + weight * share * (ratio - 1.0);
+    atomic_store_explicit(&c->unit_us, old < UNIT_US_MAX ? old : UNIT_US_MAX, memory_order_relaxed);
 }

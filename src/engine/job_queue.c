@@ -16,6 +16,8 @@ enum {
     /* A tenant without queued jobs always finds room for one of this size. */
     ROOM_EVENTS = 100,
     ROOM_BYTES = 64 << 10,
+
+    SYNC_US_MAX = 10 * USEC_PER_SEC,
 };
 
 void job_queue_init(struct job_queue *q, const struct writer_limits *limits)
@@ -161,6 +163,8 @@ void job_queue_note_sync(struct job_queue *q, int64_t us)
 {
     if (us < 0)
         return; /* a test moved the clock */
+    if (us > SYNC_US_MAX)
+        us = SYNC_US_MAX; /* the machine slept: one such time must not refuse all that follows */
     q->sync_us = q->sync_us == 0 ? us : (q->sync_us * 9 + us) / 10;
 }
 

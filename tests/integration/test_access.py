@@ -128,6 +128,7 @@ OPERATIONS = """
     admin     POST   /api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry
     admin     GET    /api/v1/tenants/{slug}/audit
     admin     GET    /api/v1/tenants/{slug}/audit/verify
+    admin     GET    /api/v1/tenants/{slug}/audit/head
     admin     GET    /api/v1/tenants/{slug}/users
     admin     POST   /api/v1/tenants/{slug}/users
     admin     PATCH  /api/v1/tenants/{slug}/users/{email}
@@ -154,7 +155,9 @@ OPERATIONS = """
     platform  DELETE /api/v1/platform/users/{email}
     platform  GET    /api/v1/platform/audit
     platform  GET    /api/v1/platform/audit/verify
+    platform  GET    /api/v1/platform/audit/head
     platform  POST   /api/v1/platform/vault/rotate
+    platform  POST   /api/v1/platform/vault/data-keys/rotate
 """
 
 ROWS = [line.split() for line in OPERATIONS.splitlines() if line.strip()]

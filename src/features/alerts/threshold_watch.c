@@ -169,14 +169,14 @@ static int take_turn(struct threshold_watch *b, struct db *db, const struct aler
     int64_t until_us = clock_raw_us() + (int64_t)TURN_MS * USEC_PER_MSEC;
     struct turn t = { .row = row,
                       .reader = { db, b->options.prices, row->tenant_id, b->now_us, &b->arena } };
-    size_t i = *rule;
+    const size_t first = *rule;
 
     *rule = 0;
     if (alert_rules_read(row, &b->arena, &t.rules, err) != 0 ||
         store_alerts_of_thresholds(db, row->tenant_id, &b->arena, &t.open, err) != 0)
         return -1;
-    for (; i < t.rules.kpis.n + t.rules.budgets.n; i++) {
-        if (clock_raw_us() >= until_us) {
+    for (size_t i = first; i < t.rules.kpis.n + t.rules.budgets.n; i++) {
+        if (i > first && clock_raw_us() >= until_us) { /* a turn has one rule at least */
             *rule = i;
             return 0;
         }
