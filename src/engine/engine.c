@@ -413,6 +413,8 @@ const char *engine_problem(const struct engine *e)
         return "The database does not answer";
     if (!writer_is_healthy(e->writer))
         return "The writer has no connection to the database";
+    if (writer_is_stalled(e->writer))
+        return "Reports have waited for more than 5 seconds to be stored";
     if (space_is_low(&e->space))
         return "Free disk space is below the floor, so reports are refused";
     if (space_is_full(&e->space))

@@ -28,6 +28,8 @@ enum {
     /* What a group takes says what a unit costs if it has this many; a small group is mostly the
      * work of its transaction, and may only lower the average. */
     LARGE_EVENTS = 200,
+
+    STALL_S = 5, /* for one group: the disk or the database hangs */
 };
 
 /* Of jobs that name no cost: the service's own. */
@@ -37,7 +39,8 @@ struct writer_thread {
     struct writer *writer;
     struct txn *txn;
     pthread_t id;
-    bool lost; /* the connection was lost: reconnect before using it */
+    bool lost;                /* the connection was lost: reconnect before using it */
+    _Atomic int64_t group_us; /* raw clock, when it took the group it works on; 0: none */
 };
 
 struct writer {
@@ -361,7 +364,9 @@ static void *writer_main(void *arg)
         take_group(t, &group);
         if (group.first == NULL)
             return NULL;
+        atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
         run_group(t, &group);
+        atomic_store_explicit(&t->group_us, 0, memory_order_relaxed);
     }
 }
 
@@ -392,6 +397,19 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
 bool writer_is_healthy(const struct writer *w)
 {
     return atomic_load_explicit(&w->n_lost, memory_order_relaxed) == 0;
+}
+
+bool writer_is_stalled(const struct writer *w)
+{
+    int64_t before_us = clock_raw_us() - (int64_t)STALL_S * USEC_PER_SEC;
+
+    for (size_t i = 0; i < w->n_threads; i++) {
+        int64_t group_us = atomic_load_explicit(&w->threads[i].group_us, memory_order_relaxed);
+
+        if (group_us == 0 || group_us > before_us)
+            return false;
+    }
+    return true;
 }
 
 void writer_stop(struct writer *w)

@@ -94,6 +94,10 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err) M
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 
+/* Has every thread worked on one group for more than 5 s? What is queued waits for it. Any thread.
+ */
+bool writer_is_stalled(const struct writer *w);
+
 /* The jobs in the queue. */
 struct writer_queue {
     size_t events, bytes;

@@ -35,7 +35,7 @@ OPERATIONS = """
     open      GET    /openapi.json
     open      GET    /api/v1/openapi.json
     open      GET    /api/v1/health
-    open      GET    /api/v1/health/live
+    open      GET    /livez
     open      GET    /api/v1/auth/setup
     open      POST   /api/v1/auth/setup
     open      POST   /api/v1/auth/login

@@ -102,14 +102,16 @@ def test_values_are_kept_as_they_were_sent(tenant):
         "é" * 3000: "long",
     }
     answer = post(tenant, report(metrics=sent))
-    assert answer == {"status": "accepted", "run_id": RUN, "undeclared": list(sent)}
+    told = {"status": "accepted", "run_id": RUN, "undeclared": list(sent), "replaced": False}
+    assert answer == told
     assert spelled(values(tenant)) == spelled({key: (value, 0) for key, value in sent.items()})
 
 
 def test_the_answer_is_the_same_bytes_in_both_stores(tenant):
     answer = tenant.client.post(BUSINESS, report(metrics={"b": 1, "a": 2.5, "ü\n": "x"}))
     assert answer.body == (
-        f'{{"status":"accepted","run_id":"{RUN}","undeclared":["b","a","ü\\n"]}}'.encode()
+        f'{{"status":"accepted","run_id":"{RUN}","undeclared":["b","a","ü\\n"],'
+        f'"replaced":false}}'.encode()
     )
 
 
@@ -132,18 +134,19 @@ def test_a_report_that_replaced_another_says_so(tenant):
     other = {**cut, "points": [{"d": "x", "value": 2}]}
     second = {**cut, "by": ["e"], "points": [{"e": "x", "value": 1}]}
     for sent, replaced in (
-        ({"metrics": {"a": 1, "b": 2}, "breakdowns": [cut]}, None),
-        ({"metrics": {"a": 1, "b": 2}, "breakdowns": [cut]}, None),  # a retry
-        ({"metrics": {"a": 3, "b": 2, "c": 1}}, 1),
-        ({"metrics": {"a": 4, "b": 5}}, 2),
-        ({"breakdowns": [other, second]}, 1),
-        ({"metrics": {"a": 0}, "timestamp": "2001-01-01T00:00:00Z"}, None),  # an older one
+        ({"metrics": {"a": 1, "b": 2}, "breakdowns": [cut]}, False),
+        ({"metrics": {"a": 1, "b": 2}, "breakdowns": [cut]}, False),  # a retry
+        ({"metrics": {"a": 3, "b": 2, "c": 1}}, True),
+        ({"metrics": {"a": 4, "b": 5}}, True),
+        ({"breakdowns": [other, second]}, True),
+        ({"metrics": {"a": 0}, "timestamp": "2001-01-01T00:00:00Z"}, False),  # an older one
     ):
-        assert post(tenant, report(**sent)).get("replaced") == replaced, sent
+        assert post(tenant, report(**sent))["replaced"] is replaced, sent
 
 
 def test_a_report_without_values_is_accepted(tenant):
-    assert post(tenant, report()) == {"status": "accepted", "run_id": RUN, "undeclared": []}
+    told = {"status": "accepted", "run_id": RUN, "undeclared": [], "replaced": False}
+    assert post(tenant, report()) == told
     assert (values(tenant), breakdowns(tenant)) == ({}, {})
 
 

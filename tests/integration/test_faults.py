@@ -159,6 +159,21 @@ def test_alerts_that_cannot_be_evaluated_do_not_stop_the_start(embedded):
     embedded.start()
 
 
+def test_a_disk_that_hangs_is_told_by_health(embedded):
+    tenant = embedded.add_tenant()
+
+    def reason():
+        answer = embedded.client().get("/api/v1/health")
+        return answer.status == 503 and answer.json()["reason"]
+
+    with injected(embedded, "fdatasync:delay_enter=8000000"):  # µs
+        sender = threading.Thread(target=tenant.client.post, args=(TELEMETRY, tenant.event()))
+        sender.start()
+        assert "waited" in until(reason)
+        sender.join()
+    assert embedded.client().get("/api/v1/health").status == 200
+
+
 def test_a_full_disk_is_a_503_and_passes(embedded):
     tenant = embedded.add_tenant()
     before, during, after = tenant.event(), tenant.event(), tenant.event()
@@ -169,7 +184,7 @@ def test_a_full_disk_is_a_503_and_passes(embedded):
         health = tenant.client.get("/api/v1/health")
         assert (health.status, health.json()["status"]) == (503, "unavailable")
         assert "no space" in health.json()["reason"]
-        assert tenant.client.get("/api/v1/health/live").status == 200
+        assert tenant.client.get("/livez").status == 200
         assert stored(tenant, before)  # reads go on
     assert "INJECTED" in "".join(lines)
     assert not stored(tenant, during)
@@ -365,7 +380,7 @@ def test_a_database_that_crashes_is_503_and_health_says_so(cluster, on_cluster):
     answer = tenant.client.get("/api/v1/health")
     assert (answer.status, answer.json()["status"]) == (503, "unavailable")
     assert "database" in answer.json()["reason"]
-    assert tenant.client.get("/api/v1/health/live").json() == {"status": "ok"}
+    assert tenant.client.get("/livez").json() == {"status": "ok"}
     check_503(tenant.client.post(TELEMETRY, tenant.event()))
     before = load.count(202)
     cluster.start_again()

@@ -50,7 +50,8 @@ def test_a_usage_is_kept_field_by_field(tenant):
     )
     answer = tenant.client.post(LLM, sent)
     assert answer.body == (
-        f'{{"status":"accepted","run_id":"{RUN}","model":"{sent["model"]}"}}'.encode()
+        f'{{"status":"accepted","run_id":"{RUN}","model":"{sent["model"]}",'
+        f'"replaced":false}}'.encode()
     )
     (row,) = rows(tenant)
     assert {name: row[name] for name in sent if name not in ("agent_name", "timestamp")} == {
@@ -81,13 +82,13 @@ def test_a_retry_changes_nothing_and_other_numbers_replace(tenant):
 def test_a_report_that_replaced_another_says_so(tenant):
     """Two calls of one model in one run at one time: the tokens of the first are lost."""
     for sent, replaced in (
-        (usage(input_tokens=5), None),
-        (usage(input_tokens=5), None),  # a retry
-        (usage(input_tokens=6), 1),
-        (usage(input_tokens=6), None),
-        (usage(input_tokens=6, timestamp="2025-01-02T03:04:06Z"), None),
+        (usage(input_tokens=5), False),
+        (usage(input_tokens=5), False),  # a retry
+        (usage(input_tokens=6), True),
+        (usage(input_tokens=6), False),
+        (usage(input_tokens=6, timestamp="2025-01-02T03:04:06Z"), False),
     ):
-        assert post(tenant, sent).get("replaced") == replaced
+        assert post(tenant, sent)["replaced"] is replaced
 
 
 def test_another_agent_run_model_or_timestamp_adds(tenant):

@@ -69,7 +69,7 @@ def test_below_the_floor_only_reports_are_refused(own_server):
         assert 1 <= int(answer.headers["Retry-After"]) <= 5
     health = client.get("/api/v1/health")
     assert (health.status, health.json()) == (503, LOW)
-    assert client.get("/api/v1/health/live").json() == {"status": "ok"}
+    assert client.get("/livez").json() == {"status": "ok"}
     seen = metrics(own_server)
     assert value(seen, "muster_disk_low") == 1
     assert value(seen, "muster_healthy") == 0

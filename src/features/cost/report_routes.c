@@ -17,7 +17,7 @@ static int fill_llm_verdict(struct api_call *call, struct error *err)
     *answer = (struct llm_verdict){ .status = words.status,
                                     .run_id = usage->run_id,
                                     .model = usage->model,
-                                    .replaced = { llm->replaced, 1 },
+                                    .replaced = llm->replaced,
                                     .reason = words.reason,
                                     .detail = words.detail };
     return 0;

@@ -25,12 +25,12 @@ SHAPE_END(llm_usage_shape, "LLMUsage", .doc = "Tokens that one run used of one m
 
 #define OWNER struct llm_verdict
 SHAPE_BEGIN(llm_verdict_shape)
-    { STR(status),  .flags = F_REQUIRED, .choices = verdicts },
-    { UUID(run_id), .flags = F_REQUIRED },
-    { STR(model),   .flags = F_REQUIRED },
-    { OPT_INT(replaced), .flags = F_OMIT, .doc = "1 when this report replaced an earlier one with other numbers, whose tokens no longer count; else left out." },
-    { STR(reason),  .flags = F_OMIT, .doc = "Why it was rejected." },
-    { STR(detail),  .flags = F_OMIT, .doc = "The reason as a sentence." },
+    { STR(status),    .flags = F_REQUIRED, .choices = verdicts },
+    { UUID(run_id),   .flags = F_REQUIRED },
+    { STR(model),     .flags = F_REQUIRED },
+    { BOOL(replaced), .flags = F_REQUIRED, .doc = "Whether this report replaced an earlier one with other numbers, whose tokens no longer count." },
+    { STR(reason),    .flags = F_OMIT, .doc = "Why it was rejected." },
+    { STR(detail),    .flags = F_OMIT, .doc = "The reason as a sentence." },
 SHAPE_END(llm_verdict_shape, "LLMVerdict", .doc = "Result of a usage report.");
 #undef OWNER
 /* clang-format on */

@@ -16,7 +16,7 @@ struct llm_usage {
 struct llm_verdict {
     struct str status; /* accepted, rejected */
     struct str run_id, model;
-    struct opt_int replaced;   /* left out when none */
+    bool replaced;             /* an earlier report */
     struct str reason, detail; /* null (left out) unless rejected */
 };
 

@@ -180,7 +180,7 @@ SHAPE_BEGIN(business_verdict_shape)
     { STR(status),          .flags = F_REQUIRED, .choices = verdicts },
     { UUID(run_id),         .flags = F_REQUIRED },
     { LIST_STR(undeclared), .flags = F_REQUIRED, .doc = "Keys stored without label, unit and aggregation." },
-    { OPT_INT(replaced),    .flags = F_OMIT, .doc = "Number of stored values and breakdowns that this report replaced; left out when there are none." },
+    { BOOL(replaced),       .flags = F_REQUIRED, .doc = "Whether this report replaced a stored value or breakdown." },
     { STR(reason),          .flags = F_OMIT, .doc = "Why it was rejected." },
     { STR(detail),          .flags = F_OMIT, .doc = "The reason as a sentence." },
 SHAPE_END(business_verdict_shape, "BusinessVerdict", .doc = "Result of a business report.");

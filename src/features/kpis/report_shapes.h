@@ -32,7 +32,7 @@ struct business_verdict {
     struct str status; /* accepted, rejected */
     struct str run_id;
     struct list undeclared;    /* of struct str: keys not declared at registration */
-    struct opt_int replaced;   /* left out when none */
+    bool replaced;             /* any stored value or breakdown */
     struct str reason, detail; /* null (left out) unless rejected */
 };
 

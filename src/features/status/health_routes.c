@@ -91,8 +91,8 @@ static int send_openapi(struct api_call *call, struct error *err)
 const struct route health_routes[] = {
     { ROUTE(GET, "/api/v1/health", OPEN, 200), .handler = show_health, .unavailable = &health_answer_shape, .answer = &health_answer_shape,
       .id = "get_health", .summary = "Check that reports can be stored",
-      .description = "Answers 503 with status `unavailable` and a `reason` while a report could not be stored: the database does not answer, the writer has lost it, or disk space is low." },
-    { ROUTE(GET, "/api/v1/health/live", OPEN, 200), .handler = show_liveness, .answer = &health_answer_shape,
+      .description = "Answers 503 with status `unavailable` and a `reason` while a report could not be stored: the database does not answer, the writer has lost it, reports have waited for 5 seconds, or disk space is low." },
+    { ROUTE(GET, "/livez", OPEN, 200), .handler = show_liveness, .answer = &health_answer_shape,
       .id = "get_liveness", .summary = "Check that the process runs",
       .description = "Answers 200 while the process runs, whatever the state of the database. For supervisors that restart what does not answer." },
     { ROUTE(GET, "/openapi.json", OPEN, 200), .handler = send_openapi,
