@@ -42,7 +42,7 @@ const struct setting settings_table[] = {
     { NUMBER(readers), .initial = "4", .least = 1, .most = 64,  .help = "threads that read from the database" },
     { NUMBER(min_free_bytes), .initial = "0", .least = 0, .most = 1LL << 50, .help = "free bytes of the database's file system below which reports get 503, while everything else goes on; 0: 5 % of it, at most 256 MiB" },
     { NUMBER(max_connections),             .initial = "10000", .least = 1, .most = 1000000, .help = "open connections in total" },
-    { NUMBER(max_connections_per_address), .initial = "1000",  .least = 0, .most = 1000000, .help = "open connections per client address (IPv6: per /64), except trusted_proxies; beyond it 503; 0: no limit" },
+    { NUMBER(max_connections_per_address), .initial = "1024",  .least = 0, .most = 1000000, .help = "open connections per client address (IPv6: per /64), except trusted_proxies; beyond it 503; 0: no limit" },
     { NUMBER(key_rotations_per_hour),      .initial = "10",    .least = 1, .most = 1000000, .help = "rotations of a key and its successors in an hour; beyond it 429" },
     { NUMBER(max_live_streams),            .initial = "4000",  .least = 0, .most = 1000000, .help = "open live streams (server-sent events) in total; beyond it 503" },
     { NUMBER(max_live_streams_per_tenant), .initial = "1000",  .least = 0, .most = 1000000, .help = "open live streams per tenant; beyond it 503" },
