@@ -208,11 +208,12 @@ describe("one agent", () => {
             page.locator("tr", { hasText: "worker 3" }).filter({ hasText: state }),
         );
         await shot(page, "agent-keys-rotated");
-        for (const [row, mine] of [
-            [old, token],
-            [fresh, second],
+        for (const [row, mine, verb] of [
+            [old, token, "Revoke only key worker 3"], // its successor goes on
+            [fresh, second, "Revoke key worker 3"],
         ]) {
-            await row.getByRole("button", { name: "Revoke key worker 3" }).click();
+            assert.ok(await works(mine));
+            await row.getByRole("button", { name: verb }).click();
             await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
             await row.waitFor({ state: "detached" });
             assert.ok(!(await works(mine)));
