@@ -320,7 +320,7 @@ def run_after(tidy):
 def build_all():
     def first():
         if run("gates but clang-tidy (scripts/lint quick)", ["scripts/lint", "quick"]):
-            build("release", "muster", "muster_test_clock")
+            build("release", "muster", "muster_test_clock", "muster_test_confine")
 
     def second():
         if build("asan"):

@@ -131,8 +131,6 @@ void confine_server(const struct settings *settings, struct arena *arena)
     struct error err = { 0 };
     struct landlock l;
 
-    if (geteuid() == 0)
-        log_write(LOG_WARNING, "start", "running as root: another user is safer");
     if (settings->confine == 0)
         return;
     landlock_init(&l);

@@ -88,11 +88,32 @@ bool address_parse_peer(struct str text, struct address *ret)
 
 struct address address_of(const struct sockaddr *from)
 {
-    if (from->sa_family == AF_INET)
-        return from_v4(&((const struct sockaddr_in *)(const void *)from)->sin_addr);
-    if (from->sa_family == AF_INET6)
-        return from_v6(&((const struct sockaddr_in6 *)(const void *)from)->sin6_addr);
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+
+    if (from->sa_family == AF_INET) {
+        memcpy(&v4, from, sizeof(v4));
+        return from_v4(&v4.sin_addr);
+    }
+    if (from->sa_family == AF_INET6) {
+        memcpy(&v6, from, sizeof(v6));
+        return from_v6(&v6.sin6_addr);
+    }
     return (struct address){ .family = ADDRESS_NONE };
+}
+
+/* Both families have it at the same place. */
+unsigned address_port(const struct sockaddr *from)
+{
+    struct sockaddr_in v4;
+
+    static_assert(offsetof(struct sockaddr_in, sin_port) ==
+                      offsetof(struct sockaddr_in6, sin6_port),
+                  "the port of either family");
+    if (from->sa_family != AF_INET && from->sa_family != AF_INET6)
+        return 0;
+    memcpy(&v4, from, sizeof(v4));
+    return ntohs(v4.sin_port);
 }
 
 struct str address_format(const struct address *a, char room[ADDRESS_CHARS_MAX])
@@ -169,7 +190,7 @@ static int parse_prefix(struct str text, struct address_prefix *ret, struct erro
     if (!str_is_null(length) && (!str_to_int(length, &bits) || length.data[0] == '-' ||
                                  bits < mapped_bits || bits > max + mapped_bits))
         return err_set(err, ERR_INVALID, "'%.*s': the prefix length goes from %lld to %lld",
-                       STR_ARG(text), (long long)mapped_bits, (long long)(max + mapped_bits));
+                       STR_ARG(text), (long long)mapped_bits, (long long)max + mapped_bits);
     ret->bits = (unsigned)(bits - mapped_bits);
     if (!is_network(ret))
         return err_set(err, ERR_INVALID, "'%.*s' has bits set after its prefix of %lld",

@@ -40,6 +40,9 @@ bool address_parse_peer(struct str text, struct address *ret);
 /* ADDRESS_NONE for families other than IPv4 and IPv6. */
 struct address address_of(const struct sockaddr *from);
 
+/* 0 for other families. */
+unsigned address_port(const struct sockaddr *from);
+
 /* The shortest standard text; empty for ADDRESS_NONE. Lives in `room`. */
 struct str address_format(const struct address *a, char room[ADDRESS_CHARS_MAX]);
 

@@ -350,7 +350,7 @@ static uint64_t bytes_taken(struct http_conn *c)
     if (c->call->streams)
         return http_stream_moved(c->call);
     c->write_left = uv_stream_get_write_queue_size(&c->h.stream) + http_conn_in_kernel(c);
-    return before - c->write_left;
+    return before > c->write_left ? before - c->write_left : 0;
 }
 
 void http_conn_expired(struct http_conn *c)

@@ -16,9 +16,6 @@ enum {
 
 static void describe_tcp(struct http_conn_peer *peer, const struct sockaddr_storage *from)
 {
-    bool is_v6 = from->ss_family == AF_INET6;
-    in_port_t port = is_v6 ? ((const struct sockaddr_in6 *)(const void *)from)->sin6_port
-                           : ((const struct sockaddr_in *)(const void *)from)->sin_port;
     char room[ADDRESS_CHARS_MAX];
     struct str text;
 
@@ -26,7 +23,7 @@ static void describe_tcp(struct http_conn_peer *peer, const struct sockaddr_stor
     text = address_format(&peer->address, room);
     (void)snprintf(peer->text, sizeof(peer->text),
                    peer->address.family == ADDRESS_V6 ? "[%.*s]:%u" : "%.*s:%u", STR_ARG(text),
-                   ntohs(port));
+                   address_port((const struct sockaddr *)from));
 }
 
 /* Processes of this user, or of root, are the operator; all others are refused. */

@@ -178,7 +178,7 @@ static void queue_rest(struct http_call *call, const struct http_reply *reply, s
         http_conn_close(c);
         return;
     }
-    c->write_left = uv_stream_get_write_queue_size(&c->h.stream) + http_conn_in_kernel(c);
+    c->write_left = head.len + body.len; /* the client may have read some of the first `n` already */
 }
 
 static void print_head(struct http_call *call, const struct http_reply *reply, struct str fields,

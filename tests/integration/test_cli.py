@@ -173,8 +173,8 @@ def test_many_commands_at_once_all_succeed(server):
     [
         ((), "no command given"),
         (("brew",), "unknown command 'brew'; choose one of agent, "),
-        (("tenant",), "'tenant' needs a verb: add, set, list"),
-        (("tenant", "brew"), "'tenant' has no verb 'brew'; choose one of add, set, list"),
+        (("tenant",), "'tenant' needs a verb: add, set, delete, list"),
+        (("tenant", "brew"), "'tenant' has no verb 'brew'; choose one of add, set, delete, list"),
         (("tenant", "add"), "missing"),
         (("tenant", "add", "one", "two"), "two"),
         (("key", "list", "--nonsense", "x"), "'--nonsense'; this command takes --tenant, --json"),

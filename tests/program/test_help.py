@@ -21,7 +21,7 @@ def commands():
               if line.startswith("  muster ")]  # fmt: skip
     words = [line.split(" ", 2) for line in listed]
     return [
-        (w[0], w[1] if len(w) > 1 and re.fullmatch(r"[a-z]+", w[1]) and w[0] != "completion"
+        (w[0], w[1] if len(w) > 1 and re.fullmatch(r"[a-z][a-z-]*", w[1]) and w[0] != "completion"
          else None, line)
         for w, line in zip(words, listed)
     ]  # fmt: skip

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/key_rotation.h"
+#include "features/access/keys_store.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
 #include "features/access/shapes.h"
@@ -64,9 +65,10 @@ static int check_key(struct api_call *call, struct error *err)
 static int list_keys(struct api_call *call, struct db *db, struct error *err)
 {
     const struct keys_query *query = call->query;
+    const struct keys_page page = { call->tenant_id, query->cursor, query->limit };
 
-    if (keys_list(db, access_registry(call->api->engine), call->tenant_id, query, call->arena,
-                  call->answer, err) == 0)
+    if (keys_list(db, access_registry(call->api->engine), &page, call->arena, call->answer, err) ==
+        0)
         return 0;
     if (err->code == ERR_NOT_FOUND)
         return call_refuse_query(call, err, "cursor", query->cursor,

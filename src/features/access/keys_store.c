@@ -110,21 +110,23 @@ static bool add_key_row(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_keys(struct db *db, int64_t tenant_id, struct str after, int64_t limit,
-               struct arena *arena, struct list *ret, struct error *err)
+int store_keys(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
+               struct error *err)
 {
+    const struct str after = str_is_null(page->after) ? STR_LIT("") : page->after;
+    const struct db_args cursor = DB_ARGS(db_int(page->tenant_id), db_text(after));
     int64_t created_at = INT64_MIN;
-    const struct db_args cursor = DB_ARGS(db_int(tenant_id), db_text(after));
 
-    if (!str_is_null(after) &&
-        db_exec(db, &select_created, cursor, db_read_int, &created_at, err) != 0)
-        return -1;
-    if (!str_is_null(after) && created_at == INT64_MIN)
-        return err_set(err, ERR_NOT_FOUND, "there is no key '%.*s'", STR_ARG(after));
-    return rows_list(db, &select_tenant_keys,
-                     DB_ARGS(db_int(tenant_id), db_int(created_at),
-                             db_text(str_is_null(after) ? STR_LIT("") : after), db_int(limit)),
-                     arena, ret, err);
+    if (!str_is_null(page->after)) {
+        if (db_exec(db, &select_created, cursor, db_read_int, &created_at, err) != 0)
+            return -1;
+        if (created_at == INT64_MIN)
+            return err_set(err, ERR_NOT_FOUND, "there is no key '%.*s'", STR_ARG(after));
+    }
+    return rows_list(
+        db, &select_tenant_keys,
+        DB_ARGS(db_int(page->tenant_id), db_int(created_at), db_text(after), db_int(page->limit)),
+        arena, ret, err);
 }
 
 static int list_keys(struct db *db, const struct db_query *query, int64_t since,

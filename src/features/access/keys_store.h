@@ -39,10 +39,16 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err) M
 int store_key_revoke(struct db *db, const struct key_revocation *revocation, struct arena *arena,
                      struct list *ret, struct error *err) MUST_CHECK;
 
-/* Up to `limit` keys of a tenant, oldest first, from the one after `after` on (STR_NULL: the
- * first): a list of struct key without `kind`; in the arena. ERR_NOT_FOUND: no key `after`. */
-int store_keys(struct db *db, int64_t tenant_id, struct str after, int64_t limit,
-               struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+/* Up to `limit` keys of a tenant, oldest first. */
+struct keys_page {
+    int64_t tenant_id;
+    struct str after; /* a key_id: those that follow it; STR_NULL: from the first on */
+    int64_t limit;
+};
+
+/* A list of struct key without `kind`; in the arena. ERR_NOT_FOUND: no key `after`. */
+int store_keys(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
+               struct error *err) MUST_CHECK;
 
 /* The keys of all tenants except those that were revoked, or that expired or were rotated before
  * `since`: a list of struct key_row; in the arena. */

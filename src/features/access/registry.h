@@ -69,9 +69,6 @@ struct key_entry {
     int64_t loaded; /* number of the last load of everything that included it */
 };
 
-/* What the callers of a tenant hold. */
-struct budget *tenant_budget(const struct tenant_entry *tenant);
-
 /* How long a key stays valid after its first rotation. */
 #define KEY_GRACE_US (300 * (int64_t)USEC_PER_SEC)
 

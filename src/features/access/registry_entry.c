@@ -23,12 +23,22 @@ void key_unhold(void *use)
 }
 
 /* Entries are const to those who find them; what is counted there is not. */
+static struct budget *to_count(const struct budget *b)
+{
+    const union {
+        const struct budget *found;
+        struct budget *counted;
+    } node = { .found = b };
+
+    return node.counted;
+}
+
 struct budget *key_budget(const struct key_entry *key)
 {
-    return (struct budget *)(uintptr_t)&key->budget;
+    return to_count(&key->budget);
 }
 
 struct budget *tenant_budget(const struct tenant_entry *tenant)
 {
-    return (struct budget *)(uintptr_t)&tenant->budget;
+    return to_count(&tenant->budget);
 }

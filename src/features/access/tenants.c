@@ -105,19 +105,19 @@ int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, 
     return 0;
 }
 
-int keys_list(struct db *db, struct registry *registry, int64_t tenant_id,
-              const struct keys_query *query, struct arena *arena, struct key_list *ret,
-              struct error *err)
+int keys_list(struct db *db, struct registry *registry, const struct keys_page *page,
+              struct arena *arena, struct key_list *ret, struct error *err)
 {
+    /* one more than the page, to know whether there is another */
+    const struct keys_page more = { page->tenant_id, page->after, page->limit + 1 };
     struct key *keys;
 
-    assert(tenant_id > 0 && query->limit > 0);
-    /* one more than the page, to know whether there is another */
-    if (store_keys(db, tenant_id, query->cursor, query->limit + 1, arena, &ret->keys, err) != 0)
+    assert(page->tenant_id > 0 && page->limit > 0);
+    if (store_keys(db, &more, arena, &ret->keys, err) != 0)
         return -1;
     keys = ret->keys.items;
-    if (ret->keys.n > (size_t)query->limit) {
-        ret->keys.n = (size_t)query->limit;
+    if (ret->keys.n > (size_t)page->limit) {
+        ret->keys.n = (size_t)page->limit;
         ret->next = keys[ret->keys.n - 1].key_id;
     }
     for (size_t i = 0; i < ret->keys.n; i++) {

@@ -14,7 +14,7 @@ struct key_create;
 struct key_created;
 struct key_list;
 struct key_name;
-struct keys_query;
+struct keys_page;
 struct keys_revoked;
 struct registry;
 struct tenant;
@@ -47,9 +47,8 @@ int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, 
              struct key_created *ret, struct error *err) MUST_CHECK;
 
 /* A page. Includes last uses that this process has not stored yet. ERR_NOT_FOUND: a bad cursor. */
-int keys_list(struct db *db, struct registry *registry, int64_t tenant_id,
-              const struct keys_query *query, struct arena *arena, struct key_list *ret,
-              struct error *err) MUST_CHECK;
+int keys_list(struct db *db, struct registry *registry, const struct keys_page *page,
+              struct arena *arena, struct key_list *ret, struct error *err) MUST_CHECK;
 
 /* Revokes the key and, unless `only`, all that were made from it by rotation; *ret names those that
  * were not revoked before. ERR_NOT_FOUND. */

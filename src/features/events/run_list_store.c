@@ -75,7 +75,8 @@ static const struct lane of_workflow = { &run_list_workflow_page, &filtered_work
 /* The range of the page: below `from`, and not below `to`. */
 struct span {
     struct run_cursor from, to;
-    bool cut; /* there are runs below `to` */
+    bool cut;     /* there are runs below `to` */
+    int64_t part; /* runs per statement */
     struct arena *arena;
 };
 
@@ -201,13 +202,12 @@ static struct db_value status_value(int status)
 }
 
 static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
-                const struct span *span, int64_t limit, struct page_reader *reader,
-                struct error *err)
+                const struct span *span, struct page_reader *reader, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
-                db_int(span->to.start_at), db_text(span->to.run_id), db_int(limit), lane_value(f),
-                status_value(f->status), db_int(f->agent_id));
+                db_int(span->to.start_at), db_text(span->to.run_id), db_int(span->part),
+                lane_value(f), status_value(f->status), db_int(f->agent_id));
     const struct lane *lane = lane_of(f);
 
     return db_exec(db, fits_all(f) ? lane->page : lane->filtered, args, add_run, reader, err);
@@ -218,18 +218,18 @@ static int find_in_parts(struct db *db, int64_t tenant_id, const struct run_filt
                          struct span span, struct page_reader *r, struct error *err)
 {
     enum { PART = 128 };
-    int64_t left = f->limit + 1, part;
+    int64_t left = f->limit + 1;
     size_t before;
 
     do {
-        part = left < PART ? left : PART;
+        span.part = left < PART ? left : PART;
         before = r->rows.n;
-        if (find(db, tenant_id, f, &span, part, r, err) != 0)
+        if (find(db, tenant_id, f, &span, r, err) != 0)
             return -1;
         if (r->rows.n > 0)
             span.from = cursor_of(&((const struct run_found *)r->rows.items)[r->rows.n - 1]);
-        left -= part;
-    } while (left > 0 && !r->full && r->rows.n - before == (size_t)part);
+        left -= span.part;
+    } while (left > 0 && !r->full && r->rows.n - before == (size_t)span.part);
     return 0;
 }
 

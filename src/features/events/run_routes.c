@@ -15,10 +15,9 @@ enum { SHORT_PAGE = 100 }; /* runs */
 static int read_narrative(struct api_call *call, struct db *db, struct error *err)
 {
     const struct run_path *path = call->params;
-    const struct run_key key = { call->tenant, path->run_id };
+    const struct run_key key = { call->tenant, path->run_id, call->query };
 
-    return run_read(events_log(call->api->engine), db, &key, call->query, call->arena, call->answer,
-                    err);
+    return run_read(events_log(call->api->engine), db, &key, call->arena, call->answer, err);
 }
 
 static int list_runs(struct api_call *call, struct db *db, struct error *err)

@@ -45,11 +45,10 @@ static struct str cursor_of(const struct event_page_rows *rows, struct arena *ar
                       : STR_NULL;
 }
 
-static int load_events(struct db *db, const struct run_key *key,
-                       const struct narrative_query *query, struct event_page *page,
+static int load_events(struct db *db, const struct run_key *key, const struct event_page *page,
                        struct arena *arena, struct run_narrative *ret, struct error *err)
 {
-    const bool in_pages = query->limit.has || !str_is_null(query->cursor);
+    const bool in_pages = key->query->limit.has || !str_is_null(key->query->cursor);
     struct event_page_rows rows;
 
     if (store_run_events_page(db, page, arena, &rows, err) != 0)
@@ -61,10 +60,10 @@ static int load_events(struct db *db, const struct run_key *key,
 }
 
 /* The run and its events, from one snapshot of the database. */
-static int load_run(struct db *db, const struct run_key *key, int64_t run_no,
-                    const struct narrative_query *query, struct arena *arena,
+static int load_run(struct db *db, const struct run_key *key, int64_t run_no, struct arena *arena,
                     struct run_narrative *ret, struct error *err)
 {
+    const struct narrative_query *query = key->query;
     struct event_page page = { .tenant_id = key->tenant->id,
                                .run_no = run_no,
                                .after = query->after,
@@ -81,7 +80,7 @@ static int load_run(struct db *db, const struct run_key *key, int64_t run_no,
                        STR_ARG(key->run_id), STR_ARG(key->tenant->slug));
     page.is_short = run.state.event_count <= SHORT_NARRATIVE &&
                     run.state.event_count <= page.limit && str_is_null(query->cursor);
-    if (load_events(db, key, query, &page, arena, ret, err) != 0)
+    if (load_events(db, key, &page, arena, ret, err) != 0)
         return -1;
     ret->run = ARENA_NEW(arena, struct run_summary);
     ret->run->run_id = key->run_id;
@@ -90,9 +89,8 @@ static int load_run(struct db *db, const struct run_key *key, int64_t run_no,
     return 0;
 }
 
-int run_read(struct event_log *log, struct db *db, const struct run_key *key,
-             const struct narrative_query *query, struct arena *arena, struct run_narrative *ret,
-             struct error *err)
+int run_read(struct event_log *log, struct db *db, const struct run_key *key, struct arena *arena,
+             struct run_narrative *ret, struct error *err)
 {
     int64_t run_no;
     int r;
@@ -100,7 +98,7 @@ int run_read(struct event_log *log, struct db *db, const struct run_key *key,
     if (log->methods->find_run(log, db, key->tenant->id, key->run_id, &run_no, err) != 0 ||
         db_begin(db, err) != 0)
         return -1;
-    r = load_run(db, key, run_no, query, arena, ret, err);
+    r = load_run(db, key, run_no, arena, ret, err);
     db_rollback(db);
     return r;
 }
@@ -119,22 +117,15 @@ static struct run_listed *to_listed(const struct list *runs, struct arena *arena
 }
 
 /* The run's in_progress events, possibly none; as many as fit. */
-static int load_steps(struct db *db, const struct run_key *key, const struct run_found *found,
-                      size_t bytes, struct arena *arena, struct event_page_rows *ret,
-                      struct error *err)
+static struct event_page steps_of(int64_t tenant_id, const struct run_found *found, size_t bytes)
 {
-    const struct event_page page = { .tenant_id = key->tenant->id,
-                                     .run_no = found->run_no,
-                                     .after = EVENT_PLACE_FIRST,
-                                     .limit = PAGE_EVENTS,
-                                     .bytes = bytes,
-                                     .steps_only = true,
-                                     .is_short = found->run.state.event_count <= SHORT_NARRATIVE };
-
-    if (store_run_events_page(db, &page, arena, ret, err) != 0)
-        return -1;
-    complete_events(key, &ret->list);
-    return 0;
+    return (struct event_page){ .tenant_id = tenant_id,
+                                .run_no = found->run_no,
+                                .after = EVENT_PLACE_FIRST,
+                                .limit = PAGE_EVENTS,
+                                .bytes = bytes,
+                                .steps_only = true,
+                                .is_short = found->run.state.event_count <= SHORT_NARRATIVE };
 }
 
 /* Ends the page before run `n`, which is not the first. */
@@ -156,17 +147,19 @@ static int add_steps(struct db *db, const struct tenant_entry *tenant, struct ru
     size_t used = 0;
 
     for (size_t n = 0; n < page->runs.n; n++) {
-        const struct run_key key = { tenant, found[n].run_id };
+        const struct run_key key = { .tenant = tenant, .run_id = found[n].run_id };
         struct event_page_rows steps;
+        struct event_page some;
 
         used += found[n].bytes;
         if (n > 0 && used >= PAGE_BYTES) {
             end_before(page, listed, n);
             return 0;
         }
-        if (load_steps(db, &key, &found[n], PAGE_BYTES > used ? PAGE_BYTES - used : 1, arena,
-                       &steps, err) != 0)
+        some = steps_of(tenant->id, &found[n], PAGE_BYTES > used ? PAGE_BYTES - used : 1);
+        if (store_run_events_page(db, &some, arena, &steps, err) != 0)
             return -1;
+        complete_events(&key, &steps.list);
         used += steps.bytes;
         if (n > 0 && (steps.more || used > PAGE_BYTES)) {
             end_before(page, listed, n);

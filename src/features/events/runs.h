@@ -18,13 +18,13 @@ struct tenant_entry;
 struct run_key {
     const struct tenant_entry *tenant;
     struct str run_id;
+    const struct narrative_query *query; /* of run_read(): which of its events */
 };
 
 /* A run with its summary, and its events by seq, timestamp, arrival: a page of the query's limit,
  * or of 16 MiB. In the arena. ERR_NOT_FOUND when the tenant has no such run. */
-int run_read(struct event_log *log, struct db *db, const struct run_key *key,
-             const struct narrative_query *query, struct arena *arena, struct run_narrative *ret,
-             struct error *err) MUST_CHECK;
+int run_read(struct event_log *log, struct db *db, const struct run_key *key, struct arena *arena,
+             struct run_narrative *ret, struct error *err) MUST_CHECK;
 
 /* A page of the tenant's runs, newest start first; in the arena. The cost of a page is bounded:
  * with a filter it examines at most 10,000 runs, and it ends before the run that takes it beyond 16

@@ -178,7 +178,9 @@ static int destroy_older(struct vault *v, struct db *db, const struct data_key_r
 static int destroy_retired(struct vault *v, struct db *db, struct data_keys_rotated *ret,
                            struct error *err)
 {
-    int64_t now = clock_wall_us();
+    const int64_t now = clock_wall_us();
+    const struct data_keys_span span = { now - (int64_t)RETIRED_S * USEC_PER_SEC, now,
+                                         TENANTS_MAX };
     const struct data_key_row *tenants;
     struct arena arena;
     struct list found;
@@ -186,8 +188,7 @@ static int destroy_retired(struct vault *v, struct db *db, struct data_keys_rota
     int r;
 
     arena_init(&arena);
-    r = store_data_keys_retired(db, now - (int64_t)RETIRED_S * USEC_PER_SEC, now, TENANTS_MAX,
-                                &arena, &found, err);
+    r = store_data_keys_retired(db, &span, &arena, &found, err);
     tenants = found.items;
     for (size_t i = 0; r == 0 && i < found.n; i++)
         r = destroy_older(v, db, &tenants[i], ret, err);

@@ -129,11 +129,13 @@ int store_data_keys_superseded(struct db *db, int64_t limit, struct arena *arena
     return rows_list(db, &select_superseded, DB_ARGS(db_int(limit)), arena, ret, err);
 }
 
-int store_data_keys_retired(struct db *db, int64_t until_us, int64_t now_us, int64_t limit,
-                            struct arena *arena, struct list *ret, struct error *err)
+int store_data_keys_retired(struct db *db, const struct data_keys_span *span, struct arena *arena,
+                            struct list *ret, struct error *err)
 {
-    return rows_list(db, &select_retired, DB_ARGS(db_int(until_us), db_int(now_us), db_int(limit)),
-                     arena, ret, err);
+    const struct db_args args =
+        DB_ARGS(db_int(span->until_us), db_int(span->now_us), db_int(span->limit));
+
+    return rows_list(db, &select_retired, args, arena, ret, err);
 }
 
 int store_data_keys_any_retired(struct db *db, bool *ret, struct error *err)

@@ -52,9 +52,15 @@ int store_data_keys_after(struct db *db, int64_t after, int64_t limit, struct ar
 int store_data_keys_superseded(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
                                struct error *err) MUST_CHECK;
 
-/* Those with a key that was retired at this time or before, or any time after `now_us`. */
-int store_data_keys_retired(struct db *db, int64_t until_us, int64_t now_us, int64_t limit,
-                            struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+/* Keys that were retired at `until_us` or before, or at any time after `now_us`. */
+struct data_keys_span {
+    int64_t until_us, now_us;
+    int64_t limit; /* tenants */
+};
+
+/* Those with such a key. */
+int store_data_keys_retired(struct db *db, const struct data_keys_span *span, struct arena *arena,
+                            struct list *ret, struct error *err) MUST_CHECK;
 
 /* Is any key retired? */
 int store_data_keys_any_retired(struct db *db, bool *ret, struct error *err) MUST_CHECK;
