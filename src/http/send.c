@@ -178,7 +178,8 @@ static void queue_rest(struct http_call *call, const struct http_reply *reply, s
         http_conn_close(c);
         return;
     }
-    c->write_left = head.len + body.len; /* the client may have read some of the first `n` already */
+    c->write_left =
+        head.len + body.len; /* the client may have read some of the first `n` already */
 }
 
 static void print_head(struct http_call *call, const struct http_reply *reply, struct str fields,
