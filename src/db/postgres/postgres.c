@@ -48,7 +48,7 @@ static int postgres_begin(struct db *db, struct error *err)
     if (pg->mode == DB_WRITER)
         return db_postgres_run(pg, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", NULL, NULL,
                                err);
-    pg->transaction_us = clock_mono_us();
+    pg->transaction_us = clock_raw_us();
     /* The view is fixed by the first query, not by BEGIN. */
     return db_postgres_run(pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1", NULL,
                            NULL, err);

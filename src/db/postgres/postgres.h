@@ -16,7 +16,7 @@ struct postgres {
     struct db_cache statements;
     struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t changes;
-    int64_t transaction_us; /* when it began, monotonic */
+    int64_t transaction_us; /* when it began, by the raw clock */
     int wait_ms;            /* for an answer; -1: no limit */
     bool warned;            /* the server sent a WARNING since this was last cleared */
 };

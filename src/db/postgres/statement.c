@@ -186,7 +186,7 @@ int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args arg
     if (pg->conn == NULL)
         return db_postgres_fail(pg, NULL, err);
     if (pg->mode == DB_READER && PQtransactionStatus(pg->conn) == PQTRANS_INTRANS &&
-        clock_mono_us() - pg->transaction_us > DB_POSTGRES_TRANSACTION_MAX_US)
+        clock_raw_us() - pg->transaction_us > DB_POSTGRES_TRANSACTION_MAX_US)
         return err_set(err, ERR_BUSY, "the read did not finish before its deadline");
     if (find(pg, q, &st, err) != 0)
         return -1;
