@@ -106,8 +106,9 @@ class World:
 
         def all_gone():
             self.clock.advance(60)  # leases end, attempts are due
-            waiting = [row for row in self.rows("next_at", "deliveries") if row["next_at"]]
-            return not waiting and not any(row["pending"] for row in self.rows("pending", "messages"))
+            if any(row["pending"] for row in self.rows("pending", "messages")):
+                return False  # first of the two: a message becomes deliveries
+            return not any(row["next_at"] for row in self.rows("next_at", "deliveries"))
 
         until(all_gone)
         while self.receiver.has_more():

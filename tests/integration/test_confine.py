@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -39,22 +40,29 @@ def probed(server):
     return dict(PROBED.findall(server.log()))
 
 
-def places(tmp_path):
+@pytest.fixture
+def elsewhere():
+    """A folder that is certainly not in /dev, as those of tests may be, which is open to read."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Path(folder)
+
+
+def places(folder):
     """Files outside the data directory: one to read, one to write, one of the system."""
-    (tmp_path / "secret").write_text("x")
+    (folder / "secret").write_text("x")
     return {
-        "MUSTER_TEST_READ": str(tmp_path / "secret"),
-        "MUSTER_TEST_WRITE": str(tmp_path / "planted"),
+        "MUSTER_TEST_READ": str(folder / "secret"),
+        "MUSTER_TEST_WRITE": str(folder / "planted"),
         "MUSTER_TEST_SYSTEM": "/run/muster-test-planted",
     }
 
 
-def test_a_confined_server_can_only_serve(store, tmp_path):
+def test_a_confined_server_can_only_serve(store, tmp_path, elsewhere):
     if sanitized():
         return  # a sanitizer reports by a process of its own
-    with running(store, tmp_path, binary=PROBE_BINARY, environment=places(tmp_path)) as server:
+    with running(store, tmp_path, binary=PROBE_BINARY, environment=places(elsewhere)) as server:
         assert probed(server) == CONFINED
-        assert not (tmp_path / "planted").exists()
+        assert not (elsewhere / "planted").exists()
         status = Path(f"/proc/{server.process.pid}/status").read_text()
         assert "NoNewPrivs:\t1" in status
         assert "Seccomp:\t2" in status
@@ -65,9 +73,9 @@ def test_a_confined_server_can_only_serve(store, tmp_path):
         tenant.client.close()
 
 
-def test_without_confinement_the_same_attempts_succeed(tmp_path):
+def test_without_confinement_the_same_attempts_succeed(tmp_path, elsewhere):
     """The negative control: what the probe tries can be done."""
-    environment = {**places(tmp_path), "MUSTER_CONFINE": "0"}
+    environment = {**places(elsewhere), "MUSTER_CONFINE": "0"}
     server = Server(tmp_path / "data", binary=PROBE_BINARY, environment=environment).start()
     found = probed(server)
     server.process.wait(10)  # it has become /bin/true
@@ -78,7 +86,7 @@ def test_without_confinement_the_same_attempts_succeed(tmp_path):
         possible |= {"written_and_executed", "written_then_executed"}
     assert possible <= {name for name, result in found.items() if result == "done"}, found
     assert "execute" not in found
-    assert (tmp_path / "planted").exists()
+    assert (elsewhere / "planted").exists()
     if os.geteuid() == 0:
         assert found["write_system"] == "done"
         Path("/run/muster-test-planted").unlink()

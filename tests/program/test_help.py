@@ -72,10 +72,9 @@ def test_the_settings_are_told_to_programs_too():
 def test_the_manual_page_has_every_command_and_setting():
     page = muster("man").stdout
     for noun, verb, usage in commands():
-        heading = next(
-            line for line in page.splitlines()
-            if line.startswith(f'.SS "muster {noun} {verb}' if verb else f'.SS "muster {noun}')
-        )  # fmt: skip
+        words = f"{noun} {verb}" if verb else noun
+        begin = '.SS "muster ' + words.replace("-", "\\-")
+        heading = next(line for line in page.splitlines() if line.startswith(begin))
         section = page.split(heading)[1].split("\n.S")[0].replace("\\-", "-")
         for option in re.findall(r"--[a-z-]+", usage):
             assert f"\\fB{option}\\fR" in section, (noun, verb)
