@@ -71,8 +71,9 @@ void budget_give(struct budget *b, enum budget_kind kind, int64_t n);
 
 int64_t budget_used(const struct budget *b, enum budget_kind kind);
 
-/* The first node from `b` up of which no more than the `kept` part is left; NULL: there is room.
- * Counts a refusal. For work whose size is known only when it is done: `kept` is then its most. */
+/* Walks from `b` up and returns the first node whose free room is smaller than `kept`, counting a
+ * refusal; NULL: every node has room. For work whose size is known only when it is done: `kept` is
+ * then its most. */
 struct budget *budget_exhausted(struct budget *b, enum budget_kind kind);
 
 /* The levels and the top of one process's tree. Tenants hang below `service` and keys below their

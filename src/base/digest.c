@@ -59,6 +59,24 @@ void digest_base62(uint64_t value, char *ret, size_t n)
     }
 }
 
+static unsigned digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    if (c >= 'A' && c <= 'Z')
+        return (unsigned)(c - 'A') + 10;
+    return (unsigned)(c - 'a') + 36;
+}
+
+uint64_t digest_base62_value(struct str digits)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < digits.len; i++)
+        value = value * 62 + digit_value(digits.data[i]);
+    return value;
+}
+
 void digest_random_base62(char *ret, size_t n)
 {
     for (size_t i = 0; i < n; i++)

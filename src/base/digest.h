@@ -37,6 +37,9 @@ uint32_t digest_crc32(struct str s);
 /* `n` digits 0-9A-Za-z, most significant first. */
 void digest_base62(uint64_t value, char *ret, size_t n);
 
+/* The value of such digits. Other characters give some value: format it again and compare. */
+uint64_t digest_base62_value(struct str digits);
+
 /* `n` random base62 digits, each equally likely. */
 void digest_random_base62(char *ret, size_t n);
 

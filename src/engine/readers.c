@@ -126,7 +126,7 @@ static void push(struct readers *r, struct connection *c) REQUIRES(r->lock)
 }
 
 /* The place of the next job: of those that may run, the first of a tenant with the fewest
- * connections in use; NULL when there is none. */
+ * connections in use; NULL when no job may run. */
 static struct reader_job **find_next(struct readers *r) REQUIRES(r->lock)
 {
     size_t fewest = r->n_connections;
@@ -143,7 +143,7 @@ static struct reader_job **find_next(struct readers *r) REQUIRES(r->lock)
     return next;
 }
 
-/* Removes the next job; NULL when there is none, or no connection for it. */
+/* Removes the next job; NULL when no job may run or no connection is free. */
 static struct reader_job *unqueue(struct readers *r) REQUIRES(r->lock)
 {
     struct reader_job **at = r->free == NULL ? NULL : find_next(r), *job;

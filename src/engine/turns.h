@@ -54,7 +54,7 @@ bool turns_has_jobs_before(const struct turns *t, const struct writer_job *job);
 
 void turns_add(struct turns *t, struct writer_job *job);
 
-/* The job whose turn it is, which stays queued; NULL: there is none. */
+/* The job whose turn it is, which stays queued; NULL: the queue is empty. */
 struct writer_job *turns_next(struct turns *t);
 
 /* Takes the job that turns_next() returned. */

@@ -1,8 +1,8 @@
 /* charge.h - what one exchange holds of the budgets, and who must make room for it.
  *
  * A body counts as it arrives, a reply until its client has taken it. A body
- * that has not arrived completely can lose its room: when there is none left
- * for another one, the slowest of those who hold most is evicted. Its bytes
+ * that has not arrived completely can lose its room: when another body finds no
+ * room, the slowest of the caller that holds most is evicted. Its bytes
  * stop counting at once; its loop then refuses it and frees them.
  *
  * Invariants:

@@ -3,14 +3,12 @@
 
 #include "db/db.h"
 #include "features/access/shapes.h"
+#include "features/access/tenants_store.h"
 #include "shape/rows.h"
 
 #define KEY_COLUMNS                                                                                \
     "tenant_id, key_id, digest, agent_name, label, created_at, last_used_at, expires_at, "         \
     "revoked_at, predecessor, rotated_at, first_used_at, line"
-
-/* Of a row that the registry must load again: the number of this transaction's change. */
-#define CHANGE_NUMBER "(SELECT number FROM change_numbers WHERE topic = 'registry')"
 
 /* clang-format off */
 static const struct db_query insert_key = {

@@ -6,9 +6,6 @@
 #include "shape/rows.h"
 #include "shape/table.h"
 
-/* Of a row that the registry must load again: the number of this transaction's change. */
-#define CHANGE_NUMBER "(SELECT number FROM change_numbers WHERE topic = 'registry')"
-
 #define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, created_at"
 
 /* clang-format off */

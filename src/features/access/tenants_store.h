@@ -9,6 +9,9 @@
 
 struct db;
 
+/* Of a row that the registry must load again: the number of this transaction's change. */
+#define CHANGE_NUMBER "(SELECT number FROM change_numbers WHERE topic = 'registry')"
+
 struct tenant_row {
     int64_t tenant_id;
     struct str slug, name;

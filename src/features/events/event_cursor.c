@@ -16,27 +16,18 @@ struct str event_cursor_format(const struct event_place *place, char text[EVENT_
     return str_from(text, EVENT_CURSOR_LEN);
 }
 
-static unsigned digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    if (c >= 'A' && c <= 'Z')
-        return (unsigned)(c - 'A') + 10;
-    return (unsigned)(c - 'a') + 36;
-}
-
 /* Parses without validation, then accepts only text that formats to the same bytes again. */
 bool event_cursor_parse(struct str s, struct event_place *ret)
 {
-    uint64_t parts[PARTS] = { 0 };
+    int64_t parts[PARTS];
     char text[EVENT_CURSOR_LEN];
     struct event_place place;
 
     if (s.len != EVENT_CURSOR_LEN)
         return false;
-    for (size_t i = 0; i < CHECK_AT; i++)
-        parts[i / PART_LEN] = parts[i / PART_LEN] * 62 + digit_value(s.data[i]);
-    place = (struct event_place){ (int64_t)parts[0], (int64_t)parts[1], (int64_t)parts[2] };
+    for (size_t i = 0; i < PARTS; i++)
+        parts[i] = (int64_t)digest_base62_value(str_from(s.data + i * PART_LEN, PART_LEN));
+    place = (struct event_place){ parts[0], parts[1], parts[2] };
     if (!str_eq(event_cursor_format(&place, text), s))
         return false;
     *ret = place;

@@ -17,26 +17,16 @@ struct str run_cursor_format(const struct run_cursor *cursor, char text[RUN_CURS
     return str_from(text, RUN_CURSOR_LEN);
 }
 
-static unsigned digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    if (c >= 'A' && c <= 'Z')
-        return (unsigned)(c - 'A') + 10;
-    return (unsigned)(c - 'a') + 36;
-}
-
 /* Parses without validation, then accepts only text that formats to the same bytes again. */
 bool run_cursor_parse(struct str s, struct run_cursor *ret)
 {
     char text[RUN_CURSOR_LEN];
     struct run_cursor cursor;
-    uint64_t start = 0;
+    uint64_t start;
 
     if (s.len != RUN_CURSOR_LEN)
         return false;
-    for (size_t i = 0; i < START_LEN; i++)
-        start = start * 62 + digit_value(s.data[i]);
+    start = digest_base62_value(str_from(s.data, START_LEN));
     cursor = (struct run_cursor){ (int64_t)start, str_from(s.data + START_LEN, ID_LEN) };
     if (!str_eq(run_cursor_format(&cursor, text), s))
         return false;
