@@ -234,7 +234,7 @@ static double seconds_of_drops(const char *head, const char *drop)
         wire_say(answer.fd, drop);
         clock_advance_us(100000);
     }
-    seconds = (double)(clock_mono_us() - began_us) / USEC_PER_SEC;
+    seconds = (double)(clock_mono_us() - began_us) / (double)USEC_PER_SEC;
     CHECK_INT(wire_read_reply(answer.fd, &out, false), 408);
     close(answer.fd);
     buf_done(&out);
