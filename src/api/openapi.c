@@ -135,10 +135,12 @@ static void add_description(struct buf *out, const struct route *route)
 {
     static const char *const callers[] = {
         [AUTH_OPEN] = "No authentication.",
-        [AUTH_ANY_KEY] = "Needs a workspace key or an agent key.",
+        [AUTH_ANY_KEY] = "Needs a key of any kind.",
+        [AUTH_REPORT] = "Needs a workspace key or an agent key.",
         [AUTH_OWN_AGENT] = "Needs the agent's own key.",
         [AUTH_USER] = "Needs a signed-in user; keys are refused.",
-        [AUTH_READ] = "Needs a workspace key, or a user with a role in the workspace.",
+        [AUTH_READ] =
+            "Needs a workspace key or a read-only key, or a user with a role in the workspace.",
         [AUTH_MEMBER] = "Needs a user with a role in the workspace; keys are refused.",
         [AUTH_ADMIN] = "Needs an admin of the workspace; keys are refused.",
         [AUTH_PLATFORM] = "Needs a platform admin; keys are refused.",

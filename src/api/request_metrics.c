@@ -33,6 +33,7 @@ static enum metric_histogram class_of(const struct route *route)
     case AUTH_OPEN:
         return HISTOGRAM_OTHER;
     case AUTH_ANY_KEY:
+    case AUTH_REPORT:
     case AUTH_OWN_AGENT:
         return HISTOGRAM_PULL;
     case AUTH_READ:

@@ -22,10 +22,11 @@ struct feature;
  * runs the service: over the unix socket, or from the command line. */
 enum route_auth {
     AUTH_OPEN,      /* everyone */
-    AUTH_ANY_KEY,   /* workspace key or agent key */
+    AUTH_ANY_KEY,   /* workspace key, agent key or read-only key */
+    AUTH_REPORT,    /* workspace key or agent key */
     AUTH_OWN_AGENT, /* an agent key, for its own agent */
     AUTH_USER,      /* any signed-in user; no key, and not the operator */
-    AUTH_READ,      /* a workspace key of the path's tenant, its users, the operator */
+    AUTH_READ,      /* a workspace or read-only key of the path's tenant, its users, the operator */
     AUTH_MEMBER,    /* users of the path's tenant, the operator; no key */
     AUTH_ADMIN,     /* admins of the path's tenant, the operator */
     AUTH_PLATFORM,  /* platform admins, the operator */
@@ -81,7 +82,8 @@ struct route {
  * is a typo: they are refused, so that it changes nothing. */
 static inline bool route_is_for_agents(const struct route *route)
 {
-    return route->auth == AUTH_ANY_KEY || route->auth == AUTH_OWN_AGENT;
+    return route->auth == AUTH_ANY_KEY || route->auth == AUTH_REPORT ||
+           route->auth == AUTH_OWN_AGENT;
 }
 
 #define ROUTE(m, p, a, s) .method = METHOD_##m, .path = (p), .auth = AUTH_##a, .status = (s)

@@ -53,6 +53,24 @@ describe("settings and platform", () => {
         await close(page);
     });
 
+    test("a key that only reads is created and can read, not report", async () => {
+        const page = await settings("keys");
+        await button(page, "New key").click();
+        await page.getByLabel("Label").fill("wall screen");
+        await page.getByLabel("It may").selectOption("read");
+        await page.getByText("reports nothing").waitFor();
+        await inDialog(page, "Create key").click();
+        await page.getByText("only reads").waitFor();
+        const token = await page.locator("code").getByText("mst_ro_").textContent();
+        await shot(page, "settings-keys-read-only");
+        const headers = { Authorization: `Bearer ${token}` };
+        const read = await fetch(`${server.url}/api/v1/tenants/acme/agents`, { headers });
+        assert.equal(read.status, 200);
+        const beat = `${server.url}/api/v1/heartbeat?client_id=x`;
+        assert.equal((await fetch(beat, { method: "POST", headers })).status, 403);
+        await close(page);
+    });
+
     test("the workspace's model and policy apply to its agents", async () => {
         const page = await settings("defaults");
         await page.getByLabel("Default model").fill("house-model");

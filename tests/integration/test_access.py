@@ -11,24 +11,26 @@ from conftest import running
 from muster import ROOT
 from people import PASSWORD, Person, add_user, log_in, platform_admin, tenant_person
 
-NOBODY, UNKNOWN, OTHER_TENANT, OTHER_AGENT, OWN_AGENT, WORKSPACE = range(6)
-STRANGER, MEMBER, ADMIN, PLATFORM, OPERATOR = range(6, 11)
+NOBODY, UNKNOWN, OTHER_TENANT, OTHER_AGENT, OWN_AGENT, WORKSPACE, READ_ONLY = range(7)
+STRANGER, MEMBER, ADMIN, PLATFORM, OPERATOR = range(7, 12)
 
 # By columns: no token, an unknown one, the workspace key of another tenant, the keys of another
-# agent, of the agent itself and of the workspace; a person without a role in the tenant, a member,
-# an admin, a platform admin; the operator (embedded store).
+# agent, of the agent itself and of the workspace, and one that only reads; a person without a role
+# in the tenant, a member, an admin, a platform admin; the operator (embedded store).
 # 1: 401, 3: 403, +: let in, whatever the answer then is.
 LEVELS = {
-    "open":       "+ +  + + + +  + + + +  +",
-    "key":        "1 1  + + + +  1 1 1 1  1",  # of any tenant, names no agent
-    "agent":      "1 1  + 3 + +  1 1 1 1  1",  # of any tenant, names the agent
-    "report":     "1 1  3 3 + +  1 1 1 1  1",  # names the tenant and the agent
-    "own_agent":  "1 1  3 3 + 3  1 1 1 1  1",
-    "person":     "1 1  3 3 3 3  + + + +  1",
-    "read":       "1 1  3 3 3 +  3 + + +  +",
-    "member":     "1 1  3 3 3 3  3 + + +  +",
-    "admin":      "1 1  3 3 3 3  3 3 + +  +",
-    "platform":   "1 1  3 3 3 3  3 3 3 +  +",
+    "open":       "+ +  + + + + +  + + + +  +",
+    "key":        "1 1  + + + + +  1 1 1 1  1",  # of any tenant, names no agent
+    "sign":       "1 1  + + + + 3  1 1 1 1  1",  # the same, but a report
+    "pull":       "1 1  + 3 + + +  1 1 1 1  1",  # of any tenant, names the agent
+    "register":   "1 1  + 3 + + 3  1 1 1 1  1",  # the same, but a report
+    "report":     "1 1  3 3 + + 3  1 1 1 1  1",  # names the tenant and the agent
+    "own_agent":  "1 1  3 3 + 3 3  1 1 1 1  1",
+    "person":     "1 1  3 3 3 3 3  + + + +  1",
+    "read":       "1 1  3 3 3 + +  3 + + +  +",
+    "member":     "1 1  3 3 3 3 3  3 + + +  +",
+    "admin":      "1 1  3 3 3 3 3  3 3 + +  +",
+    "platform":   "1 1  3 3 3 3 3  3 3 3 +  +",
 }  # fmt: skip
 
 OPERATIONS = """
@@ -41,12 +43,12 @@ OPERATIONS = """
     open      POST   /api/v1/auth/login
 
     key       GET    /api/v1/limits
-    key       POST   /api/v1/heartbeat
+    sign      POST   /api/v1/heartbeat
     key       POST   /api/v1/agents/refresh-key
-    agent     POST   /api/v1/agents/register
-    agent     GET    /api/v1/agents/model
-    agent     GET    /api/v1/agents/command-policy
-    agent     GET    /api/v1/agents/document
+    register  POST   /api/v1/agents/register
+    pull      GET    /api/v1/agents/model
+    pull      GET    /api/v1/agents/command-policy
+    pull      GET    /api/v1/agents/document
     own_agent GET    /api/v1/agents/config
     report    POST   /api/v1/telemetry
     report    POST   /api/v1/telemetry/batch
@@ -250,8 +252,9 @@ class Cast:
         unknown = "mst_ws_000000000000000000000000000000" + "0ilNgQ"
         self.callers = [
             client(), client(unknown), self.foreign.client, tenant.agent_client("somebody else"),
-            tenant.agent_client(AGENT), tenant.client, tenant_person(self.foreign, "admin"),
-            tenant_person(tenant, "member"), tenant_person(tenant, "admin"), platform_admin(server),
+            tenant.agent_client(AGENT), tenant.client, client(tenant.add_key(None, "--read-only")),
+            tenant_person(self.foreign, "admin"), tenant_person(tenant, "member"),
+            tenant_person(tenant, "admin"), platform_admin(server),
         ]  # fmt: skip
         if not server.database:
             self.callers.append(server.operator())
@@ -317,3 +320,38 @@ def test_a_request_with_authorization_ignores_cookies(cast):
     here = cast.tenant.path("dashboard/runs")
     foreign = {"Authorization": f"Bearer {cast.foreign.token}"}
     assert admin.get(here, headers=foreign).status == 403
+
+
+def test_a_read_only_key_stores_nothing_and_stays_read_only_when_it_rotates(tenant):
+    made = json.loads(tenant.server.cli(
+        "key", "add", "--tenant", tenant.slug, "--read-only", "--label", "board", "--json"
+    ))  # fmt: skip
+    assert (made["kind"], made["agent_name"]) == ("read_only", None)
+    reader = tenant.server.client(made["token"])
+    event = {**REPORT, "client_id": tenant.slug, "event": "started"}
+    refused = reader.post("/api/v1/telemetry", event)
+    assert (refused.status, refused.json()["detail"]) == (
+        403, "A read-only key cannot report; use a workspace key or an agent key",
+    )  # fmt: skip
+    assert reader.get(tenant.path("dashboard/runs")).json()["runs"] == []
+    assert reader.get(tenant.path("agents")).json()["agents"] == []
+    fresh = reader.post("/api/v1/agents/refresh-key").json()
+    assert (fresh["kind"], fresh["token"][:7]) == ("read_only", "mst_ro_")
+    successor = tenant.server.client(fresh["token"])
+    assert successor.post("/api/v1/telemetry", event).status == 403
+    assert successor.get(tenant.path("agents")).status == 200
+    tenant.server.cli("key", "revoke", made["key_id"], "--tenant", tenant.slug)
+    listed = json.loads(tenant.server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
+    kinds = {key["key_id"]: (key["kind"], key["revoked_at"] is None) for key in listed}
+    assert kinds[made["key_id"]] == kinds[fresh["key_id"]] == ("read_only", False)
+    assert ("workspace", True) in kinds.values()
+
+
+def test_a_read_only_key_cannot_be_bound_to_an_agent(cast):
+    body = {"agent_name": AGENT, "read_only": True}
+    answer = cast.callers[ADMIN].post(cast.tenant.path("keys"), body)
+    assert answer.status == 422
+    assert answer.json()["detail"][0]["loc"] == ["body", "read_only"]
+    before = len(cast.callers[ADMIN].get(cast.tenant.path("keys")).json()["keys"])
+    assert cast.callers[ADMIN].post(cast.tenant.path("keys"), body).status == 422
+    assert len(cast.callers[ADMIN].get(cast.tenant.path("keys")).json()["keys"]) == before

@@ -317,7 +317,7 @@ def test_only_a_workspace_key_of_the_tenant_reads_its_runs(tenant):
     rows = [
         (tenant.client, 200, None),
         (nobody, 401, "Not authenticated"),
-        (bound, 403, "An agent key cannot read; use a workspace key"),
+        (bound, 403, "An agent key cannot read; use a workspace key or a read-only key"),
         (other.client, 403, "This key does not give access to that tenant"),
     ]
     for client, status, detail in rows:

@@ -136,13 +136,15 @@ static int authorize_key(struct api_call *call, struct str slug, struct error *e
     const struct key_entry *key = call->key;
 
     if (call->route->auth >= AUTH_MEMBER || call->route->auth == AUTH_USER)
+        return call_refuse(call, err, 403, "Not allowed with a key; sign in as a user");
+    if (call->route->auth == AUTH_REPORT && key->kind == TOKEN_READ_ONLY)
         return call_refuse(call, err, 403,
-                           "Not allowed with a workspace or agent key; sign in as a user");
+                           "A read-only key cannot report; use a workspace key or an agent key");
     if (call->route->auth == AUTH_OWN_AGENT && key->kind != TOKEN_AGENT)
-        return call_refuse(call, err, 403,
-                           "Not allowed with a workspace key; use the agent's own key");
+        return call_refuse(call, err, 403, "Only the agent's own key may do this");
     if (call->route->auth == AUTH_READ && key->kind == TOKEN_AGENT)
-        return call_refuse(call, err, 403, "An agent key cannot read; use a workspace key");
+        return call_refuse(call, err, 403,
+                           "An agent key cannot read; use a workspace key or a read-only key");
     if (!str_is_null(slug) && !str_eq(slug, key->tenant->slug))
         return call_refuse(call, err, 403, "This key does not give access to that tenant");
     enter_tenant(call, key->tenant);

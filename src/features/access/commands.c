@@ -99,11 +99,13 @@ const struct command access_commands[] = {
     { "key", "add",
       .options = OPTIONS(TENANT_OPTION,
                          { "agent", OPTION_NAME, .field = "agent_name", .help = "bind the key to this agent" },
+                         { "read-only", OPTION_FLAG, .help = "a key that reads what a workspace key reads and reports nothing" },
                          { "label", OPTION_TEXT, .help = "note shown in lists" },
                          { "expires", OPTION_TIME, .field = "expires_at", .help = "expiry time; without it the key never expires" }),
       .help = "create a key and print its token, which is shown only once",
       .examples = "muster key add --tenant acme --label fleet\n"
-                  "muster key add --tenant acme --agent collector --expires 2030-01-01T00:00:00Z",
+                  "muster key add --tenant acme --agent collector --expires 2030-01-01T00:00:00Z\n"
+                  "muster key add --tenant acme --read-only --label prometheus",
       .method = METHOD_POST, .path = KEYS, .body = &key_create_shape,
       .answer = &key_created_shape, .line = "{token}" },
     { "key", "list", .options = OPTIONS(TENANT_OPTION),

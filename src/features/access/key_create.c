@@ -13,11 +13,10 @@ enum { KEY_ID_DIGITS = 16 };
 int key_make(struct db *db, struct key_row *row, struct arena *arena, struct str *ret_token,
              struct error *err)
 {
-    bool bound = !str_is_null(row->agent_name);
     char token[TOKEN_LEN + 1], id_digits[KEY_ID_DIGITS];
 
     assert(row->tenant_id > 0);
-    token_make(bound ? TOKEN_AGENT : TOKEN_WORKSPACE, token);
+    token_make(key_kind(row), token);
     assert(token_is_well_formed(str_from(token, TOKEN_LEN)));
     digest_random_base62(id_digits, KEY_ID_DIGITS);
     row->key_id = arena_printf(arena, "key_%.*s", KEY_ID_DIGITS, id_digits);
@@ -28,9 +27,4 @@ int key_make(struct db *db, struct key_row *row, struct arena *arena, struct str
         return -1;
     *ret_token = arena_copy(arena, str_from(token, TOKEN_LEN));
     return 0;
-}
-
-struct str key_kind_name(struct str agent_name)
-{
-    return str_is_null(agent_name) ? STR_LIT("workspace") : STR_LIT("agent");
 }

@@ -7,10 +7,7 @@
 struct db;
 struct key_row;
 
-/* Stores a key with the row's tenant, agent, label, expiry and predecessor, and fills in the rest
+/* Stores a key with the row's tenant, kind, label, expiry and predecessor, and fills in the rest
  * of the row. *ret_token is the only copy of the token, in the arena. */
 int key_make(struct db *db, struct key_row *row, struct arena *arena, struct str *ret_token,
              struct error *err) MUST_CHECK;
-
-/* "workspace", or "agent" for a key that is bound to an agent. */
-struct str key_kind_name(struct str agent_name);

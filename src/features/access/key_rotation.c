@@ -67,6 +67,7 @@ static int add_successor(struct db *db, const struct key_row *old, int64_t now_u
 {
     struct key_row fresh = { .tenant_id = old->tenant_id,
                              .agent_name = old->agent_name,
+                             .read_only = old->read_only,
                              .label = old->label,
                              .expires_at = old->expires_at,
                              .predecessor = old->key_id,
@@ -79,7 +80,7 @@ static int add_successor(struct db *db, const struct key_row *old, int64_t now_u
     assert(valid_until(old, now_us) > now_us); /* the old key stays valid for its grace period */
     *ret = (struct key_refreshed){ .token = token,
                                    .key_id = fresh.key_id,
-                                   .kind = key_kind_name(fresh.agent_name),
+                                   .kind = token_kind_name(key_kind(&fresh)),
                                    .agent_name = fresh.agent_name,
                                    .previous_key_valid_until = valid_until(old, now_us) };
     return 0;

@@ -56,6 +56,9 @@ static int check_key(struct api_call *call, struct error *err)
     if (!str_is_null(create->agent_name) && create->agent_name.len == 0)
         return call_refuse_body(call, err, "agent_name", STR_NULL,
                                 "Agent name must not be empty; null creates a workspace key");
+    if (create->read_only && !str_is_null(create->agent_name))
+        return call_refuse_body(call, err, "read_only", STR_NULL,
+                                "A read-only key cannot be bound to an agent");
     if (create->expires_at != TIME_NULL && create->expires_at <= clock_wall_us())
         return call_refuse_body(call, err, "expires_at", STR_NULL,
                                 "The expiry is in the past: the key could never be used");
@@ -154,7 +157,7 @@ const struct route key_routes[] = {
       .description = "Ids, labels, agents, expiry and last use, oldest first. Tokens are not stored and cannot be shown again. Pass `next` as `cursor` to read on." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/keys", ADMIN, 201), .handler = check_key, .change = add_key, .params = &tenant_path_shape, .body = &key_create_shape, .answer = &key_created_shape, .audit = "key.add",
       .id = "create_key", .summary = "Create a key",
-      .description = "The answer holds the token, which is shown only this once. With `agent_name` the key is bound to that agent; without it, it is a workspace key." },
+      .description = "The answer holds the token, which is shown only this once. With `agent_name` the key is bound to that agent; without it, it is a workspace key. With `read_only` it reads what a workspace key reads and reports nothing." },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/keys/{key_id}", ADMIN, 200), .change = revoke_key, .params = &key_path_shape, .query = &revoke_query_shape, .answer = &keys_revoked_shape, .audit = "key.revoke",
       .id = "revoke_key", .summary = "Revoke a key",
       .description = "In effect at once, and ends its live streams and exports. Also revokes all keys that were made from it by rotation, unless `only` is true. The answer names the keys that were revoked." },

@@ -1,6 +1,8 @@
 /* keys_store.c - SQL of keys. */
 #include "features/access/keys_store.h"
 
+#include <assert.h>
+
 #include "db/db.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
@@ -8,12 +10,12 @@
 
 #define KEY_COLUMNS                                                                                \
     "tenant_id, key_id, digest, agent_name, label, created_at, last_used_at, expires_at, "         \
-    "revoked_at, predecessor, rotated_at, first_used_at, line"
+    "revoked_at, predecessor, rotated_at, first_used_at, line, read_only"
 
 /* clang-format off */
 static const struct db_query insert_key = {
     .sql = "INSERT INTO keys (" KEY_COLUMNS ", changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8,"
-           " $9, $10, $11, $12, $13, " CHANGE_NUMBER ")",
+           " $9, $10, $11, $12, $13, $14, " CHANGE_NUMBER ")",
 };
 #define REVOKE "UPDATE keys SET revoked_at = $3, changed = " CHANGE_NUMBER                         \
                " WHERE tenant_id = $1 AND revoked_at IS NULL AND "
@@ -57,7 +59,8 @@ static const struct db_query set_used = {
 static const struct db_query select_tenant_keys = {
     .row = &key_shape,
     .sql = "SELECT key_id, agent_name, label, created_at, last_used_at, expires_at, revoked_at,"
-           " predecessor, rotated_at FROM keys WHERE tenant_id = $1"
+           " predecessor, rotated_at, CASE WHEN read_only <> 0 THEN 'read_only'"
+           " WHEN agent_name IS NULL THEN 'workspace' ELSE 'agent' END AS kind FROM keys WHERE tenant_id = $1"
            " AND (created_at, key_id) > ($2, $3) ORDER BY created_at, key_id LIMIT $4",
 };
 static const struct db_query select_created = {
@@ -71,6 +74,7 @@ static const struct db_query count_rotations = {
 
 int store_key_add(struct db *db, const struct key_row *row, struct error *err)
 {
+    assert(!row->read_only || str_is_null(row->agent_name));
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_text(row->key_id),
                 db_blob(str_from((const char *)row->digest.bytes, SHA256_BYTES)),
@@ -78,7 +82,7 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err)
                 rows_time_value(row->last_used_at), rows_time_value(row->expires_at),
                 rows_time_value(row->revoked_at), db_text(row->predecessor),
                 rows_time_value(row->rotated_at), rows_time_value(row->first_used_at),
-                db_text(str_is_null(row->line) ? row->key_id : row->line));
+                db_text(str_is_null(row->line) ? row->key_id : row->line), db_int(row->read_only));
 
     return db_run(db, &insert_key, args, err);
 }
@@ -105,6 +109,7 @@ static bool add_key_row(void *ctx, const struct db_row *row)
     k->line = rows_text(rows->arena, row, 12);
     if (str_is_null(k->line))
         k->line = k->key_id;
+    k->read_only = db_get_int(row, 13) != 0;
     return true;
 }
 

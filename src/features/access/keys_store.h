@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/access/token.h"
 #include "shape/shape.h"
 
 struct db;
@@ -14,7 +15,8 @@ struct key_row {
     int64_t tenant_id;
     struct str key_id;
     struct sha256 digest;
-    struct str agent_name; /* STR_NULL: a workspace key */
+    struct str agent_name; /* STR_NULL: a workspace key, or a read-only one */
+    bool read_only;        /* never bound to an agent */
     struct str label;
     int64_t created_at;
     int64_t last_used_at, expires_at, revoked_at; /* TIME_NULL */
@@ -23,6 +25,14 @@ struct key_row {
     struct str line;                   /* the key_id of the first key of its line */
     int64_t rotated_at, first_used_at; /* TIME_NULL; the second is set for successors only */
 };
+
+/* What the key may do. */
+static inline enum token_kind key_kind(const struct key_row *row)
+{
+    if (row->read_only)
+        return TOKEN_READ_ONLY;
+    return str_is_null(row->agent_name) ? TOKEN_WORKSPACE : TOKEN_AGENT;
+}
 
 struct key_revocation {
     int64_t tenant_id;
@@ -46,7 +56,7 @@ struct keys_page {
     int64_t limit;
 };
 
-/* A list of struct key without `kind`; in the arena. ERR_NOT_FOUND: no key `after`. */
+/* A list of struct key; in the arena. ERR_NOT_FOUND: no key `after`. */
 int store_keys(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
                struct error *err) MUST_CHECK;
 

@@ -125,7 +125,7 @@ static struct key_entry *new_key(const struct key_row *row)
     struct key_entry *key = mem_new(sizeof(*key) + room);
     char *names = (char *)(key + 1);
 
-    *key = (struct key_entry){ .kind = str_is_null(row->agent_name) ? TOKEN_WORKSPACE : TOKEN_AGENT,
+    *key = (struct key_entry){ .kind = key_kind(row),
                                .digest = row->digest,
                                .key_id = str_from(names, row->key_id.len),
                                .use = NEW(struct key_use) };

@@ -54,7 +54,7 @@ struct key_entry {
     struct tenant_entry *tenant;
     struct str key_id;
     enum token_kind kind;
-    struct str agent_name; /* STR_NULL: a workspace key */
+    struct str agent_name; /* STR_NULL unless the key is bound to an agent */
     struct sha256 digest;
     struct rate_window *rate; /* a successor shares its predecessor's window */
     struct budget budget;     /* what its callers hold; counts for the tenant too */

@@ -4,7 +4,7 @@
 #include "shape/rule.h"
 #include "shape/table.h"
 
-static const char *const key_kinds[] = { "workspace", "agent", NULL };
+static const char *const key_kinds[] = { "workspace", "agent", "read_only", NULL };
 
 bool admin_is_slug(struct str s)
 {
@@ -94,7 +94,8 @@ SHAPE_END(tenant_list_shape, "TenantList", .doc = "All tenants.");
 
 #define OWNER struct key_create
 SHAPE_BEGIN(key_create_shape)
-    { STR(agent_name),  .max = 256, .flags = F_NULL, .doc = "Binds the key to this agent. Null: a workspace key." },
+    { STR(agent_name),  .max = 256, .flags = F_NULL, .doc = "Binds the key to this agent. Null: a workspace key, or a read-only one." },
+    { BOOL(read_only),              .absent = "false", .doc = "A key that reads what a workspace key reads and reports nothing." },
     { STR(label),       .max = 256, .absent = "\"\"" },
     { TIME(expires_at),             .flags = F_NULL, .doc = "Null: never expires." },
 SHAPE_END(key_create_shape, "KeyCreate", .doc = "A key to create.");

@@ -49,14 +49,15 @@ struct tenant_list {
 };
 
 struct key_create {
-    struct str agent_name; /* null: a workspace key */
+    struct str agent_name; /* null: a workspace key, or a read-only one */
+    bool read_only;
     struct str label;
     int64_t expires_at; /* TIME_NULL: never */
 };
 
 struct key_created {
     struct str key_id, token;
-    struct str kind;       /* workspace, agent */
+    struct str kind;       /* workspace, agent, read_only */
     struct str agent_name; /* null */
     struct str label;
     int64_t created_at;
@@ -65,7 +66,7 @@ struct key_created {
 
 struct key {
     struct str key_id;
-    struct str kind;       /* workspace, agent */
+    struct str kind;       /* workspace, agent, read_only */
     struct str agent_name; /* null */
     struct str label;
     int64_t created_at;
@@ -107,8 +108,8 @@ extern const struct shape tenant_patch_shape;  /* "TenantPatch" */
 
 struct key_refreshed {
     struct str token, key_id;
-    struct str kind;       /* workspace, agent */
-    struct str agent_name; /* null for a workspace key */
+    struct str kind;       /* workspace, agent, read_only */
+    struct str agent_name; /* null unless bound to an agent */
     int64_t previous_key_valid_until;
 };
 

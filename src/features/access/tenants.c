@@ -88,6 +88,7 @@ int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, 
 {
     struct key_row row = { .tenant_id = tenant_id,
                            .agent_name = create->agent_name,
+                           .read_only = create->read_only,
                            .label = create->label,
                            .expires_at = create->expires_at };
     struct str token;
@@ -97,7 +98,7 @@ int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, 
         return -1;
     *ret = (struct key_created){ .key_id = row.key_id,
                                  .token = token,
-                                 .kind = key_kind_name(row.agent_name),
+                                 .kind = token_kind_name(key_kind(&row)),
                                  .agent_name = row.agent_name,
                                  .label = row.label,
                                  .created_at = row.created_at,
@@ -120,10 +121,8 @@ int keys_list(struct db *db, struct registry *registry, const struct keys_page *
         ret->keys.n = (size_t)page->limit;
         ret->next = keys[ret->keys.n - 1].key_id;
     }
-    for (size_t i = 0; i < ret->keys.n; i++) {
-        keys[i].kind = key_kind_name(keys[i].agent_name);
+    for (size_t i = 0; i < ret->keys.n; i++)
         keys[i].last_used_at = key_use_last(registry, keys[i].key_id, keys[i].last_used_at);
-    }
     return 0;
 }
 

@@ -12,7 +12,20 @@ _Static_assert(PREFIX_LEN + RANDOM_LEN + CHECK_LEN == TOKEN_LEN, "as the header 
 static const struct str prefixes[] = {
     [TOKEN_WORKSPACE] = STR_INIT("mst_ws_"),
     [TOKEN_AGENT] = STR_INIT("mst_ag_"),
+    [TOKEN_READ_ONLY] = STR_INIT("mst_ro_"),
 };
+
+struct str token_kind_name(enum token_kind kind)
+{
+    static const struct str names[] = {
+        [TOKEN_WORKSPACE] = STR_INIT("workspace"),
+        [TOKEN_AGENT] = STR_INIT("agent"),
+        [TOKEN_READ_ONLY] = STR_INIT("read_only"),
+    };
+
+    assert((size_t)kind < COUNT_OF(names));
+    return names[kind];
+}
 
 void token_make(enum token_kind kind, char ret[TOKEN_LEN + 1])
 {
@@ -24,6 +37,14 @@ void token_make(enum token_kind kind, char ret[TOKEN_LEN + 1])
     ret[TOKEN_LEN] = '\0';
 }
 
+static bool has_known_prefix(struct str token)
+{
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++)
+        if (str_starts(token, prefixes[i]))
+            return true;
+    return false;
+}
+
 static bool is_base62(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
@@ -33,8 +54,7 @@ bool token_is_well_formed(struct str token)
 {
     char check[CHECK_LEN];
 
-    if (token.len != TOKEN_LEN || (!str_starts(token, prefixes[TOKEN_WORKSPACE]) &&
-                                   !str_starts(token, prefixes[TOKEN_AGENT])))
+    if (token.len != TOKEN_LEN || !has_known_prefix(token))
         return false;
     for (size_t i = PREFIX_LEN; i < TOKEN_LEN; i++)
         if (!is_base62(token.data[i]))

@@ -27,7 +27,7 @@ static int note_heartbeat(struct api_call *call, struct error *err)
 
 /* clang-format off */
 const struct route heartbeat_routes[] = {
-    { ROUTE(POST, "/api/v1/heartbeat", ANY_KEY, 200), .handler = note_heartbeat, .query = &heartbeat_query_shape, .answer = &heartbeat_answer_shape,
+    { ROUTE(POST, "/api/v1/heartbeat", REPORT, 200), .handler = note_heartbeat, .query = &heartbeat_query_shape, .answer = &heartbeat_answer_shape,
       .id = "send_heartbeat", .summary = "Report that a process is alive",
       .description = "`client_id` names a process, not a workspace. With an agent key it also counts as a sign of life of that agent. Optional: events prove liveness too." },
     { 0 },

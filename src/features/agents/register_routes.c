@@ -71,7 +71,7 @@ static int register_agent(struct api_call *call, struct error *err)
 
 /* clang-format off */
 const struct route register_routes[] = {
-    { ROUTE(POST, "/api/v1/agents/register", ANY_KEY, 200), .handler = register_agent, .body = &agent_register_shape, .answer = &agent_registered_shape,
+    { ROUTE(POST, "/api/v1/agents/register", REPORT, 200), .handler = register_agent, .body = &agent_register_shape, .answer = &agent_registered_shape,
       .id = "register_agent", .summary = "Register an agent",
       .description = "Replaces everything that the agent declared before: version, description, interval, KPIs, inputs, outputs and configuration schema. Words outside the vocabularies are stored and listed in `warnings`. A disabled agent may register." },
     { 0 },

@@ -9,7 +9,16 @@ static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 
 static enum token_kind kind_of(int i)
 {
-    return i % 2 == 0 ? TOKEN_WORKSPACE : TOKEN_AGENT;
+    static const enum token_kind kinds[] = { TOKEN_WORKSPACE, TOKEN_AGENT, TOKEN_READ_ONLY };
+
+    return kinds[(size_t)i % COUNT_OF(kinds)];
+}
+
+static const char *prefix_of(enum token_kind kind)
+{
+    if (kind == TOKEN_AGENT)
+        return "mst_ag_";
+    return kind == TOKEN_READ_ONLY ? "mst_ro_" : "mst_ws_";
 }
 
 TEST(every_token_is_well_formed_and_none_after_a_typo)
@@ -22,7 +31,7 @@ TEST(every_token_is_well_formed_and_none_after_a_typo)
 
         token_make(kind_of(i), token);
         CHECK_INT(strlen(token), TOKEN_LEN);
-        CHECK(strncmp(token, kind_of(i) == TOKEN_AGENT ? "mst_ag_" : "mst_ws_", 7) == 0);
+        CHECK(strncmp(token, prefix_of(kind_of(i)), 7) == 0);
         CHECK(token_is_well_formed(str_of(token)));
         CHECK(strcmp(token, last) != 0);
         memcpy(last, token, sizeof(last));

@@ -9,6 +9,7 @@ import { useNow } from "../../lib/clock";
 import { useQuery } from "../../lib/query";
 import {
     Chip,
+    ChoiceField,
     ConfirmButton,
     Copyable,
     Dialog,
@@ -76,18 +77,34 @@ interface Owner {
     agent_name: string | null; // null: keys of the workspace and of all agents
 }
 
+const RIGHTS = [
+    { value: "report", label: "Report and read" },
+    { value: "read", label: "Only read" },
+];
+
+function rightsHint(agent_name: string | null, read_only: boolean): string {
+    if (agent_name !== null)
+        return "It can report and register only as this agent, and read its configuration.";
+    return read_only
+        ? "It can read this workspace and reports nothing: for dashboards and monitoring."
+        : "It can report as any agent and read this workspace.";
+}
+
 function CreateKey({ slug, agent_name, onDone }: Owner & { onDone: OnDone }) {
     const [open, setOpen] = useState(false);
     const [label, setLabel] = useState("");
     const [expiry, setExpiry] = useState("");
+    const [rights, setRights] = useState("report");
+    const read_only = rights === "read";
     const action = useAction();
     const create = async () => {
         const expires_at = expiry === "" ? null : new Date(expiry).toISOString();
-        const body = { agent_name, label, expires_at };
+        const body = { agent_name, read_only, label, expires_at };
         const { token } = await call("POST /api/v1/tenants/{slug}/keys", { path: { slug }, body });
         setOpen(false);
         setLabel("");
         setExpiry("");
+        setRights("report");
         onDone({ token, previousUntil: null });
     };
     return (
@@ -106,11 +123,7 @@ function CreateKey({ slug, agent_name, onDone }: Owner & { onDone: OnDone }) {
                         onSubmit={create}
                         onCancel={() => setOpen(false)}
                     >
-                        <p class="hint">
-                            {agent_name === null
-                                ? "It can report as any agent and read this workspace."
-                                : "It can report and register only as this agent, and read its configuration."}
-                        </p>
+                        <p class="hint">{rightsHint(agent_name, read_only)}</p>
                         <TextField
                             label="Label"
                             hint='What it is for, e.g. "staging server".'
@@ -118,6 +131,14 @@ function CreateKey({ slug, agent_name, onDone }: Owner & { onDone: OnDone }) {
                             value={label}
                             onInput={setLabel}
                         />
+                        {agent_name === null && (
+                            <ChoiceField
+                                label="It may"
+                                choices={RIGHTS}
+                                value={rights}
+                                onInput={setRights}
+                            />
+                        )}
                         <TextField
                             label="Expires"
                             hint="Leave empty to never expire."
@@ -242,6 +263,7 @@ export function Keys({ slug, agent_name }: Owner) {
                             {key.agent_name !== null && (
                                 <small class="muted"> only for {key.agent_name}</small>
                             )}
+                            {key.kind === "read_only" && <small class="muted"> only reads</small>}
                         </>
                     ),
                 },

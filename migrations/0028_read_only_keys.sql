@@ -1,0 +1,3 @@
+-- Keys that read what a workspace key reads and report nothing.
+
+ALTER TABLE keys ADD COLUMN read_only INTEGER NOT NULL DEFAULT 0; -- 1: never bound to an agent
