@@ -81,6 +81,23 @@ static int prepare_read(struct api_call *call, struct error *err)
     return 0;
 }
 
+static void call_then_done(struct reader_job *job, const struct error *err)
+{
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+
+    call->then(call, err);
+}
+
+int call_read(struct api_call *call, call_work_fn *work, call_then_fn *then, struct error *err)
+{
+    if (prepare_read(call, err) != 0)
+        return -1;
+    call->work = work;
+    call->then = then;
+    call->read.done = call_then_done;
+    return engine_read(call->api->engine, &call->read, err);
+}
+
 /* A connection may have sent hundreds of requests at once. If this one has waited, the loop has
  * been busy with them for a while and must serve others. */
 static bool may_hold_loop(const struct api_call *call)
@@ -155,20 +172,13 @@ void call_proceed_or_reply(struct api_call *call, const struct error *err)
         call_run_or_reply(call, call_proceed);
 }
 
-static void call_hash_done(struct reader_job *job, const struct error *err)
-{
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-
-    call->then(call, err);
-}
-
 void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then)
 {
     struct error err = { 0 };
 
     call->work = work;
     call->then = then;
-    call->read = (struct reader_job){ .run = call_read_run, .done = call_hash_done };
+    call->read = (struct reader_job){ .run = call_read_run, .done = call_then_done };
     if (engine_hash(call->api->engine, &call->read, &err) != 0)
         then(call, &err);
 }

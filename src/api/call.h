@@ -144,6 +144,11 @@ int call_read_inline(struct api_call *call, struct error *err) MUST_CHECK;
 void call_change(struct api_call *call, enum change_topic topic, call_work_fn *work,
                  call_then_fn *then);
 
+/* Submits a read, then calls `then`, which must end the call. For an answer that is no shape; else
+ * the route's row names the read. */
+int call_read(struct api_call *call, call_work_fn *work, call_then_fn *then,
+              struct error *err) MUST_CHECK;
+
 /* Runs `work` on the thread that hashes passwords, then `then`, which must end the call or hand it
  * on. */
 void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then);
@@ -167,6 +172,9 @@ void call_reply_unchanged(struct api_call *call, struct str tag);
 /* Replies with a configuration, its ETag, and the missing required keys (STR_NULL: none). Takes
  * ownership of the body. */
 void call_reply_config(struct api_call *call, struct str tag, struct str missing, struct buf *body);
+
+/* Replies with text of another kind, with the route's status. Takes ownership of the body. */
+void call_reply_text(struct api_call *call, const char *content_type, struct buf *body);
 
 /* Replies with JSON text. */
 void call_reply_json(struct api_call *call, int status, struct str text);

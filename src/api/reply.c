@@ -113,15 +113,21 @@ static void send_reply(struct api_call *call, struct http_reply *reply, struct h
 }
 
 /* Takes ownership of the body. */
-static void send_body(struct api_call *call, int status, struct headers *h, struct buf *body)
+static void send_typed(struct api_call *call, int status, const char *type, struct headers *h,
+                       struct buf *body)
 {
     struct http_reply reply = { .status = status,
-                                .content_type = "application/json",
+                                .content_type = type,
                                 .body = buf_str(body),
                                 .body_take = body->data,
                                 .wipe_bytes = h->secret ? body->len : 0 };
 
     send_reply(call, &reply, h);
+}
+
+static void send_body(struct api_call *call, int status, struct headers *h, struct buf *body)
+{
+    send_typed(call, status, "application/json", h, body);
 }
 
 static int refuse_overflown(struct api_call *call, struct error *err)
@@ -201,6 +207,13 @@ void call_reply_config(struct api_call *call, struct str tag, struct str missing
     if (!str_is_null(missing))
         add_header(&h, STR_LIT("X-Config-Missing"), missing);
     send_body(call, call->route->status, &h, body);
+}
+
+void call_reply_text(struct api_call *call, const char *content_type, struct buf *body)
+{
+    struct headers h = { 0 };
+
+    send_typed(call, call->route->status, content_type, &h, body);
 }
 
 void call_reply_json(struct api_call *call, int status, struct str text)

@@ -70,6 +70,7 @@ OPERATIONS = """
     read      GET    /api/v1/tenants/{slug}/business/series
     read      GET    /api/v1/tenants/{slug}/business/breakdown
     read      GET    /api/v1/tenants/{slug}/llm/usage
+    read      GET    /api/v1/tenants/{slug}/metrics
     read      GET    /api/v1/tenants/{slug}/prices
     read      GET    /api/v1/tenants/{slug}/stream
     read      GET    /api/v1/tenants/{slug}/export/events

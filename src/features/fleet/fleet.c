@@ -212,6 +212,55 @@ int fleet_list(struct db *db, const struct fleet_view *view, const struct agents
     return r;
 }
 
+/* A walk: `after` is the key of the last agent seen, in the walk's arena. */
+struct walk {
+    const struct fleet_view *view;
+    fleet_agent_fn *fn;
+    void *ctx;
+    struct str after;
+    struct arena keys;
+};
+
+static int walk_step(struct db *db, struct walk *w, bool *ret_more, struct error *err)
+{
+    const struct fleet_span span = { w->after, SCAN_STEP };
+    const struct fleet_agent *agents;
+    struct agent_listed agent;
+    struct arena arena;
+    struct list rows;
+    int r;
+
+    arena_init(&arena);
+    r = store_fleet_page(db, w->view->tenant->id, &span, &arena, &rows, err);
+    agents = r == 0 ? rows.items : NULL;
+    for (size_t i = 0; r == 0 && i < rows.n; i++) {
+        set_liveness(w->view, &agents[i], &agent);
+        w->fn(w->ctx, &agent);
+    }
+    *ret_more = r == 0 && rows.n == SCAN_STEP;
+    if (*ret_more)
+        w->after = arena_copy(&w->keys, agents[rows.n - 1].key);
+    arena_done(&arena);
+    return r;
+}
+
+int fleet_walk(struct db *db, const struct fleet_view *view, fleet_agent_fn *fn, void *ctx,
+               bool *ret_more, struct error *err)
+{
+    struct walk w = { .view = view, .fn = fn, .ctx = ctx };
+    int r = 0;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    arena_init(&w.keys);
+    *ret_more = true;
+    for (size_t n = 0; r == 0 && *ret_more && n < SCAN_MAX; n += SCAN_STEP)
+        r = walk_step(db, &w, ret_more, err);
+    arena_done(&w.keys);
+    db_rollback(db);
+    return r;
+}
+
 static int by_value(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -167,7 +167,7 @@ TEST(what_is_absent_from_a_body_has_the_contracts_default)
     check_read(&tenant_create_shape, false, "{\"slug\":\"acme\"}",
                "{\"slug\":\"acme\",\"name\":\"\",\"max_agents\":100,\"rate_limit\":100}");
     check_read(&key_create_shape, false, "{}",
-               "{\"agent_name\":null,\"label\":\"\",\"expires_at\":null}");
+               "{\"agent_name\":null,\"read_only\":false,\"label\":\"\",\"expires_at\":null}");
 }
 
 TEST(what_is_absent_from_a_query_has_its_default)

@@ -1,0 +1,20 @@
+/* shapes.c - the query of a workspace's metrics. */
+#include "features/scrape/shapes.h"
+
+#include "shape/rule.h"
+#include "shape/table.h"
+
+static void check_scrape(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct scrape_query *q = value;
+
+    rule_check_range(problems, arena, q->time_range);
+}
+
+/* clang-format off */
+#define OWNER struct scrape_query
+SHAPE_BEGIN(scrape_query_shape)
+    { STR(time_range), .absent = "\"24h\"", .doc = "What runs, tokens, cost and KPIs are totalled over. " TIME_RANGE_DOC },
+SHAPE_END(scrape_query_shape, "ScrapeQuery", .rules = check_scrape);
+#undef OWNER
+/* clang-format on */
