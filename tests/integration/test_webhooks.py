@@ -84,11 +84,11 @@ def test_a_redirect_is_not_followed(hooked):
         assert not elsewhere.has_more()
 
 
-def test_slack_reads_a_text(hooked):
+def test_slack_reads_a_text_and_blocks(hooked):
     with receiving() as receiver:
         made = add(hooked, receiver.url, "--format", "slack")
         cli(hooked, "test", made["webhook_id"])
-        assert list(receiver.next().json()) == ["text"]
+        assert list(receiver.next().json()) == ["text", "blocks"]
 
 
 def test_nobody_reads_a_secret_back(hooked):

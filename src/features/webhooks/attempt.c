@@ -11,7 +11,9 @@
 
 #include "base/clock.h"
 #include "features/webhooks/body.h"
+#include "features/webhooks/formats.h"
 #include "features/webhooks/lookup.h"
+#include "features/webhooks/notice.h"
 #include "features/webhooks/shapes.h"
 
 static const char not_public[] = "the host name resolves to an address that is not public";
@@ -117,6 +119,43 @@ static void attempt_lookup_done(void *multi)
     (void)curl_multi_wakeup(multi);
 }
 
+static struct notice notice_for(struct attempt *f)
+{
+    const struct notice_place place = { f->webhook.workspace, f->options->public_url };
+
+    return notice_of(&f->delivery.message, &place, &f->arena);
+}
+
+static struct str body_of(struct attempt *f)
+{
+    const struct notice notice = notice_for(f);
+
+    switch ((enum webhook_format)f->webhook.format) {
+    case WEBHOOK_SLACK:
+        return format_slack(&notice, &f->arena);
+    case WEBHOOK_TEAMS:
+        return format_teams(&notice, &f->arena);
+    case WEBHOOK_DISCORD:
+        return format_discord(&notice, &f->arena);
+    case WEBHOOK_PAGERDUTY:
+        return format_pagerduty(&notice, format_routing_key(f->webhook.url), &f->arena);
+    case WEBHOOK_ALERTMANAGER:
+        return format_alertmanager(&notice, &f->arena);
+    case WEBHOOK_STANDARD:
+    case WEBHOOK_EMAIL:
+        break;
+    }
+    return webhook_body(&notice, &f->arena);
+}
+
+/* PagerDuty reads its key in the body. */
+static const char *url_of(struct attempt *f)
+{
+    bool keyed = f->webhook.format == WEBHOOK_PAGERDUTY;
+
+    return arena_cstr(&f->arena, keyed ? format_url_plain(f->webhook.url) : f->webhook.url);
+}
+
 static const char *prepare_post(struct attempt *f)
 {
     const char *wrong = target_check_url(f->webhook.url, &f->options->rules);
@@ -128,9 +167,7 @@ static const char *prepare_post(struct attempt *f)
         return wrong;
     for (size_t i = 0; i < f->n_secrets; i++)
         secrets[i] = str_from(f->secrets[i], WEBHOOK_SECRET_LEN);
-    f->body = f->webhook.format == WEBHOOK_SLACK
-                  ? webhook_body_slack(&f->delivery.message, &f->arena)
-                  : webhook_body(&f->delivery.message, &f->arena);
+    f->body = body_of(f);
     signature = webhook_signature(secrets, f->n_secrets, f->delivery.message.message_id, now_s,
                                   f->body, &f->arena);
     if (str_is_null(signature))
@@ -141,7 +178,7 @@ static const char *prepare_post(struct attempt *f)
         f, arena_printf(&f->arena, "webhook-id: %.*s", STR_ARG(f->delivery.message.message_id)));
     add_header(f, arena_printf(&f->arena, "webhook-timestamp: %lld", (long long)now_s));
     add_header(f, arena_printf(&f->arena, "webhook-signature: %.*s", STR_ARG(signature)));
-    (void)curl_easy_setopt(e, CURLOPT_URL, arena_cstr(&f->arena, f->webhook.url));
+    (void)curl_easy_setopt(e, CURLOPT_URL, url_of(f));
     (void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     (void)curl_easy_setopt(e, CURLOPT_USERAGENT, "muster");
@@ -181,12 +218,14 @@ static const char *prepare_mail(struct attempt *f, const struct mail_options *ma
 {
     static const struct str scheme = STR_INIT("mailto:");
     struct str to = str_from(f->webhook.url.data + scheme.len, f->webhook.url.len - scheme.len);
+    struct notice notice;
     const char *wrong;
     CURL *e = f->easy;
 
     if (mail->url[0] == '\0' || mail->from[0] == '\0')
         return "mail cannot be sent: set smtp_url and smtp_from";
-    f->body = webhook_body_mail(&f->delivery.message, str_of(mail->from), to, &f->arena);
+    notice = notice_for(f);
+    f->body = webhook_body_mail(&notice, str_of(mail->from), to, &f->arena);
     f->recipients = curl_slist_append(NULL, arena_cstr(&f->arena, to));
     if (f->recipients == NULL)
         err_die("out of memory");

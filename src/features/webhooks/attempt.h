@@ -26,7 +26,8 @@ struct mail_options {
 struct attempt_options {
     struct target_rules rules;
     struct mail_options mail;
-    CURLM *multi; /* woken when a name lookup is done */
+    const char *public_url; /* of links in messages; NULL or empty: none */
+    CURLM *multi;           /* woken when a name lookup is done */
 };
 
 /* attempts.c moves it on, and asserts that it goes forward. */

@@ -1,4 +1,4 @@
-/* body.c - one body format per kind of receiver, and the HMAC-SHA256 over it. */
+/* body.c - the standard body, mails, and the HMAC-SHA256 over a body. */
 #include "features/webhooks/body.h"
 
 #include <sodium.h>
@@ -8,8 +8,8 @@
 #include "base/datetime.h"
 #include "base/digest.h"
 #include "features/webhooks/deliveries_store.h"
-#include "shape/problems.h"
-#include "shape/table.h"
+#include "features/webhooks/notice.h"
+#include "shape/utf8.h"
 
 enum { KEY_BYTES = 24, BODY_MAX = 20 << 10, SUBJECT_MAX = 200 };
 
@@ -34,8 +34,27 @@ static struct str finish_text(struct buf *out, struct arena *arena)
     return text;
 }
 
-struct str webhook_body(const struct message_row *message, struct arena *arena)
+/* Data is an object; the members that are added come first. */
+static void add_data(struct buf *out, const struct notice *notice)
 {
+    const struct str data = notice->message->data;
+
+    buf_add_c(out, "{\"workspace\":");
+    buf_add_json(out, notice->workspace);
+    if (!str_is_null(notice->link)) {
+        buf_add_c(out, ",\"link\":");
+        buf_add_json(out, notice->link);
+    }
+    buf_add_c(out, ",\"next_step\":");
+    buf_add_json(out, notice->next_step);
+    buf_add_c(out, data.len > 2 ? "," : "}");
+    if (data.len > 2)
+        buf_add(out, str_from(data.data + 1, data.len - 1));
+}
+
+struct str webhook_body(const struct notice *notice, struct arena *arena)
+{
+    const struct message_row *message = notice->message;
     char at[DATETIME_TEXT_MAX];
     struct buf out;
 
@@ -44,67 +63,7 @@ struct str webhook_body(const struct message_row *message, struct arena *arena)
     buf_add_json(&out, message->type);
     buf_printf(&out,
                ",\"timestamp\":\"%s\",\"data\":", datetime_format(message->created_at, at).data);
-    buf_add(&out, message->data);
-    buf_add_char(&out, '}');
-    return finish_text(&out, arena);
-}
-
-/* The human-readable part of every message's data. */
-struct summary {
-    struct str summary;
-};
-
-/* clang-format off */
-#define OWNER struct summary
-SHAPE_BEGIN(summary_shape)
-    { STR(summary), .absent = "\"\"" },
-STATIC_SHAPE_END(summary_shape, "Summary");
-#undef OWNER
-/* clang-format on */
-
-/* The summary, or the type if there is no summary. */
-static struct str summary_of(const struct message_row *message, struct arena *arena)
-{
-    struct summary summary = { STR_NULL };
-
-    if (shape_read_json(&summary_shape, message->data, arena, &summary,
-                        problems_new(arena, "body")) != 0 ||
-        summary.summary.len == 0)
-        return message->type;
-    return summary.summary;
-}
-
-/* Slack interprets these three characters as markup. */
-static struct str escape_slack(struct str s, struct arena *arena)
-{
-    struct buf out;
-
-    buf_init(&out, BODY_MAX);
-    for (size_t i = 0; i < s.len; i++) {
-        switch (s.data[i]) {
-        case '&':
-            buf_add_c(&out, "&amp;");
-            break;
-        case '<':
-            buf_add_c(&out, "&lt;");
-            break;
-        case '>':
-            buf_add_c(&out, "&gt;");
-            break;
-        default:
-            buf_add_char(&out, s.data[i]);
-        }
-    }
-    return finish_text(&out, arena);
-}
-
-struct str webhook_body_slack(const struct message_row *message, struct arena *arena)
-{
-    struct buf out;
-
-    buf_init(&out, BODY_MAX);
-    buf_add_c(&out, "{\"text\":");
-    buf_add_json(&out, escape_slack(summary_of(message, arena), arena));
+    add_data(&out, notice);
     buf_add_char(&out, '}');
     return finish_text(&out, arena);
 }
@@ -157,37 +116,42 @@ static void add_date(struct buf *out, int64_t at)
                t.minute, t.second);
 }
 
-/* At most `max` bytes, cut between characters. */
-static struct str truncate_utf8(struct str s, size_t max)
+/* The text of a mail: the sentence, what is known, and what to do. */
+static void add_mail_text(struct buf *out, const struct notice *notice)
 {
-    size_t n = s.len < max ? s.len : max;
+    struct notice_fact facts[NOTICE_FACTS_MAX];
+    size_t n = notice_facts(notice, facts);
+    char at[DATETIME_TEXT_MAX];
 
-    while (n > 0 && n < s.len && ((unsigned char)s.data[n] & 0xc0) == 0x80)
-        n--;
-    return str_from(s.data, n);
+    buf_printf(out, "%.*s\r\n\r\n", STR_ARG(notice->summary));
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s: %.*s\r\n", facts[i].title, STR_ARG(facts[i].text));
+    buf_printf(out, "Time: %s\r\nNext step: %.*s\r\n",
+               datetime_format(notice->message->created_at, at).data, STR_ARG(notice->next_step));
+    if (!str_is_null(notice->link))
+        buf_printf(out, "\r\n%.*s\r\n", STR_ARG(notice->link));
+    buf_printf(out, "\r\n-- \r\n%.*s %.*s\r\n", STR_ARG(notice->message->type),
+               STR_ARG(notice->alert_id));
 }
 
-struct str webhook_body_mail(const struct message_row *message, struct str from, struct str to,
+struct str webhook_body_mail(const struct notice *notice, struct str from, struct str to,
                              struct arena *arena)
 {
-    struct str sentence = summary_of(message, arena);
-    char at[DATETIME_TEXT_MAX];
-    struct str text;
-    struct buf out;
+    struct buf out, text;
 
-    text = arena_printf(arena, "%.*s\r\n\r\n%.*s\r\n%s\r\n\r\n%.*s\r\n", STR_ARG(sentence),
-                        STR_ARG(message->type), datetime_format(message->created_at, at).data,
-                        STR_ARG(message->data));
+    buf_init(&text, BODY_MAX);
+    add_mail_text(&text, notice);
     buf_init(&out, (size_t)4 * BODY_MAX);
     buf_printf(&out, "From: muster <%.*s>\r\nTo: <%.*s>\r\n", STR_ARG(from), STR_ARG(to));
-    add_date(&out, message->created_at);
-    add_subject(&out, truncate_utf8(sentence, SUBJECT_MAX));
+    add_date(&out, notice->message->created_at);
+    add_subject(&out, utf8_cut(notice->summary, SUBJECT_MAX));
     buf_printf(&out,
                "Message-ID: <%.*s@muster>\r\nMIME-Version: 1.0\r\n"
                "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"
                "Auto-Submitted: auto-generated\r\n\r\n",
-               STR_ARG(message->message_id));
-    add_base64_lines(&out, text);
+               STR_ARG(notice->message->message_id));
+    add_base64_lines(&out, buf_str(&text));
+    buf_done(&text);
     return finish_text(&out, arena);
 }
 

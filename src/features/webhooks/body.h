@@ -6,20 +6,18 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-struct message_row;
+struct notice;
 
 /* "whsec_" and the base64 of a fresh random key, NUL-terminated. */
 enum { WEBHOOK_SECRET_LEN = 6 + 32 };
 void webhook_secret_make(char ret[WEBHOOK_SECRET_LEN + 1]);
 
-/* The JSON of the Standard Webhooks form: type, timestamp, data. In the arena, as all below. */
-struct str webhook_body(const struct message_row *message, struct arena *arena);
-
-/* {"text": …} for Slack and compatible services. */
-struct str webhook_body_slack(const struct message_row *message, struct arena *arena);
+/* The JSON of the Standard Webhooks form: type, timestamp, data. To the data it adds workspace,
+ * link and next_step. In the arena, as all below. */
+struct str webhook_body(const struct notice *notice, struct arena *arena);
 
 /* A mail with its headers; lines end in CR LF. */
-struct str webhook_body_mail(const struct message_row *message, struct str from, struct str to,
+struct str webhook_body_mail(const struct notice *notice, struct str from, struct str to,
                              struct arena *arena);
 
 /* The value of webhook-signature: one per secret ("whsec_…"), separated by spaces. STR_NULL when a

@@ -50,19 +50,20 @@ static int webhook_test_run(struct invocation *in)
 const struct command webhook_commands[] = {
     { "webhook", "add", .args = { { "url", OPTION_TEXT, "URL", .help = "https://... or mailto:..." } },
       .options = OPTIONS(TENANT_OPTION,
-                         { "format", OPTION_WORD, "standard|slack|email", .help = "form of the messages; without it email for mailto:, else standard" },
+                         { "format", OPTION_WORD, "standard|slack|email|teams|discord|pagerduty|alertmanager", .help = "form of the messages; without it email for mailto:, else standard" },
                          { "types", OPTION_TEXT, "TYPE,...", .help = "event types to send; without it all" },
                          { "label", OPTION_TEXT, .help = "note shown in lists" }),
       .help = "create a webhook and print its secret, which is shown only once",
       .examples = "muster webhook add https://hooks.example.com/muster --tenant acme --types agent.silent,agent.recovered\n"
-                  "muster webhook add mailto:ops@example.com --tenant acme",
+                  "muster webhook add mailto:ops@example.com --tenant acme\n"
+                  "muster webhook add https://hooks.slack.com/services/T0/B0/x --tenant acme --format slack",
       .method = METHOD_POST, .path = WEBHOOKS, .bind = webhook_add_bind,
       .answer = &webhook_shape, .line = "webhook '{webhook_id}' created; its secret, shown only once:\n{secret}" },
     { "webhook", "list", .options = OPTIONS(TENANT_OPTION),
       .help = "list a tenant's webhooks",
       .examples = "muster webhook list --tenant acme",
       .method = METHOD_GET, .path = WEBHOOKS, .answer = &webhook_list_shape, .list = "webhooks",
-      .line = "{webhook_id:-22} {format:-8} {enabled:-3?on|off} pending {waiting:-6} failed {dead:-6} {url} {label}" },
+      .line = "{webhook_id:-22} {format:-12} {enabled:-3?on|off} pending {waiting:-6} failed {dead:-6} {url} {label}" },
     { "webhook", "rm", .args = { WEBHOOK_ARG }, .options = OPTIONS(TENANT_OPTION),
       .help = "delete a webhook and its deliveries",
       .examples = "muster webhook rm whk_8hJk2LmN4pQr6StU --tenant acme",

@@ -438,7 +438,9 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
     c->options = *options;
     c->cleaned_us = now.mono_us;
     c->offset_us = now.wall_us - now.mono_us;
-    c->attempts = (struct attempts){ .options = { .rules = options->rules, .mail = options->mail },
+    c->attempts = (struct attempts){ .options = { .rules = options->rules,
+                                                  .mail = options->mail,
+                                                  .public_url = options->public_url },
                                      .ended = attempt_ended,
                                      .ctx = c };
     attempts_init(&c->attempts);

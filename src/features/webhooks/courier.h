@@ -20,7 +20,8 @@ struct courier_options {
     struct vault *vault;
     struct target_rules rules;
     struct mail_options mail;
-    bool delivers; /* false: only tests are sent */
+    const char *public_url; /* of links in messages; NULL or empty: none */
+    bool delivers;          /* false: only tests are sent */
 };
 
 /* A test message, sent at once, whatever deliveries are pending. */

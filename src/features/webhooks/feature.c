@@ -64,6 +64,7 @@ static int webhooks_start(struct engine *e, struct error *err)
                   .from = settings->smtp_from,
                   .user = settings->smtp_user,
                   .password_file = settings->smtp_password_file },
+        .public_url = settings->public_url,
         .delivers = engine_serves(e),
     };
 

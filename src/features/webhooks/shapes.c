@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#include "features/webhooks/formats.h"
 #include "shape/rule.h"
 #include "shape/table.h"
 
 enum { TYPES_MAX = 20, LABEL_MAX = 256, URL_MAX = 2048 };
 
-const char *const webhook_format_names[] = { "standard", "slack", "email", NULL };
+const char *const webhook_format_names[] = { "standard", "slack",     "email",        "teams",
+                                             "discord",  "pagerduty", "alertmanager", NULL };
 const char *const delivery_state_names[] = { "waiting", "delivered", "dead", NULL };
 const char *const message_types[] = {
     "agent.silent", "agent.recovered", "run.failed",      "run.stuck",        "run.recovered",
@@ -33,16 +35,24 @@ static void check_types(const struct list *types, struct arena *arena, struct pr
                              "Should be known message types; leave the list empty for all");
 }
 
+const char *webhook_check_form(int format, struct str url)
+{
+    if (str_starts(url, STR_LIT("mailto:")) != (format == WEBHOOK_EMAIL))
+        return "Should begin with mailto: for the format email, and only for that format";
+    if (format == WEBHOOK_PAGERDUTY && str_is_null(format_routing_key(url)))
+        return "Should end in ?routing_key= and the 32 letters and digits of the integration key "
+               "for the format pagerduty";
+    return NULL;
+}
+
 static void check_create(void *value, struct arena *arena, struct problems *problems)
 {
     const struct webhook_create *w = value;
-    bool mail = str_starts(w->url, STR_LIT("mailto:"));
+    const char *sentence = webhook_check_form(w->format, w->url);
 
     check_types(&w->types, arena, problems);
-    if (mail != (w->format == WEBHOOK_EMAIL))
-        rule_refuse_text(
-            problems, arena, "url", w->url,
-            "Should begin with mailto: for the format email, and only for that format");
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "url", w->url, sentence);
 }
 
 static void check_patch(void *value, struct arena *arena, struct problems *problems)
@@ -56,7 +66,7 @@ static void check_patch(void *value, struct arena *arena, struct problems *probl
 #define OWNER struct webhook_create
 SHAPE_BEGIN(webhook_create_shape)
     { STR(url),        .max = URL_MAX,   .flags = F_REQUIRED, .doc = "https://… or, for e-mail, mailto:…" },
-    { ENUM(format),                      .absent = "\"standard\"", .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: {\"text\":…}; email: by SMTP." },
+    { ENUM(format),                      .absent = "\"standard\"", .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: blocks; email: by SMTP; teams: an adaptive card; discord: an embed; pagerduty: Events API v2, with the URL https://events.pagerduty.com/v2/enqueue?routing_key=…; alertmanager: its API v2, with the URL …/api/v2/alerts." },
     { LIST_STR(types), .max = TYPES_MAX, .absent = "[]", .doc = "Message types to send. Empty: all." },
     { STR(label),      .max = LABEL_MAX, .absent = "\"\"" },
 SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", .rules = check_create);

@@ -6,11 +6,22 @@
 #include "shape/shape.h"
 
 /* In the order in which the store numbers them. */
-enum webhook_format { WEBHOOK_STANDARD, WEBHOOK_SLACK, WEBHOOK_EMAIL };
+enum webhook_format {
+    WEBHOOK_STANDARD,
+    WEBHOOK_SLACK,
+    WEBHOOK_EMAIL,
+    WEBHOOK_TEAMS,
+    WEBHOOK_DISCORD,
+    WEBHOOK_PAGERDUTY,
+    WEBHOOK_ALERTMANAGER
+};
 extern const char *const webhook_format_names[];
 
 enum delivery_state { DELIVERY_WAITING, DELIVERY_DELIVERED, DELIVERY_DEAD };
 extern const char *const delivery_state_names[];
+
+/* NULL when a webhook of this format may have this URL; else a sentence. */
+const char *webhook_check_form(int format, struct str url);
 
 /* The message types of webhooks; ends in NULL. */
 extern const char *const message_types[];

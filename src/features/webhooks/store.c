@@ -13,7 +13,7 @@
 /* clang-format off */
 #define OWNER struct webhook_row
 SHAPE_BEGIN(webhook_row)
-    { INT(tenant_id) }, { STR(webhook_id) }, { STR(url) }, { STR(types) }, { STR(label) }, { BOOL(enabled) },
+    { INT(tenant_id) }, { STR(webhook_id) }, { STR(url) }, { STR(workspace) }, { STR(types) }, { STR(label) }, { BOOL(enabled) },
     { TIME(created_at) }, { STR(secret) }, { STR(old_secret) }, { TIME(old_until) },
     { ENUM(format), .choices = webhook_format_names },
 ROW_END(webhook_row);
@@ -35,7 +35,8 @@ static const struct db_query put_webhook = {
 };
 static const struct db_query select_webhook = {
     .row = &webhook_row,
-    .sql = "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2",
+    .sql = "SELECT " WEBHOOK_COLUMNS ", (SELECT t.slug FROM tenants t WHERE t.tenant_id = $1)"
+           " AS workspace FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2",
 };
 static const struct db_query select_answer = {
     .row = &webhook_shape,

@@ -19,8 +19,9 @@ extern const struct sealed_table webhooks_sealed[WEBHOOK_SEALED_N];
 struct webhook_row {
     int64_t tenant_id;
     struct str webhook_id, url;
-    int format;       /* enum webhook_format */
-    struct str types; /* separated by commas; empty: all */
+    struct str workspace; /* its tenant's slug; only store_webhook() reads it */
+    int format;           /* enum webhook_format */
+    struct str types;     /* separated by commas; empty: all */
     struct str label;
     bool enabled;
     int64_t created_at;

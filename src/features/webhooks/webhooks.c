@@ -121,6 +121,7 @@ int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *p
 {
     struct str secret = STR_NULL;
     struct webhook_row row;
+    const char *wrong;
 
     if (read_webhook(call, &row, err) != 0)
         return -1;
@@ -128,6 +129,9 @@ int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *p
         if (is_mail(patch->url) != is_mail(row.url))
             return err_set(err, ERR_CONFLICT,
                            "A webhook cannot change between URL and e-mail; create another one");
+        wrong = webhook_check_form(row.format, patch->url);
+        if (wrong != NULL)
+            return err_set(err, ERR_CONFLICT, "The URL does not suit the format: %s", wrong);
         row.url = patch->url;
     }
     if (!str_is_null(patch->label))

@@ -3,6 +3,8 @@
 
 #include "base/digest.h"
 #include "features/webhooks/deliveries_store.h"
+#include "features/webhooks/formats.h"
+#include "features/webhooks/notice.h"
 #include "test.h"
 
 static const struct message_row message = {
@@ -83,38 +85,79 @@ TEST(secrets_are_fresh_and_of_the_expected_form)
     CHECK(strcmp(one, other) != 0);
 }
 
-TEST(a_body_has_type_time_and_data)
+static const struct notice_place here = { STR_INIT("acme"), "https://muster.example.com/" };
+
+TEST(a_body_has_type_time_and_data_with_workspace_link_and_next_step)
 {
+    struct notice notice;
     struct arena arena;
 
     arena_init(&arena);
-    CHECK_STR(webhook_body(&message, &arena),
+    notice = notice_of(&message, &here, &arena);
+    CHECK_STR(webhook_body(&notice, &arena),
               "{\"type\":\"agent.silent\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"data\":"
-              "{\"agent_name\":\"a\",\"summary\":\"Agent <a> & co is silent \xe2\x82\xac\"}}");
+              "{\"workspace\":\"acme\",\"link\":\"https://muster.example.com/#/t/acme/agents/a\","
+              "\"next_step\":\"Check that the agent's process runs and can reach this service.\","
+              "\"agent_name\":\"a\",\"summary\":\"Agent <a> & co is silent \xe2\x82\xac\"}}");
     arena_done(&arena);
 }
 
-TEST(slack_is_told_the_sentence_without_markup)
+TEST(a_link_leads_to_the_page_and_is_left_out_if_the_portal_is_unknown_or_it_is_too_long)
 {
+    struct message_row about = message;
     struct arena arena;
+    char name[1024];
 
     arena_init(&arena);
-    CHECK_STR(webhook_body_slack(&message, &arena),
-              "{\"text\":\"Agent &lt;a&gt; &amp; co is silent \xe2\x82\xac\"}");
+    about.data = STR_LIT("{\"summary\":\"s\",\"agent_name\":\"a/b c\xc3\xbc\"}");
+    CHECK_STR(notice_of(&about, &here, &arena).link,
+              "https://muster.example.com/#/t/acme/agents/a%2Fb%20c%C3%BC");
+    about.data = STR_LIT("{\"summary\":\"s\",\"agent_name\":\"a\",\"run_id\":\"r-1\"}");
+    CHECK_STR(notice_of(&about, &here, &arena).link,
+              "https://muster.example.com/#/t/acme/runs/r-1");
+    CHECK(
+        str_is_null(notice_of(&about, &(struct notice_place){ STR_LIT("acme"), "" }, &arena).link));
+    CHECK(str_is_null(
+        notice_of(&about, &(struct notice_place){ STR_LIT("acme"), NULL }, &arena).link));
+    memset(name, ' ', sizeof(name));
+    about.data = arena_printf(&arena, "{\"agent_name\":\"%.*s\"}", (int)sizeof(name), name);
+    CHECK(str_is_null(notice_of(&about, &here, &arena).link));
+    CHECK_INT(notice_of(&about, &here, &arena).agent_name.len, NOTICE_NAME_MAX);
+    CHECK_STR(notice_of(&about, &here, &arena).summary, "agent.silent");
     arena_done(&arena);
+}
+
+TEST(a_routing_key_is_the_whole_query_of_32_letters_and_digits)
+{
+    static const char good[] =
+        "https://e.example.com/x?routing_key=0123456789abcdefABCDEF0123456789";
+    static const char *const bad[] = {
+        "https://e.example.com/x",
+        "https://e.example.com/x?routing_key=",
+        "https://e.example.com/x?routing_key=0123456789abcdefABCDEF012345678",
+        "https://e.example.com/x?routing_key=0123456789abcdefABCDEF0123456789&a=b",
+        "https://e.example.com/x?routing_key=0123456789abcdefABCDEF012345678\"",
+    };
+
+    CHECK_STR(format_routing_key(str_of(good)), "0123456789abcdefABCDEF0123456789");
+    CHECK_STR(format_url_plain(str_of(good)), "https://e.example.com/x");
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        CHECK(str_is_null(format_routing_key(str_of(bad[i]))));
 }
 
 TEST(a_mail_has_no_line_that_an_agent_wrote)
 {
     struct message_row evil = message;
     struct str mail, rest;
+    struct notice notice;
     struct arena arena;
 
     arena_init(&arena);
     evil.data =
         STR_LIT("{\"summary\":\"hello\\r\\nBcc: everybody@example.com\\r\\n\\r\\n.\\r\\n\"}");
-    mail = rest =
-        webhook_body_mail(&evil, STR_LIT("muster@example.com"), STR_LIT("ops@example.com"), &arena);
+    notice = notice_of(&evil, &here, &arena);
+    mail = rest = webhook_body_mail(&notice, STR_LIT("muster@example.com"),
+                                    STR_LIT("ops@example.com"), &arena);
     while (!str_is_null(rest)) {
         struct str line = str_split(&rest, '\n');
 

@@ -11,7 +11,11 @@ type Format = Webhook["format"];
 
 const FORMATS: { value: Format; label: string }[] = [
     { value: "standard", label: "Standard Webhooks: signed JSON" },
-    { value: "slack", label: "Slack-compatible (Slack, Mattermost, Discord …)" },
+    { value: "slack", label: "Slack (and Mattermost)" },
+    { value: "teams", label: "Microsoft Teams" },
+    { value: "discord", label: "Discord" },
+    { value: "pagerduty", label: "PagerDuty" },
+    { value: "alertmanager", label: "Alertmanager" },
     { value: "email", label: "E-mail" },
 ];
 
@@ -45,6 +49,16 @@ function Types({ value, onChange }: { value: string[]; onChange: (to: string[]) 
     );
 }
 
+const PAGERDUTY = "https://events.pagerduty.com/v2/enqueue?routing_key=";
+
+/** How the target of a format is asked for, and the URL that it becomes. */
+const TARGETS: Partial<Record<Format, { label: string; hint: string; before: string }>> = {
+    email: { label: "E-mail address", hint: "on-call@acme.example", before: "mailto:" },
+    pagerduty: { label: "Integration key", hint: "32 letters and digits", before: PAGERDUTY },
+    alertmanager: { label: "URL", hint: "https://…/api/v2/alerts", before: "" },
+};
+const ANY_TARGET = { label: "URL", hint: "https://…", before: "" };
+
 interface Props {
     slug: string;
     onClose: () => void;
@@ -57,9 +71,9 @@ export function CreateWebhook({ slug, onClose, onCreated }: Props) {
     const [format, setFormat] = useState<Format>("standard");
     const [types, setTypes] = useState<string[]>([]);
     const action = useAction();
-    const mail = format === "email";
+    const target = TARGETS[format] ?? ANY_TARGET;
     const create = async () => {
-        const body = { url: mail ? `mailto:${url}` : url, format, label, types };
+        const body = { url: target.before + url, format, label, types };
         onCreated(await call("POST /api/v1/tenants/{slug}/webhooks", { path: { slug }, body }));
     };
     return (
@@ -72,9 +86,9 @@ export function CreateWebhook({ slug, onClose, onCreated }: Props) {
                     onInput={(to) => setFormat(to as Format)}
                 />
                 <TextField
-                    label={mail ? "E-mail address" : "URL"}
-                    placeholder={mail ? "on-call@acme.example" : "https://…"}
-                    kind={mail ? "email" : "text"}
+                    label={target.label}
+                    placeholder={target.hint}
+                    kind={format === "email" ? "email" : "text"}
                     required
                     focus
                     value={url}

@@ -1,0 +1,200 @@
+/* notice.c - reads a message's data, and adds what its type means. */
+#include "features/webhooks/notice.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "features/webhooks/deliveries_store.h"
+#include "shape/problems.h"
+#include "shape/table.h"
+#include "shape/utf8.h"
+
+/* What a type of message means. Both types of one matter have its name and severity. */
+struct meaning {
+    const char *type, *name, *severity, *next_step;
+    bool lasts;
+};
+
+static const char nothing[] = "Nothing to do: it is over.";
+
+static const struct meaning meanings[] = {
+    { "agent.silent", "AgentSilent", "error",
+      "Check that the agent's process runs and can reach this service.", true },
+    { "agent.recovered", "AgentSilent", "error", "Nothing to do: it reports again.", false },
+    { "run.failed", "RunFailed", "error",
+      "Open the run to see its steps and its error, fix the cause, and run it again.", false },
+    { "run.stuck", "RunStuck", "warning",
+      "Look at the run's last step. If its process is gone, start it again: this service closes no "
+      "run by itself.",
+      true },
+    { "run.recovered", "RunStuck", "warning", nothing, false },
+    { "kpi.crossed", "KpiCrossed", "warning",
+      "Look at the KPI's history, and at the runs of that time.", true },
+    { "kpi.recovered", "KpiCrossed", "warning", nothing, false },
+    { "budget.exceeded", "BudgetExceeded", "warning",
+      "See which agents and models cost most; choose a cheaper model or raise the budget.", true },
+    { "budget.recovered", "BudgetExceeded", "warning", nothing, false },
+};
+static const struct meaning other = { "test", "Test", "info", "Nothing to do: this is a test.",
+                                      false };
+
+static const struct meaning *meaning_of(struct str type)
+{
+    for (size_t i = 0; i < COUNT_OF(meanings); i++)
+        if (str_eq_c(type, meanings[i].type))
+            return &meanings[i];
+    return &other;
+}
+
+/* The parts of a message's data that are read again. */
+struct data_detail {
+    struct str error_type, error_message;
+};
+
+struct data {
+    struct str summary, alert_id, agent_name, run_id;
+    int64_t opened_at, closed_at;
+    struct data_detail *detail;
+};
+
+/* clang-format off */
+#define OWNER struct data_detail
+SHAPE_BEGIN(data_detail_shape)
+    { STR(error_type),    .flags = F_NULL },
+    { STR(error_message), .flags = F_NULL },
+STATIC_SHAPE_END(data_detail_shape, "MessageDetail");
+#undef OWNER
+
+#define OWNER struct data
+SHAPE_BEGIN(data_shape)
+    { STR(summary),     .flags = F_NULL },
+    { STR(alert_id),    .flags = F_NULL },
+    { STR(agent_name),  .flags = F_NULL },
+    { STR(run_id),      .flags = F_NULL },
+    { TIME(opened_at),  .flags = F_NULL },
+    { TIME(closed_at),  .flags = F_NULL },
+    { SHAPE(detail, struct data_detail, data_detail_shape), .flags = F_NULL },
+STATIC_SHAPE_END(data_shape, "MessageData");
+#undef OWNER
+/* clang-format on */
+
+static bool is_end(struct str type)
+{
+    (void)str_split(&type, '.');
+    return str_eq_c(type, "recovered");
+}
+
+static struct str error_of(const struct data_detail *detail, struct arena *arena)
+{
+    struct str type, text;
+
+    if (detail == NULL)
+        return STR_NULL;
+    type = utf8_cut(detail->error_type, NOTICE_NAME_MAX);
+    text = detail->error_message;
+    if (type.len == 0 && text.len == 0)
+        return STR_NULL;
+    if (type.len > 0 && text.len > 0)
+        text = arena_printf(arena, "%.*s: %.*s", STR_ARG(type), STR_ARG(text));
+    else if (type.len > 0)
+        text = type;
+    return utf8_cut(text, NOTICE_TEXT_MAX);
+}
+
+static void add_encoded(struct buf *out, struct str s)
+{
+    static const char hex[] = "0123456789ABCDEF";
+
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.data[i];
+        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                     (c != '\0' && strchr("-._~", c) != NULL);
+
+        if (plain) {
+            buf_add_char(out, (char)c);
+        } else {
+            buf_add_char(out, '%');
+            buf_add_char(out, hex[c >> 4]);
+            buf_add_char(out, hex[c & 15]);
+        }
+    }
+}
+
+/* The page of the portal that shows it. */
+static void add_page(struct buf *out, const struct notice *n)
+{
+    if (!str_is_null(n->run_id)) {
+        buf_add_c(out, "runs/");
+        add_encoded(out, n->run_id);
+    } else if (str_eq_c(n->name, "BudgetExceeded")) {
+        buf_add_c(out, "cost");
+    } else if (!str_is_null(n->agent_name)) {
+        buf_add_c(out, "agents/");
+        add_encoded(out, n->agent_name);
+    } else {
+        buf_add_c(out, "alerts");
+    }
+}
+
+static struct str link_of(const struct notice *n, const struct notice_place *place,
+                          struct arena *arena)
+{
+    struct str base = place->public_url == NULL ? STR_NULL : str_of(place->public_url), link;
+    struct buf out;
+
+    while (base.len > 0 && base.data[base.len - 1] == '/')
+        base.len--;
+    if (base.len == 0)
+        return STR_NULL;
+    buf_init(&out, NOTICE_LINK_MAX);
+    buf_printf(&out, "%.*s/#/t/%.*s/", STR_ARG(base), STR_ARG(place->workspace));
+    add_page(&out, n);
+    link = out.overflown ? STR_NULL : arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return link;
+}
+
+struct notice notice_of(const struct message_row *message, const struct notice_place *place,
+                        struct arena *arena)
+{
+    const struct meaning *meaning = meaning_of(message->type);
+    struct data data = { .opened_at = TIME_NULL, .closed_at = TIME_NULL };
+    struct notice n;
+
+    if (shape_read_json(&data_shape, message->data, arena, &data, problems_new(arena, "body")) != 0)
+        data = (struct data){ .opened_at = TIME_NULL, .closed_at = TIME_NULL };
+    n = (struct notice){
+        .message = message,
+        .workspace = place->workspace,
+        .summary = data.summary.len > 0 ? utf8_cut(data.summary, NOTICE_TEXT_MAX) : message->type,
+        .run_id = data.run_id,
+        .alert_id = data.alert_id,
+        .error = error_of(data.detail, arena),
+        .name = str_of(meaning->name),
+        .severity = str_of(meaning->severity),
+        .next_step = str_of(meaning->next_step),
+        .recovered = is_end(message->type),
+        .lasts = meaning->lasts,
+        .opened_at = data.opened_at == TIME_NULL ? message->created_at : data.opened_at,
+        .closed_at = data.closed_at,
+    };
+    n.agent_name = data.agent_name;
+    n.link = link_of(&n, place, arena); /* leads to the whole name */
+    if (!str_is_null(n.agent_name))
+        n.agent_name = utf8_cut(n.agent_name, NOTICE_NAME_MAX);
+    return n;
+}
+
+size_t notice_facts(const struct notice *notice, struct notice_fact ret[NOTICE_FACTS_MAX])
+{
+    const struct notice_fact facts[NOTICE_FACTS_MAX] = { { "Workspace", notice->workspace },
+                                                         { "Agent", notice->agent_name },
+                                                         { "Run", notice->run_id },
+                                                         { "Error", notice->error } };
+    size_t n = 0;
+
+    for (size_t i = 0; i < NOTICE_FACTS_MAX; i++)
+        if (facts[i].text.len > 0)
+            ret[n++] = facts[i];
+    return n;
+}
