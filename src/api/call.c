@@ -172,15 +172,26 @@ void call_proceed_or_reply(struct api_call *call, const struct error *err)
         call_run_or_reply(call, call_proceed);
 }
 
-void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then)
+static void hash(struct api_call *call, bool ahead, call_work_fn *work, call_then_fn *then)
 {
     struct error err = { 0 };
 
     call->work = work;
     call->then = then;
-    call->read = (struct reader_job){ .run = call_read_run, .done = call_then_done };
+    call->read =
+        (struct reader_job){ .ahead = ahead, .run = call_read_run, .done = call_then_done };
     if (engine_hash(call->api->engine, &call->read, &err) != 0)
         then(call, &err);
+}
+
+void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then)
+{
+    hash(call, false, work, then);
+}
+
+void call_hash_ahead(struct api_call *call, call_work_fn *work, call_then_fn *then)
+{
+    hash(call, true, work, then);
 }
 
 static void call_submit_end(struct api_call *call)

@@ -62,7 +62,7 @@ def failed(sender):
             assert message.headers["Content-Type"] == "application/json"
             messages[form] = message
     for row in hooks.values():
-        cli(tenant, "rm", row.id)
+        cli(tenant, "delete", row.id)
     assert set(messages) == set(FORMATS)  # and PagerDuty's key is not in its URL
     return messages, run, tenant
 
@@ -194,8 +194,8 @@ def test_a_silence_is_triggered_and_its_end_resolves_it(sender):
         resolve, over = pager.next().json(), check_alertmanager(manager.next().json())
         for said in (trigger, resolve):
             check_pagerduty(said)
-        cli(tenant, "rm", hook.id)
-        cli(tenant, "rm", other.id)
+        cli(tenant, "delete", hook.id)
+        cli(tenant, "delete", other.id)
     (alert,) = alerts(tenant)
     assert (trigger["event_action"], resolve["event_action"]) == ("trigger", "resolve")
     assert trigger["dedup_key"] == resolve["dedup_key"] == alert["alert_id"]
