@@ -9,7 +9,7 @@ static const char *const units[] = { "events", "bytes", NULL };
 /* clang-format off */
 #define OWNER struct health_answer
 SHAPE_BEGIN(health_answer_shape)
-    { STR(status), .flags = F_REQUIRED, .choices = health_states },
+    { STR(status), .flags = F_REQUIRED, .choices = health_states, .doc = "ok: a report could be stored now." },
     { STR(reason), .flags = F_OMIT, .doc = "Why a report could not be stored now (503)." },
 SHAPE_END(health_answer_shape, "Health", .doc = "Service health.");
 #undef OWNER

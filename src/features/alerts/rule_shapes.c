@@ -51,7 +51,7 @@ static void check_budget(void *value, struct arena *arena, struct problems *prob
 /* clang-format off */
 #define OWNER struct kpi_rule
 SHAPE_BEGIN(kpi_rule_shape)
-    { STR(key),        .max = 256, .flags = F_REQUIRED },
+    { STR(key),        .max = 256, .flags = F_REQUIRED, .doc = "Key of the KPI." },
     { STR(agent_name), .max = 256, .flags = F_NULL, .doc = "Null: all agents." },
     { STR(range),      .max = 16,  .absent = "\"24h\"", .doc = "Span before now that is totalled." },
     { NUMBER(below),   .flags = F_NULL, .doc = "Alert while the total is less than this." },
@@ -70,8 +70,8 @@ SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month."
 SHAPE_BEGIN(alert_rules_shape)
     { BOOL(run_failed),                 .absent = "false", .doc = "Alert once per failed run." },
     { BOOL(run_stuck),                  .absent = "true", .doc = "Alert on runs that stay open too long." },
-    { LIST(kpis, kpi_rule_shape),       .max = KPI_RULES_MAX, .absent = "[]" },
-    { LIST(budgets, budget_rule_shape), .max = BUDGET_RULES_MAX, .absent = "[]" },
+    { LIST(kpis, kpi_rule_shape),       .max = KPI_RULES_MAX, .absent = "[]", .doc = "Limits for KPIs." },
+    { LIST(budgets, budget_rule_shape), .max = BUDGET_RULES_MAX, .absent = "[]", .doc = "Budgets for LLM cost." },
 SHAPE_END(alert_rules_shape, "AlertRules", .doc = "Alert rules of a tenant, in addition to silent agents.");
 #undef OWNER
 /* clang-format on */

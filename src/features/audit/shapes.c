@@ -27,7 +27,7 @@ static void check_verify(void *value, struct arena *arena, struct problems *prob
 /* clang-format off */
 #define OWNER struct audit_query
 SHAPE_BEGIN(audit_query_shape)
-    { INT(limit),  .absent = "50", .least = 1, .most = 1000 },
+    { INT(limit),  .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
     { STR(cursor), .flags = F_NULL, .doc = "The next of the previous page." },
     { STR(action), .flags = F_NULL, .doc = "A noun and a verb, such as key.add." },
     { STR(actor),  .flags = F_NULL, .doc = "operator, person:<e-mail> or key:<key_id>." },
@@ -39,28 +39,28 @@ SHAPE_END(audit_query_shape, "AuditQuery", .rules = check_audit);
 #define OWNER struct audit_item
 SHAPE_BEGIN(audit_item_shape)
     { INT(seq),       .flags = F_REQUIRED, .doc = "1, 2, 3 … without gaps." },
-    { TIME(at),       .flags = F_REQUIRED },
-    { STR(actor),     .flags = F_REQUIRED },
-    { STR(action),    .flags = F_REQUIRED },
-    { STR(target),    .flags = F_REQUIRED },
+    { TIME(at),       .flags = F_REQUIRED, .doc = "When it happened." },
+    { STR(actor),     .flags = F_REQUIRED, .doc = "operator, person:<e-mail> or key:<key_id>." },
+    { STR(action),    .flags = F_REQUIRED, .doc = "A noun and a verb, such as key.add." },
+    { STR(target),    .flags = F_REQUIRED, .doc = "What was changed." },
     { STR(origin),    .flags = F_REQUIRED, .doc = "Address that the request came from." },
-    { OBJECT(detail), .flags = F_REQUIRED | F_NULL },
+    { OBJECT(detail), .flags = F_REQUIRED | F_NULL, .doc = "Further facts; never a secret. Null: none." },
     { STR(hash),      .flags = F_REQUIRED, .doc = "SHA-256 of the entry and the previous entry's hash." },
 SHAPE_END(audit_item_shape, "AuditEntry", .doc = "One action: who did what to what, when and from where.");
 #undef OWNER
 
 #define OWNER struct audit_page
 SHAPE_BEGIN(audit_page_shape)
-    { LIST(entries, audit_item_shape), .flags = F_REQUIRED },
+    { LIST(entries, audit_item_shape), .flags = F_REQUIRED, .doc = "The entries." },
     { STR(next),                       .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
 SHAPE_END(audit_page_shape, "AuditPage", .doc = "Entries of the audit log, newest first.");
 #undef OWNER
 
 #define OWNER struct audit_verdict
 SHAPE_BEGIN(audit_verdict_shape)
-    { BOOL(ok),      .flags = F_REQUIRED },
+    { BOOL(ok),      .flags = F_REQUIRED, .doc = "Whether the chain is unbroken." },
     { INT(entries),  .flags = F_REQUIRED, .doc = "Number of valid entries before the first problem." },
-    { STR(problem),  .flags = F_REQUIRED | F_NULL },
+    { STR(problem),  .flags = F_REQUIRED | F_NULL, .doc = "What is wrong, as a sentence. Null: nothing." },
     { OPT_INT(seq),  .flags = F_REQUIRED | F_NULL, .doc = "seq of the entry with the problem." },
     { OPT_INT(signed_to), .flags = F_REQUIRED | F_NULL, .doc = "The log is signed up to this entry. Null: the signature was not checked, or there is a problem." },
     { INT(unsigned_entries), .flags = F_REQUIRED, .doc = "Entries that were written before the log was signed, or without the master key." },

@@ -37,12 +37,12 @@ static void check_narrative(void *value, struct arena *arena, struct problems *p
 /* For the event as sent, and for the stored event, whose members are always present (`always`). */
 #define EVENT_ROWS(always)                                                                                                          \
     { STR(event_id),              .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Makes retries idempotent." },          \
-    { STR(agent_name),            .max = 256,   .flags = F_REQUIRED },                                                              \
-    { STR(agent_version),         .max = 256,   .flags = (always), .absent = "\"\"" },                                              \
+    { STR(agent_name),            .max = 256,   .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." }, \
+    { STR(agent_version),         .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Version of the agent, as it reports it." }, \
     { STR(client_id),             .max = 256,   .flags = F_REQUIRED, .doc = "Tenant slug." },                                       \
     { UUID(run_id),                             .flags = F_REQUIRED, .doc = "Identical for every event of a run." },                \
-    { ENUM(event),                              .flags = F_REQUIRED, .choices = run_event_names },                                  \
-    { TIME(timestamp),                          .flags = F_REQUIRED },                                                              \
+    { ENUM(event),                              .flags = F_REQUIRED, .choices = run_event_names, .doc = "started opens the run, in_progress is a step of it, completed and failed close it." }, \
+    { TIME(timestamp),                          .flags = F_REQUIRED, .doc = "When it happened, by the clock of the agent." }, \
     { OPT_INT(duration_ms),                     .flags = F_NULL | (always), .doc = "Normally sent on the closing event." },         \
     { OPT_INT(records_processed),               .flags = F_NULL | (always), .doc = "Normally sent on the closing event." },         \
     { STR(error_type),            .max = 256,   .flags = F_NULL | (always), .doc = "For failed." },                                 \
@@ -79,15 +79,15 @@ SHAPE_END(stored_event_shape, "StoredEvent", .doc = "An event as stored.");
 
 #define OWNER struct telemetry_batch
 SHAPE_BEGIN(telemetry_batch_shape)
-    { LIST(events, telemetry_event_shape), .absent = "[]" },
+    { LIST(events, telemetry_event_shape), .absent = "[]", .doc = "The events, in any order." },
 SHAPE_END(telemetry_batch_shape, "TelemetryBatch", .doc = "Any number of events, committed together.");
 #undef OWNER
 
 #define OWNER struct event_verdict
 SHAPE_BEGIN(event_verdict_shape)
-    { STR(status),   .flags = F_REQUIRED, .choices = verdicts },
-    { STR(event_id), .flags = F_REQUIRED },
-    { UUID(run_id),  .flags = F_REQUIRED },
+    { STR(status),   .flags = F_REQUIRED, .choices = verdicts, .doc = "accepted: stored; duplicate: its event_id was stored before; rejected: not stored." },
+    { STR(event_id), .flags = F_REQUIRED, .doc = "The event as its sender identified it; empty if it did not." },
+    { UUID(run_id),  .flags = F_REQUIRED, .doc = "Identifies the run." },
     { STR(reason),   .flags = F_OMIT, .choices = reasons, .doc = "Why it was rejected." },
     { STR(detail),   .flags = F_OMIT, .doc = "The reason as a sentence." },
 SHAPE_END(event_verdict_shape, "EventVerdict", .doc = "Result of one event.");
@@ -96,37 +96,37 @@ SHAPE_END(event_verdict_shape, "EventVerdict", .doc = "Result of one event.");
 #define OWNER struct batch_result
 SHAPE_BEGIN(batch_result_shape)
     { INT(index),    .flags = F_REQUIRED, .doc = "Index of the event in the request, from 0." },
-    { STR(status),   .flags = F_REQUIRED, .choices = verdicts },
-    { STR(event_id), .flags = F_REQUIRED },
+    { STR(status),   .flags = F_REQUIRED, .choices = verdicts, .doc = "accepted: stored; duplicate: its event_id was stored before; rejected: not stored." },
+    { STR(event_id), .flags = F_REQUIRED, .doc = "The event as its sender identified it; empty if it did not." },
     { STR(reason),   .flags = F_OMIT, .choices = reasons, .doc = "Why it was rejected." },
 SHAPE_END(batch_result_shape, "BatchResult", .doc = "Result of one event of a batch.");
 #undef OWNER
 
 #define OWNER struct batch_verdict
 SHAPE_BEGIN(batch_verdict_shape)
-    { INT(accepted),   .flags = F_REQUIRED },
-    { INT(duplicates), .flags = F_REQUIRED },
-    { INT(rejected),   .flags = F_REQUIRED },
+    { INT(accepted),   .flags = F_REQUIRED, .doc = "Number of events stored." },
+    { INT(duplicates), .flags = F_REQUIRED, .doc = "Number of events that were stored before." },
+    { INT(rejected),   .flags = F_REQUIRED, .doc = "Number of events that were refused." },
     { LIST(results, batch_result_shape), .flags = F_REQUIRED, .doc = "One per event, in request order." },
 SHAPE_END(batch_verdict_shape, "BatchVerdict", .doc = "Results of a batch.");
 #undef OWNER
 
 /* A run alone, and a run in a list. */
 #define RUN_ROWS                                                                                                        \
-    { UUID(run_id),               .flags = F_REQUIRED },                                                                \
+    { UUID(run_id),               .flags = F_REQUIRED, .doc = "Identifies the run." }, \
     { STR(agent_name),            .flags = F_REQUIRED, .doc = "From the run's first stored event." },                     \
     { STR(agent_version),         .flags = F_REQUIRED, .doc = "The latest non-empty one." },                        \
-    { STR(workflow_run_id),       .flags = F_REQUIRED | F_NULL },                                                       \
-    { STR(status),                .flags = F_REQUIRED, .choices = run_status_names },                                   \
-    { TIME(started_at),           .flags = F_REQUIRED },                                                                \
-    { TIME(ended_at),             .flags = F_REQUIRED | F_NULL },                                                       \
-    { OPT_INT(duration_ms),       .flags = F_REQUIRED | F_NULL },                                                       \
-    { OPT_INT(records_processed), .flags = F_REQUIRED | F_NULL },                                                       \
-    { STR(error_type),            .flags = F_REQUIRED | F_NULL },                                                       \
-    { STR(error_message),         .flags = F_REQUIRED | F_NULL },                                                       \
+    { STR(workflow_run_id),       .flags = F_REQUIRED | F_NULL, .doc = "The workflow that the run is part of. Null: none." }, \
+    { STR(status),                .flags = F_REQUIRED, .choices = run_status_names, .doc = "in_progress until a closing event arrives, then as that event says." }, \
+    { TIME(started_at),           .flags = F_REQUIRED, .doc = "When the run started." }, \
+    { TIME(ended_at),             .flags = F_REQUIRED | F_NULL, .doc = "When the run ended. Null: it is open." }, \
+    { OPT_INT(duration_ms),       .flags = F_REQUIRED | F_NULL, .doc = "Duration in milliseconds. Null: not known." }, \
+    { OPT_INT(records_processed), .flags = F_REQUIRED | F_NULL, .doc = "Records that the run processed. Null: not reported." }, \
+    { STR(error_type),            .flags = F_REQUIRED | F_NULL, .doc = "Type of the error of a failed run." }, \
+    { STR(error_message),         .flags = F_REQUIRED | F_NULL, .doc = "Message of the error of a failed run." }, \
     { STR(message),               .flags = F_REQUIRED, .doc = "From the closing event, or else the latest step." },       \
-    { INT(event_count),           .flags = F_REQUIRED },                                                                \
-    { TIME(last_event_at),        .flags = F_REQUIRED }
+    { INT(event_count),           .flags = F_REQUIRED, .doc = "Number of stored events." }, \
+    { TIME(last_event_at),        .flags = F_REQUIRED, .doc = "Timestamp of the latest event." }
 
 #define OWNER struct run_summary
 SHAPE_BEGIN(run_summary_shape)
@@ -155,7 +155,7 @@ SHAPE_END(run_list_shape, "RunList", .doc = "A page of runs.");
 
 #define OWNER struct run_narrative
 SHAPE_BEGIN(run_narrative_shape)
-    { SHAPE(run, struct run_summary, run_summary_shape), .flags = F_REQUIRED },
+    { SHAPE(run, struct run_summary, run_summary_shape), .flags = F_REQUIRED, .doc = "The run." },
     { LIST(events, stored_event_shape), .flags = F_REQUIRED, .doc = "Ordered by seq, timestamp and arrival." },
     { STR(next), .flags = F_NULL | F_OMIT_EMPTY, .doc = "Cursor of the next page; null on the last one. Left out when neither limit nor cursor is given and these are all events." },
 SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and its events, or a page of them.");
@@ -166,11 +166,11 @@ SHAPE_BEGIN(runs_query_shape)
     { BOOL(include_steps),  .absent = "false", .doc = "Adds the in_progress events." },
     { STR(since),           .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
     { STR(until),           .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now." },
-    { INT(limit),           .absent = "50", .least = 1, .most = 1000 },
+    { INT(limit),           .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
     { STR(cursor),          .flags = F_NULL, .doc = "The next of the previous page." },
-    { STR(agent_name),      .flags = F_NULL },
-    { ENUM(status),         .flags = F_NULL, .choices = run_status_names },
-    { STR(workflow_run_id), .flags = F_NULL },
+    { STR(agent_name),      .flags = F_NULL, .doc = "Only runs of this agent." },
+    { ENUM(status),         .flags = F_NULL, .choices = run_status_names, .doc = "Only runs with this status." },
+    { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },
 SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs);
 #undef OWNER
 
@@ -183,8 +183,8 @@ SHAPE_END(narrative_query_shape, "NarrativeQuery", .rules = check_narrative);
 
 #define OWNER struct run_path
 SHAPE_BEGIN(run_path_shape)
-    { STR(slug),    .flags = F_REQUIRED },
-    { UUID(run_id), .flags = F_REQUIRED },
+    { STR(slug),    .flags = F_REQUIRED, .doc = "Slug of the tenant." },
+    { UUID(run_id), .flags = F_REQUIRED, .doc = "Identifies the run." },
 SHAPE_END(run_path_shape, "RunPath");
 #undef OWNER
 
