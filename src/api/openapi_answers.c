@@ -95,11 +95,8 @@ void openapi_add_body(struct buf *out, const struct shape *shape, struct arena *
 {
     buf_add_c(out, "\"content\":{\"application/json\":{\"schema\":{");
     add_reference(out, shape);
-    buf_add_char(out, '}');
-    if (shape != NULL && shape->example != NULL) {
-        buf_add_c(out, ",\"example\":");
-        schema_write_example(shape, arena, out);
-    }
+    buf_add_c(out, "},\"example\":");
+    schema_write_example(shape, arena, out);
     buf_add_c(out, "}}");
 }
 
@@ -132,32 +129,27 @@ static void add_medium(struct buf *out, const struct route *route, const char *m
         add_reference(out, route->answer);
     else
         buf_add_c(out, "\"type\":\"string\"");
-    buf_add_char(out, '}');
-    if (route->answer == NULL ? route->sample == NULL : route->answer->example == NULL) {
-        buf_add_char(out, '}');
-        return;
-    }
-    buf_add_c(out, ",\"example\":");
+    buf_add_c(out, "},\"example\":");
     if (is_json)
         schema_write_example(route->answer, arena, out);
     else if (route->answer != NULL)
         add_csv_example(out, route->answer, arena);
     else
-        buf_add_json(out, str_of(route->sample));
+        buf_add_json(out, str_of(route->sample == NULL ? "" : route->sample));
     buf_add_char(out, '}');
 }
 
 /* The answer on success. */
 static void add_answer(struct buf *out, const struct route *route, struct arena *arena)
 {
-    if (route->media == NULL && route->sample == NULL) {
+    if (route->media == NULL && route->answer != NULL) {
         openapi_add_body(out, route->answer, arena);
         return;
     }
     buf_add_c(out, "\"content\":{");
     if (route->media == NULL)
         buf_printf(out, "\"application/json\":{\"schema\":{\"type\":\"object\"},\"example\":%s}",
-                   route->sample);
+                   route->sample == NULL ? "{}" : route->sample);
     for (size_t i = 0; route->media != NULL && route->media[i] != NULL; i++) {
         buf_add_c(out, i == 0 ? "" : ",");
         add_medium(out, route, route->media[i], arena);

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* "content":{…} of a JSON body of this shape (NULL: any JSON), with its example. */
+/* "content":{…} of a JSON body of this shape, with its example. */
 void openapi_add_body(struct buf *out, const struct shape *shape, struct arena *arena);
 
 /* ,"responses":{…} of a route. */

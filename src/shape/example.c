@@ -45,12 +45,12 @@ static void write_nested(const struct field *field, struct arena *arena, struct 
     buf_add_c(out, field->type == T_LIST ? "]" : "");
 }
 
-/* Is the member part of an example that does not state it? One that may be absent is not, nor one
- * that only a person can invent. */
+/* Is the member part of an example that does not state it? What may be absent is not, unless it is
+ * nested; nor what only a person can invent. */
 static bool is_derived(const struct field *field)
 {
     if ((field->flags & F_REQUIRED) == 0)
-        return false;
+        return field->nested != NULL && (field->flags & F_OMIT) == 0;
     return (field->flags & F_NULL) != 0 || field->choices != NULL || field->nested != NULL ||
            derived[field->type] != NULL;
 }

@@ -138,6 +138,33 @@ def test_headers_are_declared_where_they_are_sent():
                 assert "ETag" in headers & headers_of(success), at
 
 
+def contents():
+    """Every body and answer with its place."""
+    for method, path, operation in OPERATIONS:
+        holders = {"body": operation.get("requestBody", {}), **operation["responses"]}
+        for name, holder in holders.items():
+            for media, content in resolved(holder).get("content", {}).items():
+                yield (method, path, name, media), media, content
+
+
+def test_every_body_and_answer_has_an_example_that_its_schema_accepts():
+    """test_examples.c holds the same examples against the code that checks requests."""
+    found = list(contents())
+    assert len(found) > 1000
+    for at, media, content in found:
+        assert content["example"] not in ("", None), at
+        if "json" in media:
+            problems = CONTRACT.json_problems(content["schema"], json.dumps(content["example"]).encode())
+            assert not list(problems), at
+
+
+def test_every_parameter_that_is_required_has_an_example():
+    for method, path, operation in OPERATIONS:
+        for parameter in operation.get("parameters", []):
+            if parameter["required"]:
+                assert "example" in parameter, (method, path, parameter["name"])
+
+
 def overlap(one, other):
     """Can a path match both templates?"""
     left, right = one.split("/"), other.split("/")

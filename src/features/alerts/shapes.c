@@ -32,33 +32,38 @@ SHAPE_BEGIN(alert_shape)
     { STR(acknowledged_by),  .flags = F_REQUIRED | F_NULL, .doc = "Who acknowledged it. Null: not yet acknowledged." },
     { BOOL(muted),           .flags = F_REQUIRED, .doc = "No notification was sent because the agent has been muted since the alert opened." },
     { OBJECT(detail),        .flags = F_REQUIRED, .doc = "Details, which depend on the type." },
-SHAPE_END(alert_shape, "Alert", .doc = "A condition that needs attention.");
+SHAPE_END(alert_shape, "Alert", .doc = "A condition that needs attention.",
+          .example = EXAMPLE({"alert_id": "71", "type": "agent.silent", "state": "open", "agent_name": "invoice-reader", "detail": {"interval_seconds": 3600}}));
 #undef OWNER
 
 #define OWNER struct alert_list
 SHAPE_BEGIN(alert_list_shape)
     { LIST(alerts, alert_shape), .flags = F_REQUIRED, .doc = "Newest first." },
     { STR(next),                 .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
-SHAPE_END(alert_list_shape, "AlertList", .doc = "A page of alerts.");
+SHAPE_END(alert_list_shape, "AlertList", .doc = "A page of alerts.",
+          .example = EXAMPLE({"next": null}));
 #undef OWNER
 
 #define OWNER struct alert_path
 SHAPE_BEGIN(alert_path_shape)
     { STR(slug),     .flags = F_REQUIRED, .doc = "Slug of the tenant." },
     { STR(alert_id), .max = 64, .flags = F_REQUIRED, .doc = "Identifies the alert." },
-SHAPE_END(alert_path_shape, "AlertPath");
+SHAPE_END(alert_path_shape, "AlertPath",
+          .example = EXAMPLE({"slug": "acme", "alert_id": "71"}));
 #undef OWNER
 
 #define OWNER struct mute_set
 SHAPE_BEGIN(mute_set_shape)
     { TIME(until), .flags = F_REQUIRED, .doc = "Mute the agent's alerts until then." },
-SHAPE_END(mute_set_shape, "MuteSet", .doc = "How long to mute an agent's alerts.");
+SHAPE_END(mute_set_shape, "MuteSet", .doc = "How long to mute an agent's alerts.",
+          .example = EXAMPLE({"until": "2026-01-16T08:00:00Z"}));
 #undef OWNER
 
 #define OWNER struct mute_state
 SHAPE_BEGIN(mute_state_shape)
     { STR(agent_name),   .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
     { TIME(muted_until), .flags = F_REQUIRED | F_NULL, .doc = "The alerts of the agent are muted until then. Null: they are not." },
-SHAPE_END(mute_state_shape, "MuteState", .doc = "Until when an agent's alerts are muted.");
+SHAPE_END(mute_state_shape, "MuteState", .doc = "Until when an agent's alerts are muted.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "muted_until": "2026-01-16T08:00:00Z"}));
 #undef OWNER
 /* clang-format on */

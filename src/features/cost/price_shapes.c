@@ -92,7 +92,8 @@ SHAPE_BEGIN(price_create_shape)
     { BOOL(input_includes_cache), .absent = "false", .doc = "Whether reported input tokens include cached tokens." },
     { TIME(valid_from),           .flags = F_NULL, .doc = "Null: no start date." },
     { LIST_STR(aliases),          .max = ALIASES_MAX, .absent = "[]", .doc = "Other names under which the model is reported." },
-SHAPE_END(price_create_shape, "PriceCreate", .doc = "A model's price per million tokens.", .rules = check_price);
+SHAPE_END(price_create_shape, "PriceCreate", .doc = "A model's price per million tokens.", .rules = check_price,
+          .example = EXAMPLE({"model": "gpt-5-mini", "provider": "openai", "input": "0.25", "output": "2.00", "cache_read": "0.025", "aliases": ["gpt-5-mini-latest"]}));
 #undef OWNER
 
 #define OWNER struct price
@@ -108,7 +109,8 @@ SHAPE_BEGIN(price_shape)
     { TIME(valid_from),           .flags = F_REQUIRED | F_NULL, .doc = "Null: no start date." },
     { LIST_STR(aliases),          .flags = F_REQUIRED, .doc = "Other names under which the model is reported." },
     { TIME(updated_at),           .flags = F_REQUIRED, .doc = "When it was last changed." },
-SHAPE_END(price_shape, "Price", .doc = "A model's price per million tokens from a start date.");
+SHAPE_END(price_shape, "Price", .doc = "A model's price per million tokens from a start date.",
+          .example = EXAMPLE({"price_id": 7, "model": "gpt-5-mini", "provider": "openai", "input": "0.25", "output": "2.00", "cache_read": "0.025", "aliases": ["gpt-5-mini-latest"]}));
 #undef OWNER
 
 #define OWNER struct price_list
@@ -122,7 +124,8 @@ SHAPE_BEGIN(price_import_shape)
     { ENUM(format),     .absent = "\"litellm\"", .choices = price_formats, .doc = "litellm: the price file of that project; muster: as this service lists prices." },
     { TIME(valid_from), .flags = F_NULL, .doc = "Null: new models have no start date, changed prices start now." },
     { JSON(prices),     .flags = F_REQUIRED, .doc = "litellm: {model: {input_cost_per_token, …}}; muster: {\"prices\": [PriceCreate]}." },
-SHAPE_END(price_import_shape, "PriceImport", .doc = "A price file to import.", .rules = check_import);
+SHAPE_END(price_import_shape, "PriceImport", .doc = "A price file to import.", .rules = check_import,
+          .example = EXAMPLE({"format": "muster", "prices": {"prices": [{"model": "gpt-5-mini", "input": "0.25", "output": "2.00"}]}}));
 #undef OWNER
 
 #define OWNER struct price_imported
@@ -131,7 +134,8 @@ SHAPE_BEGIN(price_imported_shape)
     { INT(updated),   .flags = F_REQUIRED, .doc = "Rows that existed with the same start date, or whose aliases changed." },
     { INT(unchanged), .flags = F_REQUIRED, .doc = "Rows that were stored before." },
     { INT(skipped),   .flags = F_REQUIRED, .doc = "Entries without token prices." },
-SHAPE_END(price_imported_shape, "PriceImported", .doc = "Result of importing a price file.");
+SHAPE_END(price_imported_shape, "PriceImported", .doc = "Result of importing a price file.",
+          .example = EXAMPLE({"added": 1, "updated": 0, "unchanged": 0, "skipped": 0}));
 #undef OWNER
 
 #define OWNER struct prices_query
@@ -143,6 +147,7 @@ SHAPE_END(prices_query_shape, "PricesQuery");
 #define OWNER struct price_path
 SHAPE_BEGIN(price_path_shape)
     { INT(price_id), .flags = F_REQUIRED, .doc = "Identifies the price." },
-SHAPE_END(price_path_shape, "PricePath");
+SHAPE_END(price_path_shape, "PricePath",
+          .example = EXAMPLE({"price_id": 7}));
 #undef OWNER
 /* clang-format on */

@@ -20,7 +20,8 @@ SHAPE_BEGIN(llm_usage_shape)
     { INT(cache_write_tokens),             .absent = "0", .doc = "Input tokens that were written to a cache." },
     { INT(calls),                          .absent = "0", .doc = "Calls of the model." },
     { STR(workflow_run_id),    .max = 256, .flags = F_NULL, .doc = "The workflow that the run is part of. Null: none." },
-SHAPE_END(llm_usage_shape, "LLMUsage", .doc = "Tokens that one run used of one model.");
+SHAPE_END(llm_usage_shape, "LLMUsage", .doc = "Tokens that one run used of one model.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "client_id": "acme", "model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12}));
 #undef OWNER
 
 #define OWNER struct llm_verdict
@@ -31,6 +32,7 @@ SHAPE_BEGIN(llm_verdict_shape)
     { BOOL(replaced), .flags = F_REQUIRED, .doc = "Whether this report replaced an earlier one with other numbers, whose tokens no longer count." },
     { STR(reason),    .flags = F_OMIT, .doc = "Why it was rejected." },
     { STR(detail),    .flags = F_OMIT, .doc = "The reason as a sentence." },
-SHAPE_END(llm_verdict_shape, "LLMVerdict", .doc = "Result of a usage report.");
+SHAPE_END(llm_verdict_shape, "LLMVerdict", .doc = "Result of a usage report.",
+          .example = EXAMPLE({"model": "gpt-5-mini"}));
 #undef OWNER
 /* clang-format on */

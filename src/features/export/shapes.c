@@ -28,7 +28,8 @@ SHAPE_BEGIN(business_line_shape)
     { STR(key),             .flags = F_REQUIRED, .doc = "Key of the KPI." },
     { OBJECT(dimensions),   .flags = F_REQUIRED | F_NULL, .doc = "Dimensions of the cell. Null for a value." },
     { JSON(value),          .flags = F_REQUIRED, .doc = "A number or a string." },
-SHAPE_END(business_line_shape, "BusinessLine", .doc = "One line of a business KPI export.");
+SHAPE_END(business_line_shape, "BusinessLine", .doc = "One line of a business KPI export.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "key": "invoices", "value": 42}));
 #undef OWNER
 
 #define OWNER struct llm_line
@@ -45,7 +46,8 @@ SHAPE_BEGIN(llm_line_shape)
     { INT(cache_read_tokens),  .flags = F_REQUIRED, .doc = "Input tokens that were read from a cache." },
     { INT(cache_write_tokens), .flags = F_REQUIRED, .doc = "Input tokens that were written to a cache." },
     { INT(calls),              .flags = F_REQUIRED, .doc = "Calls of the model." },
-SHAPE_END(llm_line_shape, "LLMLine", .doc = "One line of an LLM usage export.");
+SHAPE_END(llm_line_shape, "LLMLine", .doc = "One line of an LLM usage export.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12}));
 #undef OWNER
 
 #define OWNER struct export_query

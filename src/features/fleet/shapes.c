@@ -23,7 +23,8 @@ SHAPE_BEGIN(agent_run_shape)
     { TIME(started_at),     .flags = F_REQUIRED, .doc = "When the run started." },
     { TIME(ended_at),       .flags = F_REQUIRED | F_NULL, .doc = "When the run ended. Null: it is open." },
     { OPT_INT(duration_ms), .flags = F_REQUIRED | F_NULL, .doc = "Duration in milliseconds. Null: not known." },
-SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.");
+SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.",
+          .example = EXAMPLE({"status": "completed", "started_at": "2026-01-15T09:30:00Z", "ended_at": "2026-01-15T09:31:12Z", "duration_ms": 72000}));
 #undef OWNER
 
 /* Fields of an agent, in a list and alone. */
@@ -47,14 +48,16 @@ SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.");
 #define OWNER struct agent_listed
 SHAPE_BEGIN(agent_listed_shape)
     AGENT_ROWS,
-SHAPE_END(agent_listed_shape, "AgentListItem", .doc = "An agent and how it is doing.");
+SHAPE_END(agent_listed_shape, "AgentListItem", .doc = "An agent and how it is doing.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0}));
 #undef OWNER
 
 #define OWNER struct agent_list
 SHAPE_BEGIN(agent_list_shape)
     { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "Ordered by the bytes of the name." },
     { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
-SHAPE_END(agent_list_shape, "AgentList", .doc = "A page of agents.");
+SHAPE_END(agent_list_shape, "AgentList", .doc = "A page of agents.",
+          .example = EXAMPLE({"next": null}));
 #undef OWNER
 
 #define OWNER struct agent_version
@@ -63,7 +66,8 @@ SHAPE_BEGIN(agent_version_shape)
     { INT(runs),          .flags = F_REQUIRED, .doc = "Number of counted runs with it." },
     { TIME(first_run_at), .flags = F_REQUIRED, .doc = "When the earliest of them started." },
     { TIME(last_run_at),  .flags = F_REQUIRED, .doc = "When the latest of them started." },
-SHAPE_END(agent_version_shape, "AgentVersion", .doc = "A version that runs reported.");
+SHAPE_END(agent_version_shape, "AgentVersion", .doc = "A version that runs reported.",
+          .example = EXAMPLE({"agent_version": "1.4.0", "runs": 118}));
 #undef OWNER
 
 #define OWNER struct run_counts
@@ -73,7 +77,8 @@ SHAPE_BEGIN(run_counts_shape)
     { INT(completed),              .flags = F_REQUIRED, .doc = "Runs that completed." },
     { INT(failed),                 .flags = F_REQUIRED, .doc = "Runs that failed." },
     { OPT_INT(median_duration_ms), .flags = F_REQUIRED | F_NULL, .doc = "Median over the runs that ended." },
-SHAPE_END(run_counts_shape, "RunCounts", .doc = "An agent's newest runs by status.");
+SHAPE_END(run_counts_shape, "RunCounts", .doc = "An agent's newest runs by status.",
+          .example = EXAMPLE({"runs": 320, "in_progress": 1, "completed": 311, "failed": 8, "median_duration_ms": 70400}));
 #undef OWNER
 
 #define OWNER struct agent_detail
@@ -92,7 +97,8 @@ SHAPE_BEGIN(agent_detail_shape)
     { SHAPE(counts, struct run_counts, run_counts_shape), .flags = F_REQUIRED, .doc = "The newest runs by status." },
     { SHAPE(model, struct agent_model, agent_model_shape), .flags = F_REQUIRED, .doc = "As sent to the agent." },
     { SHAPE(command_policy, struct command_policy, command_policy_shape), .flags = F_REQUIRED, .doc = "As sent to the agent." },
-SHAPE_END(agent_detail_shape, "Agent", .doc = "All that is known of an agent.");
+SHAPE_END(agent_detail_shape, "Agent", .doc = "All that is known of an agent.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0, "telemetry_doc": "One run per mailbox and hour"}));
 #undef OWNER
 
 #define OWNER struct type_mismatch
@@ -100,14 +106,16 @@ SHAPE_BEGIN(type_mismatch_shape)
     { STR(key),         .flags = F_REQUIRED, .doc = "Key of the field." },
     { STR(output_type), .flags = F_REQUIRED, .doc = "Type that the earlier step declares." },
     { STR(input_type),  .flags = F_REQUIRED, .doc = "Type that the later step declares." },
-SHAPE_END(type_mismatch_shape, "TypeMismatch", .doc = "An output and an input of the same key with different types.");
+SHAPE_END(type_mismatch_shape, "TypeMismatch", .doc = "An output and an input of the same key with different types.",
+          .example = EXAMPLE({"key": "invoice", "output_type": "text", "input_type": "json"}));
 #undef OWNER
 
 #define OWNER struct workflow_step
 SHAPE_BEGIN(workflow_step_shape)
     { UUID(run_id),    .flags = F_REQUIRED, .doc = "Identifies the run." },
     { STR(agent_name), .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
-SHAPE_END(workflow_step_shape, "WorkflowStep", .doc = "A run of a workflow.");
+SHAPE_END(workflow_step_shape, "WorkflowStep", .doc = "A run of a workflow.",
+          .example = EXAMPLE({"agent_name": "invoice-reader"}));
 #undef OWNER
 
 #define OWNER struct workflow_link
@@ -117,7 +125,8 @@ SHAPE_BEGIN(workflow_link_shape)
     { OPT_BOOL(compatible),                                   .flags = F_REQUIRED | F_NULL, .doc = "Null: one side declares nothing." },
     { LIST_STR(missing),                                      .flags = F_REQUIRED, .doc = "Required inputs that no earlier step outputs." },
     { LIST(mismatched, type_mismatch_shape),                  .flags = F_REQUIRED, .doc = "Fields whose types differ." },
-SHAPE_END(workflow_link_shape, "WorkflowLink", .doc = "Whether the earlier steps output what the later run's agent needs.");
+SHAPE_END(workflow_link_shape, "WorkflowLink", .doc = "Whether the earlier steps output what the later run's agent needs.",
+          .example = EXAMPLE({"compatible": false}));
 #undef OWNER
 
 #define OWNER struct workflow
@@ -129,13 +138,15 @@ SHAPE_BEGIN(workflow_shape)
     { LIST(runs, run_summary_shape),   .flags = F_REQUIRED, .doc = "Earliest start first." },
     { LIST(links, workflow_link_shape), .flags = F_REQUIRED, .doc = "From each run to the next." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs than listed." },
-SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.");
+SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.",
+          .example = EXAMPLE({"workflow_run_id": "month-end-2026-01", "status": "completed", "ended_at": "2026-01-15T09:31:12Z"}));
 #undef OWNER
 
 #define OWNER struct workflow_path
 SHAPE_BEGIN(workflow_path_shape)
     { STR(slug),            .flags = F_REQUIRED, .doc = "Slug of the tenant." },
     { STR(workflow_run_id), .flags = F_REQUIRED, .doc = "Identifies the workflow." },
-SHAPE_END(workflow_path_shape, "WorkflowPath");
+SHAPE_END(workflow_path_shape, "WorkflowPath",
+          .example = EXAMPLE({"slug": "acme", "workflow_run_id": "month-end-2026-01"}));
 #undef OWNER
 /* clang-format on */

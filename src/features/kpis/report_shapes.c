@@ -149,7 +149,8 @@ static void normalise(void *value, struct arena *arena, struct problems *problem
 SHAPE_BEGIN(breakdown_row_shape)
     { VALUES(dimensions), .flags = F_REQUIRED, .doc = "Value of each dimension." },
     { NUMBER(value),      .flags = F_REQUIRED, .doc = "Total of the cell." },
-SHAPE_END(breakdown_row_shape, "BreakdownRow", .doc = "One cell of a breakdown.");
+SHAPE_END(breakdown_row_shape, "BreakdownRow", .doc = "One cell of a breakdown.",
+          .example = EXAMPLE({"dimensions": {"region": "north"}, "value": 30}));
 #undef OWNER
 
 #define OWNER struct business_breakdown
@@ -158,7 +159,8 @@ SHAPE_BEGIN(business_breakdown_shape)
     { BY(by),                       .flags = F_REQUIRED, .doc = "Dimension name or names." },
     { DICT_NUM(slices), .max = 1000, .absent = "{}", .doc = "For one dimension: its values, each with the number." },
     { POINTS(points),   .max = 1000, .absent = "[]", .doc = "For any number of dimensions: an entry per dimension, and the number as value." },
-SHAPE_END(business_breakdown_shape, "BusinessBreakdown", .doc = "One KPI of one run, split by dimensions.", .rules = normalise);
+SHAPE_END(business_breakdown_shape, "BusinessBreakdown", .doc = "One KPI of one run, split by dimensions.", .rules = normalise,
+          .example = EXAMPLE({"metric": "invoices", "by": "region", "slices": {"north": 30, "south": 12}}));
 #undef OWNER
 
 #define OWNER struct business_telemetry
@@ -172,7 +174,8 @@ SHAPE_BEGIN(business_telemetry_shape)
     { LIST(breakdowns, business_breakdown_shape), .max = 100, .absent = "[]",
       .doc = "Additive; the scalar totals still travel in metrics." },
     { STR(workflow_run_id), .max = 256, .flags = F_NULL, .doc = "The workflow that the run is part of. Null: none." },
-SHAPE_END(business_telemetry_shape, "BusinessTelemetry", .doc = "The business KPIs of one run.");
+SHAPE_END(business_telemetry_shape, "BusinessTelemetry", .doc = "The business KPIs of one run.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "client_id": "acme", "metrics": {"invoices": 42}}));
 #undef OWNER
 
 #define OWNER struct business_verdict

@@ -49,7 +49,8 @@ SHAPE_BEGIN(kpi_entry_shape)
     { STR(label),      .flags = F_REQUIRED, .doc = "Display name." },
     { STR(unit),       .flags = F_REQUIRED, .doc = "count, money:<ISO currency code>, percent or duration (seconds)." },
     { STR(agg),        .flags = F_REQUIRED, .doc = "Aggregation over a period: sum, last, avg or max." },
-SHAPE_END(kpi_entry_shape, "Kpi", .doc = "A KPI as its agent declared it.");
+SHAPE_END(kpi_entry_shape, "Kpi", .doc = "A KPI as its agent declared it.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "label": "Invoices read", "unit": "count", "agg": "sum"}));
 #undef OWNER
 
 #define OWNER struct kpi_catalog
@@ -70,7 +71,8 @@ SHAPE_BEGIN(kpi_summary_row_shape)
     { JSON(value),     .flags = F_REQUIRED | F_NULL, .doc = "A number or a string. Null: no value." },
     { INT(reports),    .flags = F_REQUIRED, .doc = "Number of runs that reported it." },
     { JSON(previous),  .flags = F_REQUIRED | F_NULL, .doc = "Value over the preceding range of the same length." },
-SHAPE_END(kpi_summary_row_shape, "KpiTotal", .doc = "A KPI of an agent, totalled by its declared aggregation.");
+SHAPE_END(kpi_summary_row_shape, "KpiTotal", .doc = "A KPI of an agent, totalled by its declared aggregation.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "label": "Invoices read", "unit": "count", "agg": "sum", "declared": true, "value": 1260, "reports": 30, "previous": 1190}));
 #undef OWNER
 
 #define OWNER struct kpi_summary
@@ -79,14 +81,16 @@ SHAPE_BEGIN(kpi_summary_shape)
     { TIME(until),                       .flags = F_REQUIRED, .doc = "Exclusive." },
     { LIST(kpis, kpi_summary_row_shape), .flags = F_REQUIRED, .doc = "The totals." },
     { BOOL(truncated),                   .flags = F_REQUIRED, .doc = "There are more KPIs than listed." },
-SHAPE_END(kpi_summary_shape, "KpiSummary", .doc = "KPIs over a time range, by agent and key.");
+SHAPE_END(kpi_summary_shape, "KpiSummary", .doc = "KPIs over a time range, by agent and key.",
+          .example = EXAMPLE({"since": "2025-12-16T09:30:00Z"}));
 #undef OWNER
 
 #define OWNER struct kpi_point
 SHAPE_BEGIN(kpi_point_shape)
     { TIME(t),     .flags = F_REQUIRED, .doc = "Start of the bucket." },
     { JSON(value), .flags = F_REQUIRED, .doc = "A number or a string." },
-SHAPE_END(kpi_point_shape, "KpiPoint", .doc = "The total of one bucket.");
+SHAPE_END(kpi_point_shape, "KpiPoint", .doc = "The total of one bucket.",
+          .example = EXAMPLE({"t": "2026-01-15T00:00:00Z", "value": 42}));
 #undef OWNER
 
 #define OWNER struct kpi_series_answer
@@ -97,7 +101,8 @@ SHAPE_BEGIN(kpi_series_shape)
     { STR(agg),                      .flags = F_REQUIRED | F_NULL, .doc = "Aggregation within a bucket. Null: not declared." },
     { STR(bucket),                   .flags = F_REQUIRED, .choices = bucket_names, .doc = "Length of a bucket, UTC." },
     { LIST(points, kpi_point_shape), .flags = F_REQUIRED, .doc = "Buckets without a value are left out." },
-SHAPE_END(kpi_series_shape, "KpiSeries", .doc = "One KPI over time.");
+SHAPE_END(kpi_series_shape, "KpiSeries", .doc = "One KPI over time.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "unit": "count", "agg": "sum", "bucket": "day"}));
 #undef OWNER
 
 #define OWNER struct kpi_breakdown
@@ -108,7 +113,8 @@ SHAPE_BEGIN(kpi_breakdown_shape)
     { LIST_STR(dimensions),            .flags = F_REQUIRED, .doc = "All dimensions reported in the range, ordered by their bytes." },
     { LIST(rows, breakdown_row_shape), .flags = F_REQUIRED, .doc = "Largest value first." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more rows than listed." },
-SHAPE_END(kpi_breakdown_shape, "KpiBreakdown", .doc = "One KPI split by dimensions.");
+SHAPE_END(kpi_breakdown_shape, "KpiBreakdown", .doc = "One KPI split by dimensions.",
+          .example = EXAMPLE({"metric": "invoices", "by": ["region"], "agg": "sum", "dimensions": ["region"]}));
 #undef OWNER
 
 #define OWNER struct summary_query
@@ -123,7 +129,8 @@ SHAPE_BEGIN(series_query_shape)
     { STR(key),        .flags = F_REQUIRED, .doc = "Key of the KPI." },
     { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
     { STR(bucket),     .flags = F_NULL, .doc = "minute, hour, day, week (from Monday) or month, UTC. If omitted, the finest that gives at most 200 points." },
-SHAPE_END(series_query_shape, "SeriesQuery", .rules = check_series);
+SHAPE_END(series_query_shape, "SeriesQuery", .rules = check_series,
+          .example = EXAMPLE({"key": "invoices", "time_range": "7d"}));
 #undef OWNER
 
 #define OWNER struct breakdown_query
@@ -132,6 +139,7 @@ SHAPE_BEGIN(breakdown_query_shape)
     { STR(by),         .flags = F_NULL, .doc = "Dimension names separated by commas. If omitted, only the dimensions are listed, without rows." },
     { STR(agent_name), .flags = F_NULL, .doc = "Only this agent. If omitted: all agents." },
     { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
-SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown);
+SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown,
+          .example = EXAMPLE({"metric": "invoices", "by": "region"}));
 #undef OWNER
 /* clang-format on */

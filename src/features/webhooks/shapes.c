@@ -59,7 +59,8 @@ SHAPE_BEGIN(webhook_create_shape)
     { ENUM(format),                      .absent = "\"standard\"", .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: {\"text\":…}; email: by SMTP." },
     { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .absent = "[]", .doc = "Message types to send. Empty: all." },
     { STR(label),      .max = LABEL_MAX, .absent = "\"\"", .doc = "What the webhook is for." },
-SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", .rules = check_create);
+SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", .rules = check_create,
+          .example = EXAMPLE({"url": "https://hooks.example.com/muster", "format": "standard", "types": ["run.failed"], "label": "On call"}));
 #undef OWNER
 
 #define OWNER struct webhook_patch
@@ -69,7 +70,8 @@ SHAPE_BEGIN(webhook_patch_shape)
     { STR(label),      .max = LABEL_MAX, .flags = F_NULL, .doc = "What the webhook is for." },
     { OPT_BOOL(enabled),                 .flags = F_NULL, .doc = "Disabling a webhook drops its waiting deliveries." },
     { BOOL(rotate_secret),               .absent = "false", .doc = "Create a new secret; the old one keeps signing for a day." },
-SHAPE_END(webhook_patch_shape, "WebhookPatch", .doc = "Changes to a webhook. Omitted fields keep their values.", .rules = check_patch);
+SHAPE_END(webhook_patch_shape, "WebhookPatch", .doc = "Changes to a webhook. Omitted fields keep their values.", .rules = check_patch,
+          .example = EXAMPLE({"label": "On call", "enabled": true}));
 #undef OWNER
 
 #define OWNER struct webhook
@@ -85,7 +87,8 @@ SHAPE_BEGIN(webhook_shape)
     { INT(waiting),            .flags = F_REQUIRED, .doc = "Deliveries waiting to be sent." },
     { INT(dead),               .flags = F_REQUIRED, .doc = "Deliveries that failed for good." },
     { TIME(last_delivered_at), .flags = F_REQUIRED | F_NULL, .doc = "When a message was last delivered. Null: never." },
-SHAPE_END(webhook_shape, "Webhook", .doc = "A destination for alert messages.");
+SHAPE_END(webhook_shape, "Webhook", .doc = "A destination for alert messages.",
+          .example = EXAMPLE({"webhook_id": "w_5T1C", "url": "https://hooks.example.com/muster", "types": ["run.failed"], "label": "On call", "enabled": true, "waiting": 0, "dead": 0, "last_delivered_at": "2026-01-15T09:31:13Z"}));
 #undef OWNER
 
 #define OWNER struct webhook_list
@@ -98,7 +101,8 @@ SHAPE_END(webhook_list_shape, "WebhookList", .doc = "The webhooks of a tenant.")
 SHAPE_BEGIN(webhook_path_shape)
     { STR(slug),       .flags = F_REQUIRED, .doc = "Slug of the tenant." },
     { STR(webhook_id), .flags = F_REQUIRED, .doc = "Identifies the webhook." },
-SHAPE_END(webhook_path_shape, "WebhookPath");
+SHAPE_END(webhook_path_shape, "WebhookPath",
+          .example = EXAMPLE({"slug": "acme", "webhook_id": "w_5T1C"}));
 #undef OWNER
 
 #define OWNER struct delivery_path
@@ -106,7 +110,8 @@ SHAPE_BEGIN(delivery_path_shape)
     { STR(slug),        .flags = F_REQUIRED, .doc = "Slug of the tenant." },
     { STR(webhook_id),  .flags = F_REQUIRED, .doc = "Identifies the webhook." },
     { STR(delivery_id), .flags = F_REQUIRED, .doc = "Identifies the delivery." },
-SHAPE_END(delivery_path_shape, "DeliveryPath");
+SHAPE_END(delivery_path_shape, "DeliveryPath",
+          .example = EXAMPLE({"slug": "acme", "webhook_id": "w_5T1C", "delivery_id": "9001"}));
 #undef OWNER
 
 #define OWNER struct deliveries_query
@@ -130,14 +135,16 @@ SHAPE_BEGIN(delivery_shape)
     { OPT_INT(last_status), .flags = F_REQUIRED | F_NULL, .doc = "HTTP status." },
     { OPT_INT(last_ms),     .flags = F_REQUIRED | F_NULL, .doc = "Duration of the last attempt in milliseconds. Null: none." },
     { STR(last_error),      .flags = F_REQUIRED | F_NULL, .doc = "Why the last attempt failed. Null: it did not." },
-SHAPE_END(delivery_shape, "Delivery", .doc = "One message to one webhook.");
+SHAPE_END(delivery_shape, "Delivery", .doc = "One message to one webhook.",
+          .example = EXAMPLE({"delivery_id": "9001", "message_id": "msg_9001", "type": "run.failed", "state": "delivered", "attempts": 1, "last_at": "2026-01-15T09:31:13Z", "last_status": 200, "last_ms": 84}));
 #undef OWNER
 
 #define OWNER struct delivery_list
 SHAPE_BEGIN(delivery_list_shape)
     { LIST(deliveries, delivery_shape), .flags = F_REQUIRED, .doc = "The deliveries." },
     { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
-SHAPE_END(delivery_list_shape, "DeliveryList", .doc = "Deliveries of a webhook, newest first.");
+SHAPE_END(delivery_list_shape, "DeliveryList", .doc = "Deliveries of a webhook, newest first.",
+          .example = EXAMPLE({"next": null}));
 #undef OWNER
 
 #define OWNER struct webhook_tested
@@ -146,6 +153,7 @@ SHAPE_BEGIN(webhook_tested_shape)
     { OPT_INT(status), .flags = F_REQUIRED | F_NULL, .doc = "HTTP status. Null: no response." },
     { INT(ms),         .flags = F_REQUIRED, .doc = "Duration of the attempt in milliseconds." },
     { STR(error),      .flags = F_REQUIRED | F_NULL, .doc = "Why the attempt failed. Null: it did not." },
-SHAPE_END(webhook_tested_shape, "WebhookTested", .doc = "Result of a test message.");
+SHAPE_END(webhook_tested_shape, "WebhookTested", .doc = "Result of a test message.",
+          .example = EXAMPLE({"delivered": true, "status": 200, "ms": 84}));
 #undef OWNER
 /* clang-format on */

@@ -13,7 +13,8 @@ const char *const policy_mode_names[] = { "allowlist", "denylist", "deny_all", "
 #define OWNER struct model_set
 SHAPE_BEGIN(model_set_shape)
     { STR(model), .min = 1, .max = 256, .flags = F_REQUIRED, .doc = "Name of the LLM model, as its provider spells it. To remove the setting, unset it." },
-SHAPE_END(model_set_shape, "ModelSet", .doc = "The LLM model to use.");
+SHAPE_END(model_set_shape, "ModelSet", .doc = "The LLM model to use.",
+          .example = EXAMPLE({"model": "gpt-5-mini"}));
 #undef OWNER
 
 #define OWNER struct model_setting
@@ -23,7 +24,8 @@ SHAPE_BEGIN(model_setting_shape)
     { STR(model),       .flags = F_REQUIRED | F_NULL, .doc = "Name of the model. Null: none is set." },
     { STR(source),      .flags = F_REQUIRED | F_NULL, .choices = sources, .doc = "Level that it was set at." },
     { TIME(updated_at), .flags = F_REQUIRED | F_NULL, .doc = "When it was last set. Null: never." },
-SHAPE_END(model_setting_shape, "ModelSetting", .doc = "The LLM model in effect.");
+SHAPE_END(model_setting_shape, "ModelSetting", .doc = "The LLM model in effect.",
+          .example = EXAMPLE({"tenant": "acme", "agent_name": null, "model": "gpt-5-mini", "source": "workspace", "updated_at": "2026-01-10T12:00:00Z"}));
 #undef OWNER
 
 #define OWNER struct policy_set
@@ -31,7 +33,8 @@ SHAPE_BEGIN(policy_set_shape)
     { ENUM(mode),                           .flags = F_REQUIRED, .choices = policy_mode_names, .doc = "allowlist: only commands in allow; denylist: all but those in deny; deny_all: none; allow_all: any." },
     { LIST_STR(allow), .max = COMMANDS_MAX, .absent = "[]", .doc = "Commands that may run, with mode allowlist." },
     { LIST_STR(deny),  .max = COMMANDS_MAX, .absent = "[]", .doc = "Commands that may not run, with mode denylist." },
-SHAPE_END(policy_set_shape, "CommandPolicySet", .doc = "The shell commands that agents may run.");
+SHAPE_END(policy_set_shape, "CommandPolicySet", .doc = "The shell commands that agents may run.",
+          .example = EXAMPLE({"mode": "allowlist", "allow": ["git", "ls"]}));
 #undef OWNER
 
 #define OWNER struct policy_setting
@@ -44,6 +47,7 @@ SHAPE_BEGIN(policy_setting_shape)
     { STR(source),      .flags = F_REQUIRED, .choices = sources, .doc = "Level that it was set at." },
     { INT(version),     .flags = F_REQUIRED, .doc = "Incremented each time it is set; 0: never set." },
     { TIME(updated_at), .flags = F_REQUIRED | F_NULL, .doc = "When it was last set. Null: never." },
-SHAPE_END(policy_setting_shape, "CommandPolicySetting", .doc = "The command policy in effect.");
+SHAPE_END(policy_setting_shape, "CommandPolicySetting", .doc = "The command policy in effect.",
+          .example = EXAMPLE({"tenant": "acme", "mode": "allowlist", "allow": ["git", "ls"], "source": "workspace", "version": 3, "updated_at": "2026-01-10T12:00:00Z"}));
 #undef OWNER
 /* clang-format on */
