@@ -28,7 +28,7 @@ export function urlOf({ path, operation }: Entry, values: Values): string {
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The request for a shell. The key stays out of it, and so out of the shell's history. */
-export function asCurl(entry: Entry, values: Values, body: string | null): string {
+export function asCommand(entry: Entry, values: Values, body: string | null): string {
     const parts = [`curl -X ${entry.method} ${quoted(location.origin + urlOf(entry, values))}`];
     if (entry.operation.security.length > 0)
         parts.push(`-H "Authorization: Bearer $MUSTER_KEY"`);

@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 
 import { CopyButton } from "../../ui/copy";
 import { boundsOf, type Entry, type Parameter, typeOf } from "./document";
-import { asCurl, type Sent, sendRequest, type Values } from "./send";
+import { asCommand, type Sent, sendRequest, type Values } from "./send";
 
 function ParameterField(props: {
     of: Parameter;
@@ -111,7 +111,7 @@ export function TryIt({ entry, secret }: { entry: Entry; secret: string }) {
         }
         if (running.current === controller) setBusy(false);
     };
-    const curl = asCurl(entry, values, sentBody);
+    const curl = asCommand(entry, values, sentBody);
     return (
         <form class="try stack" onSubmit={send}>
             {parameters.map((one) => (
