@@ -12,3 +12,4 @@ import "./alerts.suite.mjs";
 import "./access.suite.mjs";
 import "./markup.suite.mjs";
 import "./docs.suite.mjs";
+import "./layout.suite.mjs";
