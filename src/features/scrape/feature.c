@@ -6,5 +6,6 @@
 
 const struct feature scrape_feature = {
     .name = "scrape",
+    .about = "A workspace's numbers for Prometheus.",
     .routes = { scrape_routes },
 };

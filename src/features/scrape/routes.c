@@ -58,6 +58,7 @@ static const char *const scrape_media[] = { "text/plain", NULL };
 
 const struct route scrape_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/metrics", READ, 200), .handler = begin_metrics, .params = &tenant_path_shape, .query = &scrape_query_shape, .media = scrape_media,
+      .sample = "# HELP muster_workspace_agents Agents by state.\n# TYPE muster_workspace_agents gauge\nmuster_workspace_agents{state=\"up\"} 3\n",
       .id = "get_workspace_metrics", .summary = "Get a workspace's metrics for Prometheus",
       .description = "Agents by state and when each was last seen, and over `time_range` runs by state, LLM tokens and cost, and KPIs, in Prometheus' text format. `muster_workspace_truncated` says which parts are incomplete." },
     { 0 },
