@@ -136,6 +136,10 @@ int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row
 int db_run(struct db *db, const struct db_query *q, struct db_args args,
            struct error *err) MUST_CHECK;
 
+/* Did the last call that failed meet a deadlock or another transaction's change? Then the same
+ * transaction may succeed when it is tried again. */
+bool db_was_contended(const struct db *db);
+
 /* Rows that the last db_exec() of this connection inserted, updated or deleted. */
 int64_t db_changes(const struct db *db);
 
@@ -165,6 +169,11 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
  * Locks are not waited for. 0: no deadline. Returns false, and changes nothing, where a deadline
  * cannot be kept: with PostgreSQL, and on connections that are not readers. */
 bool db_set_deadline(struct db *db, int64_t until_us);
+
+/* From now on a call of this connection whose answer has not come by `until_us` (clock_raw_us())
+ * has lost its connection: ERR_UNAVAILABLE. 0: the driver's own limits. Nothing to do with SQLite,
+ * whose calls wait for no one. */
+void db_set_patience(struct db *db, int64_t until_us);
 
 /* For code that knows that it would miss the deadline, or would wait for something else. */
 bool db_has_deadline(const struct db *db);

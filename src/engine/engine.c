@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "db/migrate.h"
+#include "engine/expirer.h"
 #include "engine/feature.h"
 #include "engine/readers.h"
 #include "engine/space.h"
@@ -40,6 +41,7 @@ struct engine {
     struct writer *writer;
     struct readers *readers, *hashers;
     struct watcher *watcher;
+    struct expirer *expirer;
     struct space space;
 };
 
@@ -191,6 +193,7 @@ static int start_threads(struct engine *e, struct error *err)
 {
     const struct writer_options writer = { .txns = e->txns,
                                            .n_txns = e->n_txns,
+                                           .shared = e->shared,
                                            .hooks = &hooks,
                                            .limits = e->options.writer,
                                            .on_fatal = e->options.on_fatal,
@@ -252,8 +255,27 @@ static int start_watcher(struct engine *e, struct error *err)
     return watcher_new(&watcher, &e->watcher, err);
 }
 
+/* The expirer's thread. */
+static void expire(void *ctx)
+{
+    struct engine *e = ctx;
+    const int64_t max_us = (int64_t)e->options.writer.wait_max_ms * USEC_PER_MSEC;
+
+    writer_expire(e->writer);
+    if (max_us > 0)
+        readers_expire(e->readers, max_us);
+}
+
+/* A command waits for the database as long as it takes. */
+static int start_expirer(struct engine *e, struct error *err)
+{
+    return e->options.serves ? expirer_new(expire, e, &e->expirer, err) : 0;
+}
+
 static void stop_threads(struct engine *e)
 {
+    expirer_free(e->expirer); /* before what it looks at */
+    e->expirer = NULL;
     watcher_free(e->watcher);
     readers_free(e->hashers); /* before the writer: results of hashing are still stored */
     e->watcher = NULL;
@@ -319,7 +341,7 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     limit_shares(e);
     space_init(&e->space, options->database, options->min_free_bytes, options->serves);
     if (open_databases(e, err) != 0 || open_features(e, err) != 0 || start_threads(e, err) != 0 ||
-        start_features(e, err) != 0 || start_watcher(e, err) != 0) {
+        start_features(e, err) != 0 || start_watcher(e, err) != 0 || start_expirer(e, err) != 0) {
         close_all(e);
         return -1;
     }

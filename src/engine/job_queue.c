@@ -152,6 +152,14 @@ void job_queue_take_group(struct job_queue *q, int64_t now_us, struct job_list *
     }
 }
 
+void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret)
+{
+    job_list_init(ret);
+    turns_take_old(&q->turns, before_us, ret);
+    for (const struct writer_job *job = ret->first; job != NULL; job = job->next)
+        give_share(job);
+}
+
 void job_queue_take_all(struct job_queue *q, struct job_list *ret)
 {
     job_list_init(ret);

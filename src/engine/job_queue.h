@@ -32,6 +32,9 @@ int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err
 /* Takes the jobs of one transaction; at least one, unless the queue is empty. */
 void job_queue_take_group(struct job_queue *q, int64_t now_us, struct job_list *ret_group);
 
+/* The jobs of tenants that were queued before `before_us`, by the raw clock. */
+void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret);
+
 void job_queue_take_all(struct job_queue *q, struct job_list *ret);
 
 /* The commit of a group took this long, after its jobs were applied. */

@@ -18,17 +18,19 @@ struct postgres {
     int64_t changes;
     int64_t transaction_us; /* when it began, by the raw clock */
     int wait_ms;            /* for an answer; -1: no limit */
+    int64_t until_us;       /* see db_set_patience(); 0: not set */
     bool warned;            /* the server sent a WARNING since this was last cleared */
 };
 
 #define DB_POSTGRES_SET_TIMEOUT "SET statement_timeout = '30s'"
 /* Of a reader: as with SQLite, for each statement; and between two of a transaction. */
 #define DB_POSTGRES_SET_READER                                                                     \
-    "SET default_transaction_read_only = on; SET statement_timeout = '5s';"                        \
+    "SET default_transaction_read_only = on; SET statement_timeout = '4500ms';"                    \
     "SET idle_in_transaction_session_timeout = '10s'"
 enum {
     DB_POSTGRES_TRANSACTION_MAX_US = 10000000, /* of a reader */
     DB_POSTGRES_WAIT_MS = 40000,               /* longer than the server's own */
+    DB_POSTGRES_READER_WAIT_MS = 5000,         /* likewise */
     DB_POSTGRES_BYTES_MAX = 64 << 20, /* of a blob, or all texts of a call; SQLite's limit too */
 };
 

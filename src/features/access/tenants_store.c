@@ -68,7 +68,7 @@ static const struct db_query select_reload = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'registry_all'",
 };
 static const struct db_query count_agents = {
-    .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
+    .sql = "SELECT agents FROM tenants WHERE tenant_id = $1",
 };
 /* clang-format on */
 
