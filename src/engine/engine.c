@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "db/migrate.h"
+#include "engine/database_clock.h"
 #include "engine/expirer.h"
 #include "engine/feature.h"
 #include "engine/readers.h"
@@ -104,7 +105,9 @@ static int open_databases(struct engine *e, struct error *err)
             return -1;
     if (e->options.serves && db_open(database, DB_READER, &e->hash_db, err) != 0)
         return -1;
-    return db_open(database, DB_READER, &e->watch_db, err);
+    if (db_open(database, DB_READER, &e->watch_db, err) != 0)
+        return -1;
+    return e->shared ? database_clock_learn(e->watch_db, err) : 0;
 }
 
 static int open_features(struct engine *e, struct error *err)
@@ -234,7 +237,8 @@ struct tick engine_now(const struct engine *e, bool healthy)
 static void tick_features(void *ctx, bool healthy)
 {
     struct engine *e = ctx;
-    const struct tick tick = engine_now(e, healthy);
+    const bool timed = e->shared && healthy && database_clock_learn(e->watch_db, NULL) == 0;
+    const struct tick tick = engine_now(e, healthy && (timed || !e->shared));
 
     space_measure(&e->space);
     for (size_t f = 0; f < e->n_opened; f++) {
