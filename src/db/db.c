@@ -107,6 +107,22 @@ int db_script(struct db *db, const char *sql, struct error *err)
     return end_use(db, db->driver->script(db, sql, err));
 }
 
+int db_notify(struct db *db, struct str text, struct error *err)
+{
+    if (db->driver->notify == NULL)
+        return 0;
+    begin_use(db);
+    return end_use(db, db->driver->notify(db, text, err));
+}
+
+int db_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err)
+{
+    if (db->driver->hear == NULL)
+        return err_set(err, ERR_INTERNAL, "this database has nothing to hear");
+    begin_use(db);
+    return end_use(db, db->driver->hear(db, ms, on_text, ctx, err));
+}
+
 int db_ping(struct db *db, struct error *err)
 {
     begin_use(db);

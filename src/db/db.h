@@ -147,6 +147,16 @@ int64_t db_changes(const struct db *db);
  * a transaction. */
 int db_script(struct db *db, const char *sql, struct error *err) MUST_CHECK;
 
+/* Sends a text of less than 8,000 bytes to the connections that hear, in other processes too, when
+ * the transaction commits. SQLite has one process: nothing to do. */
+int db_notify(struct db *db, struct str text, struct error *err) MUST_CHECK;
+
+typedef void db_text_fn(void *ctx, struct str text);
+
+/* Waits for up to `ms` for such texts of other connections and passes them on; returns as soon as
+ * some have come. From its first call on the connection hears. ERR_INTERNAL with SQLite. */
+int db_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err) MUST_CHECK;
+
 /* Is the connection good for another try? Reconnects (PostgreSQL) when it was lost. Never call it
  * inside a transaction. */
 int db_ping(struct db *db, struct error *err) MUST_CHECK;

@@ -12,6 +12,7 @@
 #include "db/db.h"
 #include "db/migrate.h"
 #include "engine/database_clock.h"
+#include "engine/ear.h"
 #include "engine/expirer.h"
 #include "engine/feature.h"
 #include "engine/readers.h"
@@ -36,6 +37,7 @@ struct engine {
     struct db *read_dbs[READERS_MAX];
     size_t n_read_dbs;
     struct db *watch_db, *hash_db; /* no hash_db: the readers hash */
+    struct db *ear_db;             /* if the database is shared and this is a server */
     const struct engine_cache *caches[CHANGE_TOPICS];
     void *states[FEATURES_MAX];
     size_t n_opened, n_started; /* features */
@@ -43,6 +45,7 @@ struct engine {
     struct readers *readers, *hashers;
     struct watcher *watcher;
     struct expirer *expirer;
+    struct ear *ear;
     struct space space;
 };
 
@@ -107,7 +110,11 @@ static int open_databases(struct engine *e, struct error *err)
         return -1;
     if (db_open(database, DB_READER, &e->watch_db, err) != 0)
         return -1;
-    return e->shared ? database_clock_learn(e->watch_db, err) : 0;
+    if (!e->shared)
+        return 0;
+    if (e->options.serves && db_open(database, DB_READER, &e->ear_db, err) != 0)
+        return -1;
+    return database_clock_learn(e->watch_db, err);
 }
 
 static int open_features(struct engine *e, struct error *err)
@@ -259,6 +266,20 @@ static int start_watcher(struct engine *e, struct error *err)
     return watcher_new(&watcher, &e->watcher, err);
 }
 
+static int start_ear(struct engine *e, struct error *err)
+{
+    const struct ear_options ear = {
+        .db = e->ear_db, .engine = e, .features = e->options.features, .watcher = e->watcher
+    };
+
+    return e->ear_db == NULL ? 0 : ear_new(&ear, &e->ear, err);
+}
+
+bool engine_hears(const struct engine *e)
+{
+    return ear_hears(e->ear);
+}
+
 /* The expirer's thread. */
 static void expire(void *ctx)
 {
@@ -278,6 +299,8 @@ static int start_expirer(struct engine *e, struct error *err)
 
 static void stop_threads(struct engine *e)
 {
+    ear_free(e->ear); /* before the watcher, which it wakes */
+    e->ear = NULL;
     expirer_free(e->expirer); /* before what it looks at */
     e->expirer = NULL;
     watcher_free(e->watcher);
@@ -304,6 +327,7 @@ static void close_all(struct engine *e)
     while (e->n_opened > 0)
         if (e->options.features[--e->n_opened]->close != NULL)
             e->options.features[e->n_opened]->close(e->states[e->n_opened]);
+    db_close(e->ear_db);
     db_close(e->watch_db);
     db_close(e->hash_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)
@@ -345,7 +369,8 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     limit_shares(e);
     space_init(&e->space, options->database, options->min_free_bytes, options->serves);
     if (open_databases(e, err) != 0 || open_features(e, err) != 0 || start_threads(e, err) != 0 ||
-        start_features(e, err) != 0 || start_watcher(e, err) != 0 || start_expirer(e, err) != 0) {
+        start_features(e, err) != 0 || start_watcher(e, err) != 0 || start_expirer(e, err) != 0 ||
+        start_ear(e, err) != 0) {
         close_all(e);
         return -1;
     }

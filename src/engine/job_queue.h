@@ -37,6 +37,11 @@ void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list 
 
 void job_queue_take_all(struct job_queue *q, struct job_list *ret);
 
+/* Until when, by the raw clock, the database may take its time for a group, so that its oldest job
+ * is answered in time; at least a second. 0: as long as the driver allows, for the service's own.
+ */
+int64_t job_queue_patience(const struct writer_limits *limits, const struct job_list *group);
+
 /* The commit of a group took this long, after its jobs were applied. */
 void job_queue_note_sync(struct job_queue *q, int64_t us);
 

@@ -19,7 +19,7 @@
 #include "engine/job_queue.h"
 #include "engine/txn.h"
 
-/* A test build with this set answers before it commits, to prove that the crash test notices. */
+/* For a test build that answers before it commits: the crash test must notice. */
 #ifndef MUSTER_ACK_EARLY
 #define MUSTER_ACK_EARLY 0
 #endif
@@ -31,9 +31,7 @@ enum {
      * work of its transaction, and may only lower the average. */
     LARGE_EVENTS = 200,
 
-    STALL_S = 5,    /* for one group: the disk or the database hangs */
-    PATIENCE_S = 1, /* of a group for the database, however long its jobs have waited */
-
+    STALL_S = 5, /* for one group: the disk or the database hangs */
     /* After a deadlock the group is tried again, so often, after up to so long times the number of
      * attempts: at random, so that the two do not meet again. */
     RETRIES_MAX = 3,
@@ -72,21 +70,6 @@ static _Thread_local const struct writer_thread *current;
 static inline bool on_writer_thread(const struct writer_thread *t)
 {
     return current == t;
-}
-
-/* The only place that changes a transaction's state. */
-static void set_state(struct txn *txn, enum txn_state state)
-{
-    static const unsigned allowed[] = {
-        [TXN_IDLE] = 1U << TXN_OPEN,
-        [TXN_OPEN] = 1U << TXN_APPLIED | 1U << TXN_ROLLED_BACK,
-        [TXN_APPLIED] = 1U << TXN_COMMITTED | 1U << TXN_ROLLED_BACK,
-        [TXN_COMMITTED] = 1U << TXN_OPEN,
-        [TXN_ROLLED_BACK] = 1U << TXN_OPEN,
-    };
-
-    ASSERT_ALWAYS((allowed[txn->state] & 1U << state) != 0);
-    txn->state = state;
 }
 
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
@@ -222,25 +205,6 @@ void writer_expire(struct writer *w)
     finish(&old, &err);
 }
 
-/* Until when the database may take its time for a group, so that its oldest job is answered in
- * time; 0: as long as the driver allows, for the service's own jobs. */
-static int64_t patience_until(const struct writer *w, const struct job_list *group)
-{
-    const int64_t max_us = (int64_t)w->options.limits.wait_max_ms * USEC_PER_MSEC;
-    const int64_t least_us = clock_raw_us() + (int64_t)PATIENCE_S * USEC_PER_SEC;
-    int64_t until_us = INT64_MAX;
-
-    if (max_us == 0)
-        return 0;
-    for (const struct writer_job *job = group->first; job != NULL; job = job->next) {
-        if (job->budget == NULL)
-            return 0;
-        if (job->queued_us + max_us < until_us)
-            until_us = job->queued_us + max_us;
-    }
-    return until_us > least_us ? until_us : least_us;
-}
-
 /* A connection lost between transactions fails no job: reconnect first. */
 static int begin(struct writer_thread *t, struct error *err)
 {
@@ -267,7 +231,7 @@ static int apply_all(struct writer_thread *t, const struct job_list *group, stru
     }
     if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
         return -1;
-    set_state(t->txn, TXN_APPLIED);
+    txn_set_state(t->txn, TXN_APPLIED);
     return 0;
 }
 
@@ -276,7 +240,7 @@ static int roll_back(struct writer_thread *t)
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
     db_rollback(t->txn->db);
-    set_state(t->txn, TXN_ROLLED_BACK);
+    txn_set_state(t->txn, TXN_ROLLED_BACK);
     if (hooks != NULL)
         hooks->rolled_back(t->txn);
     return -1;
@@ -286,7 +250,7 @@ static void committed(struct writer_thread *t, bool changes)
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
-    set_state(t->txn, TXN_COMMITTED);
+    txn_set_state(t->txn, TXN_COMMITTED);
     if (hooks == NULL)
         return;
     hooks->committed(t->txn);
@@ -303,14 +267,14 @@ struct pace {
 static int commit_group(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
                         struct error *err)
 {
-    bool changes = group->first->exclusive && !group->first->keeps_caches;
+    const bool changes = group->first->exclusive && !group->first->keeps_caches;
 
     assert(on_writer_thread(t));
     ret_pace->began_us = clock_mono_us();
-    db_set_patience(t->txn->db, patience_until(t->writer, group));
+    db_set_patience(t->txn->db, job_queue_patience(&t->writer->options.limits, group));
     if (begin(t, err) != 0)
         return -1;
-    set_state(t->txn, TXN_OPEN);
+    txn_set_state(t->txn, TXN_OPEN);
     if (apply_all(t, group, err) != 0)
         return roll_back(t);
     if (MUSTER_ACK_EARLY)

@@ -72,7 +72,7 @@ def test_batches_of_the_same_ids_in_any_order_are_stored_once_without_a_deadlock
         for turn in range(5):
             mine = [f"{turn}-{i}" for i in ids]
             random.Random(number * 100 + turn).shuffle(mine)
-            run = f"run-{number}-{turn}"
+            run = str(uuid.uuid4())
             events = [tenant.event(event_id=i, run_id=run, agent_name="a") for i in mine]
             answer = client.post("/api/v1/telemetry/batch", {"events": events})
             assert answer.status == 202, answer.body

@@ -144,6 +144,8 @@ static const struct db_driver driver = {
     .script = postgres_script,
     .ping = postgres_ping,
     .checkpoint = postgres_checkpoint,
+    .notify = db_postgres_notify,
+    .hear = db_postgres_hear,
     .set_patience = postgres_set_patience,
 };
 

@@ -11,8 +11,9 @@ struct postgres {
     PGconn *conn; /* NULL when lost; db_ping() makes a new one */
     char *url;    /* may hold a password: never printed */
     enum db_mode mode;
-    unsigned session; /* counts connections: statements of an earlier one are gone */
-    unsigned n_names; /* of prepared statements */
+    unsigned session;    /* counts connections: statements of an earlier one are gone */
+    unsigned n_names;    /* of prepared statements */
+    unsigned listens_in; /* the session that hears; 0: none */
     struct db_cache statements;
     struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t changes;
@@ -30,7 +31,7 @@ struct postgres {
 enum {
     DB_POSTGRES_TRANSACTION_MAX_US = 10000000, /* of a reader */
     DB_POSTGRES_WAIT_MS = 40000,               /* longer than the server's own */
-    DB_POSTGRES_READER_WAIT_MS = 5000,         /* likewise */
+    DB_POSTGRES_READER_WAIT_MS = 5000,         /* as above */
     DB_POSTGRES_BYTES_MAX = 64 << 20, /* of a blob, or all texts of a call; SQLite's limit too */
 };
 
@@ -71,6 +72,11 @@ int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args arg
                      db_row_fn *on_row, void *ctx, struct error *err);
 
 void db_postgres_forget_statements(struct postgres *pg);
+
+/* --- notify.c: the driver's notify and hear --- */
+
+int db_postgres_notify(struct db *db, struct str text, struct error *err);
+int db_postgres_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
 
 /* --- row.c --- */
 

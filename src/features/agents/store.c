@@ -27,7 +27,7 @@ static const struct db_query lock_tenant = {
     .sqlite = "SELECT max_agents, agents FROM tenants WHERE tenant_id = $1",
     .postgres = "SELECT max_agents, agents FROM tenants WHERE tenant_id = $1 FOR NO KEY UPDATE",
 };
-/* What is counted in tenants, counted anew. */
+/* What is counted in tenants: counts the rows. */
 static const struct db_query count_agents = {
     .sql = "UPDATE tenants SET agents = (SELECT COUNT(*) FROM agents a"
            " WHERE a.tenant_id = $1 AND a.deleted_at IS NULL) WHERE tenant_id = $1 RETURNING agents",
