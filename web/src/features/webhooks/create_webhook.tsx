@@ -50,12 +50,10 @@ function TypesField({ value, onChange }: { value: Types; onChange: (to: Types) =
     );
 }
 
-const PAGERDUTY = "https://events.pagerduty.com/v2/enqueue?routing_key=";
-
 /** How the target of a format is asked for, and the URL that it becomes. */
 const TARGETS: Partial<Record<Format, { label: string; hint: string; before: string }>> = {
     email: { label: "E-mail address", hint: "on-call@acme.example", before: "mailto:" },
-    pagerduty: { label: "Integration key", hint: "32 letters and digits", before: PAGERDUTY },
+    pagerduty: { label: "URL", hint: "https://…/v2/enqueue?routing_key=…", before: "" },
     alertmanager: { label: "URL", hint: "https://…/api/v2/alerts", before: "" },
 };
 const ANY_TARGET = { label: "URL", hint: "https://…", before: "" };
