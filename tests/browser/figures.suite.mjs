@@ -120,9 +120,12 @@ describe("fleet, business and cost", () => {
         assert.equal(await row.locator(".squares a.bad").count(), 4);
         await row.getByText(/^\$/).waitFor();
         assert.equal(await page.locator("tbody tr").count(), 3);
-        await page.getByRole("button", { name: "Unknown" }).click();
+        const second = page.locator("tr", { hasText: "night-watch" });
+        assert.match(await second.innerText(), /Never reported/);
+        assert.match(await page.locator("tr", { hasText: "lead-scorer" }).innerText(), /Active/);
+        await page.getByRole("button", { name: "Active (no schedule) 1" }).click();
         await page.waitForFunction(() => document.querySelectorAll("tbody tr").length < 3);
-        assert.match(page.url(), /state=unknown/);
+        assert.match(page.url(), /state=unscheduled/);
         await page.getByRole("button", { name: "All" }).click();
         await shot(page, "fleet");
         await row.locator(".squares a").last().click();

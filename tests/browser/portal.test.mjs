@@ -12,3 +12,4 @@ import "./alerts.suite.mjs";
 import "./access.suite.mjs";
 import "./markup.suite.mjs";
 import "./layout.suite.mjs";
+import "./large.suite.mjs";

@@ -11,7 +11,7 @@ const struct command fleet_commands[] = {
       .method = METHOD_GET, .path = "/api/v1/tenants/{tenant}/agents?limit=1000",
       .next = "cursor", .json_pages = true,
       .answer = &agent_list_shape, .list = "agents",
-      .line = "{state:-9} {last_seen_at~:-10} {agent_name}" },
+      .line = "{state:-14} {last_seen_at~:-10} {agent_name}" },
     { 0 },
 };
 /* clang-format on */

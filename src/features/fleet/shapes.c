@@ -5,11 +5,15 @@
 #include "features/events/shapes.h"
 #include "shape/table.h"
 
+const char *const agents_order_names[] = { "name", "trouble", NULL };
+
 /* clang-format off */
 #define OWNER struct agents_query
 SHAPE_BEGIN(agents_query_shape)
     { INT(limit),         .absent = "50", .least = 1, .most = 1000 },
-    { STR(cursor),        .flags = F_NULL, .doc = "The next of the previous page." },
+    { STR(cursor),        .flags = F_NULL, .doc = "The next of the previous page, by name." },
+    { ENUM(order),        .absent = "\"name\"", .choices = agents_order_names, .doc = "trouble: silent, late, never_reported, up, unscheduled, disabled; by name within a state. Pages go by offset, and the answer has counts." },
+    { INT(offset),        .absent = "0", .least = 0, .most = 10000000, .doc = "With order trouble: agents before the page." },
     { ENUM(state),        .flags = F_NULL, .choices = liveness_names },
     { STR(q),             .max = 256, .flags = F_NULL, .doc = "Part of the name; ASCII letters match in either case." },
     { BOOL(include_runs), .absent = "false", .doc = "Adds recent_runs." },
@@ -50,10 +54,22 @@ SHAPE_BEGIN(agent_listed_shape)
 SHAPE_END(agent_listed_shape, "AgentListItem", .doc = "An agent and how it is doing.");
 #undef OWNER
 
+#define OWNER struct agent_counts
+SHAPE_BEGIN(agent_counts_shape)
+    { INT(up),             .flags = F_REQUIRED },
+    { INT(late),           .flags = F_REQUIRED },
+    { INT(silent),         .flags = F_REQUIRED },
+    { INT(unscheduled),    .flags = F_REQUIRED, .doc = "They report, and have no interval." },
+    { INT(never_reported), .flags = F_REQUIRED, .doc = "They were only registered." },
+    { INT(disabled),       .flags = F_REQUIRED },
+SHAPE_END(agent_counts_shape, "AgentCounts", .doc = "Agents by state.");
+#undef OWNER
+
 #define OWNER struct agent_list
 SHAPE_BEGIN(agent_list_shape)
-    { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "Ordered by the bytes of the name." },
-    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
+    { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "By the bytes of the name, or by trouble." },
+    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page, or by trouble." },
+    { SHAPE(counts, struct agent_counts, agent_counts_shape), .flags = F_OMIT | F_NULL, .doc = "With order trouble: all agents whose name matches, by state." },
 SHAPE_END(agent_list_shape, "AgentList", .doc = "A page of agents.");
 #undef OWNER
 

@@ -47,15 +47,39 @@ interface TableProps<Row> {
     keyOf: (row: Row) => string | number;
     rowClass?: ((row: Row) => string) | undefined;
     class?: string | undefined; // flat: without a frame, inside a card
+    part?: Part | undefined; // the rows are only a part of a longer list
+}
+
+/** Where rows lie in a list of `total`, each about `rowPx` high. */
+export interface Part {
+    first: number;
+    total: number;
+    rowPx: number;
+}
+
+/** The room of rows that are not drawn. */
+function Gap({ rows, rowPx, columns }: { rows: number; rowPx: number; columns: number }) {
+    if (rows <= 0) return null;
+    return (
+        <tbody class="gap" aria-hidden="true">
+            <tr style={{ height: `${Math.round(rows * rowPx)}px` }}>
+                <td colSpan={columns} />
+            </tr>
+        </tbody>
+    );
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-    const { columns, buttons, rows, keyOf, rowClass } = props;
+    const { columns, buttons, rows, keyOf, rowClass, part } = props;
+    const width = columns.length + (buttons ? 1 : 0);
     const holder = useRef<HTMLDivElement>(null);
     useCards(holder);
     return (
         <div class="table" ref={holder}>
-            <table class={`list ${props.class ?? ""}`}>
+            <table
+                class={`list ${props.class ?? ""}`}
+                aria-rowcount={part && part.total + 1} // with the headings
+            >
                 <thead>
                     <tr>
                         {columns.map(({ title, class: name }) => (
@@ -70,9 +94,14 @@ export function Table<Row>(props: TableProps<Row>) {
                         )}
                     </tr>
                 </thead>
+                {part && <Gap rows={part.first} rowPx={part.rowPx} columns={width} />}
                 <tbody>
-                    {rows.map((row) => (
-                        <tr key={keyOf(row)} class={rowClass?.(row)}>
+                    {rows.map((row, i) => (
+                        <tr
+                            key={keyOf(row)}
+                            class={rowClass?.(row)}
+                            aria-rowindex={part && part.first + i + 2}
+                        >
                             {columns.map(({ title, cell, label, class: name }) => (
                                 <td key={title} class={name} data-label={label}>
                                     {cell(row)}
@@ -86,6 +115,13 @@ export function Table<Row>(props: TableProps<Row>) {
                         </tr>
                     ))}
                 </tbody>
+                {part && (
+                    <Gap
+                        rows={part.total - part.first - rows.length}
+                        rowPx={part.rowPx}
+                        columns={width}
+                    />
+                )}
             </table>
         </div>
     );
