@@ -246,7 +246,7 @@ describe("text is never markup", () => {
             );
             row = await page.evaluate(last);
             await check(page, "fleet");
-            await page.evaluate(() => scrollBy(0, innerHeight));
+            await page.evaluate(() => [...document.querySelectorAll("[aria-rowindex]")].at(-1).scrollIntoView());
         }
         for (const text of vectors) {
             const name = cut(text, 200);
