@@ -134,6 +134,41 @@ describe("fleet, business and cost", () => {
         await close(page);
     });
 
+    test("the overview shows what happens, and every number leads to its list", async () => {
+        const page = await open("/t/figures/overview");
+        const tile = (name) => page.locator(".tile", { hasText: name });
+        await tile("Failed runs").getByText("6").waitFor();
+        assert.match(await tile("Runs").first().innerText(), /Runs\s+31/);
+        assert.match(await tile("Failed runs").innerText(), /19 %/);
+        assert.match(await tile("Silent or late").innerText(), /0/);
+        assert.match(await tile("Cost today").innerText(), /\$\d/);
+        await tile("Forecast to month end").getByText("$").waitFor();
+        await page.locator(".chart canvas").waitFor();
+        const card = (name) => page.locator(".card", { hasText: name });
+        await card("Top errors").getByText("UpstreamTimeout").waitFor();
+        assert.match(await card("Top errors").innerText(), /6/);
+        await card("Open alerts").getByText("No open alerts").waitFor();
+        await card("Agents").getByRole("row", { name: "Never reported 1" }).waitFor();
+        await shot(page, "overview");
+        const leads = [
+            [tile("Failed runs"), /runs\?since=7d&status=failed/, "Runs"],
+            [tile("Cost today"), /cost\?range=today/, "Cost"],
+            [tile("Silent or late"), /fleet\?state=/, "Fleet"],
+            [card("Agents").getByRole("link", { name: "1" }).first(), /fleet\?state=never_reported/, "Fleet"],
+            [card("Top errors").getByText("UpstreamTimeout"), /status=failed/, "Runs"],
+        ];
+        for (const [link, url, title] of leads) {
+            await page.goto(`${server.url}/#/t/figures/overview`);
+            await link.click();
+            await page.getByRole("heading", { level: 1, name: title }).waitFor();
+            assert.match(page.url(), url);
+        }
+        await page.goto(`${server.url}/#/t/figures/overview`);
+        await page.getByRole("button", { name: "24 hours" }).click();
+        await page.getByRole("heading", { name: "Runs per hour" }).waitFor();
+        await close(page);
+    });
+
     test("a run shows its tokens and their cost", async () => {
         const page = await open(`/t/figures/runs/${runs[0].id}`);
         const card = page.locator(".card", { hasText: "Tokens and cost" });

@@ -1,13 +1,61 @@
 /* shapes.c - the shapes of agents and workflows, as front ends read them. */
 #include "features/fleet/shapes.h"
 
+#include "base/clock.h"
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"
+#include "shape/rule.h"
 #include "shape/table.h"
 
 const char *const agents_order_names[] = { "name", "trouble", NULL };
 
+static const int64_t totals_most_us = 400LL * 24 * 3600 * USEC_PER_SEC;
+
+static void check_totals(void *value, struct arena *arena, struct problems *problems)
+{
+    struct run_totals_query *q = value;
+    const char *problem = timerange_parse(q->time_range, clock_wall_us(), &q->range);
+
+    if (problem == NULL &&
+        (q->range.since == TIME_NULL || q->range.until - q->range.since > totals_most_us))
+        problem = "Should be at most 400 days";
+    if (problem != NULL)
+        rule_refuse_text(problems, arena, "time_range", q->time_range, problem);
+}
+
 /* clang-format off */
+#define OWNER struct run_totals_query
+SHAPE_BEGIN(run_totals_query_shape)
+    { STR(time_range), .absent = "\"7d\"", .doc = TIME_RANGE_DOC },
+SHAPE_END(run_totals_query_shape, "RunTotalsQuery", .rules = check_totals);
+#undef OWNER
+
+#define OWNER struct run_period
+SHAPE_BEGIN(run_period_shape)
+    { TIME(t),          .flags = F_REQUIRED, .doc = "When the hour or day begins, in UTC." },
+    { INT(completed),   .flags = F_REQUIRED },
+    { INT(failed),      .flags = F_REQUIRED },
+    { INT(in_progress), .flags = F_REQUIRED },
+SHAPE_END(run_period_shape, "RunPeriod", .doc = "The runs that started in an hour or a day.");
+#undef OWNER
+
+#define OWNER struct error_total
+SHAPE_BEGIN(error_total_shape)
+    { STR(error_type), .flags = F_REQUIRED, .doc = "Empty: the runs named none." },
+    { INT(runs),       .flags = F_REQUIRED, .doc = "Failed runs." },
+    { TIME(last_at),   .flags = F_REQUIRED, .doc = "When the last of them started." },
+SHAPE_END(error_total_shape, "ErrorTotal", .doc = "Failed runs of one error type.");
+#undef OWNER
+
+#define OWNER struct run_totals
+SHAPE_BEGIN(run_totals_shape)
+    { STR(bucket),                     .flags = F_REQUIRED, .choices = bucket_names, .doc = "hour for at most two days, else day." },
+    { LIST(periods, run_period_shape), .flags = F_REQUIRED, .doc = "All from the one that holds the beginning, oldest first; the first is whole." },
+    { LIST(errors, error_total_shape), .flags = F_REQUIRED, .doc = "The ten most frequent." },
+    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "Only the newest 100,000 runs were counted." },
+SHAPE_END(run_totals_shape, "RunTotals", .doc = "Runs and failures over time.");
+#undef OWNER
+
 #define OWNER struct agents_query
 SHAPE_BEGIN(agents_query_shape)
     { INT(limit),         .absent = "50", .least = 1, .most = 1000 },

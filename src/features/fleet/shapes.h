@@ -5,6 +5,7 @@
 #pragma once
 #include "features/agents/liveness.h"
 #include "shape/shape.h"
+#include "shape/timerange.h"
 
 struct agent_model;
 struct command_policy;
@@ -77,14 +78,41 @@ struct agent_detail {
     struct command_policy *command_policy;
 };
 
-extern const struct shape agents_query_shape;  /* "AgentsQuery" */
-extern const struct shape agent_run_shape;     /* "AgentRun" */
-extern const struct shape agent_listed_shape;  /* "AgentListItem" */
-extern const struct shape agent_counts_shape;  /* "AgentCounts" */
-extern const struct shape agent_list_shape;    /* "AgentList" */
-extern const struct shape agent_version_shape; /* "AgentVersion" */
-extern const struct shape run_counts_shape;    /* "RunCounts" */
-extern const struct shape agent_detail_shape;  /* "Agent" */
+struct run_totals_query {
+    struct str time_range;
+    struct time_range range; /* the same, resolved when the query was read */
+};
+
+/* Runs that started in an hour or a day. */
+struct run_period {
+    int64_t t;
+    int64_t completed, failed, in_progress;
+};
+
+enum { ERROR_TOTALS_MAX = 10 };
+
+struct error_total {
+    struct str error_type; /* empty: the runs named none */
+    int64_t runs, last_at;
+};
+
+struct run_totals {
+    struct str bucket;   /* one of bucket_names */
+    struct list periods; /* of struct run_period, oldest first */
+    struct list errors;  /* of struct error_total, most frequent first */
+    bool truncated;
+};
+
+extern const struct shape run_totals_query_shape; /* "RunTotalsQuery" */
+extern const struct shape run_totals_shape;       /* "RunTotals" */
+extern const struct shape agents_query_shape;     /* "AgentsQuery" */
+extern const struct shape agent_run_shape;        /* "AgentRun" */
+extern const struct shape agent_listed_shape;     /* "AgentListItem" */
+extern const struct shape agent_counts_shape;     /* "AgentCounts" */
+extern const struct shape agent_list_shape;       /* "AgentList" */
+extern const struct shape agent_version_shape;    /* "AgentVersion" */
+extern const struct shape run_counts_shape;       /* "RunCounts" */
+extern const struct shape agent_detail_shape;     /* "Agent" */
 
 /* An output and an input of the same key with different types. */
 struct type_mismatch {

@@ -17,7 +17,7 @@ import { AgentKpis } from "../features/kpis/agent_kpis";
 import { call } from "../lib/api";
 import { chosen } from "../lib/choices";
 import type { PageProps } from "../lib/page";
-import { homePath, runsOf } from "../lib/paths";
+import { fleetPath, runsOf } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf } from "../lib/route";
 import { Card, CopyButton, Empty, ErrorNote, Heading, Live, Skeleton, Tabs } from "../ui";
@@ -111,7 +111,7 @@ export default function Agent({ slug, params, query }: PageProps) {
     return (
         <>
             <Heading
-                parent={{ label: "Fleet", href: href(homePath(slug)) }}
+                parent={{ label: "Fleet", href: href(fleetPath(slug)) }}
                 title={
                     <>
                         {agent_name}

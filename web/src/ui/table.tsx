@@ -16,7 +16,8 @@ export interface Column<Row> {
     label?: string; // before the value on a telephone, where a row has no headings
 }
 
-const CARDS_BELOW = 540; // pixels; narrower tables are always cards
+const CARDS_BELOW = 540; // pixels; in less room, more than FEW columns are too dense to read
+const FEW = 3;
 
 /** A table that has not enough room becomes a list of cards. Whether it has is measured, because no
  * fixed width holds for what agents send; and once it is cards it stays so until its room changes,
@@ -28,7 +29,8 @@ function useCards(holder: RefObject<HTMLDivElement | null>) {
         const room = holder.current?.clientWidth ?? 0;
         if (!(table instanceof HTMLTableElement) || room === 0 || room === cardsAt.current) return;
         table.classList.remove("cards");
-        const cards = room < CARDS_BELOW || table.offsetWidth > room;
+        const dense = room < CARDS_BELOW && (table.rows[0]?.cells.length ?? 0) > FEW;
+        const cards = dense || table.offsetWidth > room;
         table.classList.toggle("cards", cards);
         cardsAt.current = cards ? room : -1;
     };

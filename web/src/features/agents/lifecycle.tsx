@@ -4,7 +4,7 @@ import type { Agent } from "api";
 
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
-import { homePath } from "../../lib/paths";
+import { fleetPath } from "../../lib/paths";
 import { navigate } from "../../lib/route";
 import { Card, ConfirmButton, Switch } from "../../ui";
 
@@ -45,7 +45,7 @@ export function RemoveAgent({ slug, agent_name }: { slug: string; agent_name: st
         await call("DELETE /api/v1/tenants/{slug}/agents/{agent_name}", {
             path: { slug, agent_name },
         });
-        navigate(homePath(slug));
+        navigate(fleetPath(slug));
     };
     return (
         <Card title="Remove this agent">
