@@ -143,7 +143,8 @@ describe("fleet, business and cost", () => {
         assert.match(await tile("Silent or late").innerText(), /0/);
         assert.match(await tile("Cost today").innerText(), /\$\d/);
         await tile("Forecast to month end").getByText("$").waitFor();
-        await page.locator(".chart canvas").waitFor();
+        await page.locator(".column").last().hover();
+        assert.match(await page.locator(".tooltip").innerText(), /so far[\s\S]*Failed\s+\d+[\s\S]*Total\s+\d+/);
         const card = (name) => page.locator(".card", { hasText: name });
         await card("Top errors").getByText("UpstreamTimeout").waitFor();
         assert.match(await card("Top errors").innerText(), /6/);

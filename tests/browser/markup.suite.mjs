@@ -213,7 +213,7 @@ describe("text is never markup", () => {
     });
 
     /** Views that show nothing that was sent. */
-    const SILENT = ["alerts-history", "rules", "settings-users", "settings-retention"]
+    const SILENT = ["overview", "alerts-history", "rules", "settings-users", "settings-retention"]
         .concat(["settings-secrets", "settings-plan", "settings-you", "platform", "platform-users"])
         .concat(["platform-vault"]);
 

@@ -5,8 +5,8 @@ import type { Alert, AgentCounts, KpiTotal, RunTotals } from "api";
 import { count, inUnit } from "../../lib/format";
 import { href, pathOf } from "../../lib/route";
 import { Card, Empty, Table, Time } from "../../ui";
-import { Chart } from "../../ui/chart";
 import { Bars } from "../../ui/figures";
+import { StackChart } from "../../ui/stack";
 import { AGENT_STATES, AgentState } from "../agents/state";
 import { AlertText } from "../alerts/alert_text";
 import { changeOf } from "../kpis/change";
@@ -21,17 +21,14 @@ export function RunsChart({ totals }: { totals: RunTotals }) {
             {sumsOf(totals).runs === 0 ? (
                 <Empty title="No runs in this period" />
             ) : (
-                <Chart
+                <StackChart
                     label={`Runs per ${bucket} by status`}
-                    kind="stack"
-                    unfinished
                     times={periods.map((period) => Date.parse(period.t) / 1000)}
                     lines={[
                         line("Failed", "--bad", periods.map((period) => period.failed)),
                         line("Completed", "--c2", periods.map((period) => period.completed)),
                         line("Running", "--busy", periods.map((period) => period.in_progress)),
                     ]}
-                    format={count}
                 />
             )}
             {totals.truncated && <p class="hint">Only the newest 100,000 runs are counted.</p>}
