@@ -354,6 +354,27 @@ def test_the_list_tells_what_holds_and_hides_what_may_not_be_seen(tenant):
     assert "loud" not in "".join(lines)
 
 
+def test_what_is_set_in_one_place_is_bounded_and_so_is_its_list(tenant):
+    """64 values of 64 KiB are as much as a workspace may have; its agents have room of their own."""
+    admin, long = tenant.server.admin, "v" * 65_536
+
+    def put(place, key, value=long):
+        return admin.request("PUT", tenant.path(f"{place}/{key}"), {"value": value})
+
+    for n in range(64):
+        assert put("values", f"k{n}").status == 200
+    refused = put("values", "more", "x")
+    assert refused.status == 409, refused.body
+    assert refused.json()["detail"].startswith("The workspace has as many values as it may")
+    assert put("values", "k0", "shorter").status == 200, "what is there can be changed"
+    assert put("values", "more", "x").status == 200
+    assert put("agents/collector/values", "more").json()["value"] == long
+    assert len(values(tenant)) == 65
+    assert values(tenant, AGENT)["more"]["value"] == long
+    deleted = admin.request("DELETE", tenant.path("agents/collector/values/more")).json()
+    assert (deleted["value"], deleted["source"]) == ("x", "workspace")
+
+
 def catalog(tenant):
     said = json.loads(tenant.server.cli("catalog", "list", "--tenant", tenant.slug, "--json"))
     assert said["next"] is None
