@@ -39,6 +39,7 @@ FEATURES = {
     "kpis": set(),
     "overview": {"agents", "alerts", "kpis"},
     "retention": set(),
+    "status": set(),
     "vault": set(),
     "webhooks": set(),
 }

@@ -11,5 +11,6 @@ import "./settings.suite.mjs";
 import "./alerts.suite.mjs";
 import "./access.suite.mjs";
 import "./markup.suite.mjs";
+import "./docs.suite.mjs";
 import "./layout.suite.mjs";
 import "./large.suite.mjs";
