@@ -131,7 +131,7 @@ export default function Agent({ slug, params, query }: PageProps) {
                 {data && admin && <EnableSwitch slug={slug} agent={data} onChange={reload} />}
                 <Live />
             </Heading>
-            {data && data.description && <p class="lead">{data.description}</p>}
+            {data && data.description && <p class="lead" dir="auto">{data.description}</p>}
             {data && (
                 <Tabs
                     label="Sections of the agent"

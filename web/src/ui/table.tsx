@@ -16,6 +16,8 @@ export interface Column<Row> {
     label?: string; // before the value on a telephone, where a row has no headings
 }
 
+const AGENTS_TEXT = /words|grow/; // columns with what agents sent, in any script
+
 const CARDS_BELOW = 540; // pixels; in less room, more than FEW columns are too dense to read
 const FEW = 3;
 
@@ -105,7 +107,12 @@ export function Table<Row>(props: TableProps<Row>) {
                             aria-rowindex={part && part.first + i + 2}
                         >
                             {columns.map(({ title, cell, label, class: name }) => (
-                                <td key={title} class={name} data-label={label}>
+                                <td
+                                    key={title}
+                                    class={name}
+                                    data-label={label}
+                                    dir={AGENTS_TEXT.test(name ?? "") ? "auto" : undefined}
+                                >
                                     {cell(row)}
                                 </td>
                             ))}

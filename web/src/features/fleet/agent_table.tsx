@@ -90,7 +90,9 @@ export function AgentTable({ slug, agents, part, costs }: Props) {
                 {
                     title: "Recent runs",
                     class: "fit recent",
-                    cell: (agent) => <RunSquares slug={slug} runs={agent.recent_runs ?? []} />,
+                    cell: (agent) => (
+                        <RunSquares slug={slug} runs={agent.recent_runs ?? []} inList />
+                    ),
                 },
                 {
                     title: "Last seen",
