@@ -19,6 +19,7 @@ struct reader_job {
     struct reader_job *next; /* internal, as is the time it was submitted */
     int64_t queued_us;       /* raw clock */
     struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
+    bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
 
     /* Reader thread, or the caller of readers_run_inline(). Called again after a lost connection
      * was restored, or after a deadline passed. */
