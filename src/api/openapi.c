@@ -55,25 +55,25 @@ static void add_content(struct buf *out, const char *schema_name)
     buf_add_c(out, "}}}");
 }
 
-/* The answer on success. For streams of lines and events the schema describes one of them; anything
- * but JSON is text. */
-static void add_answer(struct buf *out, const struct route *route)
+/* A body in one of several media types. For streams of lines and events the schema describes one of
+ * them; anything but JSON is text, or binary. */
+static void add_media(struct buf *out, const char *const *media, const char *schema_name)
 {
-    const char *name = route->answer == NULL ? NULL : route->answer->name;
-
-    if (route->media == NULL) {
-        add_content(out, name);
+    if (media == NULL) {
+        add_content(out, schema_name);
         return;
     }
     buf_add_c(out, "\"content\":{");
-    for (size_t i = 0; route->media[i] != NULL; i++) {
-        bool is_json = strstr(route->media[i], "json") != NULL && name != NULL;
+    for (size_t i = 0; media[i] != NULL; i++) {
+        bool is_json = strstr(media[i], "json") != NULL && schema_name != NULL;
 
-        buf_printf(out, "%s\"%s\":{\"schema\":{", i == 0 ? "" : ",", route->media[i]);
+        buf_printf(out, "%s\"%s\":{\"schema\":{", i == 0 ? "" : ",", media[i]);
         if (is_json)
-            buf_printf(out, "\"$ref\":\"#/components/schemas/%s\"", name);
+            buf_printf(out, "\"$ref\":\"#/components/schemas/%s\"", schema_name);
         else
             buf_add_c(out, "\"type\":\"string\"");
+        if (!is_json && strstr(media[i], "protobuf") != NULL)
+            buf_add_c(out, ",\"format\":\"binary\"");
         buf_add_c(out, "}}");
     }
     buf_add_char(out, '}');
@@ -87,36 +87,51 @@ static void add_response(struct buf *out, int status, const char *description,
     buf_add_char(out, '}');
 }
 
+/* An error, in the form that all errors of the route have. */
+static void add_error(struct buf *out, const struct route *route, int status,
+                      const char *description)
+{
+    const struct shape *shape = route->refusal == NULL ? &error_answer_shape : route->refusal;
+
+    buf_printf(out, ",\"%d\":{\"description\":\"%s\",", status, description);
+    add_media(out, route->refusal == NULL ? NULL : route->media, shape->name);
+    buf_add_char(out, '}');
+}
+
 /* The responses of a route, by the columns of its row. */
 static void add_responses(struct buf *out, const struct route *route)
 {
-    const char *error = error_answer_shape.name;
-    bool judges = route->auth != AUTH_OPEN || route->body != NULL; /* the caller */
+    bool has_body = route->body != NULL || route->takes != NULL;
+    bool judges = route->auth != AUTH_OPEN || has_body; /* the caller */
 
     buf_printf(out, ",\"responses\":{\"%d\":{\"description\":\"Successful Response\",",
                route->status);
-    add_answer(out, route);
+    add_media(out, route->media, route->answer == NULL ? NULL : route->answer->name);
     buf_add_char(out, '}');
     if (route->tagged)
         buf_add_c(out, ",\"304\":{\"description\":\"Not modified\"}");
-    add_response(out, 400, "Malformed request", error);
+    add_error(out, route, 400, "Malformed request");
     if (judges) {
-        add_response(out, 401, "Missing, invalid or expired credentials", error);
-        add_response(out, 403, "Not allowed with these credentials", error);
+        add_error(out, route, 401, "Missing, invalid or expired credentials");
+        add_error(out, route, 403, "Not allowed with these credentials");
     }
     if (route->params != NULL || (route->also & ALSO_NOT_FOUND) != 0)
-        add_response(out, 404, "Not found", error);
+        add_error(out, route, 404, "Not found");
     if (route->audit != NULL || (route->also & ALSO_CONFLICT) != 0)
-        add_response(out, 409, "Conflict with the current state", error);
-    add_response(out, 413, "The request is too large", error);
-    if (route->body != NULL)
-        add_response(out, 415, "The body is not JSON", error);
+        add_error(out, route, 409, "Conflict with the current state");
+    add_error(out, route, 413, "The request is too large");
+    if (has_body)
+        add_error(out, route, 415,
+                  route->takes == NULL ? "The body is not JSON" : "No media type that is accepted");
     if (route->body != NULL || route->params != NULL || route->query != NULL)
         add_response(out, 422, "Validation Error", "HTTPValidationError");
     if (judges)
-        add_response(out, 429, "Too many requests or failed sign-ins", error);
-    add_response(out, 503, "The service is overloaded or unavailable; retry later",
-                 route->unavailable == NULL ? error : route->unavailable->name);
+        add_error(out, route, 429, "Too many requests or failed sign-ins");
+    if (route->unavailable == NULL)
+        add_error(out, route, 503, "The service is overloaded or unavailable; retry later");
+    else
+        add_response(out, 503, "The service is overloaded or unavailable; retry later",
+                     route->unavailable->name);
     buf_add_char(out, '}');
 }
 
@@ -150,6 +165,19 @@ static void add_description(struct buf *out, const struct route *route)
     buf_add_json(out, str_of(text));
 }
 
+/* The body of a request. In JSON, one that its handler reads is some object. */
+static void add_request(struct buf *out, const struct route *route)
+{
+    if (route->body == NULL && route->takes == NULL)
+        return;
+    buf_add_c(out, ",\"requestBody\":{\"required\":true,");
+    if (route->body != NULL)
+        add_content(out, route->body->name);
+    else
+        add_media(out, route->takes, "AnyObject");
+    buf_add_char(out, '}');
+}
+
 static void add_operation(struct buf *out, const struct route_entry *entry)
 {
     const struct route *route = entry->route;
@@ -164,11 +192,7 @@ static void add_operation(struct buf *out, const struct route_entry *entry)
     add_parameters(out, route->query, "query", &first);
     if (!first)
         buf_add_char(out, ']');
-    if (route->body != NULL) {
-        buf_add_c(out, ",\"requestBody\":{\"required\":true,");
-        add_content(out, route->body->name);
-        buf_add_char(out, '}');
-    }
+    add_request(out, route);
     add_responses(out, route);
     add_security(out, route->auth);
     buf_add_char(out, '}');
@@ -221,6 +245,8 @@ static void add_schemas(struct buf *out, const struct route_table *table)
 
     shapes_collect(table, SHAPE_BODY | SHAPE_ANSWER, &set);
     schema_write_validation_errors(out);
+    buf_add_c(out, ",\"AnyObject\":{\"type\":\"object\",\"description\":\"As the operation's "
+                   "description says.\"}");
     for (size_t i = 0; i < set.n; i++) {
         buf_printf(out, ",\"%s\":", set.items[i]->name);
         shape_write_schema(set.items[i], out);
