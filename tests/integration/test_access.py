@@ -44,6 +44,8 @@ OPERATIONS = """
     key       POST   /api/v1/heartbeat
     key       POST   /api/v1/agents/refresh-key
     agent     POST   /api/v1/agents/register
+    agent     POST   /v1/traces
+    agent     POST   /v1/logs
     agent     GET    /api/v1/agents/model
     agent     GET    /api/v1/agents/command-policy
     agent     GET    /api/v1/agents/document
@@ -169,6 +171,8 @@ POLICY = {"mode": "deny_all"}
 
 # Values: a key that the catalog does not open to members, as none is at first.
 # Shapes are checked before authority: these pass them. `client_id` is put in where there is one.
+OTLP = {"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "access agent"}}]}}
+SPAN = {"traceId": "ab" * 16, "spanId": "cd" * 8, "startTimeUnixNano": "1"}
 BODIES = {
     "POST /api/v1/auth/setup": {"code": "x", "email": "x@example.com", "password": PASSWORD},
     "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
@@ -177,6 +181,8 @@ BODIES = {
     "POST /api/v1/telemetry": {**REPORT, "client_id": "", "event": "started"},
     "POST /api/v1/telemetry/batch": {"events": [{**REPORT, "client_id": "", "event": "started"}]},
     "POST /api/v1/telemetry/business": {**REPORT, "client_id": ""},
+    "POST /v1/traces": {"resourceSpans": [{**OTLP, "scopeSpans": [{"spans": [SPAN]}]}]},
+    "POST /v1/logs": {"resourceLogs": [{**OTLP, "scopeLogs": [{"logRecords": [SPAN]}]}]},
     "POST /api/v1/telemetry/llm": {**REPORT, "client_id": "", "model": "m"},
     "POST /api/v1/tenants": {"slug": "made-by-access"},
     "PATCH /api/v1/tenants/{slug}": {},

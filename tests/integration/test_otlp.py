@@ -171,6 +171,9 @@ def test_long_texts_are_cut_between_characters(tenant, encoding):
 def test_an_exception_that_was_handled_is_no_error(tenant, encoding):
     trace = new_trace()
     event = {"name": "exception", "timeUnixNano": 5, "attributes": {"exception.type": "KeyError"}}
+    bare = {"name": "exception", "timeUnixNano": 5, "attributes": {}}
+    failed = span(trace, 1, events=[bare], status={"code": 2})
+    assert stored(send(tenant.client, encoding, [failed]), encoding) is None
     for told in ({"events": [event]}, {"events": [event], "status": {"code": 1},
                                        "attributes": {"error.type": "x"}}):  # fmt: skip
         trace = new_trace()
@@ -189,6 +192,13 @@ def test_a_span_belongs_to_the_agent_that_it_or_a_span_above_it_names(tenant, en
     names = {e["metadata"]["span_id"][-1]: e["agent_name"] for e in narrative(tenant, trace)["events"]}
     assert names == {"1": "researcher", "2": "writer", "3": "writer", "4": "writer", "5": "researcher",
                      "7": "researcher", "8": "researcher"}  # fmt: skip
+
+
+def test_a_run_belongs_to_the_agent_of_its_root_though_exporters_send_that_last(tenant, encoding):
+    trace = new_trace()
+    spans = [span(trace, 2, parent=1, attributes={"gen_ai.agent.name": "writer"}), span(trace, 1)]
+    assert stored(send(tenant.client, encoding, spans), encoding) is None
+    assert narrative(tenant, trace)["run"]["agent_name"] == "researcher"
 
 
 def test_an_agent_key_reports_for_its_agent_only(tenant, encoding):

@@ -18,6 +18,7 @@ static void otlp_txn_close(struct txn *txn)
 
 const struct feature otlp_feature = {
     .name = "otlp",
+    .about = "OpenTelemetry: spans and log records by OTLP/HTTP.",
     .routes = { otlp_routes },
     .txn = { .open = otlp_txn_open,
              .close = otlp_txn_close,

@@ -174,10 +174,9 @@ static void map_spans(const struct intake *in, struct map *ret)
             (void)map_put(ret, key_of(&origins[i].trace, &origins[i].span, keys[i]), &origins[i]);
 }
 
-/* Gives the events of a record their agent, or removes them. Kept ones move down to `*n_kept`. */
-static void place_events(struct intake *in, struct intake_origin *origin, size_t *n_kept)
+/* Gives a record its agent; one without a valid name is refused and has no events. */
+static void name_agent(struct intake *in, struct intake_origin *origin)
 {
-    struct telemetry_event *events = in->events.items;
     const char *flaw = NULL;
 
     if (str_is_null(origin->agent))
@@ -186,16 +185,31 @@ static void place_events(struct intake *in, struct intake_origin *origin, size_t
         flaw = "it names no agent: set the resource attribute service.name, or gen_ai.agent.name";
     else if (utf8_count(origin->agent) > AGENT_NAME_MAX)
         flaw = "the name of its agent has more than 256 characters";
-    if (flaw != NULL) {
-        intake_refuse(in, origin->is_span ? "span" : "log record of span", &origin->span, flaw);
-        origin->n_events = 0;
+    if (flaw == NULL)
+        return;
+    intake_refuse(in, origin->is_span ? "span" : "log record of span", &origin->span, flaw);
+    origin->n_events = 0;
+}
+
+/* Copies the events of the roots, or of all other records, to `ret` after the first *n_placed. */
+static void place_events(const struct intake *in, bool roots, struct telemetry_event *ret,
+                         size_t *n_placed)
+{
+    const struct telemetry_event *events = in->events.items;
+    struct intake_origin *origins = in->origins.items;
+
+    for (size_t i = 0; i < in->origins.n; i++) {
+        struct intake_origin *origin = &origins[i];
+
+        if ((origin->is_span && !origin->has_parent) != roots)
+            continue;
+        for (size_t j = 0; j < origin->n_events; j++) {
+            ret[*n_placed + j] = events[origin->first_event + j];
+            ret[*n_placed + j].agent_name = origin->agent;
+        }
+        origin->first_event = *n_placed;
+        *n_placed += origin->n_events;
     }
-    for (size_t i = 0; i < origin->n_events; i++) {
-        events[*n_kept + i] = events[origin->first_event + i];
-        events[*n_kept + i].agent_name = origin->agent;
-    }
-    origin->first_event = *n_kept;
-    *n_kept += origin->n_events;
 }
 
 static void place_usages(struct intake *in)
@@ -217,9 +231,10 @@ static void place_usages(struct intake *in)
 
 struct str intake_close(struct intake *in)
 {
+    struct telemetry_event *placed = ARENA_ARRAY(in->arena, struct telemetry_event, in->events.n);
     struct intake_origin *origins = in->origins.items;
     struct str stranger = STR_NULL;
-    size_t n_kept = 0;
+    size_t n_placed = 0;
     struct map spans;
 
     buf_done(&in->scratch);
@@ -228,12 +243,14 @@ struct str intake_close(struct intake *in)
         find_agent(&spans, &origins[i]);
     map_done(&spans);
     for (size_t i = 0; i < in->origins.n; i++) {
-        place_events(in, &origins[i], &n_kept);
+        name_agent(in, &origins[i]);
         if (str_is_null(stranger) && origins[i].n_events > 0 && !str_is_null(in->bound_to) &&
             !str_eq(origins[i].agent, in->bound_to))
             stranger = origins[i].agent;
     }
-    in->events.n = n_kept;
+    place_events(in, true, placed, &n_placed);
+    place_events(in, false, placed, &n_placed);
+    in->events = (struct rows){ .arena = in->arena, .items = placed, .n = n_placed };
     place_usages(in);
     return stranger;
 }

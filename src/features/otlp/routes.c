@@ -136,14 +136,28 @@ static int report_logs(struct api_call *call, struct error *err)
     return take_records(call, &format, err);
 }
 
+#define RESOURCE                                                                                   \
+    "{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"invoice-reader\"}}]}"
+#define IDS "\"traceId\":\"4bf92f3577b34da6a3ce929d0e0e4736\",\"spanId\":\"00f067aa0ba902b7\","
+
+/* Examples of requests. */
+static const char spans_sample[] =
+    "{\"resourceSpans\":[{\"resource\":" RESOURCE ",\"scopeSpans\":[{\"spans\":[{" IDS
+    "\"name\":\"read invoices\",\"startTimeUnixNano\":\"1768469400000000000\","
+    "\"endTimeUnixNano\":\"1768469472000000000\"}]}]}]}";
+static const char logs_sample[] =
+    "{\"resourceLogs\":[{\"resource\":" RESOURCE ",\"scopeLogs\":[{\"logRecords\":[{" IDS
+    "\"timeUnixNano\":\"1768469400000000000\",\"severityNumber\":9,"
+    "\"body\":{\"stringValue\":\"Invoice 17 of 42\"}}]}]}]}";
+
 static const char *const encodings[] = { "application/json", "application/x-protobuf", NULL };
 
 /* clang-format off */
 const struct route otlp_routes[] = {
-    { ROUTE(POST, "/v1/traces", ANY_KEY, 200), .handler = report_spans, .takes = encodings, .answer = &traces_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH,
+    { ROUTE(POST, "/v1/traces", ANY_KEY, 200), .handler = report_spans, .takes = encodings, .answer = &traces_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = spans_sample,
       .id = "export_traces", .summary = "Report spans by OTLP",
       .description = "OTLP/HTTP, an `ExportTraceServiceRequest` in protobuf or JSON. A trace is a run, whose `run_id` is the trace id; its root's end closes it, and other spans are steps. 200 means that the spans are durably stored, except for those that `partialSuccess` counts; spans that come again change nothing. Answers and errors are in the encoding of the request." },
-    { ROUTE(POST, "/v1/logs", ANY_KEY, 200), .handler = report_logs, .takes = encodings, .answer = &logs_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH,
+    { ROUTE(POST, "/v1/logs", ANY_KEY, 200), .handler = report_logs, .takes = encodings, .answer = &logs_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = logs_sample,
       .id = "export_logs", .summary = "Report log records by OTLP",
       .description = "OTLP/HTTP, an `ExportLogsServiceRequest` in protobuf or JSON. Each record is a step of the run that its trace id names. 200 means that the records are durably stored, except for those that `partialSuccess` counts; records that come again change nothing. Answers and errors are in the encoding of the request." },
     { 0 },

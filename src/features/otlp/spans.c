@@ -43,6 +43,13 @@ static const char *flaw_of(const struct otlp_span *span)
     return NULL;
 }
 
+/* The attributes of a span's event; NULL: it has none. */
+static const struct otlp_attribute *attributes_of(const struct otlp_span *span,
+                                                  const struct otlp_event *event)
+{
+    return event->n == 0 ? NULL : span->inner.items + event->first;
+}
+
 /* An error is what the status says; without one, an error type says it. Its words are those of the
  * status, else of the last exception. */
 static void find_error(struct subject *s)
@@ -59,7 +66,7 @@ static void find_error(struct subject *s)
     }
     for (size_t i = 0; i < span->n_events; i++)
         if (str_eq_c(span->events[i].name, "exception"))
-            known_find(span->inner.items + span->events[i].first, span->events[i].n, &exception);
+            known_find(attributes_of(span, &span->events[i]), span->events[i].n, &exception);
     if (str_is_null(s->error_type))
         s->error_type = known_text(&exception, KNOWN_EXCEPTION_TYPE);
     s->error_message = span->status_message.len > 0
@@ -103,7 +110,7 @@ static bool write_events(const struct otlp_span *span, struct buf *out)
         buf_add_c(out, ",\"time_unix_nano\":");
         buf_printf(out, "\"%llu\"", (unsigned long long)event->time_ns);
         buf_add_c(out, ",\"attributes\":");
-        if (!otlp_attributes_write(span->inner.items + event->first, event->n, out))
+        if (!otlp_attributes_write(attributes_of(span, event), event->n, out))
             return false;
         buf_add_char(out, '}');
     }
