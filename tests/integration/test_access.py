@@ -168,11 +168,11 @@ AGENT = "access agent"
 RUN_ID = "3f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b"
 REPORT = {"agent_name": AGENT, "run_id": RUN_ID, "timestamp": "2026-01-02T03:04:05Z"}
 POLICY = {"mode": "deny_all"}
+OTLP = {"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "access agent"}}]}}
+SPAN = {"traceId": "ab" * 16, "spanId": "cd" * 8, "startTimeUnixNano": "1"}
 
 # Values: a key that the catalog does not open to members, as none is at first.
 # Shapes are checked before authority: these pass them. `client_id` is put in where there is one.
-OTLP = {"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "access agent"}}]}}
-SPAN = {"traceId": "ab" * 16, "spanId": "cd" * 8, "startTimeUnixNano": "1"}
 BODIES = {
     "POST /api/v1/auth/setup": {"code": "x", "email": "x@example.com", "password": PASSWORD},
     "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
