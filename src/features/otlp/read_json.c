@@ -160,31 +160,47 @@ static bool is_base64(struct str text)
     return true;
 }
 
+static struct otlp_value text_value(struct str text)
+{
+    return (struct otlp_value){ .kind = OTLP_TEXT, .text = text };
+}
+
+/* Bytes stay in base64. */
+static struct otlp_value take_bytes(struct reader *r, yyjson_val *value, const char **flaw)
+{
+    struct str text = take_text(r, value, flaw);
+
+    r->malformed |= !is_base64(text);
+    return text_value(text);
+}
+
+static struct otlp_value take_bool(struct reader *r, yyjson_val *value)
+{
+    r->malformed |= !yyjson_is_bool(value);
+    return (struct otlp_value){ .kind = OTLP_BOOL, .integer = yyjson_is_true(value) };
+}
+
 /* A value of one of the types; of several the first of this list counts. */
 static struct otlp_value take_value(struct reader *r, yyjson_val *object, const char **flaw)
 {
-    yyjson_val *value;
+    yyjson_val *text = member(object, "stringValue"), *integer = member(object, "intValue");
+    yyjson_val *boolean = member(object, "boolValue"), *real = member(object, "doubleValue");
+    yyjson_val *bytes = member(object, "bytesValue");
 
     if (take_object(r, object) == NULL)
         return (struct otlp_value){ .kind = OTLP_NONE };
-    if ((value = member(object, "stringValue")) != NULL)
-        return (struct otlp_value){ .kind = OTLP_TEXT, .text = take_text(r, value, flaw) };
-    if ((value = member(object, "intValue")) != NULL)
-        return (struct otlp_value){ .kind = OTLP_INT, .integer = (int64_t)take_number(r, value) };
-    if ((value = member(object, "boolValue")) != NULL) {
-        r->malformed |= !yyjson_is_bool(value);
-        return (struct otlp_value){ .kind = OTLP_BOOL, .integer = yyjson_is_true(value) };
-    }
-    if ((value = member(object, "doubleValue")) != NULL)
-        return (struct otlp_value){ .kind = OTLP_REAL, .real = take_real(r, value) };
+    if (text != NULL)
+        return text_value(take_text(r, text, flaw));
+    if (integer != NULL)
+        return (struct otlp_value){ .kind = OTLP_INT, .integer = (int64_t)take_number(r, integer) };
+    if (boolean != NULL)
+        return take_bool(r, boolean);
+    if (real != NULL)
+        return (struct otlp_value){ .kind = OTLP_REAL, .real = take_real(r, real) };
     if (member(object, "arrayValue") != NULL || member(object, "kvlistValue") != NULL)
         return (struct otlp_value){ .kind = OTLP_TREE, .tree = object };
-    if ((value = member(object, "bytesValue")) != NULL) {
-        struct str text = take_text(r, value, flaw);
-
-        r->malformed |= !is_base64(text);
-        return (struct otlp_value){ .kind = OTLP_TEXT, .text = text };
-    }
+    if (bytes != NULL)
+        return take_bytes(r, bytes, flaw);
     return (struct otlp_value){ .kind = OTLP_NONE };
 }
 
