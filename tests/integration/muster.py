@@ -23,11 +23,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("MUSTER_TEST_BINARY", ROOT / "build/release/muster")).resolve()
-# the same program with its clocks to be moved; users never get it
-CLOCK_BINARY = BINARY.with_name("muster_test_clock")
-# loaded before libsodium: a password costs little
+# loaded before the program: its clocks can be moved; a password costs little
+TEST_CLOCK = BINARY.with_name("muster_test_clock.so")
 CHEAP_HASH = BINARY.with_name("muster_cheap_hash.so")
-REAL_HASH = {"LD_PRELOAD": ""}  # the environment of a program that hashes as users' does
+REAL_HASH = {"LD_PRELOAD": str(TEST_CLOCK)}  # of a program that hashes as users' does
 ANSWERS = Path(os.environ.get("MUSTER_TEST_ANSWERS", ROOT / "build/answers"))
 START_S, STOP_S, ANSWER_S = 30, 10, 30
 COMMAND_S = 300  # 20,000 prices are imported in one, on a busy machine
@@ -211,8 +210,7 @@ class Server:
     def __init__(self, data, database=None, binary=None, arguments=(), environment=None):
         self.data, self.database = Path(data), database
         self.arguments, self.environment = list(arguments), dict(environment or {})
-        follows = "MUSTER_TEST_CLOCK" in self.environment
-        self.binary = Path(binary or (CLOCK_BINARY if follows else BINARY))
+        self.binary = Path(binary or BINARY)
         self.stderr = self.data.parent / f"{self.data.name}.stderr"
         self.process = self.address = self.said = None
         self.recorder = Recorder()
@@ -224,8 +222,8 @@ class Server:
 
     def _environment(self):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
-        cheap = {"LD_PRELOAD": str(CHEAP_HASH)} if CHEAP_HASH.exists() else {}
-        return {**clean, **cheap, "MUSTER_ALLOW_ROOT": "1", **self.environment}
+        hooks = ":".join(str(hook) for hook in (CHEAP_HASH, TEST_CLOCK) if hook.exists())
+        return {**clean, "LD_PRELOAD": hooks, "MUSTER_ALLOW_ROOT": "1", **self.environment}
 
     def start(self):
         assert self.process is None, "it runs already"
