@@ -22,7 +22,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from muster import REAL_HASH, Clock, Postgres, Server  # noqa: E402
+from muster import REAL_HASH, Clock, Embedded, Postgres, Server  # noqa: E402
 from people import platform_admin  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
@@ -46,6 +46,8 @@ def running(store, folder, **more):
     database = postgres.create_migrated() if postgres else None
     server = Server(folder / "data", database, **more)
     assert server.binary.exists(), f"{server.binary} is not built"
+    if not postgres and not server.data.exists():
+        Embedded().create_migrated(server.data)
     try:
         yield server.start()
         server.stop()

@@ -16,6 +16,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 import uuid
 from dataclasses import dataclass
@@ -372,6 +373,23 @@ class Server:
             self.cli("tenant", "add", slug, "--rate-limit", str(rate_limit), *more)
         token = self.add_key(slug)
         return Tenant(self, slug, token, self.client(token))
+
+
+class Embedded:
+    """Makes data directories of the embedded store."""
+
+    migrated = None  # the file of a database with all tables
+
+    def create_migrated(self, data):
+        """One that has all tables already, which is quicker than to make them each time."""
+        cls = type(self)
+        if cls.migrated is None:
+            with tempfile.TemporaryDirectory() as folder:
+                Server(Path(folder)).cli("tenant", "list")
+                cls.migrated = (Path(folder) / "muster.db").read_bytes()
+        data.mkdir(mode=0o700)
+        (data / "muster.db").write_bytes(cls.migrated)
+        (data / "muster.db").chmod(0o600)
 
 
 class Postgres:
