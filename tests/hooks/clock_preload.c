@@ -1,6 +1,6 @@
-/* clock_preload.c - loaded before the program (LD_PRELOAD): its clocks are moved through the file of
- * two 64-bit numbers, `passed_us` and `stepped_us`, that MUSTER_TEST_CLOCK names. The program is the
- * one that users run: base/clock.c adds what `clock_shifts` points to, which is NULL there. */
+/* clock_preload.c - loaded before the program (LD_PRELOAD): its clocks are moved through the file
+ * of two 64-bit numbers, `passed_us` and `stepped_us`, that MUSTER_TEST_CLOCK names. The program is
+ * the one that users run: base/clock.c adds what `clock_shifts` points to, which is NULL there. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
