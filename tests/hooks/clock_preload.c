@@ -1,8 +1,10 @@
 /* clock_preload.c - loaded before the program (LD_PRELOAD): its clocks are moved through the file
  * of two 64-bit numbers, `passed_us` and `stepped_us`, that MUSTER_TEST_CLOCK names. The program is
- * the one that users run: base/clock.c adds what `clock_shifts` points to, which is NULL there. */
+ * the one that users run: base/clock.c adds what `clock_shifts` points to, which is NULL there.
+ * MUSTER_TEST_SKEW_S is how many seconds the clock of its machine is off. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -26,8 +28,11 @@ static void *map(const char *path)
 __attribute__((constructor)) static void hook_clock(void)
 {
     void **shifts = dlsym(RTLD_DEFAULT, "clock_shifts"); /* NULL: strace, say, which starts ours */
-    const char *path = getenv("MUSTER_TEST_CLOCK");
+    int64_t *skew_us = dlsym(RTLD_DEFAULT, "clock_skew_us");
+    const char *path = getenv("MUSTER_TEST_CLOCK"), *skew_s = getenv("MUSTER_TEST_SKEW_S");
 
+    if (skew_us != NULL && skew_s != NULL)
+        *skew_us = strtol(skew_s, NULL, 10) * 1000000;
     if (shifts == NULL || path == NULL)
         return;
     *shifts = map(path);
