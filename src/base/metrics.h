@@ -33,6 +33,7 @@
     X(METRIC_DELETED_EVENTS,    "muster_deleted_total", "class=\"events\"", "")                                                          \
     X(METRIC_DELETED_BUSINESS,  "muster_deleted_total", "class=\"business\"", "")                                                        \
     X(METRIC_DELETED_LLM,       "muster_deleted_total", "class=\"llm\"", "")                                                             \
+    X(METRIC_DAMAGED_ROWS,      "muster_damaged_rows_total", "", "Stored rows read that did not match their checksum")                \
     X(METRIC_FEED_MESSAGES,     "muster_feed_messages_total", "", "Live update messages, each counted once")                            \
     X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live update streams dropped: client gone or too slow")               \
     X(METRIC_WATCH_LOOKS,       "muster_watch_looks_total", "", "Alert evaluation ticks (about one per second)")                      \

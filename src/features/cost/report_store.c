@@ -3,30 +3,32 @@
 
 #include "db/db.h"
 #include "features/cost/report_shapes.h"
+#include "features/cost/report_sums.h"
 
 #define OF_IDENTITY                                                                                \
     " WHERE tenant_id = $1 AND timestamp = $2 AND agent_id = $3 AND run_id = $4 AND model = $5"
 #define COUNTS "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls"
 #define SELECT_USAGE                                                                               \
-    "SELECT agent_id, model, " COUNTS ", timestamp, run_id FROM llm_usage"                         \
-    " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3 AND ($4 = 0 OR agent_id = $4)"   \
-    " AND (CAST($5 AS TEXT) IS NULL OR run_id = $5)"
+    "SELECT " USAGE_SUMMED("") " FROM llm_usage"                                                   \
+                               " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3 AND " \
+                               "($4 = 0 OR agent_id = $4)"                                         \
+                               " AND (CAST($5 AS TEXT) IS NULL OR run_id = $5)"
 
 /* clang-format off */
 static const struct db_query insert_usage = {
     .sql = "INSERT INTO llm_usage (tenant_id, timestamp, agent_id, run_id, model, received_at,"
-           " " COUNTS ", agent_version, workflow_run_id)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+           " " COUNTS ", agent_version, workflow_run_id, checksum)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
            " ON CONFLICT (tenant_id, timestamp, agent_id, run_id, model) DO NOTHING",
 };
 static const struct db_query select_old = {
-    .sqlite = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY,
-    .postgres = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
+    .sqlite = "SELECT " USAGE_SUMMED("") " FROM llm_usage" OF_IDENTITY,
+    .postgres = "SELECT " USAGE_SUMMED("") " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
 };
 static const struct db_query replace_usage = {
     .sql = "UPDATE llm_usage SET received_at = $6, input_tokens = $7, output_tokens = $8,"
            " cache_read_tokens = $9, cache_write_tokens = $10, calls = $11, agent_version = $12,"
-           " workflow_run_id = $13" OF_IDENTITY
+           " workflow_run_id = $13, checksum = $14" OF_IDENTITY
            " AND ((" COUNTS ", agent_version) <> ($7, $8, $9, $10, $11, $12)"
            " OR workflow_run_id IS DISTINCT FROM $13)",
 };
@@ -35,8 +37,9 @@ static const struct db_query select_totals = {
            " FROM llm_totals WHERE tenant_id = $1 AND width = $5 AND start >= $2 AND start < $3"
            " AND ($4 = 0 OR agent_id = $4)",
 };
-static const struct db_query select_usage = { .sql = SELECT_USAGE };
+static const struct db_query select_usage = { .sum = &llm_usage_sum, .sql = SELECT_USAGE };
 static const struct db_query select_usage_by_run = {
+    .sum = &llm_usage_sum,
     .sql = SELECT_USAGE " ORDER BY run_id",
 };
 /* clang-format on */
@@ -59,7 +62,8 @@ static bool read_old(void *ctx, const struct db_row *row)
 {
     struct old_usage *old = ctx;
 
-    old->counts = read_counts(row, 0);
+    (void)row_sum_check(&llm_usage_sum, row, 0); /* reported, and replaced all the same */
+    old->counts = read_counts(row, USAGE_AT_COUNTS);
     old->there = true;
     return true;
 }
@@ -67,11 +71,21 @@ static bool read_old(void *ctx, const struct db_row *row)
 int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
                   struct llm_totals *totals, bool *ret_replaced, struct error *err)
 {
-    const struct db_args args = DB_ARGS(
-        db_int(place->tenant_id), db_int(u->timestamp), db_int(place->agent_id), db_text(u->run_id),
-        db_text(u->model), db_int(place->received_at), db_int(u->input_tokens),
-        db_int(u->output_tokens), db_int(u->cache_read_tokens), db_int(u->cache_write_tokens),
-        db_int(u->calls), db_text(u->agent_version), db_text(u->workflow_run_id));
+    struct db_value row[] = { db_int(place->tenant_id),
+                              db_int(u->timestamp),
+                              db_int(place->agent_id),
+                              db_text(u->run_id),
+                              db_text(u->model),
+                              db_int(place->received_at),
+                              db_int(u->input_tokens),
+                              db_int(u->output_tokens),
+                              db_int(u->cache_read_tokens),
+                              db_int(u->cache_write_tokens),
+                              db_int(u->calls),
+                              db_text(u->agent_version),
+                              db_text(u->workflow_run_id),
+                              db_null() };
+    const struct db_args args = DB_ARGS_OF(row);
     const struct llm_usage_key where = { place->tenant_id, place->agent_id, u->timestamp,
                                          u->model };
     const struct llm_counts counts = { u->input_tokens, u->output_tokens, u->cache_read_tokens,
@@ -79,6 +93,7 @@ int store_llm_put(struct db *db, const struct report_key *place, const struct ll
     struct old_usage old = { 0 };
 
     *ret_replaced = false;
+    row[COUNT_OF(row) - 1] = row_sum_of(&llm_usage_sum, row);
     if (db_run(db, &insert_usage, args, err) != 0)
         return -1;
     if (db_changes(db) == 0) {
@@ -120,15 +135,15 @@ static bool read_total(void *ctx, const struct db_row *row)
 static bool read_usage(void *ctx, const struct db_row *row)
 {
     const struct reading *reading = ctx;
-    int64_t at = db_get_int(row, 7);
+    int64_t at = db_get_int(row, USAGE_AT_TIMESTAMP);
 
-    reading->on_row(reading->ctx, &(struct llm_row){ .agent_id = db_get_int(row, 0),
-                                                     .model = db_get_text(row, 1),
-                                                     .counts = read_counts(row, 2),
+    reading->on_row(reading->ctx, &(struct llm_row){ .agent_id = db_get_int(row, USAGE_AT_AGENT),
+                                                     .model = db_get_text(row, USAGE_AT_MODEL),
+                                                     .counts = read_counts(row, USAGE_AT_COUNTS),
                                                      .start = at,
                                                      .first_at = at,
                                                      .last_at = at,
-                                                     .run_id = db_get_text(row, 8) });
+                                                     .run_id = db_get_text(row, USAGE_AT_RUN_ID) });
     return true;
 }
 
