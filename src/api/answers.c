@@ -33,6 +33,8 @@ SHAPE_BEGIN(limits_answer_shape)
     { INT(rate_limit),          .flags = F_REQUIRED, .doc = "Requests per key per window." },
     { INT(rate_window_seconds), .flags = F_REQUIRED, .doc = "Length of the rate-limit window." },
     { INT(max_agents),          .flags = F_REQUIRED, .doc = "Maximum number of agents in the tenant." },
+    { INT(max_bytes),           .flags = F_REQUIRED, .doc = "Bytes that the tenant's stored reports may take; at this the answer to a report is 507. 0: no quota." },
+    { INT(stored_bytes),        .flags = F_REQUIRED, .doc = "Bytes that they take." },
     { LIST(budgets, budget_answer_shape), .flags = F_REQUIRED, .doc = "What this key and its tenant hold now and may hold at once, by kind. Beyond it the answer is 503 with `Retry-After`." },
 SHAPE_END(limits_answer_shape, "Limits", .doc = "Limits that apply to this key.");
 #undef OWNER

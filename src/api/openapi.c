@@ -117,6 +117,9 @@ static void add_responses(struct buf *out, const struct route *route)
         add_response(out, 429, "Too many requests or failed sign-ins", error);
     add_response(out, 503, "The service is overloaded or unavailable; retry later",
                  route->unavailable == NULL ? error : route->unavailable->name);
+    if ((route->also & ALSO_QUOTA) != 0)
+        add_response(out, 507, "The plan has no room for further reports; nothing was stored",
+                     error);
     buf_add_char(out, '}');
 }
 

@@ -26,6 +26,7 @@
     X(METRIC_BUSY_WRITER,       "muster_refused_total", "queue=\"writer\"", "Requests refused because a queue was full")                \
     X(METRIC_BUSY_READERS,      "muster_refused_total", "queue=\"readers\"", "")                                                        \
     X(METRIC_BUSY_EXPORTS,      "muster_refused_total", "queue=\"exports\"", "")                                                        \
+    X(METRIC_QUOTA_REFUSED,     "muster_quota_refused_total", "", "Reports refused because the plan of their tenant has no room")     \
     X(METRIC_BODIES_EVICTED,    "muster_bodies_evicted_total", "", "Slow request bodies refused because others needed their room")    \
     X(METRIC_READS_HERE,        "muster_reads_here_total", "result=\"done\"", "Short reads started inline, without a reader thread (SQLite)")\
     X(METRIC_READS_PASSED_ON,   "muster_reads_here_total", "result=\"passed_on\"", "")                                                  \

@@ -69,7 +69,8 @@ static int tenant_delete_bind(struct invocation *in, struct str *ret, struct err
 #define PLAN_OPTIONS                                                                               \
     { "name", OPTION_TEXT, .help = "name that people see" },                                       \
         { "max-agents", OPTION_NUMBER, .help = "agents that the tenant may have" },                \
-        { "rate-limit", OPTION_NUMBER, .help = "requests per minute per key" }
+        { "rate-limit", OPTION_NUMBER, .help = "requests per minute per key" },                    \
+        { "max-bytes", OPTION_AMOUNT, .help = "bytes that stored reports may take; 0: no quota" }
 
 /* clang-format off */
 const struct command access_commands[] = {
@@ -95,7 +96,7 @@ const struct command access_commands[] = {
       .help = "list all tenants",
       .examples = "muster tenant list --json",
       .method = METHOD_GET, .path = TENANTS, .answer = &tenant_list_shape, .list = "tenants",
-      .line = "{slug:-24} agents <= {max_agents:-8} rate <= {rate_limit:-8} {name}" },
+      .line = "{slug:-24} agents <= {max_agents:-8} rate <= {rate_limit:-8} bytes <= {max_bytes:-14} {name}" },
     { "key", "add",
       .options = OPTIONS(TENANT_OPTION,
                          { "agent", OPTION_NAME, .field = "agent_name", .help = "bind the key to this agent" },

@@ -22,6 +22,13 @@ void key_unhold(void *use)
     (void)before;
 }
 
+bool tenant_is_over_quota(const struct tenant_entry *tenant)
+{
+    const int64_t max = atomic_load(&tenant->max_bytes);
+
+    return max > 0 && atomic_load(&tenant->stored_bytes) >= max;
+}
+
 /* Entries are const to those who find them; what is counted there is not. */
 static struct budget *to_count(const struct budget *b)
 {

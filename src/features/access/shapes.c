@@ -42,6 +42,7 @@ SHAPE_BEGIN(tenant_create_shape)
     { STR(name),       .absent = "\"\"" },
     { INT(max_agents), .absent = "100", .least = 1, .most = 1000000000 },
     { INT(rate_limit), .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
+    { INT(max_bytes),  .absent = "0", .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota." },
 SHAPE_END(tenant_create_shape, "TenantCreate", .doc = "A tenant to create.", .rules = check_tenant_create);
 #undef OWNER
 
@@ -50,6 +51,7 @@ SHAPE_BEGIN(tenant_patch_shape)
     { STR(name),           .flags = F_NULL },
     { OPT_INT(max_agents), .flags = F_NULL, .least = 1, .most = 1000000000 },
     { OPT_INT(rate_limit), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
+    { OPT_INT(max_bytes),  .flags = F_NULL, .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota." },
 SHAPE_END(tenant_patch_shape, "TenantPatch", .doc = "Changes to a tenant. Omitted fields keep their values.");
 #undef OWNER
 
@@ -71,6 +73,7 @@ SHAPE_BEGIN(tenant_shape)
     { STR(name),        .flags = F_REQUIRED },
     { INT(max_agents),  .flags = F_REQUIRED },
     { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests per minute per key." },
+    { INT(max_bytes),   .flags = F_REQUIRED, .doc = "Bytes that stored reports may take. 0: no quota." },
     { TIME(created_at), .flags = F_REQUIRED },
 SHAPE_END(tenant_shape, "Tenant", .doc = "A tenant.");
 #undef OWNER
@@ -81,7 +84,9 @@ SHAPE_BEGIN(tenant_plan_shape)
     { STR(name),        .flags = F_REQUIRED },
     { INT(max_agents),  .flags = F_REQUIRED },
     { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests per minute per key." },
+    { INT(max_bytes),   .flags = F_REQUIRED, .doc = "Bytes that stored reports may take. 0: no quota." },
     { TIME(created_at), .flags = F_REQUIRED },
+    { INT(stored_bytes), .flags = F_REQUIRED, .doc = "Bytes that stored reports take: their texts, and 100 for each event, KPI value, breakdown and LLM usage." },
     { INT(agents),      .flags = F_REQUIRED, .doc = "Current number of agents, without deleted ones." },
 SHAPE_END(tenant_plan_shape, "TenantPlan", .doc = "A tenant, its plan and its usage.");
 #undef OWNER

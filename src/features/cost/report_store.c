@@ -55,8 +55,15 @@ static struct llm_counts read_counts(const struct db_row *row, unsigned column)
 
 struct old_usage {
     struct llm_counts counts;
+    int64_t bytes; /* that it counts for its tenant */
     bool there;
 };
+
+/* As USAGE_BYTES(): of run, model, version and workflow. */
+static int64_t usage_bytes(const struct str texts[4])
+{
+    return (int64_t)(STORED_ROW_BYTES + texts[0].len + texts[1].len + texts[2].len + texts[3].len);
+}
 
 static bool read_old(void *ctx, const struct db_row *row)
 {
@@ -64,6 +71,9 @@ static bool read_old(void *ctx, const struct db_row *row)
 
     (void)row_sum_check(&llm_usage_sum, row, 0); /* reported, and replaced all the same */
     old->counts = read_counts(row, USAGE_AT_COUNTS);
+    old->bytes = usage_bytes((const struct str[]){
+        db_get_text(row, USAGE_AT_RUN_ID), db_get_text(row, USAGE_AT_MODEL),
+        db_get_text(row, USAGE_AT_VERSION), db_get_text(row, USAGE_AT_WORKFLOW) });
     old->there = true;
     return true;
 }
@@ -109,6 +119,10 @@ int store_llm_put(struct db *db, const struct report_key *place, const struct ll
         llm_totals_subtract(totals, &where, &old.counts);
     }
     llm_totals_add(totals, &where, &counts);
+    stored_bytes_add(place->bytes, place->tenant_id,
+                     usage_bytes((const struct str[]){ u->run_id, u->model, u->agent_version,
+                                                       u->workflow_run_id }) -
+                         old.bytes);
     return 0;
 }
 

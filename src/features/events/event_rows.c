@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "db/db.h"
 #include "db/row_sum.h"
+#include "features/access/stored_bytes.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
@@ -150,6 +151,22 @@ void event_row_values(int64_t run_no, const struct event_item *item, struct db_v
     assert(run_no > 0 && item->tenant_id > 0 && item->agent_id > 0);
     memcpy(ret, values, sizeof(values));
     ret[EVENT_COLUMNS_N - 1] = row_sum_of(&event_sum, ret);
+}
+
+int64_t event_stored_bytes(const struct telemetry_event *e)
+{
+    const struct str texts[] = { e->event_id,      e->agent_version,   e->error_type,
+                                 e->error_message, e->workflow_run_id, e->message,
+                                 e->level,         e->category,        e->source,
+                                 e->output };
+    const struct str json[] = { e->metadata, e->metrics, e->links };
+    size_t bytes = STORED_ROW_BYTES;
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        bytes += texts[i].len;
+    for (size_t i = 0; i < COUNT_OF(json); i++)
+        bytes += json_value(json[i]).type == DB_NULL ? 0 : json[i].len;
+    return (int64_t)bytes;
 }
 
 int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const struct event_item *item,

@@ -10,6 +10,7 @@
 struct db;
 struct row_sum;
 struct event_item;
+struct telemetry_event;
 struct stored_event;
 
 extern const struct row_sum event_sum; /* db/row_sum.h */
@@ -27,6 +28,15 @@ struct db_value;
 
 /* EVENT_COLUMNS_N parameters; strings are borrowed. */
 void event_row_values(int64_t run_no, const struct event_item *item, struct db_value *ret);
+
+/* What an event counts for its tenant (access/stored_bytes.h): here, and `text` for each text
+ * column in SQL. */
+int64_t event_stored_bytes(const struct telemetry_event *event);
+
+#define EVENT_STORED_BYTES(text)                                                                   \
+    STORED_ROW text("event_id") text("agent_version") text("error_type") text("error_message")     \
+        text("workflow_run_id") text("message") text("level") text("category") text("source")      \
+            text("metadata") text("metrics") text("links") text("output")
 
 /* SQLite: inserts one row with this number. */
 int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const struct event_item *item,

@@ -68,8 +68,12 @@ static const struct db_query put_breakdown = {
            " OR (excluded.timestamp = business_breakdowns.timestamp"
            " AND excluded.cells <> business_breakdowns.cells)",
 };
+#define BREAKDOWNS(bytes)                                                                          \
+    "SELECT COUNT(*), COALESCE(SUM(" bytes "), 0) FROM business_breakdowns"                        \
+    " WHERE tenant_id = $1 AND run_no = $2"
 static const struct db_query count_breakdowns = {
-    .sql = "SELECT COUNT(*) FROM business_breakdowns WHERE tenant_id = $1 AND run_no = $2",
+    .sqlite = BREAKDOWNS(BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_SQLITE)),
+    .postgres = BREAKDOWNS(BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_POSTGRES)),
 };
 /* clang-format on */
 
@@ -78,6 +82,7 @@ struct old_value {
     bool there;
     struct kpi_value value;
     struct kpi_stamp place;
+    int64_t bytes; /* that it counts for its tenant */
 };
 
 /* A dimension and its index in `by`. */
@@ -234,6 +239,12 @@ struct putting {
     int64_t replaced;      /* values and breakdowns */
 };
 
+/* As BUSINESS_VALUE_BYTES(). */
+static int64_t value_bytes(struct str key, struct str full_key, struct str text)
+{
+    return (int64_t)(STORED_ROW_BYTES + key.len + full_key.len + text.len);
+}
+
 static bool read_old(void *ctx, const struct db_row *row)
 {
     struct putting *p = ctx;
@@ -245,6 +256,8 @@ static bool read_old(void *ctx, const struct db_row *row)
         .place = { db_get_int(row, VALUE_AT_TIMESTAMP), db_get_int(row, VALUE_AT_RECEIVED),
                    p->run_no },
         .value = kpi_value_read(row, VALUE_AT_NUMBER),
+        .bytes = value_bytes(db_get_text(row, VALUE_AT_KEY), db_get_text(row, VALUE_AT_FULL_KEY),
+                             db_get_text(row, VALUE_AT_TEXT)),
     };
     return true;
 }
@@ -275,6 +288,10 @@ static int put_one(struct db *db, struct putting *p, size_t i, struct rollups *r
     if (db_changes(db) == 0)
         return 0; /* the stored value is newer or equal */
     p->replaced += p->old[i].there;
+    stored_bytes_add(
+        p->place->bytes, owner.tenant_id,
+        value_bytes(key->key, key->full, value.kind == VALUE_STR ? v->string : STR_NULL) -
+            p->old[i].bytes);
     if (p->old[i].there)
         rollups_remove(rollups, &owner, &p->old[i].value, &p->old[i].place);
     rollups_add(rollups, &owner, &value, &at);
@@ -297,17 +314,29 @@ static int put_values(struct db *db, struct putting *p, struct rollups *rollups,
     return 0;
 }
 
+/* Those of a run. */
+struct breakdowns {
+    int64_t n, bytes;
+};
+
+static bool read_breakdowns(void *ctx, const struct db_row *row)
+{
+    *(struct breakdowns *)ctx = (struct breakdowns){ db_get_int(row, 0), db_get_int(row, 1) };
+    return false;
+}
+
 /* Those that were written, but not added, replaced another. */
 static int put_breakdowns(struct db *db, struct putting *p, struct error *err)
 {
     const struct business_rows *rows = p->rows;
     const struct report_key *place = p->place;
     const struct db_args of_run = DB_ARGS(db_int(place->tenant_id), db_int(p->run_no));
-    int64_t before = 0, after = 0, written = 0;
+    struct breakdowns before, after;
+    int64_t written = 0;
 
     if (rows->n_breakdowns == 0)
         return 0;
-    if (db_exec(db, &count_breakdowns, of_run, db_read_int, &before, err) != 0)
+    if (db_exec(db, &count_breakdowns, of_run, read_breakdowns, &before, err) != 0)
         return -1;
     for (size_t i = 0; i < rows->n_breakdowns; i++) {
         const struct business_breakdown_row *b = &rows->breakdowns[i];
@@ -327,9 +356,10 @@ static int put_breakdowns(struct db *db, struct putting *p, struct error *err)
             return -1;
         written += db_changes(db);
     }
-    if (db_exec(db, &count_breakdowns, of_run, db_read_int, &after, err) != 0)
+    if (db_exec(db, &count_breakdowns, of_run, read_breakdowns, &after, err) != 0)
         return -1;
-    p->replaced += written - (after - before);
+    p->replaced += written - (after.n - before.n);
+    stored_bytes_add(place->bytes, place->tenant_id, after.bytes - before.bytes);
     return 0;
 }
 

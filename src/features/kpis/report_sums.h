@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "db/row_sum.h"
+#include "features/access/stored_bytes.h"
 
 #define BUSINESS_RUN_SUMMED(t)                                                                     \
     t "tenant_id, " t "agent_id, " t "run_id, " t "timestamp, " t "agent_version, " t              \
@@ -15,6 +16,13 @@
 #define BUSINESS_BREAKDOWN_SUMMED(t)                                                               \
     t "tenant_id, " t "run_no, " t "metric, " t "dimensions, " t "full_dimensions, " t             \
       "agent_id, " t "timestamp, " t "received_at, " t "cells, " t "checksum"
+
+/* What a value and a breakdown count for their tenant (access/stored_bytes.h), in SQL; the same
+ * here.
+ */
+#define BUSINESS_VALUE_BYTES(text) STORED_ROW text("key") text("full_key") text("text_value")
+#define BUSINESS_BREAKDOWN_BYTES(text)                                                             \
+    STORED_ROW text("metric") text("dimensions") text("full_dimensions") text("cells")
 
 /* Where to find them in such a row; what follows them begins at …_NEXT. */
 enum { RUN_AT_ID = 2, RUN_AT_VERSION = 4, RUN_AT_WORKFLOW = 5, RUN_AT_NEXT = 7 };
