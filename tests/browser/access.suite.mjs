@@ -138,10 +138,10 @@ describe("every page, with the data of the demo", () => {
 
     async function checkWidth(page, name) {
         await page.setViewportSize({ width: WIDTH, height: 800 });
-        const width = () => document.documentElement.scrollWidth;
-        // charts are resized a frame later
-        await page.waitForFunction(`(${width})() <= ${WIDTH}`, null, { timeout: 5000 }).catch(() => {});
-        const wide = await page.evaluate(width);
+        // charts and tables are resized a frame later
+        const fits = (most) => document.documentElement.scrollWidth <= most;
+        await page.waitForFunction(fits, WIDTH, { timeout: 5000 }).catch(() => {});
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(wide <= WIDTH, `${name}: ${wide} pixels`);
         assert.deepEqual(await findings(page, NAMES), [], `${name}, narrow`);
         await shot(page, `${name}-narrow`);

@@ -18,6 +18,7 @@ const KPIS = [
     { key: "booked", label: "Value booked", unit: "money:EUR", agg: "sum" },
     { key: "accuracy", label: "Accuracy", unit: "percent", agg: "avg" },
     { key: "slowest", label: "Slowest page", unit: "duration", agg: "max" },
+    { key: "balance", label: "Balance", unit: "money:EUR", agg: "sum" },
 ];
 
 async function report(agent_name, day) {
@@ -32,9 +33,11 @@ async function report(agent_name, day) {
             booked: 2000.5,
             accuracy: 90 + (day % 3),
             slowest: 65 + day,
+            balance: day % 2 ? 40 : -123_000_000,
             undeclared: "calm",
         },
         breakdowns: [
+            { metric: "balance", by: "side", slices: { out: -66.13, in: 78 } },
             { metric: "invoices", by: "country", slices: { DE: 70 + day, FR: 20, ES: 10 } },
             {
                 metric: "invoices",
@@ -189,6 +192,77 @@ describe("fleet, business and cost", () => {
         await page.getByRole("button", { name: "Tokens" }).click();
         await page.locator(".bars li", { hasText: "M" }).waitFor();
         assert.match(page.url(), /measure=tokens/);
+        await close(page);
+    });
+
+    /** Points at a part of the plot, from the left. */
+    async function pointAt(page, part) {
+        const box = await page.locator(".chart .u-over").boundingBox();
+        const x = box.x + box.width * part;
+        await page.mouse.move(x, box.y + box.height / 2);
+        await page.locator(".tooltip").waitFor();
+        return x;
+    }
+
+    test("a chart shows its values at the pointer, with the total of the lines that are shown", async () => {
+        const page = await open("/t/figures/cost?measure=tokens");
+        const x = await pointAt(page, 0.45);
+        const tip = page.locator(".tooltip");
+        assert.match(await tip.innerText(), /small-model\s+160K[\s\S]*Total\s+480K/);
+        const { x: left, width } = await tip.boundingBox();
+        const away = Math.max(left - x, x - left - width);
+        assert.ok(away <= 24, `the tooltip is ${away} pixels away`);
+        await page.getByRole("button", { name: "small-model" }).click();
+        await pointAt(page, 0.45);
+        assert.match(await tip.innerText(), /Total\s+320K/);
+        assert.doesNotMatch(await tip.innerText(), /small-model/);
+        await pointAt(page, 0.99);
+        assert.match(await tip.innerText(), /so far/);
+        await page.getByText("not over yet").waitFor();
+        await close(page);
+    });
+
+    test("a chart has a table with its values, for the keyboard", async () => {
+        const page = await open("/t/figures/cost?measure=tokens");
+        await page.locator(".chart canvas").waitFor();
+        await page.locator(".chart-table summary").focus();
+        await page.keyboard.press("Enter");
+        const rows = page.locator(".chart-table tbody tr");
+        await rows.nth(DAYS - 1).waitFor();
+        const cells = await rows.nth(4).locator("th, td").allInnerTexts();
+        assert.match(cells[0], /^\d+ \w+ \d{4}$/);
+        assert.deepEqual(cells.slice(1), ["160K", "160K", "160K", "480K"]);
+        assert.match(await rows.first().innerText(), /so far/);
+        await close(page);
+    });
+
+    test("a model keeps its colour when another measure is chosen", async () => {
+        const page = await open("/t/figures/cost");
+        const colours = () =>
+            page.locator(".legend button").evaluateAll((buttons) =>
+                Object.fromEntries(
+                    buttons.map((one) => [one.textContent, one.querySelector("i").style.background]),
+                ),
+            );
+        await page.locator(".legend button").nth(1).waitFor();
+        const cost = await colours();
+        await page.getByRole("button", { name: "Tokens" }).click();
+        await page.locator(".legend button").nth(2).waitFor();
+        const tokens = await colours();
+        assert.deepEqual(Object.keys(cost).sort(), ["large-model", "small-model"]);
+        for (const model of Object.keys(cost)) assert.equal(tokens[model], cost[model], model);
+        assert.equal(new Set(Object.values(tokens)).size, 3);
+        await close(page);
+    });
+
+    test("negative values are on the other side of zero", async () => {
+        const page = await open("/t/figures/business?range=30d&kpi=invoice-reader%2Fbalance");
+        await page.locator(".chart canvas").waitFor();
+        const boxOf = (name) => page.locator(".bars li", { hasText: name }).locator(".track i").boundingBox();
+        await page.locator(".bars li").nth(1).waitFor();
+        const [less, more] = [await boxOf("out"), await boxOf("in")];
+        assert.ok(Math.abs(less.x + less.width - more.x) <= 1, JSON.stringify([less, more]));
+        assert.ok(less.width < more.width);
         await close(page);
     });
 

@@ -1,4 +1,5 @@
-// How numbers, durations and times are formatted, and how routes are matched: without a browser.
+// How numbers, durations and times are formatted, what the axes of charts show, and how routes are
+// matched: without a browser.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -24,6 +25,7 @@ async function load(file) {
 }
 
 const format = await load("format.ts");
+const scale = await load("scale.ts");
 globalThis.location = { hash: "" };
 globalThis.history = {};
 globalThis.addEventListener = () => {};
@@ -71,14 +73,17 @@ test("a deadline is overdue once it has passed", () => {
 
 const VALUES = [
     [1234, "count", "1,234"],
-    [1234567, "count", "1.2M"],
+    [1234567, "count", "1.23M"],
     [0.1234, "count", "0.123"],
     [93.4, "percent", "93.4 %"],
     [312.5, "duration", "5 m 13 s"],
     [12.5, "money:EUR", "€12.50"],
     [0.000641, "money:USD", "$0.000641"],
     [0.1, "money:USD", "$0.10"],
-    [482311.5, "money:EUR", "€482.3K"],
+    [482311.5, "money:EUR", "€482K"],
+    [1_310_000, "money:EUR", "€1.31M"],
+    [1.7e308, "count", "1.7E308"],
+    [-1.7e308, "money:EUR", "-€1.7E308"],
     [5, "money:beans", "5 beans"],
     [7, "boxes", "7 boxes"],
     ["calm", "count", "calm"],
@@ -131,4 +136,55 @@ test("paths match their templates segment by segment", () => {
         route.href(route.pathOf("t", "a/b", "runs"), { q: "x y", none: null }),
         "#/t/a%2Fb/runs?q=x+y",
     );
+});
+
+const RANGES = [
+    [91.2, 91.3, (low, high) => low === 0 && high > 91.3],
+    [-123.5, -123.5, (low, high) => low < -123.5 && high === 0],
+    [-5, 10, (low, high) => low < -5 && high > 10],
+    [0, 0, (low, high) => low === 0 && high === 1],
+    [null, null, (low, high) => low === 0 && high === 1],
+];
+
+test("zero is always on the axis, and all values are", () => {
+    for (const [low, high, fits] of RANGES)
+        assert.ok(fits(...scale.valueRange(low, high)), `${low} to ${high}`);
+});
+
+test("negative values are stacked downwards, and the hugest can be summed", () => {
+    assert.deepEqual(scale.stacked([[1, -1], [2, -3], [-4, 5]]), [[1, -1], [3, -4], [-4, 5]]);
+    const huge = [1.7e308, -1.7e308];
+    const divisor = scale.divisorOf([huge]);
+    const drawn = huge.map((value) => value / divisor);
+    assert.ok(scale.valueRange(drawn[1], drawn[0]).every((end) => Math.abs(end) < 100));
+    assert.equal(scale.divisorOf([[12, -5]]), 1);
+});
+
+const hours = (n, from = Date.UTC(2026, 10, 9, 7) / 1000) =>
+    Array.from({ length: n }, (_, i) => from + i * 3600);
+const AXES = [
+    ["a week of hours", hours(168), 12],
+    ["a day of hours", hours(24), 12],
+    ["two hours", hours(2), 12],
+    ["one hour", hours(1), 12],
+    ["90 days", hours(90).map((_, i) => 1_700_000_000 - (1_700_000_000 % 86_400) + i * 86_400), 7],
+    ["narrow", hours(168), 2],
+];
+
+test("no label is repeated on an axis of time, and each is at a period", () => {
+    for (const [name, times, most] of AXES) {
+        const ticks = scale.timeTicks(times, most);
+        const labels = ticks.map(scale.timeLabel(times));
+        assert.ok(ticks.length > 0 && ticks.length <= most, `${name}: ${labels}`);
+        assert.equal(new Set(labels).size, labels.length, `${name}: ${labels}`);
+        assert.ok(ticks.every((tick) => times.includes(tick)), name);
+    }
+    assert.deepEqual(scale.distinct(["0 ms", "0 ms", "1 ms"]), ["0 ms", "", "1 ms"]);
+});
+
+test("each name keeps its colour while the others change their order", () => {
+    const names = ["small", "large", "house", "mini", "opus", "flash", "pro"];
+    const slots = scale.slotsOf(names, 7);
+    assert.equal(new Set(slots.values()).size, 7);
+    assert.equal(scale.slotsOf([...names, "eighth"], 7).get("pro"), slots.get("pro"));
 });

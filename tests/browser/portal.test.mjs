@@ -11,3 +11,4 @@ import "./settings.suite.mjs";
 import "./alerts.suite.mjs";
 import "./access.suite.mjs";
 import "./markup.suite.mjs";
+import "./layout.suite.mjs";

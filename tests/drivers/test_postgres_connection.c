@@ -152,9 +152,10 @@ TEST(the_session_is_set_up_whatever_the_role_prefers)
 {
     static const struct {
         struct db_query query;
-        char value[16];
+        char value[24];
     } rows[] = {
         { { .sql = "SHOW synchronous_commit" }, "on" },
+        { { .sql = "SHOW plan_cache_mode" }, "force_custom_plan" },
         { { .sql = "SHOW TimeZone" }, "UTC" },
         { { .sql = "SHOW client_encoding" }, "UTF8" },
         { { .sql = "SHOW application_name" }, "muster" },
@@ -177,7 +178,7 @@ TEST(the_session_is_set_up_whatever_the_role_prefers)
     suite_script(db, "SELECT 1"); /* which lifts the statement's time limit and puts it back */
     (void)!db_script(db, "SELECT 1 / 0", NULL);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        char value[16];
+        char value[24];
 
         memcpy(value, rows[i].value, sizeof(value));
         CHECK(db_exec(db, &rows[i].query, DB_NO_ARGS, read_text, value, NULL) == 0);

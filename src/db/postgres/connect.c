@@ -37,12 +37,15 @@ static void on_notice(void *ctx, const PGresult *result)
 
 static int set_up(struct postgres *pg, struct error *err)
 {
-    /* An operator may ask for more than `on` (remote_apply), never for less. */
+    /* An operator may ask for more than `on` (remote_apply), never for less. A plan is made for the
+     * tables and the tenant as they are now: one that is kept is made for the average tenant, or
+     * for tables that were empty when it was made. */
     static const char *const common =
         "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
         " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false);"
         "SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET bytea_output = 'hex';"
         "SET extra_float_digits = 1; SET standard_conforming_strings = on;"
+        "SET plan_cache_mode = force_custom_plan;"
         "SET lock_timeout = '10s'; " DB_POSTGRES_SET_TIMEOUT ";"
         "SET idle_in_transaction_session_timeout = '60s'";
 
@@ -99,19 +102,18 @@ static int check_server(struct postgres *pg, struct error *err)
 
 int db_postgres_connect(struct postgres *pg, struct error *err)
 {
+    /* Of several hosts, the primary: a standby may lag, and a key that was revoked there would
+     * still be good. Backups and checks take any. */
+    const char *const server = pg->mode == DB_MAINTENANCE ? "any" : "read-write";
     /* What stands before dbname the URL may override; what stands after it, not. */
-    const char *const keys[] = { "fallback_application_name",
-                                 "connect_timeout",
-                                 "tcp_user_timeout",
-                                 "keepalives_idle",
-                                 "keepalives_interval",
-                                 "target_session_attrs",
-                                 "dbname",
-                                 "client_encoding",
-                                 NULL };
-    const char *const values[] = { "muster", "5",    "20000",
-                                   "10",     "5",    pg->mode == DB_WRITER ? "read-write" : "any",
-                                   pg->url,  "UTF8", NULL };
+    const char *const keys[] = {
+        "fallback_application_name", "connect_timeout",     "tcp_user_timeout",
+        "keepalives_idle",           "keepalives_interval", "dbname",
+        "target_session_attrs",      "client_encoding",     NULL
+    };
+    const char *const values[] = {
+        "muster", "5", "20000", "10", "5", pg->url, server, "UTF8", NULL
+    };
 
     db_postgres_drop(pg);
     pg->session++;

@@ -33,7 +33,7 @@ const struct row_sum event_sum = {
     },
 };
 static const struct db_query insert_event = {
-    .sql = "INSERT INTO events (event_no, " EVENT_COLUMNS ")"
+    .sqlite = "INSERT INTO events (event_no, " EVENT_COLUMNS ")"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
            " $18, $19, $20, $21, $22, $23, $24)",
 };

@@ -1,7 +1,8 @@
 // Numbers, durations and times as people read them.
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const power = new Intl.NumberFormat("en", { notation: "scientific", maximumFractionDigits: 2 });
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const fine = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
@@ -9,12 +10,16 @@ export function count(value: number): string {
     return whole.format(value);
 }
 
-/** 12,345 in full; 1,234,567 as 1.2M. */
+const HUGE = 1e15; // from here on digits are only noise: 1.7E308
+
+/** 12,345 in full; 1,234,567 as 1.23M. */
 export function compact(value: number): string {
+    if (Math.abs(value) >= HUGE) return power.format(value);
     return Math.abs(value) < 100_000 ? plain.format(value) : short.format(value);
 }
 
 export function number(value: number): string {
+    if (Math.abs(value) >= HUGE) return power.format(value);
     return value !== 0 && Math.abs(value) < 1 ? fine.format(value) : plain.format(value);
 }
 
@@ -95,7 +100,10 @@ function money(value: number, currency: string, brief: boolean): string {
         return new Intl.NumberFormat("en", {
             style: "currency",
             currency,
-            ...(brief && size >= 100_000 ? { notation: "compact", maximumFractionDigits: 1 } : {}),
+            ...(size >= HUGE ? { notation: "scientific", maximumSignificantDigits: 3 } : {}),
+            ...(brief && size >= 100_000 && size < HUGE
+                ? { notation: "compact", maximumSignificantDigits: 3 }
+                : {}),
             ...(size !== 0 && size < 0.995
                 ? { minimumSignificantDigits: 2, maximumSignificantDigits: 3 }
                 : {}),

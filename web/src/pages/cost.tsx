@@ -12,7 +12,7 @@ import { useLiveQuery } from "../lib/query";
 import { PERIODS, rangeInWords } from "../lib/ranges";
 import { setQuery } from "../lib/route";
 import { Card, Empty, Heading, Live, LoadState, PeriodSelect, Segments } from "../ui";
-import { Bars } from "../ui/chart";
+import { Bars } from "../ui/figures";
 
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 const TOP = 10;

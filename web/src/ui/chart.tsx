@@ -3,8 +3,19 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 
-import { day } from "../lib/format";
+import {
+    distinct,
+    divisorOf,
+    periodLabel,
+    stacked,
+    stepOf,
+    timeLabel,
+    timeTicks,
+    valueRange,
+    type Values,
+} from "../lib/scale";
 import { onColoursChange } from "../lib/theme";
+import { ChartTable, Legend, type ShownChart, Tooltip } from "./chart_parts";
 
 export interface Line {
     label: string;
@@ -14,23 +25,23 @@ export interface Line {
 
 interface Props {
     label: string; // for screen readers
-    times: number[]; // seconds since 1970
+    times: number[]; // the start of each period, in seconds since 1970
     lines: Line[];
     kind?: "line" | "bars" | "stack";
+    unfinished?: boolean; // the last period is not over
     format: (value: number) => string;
-    formatTime?: (seconds: number) => string;
+    formatTime?: (seconds: number) => string; // for times that are not periods
     height?: number;
 }
 
 const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
-
-function colourOf(line: { colour?: string }, i: number): string {
-    return line.colour ?? PALETTE[i % PALETTE.length] ?? "--c1";
-}
-
-const DAY_S = 86_400;
-
+const HEIGHT = 220;
+const TICK_PX = 72; // the room of a label on the axis of time
+const DIGIT_PX = 6.5; // of a label on the other axis
 const FILL_OPACITY = 0.11;
+const HATCH_PX = 6;
+
+const isBars = (props: Props) => props.kind === "bars" || props.kind === "stack";
 
 /** What a variable's light-dark() resolves to, as "rgb(…)": a canvas cannot resolve it. */
 function resolved(variable: string): string {
@@ -44,29 +55,30 @@ function resolved(variable: string): string {
 
 const faint = (rgb: string) => rgb.replace(/^rgb\((.*)\)$/, `rgba($1, ${FILL_OPACITY})`);
 
-/** Sums from the bottom up; those of the last line are the totals. */
-function stacked(lines: Line[]): (number | null)[][] {
-    const sums: number[] = [];
-    return lines.map((line) =>
-        line.values.map((value, i) => (sums[i] = (sums[i] ?? 0) + (value ?? 0))),
-    );
-}
-
-/** Days for ranges of several days, else hours; in UTC, like the API's buckets. */
-function axisTime(times: number[]): (seconds: number) => string {
-    const length = (times[times.length - 1] ?? 0) - (times[0] ?? 0);
-    return (seconds) => {
-        const text = new Date(seconds * 1000).toISOString();
-        return length > 2 * DAY_S ? day(text) : text.slice(11, 16);
+function shownOf(props: Props, hidden: ReadonlySet<string>): ShownChart {
+    return {
+        label: props.label,
+        times: props.times,
+        totals: props.kind === "stack",
+        unfinished: props.unfinished ?? false,
+        format: props.format,
+        period: props.formatTime ?? periodLabel(props.times),
+        lines: props.lines.map((line, i) => ({
+            label: line.label,
+            values: line.values,
+            colour: line.colour ?? PALETTE[i % PALETTE.length] ?? "--c1",
+            hidden: hidden.has(line.label),
+        })),
     };
 }
 
 type Uplot = typeof uPlot;
 
-function seriesOf(u: Uplot, props: Props): uPlot.Series[] {
-    const bars = props.kind === "bars" || props.kind === "stack";
-    return props.lines.map((line, i) => {
-        const colour = resolved(colourOf(line, i));
+function seriesOf(u: Uplot, props: Props, shown: ShownChart): uPlot.Series[] {
+    const bars = isBars(props);
+    const lines = shown.lines.filter((line) => !line.hidden);
+    return lines.map((line) => {
+        const colour = resolved(line.colour);
         return {
             label: line.label,
             stroke: colour,
@@ -81,104 +93,127 @@ function seriesOf(u: Uplot, props: Props): uPlot.Series[] {
                           radius: props.kind === "bars" ? 0.12 : 0,
                       }),
                   }
-                : props.lines.length === 1
-                  ? { fill: faint(colour) }
+                : lines.length === 1
+                  ? { fill: faint(colour), fillTo: 0 }
                   : {}),
         };
     });
 }
 
-function optionsOf(
-    u: Uplot,
-    props: Props,
-    width: number,
-    onHover: (at: number | null) => void,
-): uPlot.Options {
-    const grid = { stroke: resolved("--line"), width: 1 };
+/** Stripes over the period that is not over: its value will change. */
+function hatch(chart: uPlot, times: readonly number[], colour: string) {
+    const last = times[times.length - 1] ?? 0;
+    const half = stepOf(times) / 2;
+    const from = chart.valToPos(last - half, "x", true);
+    const to = chart.valToPos(last + half, "x", true);
+    const { left, top, width, height } = chart.bbox;
+    const { ctx } = chart;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(Math.max(from, left), top, Math.min(to, left + width) - Math.max(from, left), height);
+    ctx.clip();
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = 2 * devicePixelRatio;
+    ctx.beginPath();
+    for (let x = from - height; x < to; x += HATCH_PX * devicePixelRatio) {
+        ctx.moveTo(x, top + height);
+        ctx.lineTo(x + height, top);
+    }
+    ctx.stroke();
+    ctx.restore();
+}
+
+function axesOf(props: Props, divisor: number): uPlot.Axis[] {
     const axis = {
         stroke: resolved("--muted"),
-        grid,
+        grid: { stroke: resolved("--line"), width: 1 },
         ticks: { show: false },
         font: "11px system-ui, sans-serif",
     };
-    const series = seriesOf(u, props);
+    const label = props.formatTime ?? timeLabel(props.times);
+    return [
+        {
+            ...axis,
+            grid: { show: false },
+            size: 28,
+            space: TICK_PX,
+            ...(props.formatTime
+                ? {}
+                : { splits: (chart) => timeTicks(props.times, chart.bbox.width / devicePixelRatio / TICK_PX) }),
+            values: (_, at) => distinct(at.map(label)),
+        },
+        {
+            ...axis,
+            size: (_, values) =>
+                Math.max(32, ...(values ?? []).map((text) => text.length * DIGIT_PX + 14)),
+            space: 30,
+            values: (_, at) => distinct(at.map((value) => props.format(value * divisor))),
+        },
+    ];
+}
+
+interface Pointer {
+    at: number;
+    left: number;
+    room: number;
+}
+
+function optionsOf(
+    u: Uplot,
+    props: Props,
+    shown: ShownChart,
+    divisor: number,
+    onPointer: (pointer: Pointer | null) => void,
+): Omit<uPlot.Options, "width"> {
+    const series = seriesOf(u, props, shown);
     if (props.kind === "stack") series.reverse(); // the tallest is drawn first
-    const bars = props.kind === "bars" || props.kind === "stack";
-    const step = props.times.length > 1 ? (props.times[1] ?? 0) - (props.times[0] ?? 0) : DAY_S;
+    const half = props.formatTime ? 0.5 : stepOf(props.times) / 2;
+    const around = isBars(props) || props.times.length === 1;
+    const surface = resolved("--surface");
     return {
-        width,
-        height: props.height ?? 220,
+        height: props.height ?? HEIGHT,
         legend: { show: false },
         padding: [8, 12, 0, 0],
-        cursor: { y: false, points: { show: !bars }, drag: { x: false, y: false } },
+        cursor: { y: false, points: { show: !isBars(props) }, drag: { x: false, y: false } },
         tzDate: (seconds) => u.tzDate(new Date(seconds * 1000), "UTC"),
         scales: {
-            x: {
-                range: (_, from, to) =>
-                    bars ? [from - step / 2, to + step / 2] : [from, to === from ? to + 1 : to],
-            },
-            y: {
-                range: (_, low, high) =>
-                    u.rangeNum(
-                        Math.min(low ?? 0, 0),
-                        high === low ? (high ?? 0) + 1 : (high ?? 1),
-                        0.08,
-                        true,
-                    ),
-            },
+            x: { range: (_, from, to) => (around ? [from - half, to + half] : [from, to]) },
+            y: { range: (_, low, high) => valueRange(low, high) },
         },
-        axes: [
-            {
-                ...axis,
-                grid: { show: false },
-                size: 28,
-                space: 64,
-                values: (_, at) => at.map(props.formatTime ?? axisTime(props.times)),
-            },
-            {
-                ...axis,
-                size: 56,
-                space: 30,
-                values: (_, at) => at.map((value) => props.format(value)),
-            },
-        ],
+        axes: axesOf(props, divisor),
         series: [{}, ...series],
-        hooks: { setCursor: [(chart) => onHover(chart.cursor.idx ?? null)] },
+        hooks: {
+            draw: [(chart) => props.unfinished && hatch(chart, props.times, surface)],
+            setCursor: [
+                (chart) => {
+                    const at = chart.cursor.idx ?? null;
+                    const left = chart.over.offsetLeft + (chart.cursor.left ?? 0);
+                    onPointer(at === null ? null : { at, left, room: chart.width });
+                },
+            ],
+        },
     };
 }
 
-/** The lines' names, with their values at the pointer. */
-function Legend({ props, at }: { props: Props; at: number | null }) {
-    const time = at === null ? undefined : props.times[at];
-    const when =
-        time === undefined
-            ? ""
-            : props.formatTime
-              ? props.formatTime(time)
-              : new Date(time * 1000).toISOString().slice(0, 16).replace("T", " ") + " UTC";
-    return (
-        <div class="legend">
-            {props.lines.map((line, i) => {
-                const value = at === null ? null : line.values[at];
-                return (
-                    <span key={line.label}>
-                        <i style={{ background: `var(${colourOf(line, i)})` }} />
-                        {line.label}
-                        {value !== null && value !== undefined && <b>{props.format(value)}</b>}
-                    </span>
-                );
-            })}
-            <span class="when">{when}</span>
-        </div>
-    );
+/** The drawn values: stacked where they add up, the last line first. */
+function drawnOf(props: Props, shown: ShownChart, divisor: number): Values[] {
+    const lines = shown.lines
+        .filter((line) => !line.hidden)
+        .map(({ values }) => values.map((value) => (value === null ? null : value / divisor)));
+    return props.kind === "stack" ? stacked(lines).reverse() : lines;
 }
 
 export function Chart(props: Props) {
     const holder = useRef<HTMLDivElement>(null);
-    const [at, setAt] = useState<number | null>(null);
-    const shown = useRef(props);
-    shown.current = props;
-    const shape = JSON.stringify([props.times, props.lines, props.kind, props.height]);
+    const [pointer, setPointer] = useState<Pointer | null>(null);
+    const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+    const shown = shownOf(props, hidden);
+    const current = useRef({ props, shown });
+    current.current = { props, shown };
+    const shape = JSON.stringify([
+        ...[props.times, props.lines, props.kind, props.height, props.unfinished],
+        [...hidden],
+    ]);
 
     useEffect(() => {
         let chart: uPlot | undefined;
@@ -188,14 +223,14 @@ export function Chart(props: Props) {
             const element = holder.current;
             if (gone || element === null) return;
             chart?.destroy();
-            const now = shown.current;
-            const values =
-                now.kind === "stack"
-                    ? stacked(now.lines).reverse()
-                    : now.lines.map((line) => line.values);
+            const { props, shown } = current.current;
+            const divisor = divisorOf(shown.lines.map((line) => line.values));
             chart = new u(
-                optionsOf(u, now, element.clientWidth, setAt),
-                [now.times, ...values],
+                {
+                    ...optionsOf(u, props, shown, divisor, setPointer),
+                    width: element.clientWidth,
+                },
+                [props.times, ...drawnOf(props, shown, divisor)] as uPlot.AlignedData,
                 element,
             );
         };
@@ -215,62 +250,19 @@ export function Chart(props: Props) {
         };
     }, [shape]);
 
+    const toggle = (label: string) => {
+        const next = new Set(hidden);
+        if (!next.delete(label)) next.add(label);
+        setHidden(next);
+    };
     return (
         <figure class="chart" aria-label={props.label}>
-            <div class="plot" ref={holder} style={{ minHeight: `${props.height ?? 220}px` }} />
-            <Legend props={props} at={at} />
+            <div class="plot" style={{ minHeight: `${props.height ?? HEIGHT}px` }}>
+                <div ref={holder} />
+                {pointer && <Tooltip chart={shown} {...pointer} />}
+            </div>
+            <Legend chart={shown} onToggle={toggle} />
+            <ChartTable chart={shown} />
         </figure>
-    );
-}
-
-/** A small line without axes. */
-export function Sparkline(props: { values: number[]; label: string; fromZero?: boolean }) {
-    const { values, label } = props;
-    if (values.length < 2) return <svg class="sparkline" viewBox="0 0 100 28" aria-hidden="true" />;
-    const low = props.fromZero ? Math.min(...values, 0) : Math.min(...values);
-    const high = Math.max(...values);
-    const y = (value: number) => 26 - (high === low ? 0.5 : (value - low) / (high - low)) * 24;
-    const x = (i: number) => (i / (values.length - 1)) * 100;
-    const line = values
-        .map((value, i) => `${i === 0 ? "M" : "L"}${x(i).toFixed(2)} ${y(value).toFixed(2)}`)
-        .join("");
-    return (
-        <svg
-            class="sparkline"
-            viewBox="0 0 100 28"
-            preserveAspectRatio="none"
-            role="img"
-            aria-label={label}
-        >
-            <path class="area" d={`${line}L100 28L0 28Z`} />
-            <path d={line} />
-        </svg>
-    );
-}
-
-/** One row with a bar per value. */
-export function Bars(props: {
-    rows: { label: string; value: number; href?: string; note?: string }[];
-    format: (value: number) => string;
-}) {
-    const most = Math.max(...props.rows.map((row) => Math.abs(row.value)), 0);
-    return (
-        <ul class="bars">
-            {props.rows.map((row) => (
-                <li key={row.label}>
-                    <span class="name" title={row.label}>
-                        {row.href ? <a href={row.href}>{row.label}</a> : row.label}
-                    </span>
-                    <span class="track">
-                        <i
-                            style={{
-                                width: `${most === 0 ? 0 : (Math.abs(row.value) / most) * 100}%`,
-                            }}
-                        />
-                    </span>
-                    <span class="value">{row.note ?? props.format(row.value)}</span>
-                </li>
-            ))}
-        </ul>
     );
 }

@@ -1,6 +1,7 @@
 // Tables, and the card around a list that is loaded.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { Loaded } from "../lib/query";
 import { Card, type CardProps } from "./card";
@@ -15,7 +16,29 @@ export interface Column<Row> {
     label?: string; // before the value on a telephone, where a row has no headings
 }
 
+const CARDS_BELOW = 540; // pixels; narrower tables are always cards
 
+/** A table that has not enough room becomes a list of cards. Whether it has is measured, because no
+ * fixed width holds for what agents send; and once it is cards it stays so until its room changes,
+ * so that live values do not make it switch forth and back. */
+function useCards(holder: RefObject<HTMLDivElement | null>) {
+    const cardsAt = useRef(-1); // the room in which it became cards
+    const measure = () => {
+        const table = holder.current?.firstElementChild;
+        const room = holder.current?.clientWidth ?? 0;
+        if (!(table instanceof HTMLTableElement) || room === 0 || room === cardsAt.current) return;
+        table.classList.remove("cards");
+        const cards = room < CARDS_BELOW || table.offsetWidth > room;
+        table.classList.toggle("cards", cards);
+        cardsAt.current = cards ? room : -1;
+    };
+    useLayoutEffect(measure);
+    useLayoutEffect(() => {
+        const size = new ResizeObserver(measure);
+        if (holder.current) size.observe(holder.current);
+        return () => size.disconnect();
+    }, []);
+}
 
 interface TableProps<Row> {
     columns: readonly Column<Row>[];
@@ -28,39 +51,43 @@ interface TableProps<Row> {
 
 export function Table<Row>(props: TableProps<Row>) {
     const { columns, buttons, rows, keyOf, rowClass } = props;
+    const holder = useRef<HTMLDivElement>(null);
+    useCards(holder);
     return (
-        <table class={`list ${props.class ?? ""}`}>
-            <thead>
-                <tr>
-                    {columns.map(({ title, class: name }) => (
-                        <th key={title} class={name}>
-                            {title}
-                        </th>
-                    ))}
-                    {buttons && (
-                        <th>
-                            <span class="visually-hidden">Actions</span>
-                        </th>
-                    )}
-                </tr>
-            </thead>
-            <tbody>
-                {rows.map((row) => (
-                    <tr key={keyOf(row)} class={rowClass?.(row)}>
-                        {columns.map(({ title, cell, label, class: name }) => (
-                            <td key={title} class={name} data-label={label}>
-                                {cell(row)}
-                            </td>
+        <div class="table" ref={holder}>
+            <table class={`list ${props.class ?? ""}`}>
+                <thead>
+                    <tr>
+                        {columns.map(({ title, class: name }) => (
+                            <th key={title} class={name}>
+                                {title}
+                            </th>
                         ))}
                         {buttons && (
-                            <td class="fit number">
-                                <span class="row-buttons">{buttons(row)}</span>
-                            </td>
+                            <th>
+                                <span class="visually-hidden">Actions</span>
+                            </th>
                         )}
                     </tr>
-                ))}
-            </tbody>
-        </table>
+                </thead>
+                <tbody>
+                    {rows.map((row) => (
+                        <tr key={keyOf(row)} class={rowClass?.(row)}>
+                            {columns.map(({ title, cell, label, class: name }) => (
+                                <td key={title} class={name} data-label={label}>
+                                    {cell(row)}
+                                </td>
+                            ))}
+                            {buttons && (
+                                <td class="fit number">
+                                    <span class="row-buttons">{buttons(row)}</span>
+                                </td>
+                            )}
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </div>
     );
 }
 

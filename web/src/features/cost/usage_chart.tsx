@@ -3,12 +3,14 @@
 import type { UsageGroup } from "api";
 
 import { compact, dollars } from "../../lib/format";
+import { slotsOf } from "../../lib/scale";
 import { Card } from "../../ui";
 import { Chart, type Line } from "../../ui/chart";
 import { tokensOf } from "./usage_table";
 
 const LINES_MAX = 7;
 const DAY_S = 86_400;
+const OTHERS = "--c8";
 
 export const MEASURES = [
     { value: "cost", label: "Cost" },
@@ -42,10 +44,12 @@ function modelsOf(groups: UsageGroup[], measure: string): string[] {
         .map(([model]) => model);
 }
 
-/** One line per model; those beyond the palette share one. */
+/** One line per model; those beyond the palette share one. A model's colour does not depend on what
+ * is measured. */
 function linesOf(groups: UsageGroup[], days: number[], measure: string): Line[] {
     const models = modelsOf(groups, measure);
-    const named = models.length > LINES_MAX + 1 ? models.slice(0, LINES_MAX) : models;
+    const colours = slotsOf(modelsOf(groups, "tokens"), LINES_MAX);
+    const named = models.length > LINES_MAX ? models.slice(0, LINES_MAX) : models;
     const lines = new Map<string, number[]>();
     for (const one of groups) {
         const model = one.model ?? "";
@@ -58,10 +62,10 @@ function linesOf(groups: UsageGroup[], days: number[], measure: string): Line[] 
     }
     return [...named, "others"]
         .filter((label) => lines.has(label))
-        .map((label, i) => ({
+        .map((label) => ({
             label,
             values: lines.get(label) ?? [],
-            colour: label === "others" ? "--c8" : `--c${(i % 8) + 1}`,
+            colour: label === "others" ? OTHERS : `--c${(colours.get(label) ?? 0) + 1}`,
         }));
 }
 
@@ -81,6 +85,7 @@ export function UsageChart({ groups, measure, truncated }: Props) {
                 label={`${title}, stacked`}
                 kind="stack"
                 times={days}
+                unfinished={(days[days.length - 1] ?? 0) + DAY_S > Date.now() / 1000}
                 lines={linesOf(groups, days, measure)}
                 format={formatOf(measure)}
                 height={260}

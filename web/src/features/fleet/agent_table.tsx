@@ -30,10 +30,12 @@ export function stateChoices(agents: AgentListItem[]) {
     ];
 }
 
+const NONE = <span class="muted none">–</span>;
+
 /** When the agent should report next; overdue stands out. */
 function NextExpected({ agent }: { agent: AgentListItem }) {
     const now = useNow();
-    if (!agent.enabled || agent.next_expected_at === null) return <span class="muted">–</span>;
+    if (!agent.enabled || agent.next_expected_at === null) return NONE;
     const overdue = Date.parse(agent.next_expected_at) < now;
     return (
         <span class={overdue ? `overdue ${agent.state}` : ""}>
@@ -103,15 +105,17 @@ export function AgentTable({ slug, agents, costs }: Props) {
                 {
                     title: "Running",
                     class: "fit number wide",
+                    label: "running",
                     cell: ({ open_runs }) =>
-                        open_runs > 0 ? count(open_runs) : <span class="muted">–</span>,
+                        open_runs > 0 ? count(open_runs) : NONE,
                 },
                 {
                     title: "Cost today",
                     class: "fit number",
+                    label: "cost",
                     cell: ({ agent_name }) => {
                         const spent = costs.get(agent_name);
-                        return spent === undefined ? <span class="muted">–</span> : cost(spent);
+                        return spent === undefined ? NONE : cost(spent);
                     },
                 },
                 { title: "About", class: "words about", cell: (agent) => agent.description },

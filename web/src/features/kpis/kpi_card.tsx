@@ -8,7 +8,7 @@ import { call } from "../../lib/api";
 import { costPerUnit, inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { setQuery } from "../../lib/route";
-import { Sparkline } from "../../ui/chart";
+import { Sparkline } from "../../ui/figures";
 import { changeOf } from "./change";
 import { idOf, nameOf } from "./names";
 
@@ -67,16 +67,17 @@ function Trend({ slug, kpi, range, load }: KpiRange & { load: boolean }) {
     const values = (data?.points ?? [])
         .map((point) => point.value)
         .filter((value) => typeof value === "number");
-    return (
-        <Sparkline values={values} label={`Trend of ${nameOf(kpi)}`} fromZero={kpi.agg === "sum"} />
-    );
+    return <Sparkline values={values} label={`Trend of ${nameOf(kpi)}`} />;
 }
+
+const NOTHING = 1e-12; // dollars per unit: not a cent for a thousand million
 
 /** The model cost per unit of a sum; null for what cannot be divided. */
 export function unitCost(kpi: KpiTotal, spent: number | undefined): string | null {
     if (spent === undefined || kpi.agg !== "sum" || typeof kpi.value !== "number" || kpi.value <= 0)
         return null;
-    return costPerUnit(spent / kpi.value, kpi.unit);
+    const each = spent / kpi.value;
+    return each < NOTHING ? null : costPerUnit(each, kpi.unit);
 }
 
 interface KpiCardProps extends KpiRange {

@@ -1,19 +1,33 @@
 // One KPI in detail: its series in a chosen bucket, and its breakdown.
 
 import type { KpiTotal } from "api";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { call } from "../../lib/api";
 import { inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { setQuery } from "../../lib/route";
-import { Card, Empty, ErrorNote, Fact, IconButton, Segments, Select, Skeleton } from "../../ui";
-import { Bars, Chart } from "../../ui/chart";
+import {
+    Card,
+    Empty,
+    ErrorNote,
+    Fact,
+    IconButton,
+    Segments,
+    Select,
+    ShowMore,
+    Skeleton,
+} from "../../ui";
+import { Chart } from "../../ui/chart";
+import { Bars } from "../../ui/figures";
 import { idOf, nameOf } from "./names";
 
 const SERIES = "GET /api/v1/tenants/{slug}/business/series";
 const BREAKDOWN = "GET /api/v1/tenants/{slug}/business/breakdown";
-const BARS_MAX = 12;
+const BARS_FIRST = 12;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const BUCKET_MS: Record<string, number> = { minute: 60_000, hour: HOUR_MS, week: 7 * DAY_MS };
 
 const BUCKETS = [
     { value: "", label: "Bucket: automatic" },
@@ -37,6 +51,13 @@ interface Props {
     unitCost: string | null;
 }
 
+/** When the period that begins then is over. */
+function endOf(begin: string, bucket: string): number {
+    const from = new Date(begin);
+    if (bucket === "month") return from.setUTCMonth(from.getUTCMonth() + 1);
+    return from.getTime() + (BUCKET_MS[bucket] ?? DAY_MS);
+}
+
 function Series({ slug, kpi, range, query }: Props) {
     const bucket = query.get("bucket") ?? "";
     const { agent_name, key } = kpi;
@@ -54,10 +75,12 @@ function Series({ slug, kpi, range, query }: Props) {
     const points = data.points.filter((point) => typeof point.value === "number");
     if (points.length === 0) return <Empty title="No numbers in this period" />;
     const bars = kpi.agg === "sum";
+    const last = points[points.length - 1]?.t ?? "";
     return (
         <Chart
             label={`${nameOf(kpi)} by ${data.bucket}`}
             kind={bars ? "bars" : "line"}
+            unfinished={endOf(last, data.bucket) > Date.now()}
             times={points.map((point) => Date.parse(point.t) / 1000)}
             lines={[
                 {
@@ -88,9 +111,10 @@ function Breakdown({ slug, kpi, range, query }: Props) {
     const { data, error, loading } = useQuery(by === undefined ? null : `${name} ${by}`, (signal) =>
         load(by ?? null, signal),
     );
+    const [shown, setShown] = useState(BARS_FIRST);
     if (known.error) return <ErrorNote error={known.error} />;
     if (by === undefined) return null;
-    const rows = (data?.rows ?? []).slice(0, BARS_MAX).map((row) => ({
+    const rows = (data?.rows ?? []).slice(0, shown).map((row) => ({
         label: Object.values(row.dimensions).join(" · "),
         value: row.value,
     }));
@@ -108,8 +132,12 @@ function Breakdown({ slug, kpi, range, query }: Props) {
             {error && <ErrorNote error={error} />}
             {loading && <Skeleton rows={3} />}
             {rows.length > 0 && <Bars rows={rows} format={(value) => inUnit(value, kpi.unit)} />}
-            {data && data.rows.length > BARS_MAX && (
-                <p class="muted">and {data.rows.length - BARS_MAX} more</p>
+            {data && (
+                <ShowMore
+                    shown={shown}
+                    total={data.rows.length}
+                    onMore={() => setShown(shown + 10 * BARS_FIRST)}
+                />
             )}
         </div>
     );

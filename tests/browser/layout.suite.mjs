@@ -1,0 +1,157 @@
+// Every page and tab fits its window: nothing scrolls sideways from a small telephone to a large
+// screen, with the longest names and errors that agents may send, and a large screen is used.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+
+import { event, runsOf, sendRuns } from "./fleet.mjs";
+import { close, openAs, openBrowser, Person, Server } from "./muster.mjs";
+import { placesOf, visit } from "./places.mjs";
+
+const WIDTHS = [320, 380, 600, 768, 820, 1024, 1280, 1920, 2560];
+const HEIGHT = 900;
+const ROOT_ADMIN = "root@example.org"; // may see every page
+const SLUG = "wide";
+
+/** A word without a place to break it. */
+const word = (length, start = "") => start.padEnd(length, "abcdefghij-klmnop_qrstuvwxyz");
+const LONG = word(256, "reconcile_");
+const WORKFLOW = word(200, "month-end_");
+const failedRun = randomUUID();
+
+let server, browser, tenant;
+
+/** A run with the longest texts there may be, one step of a workflow. */
+function longRun(run_id, agent, status) {
+    const run = { agent, id: run_id, from: Date.now() - 3_600_000 };
+    const text = word(16_000, "Traceback: ");
+    const more = { workflow_run_id: WORKFLOW, category: LONG, source: LONG, message: text };
+    return [
+        event(tenant, run, "started", 0, { ...more, agent_version: word(64) }),
+        event(tenant, run, "in_progress", 1000, { ...more, metrics: { [word(200)]: 1.7e308 } }),
+        event(tenant, run, "in_progress", 2000, { ...more, metrics: { [word(200)]: -1.7e308 } }),
+        event(tenant, run, status, 3000, {
+            ...more,
+            ...(status === "failed" ? { error_type: LONG, error_message: text } : {}),
+            output: { [LONG]: text },
+            links: [`https://example.org/${LONG}`],
+        }),
+    ];
+}
+
+async function fill() {
+    const send = (path, body) => server.send(tenant, path, body);
+    const io = [{ key: word(200), type: word(200) }];
+    for (const agent_name of [LONG, "payment-preparer"])
+        await send("/api/v1/agents/register", {
+            agent_name,
+            agent_version: word(64),
+            description: word(2000),
+            interval_seconds: 3600,
+            business_kpis: [{ key: word(200), label: word(200), unit: "money:EUR", agg: "sum" }],
+            inputs: io,
+            outputs: [{ key: word(190), type: "string" }],
+            config_schema: {
+                params: [{ key: word(120), label: word(200), help: word(500), value_type: "string" }],
+            },
+        });
+    const events = [
+        ...longRun(failedRun, LONG, "failed"),
+        ...longRun(randomUUID(), "payment-preparer", "completed"),
+    ];
+    await send("/api/v1/telemetry/batch", { events });
+    await sendRuns(server, tenant, ["invoice-reader", "uptime-probe"].flatMap((name) => runsOf(name, 20)));
+    const report = { agent_name: LONG, run_id: failedRun, timestamp: new Date().toISOString() };
+    const breakdowns = [{ metric: word(200), by: word(200), slices: { [word(200)]: -1e300 } }];
+    await send("/api/v1/telemetry/business", { ...report, metrics: { [word(200)]: -1e300 }, breakdowns });
+    await send("/api/v1/telemetry/llm", { ...report, model: word(200), input_tokens: 9e12, calls: 1 });
+    await settle(await Person.signIn(server, ROOT_ADMIN));
+}
+
+/** Long texts in what people set. */
+async function settle(person) {
+    const base = `/api/v1/tenants/${SLUG}`;
+    const agent = `${base}/agents/${LONG}`;
+    const label = word(200, "key of ");
+    await person.ask("POST", `${base}/keys`, { label, agent_name: LONG });
+    await person.ask("POST", `${base}/webhooks`, { url: `https://example.org/${LONG}`, label });
+    const price = { model: word(200), provider: word(100), aliases: [word(199)] };
+    await person.ask("POST", "/api/v1/platform/prices", { ...price, input: "1", output: "2" });
+    await person.ask("PUT", `${agent}/model`, { model: word(200) });
+    for (const document of [word(3000), word(2999)])
+        await person.ask("PUT", `${agent}/document`, { document });
+    const lists = { allow: [LONG], deny: [LONG] };
+    await person.ask("PUT", `${agent}/command-policy`, { mode: "allowlist", ...lists });
+}
+
+describe("every page fits its window", () => {
+    before(async () => {
+        server = await Server.start();
+        browser = await openBrowser();
+        tenant = server.addTenant(SLUG);
+        server.addUser(ROOT_ADMIN, "--role", "platform_admin");
+        server.addUser(`${word(60)}@example.org`, "--tenant", SLUG, "--role", "member");
+        await fill();
+    });
+
+    after(() => server?.stop());
+
+    /** How far the page can be scrolled sideways; charts are resized a frame later. */
+    async function excess(page) {
+        return page.evaluate(async () => {
+            const over = () => document.documentElement.scrollWidth - innerWidth;
+            for (let frame = 0; frame < 5 && over() > 0; frame++) await new Promise(requestAnimationFrame);
+            return over();
+        });
+    }
+
+    test("nothing scrolls sideways from 320 to 2560 pixels, whatever agents send", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/fleet`, {});
+        const names = { agent: LONG, run_id: failedRun, workflow: WORKFLOW };
+        const wide = [];
+        for (const place of placesOf(SLUG, names)) {
+            await visit(page, server, place);
+            for (const width of WIDTHS) {
+                await page.setViewportSize({ width, height: HEIGHT });
+                const over = await excess(page);
+                if (over > 0) wide.push(`${place.name} at ${width}: ${over} pixels too wide`);
+            }
+        }
+        assert.deepEqual(wide, []);
+        await close(page);
+    });
+
+    test("a large screen is used", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/runs`, {});
+        for (const width of [1920, 2560]) {
+            await page.setViewportSize({ width, height: HEIGHT });
+            const box = await page.locator("main table").boundingBox();
+            const { right, left } = await page.evaluate(() => {
+                const main = document.querySelector("main").getBoundingClientRect();
+                return { right: innerWidth, left: main.left };
+            });
+            const used = box.width / (right - left);
+            assert.ok(used >= 0.9, `${width}: the table takes ${Math.round(used * 100)} % of the room`);
+        }
+        await close(page);
+    });
+
+    test("a dialog that opens in a table shows all of its text", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/settings?tab=keys`, {});
+        for (const width of [320, 820, 1280]) {
+            await page.setViewportSize({ width, height: HEIGHT });
+            await page.getByRole("button", { name: /^Rotate key/ }).first().click();
+            const text = page.locator("dialog .prose");
+            await text.waitFor();
+            const { cut, size } = await page.locator("dialog").evaluate((dialog) => ({
+                cut: dialog.scrollWidth - dialog.clientWidth,
+                size: getComputedStyle(dialog.querySelector(".prose")).fontSize,
+            }));
+            assert.deepEqual([cut, size], [0, "14px"], `at ${width}`);
+            await page.keyboard.press("Escape");
+            await text.waitFor({ state: "detached" });
+        }
+        await close(page);
+    });
+});

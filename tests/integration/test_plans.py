@@ -1,0 +1,217 @@
+"""Plans of PostgreSQL: every statement of the program, on a large skewed database, analysed or not.
+
+The statements are prepared and planned while the database is empty, as by a service that was just
+installed; then the data comes. A plan must not be one for empty tables, and what a small
+tenant asks must not cost more for the rows of a large one.
+"""
+
+import json
+import re
+import subprocess
+
+import pytest
+import skewed
+from muster import Postgres
+from queries import queries
+
+BLOCKS_MAX = 400  # that a statement of a tenant with five rows may touch
+REMOVED_MAX = 30_000  # rows that a join compares and throws away: it was quadratic
+
+# Statements that read the rows of all tenants because that is their purpose; when they run.
+ACROSS_TENANTS = {
+    "features/access/keys_store.c:select_live_keys": "once, at the start",
+    "features/access/retention_store.c:select_next": "a sweep looks for its next tenant",
+    "features/access/users/users_store.c:select_roles": "when people change",
+    "features/agents/directives/store.c:all_models": "when directives change",
+    "features/agents/directives/store.c:all_policies": "when directives change",
+    "features/agents/last_seen_store.c:put_sightings": "of up to 10,000 agents of all tenants",
+    "features/alerts/silence_store.c:all_silences": "the watch over all agents, every 15 s",
+    "features/alerts/stuck_store.c:select_due": "what is due, of all tenants",
+    "features/kpis/rollup_build.c:delete_rollups": "once, after an upgrade",
+    "features/vault/data_keys_store.c:any_retired": "a rotation of data keys, of all tenants",
+    "features/vault/data_keys_store.c:select_retired": "as above",
+    "features/vault/data_keys_store.c:select_superseded": "as above",
+    "features/webhooks/deliveries_store.c:forget_deliveries": "a sweep; bounded by its LIMIT",
+    "features/webhooks/deliveries_store.c:forget_messages": "a sweep; bounded by its LIMIT",
+    "features/webhooks/deliveries_store.c:release_planned": "what waits, after a step of the clock",
+    "features/webhooks/deliveries_store.c:select_due_of_all": "at the start: all webhooks",
+}
+
+LOG = "features/events/event_log_postgres.c"
+
+COMPARED = re.compile(r'"?(\w+)"?(?: COLLATE "C")?\s*(?:=|<>|<=|>=|<|>)\s*(?:ANY\s*\()?\$(\d+)')
+TUPLE = re.compile(r"\(([\w., ]+)\)\s*(?:=|<=|>=|<|>)\s*\(([$\w, ]+)\)")
+INSERTED = re.compile(r"INSERT INTO \w+ \(([^)]*)\) VALUES \(((?:[^()]|\([^)]*\))*)\)")
+UNNESTED = re.compile(r"unnest\(([^)]*)\)(?: WITH ORDINALITY)? AS \w+\(([^)]*)\)")
+LIMIT = re.compile(r"(?:LIMIT|OFFSET) \$(\d+)")
+SHORT = {"t": "tenant_id", "tenant": "tenant_id", "r": "run_id", "a": "agent_id", "no": "run_no",
+         "e": "event_id", "agent": "agent_id"}  # fmt: skip
+
+
+class Session:
+    """One session of psql with the settings that the service gives its own."""
+
+    def __init__(self, url, plan_cache_mode, folder):
+        self.script = folder / f"{plan_cache_mode}.sql"
+        self.process = subprocess.Popen(
+            ["psql", "-X", "-q", "-A", "-t", url],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        self.one(f"SET plan_cache_mode = {plan_cache_mode}")
+
+    def ask(self, *sql):
+        """What psql says to each of these; they go as one file, since a turn each takes longer."""
+        self.script.write_text("".join(f"{one};\n\\echo @@end\n" for one in sql), encoding="utf-8")
+        self.process.stdin.write(f"\\i {self.script}\n")
+        self.process.stdin.flush()
+        answers = []
+        for _ in sql:
+            lines = []
+            while (line := self.process.stdout.readline()) != "@@end\n":
+                assert line, "psql has ended"
+                lines.append(line)
+            answers.append("".join(lines).strip())
+        return answers
+
+    def one(self, sql):
+        return self.ask(sql)[0]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+        self.process.stdout.close()
+
+
+def columns_of(text):
+    """Which column each parameter is compared with or stored in."""
+    found = {}
+    for columns, values in INSERTED.findall(text) + TUPLE.findall(text):
+        parts = re.split(r",\s*(?![^()]*\))", values)
+        for column, part in zip(columns.split(","), parts):
+            if re.fullmatch(r"\$\d+", part.strip()):
+                found.setdefault(int(part.strip()[1:]), column.strip().split(".")[-1].strip('"'))
+    for arrays, columns in UNNESTED.findall(text):
+        for array, column in zip(arrays.split(","), columns.split(",")):
+            number = re.match(r"\s*\$(\d+)", array)
+            if number:
+                found.setdefault(int(number.group(1)), SHORT.get(column.strip(), column.strip()))
+    for column, number in COMPARED.findall(text):
+        found.setdefault(int(number), column)
+    for number in LIMIT.findall(text):
+        found[int(number)] = "limit"
+    return found
+
+
+def arguments(text, kinds, tenant):
+    """SQL of the arguments for a tenant, as its third row has them."""
+    columns, found = columns_of(text), []
+    for number, kind in enumerate(kinds, 1):
+        column = columns.get(number, "tenant_id" if number == 1 and kind == "bigint" else "other")
+        element = kind.removesuffix("[]")
+        sql = "50" if column == "limit" else skewed.value(column, element, str(tenant), "3")
+        if element in ("json", "jsonb"):
+            sql = "'[]'"
+        if kind.endswith("[]"):
+            sql = f"ARRAY[{sql}]::{kind}"
+        found.append(sql)
+    return f"({', '.join(found)})" if found else ""
+
+
+def nodes(plan):
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from nodes(child)
+
+
+def trouble(plan, tenant, large):
+    """What is wrong with a plan that was run; None if nothing is."""
+    for node in nodes(plan["Plan"]):
+        relation = node.get("Relation Name")
+        if node["Node Type"] == "Seq Scan" and relation in large and tenant == skewed.SMALL:
+            return f"scans all of {relation}"
+        if node.get("Rows Removed by Join Filter", 0) * node.get("Actual Loops", 1) > REMOVED_MAX:
+            return "compares each row with each"
+    top = plan["Plan"]
+    blocks = top.get("Shared Hit Blocks", 0) + top.get("Shared Read Blocks", 0)
+    if tenant == skewed.SMALL and blocks > BLOCKS_MAX:
+        return f"touches {blocks} blocks for five rows"
+    return None
+
+
+def prepare(session, times, of=""):
+    """The names of the statements with their arguments' types; each is planned some times."""
+    listed = [q for q in queries() if of in q.place and not q.text.startswith("CREATE")]
+    known = {f"q{number}": query for number, query in enumerate(listed)}
+    said = session.ask(*(f"PREPARE {name} AS {query.text}" for name, query in known.items()))
+    for query, why in zip(known.values(), said, strict=True):
+        assert why == "", f"{query.place}: {why}"
+    rows = session.one("SELECT name, parameter_types::text[]::text FROM pg_prepared_statements")
+    kinds = {}
+    for row in rows.splitlines():
+        name, listed = row.split("|")
+        kinds[name] = [kind.strip('"') for kind in listed.strip("{}").split(",") if kind]
+    known = {name: (query, kinds[name]) for name, query in known.items()}
+    planned = [
+        f"EXPLAIN EXECUTE {name}{arguments(query.text, listed, skewed.SMALL)}"
+        for name, (query, listed) in known.items()
+    ]
+    for query, plan in zip(known.values(), session.ask(*planned), strict=True):
+        assert "ERROR" not in plan, f"{query[0].place}: {plan}"
+    session.ask(*(planned * (times - 1)))
+    return known
+
+
+def plans(session, known, tenant, how):
+    """By name, of one run of each, which is taken back; none for a write that fails."""
+    asked = []
+    for name, (query, kinds) in known.items():
+        given = arguments(query.text, kinds, tenant)
+        asked += ["BEGIN", f"EXPLAIN ({how}) EXECUTE {name}{given}", "ROLLBACK"]
+    answers = session.ask(*asked)[1::3]
+    return {
+        name: json.loads(said)[0]
+        for name, said in zip(known, answers, strict=True)
+        if said.startswith("[")
+    }
+
+
+def troubles(session, known, large):
+    found = {}
+    for tenant in (skewed.LARGE, skewed.SMALL):
+        seen = plans(session, known, tenant, "FORMAT JSON")
+        assert seen.keys() == known.keys()
+        seen |= plans(session, known, tenant, "ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON")
+        for name, plan in seen.items():
+            place = known[name][0].place
+            what = trouble(plan, tenant, large)
+            if what and place not in ACROSS_TENANTS:
+                found.setdefault(place, what)
+    return found
+
+
+@pytest.fixture(name="database")
+def migrated_database(store):
+    if store != "postgres":
+        pytest.skip("SQLite plans without statistics")
+    postgres = Postgres()
+    url = postgres.create_migrated()
+    yield url
+    postgres.drop(url)
+
+
+def test_no_plan_depends_on_statistics_or_on_other_tenants(database, tmp_path):
+    ours = Session(database, "force_custom_plan", tmp_path)
+    control = Session(database, "auto", tmp_path)
+    try:
+        known, controlled = prepare(ours, 1), prepare(control, 6, LOG)
+        ours.ask("SET statement_timeout = '20s'", "SET jit = off")
+        control.ask("SET statement_timeout = '20s'", "SET jit = off")
+        large = skewed.fill(ours.one)
+        seen = troubles(control, controlled, large)
+        assert f"{LOG}:select_runs" in seen, "a plan that was kept would not be seen"
+        assert troubles(ours, known, large) == {}
+        ours.one("ANALYZE")
+        assert troubles(ours, known, large) == {}
+    finally:
+        ours.close()
+        control.close()

@@ -1,0 +1,112 @@
+// What a chart shows, in numbers: its axes, its stacks and its colours. Nothing here draws.
+
+import { day } from "./format";
+
+const HOUR_S = 3600;
+const DAY_S = 86_400;
+const [TINY, HUGE] = [1e-12, 1e15]; // sizes that can be drawn as they are
+const MARGIN = 0.06;
+
+export type Values = readonly (number | null)[];
+
+function sizeOf(lines: readonly Values[]): number {
+    let most = 0;
+    for (const values of lines) for (const value of values) most = Math.max(most, Math.abs(value ?? 0));
+    return most;
+}
+
+/** Values are divided by this to be drawn: sums of the hugest would not be numbers any more, and the
+ * axis would find no ticks. */
+export function divisorOf(lines: readonly Values[]): number {
+    const size = sizeOf(lines);
+    return size === 0 || (size > TINY && size < HUGE) ? 1 : 10 ** Math.floor(Math.log10(size));
+}
+
+/** From the lowest to the highest value, and always with zero: a bar or an area is as long as its
+ * value, and a small change of a large value looks small. */
+export function valueRange(low: number | null, high: number | null): [number, number] {
+    const from = Math.min(low ?? 0, 0);
+    const to = Math.max(high ?? 0, 0);
+    if (from === to) return [0, 1];
+    const margin = (to - from) * MARGIN;
+    return [from < 0 ? from - margin : 0, to > 0 ? to + margin : 0];
+}
+
+/** Sums from zero: positive values upwards, negative ones downwards. */
+export function stacked(lines: readonly Values[]): number[][] {
+    const up: number[] = [];
+    const down: number[] = [];
+    return lines.map((values) =>
+        values.map((value, i) => {
+            const sums = (value ?? 0) < 0 ? down : up;
+            return (sums[i] = (sums[i] ?? 0) + (value ?? 0));
+        }),
+    );
+}
+
+/** The length of a period; of the shortest, because some may be missing. */
+export function stepOf(times: readonly number[]): number {
+    let step = Infinity;
+    for (let i = 1; i < times.length; i++) step = Math.min(step, (times[i] ?? 0) - (times[i - 1] ?? 0));
+    return Number.isFinite(step) && step > 0 ? step : DAY_S;
+}
+
+const every = <T>(list: readonly T[], n: number) => list.filter((_, i) => i % n === 0);
+
+/** Where an axis of periods has labels: at periods that exist, each label different, `most` at the
+ * most. */
+export function timeTicks(times: readonly number[], most: number): number[] {
+    const first = times[0];
+    const last = times[times.length - 1];
+    if (first === undefined || last === undefined) return [];
+    const room = Math.max(1, Math.floor(most));
+    const step = stepOf(times);
+    if (times.length === 1 || step >= DAY_S) return every(times, Math.ceil(times.length / room));
+    const whole = last - first > 2 * DAY_S ? DAY_S : HOUR_S;
+    const units = Math.floor((last - first) / whole) + 1;
+    const choices = whole === DAY_S ? [1, 2, 7, 14, 30] : [1, 2, 3, 6, 12, 24];
+    const each = whole * (choices.find((n) => units / n <= room) ?? Math.ceil(units / room));
+    const ticks: number[] = [];
+    for (let at = Math.ceil(first / each) * each; at <= last; at += each) ticks.push(at);
+    return ticks.length > 0 ? ticks : [first];
+}
+
+/** A tick: the day for ranges of several days, else the hour; in UTC, like the API's periods. */
+export function timeLabel(times: readonly number[]): (seconds: number) => string {
+    const length = (times[times.length - 1] ?? 0) - (times[0] ?? 0);
+    const days = length > 2 * DAY_S || (stepOf(times) >= DAY_S && times.length > 0);
+    return (seconds) => {
+        const text = new Date(seconds * 1000).toISOString();
+        return days ? day(text) : text.slice(11, 16);
+    };
+}
+
+/** A period in full: "9 Nov 2026", or "9 Nov 2026, 14:00 UTC" when it is shorter than a day. */
+export function periodLabel(times: readonly number[]): (seconds: number) => string {
+    const days = stepOf(times) >= DAY_S;
+    return (seconds) => {
+        const text = new Date(seconds * 1000).toISOString();
+        const date = `${day(text)} ${text.slice(0, 4)}`;
+        return days ? date : `${date}, ${text.slice(11, 16)} UTC`;
+    };
+}
+
+/** Labels without those that repeat the one before. */
+export const distinct = (labels: readonly string[]) =>
+    labels.map((label, i) => (i > 0 && label === labels[i - 1] ? "" : label));
+
+/** A slot of a palette for each name: the same whatever is measured, and different ones while there
+ * are enough. */
+export function slotsOf(names: readonly string[], slots: number): Map<string, number> {
+    const found = new Map<string, number>();
+    const taken = new Set<number>();
+    for (const name of names) {
+        let hash = 0;
+        for (const char of name) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 65_521;
+        let slot = hash % slots;
+        while (taken.size < slots && taken.has(slot)) slot = (slot + 1) % slots;
+        taken.add(slot);
+        found.set(name, slot);
+    }
+    return found;
+}

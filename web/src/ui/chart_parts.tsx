@@ -1,0 +1,151 @@
+// What is around a plot: the tooltip at the pointer, the legend that filters, and the table with
+// the same values for those who do not see or point.
+
+import { useState } from "preact/hooks";
+
+import { count } from "../lib/format";
+
+export interface ShownLine {
+    label: string;
+    values: readonly (number | null)[];
+    colour: string; // a CSS variable
+    hidden: boolean;
+}
+
+export interface ShownChart {
+    label: string;
+    lines: ShownLine[];
+    times: readonly number[];
+    totals: boolean; // the lines add up
+    unfinished: boolean; // the last period is not over
+    format: (value: number) => string;
+    period: (seconds: number) => string;
+}
+
+const ROWS_MAX = 1000;
+
+function periodAt({ times, unfinished, period }: ShownChart, at: number): string {
+    const text = period(times[at] ?? 0);
+    return unfinished && at === times.length - 1 ? `${text}, so far` : text;
+}
+
+const sumAt = (lines: ShownLine[], at: number) =>
+    lines.reduce((sum, line) => sum + (line.values[at] ?? 0), 0);
+
+interface TooltipProps {
+    chart: ShownChart;
+    at: number;
+    left: number; // pixels from the left of the plot
+    room: number; // the plot's width
+}
+
+export function Tooltip({ chart, at, left, room }: TooltipProps) {
+    const lines = chart.lines.filter((line) => !line.hidden && (line.values[at] ?? null) !== null);
+    const side = left > room / 2 ? { right: `${room - left + 12}px` } : { left: `${left + 12}px` };
+    return (
+        <div class="tooltip" style={side} aria-hidden="true">
+            <strong>{periodAt(chart, at)}</strong>
+            {lines.map((line) => (
+                <span key={line.label}>
+                    <i style={{ background: `var(${line.colour})` }} />
+                    <span class="name">{line.label}</span>
+                    <b>{chart.format(line.values[at] ?? 0)}</b>
+                </span>
+            ))}
+            {lines.length === 0 && <span>No value</span>}
+            {chart.totals && lines.length > 1 && (
+                <span class="total">
+                    <span class="name">Total</span>
+                    <b>{chart.format(sumAt(lines, at))}</b>
+                </span>
+            )}
+        </div>
+    );
+}
+
+interface LegendProps {
+    chart: ShownChart;
+    onToggle: (label: string) => void;
+}
+
+/** Names and colours; with several lines each is a button that hides its line. */
+export function Legend({ chart, onToggle }: LegendProps) {
+    const several = chart.lines.length > 1;
+    return (
+        <div class="legend">
+            {chart.lines.map((line) => {
+                const name = (
+                    <>
+                        <i style={{ background: `var(${line.colour})` }} />
+                        <span dir="auto">{line.label}</span>
+                    </>
+                );
+                return several ? (
+                    <button
+                        key={line.label}
+                        type="button"
+                        aria-pressed={!line.hidden}
+                        title={line.hidden ? "Show" : "Hide"}
+                        onClick={() => onToggle(line.label)}
+                    >
+                        {name}
+                    </button>
+                ) : (
+                    <span key={line.label}>{name}</span>
+                );
+            })}
+            {chart.unfinished && (
+                <span class="so-far">
+                    <i /> not over yet
+                </span>
+            )}
+        </div>
+    );
+}
+
+export function ChartTable({ chart }: { chart: ShownChart }) {
+    const [open, setOpen] = useState(false);
+    const totals = chart.totals && chart.lines.length > 1;
+    const first = Math.max(0, chart.times.length - ROWS_MAX);
+    const rows = chart.times.map((_, at) => at).slice(first).reverse();
+    return (
+        <details class="chart-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
+            <summary>
+                Table<span class="visually-hidden"> of {chart.label}</span>
+            </summary>
+            {open && (
+                <div class="scroll" tabIndex={0} role="region" aria-label={chart.label}>
+                    <table>
+                        <thead>
+                            <tr>
+                                <th scope="col">Period</th>
+                                {chart.lines.map((line) => (
+                                    <th key={line.label} scope="col">
+                                        {line.label}
+                                    </th>
+                                ))}
+                                {totals && <th scope="col">Total</th>}
+                            </tr>
+                        </thead>
+                        <tbody>
+                            {rows.map((at) => (
+                                <tr key={at}>
+                                    <th scope="row">{periodAt(chart, at)}</th>
+                                    {chart.lines.map((line) => (
+                                        <td key={line.label}>
+                                            {(line.values[at] ?? null) === null
+                                                ? "–"
+                                                : chart.format(line.values[at] ?? 0)}
+                                        </td>
+                                    ))}
+                                    {totals && <td>{chart.format(sumAt(chart.lines, at))}</td>}
+                                </tr>
+                            ))}
+                        </tbody>
+                    </table>
+                    {first > 0 && <p class="hint">Only the newest {count(ROWS_MAX)} are listed.</p>}
+                </div>
+            )}
+        </details>
+    );
+}
