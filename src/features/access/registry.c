@@ -79,11 +79,7 @@ static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t
         map_put(&r->tenants_by_id, id_str(&tenant->id), tenant);
     }
     tenant->loaded = number;
-    atomic_store(&tenant->max_agents, row->max_agents);
-    atomic_store(&tenant->rate_limit, row->rate_limit);
-    atomic_store(&tenant->max_bytes, row->max_bytes);
-    atomic_store(&tenant->stored_bytes, row->stored_bytes);
-    atomic_store(&tenant->run_failed, row->run_failed);
+    tenant_load(tenant, row);
 }
 
 static struct str digest_str(const struct sha256 *digest)
@@ -400,8 +396,7 @@ static void free_gone(struct registry *r) REQUIRES(r->lock)
     }
 }
 
-/* A number of them, since the lock keeps all requests waiting; the rest goes with the next sweep.
- */
+/* Some of them, since the lock keeps all requests waiting; the next sweep goes on. */
 static void remove_over(struct registry *r) REQUIRES(r->lock)
 {
     enum { STEP = 1024 };
@@ -482,55 +477,23 @@ struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
     return tenant;
 }
 
-int64_t registry_largest_use(struct registry *r, enum budget_kind kind)
-{
-    const struct tenant_entry *tenant;
-    int64_t largest = 0;
-    size_t at = 0;
-
-    rwlock_read(&r->lock);
-    while ((tenant = map_next(&r->tenants, &at)) != NULL)
-        if (budget_used(&tenant->budget, kind) > largest)
-            largest = budget_used(&tenant->budget, kind);
-    rwlock_release(&r->lock);
-    return largest;
-}
-
-static struct tenant_entry *tenant_by_id(struct registry *r, int64_t tenant_id)
+struct tenant_entry *registry_tenant_by_id(struct registry *r, int64_t tenant_id)
 {
     struct tenant_entry *tenant;
 
     rwlock_read(&r->lock);
     tenant = map_get(&r->tenants_by_id, id_str(&tenant_id));
     rwlock_release(&r->lock);
-    return tenant; /* lives as long as the registry */
+    return tenant;
 }
 
-void registry_add_stored(struct registry *r, int64_t tenant_id, int64_t bytes)
-{
-    struct tenant_entry *tenant = tenant_by_id(r, tenant_id);
-
-    if (tenant != NULL)
-        atomic_fetch_add(&tenant->stored_bytes, bytes);
-}
-
-void registry_set_stored(struct registry *r, int64_t tenant_id, int64_t bytes)
-{
-    struct tenant_entry *tenant = tenant_by_id(r, tenant_id);
-
-    if (tenant != NULL)
-        atomic_store(&tenant->stored_bytes, bytes);
-}
-
-int64_t registry_over_quota(struct registry *r)
+void registry_each_tenant(struct registry *r, registry_tenant_fn *fn, void *ctx)
 {
     const struct tenant_entry *tenant;
-    int64_t n = 0;
     size_t at = 0;
 
     rwlock_read(&r->lock);
     while ((tenant = map_next(&r->tenants, &at)) != NULL)
-        n += tenant_is_over_quota(tenant);
+        fn(ctx, tenant);
     rwlock_release(&r->lock);
-    return n;
 }

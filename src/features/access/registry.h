@@ -32,6 +32,7 @@ struct db;
 struct key_line;
 struct rate_window;
 struct registry;
+struct tenant_row;
 
 struct tenant_entry {
     int64_t id;
@@ -132,8 +133,16 @@ void registry_set_stored(struct registry *r, int64_t tenant_id, int64_t bytes);
 /* How many tenants have reached the quota of their plan. */
 int64_t registry_over_quota(struct registry *r);
 
+/* What may change of a tenant, from its row. */
+void tenant_load(struct tenant_entry *tenant, const struct tenant_row *row);
+
 /* Has the tenant reached it? */
 bool tenant_is_over_quota(const struct tenant_entry *tenant);
 
 /* NULL when there is no such tenant. */
 struct tenant_entry *registry_tenant(struct registry *r, struct str slug);
+struct tenant_entry *registry_tenant_by_id(struct registry *r, int64_t tenant_id);
+
+/* Calls `fn` for each tenant, with the registry locked. */
+typedef void registry_tenant_fn(void *ctx, const struct tenant_entry *tenant);
+void registry_each_tenant(struct registry *r, registry_tenant_fn *fn, void *ctx);

@@ -3,10 +3,10 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "db/db.h"
 #include "features/access/registry.h"
 
@@ -105,7 +105,8 @@ static void merge(struct stored_bytes *s)
 static int64_t part_of(struct stored_bytes *s, const struct db *db)
 {
     if (s->part < 0)
-        s->part = strcmp(db_dialect(db), "sqlite") == 0 ? 0 : (int64_t)digest_random_below(PARTS);
+        s->part =
+            str_eq_c(str_of(db_dialect(db)), "sqlite") ? 0 : (int64_t)digest_random_below(PARTS);
     return s->part;
 }
 
