@@ -162,15 +162,26 @@ static void call_hash_done(struct reader_job *job, const struct error *err)
     call->then(call, err);
 }
 
-void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then)
+static void hash(struct api_call *call, bool ahead, call_work_fn *work, call_then_fn *then)
 {
     struct error err = { 0 };
 
     call->work = work;
     call->then = then;
-    call->read = (struct reader_job){ .run = call_read_run, .done = call_hash_done };
+    call->read =
+        (struct reader_job){ .ahead = ahead, .run = call_read_run, .done = call_hash_done };
     if (engine_hash(call->api->engine, &call->read, &err) != 0)
         then(call, &err);
+}
+
+void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then)
+{
+    hash(call, false, work, then);
+}
+
+void call_hash_ahead(struct api_call *call, call_work_fn *work, call_then_fn *then)
+{
+    hash(call, true, work, then);
 }
 
 static void call_submit_end(struct api_call *call)

@@ -148,6 +148,9 @@ void call_change(struct api_call *call, enum change_topic topic, call_work_fn *w
  * on. */
 void call_hash(struct api_call *call, call_work_fn *work, call_then_fn *then);
 
+/* The same, before all that call_hash() has queued. */
+void call_hash_ahead(struct api_call *call, call_work_fn *work, call_then_fn *then);
+
 /* Submits a report as a writer job from the call's own memory, unless disk space is low (503); its
  * done() and owner are set here. Once it is durable, on the carrier's thread, `fill` fills
  * call->answer (NULL: it is filled already), and the call is answered. */

@@ -55,6 +55,7 @@ static const struct command app_commands[] = {
       .help = "serve the API and the portal until SIGTERM",
       .examples = "muster serve --data /var/lib/muster --listen 127.0.0.1:8080\n"
                   "muster serve --database postgresql://muster@db/muster",
+      .shows_settings = true,
       .run = serve_run },
     { "completion", NULL, .args = { { "shell", OPTION_WORD, "bash", .help = "the shell" } },
       .help = "print a script that lets the shell complete commands, options and files",

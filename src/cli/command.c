@@ -4,9 +4,11 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "cli/columns.h"
 #include "cli/help.h"
 #include "cli/print.h"
 #include "cli/request.h"
+#include "cli/suggest.h"
 #include "cli/template.h"
 #include "engine/feature.h"
 #include "shape/shape.h"
@@ -63,38 +65,28 @@ int command_fail(const struct error *err)
     return err->code == ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
-static void print_item(struct invocation *in, const struct shape *shape, const void *item)
-{
-    if (in->command->say != NULL)
-        in->command->say(item);
-    else
-        template_print(in, shape, item, in->command->line);
-}
-
-/* The answer whole, one member of it, or each item of its list. */
-static void print_answer(struct invocation *in, const struct shape *shape, const void *answer)
+/* The answer whole, one member of it, or the items of its list. */
+static void print_answer(struct invocation *in, const struct shape *shape, const void *answer,
+                         bool first)
 {
     const struct command *c = in->command;
     const struct field *field = template_field(shape, str_of(c->raw != NULL ? c->raw : c->list));
-    const struct list *list;
 
     if (c->raw != NULL) {
         struct str text = template_text(field, answer, &in->arena);
 
         (void)fwrite(text.data, 1, text.len, stdout);
-        return;
+    } else if (c->list != NULL) {
+        columns_print(in, field, answer, first);
+    } else if (c->say != NULL) {
+        c->say(answer);
+    } else {
+        template_print(in, shape, answer, c->line);
     }
-    if (c->list == NULL) {
-        print_item(in, shape, answer);
-        return;
-    }
-    list = (const void *)((const char *)answer + field->offset);
-    for (size_t i = 0; i < list->n; i++)
-        print_item(in, field->nested, (const char *)list->items + i * field->nested->size);
 }
 
 /* Sends one request and prints its answer; *ret_next is where the next page begins, if any. */
-static int do_page(struct invocation *in, const struct client_request *request,
+static int do_page(struct invocation *in, const struct client_request *request, bool first,
                    struct str *ret_next, struct error *err)
 {
     const struct command *c = in->command;
@@ -110,7 +102,7 @@ static int do_page(struct invocation *in, const struct client_request *request,
     if (in->json)
         (void)printf("%.*s\n", STR_ARG(reply.body));
     else
-        print_answer(in, shape, answer);
+        print_answer(in, shape, answer, first);
     if (reads && c->next != NULL)
         *ret_next = template_text(template_field(shape, STR_LIT("next")), answer, &in->arena);
     return 0;
@@ -130,14 +122,22 @@ static int run_row(struct invocation *in)
     first = request.path;
     assert(in->command->next == NULL || memchr(first.data, '?', first.len) != NULL);
     buf_init(&path, MIB(1));
-    while ((r = do_page(in, &request, &next, &err)) == 0 && !str_is_null(next)) {
+    r = do_page(in, &request, true, &next, &err);
+    while (r == 0 && !str_is_null(next)) {
         buf_clear(&path);
         buf_printf(&path, "%.*s&%s=", STR_ARG(first), in->command->next);
         print_encoded(&path, next);
         request.path = buf_str(&path);
+        r = do_page(in, &request, false, &next, &err);
     }
     buf_done(&path);
     return r == 0 ? EXIT_DONE : command_fail(&err);
+}
+
+/* Verbs of earlier versions go on working. */
+static const char *verb_now(const char *verb)
+{
+    return strcmp(verb, "rm") == 0 || strcmp(verb, "unset") == 0 ? "delete" : verb;
 }
 
 /* Does the command line begin with this command's words? */
@@ -145,7 +145,7 @@ static bool is_command(const struct command *c, int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], c->noun) != 0)
         return false;
-    return c->verb == NULL || (argc > 2 && strcmp(argv[2], c->verb) == 0);
+    return c->verb == NULL || (argc > 2 && strcmp(verb_now(argv[2]), c->verb) == 0);
 }
 
 static const struct command *find(const struct command **list, int argc, char **argv)
@@ -158,8 +158,8 @@ static const struct command *find(const struct command **list, int argc, char **
 static bool asks_for_help(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0)
-            return true;
+        if (strcmp(argv[i], "--help") == 0 || (i <= 3 && strcmp(argv[i], "-h") == 0))
+            return true; /* further on, -h may be a value */
     return argc > 1 && strcmp(argv[1], "help") == 0;
 }
 
@@ -180,20 +180,42 @@ static int print_help(const struct command **list, int argc, char **argv)
     return EXIT_DONE;
 }
 
+/* "; did you mean 'serve'?", or "" when no verb of the noun (NULL: no noun) is near. */
+static const char *hint(const struct command **list, const char *noun, const char *typed,
+                        struct arena *arena)
+{
+    const char **words, *near;
+    size_t n = 0;
+
+    while (list[n] != NULL)
+        n++;
+    words = ARENA_ARRAY(arena, const char *, n + 1);
+    n = 0;
+    for (; *list != NULL; list++)
+        if (noun == NULL || (strcmp((*list)->noun, noun) == 0 && (*list)->verb != NULL))
+            words[n++] = noun == NULL ? (*list)->noun : (*list)->verb;
+    words[n] = NULL;
+    near = suggest(typed, words);
+    return near == NULL ? "" : arena_printf(arena, "; did you mean '%s'?", near).data;
+}
+
 static int refuse_words(const struct command **list, int argc, char **argv, struct arena *arena)
 {
-    const char *verbs = argc < 2 ? "" : help_verbs(list, argv[1], arena);
+    const char *verbs = argc < 2 ? "" : help_verbs(list, argv[1], arena), *meant;
 
     if (argc < 2) {
         say(stderr, "muster: no command given; `muster help` lists them\n");
     } else if (verbs[0] == '\0') {
-        say(stderr, "muster: unknown command '%s'; choose one of %s\n", argv[1],
-            help_verbs(list, NULL, arena));
+        meant = hint(list, NULL, argv[1], arena);
+        say(stderr, "muster: unknown command '%s'%s%s\n", argv[1], meant,
+            meant[0] != '\0' ? " `muster help` lists all commands" : "; `muster help` lists them");
     } else if (argc == 2 || argv[2][0] == '-') {
         say(stderr, "muster: '%s' needs a verb: %s\n", argv[1], verbs);
         (void)help_noun(stderr, list, argv[1]);
     } else {
-        say(stderr, "muster: '%s' has no verb '%s'; choose one of %s\n", argv[1], argv[2], verbs);
+        meant = hint(list, argv[1], argv[2], arena);
+        say(stderr, "muster: '%s' has no verb '%s'%s %s %s\n", argv[1], argv[2],
+            meant[0] == '\0' ? ";" : meant, meant[0] == '\0' ? "choose one of" : "It has", verbs);
     }
     return EXIT_USAGE;
 }
@@ -215,6 +237,12 @@ static int parse_and_run(struct invocation *in, int argc, char **argv)
     return in->command->run != NULL ? in->command->run(in) : run_row(in);
 }
 
+/* As most programs do, beside `muster version`. */
+static bool asks_for_version(int argc, char **argv)
+{
+    return argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
+}
+
 int cli_run(const struct program *program, int argc, char **argv)
 {
     struct invocation in = { .program = program };
@@ -224,7 +252,9 @@ int cli_run(const struct program *program, int argc, char **argv)
     arena_init(&in.arena);
     list = command_list(program, &in.arena);
     in.command = find(list, argc, argv);
-    if (asks_for_help(argc, argv))
+    if (asks_for_version(argc, argv))
+        status = printf("muster %s\n", program->version) > 0 ? EXIT_DONE : EXIT_FAILED;
+    else if (asks_for_help(argc, argv))
         status = print_help(list, argc, argv);
     else if (in.command == NULL)
         status = refuse_words(list, argc, argv, &in.arena);

@@ -59,6 +59,18 @@ struct option {
 #define TENANT_OPTION                                                                              \
     { .name = "tenant", .type = OPTION_TENANT, .required = true, .help = "slug of the tenant" }
 
+/* One column of a list: its title, and a template of what it says of an item (see template.h). */
+struct column {
+    const char *title, *cell;
+    const char *(*cell_of)(const void *item); /* instead of `cell` */
+};
+
+#define COLUMNS(...)                                                                               \
+    (const struct column[])                                                                        \
+    {                                                                                              \
+        __VA_ARGS__, { 0 }                                                                         \
+    }
+
 /* One row. Its table ends in a row of zeros. */
 struct command {
     const char *noun, *verb; /* verb NULL: the noun alone */
@@ -66,6 +78,7 @@ struct command {
     const struct option *options; /* ended by a row of zeros; NULL: none */
     const char *help;
     const char *examples; /* one or two command lines that work, a line each */
+    bool shows_settings;  /* its help lists all settings */
 
     /* What it sends. The path is a template (see template.h) of arguments and options; their other
      * values go into the body by its shape, or without one into the query. */
@@ -76,16 +89,17 @@ struct command {
     int (*bind)(struct invocation *in, struct str *ret, struct error *err); /* instead: makes it */
     bool needs_change; /* at least one option that is not in the path must be given */
 
-    /* How its answer is printed: once, or once for each item of `list`. See template.h. */
+    /* How its answer is printed: once, or as a table of the items of `list`. See template.h. */
     const struct shape *answer; /* NULL: `line` names nothing of the answer */
     const struct shape *(*answer_of)(const struct invocation *in); /* instead: by the options */
     const char *list;
+    const struct column *columns; /* with `list` */
     const char *line;
-    void (*say)(const void *item); /* instead of `line` */
-    const char *raw;               /* instead of `line`: this member, as it is */
-    const char *next;              /* query parameter for the answer's `next`, which asks for the
-                                    * next page; appended with '&', so `path` must have a '?' */
-    bool json_pages;               /* --json prints all pages, one line per page; else the first */
+    void (*say)(const void *answer); /* instead of `line` */
+    const char *raw;                 /* instead of `line`: this member, as it is */
+    const char *next;                /* query parameter for the answer's `next`, which asks for the
+                                      * next page; appended with '&', so `path` must have a '?' */
+    bool json_pages; /* --json prints all pages, one line per page; else the first */
 
     /* Instead of all that: does the command and returns an exit status. */
     int (*run)(struct invocation *in);

@@ -120,10 +120,14 @@ void help_command(FILE *out, const struct command *c)
     (void)fputs(c->args[0].name != NULL || c->options != NULL ? "\nExamples:\n" : "Examples:\n",
                 out);
     print_examples(out, c, "  ");
-    (void)fputs("\nEvery command also takes --json (output for programs), --help and these "
-                "settings:\n",
+    if (c->shows_settings) {
+        (void)fputs("\nSettings:\n", out);
+        print_settings(out);
+    }
+    (void)fputs("\nEvery command also takes --json (output for programs), --help and the settings, "
+                "of which\n--data, --database and --config say which service it is about; "
+                "`muster help serve` lists them.\n",
                 out);
-    print_settings(out);
 }
 
 bool help_noun(FILE *out, const struct command **list, const char *noun)
@@ -156,7 +160,8 @@ void help_all(FILE *out, const struct command **list)
         (void)fprintf(out, "        %s\n", (*list)->help);
     }
     (void)fputs("\n`muster NOUN` and `muster NOUN VERB --help` show options and examples.\n"
-                "Every command takes --json (output for programs), --help and these settings:\n",
+                "Every command takes --json (output for programs), --help and the settings, which\n"
+                "`muster help serve` lists; --data, --database and --config say which service "
+                "it is about.\n",
                 out);
-    print_settings(out);
 }

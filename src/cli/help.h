@@ -24,11 +24,11 @@ const char *help_verbs(const struct command **list, const char *noun, struct are
 /* "muster NOUN VERB …", one line. */
 void help_usage(FILE *out, const struct command *c);
 
-/* All of one command: usage, purpose, options, examples, settings. */
+/* All of one command: usage, purpose, options, examples; of `serve` also the settings. */
 void help_command(FILE *out, const struct command *c);
 
 /* All commands of a noun; false when there are none. */
 bool help_noun(FILE *out, const struct command **list, const char *noun);
 
-/* All commands and settings. */
+/* All commands. */
 void help_all(FILE *out, const struct command **list);

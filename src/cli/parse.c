@@ -1,10 +1,14 @@
 /* parse.c - the words after a command, checked against its row. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/datetime.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/request.h"
+#include "cli/suggest.h"
+
+enum { COMMAND_OPTIONS_MAX = 128 }; /* of a command, with the settings */
 
 /* "--tenant" of an option, "SLUG" of an argument, whose choices are no name for it. */
 static const char *label_of(struct invocation *in, const struct option *option)
@@ -111,13 +115,37 @@ static const struct option *find_option(const struct command *c, const char *nam
     return NULL;
 }
 
+/* " (did you mean --tenant?)", or "" when no option or setting is near. */
+static const char *option_hint(struct invocation *in, const char *name)
+{
+    const char *words[COMMAND_OPTIONS_MAX], *near;
+    size_t n = 0;
+
+    for (const struct option *o = in->command->options; o != NULL && o->name != NULL; o++)
+        words[n++] = o->name;
+    words[n++] = "json";
+    words[n++] = "help";
+    for (size_t i = 0; i < n_settings; i++) {
+        char *flag = arena_alloc(&in->arena, SETTING_NAME_MAX);
+
+        settings_spell(&settings_table[i], false, flag);
+        words[n++] = flag;
+    }
+    assert(n < COMMAND_OPTIONS_MAX);
+    words[n] = NULL;
+    near = suggest(name, words);
+    return near == NULL ? "" : arena_printf(&in->arena, " (did you mean --%s?)", near).data;
+}
+
 static int refuse_option(struct invocation *in, const char *given, struct error *err)
 {
     const char *known = help_options(in->command, false, &in->arena);
+    struct str rest = str_of(given + 2), name = str_split(&rest, '=');
+    const char *meant = option_hint(in, arena_cstr(&in->arena, name));
 
     return err_set(err, ERR_INVALID,
-                   "unknown option '%s'; this command takes %s%s--json, --help %s", given, known,
-                   known[0] == '\0' ? "" : ", ", "and the settings");
+                   "unknown option '%s'%s; this command takes %s%s--json, --help %s", given, meant,
+                   known, known[0] == '\0' ? "" : ", ", "and the settings");
 }
 
 /* Gives a flag, an option with a value (NULL: none follows) or a setting what it was given. */

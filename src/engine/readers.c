@@ -55,6 +55,25 @@ struct readers {
     bool stopping GUARDED_BY(lock);
 };
 
+static void enqueue(struct readers *r, struct reader_job *job) REQUIRES(r->lock)
+{
+    struct reader_job **at = r->last;
+
+    if (job->ahead)
+        for (at = &r->first; *at != NULL && (*at)->ahead;)
+            at = &(*at)->next;
+    job->next = *at;
+    *at = job;
+    if (job->next == NULL)
+        r->last = &job->next;
+    r->n_queued++;
+}
+
+static bool has_room(const struct readers *r, const struct reader_job *job) REQUIRES(r->lock)
+{
+    return r->n_queued < r->queue_max + (job->ahead ? r->queue_max / 2 : 0);
+}
+
 int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
 {
     int status = -1;
@@ -62,15 +81,12 @@ int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
     lock_acquire(&r->lock);
     if (r->stopping) {
         err_set(err, ERR_BUSY, "the service is stopping");
-    } else if (r->n_queued >= r->queue_max) {
+    } else if (!has_room(r, job)) {
         err_set(err, ERR_BUSY, "too many reads are queued");
     } else if (job->budget != NULL && !budget_take(job->budget, BUDGET_READS, 1)) {
         err_set(err, ERR_BUSY, "too many reads of this tenant are queued");
     } else {
-        job->next = NULL;
-        *r->last = job;
-        r->last = &job->next;
-        r->n_queued++;
+        enqueue(r, job);
         cond_signal(&r->changed);
         status = 0;
     }

@@ -18,6 +18,7 @@ struct readers;
 struct reader_job {
     struct reader_job *next; /* internal */
     struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
+    bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
 
     /* Reader thread, or the caller of readers_run_inline(). Called again after a lost connection
      * was restored, or after a deadline passed. */

@@ -325,7 +325,8 @@ def test_the_command_lists_agents(own_server, clock):
     clock.advance(7200)
     lines = own_server.cli("agent", "list", "--tenant", tenant.slug).splitlines()
     assert [line.split(None, 1) for line in lines] == [
-        ["unknown", "never      quiet one"], ["silent", "2h ago     worker"],
+        ["STATE", "LAST SEEN  NAME"], ["unknown", "never      quiet one"],
+        ["silent", "2h ago     worker"],
     ]  # fmt: skip
     said = json.loads(own_server.cli("agent", "list", "--tenant", tenant.slug, "--json"))
     assert [a["agent_name"] for a in said["agents"]] == ["quiet one", "worker"]

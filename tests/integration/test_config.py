@@ -98,10 +98,10 @@ def test_an_agents_value_beats_the_workspaces_beats_the_default(tenant, agent):
     said = resolved(agent)
     assert said == expected
     assert list(said) == list(expected)
-    tenant.server.cli("value", "rm", "a", *where(tenant, AGENT))
+    tenant.server.cli("value", "delete", "a", *where(tenant, AGENT))
     assert resolved(agent)["a"] == "workspace"
-    tenant.server.cli("value", "rm", "a", *where(tenant, None))
-    tenant.server.cli("value", "rm", "a", *where(tenant, None))  # again changes nothing
+    tenant.server.cli("value", "delete", "a", *where(tenant, None))
+    tenant.server.cli("value", "delete", "a", *where(tenant, None))  # again changes nothing
     assert resolved(agent)["a"] == "d"
     assert audit(tenant) == []  # no secret was given out
 
@@ -225,7 +225,7 @@ def test_a_workspaces_value_has_shared_secrets_only(tenant, agent):
     )
     set_value(tenant, "a", "vault:OWN", AGENT)
     assert resolved(agent)["a"] == "one"
-    tenant.server.cli("value", "rm", "a", *where(tenant, AGENT))
+    tenant.server.cli("value", "delete", "a", *where(tenant, AGENT))
     set_secret(tenant, "OWN", "two", "--shared")
     assert resolved(agent)["a"] == "two"
 
@@ -350,8 +350,30 @@ def test_the_list_tells_what_holds_and_hides_what_may_not_be_seen(tenant):
     shared = values(tenant)
     assert {key: r["value"] for key, r in shared.items()} == {"a": "1", "only-here": "w"}
     lines = cli("value", "list", *where(tenant, AGENT)).splitlines()
-    assert lines[0].split() == ["a", "2", "[agent]"]
+    assert lines[0].split() == ["KEY", "VALUE", "SOURCE", "REQUIRED"]
+    assert lines[1].split() == ["a", "2", "agent", "yes"]
     assert "loud" not in "".join(lines)
+
+
+def test_what_is_set_in_one_place_is_bounded_and_so_is_its_list(tenant):
+    """64 values of 64 KiB are as much as a workspace may have; its agents have room of their own."""
+    admin, long = tenant.server.admin, "v" * 65_536
+
+    def put(place, key, value=long):
+        return admin.request("PUT", tenant.path(f"{place}/{key}"), {"value": value})
+
+    for n in range(64):
+        assert put("values", f"k{n}").status == 200
+    refused = put("values", "more", "x")
+    assert refused.status == 409, refused.body
+    assert refused.json()["detail"].startswith("The workspace has as many values as it may")
+    assert put("values", "k0", "shorter").status == 200, "what is there can be changed"
+    assert put("values", "more", "x").status == 200
+    assert put("agents/collector/values", "more").json()["value"] == long
+    assert len(values(tenant)) == 65
+    assert values(tenant, AGENT)["more"]["value"] == long
+    deleted = admin.request("DELETE", tenant.path("agents/collector/values/more")).json()
+    assert (deleted["value"], deleted["source"]) == ("x", "workspace")
 
 
 def catalog(tenant):

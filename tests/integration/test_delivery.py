@@ -67,7 +67,7 @@ def world(sender):
     tenant = sender.add_tenant("--max-agents", "50")
     yield tenant
     for row in hook_list(tenant):
-        cli(tenant, "rm", row["webhook_id"])
+        cli(tenant, "delete", row["webhook_id"])
     tenant.client.close()
 
 
@@ -232,7 +232,7 @@ def test_a_target_that_hangs_holds_up_nobody(world, clock):
         assert quick.deliveries()[-1]["state"] == "delivered"
 
 
-@pytest.mark.parametrize("verb", ["disable", "rm"])
+@pytest.mark.parametrize("verb", ["disable", "delete"])
 def test_what_is_in_the_air_when_a_webhook_goes_is_not_tried_again(world, clock, verb):
     with receiving() as receiver:
         receiver.answer = 500
@@ -244,7 +244,7 @@ def test_what_is_in_the_air_when_a_webhook_goes_is_not_tried_again(world, clock,
         hook.do(verb)
         receiver.hold.set()
         other.until_told(1)
-        if verb == "rm":
+        if verb == "delete":
             assert [w["webhook_id"] for w in hook_list(world)] == [other.id]
             return
         clock.advance(60)

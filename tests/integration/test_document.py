@@ -131,8 +131,9 @@ def test_every_version_is_kept(tenant, tmp_path):
     )
     assert (old["document"], old["version"]) == ("text 1", 1)
     lines = tenant.server.cli("document", "history", *where(tenant, "a")).splitlines()
-    assert len(lines) == 3
-    assert re.fullmatch(r" +3  20\S+Z  text +6 bytes  operator", lines[0])
+    assert lines[0].split() == ["VERSION", "SET", "FORMAT", "BYTES", "AUTHOR"]
+    assert len(lines) == 4
+    assert re.fullmatch(r"3 +20\S+Z  text +6 +operator", lines[1])
 
 
 def test_restoring_makes_a_new_version_of_an_old_text(tenant, tmp_path):

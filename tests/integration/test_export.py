@@ -240,6 +240,29 @@ def is_cut_short(connection):
     return rest != b"0\r\n\r\n"
 
 
+def unread(tenant):
+    """Bytes of the tenant's replies that wait for their clients."""
+    budgets = tenant.client.get("/api/v1/limits").json()["budgets"]
+    return next(row["tenant_used"] for row in budgets if row["kind"] == "reply_bytes")
+
+
+def test_a_long_breakdown_comes_whole_and_holds_little_while_nobody_reads_it(tenant):
+    """One row of the database, 16 MiB of lines: what waits would count for all tenants."""
+    slices = {f"s{n:03}": n for n in range(1000)}
+    long = {"metric": "m", "by": "d" * 16_384, "slices": slices}
+    for row in long, {**long, "metric": "n", "by": "e"}:
+        report = a_business_report(tenant, metrics={}, breakdowns=[row])
+        assert tenant.client.post("/api/v1/telemetry/business", report).status == 202
+    slow = open_export(tenant, "business")
+    assert until(lambda: unread(tenant)) < 1 << 20
+    slow.close()
+    until(lambda: runs(tenant))
+    for told in lines(tenant, "business"), cells(export(tenant, "business", format="csv")):
+        assert [(e["key"], float(e["value"])) for e in told] == [
+            (key, n) for key in "mn" for n in range(1000)
+        ]
+
+
 def fill(tenant, megabytes):
     for _ in range(megabytes):
         batch(tenant, [tenant.event(message="m" * 16000) for _ in range(64)])

@@ -1,14 +1,16 @@
 """Logging in and out: what a session is, when it ends, and what guessing costs."""
 
+import http.client
 import json
 import re
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from threading import Event
 
 import pytest
-from muster import Server
+from muster import ANSWER_S, Client, Server
 from people import (
     OTHER_PASSWORD, PASSWORD, add_user, cookie_of, log_in, new_email, platform_admin, post_log_in,
     tenant_person,
@@ -315,6 +317,34 @@ def test_one_user_who_changes_passwords_keeps_nobody_waiting(own_server):
     assert refused.headers["Retry-After"] == "1"
     assert "is being stored" in refused.json()["detail"]
     assert person.is_in()
+
+
+@pytest.mark.real_hash
+def test_strangers_who_fill_the_queue_keep_no_one_out_who_was_in_before(own_server):
+    """From 24 addresses: more than wait to be hashed, and none of them fails too often."""
+    email, strangers, over = add_user(own_server, "--role", "platform_admin"), 24, Event()
+    log_in(own_server, email)
+    seen = set()
+
+    def guess(n):
+        while not over.wait(0.01):
+            connection = http.client.HTTPConnection(
+                *own_server.address, timeout=ANSWER_S, source_address=(f"127.0.1.{n + 1}", 0)
+            )
+            body = {"email": new_email(), "password": "wrong password!"}
+            seen.add(Client(connection).post("/api/v1/auth/login", body).status)
+            connection.close()
+
+    with ThreadPoolExecutor(strangers) as pool:
+        guesses = [pool.submit(guess, n) for n in range(strangers)]
+        try:
+            until(lambda: 503 in seen)
+            statuses = [post_log_in(own_server, email).status for _ in range(5)]
+        finally:
+            over.set()
+    assert statuses == [200] * 5
+    assert all(one.result() is None for one in guesses)
+    assert seen <= {401, 429, 503}
 
 
 @pytest.mark.real_hash

@@ -28,17 +28,17 @@ def test_an_agents_model_beats_the_workspaces_beats_the_platforms(own_server):
     await_told(one.client, "model", "a", model="own", source="agent")
     await_told(one.client, "model", "b", model="ws", source="workspace")
     await_told(two.client, "model", "a", model="default", source="platform")
-    own_server.cli("model", "unset", "--tenant", one.slug)
+    own_server.cli("model", "delete", "--tenant", one.slug)
     await_told(one.client, "model", "b", model="default", source="platform")
     await_told(one.client, "model", "a", model="own", source="agent")
-    own_server.cli("model", "unset", "--tenant", one.slug, "--agent", "a")
+    own_server.cli("model", "delete", "--tenant", one.slug, "--agent", "a")
     await_told(one.client, "model", "a", model="default", source="platform")
     for tenant in (one, two):
         tenant.client.close()
     own_server.restart()
     one.client = own_server.client(one.token)
     assert told(one.client, "model", "a")["model"] == "default"
-    own_server.cli("model", "unset")
+    own_server.cli("model", "delete")
     await_told(one.client, "model", "a", model=None, source=None)
     one.client.close()
 
@@ -66,15 +66,15 @@ def test_the_commands_say_what_holds(tenant):
     where = ("--tenant", tenant.slug)
     cli = tenant.server.cli
     assert cli("model", "show", *where) == "no model is set\n"
-    assert cli("model", "unset", *where) == "no model is set\n"
+    assert cli("model", "delete", *where) == "no model is set\n"
     assert cli("model", "set", "m", *where) == "m (set for the workspace)\n"
     assert cli("model", "show", *where, "--agent", "a/b") == "m (set for the workspace)\n"
     assert cli("model", "set", "n", *where, "--agent", "a/b") == "n (set for the agent)\n"
     said = json.loads(cli("model", "show", *where, "--agent", "a/b", "--json"))
     assert said.pop("updated_at")
     assert said == {"tenant": tenant.slug, "agent_name": "a/b", "model": "n", "source": "agent"}
-    assert cli("model", "unset", *where, "--agent", "a/b") == "m (set for the workspace)\n"
-    assert cli("model", "unset", *where) == "no model is set\n"
+    assert cli("model", "delete", *where, "--agent", "a/b") == "m (set for the workspace)\n"
+    assert cli("model", "delete", *where) == "no model is set\n"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_commands_say_what_holds(tenant):
         (("set", "m" * 257, "--tenant", "{slug}"), 1, "256"),
         (("set",), 2, "missing"),
         (("show", "m"), 2, "unexpected"),
-        (("unset", "--tenant", "{slug}", "--agent", ""), 2, "--agent"),
+        (("delete", "--tenant", "{slug}", "--agent", ""), 2, "--agent"),
     ],
 )
 def test_what_cannot_be_set_is_refused_with_a_sentence(tenant, arguments, status, word):

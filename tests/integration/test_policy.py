@@ -42,16 +42,16 @@ def test_an_agents_policy_beats_the_workspaces_beats_the_platforms(own_server, p
     await_told(two.client, what, "a", mode="allow_all", source="platform", version=1)
     own_server.cli("policy", "set", policy({"mode": "deny_all"}), *where, "--agent", "a")
     await_told(one.client, what, "a", mode="deny_all", allow=[], deny=[], source="agent", version=2)
-    own_server.cli("policy", "unset", *where, "--agent", "a")
+    own_server.cli("policy", "delete", *where, "--agent", "a")
     await_told(one.client, what, "a", mode="denylist", source="workspace")
-    own_server.cli("policy", "unset", *where)
+    own_server.cli("policy", "delete", *where)
     await_told(one.client, what, "a", mode="allow_all", source="platform")
     for tenant in (one, two):
         tenant.client.close()
     own_server.restart()
     one.client = own_server.client(one.token)
     assert told(one.client, what, "a")["mode"] == "allow_all"
-    own_server.cli("policy", "unset")
+    own_server.cli("policy", "delete")
     await_told(one.client, what, "a", **NOTHING)
     one.client.close()
 
@@ -78,7 +78,7 @@ def test_the_commands_say_what_holds(tenant, policy):
     where = ("--tenant", tenant.slug)
     cli = tenant.server.cli
     assert cli("policy", "show", *where) == "deny_all (no policy is set)\n"
-    assert cli("policy", "unset", *where) == "deny_all (no policy is set)\n"
+    assert cli("policy", "delete", *where) == "deny_all (no policy is set)\n"
     text = 'allowlist (set for the workspace, version 1)\nallow ls\nallow echo "ü"\\x0a\ndeny  rm\n'
     assert cli("policy", "set", policy(LIST), *where) == text
     assert cli("policy", "show", *where, "--agent", "a") == text

@@ -1,6 +1,7 @@
 """What models cost: set, listed, imported and taken away, by operators alone."""
 
 import json
+import re
 from urllib.parse import quote
 
 import pytest
@@ -333,7 +334,7 @@ def test_keys_read_prices_and_change_none(tenant):
 
 def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
     run = own_server.cli
-    assert run("price", "list") == ""
+    assert len(run("price", "list").splitlines()) == 1  # its header
     made = json.loads(run(
         "price", "set", "ü/m", "--input", "1.5", "--output=2", "--input-includes-cache",
         "--cache-read", "0.1", "--cache-write", "2", "--provider", "p",
@@ -344,18 +345,25 @@ def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
         "cache_write": "2.00", "input_includes_cache": True,
         "valid_from": "2025-01-01T00:00:00Z", "aliases": [],
     }  # fmt: skip
-    line = run("price", "list", "--model", "ü/m")
-    assert line.split() == (
+    header, line = run("price", "list", "--model", "ü/m").splitlines()
+    assert re.split(" {2,}", header) == [
+        "ID", "MODEL", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "INPUT INCLUDES CACHE",
+        "FROM",
+    ]  # fmt: skip
+    assert line.split() == [
+        str(made["price_id"]), "ü/m", "1.50", "2.00", "0.10", "2.00", "yes", "2025-01-01T00:00:00Z",
+    ]  # fmt: skip
+    assert header.index("INPUT") == line.index("1.50"), "columns stand below their titles"
+    assert run("price", "delete", str(made["price_id"])).split() == (
         f"{made['price_id']} ü/m input 1.50 output 2.00 cache read 0.10 cache write 2.00"
         " input includes cache from 2025-01-01T00:00:00Z"
     ).split()
-    assert run("price", "rm", str(made["price_id"])) == line
-    assert own_server.run("price", "rm", str(made["price_id"])).returncode == 1
+    assert own_server.run("price", "delete", str(made["price_id"])).returncode == 1
     path = tmp_path / "prices.json"
     path.write_text(json.dumps(LITELLM))
     said = "5 added, 0 updated, 0 unchanged, 3 without token prices\n"
     assert run("price", "import", str(path)) == said
-    assert len(run("price", "list").splitlines()) == 5
+    assert len(run("price", "list").splitlines()) == 6
     for arguments, status in (
         (("set", "m", "--input", "1"), 2),
         (("set", "m", "--input", "1", "--output", "2", "--valid-from", "today"), 2),

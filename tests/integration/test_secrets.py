@@ -38,8 +38,8 @@ def test_a_secret_is_set_listed_and_removed_but_never_shown(tenant):
     assert second["updated_at"] > second["created_at"]
     assert set_secret(tenant, "a.b-c_1", "z", "--not-shared").endswith("version 3\n")
     lines = tenant.server.cli("secret", "list", "--tenant", tenant.slug).splitlines()
-    assert [line.split()[0] for line in lines] == ["DB_PASSWORD", "a.b-c_1"]
-    said = tenant.server.cli("secret", "rm", "DB_PASSWORD", "--tenant", tenant.slug)
+    assert [line.split()[0] for line in lines] == ["NAME", "DB_PASSWORD", "a.b-c_1"]
+    said = tenant.server.cli("secret", "delete", "DB_PASSWORD", "--tenant", tenant.slug)
     assert said == "secret 'DB_PASSWORD' deleted\n"
     assert [s["name"] for s in listed(tenant)] == ["a.b-c_1"]
     rows = stored(
@@ -66,7 +66,7 @@ def test_a_secret_is_set_listed_and_removed_but_never_shown(tenant):
         (("set", "n", "--tenant", "{slug}"), "x" * 65537, 1, "too long"),
         (("set", "n", "--tenant", "{slug}"), "a\0b", 1, "UTF-8"),
         (("set", "n", "--tenant", "{slug}", "--shared", "--not-shared"), "x", 2, "exclude"),
-        (("rm", "n", "--tenant", "{slug}"), "", 1, "no secret 'n'"),
+        (("delete", "n", "--tenant", "{slug}"), "", 1, "no secret 'n'"),
         (("list",), "", 2, "--tenant"),
     ],
 )

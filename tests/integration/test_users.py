@@ -191,7 +191,7 @@ def test_the_last_platform_admin_cannot_go(own_server):
         refused = admin.request(method, path, body)
         assert refused.status == 409
         assert "last platform admin" in refused.json()["detail"]
-    done = own_server.run("user", "rm", admin.email)
+    done = own_server.run("user", "delete", admin.email)
     assert done.returncode == 1 and "last platform admin" in done.stderr
     assert admin.is_in()
     second = platform_admin(own_server)
@@ -221,7 +221,7 @@ def test_the_command_line_makes_lists_and_removes_users(server, tenant):
     said = server.cli("user", "add", email, "--tenant", other.slug, "--role", "member",
                       "--password-stdin", stdin=OTHER_PASSWORD + "\n")  # fmt: skip
     assert "the user exists and keeps the password" in said
-    server.cli("user", "rm", email, "--tenant", other.slug)
+    server.cli("user", "delete", email, "--tenant", other.slug)
     (row,) = json.loads(server.cli("user", "list", "--tenant", tenant.slug, "--json"))["users"]
     assert (row["email"], row["role"], row["last_login_at"]) == (email, "member", None)
     assert email in server.cli("user", "list", "--tenant", tenant.slug)
@@ -231,9 +231,9 @@ def test_the_command_line_makes_lists_and_removes_users(server, tenant):
     assert len(person.answer["tenants"]) == 2
     server.cli("user", "passwd", email, "--password-stdin", stdin=OTHER_PASSWORD + "\n")
     assert log_in(server, email, OTHER_PASSWORD).is_in()
-    server.cli("user", "rm", email, "--tenant", other.slug)
+    server.cli("user", "delete", email, "--tenant", other.slug)
     assert len(log_in(server, email, OTHER_PASSWORD).answer["tenants"]) == 1
-    server.cli("user", "rm", email)
+    server.cli("user", "delete", email)
     assert email not in server.cli("user", "list")
 
 
@@ -249,7 +249,7 @@ def test_the_command_line_makes_lists_and_removes_users(server, tenant):
         (["add", "a@example.com", "--role", "platform_admin"], PASSWORD, 2, "--password-stdin"),
         (["add", "a@example.com", "--tenant", "no-such", "--role", "admin", "--password-stdin"], PASSWORD, 1, "no-such"),
         (["passwd", "none@example.com", "--password-stdin"], PASSWORD, 1, "none@example.com"),
-        (["rm", "none@example.com"], "", 1, "none@example.com"),
+        (["delete", "none@example.com"], "", 1, "none@example.com"),
         (["list", "--tenant", "no-such"], "", 1, "no-such"),
     ],
 )  # fmt: skip

@@ -345,7 +345,7 @@ def test_no_secret_is_found_anywhere(store, tmp_path):
         said = config(client)
         assert planted["new secret"] in said.json()["url"]
         rotate(server)
-        server.cli("secret", "rm", "GONE", "--tenant", tenant.slug)
+        server.cli("secret", "delete", "GONE", "--tenant", tenant.slug)
         missing = config(client)
         assert missing.status == 409
         email = add_user(server, "--role", "platform_admin", password=planted["password of a person"])

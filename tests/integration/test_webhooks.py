@@ -104,9 +104,9 @@ def test_webhooks_are_switched_off_and_on_and_removed(hooked):
     assert [w["enabled"] for w in listed(hooked)] == [False]
     cli(hooked, "enable", made["webhook_id"])
     assert [w["enabled"] for w in listed(hooked)] == [True]
-    cli(hooked, "rm", made["webhook_id"])
+    cli(hooked, "delete", made["webhook_id"])
     assert listed(hooked) == []
-    for verb in ("rm", "enable", "test", "deliveries", "rotate"):
+    for verb in ("delete", "enable", "test", "deliveries", "rotate"):
         gone = cli(hooked, verb, made["webhook_id"])
         assert (gone.returncode, "there is no webhook" in gone.stderr) == (1, True), verb
 

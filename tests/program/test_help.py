@@ -10,6 +10,9 @@ import pytest
 from muster import BINARY
 
 
+EVERYWHERE = {"--json", "--help", "--data", "--database", "--config"}
+
+
 def muster(*arguments):
     return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60,
                           check=False, env={"PATH": "/usr/bin:/bin"})  # fmt: skip
@@ -44,7 +47,7 @@ def test_every_command_has_help_with_an_example_that_names_it():
         for example in examples:
             assert "muster " + " ".join(words) in example
             known = set(re.findall(r"--[a-z-]+", done.stdout.split("Examples:")[0])) | set(
-                re.findall(r"^  (--[a-z-]+)", done.stdout, re.M)) | {"--json"}  # fmt: skip
+                re.findall(r"^  (--[a-z-]+)", done.stdout, re.M)) | EVERYWHERE  # fmt: skip
             assert set(re.findall(r"--[a-z-]+", example)) <= known, example
         assert muster("help", *words).stdout == done.stdout
 

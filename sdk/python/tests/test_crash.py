@@ -102,7 +102,7 @@ def test_a_forked_child_reports_for_itself(workspace, make_agent):
     run.step("parent after")
     run.llm("m", input_tokens=100)
     run.complete()
-    assert agent.flush(20)
+    assert agent.flush(120)
     found = Counter(event["message"] for event in workspace.events(run.id))
     assert found == {"": 2, "parent before": 1, "child": 1, "parent after": 1}
     assert workspace.usage()["m"]["input_tokens"] == 111

@@ -19,7 +19,7 @@ def test_log_records_become_steps_of_the_current_run(workspace, make_agent):
             logger.error("one was broken")
     finally:
         logger.removeHandler(handler)
-    assert agent.flush(20)
+    assert agent.flush(120)
     steps = workspace.events(run.id)[1:-1]
     assert [(step["message"], step["level"]) for step in steps] == [
         ("read 3 mails", "info"),
@@ -38,7 +38,7 @@ def test_the_librarys_own_log_does_not_feed_itself(scripted, make_agent):
             logging.getLogger("muster").error("about itself")
     finally:
         logging.getLogger().removeHandler(handler)
-    assert agent.flush(20) and agent.stats["sent"] == 2
+    assert agent.flush(120) and agent.stats["sent"] == 2
 
 
 def test_openai_responses_are_counted(workspace, make_agent):
@@ -77,7 +77,7 @@ def test_anthropic_responses_are_counted(workspace, make_agent):
     agent = make_agent(workspace.settings)
     with agent.run() as run:
         run.llm(message)
-    assert agent.flush(20)
+    assert agent.flush(120)
     found = workspace.usage()["claude-x"]
     assert (found["input_tokens"], found["output_tokens"]) == (10, 5)
     assert (found["cache_read_tokens"], found["cache_write_tokens"]) == (70, 30)
@@ -97,7 +97,7 @@ def test_litellm_calls_are_counted_and_failures_are_steps(workspace, make_agent,
             litellm.completion("gpt-4o", question, mock_response="litellm.RateLimitError")
         wait_for_callbacks(run)
     litellm.callbacks = []
-    assert agent.flush(20)
+    assert agent.flush(120)
     found = workspace.usage()["gpt-4o"]
     assert found["calls"] == 1 and found["input_tokens"] > 0 and found["output_tokens"] > 0
     assert "LLM call failed" in [e for e in workspace.events(run.id) if e["category"]][0]["message"]
@@ -138,7 +138,7 @@ def test_langchain_calls_and_tools_are_counted(workspace, make_agent):
         callbacks = {"callbacks": [RunCallbacks(run)]}
         GenericFakeChatModel(messages=iter([answer])).invoke("hello", config=callbacks)
         look_up.invoke("w", config=callbacks)
-    assert agent.flush(20)
+    assert agent.flush(120)
     found = workspace.usage()["chain-model"]
     assert (found["input_tokens"], found["output_tokens"]) == (10, 5)
     assert (found["cache_read_tokens"], found["cache_write_tokens"]) == (70, 30)

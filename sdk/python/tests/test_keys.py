@@ -68,7 +68,7 @@ def test_a_crash_at_any_point_leaves_a_key_that_works(workspace, make_agent, poi
     agent = make_agent(settings, "rotator")
     with agent.run():
         pass
-    assert agent.flush(20), "the next start reports with a key that works"
+    assert agent.flush(120), "the next start reports with a key that works"
     agent.transport.call("GET", LIMITS)
     assert not agent.keys.unfinished
     assert agent.keys.token != settings["token"]
@@ -78,7 +78,7 @@ def test_the_new_key_outlives_the_old_one(clocked_workspace, make_agent):
     settings = rotator(clocked_workspace, make_agent)
     assert die_at("after the answer", clocked_workspace, settings) == 9
     agent = make_agent(settings, "rotator")
-    assert agent.flush(20)
+    assert agent.flush(120)
     clocked_workspace.clock.advance(301)
     agent.transport.call("GET", LIMITS)
     with pytest.raises(muster.Refused):
@@ -119,7 +119,7 @@ def test_a_successor_that_was_replaced_leads_back_to_the_old_key(workspace, make
     other.close()
     agent = make_agent(settings, "rotator")
     assert agent.keys.token == successor
-    assert agent.flush(20) and agent.stats["retries"] == 0
+    assert agent.flush(120) and agent.stats["retries"] == 0
     agent.rotate_key()
     assert agent.keys.token not in (successor, settings["token"])
     agent.transport.call("GET", LIMITS)

@@ -10,7 +10,7 @@ import pytest
 
 
 def finish(agent):
-    assert agent.flush(20), agent.stats
+    assert agent.flush(120), agent.stats
 
 
 def test_a_run_opens_steps_and_closes(workspace, make_agent):

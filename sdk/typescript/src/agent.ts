@@ -61,6 +61,20 @@ export interface AgentDocument {
     version: number;
 }
 
+/** Agents that are not closed yet. */
+const open = new Set<Agent>();
+let listens = false;
+
+/** One listener for all agents: Node.js warns of a leak when a process has more than ten. */
+function closeAtExit(agent: Agent): void {
+    open.add(agent);
+    if (listens) return;
+    listens = true;
+    process.on("beforeExit", () => {
+        for (const one of [...open]) void one.close();
+    });
+}
+
 /**
  * One agent in this process. Registration, reports and heartbeats happen in the background: none of
  * them blocks, and none throws when the service is away. With MUSTER_DISABLED=1 nothing is sent and
@@ -102,10 +116,8 @@ export class Agent {
         this.sender = this.newSender();
         if (!this.enabled) return;
         this.sender.wake();
-        process.once("beforeExit", this.atExit);
+        closeAtExit(this);
     }
-
-    private readonly atExit = (): void => void this.close();
 
     private setting(name: "url" | "token" | "tenant", given: string | undefined): string {
         const variable = `MUSTER_${name.toUpperCase()}`;
@@ -324,7 +336,7 @@ export class Agent {
      * that runs out of work does this by itself; `process.exit()` leaves it to the next start.
      */
     async close(timeout = this.options.exitTimeout ?? 5): Promise<boolean> {
-        process.removeListener("beforeExit", this.atExit);
+        open.delete(this);
         return !this.enabled || this.sender.close(timeout * 1000);
     }
 }

@@ -127,7 +127,7 @@ test("a rotation that is killed leaves a key that works", async () => {
         const settings = { ...workspace.settings, token: given };
         const agent = makeAgent(settings, {}, "rotator");
         await agent.run((run) => run.step("alive"));
-        assert.ok(await agent.flush(20), point);
+        assert.ok(await agent.flush(120), point);
         assert.equal(agent.keys.unfinished, false, point);
         assert.notEqual(agent.keys.token, given, point);
     }

@@ -28,7 +28,7 @@ describe("the sender", { concurrency: true }, () => {
                 agent.emit("events", { event: "no such event", message: `${i}` });
         }
         run.complete();
-        assert.ok(await agent.flush(20));
+        assert.ok(await agent.flush(120));
         assert.equal((await workspace.events(run.id)).length, 42);
         const bad = problems.flatMap((problem) => problem.reports.map((report) => report.message));
         assert.deepEqual([bad, agent.stats.invalid, agent.stats.waiting], [["7", "23"], 2, 0]);
@@ -86,7 +86,7 @@ describe("the sender", { concurrency: true }, () => {
             delete scripted.script[BATCH];
             await until(async () => {
                 const after = makeAgent(scripted.settings);
-                return (await after.flush(10)) && scripted.seen(BATCH).length > 1;
+                return (await after.flush(120)) && scripted.seen(BATCH).length > 1;
             }, "the kept reports");
             assert.deepEqual(messages(scripted.seen(BATCH)[1]), ["", "kept", "", ""]);
         });
@@ -105,7 +105,7 @@ describe("the sender", { concurrency: true }, () => {
         assert.equal(await agent.flush(0.5), false);
         assert.equal(agent.stats.waiting, 253);
         await own.start();
-        assert.ok(await agent.flush(20));
+        assert.ok(await agent.flush(120));
         assert.equal((await workspace.events(run.id)).length, 252);
         assert.deepEqual(await workspace.kpis(), { k: 2 });
         assert.equal(agent.log.filter((line) => line.includes("sent later")).length, 1);
@@ -138,7 +138,7 @@ describe("the sender", { concurrency: true }, () => {
         const name = readdirSync(first.state).find((each) => each.startsWith("events"));
         writeFileSync(join(first.state, name), '{"event":"torn by a power fail', { flag: "a" });
         delete scripted.script[BATCH];
-        assert.ok(await makeAgent(scripted.settings).flush(10));
+        assert.ok(await makeAgent(scripted.settings).flush(120));
         assert.deepEqual(messages(scripted.seen(BATCH).at(-1)), ["whole"]);
     });
 

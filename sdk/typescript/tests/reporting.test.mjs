@@ -23,7 +23,7 @@ test("a run opens, steps and closes", async () => {
         },
         { message: "Begin", workflowRunId: "w-1", metadata: { host: "h" } },
     );
-    assert.ok(await agent.flush(20));
+    assert.ok(await agent.flush(120));
     const [first, step, last] = await workspace.events(id);
     assert.deepEqual(
         [first.event, step.event, last.event],
@@ -45,7 +45,7 @@ test("an error fails the run and is thrown again", async () => {
         throw new RangeError("too far");
     };
     await assert.rejects(agent.run(work), RangeError);
-    assert.ok(await agent.flush(20));
+    assert.ok(await agent.flush(120));
     const last = (await workspace.events(id)).at(-1);
     assert.deepEqual([last.event, last.error_type], ["failed", "RangeError"]);
     assert.equal(last.error_message, "too far");
@@ -66,7 +66,7 @@ test("KPIs, breakdowns and tokens arrive in one request each", async () => {
         run.breakdown("invoices", "country", { slices: { DE: 4, FR: 1 } });
         run.breakdown("invoices", ["a", "b"], { points: [{ a: "x", b: "y", value: 5 }] });
     });
-    assert.ok(await agent.flush(20));
+    assert.ok(await agent.flush(120));
     assert.deepEqual(await workspace.kpis(), { invoices: 5, total: 12.5 });
     const { input_tokens, output_tokens, calls } = (await workspace.usage()).gpt;
     assert.deepEqual([input_tokens, output_tokens, calls], [50, 5, 5]);
@@ -112,7 +112,7 @@ test("awkward values arrive as text instead of breaking the agent", async () => 
     run.kpi("nothing", NaN);
     run.llm(awkward);
     run.complete();
-    assert.ok(await agent.flush(20));
+    assert.ok(await agent.flush(120));
     assert.deepEqual(problems, []);
     const step = (await workspace.events(run.id))[1];
     assert.equal(step.message.length, 16384);
@@ -132,7 +132,7 @@ test("runs at the same time do not mix", async () => {
     };
     const task = agent.task(work);
     const ids = await Promise.all(["a", "b", "c"].map((name) => task(name)));
-    assert.ok(await agent.flush(20));
+    assert.ok(await agent.flush(120));
     for (const [index, name] of ["a", "b", "c"].entries()) {
         const said = (await workspace.events(ids[index]))
             .slice(1, -1)
@@ -204,4 +204,12 @@ test("the library loads as CommonJS too, and a disabled agent does nothing", asy
     } finally {
         delete process.env.MUSTER_DISABLED;
     }
+});
+
+test("many agents in a process share one listener at its exit", () => {
+    const { settings } = service.workspace();
+    const before = process.listenerCount("beforeExit");
+    const agents = Array.from({ length: 12 }, () => makeAgent(settings));
+    assert.ok(process.listenerCount("beforeExit") <= Math.max(before, 1));
+    return Promise.all(agents.map((agent) => agent.close()));
 });

@@ -11,8 +11,10 @@
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
 
-static const char *key_state(const struct key *key)
+static const char *key_state(const void *item)
 {
+    const struct key *key = item;
+
     if (key->revoked_at != TIME_NULL)
         return "revoked";
     if (key->expires_at != TIME_NULL && key->expires_at <= clock_wall_us())
@@ -20,17 +22,6 @@ static const char *key_state(const struct key *key)
     if (key->rotated_at != TIME_NULL && key->rotated_at + KEY_GRACE_US <= clock_wall_us())
         return "rotated";
     return "valid";
-}
-
-static void say_key(const void *item)
-{
-    char created[DATETIME_TEXT_MAX], used[DATETIME_TEXT_MAX];
-    const struct key *key = item;
-
-    say(stdout, "%-24.*s %-10.*s %-8s created %s used %-27s %.*s %.*s\n", STR_ARG(key->key_id),
-        STR_ARG(key->kind), key_state(key), datetime_format(key->created_at, created).data,
-        key->last_used_at == TIME_NULL ? "never" : datetime_format(key->last_used_at, used).data,
-        STR_ARG(key->agent_name), STR_ARG(key->label));
 }
 
 static void say_revoked(const void *item)
@@ -96,7 +87,15 @@ const struct command access_commands[] = {
       .help = "list all tenants",
       .examples = "muster tenant list --json",
       .method = METHOD_GET, .path = TENANTS, .answer = &tenant_list_shape, .list = "tenants",
-      .line = "{slug:-24} agents <= {max_agents:-8} rate <= {rate_limit:-8} bytes <= {max_bytes:-14} {name}" },
+      .columns = COLUMNS({ "SLUG", .cell = "{slug}" }, { "MAX AGENTS", .cell = "{max_agents}" },
+                         { "REQUESTS/MIN", .cell = "{rate_limit}" },
+                         { "MAX BYTES", .cell = "{max_bytes}" }, { "NAME", .cell = "{name}" }) },
+    { "tenant", "show", .args = { { "slug", OPTION_TENANT, "SLUG", .help = "slug of the tenant" } },
+      .help = "show a tenant and its plan",
+      .examples = "muster tenant show acme",
+      .method = METHOD_GET, .path = TENANTS "/{slug}", .answer = &tenant_plan_shape,
+      .line = "slug          {slug}\nname          {name}\nagents        {agents} of {max_agents}\n"
+              "requests/min  {rate_limit} per key\nbytes         {stored_bytes} of {max_bytes} (0: no quota)\ncreated       {created_at}" },
     { "key", "add",
       .options = OPTIONS(TENANT_OPTION,
                          { "agent", OPTION_NAME, .field = "agent_name", .help = "bind the key to this agent" },
@@ -111,7 +110,10 @@ const struct command access_commands[] = {
       .help = "list a tenant's keys, without their tokens",
       .examples = "muster key list --tenant acme",
       .method = METHOD_GET, .path = KEYS "?limit=1000", .next = "cursor", .json_pages = true,
-      .answer = &key_list_shape, .list = "keys", .say = say_key },
+      .answer = &key_list_shape, .list = "keys",
+      .columns = COLUMNS({ "KEY ID", .cell = "{key_id}" }, { "KIND", .cell = "{kind}" }, { "STATE", .cell_of = key_state },
+                         { "CREATED", .cell = "{created_at}" }, { "USED", .cell = "{last_used_at?{last_used_at}|never}" },
+                         { "AGENT", .cell = "{agent_name}" }, { "LABEL", .cell = "{label}" }) },
     { "key", "rotate", .args = { KEY_ARG }, .options = OPTIONS(TENANT_OPTION),
       .help = "replace a key, which expires five minutes later, and print the new token, which is shown only once",
       .examples = "muster key rotate key_8sYt0KcPq2mWx4Zb --tenant acme",

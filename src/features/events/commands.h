@@ -3,3 +3,7 @@
 #include "cli/command.h"
 
 extern const struct command event_commands[];
+
+/* In run_commands.c. */
+int run_show_run(struct invocation *in);
+int run_tail_run(struct invocation *in);

@@ -14,14 +14,22 @@
 #include "shape/json_write.h"
 
 enum {
-    PART_BYTES = 256 << 10, /* with this much output the step ends */
+    PART_BYTES = 256 << 10, /* with this much output the step ends; at most so much per write */
     RUN_PART_BYTES =
         4 << 20,          /* the same for a single run: PostgreSQL sorts its events in each step */
-    PART_MAX = 128 << 20, /* a part and the last row's lines, which are bounded by the request */
+    LINES_MAX = 64 << 20, /* a step's output and its last line, which the request bounds */
+    CELL_LEAST = 256,     /* bytes of a line, besides the names of its dimensions */
     STEP_LEAST = 16,      /* rows per step */
     STEP_FIRST = 512,
     STEP_MOST = 65536,
     USAGE_PAGE = 1000,
+};
+
+/* A breakdown whose cells are too many for one part: kept beyond its statement. */
+struct long_breakdown {
+    struct arena arena; /* of the strings of `line` */
+    struct business_line line;
+    yyjson_doc *names, *cells; /* NULL: there is none */
 };
 
 struct export_run {
@@ -38,6 +46,7 @@ struct export_run {
     struct business_place place; /* of the last row added, in `names` */
     struct llm_page page;
     struct buf names[2]; /* of `place` or of page.after */
+    struct long_breakdown rest;
 };
 
 static void add_line(struct export_run *run, const void *line)
@@ -51,10 +60,26 @@ static void add_line(struct export_run *run, const void *line)
     run->full = run->out.len >= run->part_bytes;
 }
 
+/* Hands over what has been written, in pieces: what waits for the client counts for all tenants. */
 static void flush_part(struct export_run *run)
 {
-    if (run->out.len > 0 && !run->closed)
-        run->closed = !run->job->write(run->job, &run->out);
+    struct str all = buf_str(&run->out);
+    struct buf piece;
+
+    if (all.len <= PART_BYTES) {
+        if (all.len > 0 && !run->closed)
+            run->closed = !run->job->write(run->job, &run->out);
+        return;
+    }
+    buf_init(&piece, PART_BYTES);
+    for (size_t at = 0; at < all.len && !run->closed; at += PART_BYTES) {
+        size_t left = all.len - at;
+
+        buf_add(&piece, str_from(all.data + at, left < PART_BYTES ? left : PART_BYTES));
+        run->closed = !run->job->write(run->job, &piece);
+    }
+    buf_done(&piece);
+    buf_done(&run->out); /* a long line is rare: its memory is not kept */
 }
 
 static bool is_unwanted(const struct export_run *run)
@@ -62,12 +87,16 @@ static bool is_unwanted(const struct export_run *run)
     return atomic_load(run->source->stopping) || atomic_load(&run->job->cancelled);
 }
 
+static void write_rest(struct export_run *run);
+
 /* Between two steps, when no statement is open: waits for the client. False when the export must
  * end. */
 static bool flush_and_continue(struct export_run *run)
 {
+    if (run->rest.cells != NULL)
+        write_rest(run);
     flush_part(run);
-    return !run->closed && !is_unwanted(run);
+    return !run->closed && !run->out.overflown && !is_unwanted(run);
 }
 
 /* The strings live until the next call. */
@@ -151,19 +180,20 @@ static void write_dimensions(yyjson_val *names, yyjson_val *cell, struct buf *ou
     buf_add_char(out, '}');
 }
 
-static void add_cells(struct export_run *run, const struct stored_breakdown *breakdown,
-                      yyjson_val *names, yyjson_val *cells)
+/* `flushes`: no statement is open, so what fills a part may wait for the client. */
+static void add_cells(struct export_run *run, const struct business_line *of, yyjson_val *names,
+                      yyjson_val *cells, bool flushes)
 {
-    struct business_line line = *breakdown->line;
+    struct business_line line = *of;
     char number[JSON_REAL_MAX];
     struct buf dimensions, value;
     yyjson_arr_iter rest;
     yyjson_val *cell;
 
-    buf_init(&dimensions, MIB(64));
+    buf_init(&dimensions, LINES_MAX);
     buf_init(&value, sizeof(number));
     yyjson_arr_iter_init(cells, &rest);
-    while ((cell = yyjson_arr_iter_next(&rest)) != NULL) {
+    while ((cell = yyjson_arr_iter_next(&rest)) != NULL && !run->closed) {
         yyjson_val *last = yyjson_arr_get_last(cell);
 
         write_dimensions(names, cell, &dimensions);
@@ -175,23 +205,74 @@ static void add_cells(struct export_run *run, const struct stored_breakdown *bre
         line.dimensions = buf_str(&dimensions);
         line.value = buf_str(&value);
         add_line(run, &line);
+        if (flushes && run->full)
+            flush_part(run);
+        if (flushes && is_unwanted(run))
+            break;
     }
     buf_done(&dimensions);
     buf_done(&value);
+}
+
+static void drop_rest(struct long_breakdown *rest)
+{
+    if (rest->cells == NULL)
+        return;
+    yyjson_doc_free(rest->names);
+    yyjson_doc_free(rest->cells);
+    rest->names = rest->cells = NULL;
+    arena_done(&rest->arena);
+}
+
+static void write_rest(struct export_run *run)
+{
+    struct long_breakdown *rest = &run->rest;
+
+    add_cells(run, &rest->line, yyjson_doc_get_root(rest->names), yyjson_doc_get_root(rest->cells),
+              true);
+    drop_rest(rest);
+}
+
+/* Takes over both documents. */
+static void keep_rest(struct export_run *run, const struct business_line *line, yyjson_doc *names,
+                      yyjson_doc *cells)
+{
+    struct long_breakdown *rest = &run->rest;
+    struct arena *arena = &rest->arena;
+
+    arena_init(arena);
+    rest->names = names;
+    rest->cells = cells;
+    rest->line = *line;
+    rest->line.agent_name = arena_copy(arena, line->agent_name);
+    rest->line.agent_version = arena_copy(arena, line->agent_version);
+    rest->line.run_id = arena_copy(arena, line->run_id);
+    rest->line.key = arena_copy(arena, line->key);
+    if (!str_is_null(line->workflow_run_id))
+        rest->line.workflow_run_id = arena_copy(arena, line->workflow_run_id);
+    run->full = true; /* the step ends here */
 }
 
 static bool export_add_breakdown(void *ctx, const struct stored_breakdown *breakdown)
 {
     struct export_run *run = ctx;
     yyjson_doc *names, *cells;
+    size_t n;
 
     names = yyjson_read(breakdown->dimensions.data, breakdown->dimensions.len, 0);
     cells = yyjson_read(breakdown->cells.data, breakdown->cells.len, 0);
+    n = yyjson_arr_size(yyjson_doc_get_root(cells));
+    keep_place(run, &breakdown->place);
+    if (names != NULL && cells != NULL &&
+        n > PART_BYTES / (breakdown->dimensions.len + CELL_LEAST)) {
+        keep_rest(run, breakdown->line, names, cells);
+        return false;
+    }
     if (names != NULL && cells != NULL)
-        add_cells(run, breakdown, yyjson_doc_get_root(names), yyjson_doc_get_root(cells));
+        add_cells(run, breakdown->line, yyjson_doc_get_root(names), yyjson_doc_get_root(cells),
+                  false);
     yyjson_doc_free(names);
     yyjson_doc_free(cells);
-    keep_place(run, &breakdown->place);
     return !run->full;
 }
 
@@ -321,12 +402,15 @@ int export_lines(struct export_job *job, const struct export_source *source, str
     };
     int r;
 
-    buf_init(&run.out, PART_MAX);
+    buf_init(&run.out, LINES_MAX);
     for (size_t i = 0; i < COUNT_OF(run.names); i++)
         buf_init(&run.names[i], KIB(64));
     if (job->format == EXPORT_CSV)
         csv_write_head(run.shape, &run.out);
     r = walk_all(&run, err);
+    drop_rest(&run.rest);
+    if (r == 0 && run.out.overflown)
+        r = err_set(err, ERR_INTERNAL, "a line of the export is too long");
     if (r == 0)
         flush_part(&run);
     if (r == 0 && is_unwanted(&run))

@@ -41,7 +41,7 @@ static int secret_set_bind(struct invocation *in, struct str *ret, struct error 
 }
 
 /* Sends nothing: only the name is checked. */
-static int secret_rm_bind(struct invocation *in, struct str *ret, struct error *err)
+static int secret_delete_bind(struct invocation *in, struct str *ret, struct error *err)
 {
     *ret = STR_NULL;
     return check_options(in, err);
@@ -93,11 +93,11 @@ const struct command vault_commands[] = {
       .help = "list a tenant's secrets, without their values",
       .examples = "muster secret list --tenant acme",
       .method = METHOD_GET, .path = SECRETS, .answer = &secret_list_shape, .list = "secrets",
-      .line = "{name:-32} {shared:-6?shared} version {version:-4} set {updated_at}" },
-    { "secret", "rm", .args = { SECRET_ARG }, .options = OPTIONS(TENANT_OPTION),
+      .columns = COLUMNS({ "NAME", .cell = "{name}" }, { "SHARED", .cell = "{shared?yes|no}" }, { "VERSION", .cell = "{version}" }, { "SET", .cell = "{updated_at}" }) },
+    { "secret", "delete", .args = { SECRET_ARG }, .options = OPTIONS(TENANT_OPTION),
       .help = "delete a secret",
-      .examples = "muster secret rm CRM_TOKEN --tenant acme",
-      .method = METHOD_DELETE, .path = SECRETS "/{name}", .bind = secret_rm_bind,
+      .examples = "muster secret delete CRM_TOKEN --tenant acme",
+      .method = METHOD_DELETE, .path = SECRETS "/{name}", .bind = secret_delete_bind,
       .line = "secret '{name}' deleted" },
     { "vault", "rotate",
       .help = "replace the master key without downtime",

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/request.h"
+#include "cli/suggest.h"
 #include "cli/template.h"
 #include "shape/table.h"
 #include "test.h"
@@ -82,8 +83,9 @@ TEST(every_command_argument_and_option_has_help)
         const struct command *c = w.list[i];
 
         CHECK(c->help != NULL && c->examples != NULL);
-        CHECK(c->run != NULL ||
-              (c->path != NULL && (c->line != NULL || c->say != NULL || c->raw != NULL)));
+        CHECK(c->run != NULL || (c->path != NULL && (c->line != NULL || c->say != NULL ||
+                                                     c->raw != NULL || c->columns != NULL)));
+        CHECK(c->run != NULL || (c->list != NULL) == (c->columns != NULL));
         for (size_t a = 0; a < COMMAND_ARGS_MAX && c->args[a].name != NULL; a++)
             CHECK(c->args[a].help != NULL && c->args[a].value != NULL);
         for (const struct option *o = c->options; o != NULL && o->name != NULL; o++)
@@ -192,4 +194,30 @@ TEST(a_template_is_filled_from_the_answer_and_the_command_line)
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         check_line(rows[i].template, rows[i].expected);
+}
+
+TEST(a_mistyped_word_suggests_the_nearest_one)
+{
+    static const char *const words[] = { "serve", "secret", "settings", "list", "add", NULL };
+    static const struct {
+        const char *typed, *expected;
+    } rows[] = {
+        { "serv", "serve" },
+        { "sevre", "serve" },
+        { "setings", "settings" },
+        { "lits", "list" },
+        { "secert", "secret" },
+        { "ad", "add" },
+        { "x", NULL },
+        { "brew", NULL },
+        { "", NULL },
+        { "a-word-that-is-much-longer-than-any-that-the-program-has-for-itself", NULL },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *found = suggest(rows[i].typed, words);
+
+        CHECK((found == NULL) == (rows[i].expected == NULL));
+        CHECK(found == NULL || strcmp(found, rows[i].expected) == 0);
+    }
 }

@@ -38,6 +38,7 @@ struct group {
 
 static struct readers *readers;
 static struct group busy, other;
+static bool goes_ahead; /* what is submitted next */
 
 static void group_init(struct group *g)
 {
@@ -74,11 +75,12 @@ static int submit(struct group *g, size_t i, int64_t tenant_id)
 {
     struct error err = { 0 };
 
-    g->jobs[i] =
-        (struct slow_job){ { .budget = tenant_budget(tenant_id), .run = run, .done = done },
-                           &g->begun,
-                           &g->let_go,
-                           &g->ended };
+    g->jobs[i] = (struct slow_job){
+        { .budget = tenant_budget(tenant_id), .ahead = goes_ahead, .run = run, .done = done },
+        &g->begun,
+        &g->let_go,
+        &g->ended
+    };
     return readers_submit(readers, &g->jobs[i].job, &err);
 }
 
@@ -135,6 +137,30 @@ TEST(no_tenant_has_more_of_the_queue_than_its_share)
     tenant_budgets.tenant_level.max[BUDGET_READS] = 0;
     CHECK_INT(budget_used(tenant_budget(1), BUDGET_READS), 0);
     CHECK_INT(tenant_budgets.tenant_level.refused[BUDGET_READS], 1);
+    end();
+}
+
+TEST(a_job_that_goes_ahead_finds_room_in_a_full_queue_and_is_next)
+{
+    enum { FULL = 1 + QUEUE };
+
+    begin(1);
+    for (size_t i = 0; i < FULL; i++) {
+        CHECK_INT(submit(&busy, i, 0), 0);
+        if (i == 0)
+            CHECK(wait_for(&busy.begun));
+    }
+    CHECK_INT(submit(&busy, FULL, 0), -1);
+    goes_ahead = true;
+    for (size_t i = 0; i < QUEUE / 2; i++)
+        CHECK_INT(submit(&other, i, 0), 0);
+    CHECK_INT(submit(&other, QUEUE / 2, 0), -1);
+    goes_ahead = false;
+    finish(&busy, 1);
+    CHECK(wait_for(&other.begun));
+    CHECK(sem_trywait(&busy.begun) != 0);
+    finish(&other, QUEUE / 2);
+    finish(&busy, FULL - 1);
     end();
 }
 

@@ -147,7 +147,10 @@ static int sign_in(struct api_call *call, struct error *err)
                                             .known = has_session_of(call, sign_in->email) };
     if (accounts_begin_attempt(call, &o->attempt, err) != 0)
         return -1;
-    call_hash(call, check_password, sign_in_checked);
+    if (o->attempt.known && o->attempt.first) /* strangers may fill the queue, but not before it */
+        call_hash_ahead(call, check_password, sign_in_checked);
+    else
+        call_hash(call, check_password, sign_in_checked);
     return 0;
 }
 

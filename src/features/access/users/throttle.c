@@ -215,6 +215,7 @@ int64_t throttle_begin(struct throttle *t, struct throttle_attempt *attempt, int
     if (wait == 0) {
         who->under_way++;
         where->under_way++;
+        attempt->first = who->under_way == 1;
     } else {
         forget_if_idle(t, who, where);
     }

@@ -38,6 +38,7 @@ struct throttle_attempt {
     struct address from;
     bool known; /* the browser has a session of the account; throttle_begin() also sets it for an
                    address that the account signed in from */
+    bool first; /* set by throttle_begin(): the only one of its account, or account and address */
 };
 
 /* Begins an attempt at `now_us`. 0: allowed; call throttle_end() with the same attempt later. Else

@@ -9,9 +9,9 @@
 
 #define VALUES "/api/v1/tenants/{tenant}{agent?/agents/{agent}}/values"
 #define VALUE_LINE                                                                                 \
-    "{key:-32} {hidden?(hidden)|{value?{value}|(no value)}}"                                       \
+    "{key}  {hidden?(hidden)|{value?{value}|(no value)}}"                                          \
     "{source?  [{source}]|{required?  required}}"
-#define PARAMETER_LINE "{key:-32} {secret:-10?secret|not secret} edit {edit:-7} see {see}"
+#define PARAMETER_LINE "{key}  {secret?secret|not secret}  edit {edit}  see {see}"
 
 /* clang-format off */
 const struct command config_commands[] = {
@@ -26,17 +26,20 @@ const struct command config_commands[] = {
       .help = "list a workspace's values, or the values in effect for an agent",
       .examples = "muster value list --tenant acme --agent collector",
       .method = METHOD_GET, .path = VALUES,
-      .answer = &config_values_shape, .list = "values", .line = VALUE_LINE },
-    { "value", "rm", .args = { KEY_ARG }, .options = OPTIONS(TENANT_OPTION, AGENT_OPTION),
+      .answer = &config_values_shape, .list = "values",
+      .columns = COLUMNS({ "KEY", .cell = "{key}" }, { "VALUE", .cell = "{hidden?(hidden)|{value}}" }, { "SOURCE", .cell = "{source}" },
+                         { "REQUIRED", .cell = "{required?yes|no}" }) },
+    { "value", "delete", .args = { KEY_ARG }, .options = OPTIONS(TENANT_OPTION, AGENT_OPTION),
       .help = "delete a configuration value",
-      .examples = "muster value rm crm.url --tenant acme",
+      .examples = "muster value delete crm.url --tenant acme",
       .method = METHOD_DELETE, .path = VALUES "/{key}",
       .answer = &config_value_shape, .line = VALUE_LINE },
     { "catalog", "list", .options = OPTIONS(TENANT_OPTION),
       .help = "list the parameters and who may set and see them",
       .examples = "muster catalog list --tenant acme",
       .method = METHOD_GET, .path = CATALOG "?limit=1000", .next = "after",
-      .answer = &catalog_list_shape, .list = "parameters", .line = PARAMETER_LINE },
+      .answer = &catalog_list_shape, .list = "parameters",
+      .columns = COLUMNS({ "KEY", .cell = "{key}" }, { "SECRET", .cell = "{secret?yes|no}" }, { "EDIT", .cell = "{edit}" }, { "SEE", .cell = "{see}" }) },
     { "catalog", "set", .args = { KEY_ARG },
       .options = OPTIONS(TENANT_OPTION,
                          { "secret", OPTION_WORD, "yes|no", .help = "yes: its value must refer to a secret" },

@@ -9,6 +9,8 @@
 #include "features/agents/config/values_store.h"
 #include "features/vault/reference.h"
 
+enum { VALUES_MAX = 1000, VALUES_BYTES_MAX = 4 << 20 }; /* of a workspace, and of each agent */
+
 /* The key's catalog entry, or the one it would get when it is first set. */
 static int entry_of(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
                     struct catalog_parameter *ret, struct error *err)
@@ -141,21 +143,40 @@ int values_list(struct db *db, const struct values_view *view, struct arena *are
     return r;
 }
 
-/* The value in effect for view->key. */
+/* The value in effect for view->key. On the writer: reads that value only. */
 static int show_value(struct db *db, const struct values_view *view, struct arena *arena,
                       struct config_value *ret, struct error *err)
 {
-    struct value_scope all;
-    int r = load_values(db, view, arena, &all, err);
+    const struct directive_key *target = &view->target;
+    struct found found = { .key = view->key };
+    struct config_schema_decl decl = { 0 };
+    struct value_row row;
 
-    if (r == 0) {
-        struct found found = { view->key, map_get(&all.by_key, view->key),
-                               params_find(&all.decl, view->key) };
+    if (store_value(db, target, view->key, arena, &row, err) != 0)
+        return -1;
+    if (target->scope == SCOPE_AGENT &&
+        params_of_agent(db, target->tenant_id, target->agent_name, arena, &decl, err) != 0)
+        return -1;
+    found.row = str_is_null(row.key) ? NULL : &row;
+    found.param = params_find(&decl, view->key);
+    return describe(db, view, &found, arena, ret, err);
+}
 
-        r = describe(db, view, &found, arena, ret, err);
-    }
-    map_done(&all.by_key);
-    return r;
+/* A list, and a configuration, are read whole: what is set in one place is bounded. Values that are
+ * being set at the same moment may exceed it by themselves. */
+static int check_room(struct db *db, const struct values_view *view, struct str value,
+                      struct arena *arena, struct error *err)
+{
+    struct values_size others;
+
+    if (store_values_size(db, &view->target, view->key, arena, &others, err) != 0)
+        return -1;
+    if (others.n < VALUES_MAX && others.bytes + (int64_t)value.len <= VALUES_BYTES_MAX)
+        return 0;
+    return err_set(err, ERR_CONFLICT,
+                   "The %s has as many values as it may: %d, of %d bytes in all; unset some first",
+                   view->target.scope == SCOPE_AGENT ? "agent" : "workspace", VALUES_MAX,
+                   VALUES_BYTES_MAX);
 }
 
 /* Checks the value against the declaration of the agent, or of every agent of the workspace. */
@@ -227,7 +248,8 @@ int values_check(struct db *db, const struct values_view *view, const struct val
     struct catalog_parameter entry;
 
     if (entry_of(db, view->target.tenant_id, view->key, arena, &entry, err) != 0 ||
-        check_may_set(view, &entry, err) != 0 || check_value(view, &entry, set->value, err) != 0)
+        check_may_set(view, &entry, err) != 0 || check_value(view, &entry, set->value, err) != 0 ||
+        check_room(db, view, set->value, arena, err) != 0)
         return -1;
     return reference_is_in(set->value) ? 0 : check_type(db, view, set->value, arena, err);
 }

@@ -18,6 +18,12 @@ SHAPE_BEGIN(value_row)
 ROW_END(value_row);
 #undef OWNER
 
+#define OWNER struct values_size
+SHAPE_BEGIN(values_size_row)
+    { INT(n) }, { INT(bytes) },
+ROW_END(values_size_row);
+#undef OWNER
+
 #define AT_PLACE                                                                                   \
     " AND ((scope = 1 AND config_values.agent_name = '')"                                          \
     " OR ($2 = 2 AND scope = 2 AND config_values.agent_name = $3)) ORDER BY config_values.key"
@@ -25,6 +31,17 @@ static const struct db_query select_values = {
     .row = &value_row,
     .sqlite = SELECT_VALUES AT_PLACE ", scope DESC",
     .postgres = SELECT_VALUES AT_PLACE " COLLATE \"C\", scope DESC",
+};
+static const struct db_query select_value = {
+    .row = &value_row,
+    .sql = SELECT_VALUES " AND config_values.key = $4 AND ((scope = 1 AND config_values.agent_name = '')"
+           " OR ($2 = 2 AND scope = 2 AND config_values.agent_name = $3)) ORDER BY scope DESC LIMIT 1",
+};
+#define OTHERS " FROM config_values WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3 AND key <> $4"
+static const struct db_query measure_others = {
+    .row = &values_size_row,
+    .sqlite = "SELECT COUNT(*) AS n, COALESCE(SUM(LENGTH(CAST(value AS BLOB))), 0) AS bytes" OTHERS,
+    .postgres = "SELECT COUNT(*) AS n, COALESCE(SUM(octet_length(value)), 0) AS bytes" OTHERS,
 };
 static const struct db_query select_of_key = {
     .row = &value_row,
@@ -56,6 +73,26 @@ int store_values(struct db *db, const struct directive_key *target, struct arena
                                         db_text(store_name_key(target->agent_name, arena).key));
 
     return rows_list(db, &select_values, args, arena, ret, err);
+}
+
+int store_value(struct db *db, const struct directive_key *target, struct str key,
+                struct arena *arena, struct value_row *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
+                                        db_text(store_name_key(target->agent_name, arena).key),
+                                        db_text(store_name_key(key, arena).key));
+
+    return rows_one(db, &select_value, args, arena, ret, err);
+}
+
+int store_values_size(struct db *db, const struct directive_key *target, struct str but_key,
+                      struct arena *arena, struct values_size *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
+                                        db_text(store_name_key(target->agent_name, arena).key),
+                                        db_text(store_name_key(but_key, arena).key));
+
+    return rows_one(db, &measure_others, args, arena, ret, err);
 }
 
 int store_values_of_key(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,

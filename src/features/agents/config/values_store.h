@@ -20,6 +20,19 @@ struct value_row {
 int store_values(struct db *db, const struct directive_key *target, struct arena *arena,
                  struct list *ret, struct error *err) MUST_CHECK;
 
+/* The value of one key in effect there: the agent's, else the workspace's. Its key is STR_NULL when
+ * none is set. In the arena. */
+int store_value(struct db *db, const struct directive_key *target, struct str key,
+                struct arena *arena, struct value_row *ret, struct error *err) MUST_CHECK;
+
+struct values_size {
+    int64_t n, bytes;
+};
+
+/* Of all values set for the workspace, or for the agent, but that of one key. */
+int store_values_size(struct db *db, const struct directive_key *target, struct str but_key,
+                      struct arena *arena, struct values_size *ret, struct error *err) MUST_CHECK;
+
 /* At most 1,000 values set for a key, of the workspace and its agents: a list of struct value_row;
  * in the arena. */
 int store_values_of_key(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
