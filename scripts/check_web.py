@@ -38,6 +38,7 @@ FEATURES = {
     "fleet": {"access", "agents", "events"},
     "kpis": set(),
     "retention": set(),
+    "status": set(),
     "vault": set(),
     "webhooks": set(),
 }

@@ -294,7 +294,7 @@ def all_work():
         Job("the packages for agents, the guide and the Node.js library", "sdk-packages",
             ["sh", "-c", packages], on("release", "sqlite")),
         Pool("help, README, demo and gates", "program",
-             files_in("tests/program") + files_in("tests/gates")),
+             files_in("tests/program") + files_in("tests/gates") + files_in("tests/contract")),
     ]  # fmt: skip
 
 

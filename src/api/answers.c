@@ -9,9 +9,10 @@ static const char *const units[] = { "events", "bytes", NULL };
 /* clang-format off */
 #define OWNER struct health_answer
 SHAPE_BEGIN(health_answer_shape)
-    { STR(status), .flags = F_REQUIRED, .choices = health_states },
+    { STR(status), .flags = F_REQUIRED, .choices = health_states, .doc = "ok: a report could be stored now." },
     { STR(reason), .flags = F_OMIT, .doc = "Why a report could not be stored now (503)." },
-SHAPE_END(health_answer_shape, "Health", .doc = "Service health.");
+SHAPE_END(health_answer_shape, "Health", .doc = "Service health.",
+          .example = EXAMPLE({"status": "ok"}));
 #undef OWNER
 
 #define OWNER struct budget_answer
@@ -21,7 +22,8 @@ SHAPE_BEGIN(budget_answer_shape)
     { OPT_INT(tenant_max), .flags = F_REQUIRED | F_NULL, .doc = "What they may hold together; null: no limit." },
     { INT(key_used),       .flags = F_REQUIRED, .doc = "Held now by the callers of this key." },
     { OPT_INT(key_max),    .flags = F_REQUIRED | F_NULL, .doc = "What they may hold together; null: no limit." },
-STATIC_SHAPE_END(budget_answer_shape, "Budget", .doc = "A share of what this service can hold at once.");
+STATIC_SHAPE_END(budget_answer_shape, "Budget", .doc = "A share of what this service can hold at once.",
+          .example = EXAMPLE({"kind": "body_bytes", "tenant_used": 0, "tenant_max": 67108864, "key_used": 0, "key_max": 33554432}));
 #undef OWNER
 
 #define OWNER struct limits_answer
@@ -36,7 +38,8 @@ SHAPE_BEGIN(limits_answer_shape)
     { INT(max_bytes),           .flags = F_REQUIRED, .doc = "Bytes that the tenant's stored reports may take; at this the answer to a report is 507. 0: no quota." },
     { INT(stored_bytes),        .flags = F_REQUIRED, .doc = "Bytes that they take." },
     { LIST(budgets, budget_answer_shape), .flags = F_REQUIRED, .doc = "What this key and its tenant hold now and may hold at once, by kind. Beyond it the answer is 503 with `Retry-After`." },
-SHAPE_END(limits_answer_shape, "Limits", .doc = "Limits that apply to this key.");
+SHAPE_END(limits_answer_shape, "Limits", .doc = "Limits that apply to this key.",
+          .example = EXAMPLE({"batch_max_events": 1000, "batch_max_bytes": 8388608, "body_max_bytes": 1048576, "business_max_bytes": 4194304, "rate_limit": 600, "rate_window_seconds": 60, "max_agents": 100}));
 #undef OWNER
 
 #define OWNER struct error_answer
@@ -44,6 +47,7 @@ SHAPE_BEGIN(error_answer_shape)
     { STR(detail),    .flags = F_REQUIRED, .doc = "What is wrong and how to fix it." },
     { OPT_INT(limit), .flags = F_OMIT, .doc = "The limit that was exceeded (413)." },
     { STR(unit),      .flags = F_OMIT, .choices = units, .doc = "Unit of the limit (413)." },
-SHAPE_END(error_answer_shape, "Error", .doc = "Any error except a validation error.");
+SHAPE_END(error_answer_shape, "Error", .doc = "Any error except a validation error.",
+          .example = EXAMPLE({"detail": "Not Found"}));
 #undef OWNER
 /* clang-format on */

@@ -3,9 +3,10 @@
 
 #include <stdio.h>
 
-#include "api/answers.h"
+#include "api/openapi_answers.h"
 #include "api/route.h"
 #include "api/shapes.h"
+#include "engine/feature.h"
 #include "shape/schema.h"
 
 #define TITLE   "Agent Telemetry and Registration API"
@@ -30,97 +31,44 @@ static const char *lower_method(const struct route *route)
     }
 }
 
-static void add_parameters(struct buf *out, const struct shape *shape, const char *in, bool *first)
+static void add_parameter(struct buf *out, const struct shape *shape, const struct field *field,
+                          const char *in, struct arena *arena)
 {
-    if (shape == NULL)
-        return;
-    for (size_t i = 0; i < shape->n_fields; i++) {
-        const struct field *field = &shape->fields[i];
-        bool required = (field->flags & F_REQUIRED) != 0;
+    struct str example = schema_example_of(shape, field->name, arena);
+    struct field undescribed = *field;
 
-        buf_add_c(out, *first ? ",\"parameters\":[" : ",");
-        *first = false;
-        buf_printf(out, "{\"name\":\"%s\",\"in\":\"%s\",\"required\":%s,\"schema\":", field->name,
-                   in, required ? "true" : "false");
-        schema_write_field(field, out);
-        buf_add_char(out, '}');
+    undescribed.doc = NULL; /* it describes the parameter, not its type */
+    buf_printf(out, "{\"name\":\"%s\",\"in\":\"%s\",\"required\":%s", field->name, in,
+               (field->flags & F_REQUIRED) != 0 ? "true" : "false");
+    if (field->doc != NULL) {
+        buf_add_c(out, ",\"description\":");
+        buf_add_json(out, str_of(field->doc));
     }
-}
-
-static void add_content(struct buf *out, const char *schema_name)
-{
-    buf_add_c(out, "\"content\":{\"application/json\":{\"schema\":{");
-    if (schema_name != NULL)
-        buf_printf(out, "\"$ref\":\"#/components/schemas/%s\"", schema_name);
-    buf_add_c(out, "}}}");
-}
-
-/* The answer on success. For streams of lines and events the schema describes one of them; anything
- * but JSON is text. */
-static void add_answer(struct buf *out, const struct route *route)
-{
-    const char *name = route->answer == NULL ? NULL : route->answer->name;
-
-    if (route->media == NULL) {
-        add_content(out, name);
-        return;
-    }
-    buf_add_c(out, "\"content\":{");
-    for (size_t i = 0; route->media[i] != NULL; i++) {
-        bool is_json = strstr(route->media[i], "json") != NULL && name != NULL;
-
-        buf_printf(out, "%s\"%s\":{\"schema\":{", i == 0 ? "" : ",", route->media[i]);
-        if (is_json)
-            buf_printf(out, "\"$ref\":\"#/components/schemas/%s\"", name);
-        else
-            buf_add_c(out, "\"type\":\"string\"");
-        buf_add_c(out, "}}");
+    buf_add_c(out, ",\"schema\":");
+    schema_write_field(&undescribed, out);
+    if (!str_is_null(example)) {
+        buf_add_c(out, ",\"example\":");
+        buf_add(out, example);
     }
     buf_add_char(out, '}');
 }
 
-static void add_response(struct buf *out, int status, const char *description,
-                         const char *schema_name)
+static void add_parameters(struct buf *out, const struct route *route, struct arena *arena)
 {
-    buf_printf(out, ",\"%d\":{\"description\":\"%s\",", status, description);
-    add_content(out, schema_name);
-    buf_add_char(out, '}');
-}
+    const struct {
+        const char *in;
+        const struct shape *shape;
+    } places[] = { { "path", route->params }, { "query", route->query } };
+    bool any = false;
 
-/* The responses of a route, by the columns of its row. */
-static void add_responses(struct buf *out, const struct route *route)
-{
-    const char *error = error_answer_shape.name;
-    bool judges = route->auth != AUTH_OPEN || route->body != NULL; /* the caller */
-
-    buf_printf(out, ",\"responses\":{\"%d\":{\"description\":\"Successful Response\",",
-               route->status);
-    add_answer(out, route);
-    buf_add_char(out, '}');
-    if (route->tagged)
-        buf_add_c(out, ",\"304\":{\"description\":\"Not modified\"}");
-    add_response(out, 400, "Malformed request", error);
-    if (judges) {
-        add_response(out, 401, "Missing, invalid or expired credentials", error);
-        add_response(out, 403, "Not allowed with these credentials", error);
-    }
-    if (route->params != NULL || (route->also & ALSO_NOT_FOUND) != 0)
-        add_response(out, 404, "Not found", error);
-    if (route->audit != NULL || (route->also & ALSO_CONFLICT) != 0)
-        add_response(out, 409, "Conflict with the current state", error);
-    add_response(out, 413, "The request is too large", error);
-    if (route->body != NULL)
-        add_response(out, 415, "The body is not JSON", error);
-    if (route->body != NULL || route->params != NULL || route->query != NULL)
-        add_response(out, 422, "Validation Error", "HTTPValidationError");
-    if (judges)
-        add_response(out, 429, "Too many requests or failed sign-ins", error);
-    add_response(out, 503, "The service is overloaded or unavailable; retry later",
-                 route->unavailable == NULL ? error : route->unavailable->name);
-    if ((route->also & ALSO_QUOTA) != 0)
-        add_response(out, 507, "The plan has no room for further reports; nothing was stored",
-                     error);
-    buf_add_char(out, '}');
+    for (size_t p = 0; p < COUNT_OF(places); p++)
+        for (size_t i = 0; places[p].shape != NULL && i < places[p].shape->n_fields; i++) {
+            buf_add_c(out, any ? "," : ",\"parameters\":[");
+            any = true;
+            add_parameter(out, places[p].shape, &places[p].shape->fields[i], places[p].in, arena);
+        }
+    if (any)
+        buf_add_char(out, ']');
 }
 
 static void add_security(struct buf *out, enum route_auth auth)
@@ -129,8 +77,7 @@ static void add_security(struct buf *out, enum route_auth auth)
 
     if (auth == AUTH_READ)
         schemes = "{\"HTTPBearer\":[]},{\"SessionCookie\":[]}";
-    if (auth != AUTH_OPEN)
-        buf_printf(out, ",\"security\":[%s]", schemes);
+    buf_printf(out, ",\"security\":[%s]", auth == AUTH_OPEN ? "" : schemes);
 }
 
 /* The route's description, and who may call it. */
@@ -153,26 +100,22 @@ static void add_description(struct buf *out, const struct route *route)
     buf_add_json(out, str_of(text));
 }
 
-static void add_operation(struct buf *out, const struct route_entry *entry)
+static void add_operation(struct buf *out, const struct route_entry *entry, struct arena *arena)
 {
     const struct route *route = entry->route;
-    bool first = true;
 
     buf_printf(out,
                "\"%s\":{\"tags\":[\"%s\"],\"operationId\":\"%s\",\"summary\":", lower_method(route),
-               entry->feature, route->id);
+               entry->feature->name, route->id);
     buf_add_json(out, str_of(route->summary));
     add_description(out, route);
-    add_parameters(out, route->params, "path", &first);
-    add_parameters(out, route->query, "query", &first);
-    if (!first)
-        buf_add_char(out, ']');
+    add_parameters(out, route, arena);
     if (route->body != NULL) {
         buf_add_c(out, ",\"requestBody\":{\"required\":true,");
-        add_content(out, route->body->name);
+        openapi_add_body(out, route->body, arena);
         buf_add_char(out, '}');
     }
-    add_responses(out, route);
+    openapi_add_responses(out, route, arena);
     add_security(out, route->auth);
     buf_add_char(out, '}');
 }
@@ -187,7 +130,8 @@ static size_t first_of_path(const struct route_table *table, const char *path)
     return i;
 }
 
-static void add_path(struct buf *out, const struct route_table *table, size_t first)
+static void add_path(struct buf *out, const struct route_table *table, size_t first,
+                     struct arena *arena)
 {
     const char *path = table->entries[first].route->path;
 
@@ -197,12 +141,12 @@ static void add_path(struct buf *out, const struct route_table *table, size_t fi
             continue;
         if (i > first)
             buf_add_char(out, ',');
-        add_operation(out, &table->entries[i]);
+        add_operation(out, &table->entries[i], arena);
     }
     buf_add_char(out, '}');
 }
 
-static void add_paths(struct buf *out, const struct route_table *table)
+static void add_paths(struct buf *out, const struct route_table *table, struct arena *arena)
 {
     bool more = false;
 
@@ -214,7 +158,7 @@ static void add_paths(struct buf *out, const struct route_table *table)
         if (more)
             buf_add_char(out, ',');
         more = true;
-        add_path(out, table, i);
+        add_path(out, table, i, arena);
     }
 }
 
@@ -227,6 +171,24 @@ static void add_schemas(struct buf *out, const struct route_table *table)
     for (size_t i = 0; i < set.n; i++) {
         buf_printf(out, ",\"%s\":", set.items[i]->name);
         shape_write_schema(set.items[i], out);
+    }
+}
+
+/* The features that serve operations, in the order of their routes. */
+static void add_tags(struct buf *out, const struct route_table *table)
+{
+    const struct feature *last = NULL;
+
+    for (size_t i = 0; i < table->n; i++) {
+        const struct feature *feature = table->entries[i].feature;
+
+        if (table->entries[i].route->page || feature == last)
+            continue;
+        buf_printf(out, "%s{\"name\":\"%s\",\"description\":", last == NULL ? "" : ",",
+                   feature->name);
+        buf_add_json(out, str_of(feature->about));
+        buf_add_char(out, '}');
+        last = feature;
     }
 }
 
@@ -277,21 +239,42 @@ static void indent(struct str text, struct buf *out)
     buf_add_char(out, '\n');
 }
 
+static const char head[] =
+    "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"" TITLE "\",\"version\":\"" VERSION "\","
+    "\"summary\":\"Agents report runs, KPIs and LLM usage; people read them back per tenant.\","
+    "\"description\":\"Agents authenticate with a key: `Authorization: Bearer mst_…`. A success of "
+    "a "
+    "report means that it is durably stored. Every error is an object with `detail`: a sentence, "
+    "or "
+    "for 422 a list of problems. Requests count against the rate limit of the key; refused ones do "
+    "not.\"},\"servers\":[{\"url\":\"/\",\"description\":\"The service that answers this "
+    "document.\"}],\"tags\":[";
+
+static const char schemes[] =
+    "\"securitySchemes\":{\"HTTPBearer\":{\"type\":\"http\",\"scheme\":\"bearer\",\"description\":"
+    "\"The token of a workspace key or of an agent key.\"},\"SessionCookie\":{\"type\":\"apiKey\","
+    "\"in\":\"cookie\",\"name\":\"muster_session\",\"description\":\"Changes also need the header "
+    "X-CSRF-Token. Over TLS the name begins with __Host-.\"}}";
+
 void openapi_write(const struct route_table *table, struct buf *out)
 {
     struct buf compact;
+    struct arena arena;
 
+    arena_init(&arena);
     buf_init(&compact, DOCUMENT_MAX);
-    buf_add_c(&compact, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"" TITLE
-                        "\",\"version\":\"" VERSION "\"},\"paths\":{");
-    add_paths(&compact, table);
+    buf_add_c(&compact, head);
+    add_tags(&compact, table);
+    buf_add_c(&compact, "],\"paths\":{");
+    add_paths(&compact, table, &arena);
     buf_add_c(&compact, "},\"components\":{\"schemas\":{");
     add_schemas(&compact, table);
-    buf_add_c(&compact, "},\"securitySchemes\":{\"HTTPBearer\":{\"type\":\"http\","
-                        "\"scheme\":\"bearer\"},\"SessionCookie\":{\"type\":\"apiKey\","
-                        "\"in\":\"cookie\",\"name\":\"muster_session\",\"description\":"
-                        "\"Changes also need the header X-CSRF-Token. Over TLS the name begins "
-                        "with __Host-.\"}}}}");
+    buf_add_c(&compact, "},");
+    openapi_add_shared(&compact);
+    buf_add_char(&compact, ',');
+    buf_add_c(&compact, schemes);
+    buf_add_c(&compact, "}}");
     indent(buf_str(&compact), out);
     buf_done(&compact);
+    arena_done(&arena);
 }

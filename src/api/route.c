@@ -10,6 +10,7 @@
 enum { SEGMENTS_MAX = 15, BUCKETS = METHOD_OTHER * (SEGMENTS_MAX + 1) };
 
 struct route_index {
+    bool *yields;              /* by entry: a path may match both it and a more literal one */
     size_t begin[BUCKETS + 1]; /* in `order`: where each bucket begins */
     size_t order[];            /* entries, bucket by bucket */
 };
@@ -39,8 +40,35 @@ static void add_entries(struct route_table *table, const struct feature *feature
         for (const struct route *route = feature->routes[i]; route->path != NULL; route++) {
             table->entries =
                 mem_resize(table->entries, (table->n + 1) * sizeof(struct route_entry));
-            table->entries[table->n++] = (struct route_entry){ route, feature->name };
+            table->entries[table->n++] = (struct route_entry){ route, feature };
         }
+}
+
+/* Do paths exist that both templates match, and is `other` the more literal one: where they first
+ * differ, it has a word and `one` a {name}? */
+static bool is_less_literal(struct str one, struct str other)
+{
+    bool differ = false, less = false;
+
+    while (!str_is_null(one) && !str_is_null(other)) {
+        struct str left = str_split(&one, '/'), right = str_split(&other, '/');
+        bool left_any = str_starts(left, STR_LIT("{")), right_any = str_starts(right, STR_LIT("{"));
+
+        if (!left_any && !right_any && !str_eq(left, right))
+            return false;
+        less |= !differ && left_any && !right_any;
+        differ |= left_any != right_any;
+    }
+    return less && str_is_null(one) && str_is_null(other);
+}
+
+/* Is there a route, of any method, whose words stand where this one has a name? */
+static bool yields_to_another(const struct route_table *table, const struct route *route)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (is_less_literal(str_of(route->path), str_of(table->entries[i].route->path)))
+            return true;
+    return false;
 }
 
 void route_table_init(struct route_table *table, const struct feature *const *features)
@@ -62,12 +90,17 @@ void route_table_init(struct route_table *table, const struct feature *const *fe
         }
     }
     index->begin[BUCKETS] = n;
+    index->yields = mem_resize(NULL, table->n * sizeof(bool));
+    for (size_t i = 0; i < table->n; i++)
+        index->yields[i] = yields_to_another(table, table->entries[i].route);
     table->index = index;
 }
 
 void route_table_done(struct route_table *table)
 {
     free(table->entries);
+    if (table->index != NULL)
+        free(table->index->yields);
     free(table->index);
 }
 
@@ -100,6 +133,23 @@ static bool matches_template(const char *template, struct str path, struct route
     return at == end;
 }
 
+/* The words of a path mean what a route of any method says they mean: what DELETE …/prices/import
+ * names is no price whose id is "import". */
+static bool is_of_another(const struct route_table *table, const struct route *route,
+                          struct str path)
+{
+    struct route_values unused;
+
+    for (size_t i = 0; i < table->n; i++) {
+        const char *other = table->entries[i].route->path;
+
+        if (is_less_literal(str_of(route->path), str_of(other)) &&
+            matches_template(other, path, &unused))
+            return true;
+    }
+    return false;
+}
+
 const struct route *route_find(const struct route_table *table, enum http_method method,
                                struct str path, struct route_values *ret_values)
 {
@@ -112,6 +162,8 @@ const struct route *route_find(const struct route_table *table, enum http_method
         const struct route *route = table->entries[index->order[i]].route;
 
         if (!matches_template(route->path, path, ret_values))
+            continue;
+        if (index->yields[index->order[i]] && is_of_another(table, route, path))
             continue;
         ret_values->entry = index->order[i];
         return route;

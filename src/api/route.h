@@ -74,6 +74,7 @@ struct route {
     const char *id; /* names the operation in generated clients: "list_runs" */
     const char *summary;
     const char *description; /* details for callers; the document adds who may call */
+    const char *sample;      /* an example of an answer that has no shape */
 };
 
 /* Keys report and pull through it. Bodies of agents may have members that are not known here, as
@@ -89,7 +90,7 @@ static inline bool route_is_for_agents(const struct route *route)
 /* A row of a feature's table. */
 struct route_entry {
     const struct route *route;
-    const char *feature; /* its name */
+    const struct feature *feature;
 };
 
 struct route_index;

@@ -26,7 +26,8 @@ struct tick {
 };
 
 struct feature {
-    const char *name; /* name of its folder in src/features */
+    const char *name;  /* name of its folder in src/features */
+    const char *about; /* a sentence for the OpenAPI document; NULL: only pages */
 
     /* Tables, each ended by a row of zeros; the first NULL ends the list. */
     const struct route *routes[FEATURE_TABLES_MAX];

@@ -81,6 +81,17 @@ bool check_enum(const struct reader *r, const struct step *at, const struct fiel
     return *ret >= 0;
 }
 
+static bool refuse_short(const struct reader *r, const struct step *at, uint32_t min,
+                         yyjson_val *value)
+{
+    const char *msg = arena_printf(r->arena, "String should have at least %u character%s", min,
+                                   min == 1 ? "" : "s")
+                          .data;
+
+    return problems_report_ctx(r, at, (struct complaint){ "string_too_short", msg }, value,
+                               arena_printf(r->arena, "{\"min_length\":%u}", min));
+}
+
 bool check_str(const struct reader *r, const struct step *at, const struct field *field,
                yyjson_val *value, void *to)
 {
@@ -91,6 +102,8 @@ bool check_str(const struct reader *r, const struct step *at, const struct field
         return false;
     if (!check_text(r, at, value, ret))
         return false;
+    if (field->min > 0 && utf8_count(*ret) < field->min)
+        return refuse_short(r, at, field->min, value);
     if (field->max == 0 || ret->len <= field->max || utf8_count(*ret) <= field->max)
         return true;
     msg = arena_printf(r->arena, "String should have at most %u character%s", field->max,

@@ -3,8 +3,15 @@
 
 #include "base/err.h"
 
+#define STRING            "{\"type\":\"string\"}"
+#define NUMBER            "{" DOUBLE "}"
+#define DOUBLE            "\"type\":\"number\",\"format\":\"double\""
+#define OBJECT_OF(values) "\"additionalProperties\":" values ",\"type\":\"object\""
+#define ARRAY_OF(items)   "\"items\":" items ",\"type\":\"array\""
+
+/* A business value. */
 #define UNION_SCHEMA                                                                               \
-    "{\"anyOf\":[{\"type\":\"number\"},{\"type\":\"integer\"},{\"type\":\"string\"}]}"
+    "{\"anyOf\":[" NUMBER ",{\"type\":\"integer\",\"format\":\"int64\"}," STRING "]}"
 
 /* "run_id" as "Run Id". */
 static void add_title(struct buf *out, const char *name)
@@ -32,10 +39,10 @@ static void add_doc(struct buf *out, const char *doc)
     buf_add_json(out, str_of(doc));
 }
 
-static void add_max(struct buf *out, const char *keyword, uint32_t max)
+static void add_bound(struct buf *out, const char *keyword, uint32_t bound)
 {
-    if (max > 0)
-        buf_printf(out, ",\"%s\":%u", keyword, max);
+    if (bound > 0)
+        buf_printf(out, ",\"%s\":%u", keyword, bound);
 }
 
 static void add_reference(struct buf *out, const struct shape *shape)
@@ -43,13 +50,8 @@ static void add_reference(struct buf *out, const struct shape *shape)
     buf_printf(out, "\"$ref\":\"#/components/schemas/%s\"", shape->name);
 }
 
-static void add_string(struct buf *out, const struct field *field)
+static void add_choices(struct buf *out, const struct field *field)
 {
-    buf_add_c(out, "\"type\":\"string\"");
-    if (field->choices == NULL) {
-        add_max(out, "maxLength", field->max);
-        return;
-    }
     for (size_t i = 0; field->choices[i] != NULL; i++) {
         buf_add_c(out, i == 0 ? ",\"enum\":[" : ",");
         buf_add_json(out, str_of(field->choices[i]));
@@ -57,15 +59,44 @@ static void add_string(struct buf *out, const struct field *field)
     buf_add_char(out, ']');
 }
 
+static void add_string(struct buf *out, const struct field *field)
+{
+    buf_add_c(out, "\"type\":\"string\"");
+    if (field->choices != NULL) {
+        add_choices(out, field);
+        return;
+    }
+    add_bound(out, "maxLength", field->max);
+    add_bound(out, "minLength", field->min);
+    if (field->pattern == NULL)
+        return;
+    buf_add_c(out, ",\"pattern\":");
+    buf_add_json(out, str_of(field->pattern));
+}
+
+/* The bounds of int64 are its format's, and no double has them. */
 static void add_integer(struct buf *out, const struct field *field)
 {
-    buf_add_c(out, "\"type\":\"integer\"");
+    buf_add_c(out, "\"type\":\"integer\",\"format\":\"int64\"");
     if (field->least >= field->most)
         return;
-    buf_add_c(out, ",\"maximum\":");
-    buf_add_int(out, field->most);
-    buf_add_c(out, ",\"minimum\":");
-    buf_add_int(out, field->least);
+    if (field->most != INT64_MAX) {
+        buf_add_c(out, ",\"maximum\":");
+        buf_add_int(out, field->most);
+    }
+    if (field->least != INT64_MIN) {
+        buf_add_c(out, ",\"minimum\":");
+        buf_add_int(out, field->least);
+    }
+}
+
+static void add_strings(struct buf *out, const struct field *field)
+{
+    buf_add_c(out, "\"items\":{\"type\":\"string\"");
+    if (field->choices != NULL)
+        add_choices(out, field);
+    buf_add_c(out, "},\"type\":\"array\"");
+    add_bound(out, "maxItems", field->max);
 }
 
 static void add_list(struct buf *out, const struct field *field)
@@ -73,12 +104,8 @@ static void add_list(struct buf *out, const struct field *field)
     buf_add_c(out, "\"items\":{");
     add_reference(out, field->nested);
     buf_add_c(out, "},\"type\":\"array\"");
-    add_max(out, "maxItems", field->max);
+    add_bound(out, "maxItems", field->max);
 }
-
-#define OBJECT_OF(values) "\"additionalProperties\":" values ",\"type\":\"object\""
-#define ARRAY_OF(items)   "\"items\":" items ",\"type\":\"array\""
-#define STRING            "{\"type\":\"string\"}"
 
 /* Types whose schema depends on the field's maximum only. */
 static const struct {
@@ -89,12 +116,11 @@ static const struct {
     [T_TIME] = { "\"type\":\"string\",\"format\":\"date-time\"", NULL },
     [T_BOOL] = { "\"type\":\"boolean\"", NULL },
     [T_OPT_BOOL] = { "\"type\":\"boolean\"", NULL },
-    [T_NUMBER] = { "\"type\":\"number\"", NULL },
+    [T_NUMBER] = { DOUBLE, NULL },
     [T_JSON] = { "", NULL },
     [T_OBJECT] = { OBJECT_OF("true"), "maxProperties" },
     [T_DICT_STR] = { OBJECT_OF(STRING), "maxProperties" },
-    [T_DICT_NUM] = { OBJECT_OF("{\"type\":\"number\"}"), "maxProperties" },
-    [T_LIST_STR] = { ARRAY_OF(STRING), "maxItems" },
+    [T_DICT_NUM] = { OBJECT_OF(NUMBER), "maxProperties" },
     [T_LIST_TEXT] = { ARRAY_OF(STRING), "maxItems" },
     [T_VALUES] = { OBJECT_OF(UNION_SCHEMA), "maxProperties" },
     [T_POINTS] = { ARRAY_OF("{" OBJECT_OF(UNION_SCHEMA) "}"), "maxItems" },
@@ -119,10 +145,13 @@ static void add_type(struct buf *out, const struct field *field)
     case T_LIST:
         add_list(out, field);
         break;
+    case T_LIST_STR:
+        add_strings(out, field);
+        break;
     default:
         buf_add_c(out, plain_types[field->type].text);
         if (plain_types[field->type].max != NULL)
-            add_max(out, plain_types[field->type].max, field->max);
+            add_bound(out, plain_types[field->type].max, field->max);
         break;
     }
 }
@@ -208,17 +237,29 @@ void schema_set_add(struct schema_set *set, const struct shape *shape)
 
 void schema_write_validation_errors(struct buf *out)
 {
-    buf_add_c(out, "\"ValidationError\":{\"properties\":{"
-                   "\"loc\":{\"items\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]},"
-                   "\"type\":\"array\",\"title\":\"Location\"},"
-                   "\"msg\":{\"type\":\"string\",\"title\":\"Message\"},"
-                   "\"type\":{\"type\":\"string\",\"title\":\"Error Type\"},"
-                   "\"input\":{\"title\":\"Input\"},"
-                   "\"ctx\":{\"type\":\"object\",\"title\":\"Context\"}},"
-                   "\"type\":\"object\",\"required\":[\"loc\",\"msg\",\"type\"],"
-                   "\"title\":\"ValidationError\"},"
-                   "\"HTTPValidationError\":{\"properties\":{\"detail\":{"
-                   "\"items\":{\"$ref\":\"#/components/schemas/ValidationError\"},"
-                   "\"type\":\"array\",\"title\":\"Detail\"}},"
-                   "\"type\":\"object\",\"title\":\"HTTPValidationError\"}");
+    buf_add_c(
+        out,
+        "\"ValidationError\":{\"properties\":{"
+        "\"loc\":{\"items\":{\"anyOf\":[" STRING ",{\"type\":\"integer\",\"format\":\"int64\"}]},"
+        "\"type\":\"array\",\"title\":\"Location\",\"description\":\"Where: body, query or path, "
+        "then "
+        "names of members and indexes of items.\"},"
+        "\"msg\":{\"type\":\"string\",\"title\":\"Message\",\"description\":\"What is wrong, as a "
+        "sentence.\"},"
+        "\"type\":{\"type\":\"string\",\"title\":\"Error Type\",\"description\":\"What is wrong, "
+        "as a "
+        "word for programs.\"},"
+        "\"input\":{\"title\":\"Input\",\"description\":\"The value that was sent, unless it is "
+        "long or "
+        "a secret.\"},"
+        "\"ctx\":{\"type\":\"object\",\"title\":\"Context\",\"description\":\"Facts in the "
+        "message, such "
+        "as the bound that was exceeded.\"}},"
+        "\"type\":\"object\",\"required\":[\"loc\",\"msg\",\"type\"],"
+        "\"title\":\"ValidationError\",\"description\":\"One problem of a request.\"},"
+        "\"HTTPValidationError\":{\"properties\":{\"detail\":{"
+        "\"items\":{\"$ref\":\"#/components/schemas/ValidationError\"},"
+        "\"type\":\"array\",\"title\":\"Detail\",\"description\":\"The problems, at most 100.\"}},"
+        "\"type\":\"object\",\"title\":\"HTTPValidationError\",\"description\":\"All problems of a "
+        "request.\"}");
 }

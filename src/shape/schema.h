@@ -21,6 +21,12 @@ void schema_set_add(struct schema_set *set, const struct shape *shape);
 /* The schema of one member, for a parameter of a query or path. */
 void schema_write_field(const struct field *field, struct buf *out);
 
+/* A complete example of the shape: what EXAMPLE() says, and what is derived. */
+void schema_write_example(const struct shape *shape, struct arena *arena, struct buf *out);
+
+/* The JSON text of a member in EXAMPLE(); STR_NULL when it is not stated there. */
+struct str schema_example_of(const struct shape *shape, const char *name, struct arena *arena);
+
 /* The two schemas of a 422, as "ValidationError":{…},"HTTPValidationError":{…}, which no shape can
  * describe. */
 void schema_write_validation_errors(struct buf *out);

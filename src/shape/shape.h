@@ -83,10 +83,12 @@ struct field {
     enum field_type type;
     size_t offset;
     int flags;
-    uint32_t max;               /* code points, entries or items; 0: no limit */
+    uint32_t min, max;          /* code points (T_STR), max also entries or items; 0: no limit */
     int64_t least, most;        /* T_INT, T_OPT_INT: bounds when least < most */
     const char *absent;         /* JSON text of the default, without escapes; NULL: null */
-    const char *const *choices; /* T_ENUM, and T_STR with fixed values: ends in NULL */
+    const char *const *choices; /* T_ENUM, and T_STR with fixed values: ends in NULL. Of a
+                                 * T_LIST_STR: of its items, which the shape's rules check */
+    const char *pattern;        /* T_STR: what the shape's rules check, as a regular expression */
     const struct shape *nested; /* T_SHAPE, T_LIST */
     const char *doc;
 };
@@ -97,7 +99,8 @@ struct shape {
     size_t n_fields;
     size_t size; /* of the struct it fills */
     const char *doc;
-    bool secret; /* holds a password or another secret: problems do not echo input */
+    const char *example; /* EXAMPLE() in table.h; what it leaves out is derived: example.c */
+    bool secret;         /* holds a password or another secret: problems do not echo input */
     /* Rules beyond the table, run after it has accepted the value; may be NULL. `problems` knows
      * the path to the value (problems_add_rule adds below it). */
     void (*rules)(void *value, struct arena *arena, struct problems *problems);

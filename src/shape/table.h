@@ -62,5 +62,9 @@
     ;                                                                                              \
     static const struct shape id = { SHAPE_OF(text, OWNER, id##_fields), __VA_ARGS__ }
 
+/* .example of a shape, in JSON: EXAMPLE({"slug": "acme"}). Members that are left out are nested
+ * shapes by their own example, the first choice, a fixed time or UUID, or empty. */
+#define EXAMPLE(...) #__VA_ARGS__
+
 #define SHAPE_OF(text, ctype, rows)                                                                \
     .name = (text), .fields = (rows), .n_fields = COUNT_OF(rows), .size = sizeof(ctype)

@@ -11,4 +11,5 @@ import "./settings.suite.mjs";
 import "./alerts.suite.mjs";
 import "./access.suite.mjs";
 import "./markup.suite.mjs";
+import "./docs.suite.mjs";
 import "./layout.suite.mjs";

@@ -13,6 +13,10 @@ from jsonschema.validators import extend
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 NO_BODY = (204, 304)
+DECLARED_HEADERS = (
+    "ETag", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After",
+    "WWW-Authenticate",
+)  # fmt: skip
 ERROR = {
     "type": "object",
     "required": ["detail"],
@@ -145,6 +149,9 @@ class Contract:
         for name, header in response.get("headers", {}).items():
             if self.resolve(header).get("required") and name.lower() not in headers:
                 yield f"no {name}, which is declared as required"
+        for name in DECLARED_HEADERS:
+            if name.lower() in headers and name not in response.get("headers", {}):
+                yield f"{name}, which is not declared"
         yield from self.content_problems(response.get("content", {}), exchange, headers)
 
     def content_problems(self, content, exchange, headers):

@@ -20,8 +20,8 @@ DOCUMENT = {
             "200": {"description": "", "headers": {"ETag": {"required": True}},
                     "content": {"application/json": {
                         "schema": {"$ref": "#/components/schemas/Agent"}}}},
-            "304": {"description": ""},
-            "default": {"description": "", "content": {"application/json": {
+            "304": {"description": "", "headers": {"ETag": {}}},
+            "default": {"description": "", "headers": {"ETag": {}}, "content": {"application/json": {
                 "schema": {"$ref": "#/components/schemas/Error"}}}},
         }}},
         "/api/v1/agents/config": {"get": {"responses": {
@@ -101,6 +101,7 @@ BAD = [
     (exchange("/api/v1/nowhere", "{}", status=404), "'detail' is a required property"),
     (exchange(method="POST", text='{"detail": "no"}', status=405), "405 without Allow"),
     (exchange(method="DELETE"), "405 was expected"),
+    (exchange(more={"Retry-After": "1"}), "Retry-After, which is not declared"),
 ]
 
 

@@ -152,6 +152,9 @@ def test_an_unknown_path_is_404(world, method, path):
         ("OPTIONS", TELEMETRY, "POST"),
         ("DELETE", "/api/v1/tenants", "GET, HEAD, POST"),
         ("GET", "/api/v1/tenants/a/keys/b", "DELETE"),
+        ("DELETE", "/api/v1/platform/prices/import", "POST"),
+        ("PATCH", "/api/v1/platform/prices/import", "POST"),
+        ("POST", "/api/v1/platform/prices/7", "DELETE"),
     ],
 )
 def test_a_wrong_method_is_405_and_names_the_right_ones(world, method, path, allow):

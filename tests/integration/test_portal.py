@@ -48,6 +48,21 @@ def test_the_page_has_nothing_inline(client, assets):
     assert re.search(r"https?://", page) is None
 
 
+def test_the_page_of_the_api_is_as_strict_and_needs_no_session(client, assets):
+    page = client.get("/docs")
+    assert page.status == 200
+    assert page.headers["Content-Security-Policy"] == POLICY
+    assert page.headers["Cache-Control"] == "no-cache"
+    text = page.body.decode()
+    assert "<style" not in text and " style=" not in text and "//" not in text
+    named = re.findall(r'(?:src|href)="(/assets/[^"]+)"', text)
+    assert len(named) == 3
+    assert all(client.get(path).status == 200 for path in named)
+    assert not {path for path in named if path.endswith((".js", ".css"))} & set(assets)
+    assert client.get("/docs/").status == 404
+    assert client.post("/docs", {}).headers["Allow"] == "GET, HEAD"
+
+
 def test_a_page_that_is_known_is_not_sent_again(client, assets):
     tag = client.get("/").headers["ETag"]
     again = client.get("/", headers={"If-None-Match": tag})

@@ -1,6 +1,6 @@
 // Bundles the portal and writes it as a C table: node scripts/build.mjs OUTPUT.c
 //
-// Every file but index.html has a hash of its content in its name, so that browsers may cache it
+// Every file but the pages has a hash of its content in its name, so that browsers may cache it
 // forever. Files are compressed here, once; the service sends them unchanged.
 
 import { createHash } from "node:crypto";
@@ -13,7 +13,12 @@ import { build } from "esbuild";
 
 const web = join(dirname(fileURLToPath(import.meta.url)), "..");
 const output = process.argv[2];
-const ENTRY = "src/app/main.tsx";
+
+// Pages, each with its entry. They are bundled apart: what only one needs grows no other.
+const PAGES = [
+    { path: "/", name: "portal", entry: "src/app/main.tsx", template: "src/index.html" },
+    { path: "/docs", name: "docs", entry: "src/app/docs.tsx", template: "src/docs.html" },
+];
 
 const TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -35,10 +40,10 @@ function licences() {
     return texts.join(`\n${"-".repeat(72)}\n\n`);
 }
 
-async function bundle() {
+async function bundle({ name, entry }) {
     const made = await build({
         absWorkingDir: web,
-        entryPoints: { portal: ENTRY },
+        entryPoints: { [name]: entry },
         outdir: "out", // for the names; nothing is written
         write: false,
         bundle: true,
@@ -68,8 +73,8 @@ function imported(outputs, entry) {
         .map((one) => basename(one.path));
 }
 
-function page(names) {
-    const template = readFileSync(join(web, "src/index.html"), "utf8");
+function page(file, names) {
+    const template = readFileSync(join(web, file), "utf8");
     const preloads = names.preloads
         .map((name) => `<link rel="modulepreload" href="/assets/${name}">`)
         .join("\n");
@@ -78,23 +83,33 @@ function page(names) {
 }
 
 async function collect() {
-    const { files, outputs } = await bundle();
+    const files = new Map();
     const add = (name, bytes) => {
         const end = extname(name);
         const hashed = `${basename(name, end)}-${hashOf(bytes)}${end}`;
-        files.push({ name: hashed, bytes });
+        files.set(hashed, bytes);
         return hashed;
     };
-    const entry = Object.keys(outputs).find((path) => outputs[path].entryPoint === ENTRY);
-    const html = page({
+    const shared = {
         icon: add("icon.svg", readFileSync(join(web, "src/icon.svg"))),
         licences: add("licences.txt", Buffer.from(licences())),
-        style: basename(outputs[entry].cssBundle),
-        script: basename(entry),
-        preloads: imported(outputs, entry),
-    });
-    const rows = files.map((file) => ({ path: `/assets/${file.name}`, ...file }));
-    return [{ path: "/", name: "index.html", bytes: Buffer.from(html) }, ...rows];
+    };
+    const pages = [];
+    for (const one of PAGES) {
+        const made = await bundle(one);
+        for (const { name, bytes } of made.files) files.set(name, bytes);
+        const { outputs } = made;
+        const entry = Object.keys(outputs).find((path) => outputs[path].entryPoint === one.entry);
+        const html = page(one.template, {
+            ...shared,
+            style: basename(outputs[entry].cssBundle),
+            script: basename(entry),
+            preloads: imported(outputs, entry),
+        });
+        pages.push({ path: one.path, name: `${one.name}.html`, bytes: Buffer.from(html) });
+    }
+    const rows = [...files].map(([name, bytes]) => ({ path: `/assets/${name}`, name, bytes }));
+    return [...pages, ...rows];
 }
 
 function asC(files) {

@@ -167,6 +167,7 @@ static void access_close(void *state)
 
 const struct feature access_feature = {
     .name = "access",
+    .about = "Tenants and their plans, keys, users, sessions and sign-in.",
     .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,
                 tenant_user_routes },
     .commands = { access_commands, user_commands },

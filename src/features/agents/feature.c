@@ -100,6 +100,8 @@ static void agents_txn_forget(struct txn *txn)
 
 const struct feature agents_feature = {
     .name = "agents",
+    .about = "Registration and heartbeats of agents; their model, command policy, document and "
+             "configuration.",
     .routes = { register_routes, heartbeat_routes, directive_routes, config_routes, document_routes,
                 agent_routes, value_routes },
     .commands = { agent_commands, config_commands, directive_commands, document_commands },

@@ -115,5 +115,5 @@ struct agent_deleted {
 };
 
 extern const struct shape agent_patch_shape;   /* "AgentPatch" */
-extern const struct shape agent_state_shape;   /* "AgentState" */
+extern const struct shape agent_state_shape;   /* "AgentSwitch" */
 extern const struct shape agent_deleted_shape; /* "AgentDeleted" */

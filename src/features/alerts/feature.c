@@ -161,6 +161,7 @@ static void alerts_txn_rolled_back(struct txn *txn)
 
 const struct feature alerts_feature = {
     .name = "alerts",
+    .about = "Alerts, the rules that raise them, and mutes.",
     .routes = { alert_routes, rule_routes },
     .commands = { alert_commands },
     .open = alerts_feature_open,

@@ -51,27 +51,30 @@ static void check_budget(void *value, struct arena *arena, struct problems *prob
 /* clang-format off */
 #define OWNER struct kpi_rule
 SHAPE_BEGIN(kpi_rule_shape)
-    { STR(key),        .max = 256, .flags = F_REQUIRED },
+    { STR(key),        .max = 256, .flags = F_REQUIRED, .doc = "Key of the KPI." },
     { STR(agent_name), .max = 256, .flags = F_NULL, .doc = "Null: all agents." },
     { STR(range),      .max = 16,  .absent = "\"24h\"", .doc = "Span before now that is totalled." },
     { NUMBER(below),   .flags = F_NULL, .doc = "Alert while the total is less than this." },
     { NUMBER(above),   .flags = F_NULL, .doc = "Alert while the total is more than this." },
-SHAPE_END(kpi_rule_shape, "KpiRule", .doc = "Limits for a KPI's total; at least one of below and above.", .rules = check_kpi);
+SHAPE_END(kpi_rule_shape, "KpiRule", .doc = "Limits for a KPI's total; at least one of below and above.", .rules = check_kpi,
+          .example = EXAMPLE({"key": "invoices", "agent_name": "invoice-reader", "range": "24h", "below": 10}));
 #undef OWNER
 
 #define OWNER struct budget_rule
 SHAPE_BEGIN(budget_rule_shape)
     { STR(amount), .max = 32, .flags = F_REQUIRED, .doc = "USD, as a decimal." },
     { ENUM(per),   .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Calendar period, UTC." },
-SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month.", .rules = check_budget);
+SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month.", .rules = check_budget,
+          .example = EXAMPLE({"amount": "25.00", "per": "day"}));
 #undef OWNER
 
 #define OWNER struct alert_rules
 SHAPE_BEGIN(alert_rules_shape)
     { BOOL(run_failed),                 .absent = "false", .doc = "Alert once per failed run." },
     { BOOL(run_stuck),                  .absent = "true", .doc = "Alert on runs that stay open too long." },
-    { LIST(kpis, kpi_rule_shape),       .max = KPI_RULES_MAX, .absent = "[]" },
-    { LIST(budgets, budget_rule_shape), .max = BUDGET_RULES_MAX, .absent = "[]" },
-SHAPE_END(alert_rules_shape, "AlertRules", .doc = "Alert rules of a tenant, in addition to silent agents.");
+    { LIST(kpis, kpi_rule_shape),       .max = KPI_RULES_MAX, .absent = "[]", .doc = "Limits for KPIs." },
+    { LIST(budgets, budget_rule_shape), .max = BUDGET_RULES_MAX, .absent = "[]", .doc = "Budgets for LLM cost." },
+SHAPE_END(alert_rules_shape, "AlertRules", .doc = "Alert rules of a tenant, in addition to silent agents.",
+          .example = EXAMPLE({"run_failed": true, "run_stuck": true}));
 #undef OWNER
 /* clang-format on */

@@ -35,6 +35,7 @@ static int audit_open(struct engine *e, void **ret_state, struct error *err)
 
 const struct feature audit_feature = {
     .name = "audit",
+    .about = "The log of administrative changes, and proof that it is complete.",
     .routes = { audit_routes },
     .commands = { audit_commands },
     .open = audit_open,

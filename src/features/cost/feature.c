@@ -49,6 +49,7 @@ static void cost_txn_reset(struct txn *txn)
 
 const struct feature cost_feature = {
     .name = "cost",
+    .about = "LLM usage, prices of models, and what usage costs.",
     .routes = { llm_report_routes, usage_routes, price_routes },
     .commands = { cost_commands },
     .open = cost_open,

@@ -61,8 +61,6 @@ static void check_price(void *value, struct arena *arena, struct problems *probl
     struct price_create *p = value;
     const struct str *aliases = p->aliases.items;
 
-    if (p->model.len == 0)
-        rule_refuse_text(problems, arena, "model", p->model, "Should not be empty");
     check_amount(problems, "input", p->input, &p->amounts.input);
     check_amount(problems, "output", p->output, &p->amounts.output);
     check_optional(problems, "cache_read", p->cache_read, &p->amounts.cache_read);
@@ -85,8 +83,8 @@ static void check_import(void *value, struct arena *arena, struct problems *prob
 /* clang-format off */
 #define OWNER struct price_create
 SHAPE_BEGIN(price_create_shape)
-    { STR(model),                 .max = NAME_MAX_LEN, .flags = F_REQUIRED },
-    { STR(provider),              .max = NAME_MAX_LEN, .absent = "\"\"" },
+    { STR(model),                 .min = 1, .max = NAME_MAX_LEN, .flags = F_REQUIRED, .doc = "Name of the LLM model." },
+    { STR(provider),              .max = NAME_MAX_LEN, .absent = "\"\"", .doc = "Who offers the model; empty: not stated." },
     { JSON(input),                .flags = F_REQUIRED, .doc = USD_DOC },
     { JSON(output),               .flags = F_REQUIRED, .doc = USD_DOC },
     { JSON(cache_read),           .flags = F_NULL, .doc = USD_DOC " Null: same as input." },
@@ -94,46 +92,50 @@ SHAPE_BEGIN(price_create_shape)
     { BOOL(input_includes_cache), .absent = "false", .doc = "Whether reported input tokens include cached tokens." },
     { TIME(valid_from),           .flags = F_NULL, .doc = "Null: no start date." },
     { LIST_STR(aliases),          .max = ALIASES_MAX, .absent = "[]", .doc = "Other names under which the model is reported." },
-SHAPE_END(price_create_shape, "PriceCreate", .doc = "A model's price per million tokens.", .rules = check_price);
+SHAPE_END(price_create_shape, "PriceCreate", .doc = "A model's price per million tokens.", .rules = check_price,
+          .example = EXAMPLE({"model": "gpt-5-mini", "provider": "openai", "input": "0.25", "output": "2.00", "cache_read": "0.025", "aliases": ["gpt-5-mini-latest"]}));
 #undef OWNER
 
 #define OWNER struct price
 SHAPE_BEGIN(price_shape)
-    { INT(price_id),              .flags = F_REQUIRED },
-    { STR(model),                 .flags = F_REQUIRED },
-    { STR(provider),              .flags = F_REQUIRED },
+    { INT(price_id),              .flags = F_REQUIRED, .doc = "Identifies the price." },
+    { STR(model),                 .flags = F_REQUIRED, .doc = "Name of the LLM model." },
+    { STR(provider),              .flags = F_REQUIRED, .doc = "Who offers the model; empty: not stated." },
     { STR(input),                 .flags = F_REQUIRED, .doc = "USD per million tokens, as a decimal." },
     { STR(output),                .flags = F_REQUIRED, .doc = "USD per million tokens, as a decimal." },
     { STR(cache_read),            .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input." },
     { STR(cache_write),           .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input." },
     { BOOL(input_includes_cache), .flags = F_REQUIRED, .doc = "Whether reported input tokens include cached tokens." },
     { TIME(valid_from),           .flags = F_REQUIRED | F_NULL, .doc = "Null: no start date." },
-    { LIST_STR(aliases),          .flags = F_REQUIRED },
-    { TIME(updated_at),           .flags = F_REQUIRED },
-SHAPE_END(price_shape, "Price", .doc = "A model's price per million tokens from a start date.");
+    { LIST_STR(aliases),          .flags = F_REQUIRED, .doc = "Other names under which the model is reported." },
+    { TIME(updated_at),           .flags = F_REQUIRED, .doc = "When it was last changed." },
+SHAPE_END(price_shape, "Price", .doc = "A model's price per million tokens from a start date.",
+          .example = EXAMPLE({"price_id": 7, "model": "gpt-5-mini", "provider": "openai", "input": "0.25", "output": "2.00", "cache_read": "0.025", "aliases": ["gpt-5-mini-latest"]}));
 #undef OWNER
 
 #define OWNER struct price_list
 SHAPE_BEGIN(price_list_shape)
-    { LIST(prices, price_shape), .flags = F_REQUIRED },
+    { LIST(prices, price_shape), .flags = F_REQUIRED, .doc = "The prices." },
 SHAPE_END(price_list_shape, "PriceList", .doc = "Prices, by model and start date.");
 #undef OWNER
 
 #define OWNER struct price_import
 SHAPE_BEGIN(price_import_shape)
-    { ENUM(format),     .absent = "\"litellm\"", .choices = price_formats },
+    { ENUM(format),     .absent = "\"litellm\"", .choices = price_formats, .doc = "litellm: the price file of that project; muster: as this service lists prices." },
     { TIME(valid_from), .flags = F_NULL, .doc = "Null: new models have no start date, changed prices start now." },
     { JSON(prices),     .flags = F_REQUIRED, .doc = "litellm: {model: {input_cost_per_token, …}}; muster: {\"prices\": [PriceCreate]}." },
-SHAPE_END(price_import_shape, "PriceImport", .doc = "A price file to import.", .rules = check_import);
+SHAPE_END(price_import_shape, "PriceImport", .doc = "A price file to import.", .rules = check_import,
+          .example = EXAMPLE({"format": "muster", "prices": {"prices": [{"model": "gpt-5-mini", "input": "0.25", "output": "2.00"}]}}));
 #undef OWNER
 
 #define OWNER struct price_imported
 SHAPE_BEGIN(price_imported_shape)
-    { INT(added),     .flags = F_REQUIRED },
+    { INT(added),     .flags = F_REQUIRED, .doc = "New rows." },
     { INT(updated),   .flags = F_REQUIRED, .doc = "Rows that existed with the same start date, or whose aliases changed." },
-    { INT(unchanged), .flags = F_REQUIRED },
+    { INT(unchanged), .flags = F_REQUIRED, .doc = "Rows that were stored before." },
     { INT(skipped),   .flags = F_REQUIRED, .doc = "Entries without token prices." },
-SHAPE_END(price_imported_shape, "PriceImported", .doc = "Result of importing a price file.");
+SHAPE_END(price_imported_shape, "PriceImported", .doc = "Result of importing a price file.",
+          .example = EXAMPLE({"added": 1, "updated": 0, "unchanged": 0, "skipped": 0}));
 #undef OWNER
 
 #define OWNER struct prices_query
@@ -144,7 +146,8 @@ SHAPE_END(prices_query_shape, "PricesQuery");
 
 #define OWNER struct price_path
 SHAPE_BEGIN(price_path_shape)
-    { INT(price_id), .flags = F_REQUIRED },
-SHAPE_END(price_path_shape, "PricePath");
+    { INT(price_id), .flags = F_REQUIRED, .doc = "Identifies the price." },
+SHAPE_END(price_path_shape, "PricePath",
+          .example = EXAMPLE({"price_id": 7}));
 #undef OWNER
 /* clang-format on */

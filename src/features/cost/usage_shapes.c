@@ -22,11 +22,11 @@ static void check_usage(void *value, struct arena *arena, struct problems *probl
 /* clang-format off */
 /* The sums of one group, and of all groups. */
 #define SUM_ROWS                                                                                                        \
-    { INT(input_tokens),       .flags = F_REQUIRED },                                                                   \
-    { INT(output_tokens),      .flags = F_REQUIRED },                                                                   \
-    { INT(cache_read_tokens),  .flags = F_REQUIRED },                                                                   \
-    { INT(cache_write_tokens), .flags = F_REQUIRED },                                                                   \
-    { INT(calls),              .flags = F_REQUIRED },                                                                   \
+    { INT(input_tokens),       .flags = F_REQUIRED, .doc = "Input tokens." }, \
+    { INT(output_tokens),      .flags = F_REQUIRED, .doc = "Output tokens." }, \
+    { INT(cache_read_tokens),  .flags = F_REQUIRED, .doc = "Input tokens that were read from a cache." }, \
+    { INT(cache_write_tokens), .flags = F_REQUIRED, .doc = "Input tokens that were written to a cache." }, \
+    { INT(calls),              .flags = F_REQUIRED, .doc = "Calls of the model." }, \
     { STR(cost),               .flags = F_REQUIRED | F_NULL, .doc = "USD, as a decimal, of tokens with a price. Null: none has a price." }, \
     { BOOL(partial),           .flags = F_REQUIRED, .doc = "Some tokens have a price and some have none." },               \
     { JSON(kpi_value),         .flags = F_OMIT, .doc = "Total of the requested KPI, a number." },          \
@@ -35,7 +35,8 @@ static void check_usage(void *value, struct arena *arena, struct problems *probl
 #define OWNER struct usage_sums
 SHAPE_BEGIN(usage_sums_shape)
     SUM_ROWS,
-SHAPE_END(usage_sums_shape, "UsageSums", .doc = "Tokens and their cost.");
+SHAPE_END(usage_sums_shape, "UsageSums", .doc = "Tokens and their cost.",
+          .example = EXAMPLE({"input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12, "cost": "0.00945"}));
 #undef OWNER
 
 #define OWNER struct usage_part
@@ -47,7 +48,8 @@ SHAPE_BEGIN(usage_part_shape)
 #undef MEMBER
 #define MEMBER(m) sums.m
     SUM_ROWS,
-SHAPE_END(usage_part_shape, "UsageGroup", .doc = "Tokens and cost of one group.");
+SHAPE_END(usage_part_shape, "UsageGroup", .doc = "Tokens and cost of one group.",
+          .example = EXAMPLE({"model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12, "cost": "0.00945"}));
 #undef MEMBER
 #define MEMBER(m) m
 #undef OWNER
@@ -55,13 +57,14 @@ SHAPE_END(usage_part_shape, "UsageGroup", .doc = "Tokens and cost of one group."
 #define OWNER struct usage_answer
 SHAPE_BEGIN(usage_answer_shape)
     { TIME(since),                                     .flags = F_REQUIRED | F_NULL, .doc = "Null: from the beginning." },
-    { TIME(until),                                     .flags = F_REQUIRED },
-    { STR(currency),                                   .flags = F_REQUIRED },
+    { TIME(until),                                     .flags = F_REQUIRED, .doc = "Exclusive." },
+    { STR(currency),                                   .flags = F_REQUIRED, .doc = "Currency of every cost." },
     { LIST(groups, usage_part_shape),                 .flags = F_REQUIRED, .doc = "By day if grouped by day, then by falling cost." },
-    { SHAPE(total, struct usage_sums, usage_sums_shape), .flags = F_REQUIRED },
+    { SHAPE(total, struct usage_sums, usage_sums_shape), .flags = F_REQUIRED, .doc = "All groups together." },
     { LIST_STR(unpriced),                              .flags = F_REQUIRED, .doc = "Used models that have no price." },
     { BOOL(truncated),                                 .flags = F_REQUIRED, .doc = "There are more groups (these cost the most), or more models without a price." },
-SHAPE_END(usage_answer_shape, "Usage", .doc = "LLM usage and cost over a time range.");
+SHAPE_END(usage_answer_shape, "Usage", .doc = "LLM usage and cost over a time range.",
+          .example = EXAMPLE({"since": "2025-12-16T09:30:00Z", "currency": "USD"}));
 #undef OWNER
 
 

@@ -43,6 +43,7 @@ static void events_txn_close(struct txn *txn)
 
 const struct feature events_feature = {
     .name = "events",
+    .about = "Events of runs as agents report them, and the runs made of them.",
     .routes = { telemetry_routes, run_routes },
     .commands = { event_commands },
     .open = events_open,

@@ -37,12 +37,12 @@ static void check_narrative(void *value, struct arena *arena, struct problems *p
 /* For the event as sent, and for the stored event, whose members are always present (`always`). */
 #define EVENT_ROWS(always)                                                                                                          \
     { STR(event_id),              .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Makes retries idempotent." },          \
-    { STR(agent_name),            .max = 256,   .flags = F_REQUIRED },                                                              \
-    { STR(agent_version),         .max = 256,   .flags = (always), .absent = "\"\"" },                                              \
+    { STR(agent_name),            .max = 256,   .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." }, \
+    { STR(agent_version),         .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Version of the agent, as it reports it." }, \
     { STR(client_id),             .max = 256,   .flags = F_REQUIRED, .doc = "Tenant slug." },                                       \
     { UUID(run_id),                             .flags = F_REQUIRED, .doc = "Identical for every event of a run." },                \
-    { ENUM(event),                              .flags = F_REQUIRED, .choices = run_event_names },                                  \
-    { TIME(timestamp),                          .flags = F_REQUIRED },                                                              \
+    { ENUM(event),                              .flags = F_REQUIRED, .choices = run_event_names, .doc = "started opens the run, in_progress is a step of it, completed and failed close it." }, \
+    { TIME(timestamp),                          .flags = F_REQUIRED, .doc = "When it happened, by the clock of the agent." }, \
     { OPT_INT(duration_ms),                     .flags = F_NULL | (always), .doc = "Normally sent on the closing event." },         \
     { OPT_INT(records_processed),               .flags = F_NULL | (always), .doc = "Normally sent on the closing event." },         \
     { STR(error_type),            .max = 256,   .flags = F_NULL | (always), .doc = "For failed." },                                 \
@@ -62,7 +62,8 @@ static void check_narrative(void *value, struct arena *arena, struct problems *p
 #define OWNER struct telemetry_event
 SHAPE_BEGIN(telemetry_event_shape)
     EVENT_ROWS(0),
-SHAPE_END(telemetry_event_shape, "TelemetryEvent", .doc = "One event of a run.");
+SHAPE_END(telemetry_event_shape, "TelemetryEvent", .doc = "One event of a run.",
+          .example = EXAMPLE({"event_id": "6b1f-0003", "agent_name": "invoice-reader", "agent_version": "1.4.0", "client_id": "acme", "event": "in_progress", "message": "Invoice 17 of 42", "level": "info", "category": "read", "seq": 3, "metadata": {"mailbox": "billing"}, "metrics": {"pages": 2}}));
 #undef OWNER
 
 #define OWNER struct stored_event
@@ -74,64 +75,69 @@ SHAPE_BEGIN(stored_event_shape)
 #define MEMBER(m) m
     { TIME(received_at),  .flags = F_REQUIRED, .doc = "When the service received it." },
     { BOOL(clock_skewed), .flags = F_REQUIRED, .doc = "The timestamp was over an hour ahead of the service's clock." },
-SHAPE_END(stored_event_shape, "StoredEvent", .doc = "An event as stored.");
+SHAPE_END(stored_event_shape, "StoredEvent", .doc = "An event as stored.",
+          .example = EXAMPLE({"event_id": "6b1f-0003", "agent_name": "invoice-reader", "agent_version": "1.4.0", "client_id": "acme", "event": "in_progress", "message": "Invoice 17 of 42", "level": "info", "category": "read", "source": "reader.py:88", "seq": 3, "metadata": {"mailbox": "billing"}, "metrics": {"pages": 2}}));
 #undef OWNER
 
 #define OWNER struct telemetry_batch
 SHAPE_BEGIN(telemetry_batch_shape)
-    { LIST(events, telemetry_event_shape), .absent = "[]" },
+    { LIST(events, telemetry_event_shape), .absent = "[]", .doc = "The events, in any order." },
 SHAPE_END(telemetry_batch_shape, "TelemetryBatch", .doc = "Any number of events, committed together.");
 #undef OWNER
 
 #define OWNER struct event_verdict
 SHAPE_BEGIN(event_verdict_shape)
-    { STR(status),   .flags = F_REQUIRED, .choices = verdicts },
-    { STR(event_id), .flags = F_REQUIRED },
-    { UUID(run_id),  .flags = F_REQUIRED },
+    { STR(status),   .flags = F_REQUIRED, .choices = verdicts, .doc = "accepted: stored; duplicate: its event_id was stored before; rejected: not stored." },
+    { STR(event_id), .flags = F_REQUIRED, .doc = "The event as its sender identified it; empty if it did not." },
+    { UUID(run_id),  .flags = F_REQUIRED, .doc = "Identifies the run." },
     { STR(reason),   .flags = F_OMIT, .choices = reasons, .doc = "Why it was rejected." },
     { STR(detail),   .flags = F_OMIT, .doc = "The reason as a sentence." },
-SHAPE_END(event_verdict_shape, "EventVerdict", .doc = "Result of one event.");
+SHAPE_END(event_verdict_shape, "EventVerdict", .doc = "Result of one event.",
+          .example = EXAMPLE({"event_id": "6b1f-0003"}));
 #undef OWNER
 
 #define OWNER struct batch_result
 SHAPE_BEGIN(batch_result_shape)
     { INT(index),    .flags = F_REQUIRED, .doc = "Index of the event in the request, from 0." },
-    { STR(status),   .flags = F_REQUIRED, .choices = verdicts },
-    { STR(event_id), .flags = F_REQUIRED },
+    { STR(status),   .flags = F_REQUIRED, .choices = verdicts, .doc = "accepted: stored; duplicate: its event_id was stored before; rejected: not stored." },
+    { STR(event_id), .flags = F_REQUIRED, .doc = "The event as its sender identified it; empty if it did not." },
     { STR(reason),   .flags = F_OMIT, .choices = reasons, .doc = "Why it was rejected." },
-SHAPE_END(batch_result_shape, "BatchResult", .doc = "Result of one event of a batch.");
+SHAPE_END(batch_result_shape, "BatchResult", .doc = "Result of one event of a batch.",
+          .example = EXAMPLE({"index": 0, "event_id": "6b1f-0003"}));
 #undef OWNER
 
 #define OWNER struct batch_verdict
 SHAPE_BEGIN(batch_verdict_shape)
-    { INT(accepted),   .flags = F_REQUIRED },
-    { INT(duplicates), .flags = F_REQUIRED },
-    { INT(rejected),   .flags = F_REQUIRED },
+    { INT(accepted),   .flags = F_REQUIRED, .doc = "Number of events stored." },
+    { INT(duplicates), .flags = F_REQUIRED, .doc = "Number of events that were stored before." },
+    { INT(rejected),   .flags = F_REQUIRED, .doc = "Number of events that were refused." },
     { LIST(results, batch_result_shape), .flags = F_REQUIRED, .doc = "One per event, in request order." },
-SHAPE_END(batch_verdict_shape, "BatchVerdict", .doc = "Results of a batch.");
+SHAPE_END(batch_verdict_shape, "BatchVerdict", .doc = "Results of a batch.",
+          .example = EXAMPLE({"accepted": 1, "duplicates": 0, "rejected": 0}));
 #undef OWNER
 
 /* A run alone, and a run in a list. */
 #define RUN_ROWS                                                                                                        \
-    { UUID(run_id),               .flags = F_REQUIRED },                                                                \
+    { UUID(run_id),               .flags = F_REQUIRED, .doc = "Identifies the run." }, \
     { STR(agent_name),            .flags = F_REQUIRED, .doc = "From the run's first stored event." },                     \
     { STR(agent_version),         .flags = F_REQUIRED, .doc = "The latest non-empty one." },                        \
-    { STR(workflow_run_id),       .flags = F_REQUIRED | F_NULL },                                                       \
-    { STR(status),                .flags = F_REQUIRED, .choices = run_status_names },                                   \
-    { TIME(started_at),           .flags = F_REQUIRED },                                                                \
-    { TIME(ended_at),             .flags = F_REQUIRED | F_NULL },                                                       \
-    { OPT_INT(duration_ms),       .flags = F_REQUIRED | F_NULL },                                                       \
-    { OPT_INT(records_processed), .flags = F_REQUIRED | F_NULL },                                                       \
-    { STR(error_type),            .flags = F_REQUIRED | F_NULL },                                                       \
-    { STR(error_message),         .flags = F_REQUIRED | F_NULL },                                                       \
+    { STR(workflow_run_id),       .flags = F_REQUIRED | F_NULL, .doc = "The workflow that the run is part of. Null: none." }, \
+    { STR(status),                .flags = F_REQUIRED, .choices = run_status_names, .doc = "in_progress until a closing event arrives, then as that event says." }, \
+    { TIME(started_at),           .flags = F_REQUIRED, .doc = "When the run started." }, \
+    { TIME(ended_at),             .flags = F_REQUIRED | F_NULL, .doc = "When the run ended. Null: it is open." }, \
+    { OPT_INT(duration_ms),       .flags = F_REQUIRED | F_NULL, .doc = "Duration in milliseconds. Null: not known." }, \
+    { OPT_INT(records_processed), .flags = F_REQUIRED | F_NULL, .doc = "Records that the run processed. Null: not reported." }, \
+    { STR(error_type),            .flags = F_REQUIRED | F_NULL, .doc = "Type of the error of a failed run." }, \
+    { STR(error_message),         .flags = F_REQUIRED | F_NULL, .doc = "Message of the error of a failed run." }, \
     { STR(message),               .flags = F_REQUIRED, .doc = "From the closing event, or else the latest step." },       \
-    { INT(event_count),           .flags = F_REQUIRED },                                                                \
-    { TIME(last_event_at),        .flags = F_REQUIRED }
+    { INT(event_count),           .flags = F_REQUIRED, .doc = "Number of stored events." }, \
+    { TIME(last_event_at),        .flags = F_REQUIRED, .doc = "Timestamp of the latest event." }
 
 #define OWNER struct run_summary
 SHAPE_BEGIN(run_summary_shape)
     RUN_ROWS,
-SHAPE_END(run_summary_shape, "Run", .doc = "A run as derived from its events.");
+SHAPE_END(run_summary_shape, "Run", .doc = "A run as derived from its events.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "status": "completed", "started_at": "2026-01-15T09:30:00Z", "ended_at": "2026-01-15T09:31:12Z", "duration_ms": 72000, "records_processed": 42, "message": "42 invoices read", "event_count": 5, "last_event_at": "2026-01-15T09:31:12Z"}));
 #undef OWNER
 
 #define OWNER struct run_listed
@@ -144,23 +150,26 @@ SHAPE_BEGIN(run_listed_shape)
     { LIST(steps, stored_event_shape), .flags = F_OMIT, .doc = "With include_steps: the run's in_progress events." },
     { STR(steps_next), .flags = F_OMIT, .doc = "Only when the run has more steps than a page holds: cursor of its events after these." },
     { OPT_INT(damaged), .flags = F_OMIT, .doc = "Steps left out because they do not match their checksums. Absent: none." },
-SHAPE_END(run_listed_shape, "RunListItem", .doc = "A run, with its steps if requested.");
+SHAPE_END(run_listed_shape, "RunListItem", .doc = "A run, with its steps if requested.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "status": "completed", "started_at": "2026-01-15T09:30:00Z", "ended_at": "2026-01-15T09:31:12Z", "duration_ms": 72000, "records_processed": 42, "message": "42 invoices read", "event_count": 5, "last_event_at": "2026-01-15T09:31:12Z"}));
 #undef OWNER
 
 #define OWNER struct run_list
 SHAPE_BEGIN(run_list_shape)
     { LIST(runs, run_listed_shape), .flags = F_REQUIRED, .doc = "Newest start first." },
     { STR(next), .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page; a short page may have one too. Null: last page." },
-SHAPE_END(run_list_shape, "RunList", .doc = "A page of runs.");
+SHAPE_END(run_list_shape, "RunList", .doc = "A page of runs.",
+          .example = EXAMPLE({"next": "1768469400000000.42"}));
 #undef OWNER
 
 #define OWNER struct run_narrative
 SHAPE_BEGIN(run_narrative_shape)
-    { SHAPE(run, struct run_summary, run_summary_shape), .flags = F_REQUIRED },
+    { SHAPE(run, struct run_summary, run_summary_shape), .flags = F_REQUIRED, .doc = "The run." },
     { LIST(events, stored_event_shape), .flags = F_REQUIRED, .doc = "Ordered by seq, timestamp and arrival." },
     { STR(next), .flags = F_NULL | F_OMIT_EMPTY, .doc = "Cursor of the next page; null on the last one. Left out when neither limit nor cursor is given and these are all events." },
     { OPT_INT(damaged), .flags = F_OMIT, .doc = "Events of this page left out because they do not match their checksums; `muster check` names them. Absent: none." },
-SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and its events, or a page of them.");
+SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and its events, or a page of them.",
+          .example = EXAMPLE({"next": null}));
 #undef OWNER
 
 #define OWNER struct runs_query
@@ -168,12 +177,13 @@ SHAPE_BEGIN(runs_query_shape)
     { BOOL(include_steps),  .absent = "false", .doc = "Adds the in_progress events." },
     { STR(since),           .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
     { STR(until),           .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now." },
-    { INT(limit),           .absent = "50", .least = 1, .most = 1000 },
+    { INT(limit),           .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
     { STR(cursor),          .flags = F_NULL, .doc = "The next of the previous page." },
-    { STR(agent_name),      .flags = F_NULL },
-    { ENUM(status),         .flags = F_NULL, .choices = run_status_names },
-    { STR(workflow_run_id), .flags = F_NULL },
-SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs);
+    { STR(agent_name),      .flags = F_NULL, .doc = "Only runs of this agent." },
+    { ENUM(status),         .flags = F_NULL, .choices = run_status_names, .doc = "Only runs with this status." },
+    { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },
+SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs,
+          .example = EXAMPLE({"status": "failed"}));
 #undef OWNER
 
 #define OWNER struct narrative_query
@@ -185,9 +195,10 @@ SHAPE_END(narrative_query_shape, "NarrativeQuery", .rules = check_narrative);
 
 #define OWNER struct run_path
 SHAPE_BEGIN(run_path_shape)
-    { STR(slug),    .flags = F_REQUIRED },
-    { UUID(run_id), .flags = F_REQUIRED },
-SHAPE_END(run_path_shape, "RunPath");
+    { STR(slug),    .flags = F_REQUIRED, .doc = "Slug of the tenant." },
+    { UUID(run_id), .flags = F_REQUIRED, .doc = "Identifies the run." },
+SHAPE_END(run_path_shape, "RunPath",
+          .example = EXAMPLE({"slug": "acme", "run_id": "0b8f7a52-4c1e-4f0a-9d53-6a2e8c1f7b90"}));
 #undef OWNER
 
 #define OWNER struct rebuild_query
@@ -202,6 +213,7 @@ SHAPE_BEGIN(runs_rebuild_shape)
     { INT(changed),  .flags = F_REQUIRED, .doc = "Runs whose state differed from their events and was corrected." },
     { INT(damaged),  .flags = F_REQUIRED, .doc = "Runs left as they are, because an event of theirs does not match its checksum." },
     { OPT_INT(next), .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next page. Null: done." },
-SHAPE_END(runs_rebuild_shape, "RunsRebuild", .doc = "Result of rebuilding one page of run states.");
+SHAPE_END(runs_rebuild_shape, "RunsRebuild", .doc = "Result of rebuilding one page of run states.",
+          .example = EXAMPLE({"runs": 500, "changed": 2, "next": 731}));
 #undef OWNER
 /* clang-format on */

@@ -73,6 +73,7 @@ static void export_close(void *state)
 
 const struct feature export_feature = {
     .name = "export",
+    .about = "All data of a time range, as NDJSON or CSV.",
     .routes = { export_routes },
     .commands = { export_commands },
     .open = export_open,

@@ -6,6 +6,7 @@
 
 const struct feature fleet_feature = {
     .name = "fleet",
+    .about = "Agents and workflows as front ends read them.",
     .routes = { fleet_routes },
     .commands = { fleet_commands },
 };

@@ -8,9 +8,9 @@
 /* clang-format off */
 #define OWNER struct agents_query
 SHAPE_BEGIN(agents_query_shape)
-    { INT(limit),         .absent = "50", .least = 1, .most = 1000 },
+    { INT(limit),         .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
     { STR(cursor),        .flags = F_NULL, .doc = "The next of the previous page." },
-    { ENUM(state),        .flags = F_NULL, .choices = liveness_names },
+    { ENUM(state),        .flags = F_NULL, .choices = liveness_names, .doc = "Only agents in this state." },
     { STR(q),             .max = 256, .flags = F_NULL, .doc = "Part of the name; ASCII letters match in either case." },
     { BOOL(include_runs), .absent = "false", .doc = "Adds recent_runs." },
 SHAPE_END(agents_query_shape, "AgentsQuery");
@@ -18,21 +18,22 @@ SHAPE_END(agents_query_shape, "AgentsQuery");
 
 #define OWNER struct agent_run
 SHAPE_BEGIN(agent_run_shape)
-    { UUID(run_id),         .flags = F_REQUIRED },
-    { STR(status),          .flags = F_REQUIRED, .choices = run_status_names },
-    { TIME(started_at),     .flags = F_REQUIRED },
-    { TIME(ended_at),       .flags = F_REQUIRED | F_NULL },
-    { OPT_INT(duration_ms), .flags = F_REQUIRED | F_NULL },
-SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.");
+    { UUID(run_id),         .flags = F_REQUIRED, .doc = "Identifies the run." },
+    { STR(status),          .flags = F_REQUIRED, .choices = run_status_names, .doc = "in_progress until a closing event arrives, then as that event says." },
+    { TIME(started_at),     .flags = F_REQUIRED, .doc = "When the run started." },
+    { TIME(ended_at),       .flags = F_REQUIRED | F_NULL, .doc = "When the run ended. Null: it is open." },
+    { OPT_INT(duration_ms), .flags = F_REQUIRED | F_NULL, .doc = "Duration in milliseconds. Null: not known." },
+SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.",
+          .example = EXAMPLE({"status": "completed", "started_at": "2026-01-15T09:30:00Z", "ended_at": "2026-01-15T09:31:12Z", "duration_ms": 72000}));
 #undef OWNER
 
 /* Fields of an agent, in a list and alone. */
 #define AGENT_ROWS                                                                                                                       \
-    { STR(agent_name),                               .flags = F_REQUIRED },                                                              \
+    { STR(agent_name),                               .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." }, \
     { STR(agent_version),                            .flags = F_REQUIRED, .doc = "From the newest run, or from a later registration." },         \
     { STR(description),                              .flags = F_REQUIRED, .doc = "In lists, only the first 1,024 characters." },             \
-    { BOOL(enabled),                                 .flags = F_REQUIRED },                                                              \
-    { STR(state),                                    .flags = F_REQUIRED, .choices = liveness_names },                                 \
+    { BOOL(enabled),                                 .flags = F_REQUIRED, .doc = "Whether the agent may report." }, \
+    { STR(state),                                    .flags = F_REQUIRED, .choices = liveness_names, .doc = "Whether the agent reports as often as it should." }, \
     { OPT_INT(interval_seconds),                     .flags = F_REQUIRED | F_NULL, .doc = "Expected run cadence." },                     \
     { TIME(first_seen_at),                           .flags = F_REQUIRED, .doc = "When the agent first reported or registered." },                              \
     { TIME(last_seen_at),                            .flags = F_REQUIRED | F_NULL, .doc = "When the service last received anything from the agent." }, \
@@ -47,33 +48,37 @@ SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.");
 #define OWNER struct agent_listed
 SHAPE_BEGIN(agent_listed_shape)
     AGENT_ROWS,
-SHAPE_END(agent_listed_shape, "AgentListItem", .doc = "An agent and how it is doing.");
+SHAPE_END(agent_listed_shape, "AgentListItem", .doc = "An agent and how it is doing.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0}));
 #undef OWNER
 
 #define OWNER struct agent_list
 SHAPE_BEGIN(agent_list_shape)
     { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "Ordered by the bytes of the name." },
     { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
-SHAPE_END(agent_list_shape, "AgentList", .doc = "A page of agents.");
+SHAPE_END(agent_list_shape, "AgentList", .doc = "A page of agents.",
+          .example = EXAMPLE({"next": null}));
 #undef OWNER
 
 #define OWNER struct agent_version
 SHAPE_BEGIN(agent_version_shape)
-    { STR(agent_version), .flags = F_REQUIRED },
-    { INT(runs),          .flags = F_REQUIRED },
-    { TIME(first_run_at), .flags = F_REQUIRED },
-    { TIME(last_run_at),  .flags = F_REQUIRED },
-SHAPE_END(agent_version_shape, "AgentVersion", .doc = "A version that runs reported.");
+    { STR(agent_version), .flags = F_REQUIRED, .doc = "The version." },
+    { INT(runs),          .flags = F_REQUIRED, .doc = "Number of counted runs with it." },
+    { TIME(first_run_at), .flags = F_REQUIRED, .doc = "When the earliest of them started." },
+    { TIME(last_run_at),  .flags = F_REQUIRED, .doc = "When the latest of them started." },
+SHAPE_END(agent_version_shape, "AgentVersion", .doc = "A version that runs reported.",
+          .example = EXAMPLE({"agent_version": "1.4.0", "runs": 118}));
 #undef OWNER
 
 #define OWNER struct run_counts
 SHAPE_BEGIN(run_counts_shape)
     { INT(runs),                   .flags = F_REQUIRED, .doc = "Number of runs counted: at most the newest 1,000." },
-    { INT(in_progress),            .flags = F_REQUIRED },
-    { INT(completed),              .flags = F_REQUIRED },
-    { INT(failed),                 .flags = F_REQUIRED },
+    { INT(in_progress),            .flags = F_REQUIRED, .doc = "Open runs." },
+    { INT(completed),              .flags = F_REQUIRED, .doc = "Runs that completed." },
+    { INT(failed),                 .flags = F_REQUIRED, .doc = "Runs that failed." },
     { OPT_INT(median_duration_ms), .flags = F_REQUIRED | F_NULL, .doc = "Median over the runs that ended." },
-SHAPE_END(run_counts_shape, "RunCounts", .doc = "An agent's newest runs by status.");
+SHAPE_END(run_counts_shape, "RunCounts", .doc = "An agent's newest runs by status.",
+          .example = EXAMPLE({"runs": 320, "in_progress": 1, "completed": 311, "failed": 8, "median_duration_ms": 70400}));
 #undef OWNER
 
 #define OWNER struct agent_detail
@@ -83,59 +88,65 @@ SHAPE_BEGIN(agent_detail_shape)
     AGENT_ROWS,
 #undef MEMBER
 #define MEMBER(m) m
-    { STR(telemetry_doc),                           .flags = F_REQUIRED },
+    { STR(telemetry_doc),                           .flags = F_REQUIRED, .doc = "Free text on what the agent reports." },
     { LIST(business_kpis, business_kpi_decl_shape), .flags = F_REQUIRED, .doc = "Ordered by the bytes of the key." },
-    { LIST(inputs, io_field_shape),                 .flags = F_REQUIRED },
-    { LIST(outputs, io_field_shape),                .flags = F_REQUIRED },
-    { SHAPE(config_schema, struct config_schema_decl, config_schema_decl_shape), .flags = F_REQUIRED | F_NULL },
+    { LIST(inputs, io_field_shape),                 .flags = F_REQUIRED, .doc = "Input contract." },
+    { LIST(outputs, io_field_shape),                .flags = F_REQUIRED, .doc = "Output contract." },
+    { SHAPE(config_schema, struct config_schema_decl, config_schema_decl_shape), .flags = F_REQUIRED | F_NULL, .doc = "Configuration the agent needs. Null: it declares none." },
     { LIST(versions, agent_version_shape),          .flags = F_REQUIRED, .doc = "Versions of the counted runs, newest first." },
-    { SHAPE(counts, struct run_counts, run_counts_shape), .flags = F_REQUIRED },
+    { SHAPE(counts, struct run_counts, run_counts_shape), .flags = F_REQUIRED, .doc = "The newest runs by status." },
     { SHAPE(model, struct agent_model, agent_model_shape), .flags = F_REQUIRED, .doc = "As sent to the agent." },
     { SHAPE(command_policy, struct command_policy, command_policy_shape), .flags = F_REQUIRED, .doc = "As sent to the agent." },
-SHAPE_END(agent_detail_shape, "Agent", .doc = "All that is known of an agent.");
+SHAPE_END(agent_detail_shape, "Agent", .doc = "All that is known of an agent.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0, "telemetry_doc": "One run per mailbox and hour"}));
 #undef OWNER
 
 #define OWNER struct type_mismatch
 SHAPE_BEGIN(type_mismatch_shape)
-    { STR(key),         .flags = F_REQUIRED },
-    { STR(output_type), .flags = F_REQUIRED },
-    { STR(input_type),  .flags = F_REQUIRED },
-SHAPE_END(type_mismatch_shape, "TypeMismatch", .doc = "An output and an input of the same key with different types.");
+    { STR(key),         .flags = F_REQUIRED, .doc = "Key of the field." },
+    { STR(output_type), .flags = F_REQUIRED, .doc = "Type that the earlier step declares." },
+    { STR(input_type),  .flags = F_REQUIRED, .doc = "Type that the later step declares." },
+SHAPE_END(type_mismatch_shape, "TypeMismatch", .doc = "An output and an input of the same key with different types.",
+          .example = EXAMPLE({"key": "invoice", "output_type": "text", "input_type": "json"}));
 #undef OWNER
 
 #define OWNER struct workflow_step
 SHAPE_BEGIN(workflow_step_shape)
-    { UUID(run_id),    .flags = F_REQUIRED },
-    { STR(agent_name), .flags = F_REQUIRED },
-SHAPE_END(workflow_step_shape, "WorkflowStep", .doc = "A run of a workflow.");
+    { UUID(run_id),    .flags = F_REQUIRED, .doc = "Identifies the run." },
+    { STR(agent_name), .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
+SHAPE_END(workflow_step_shape, "WorkflowStep", .doc = "A run of a workflow.",
+          .example = EXAMPLE({"agent_name": "invoice-reader"}));
 #undef OWNER
 
 #define OWNER struct workflow_link
 SHAPE_BEGIN(workflow_link_shape)
-    { SHAPE(from, struct workflow_step, workflow_step_shape), .flags = F_REQUIRED },
-    { SHAPE(to, struct workflow_step, workflow_step_shape),   .flags = F_REQUIRED },
+    { SHAPE(from, struct workflow_step, workflow_step_shape), .flags = F_REQUIRED, .doc = "The earlier run." },
+    { SHAPE(to, struct workflow_step, workflow_step_shape),   .flags = F_REQUIRED, .doc = "The later run." },
     { OPT_BOOL(compatible),                                   .flags = F_REQUIRED | F_NULL, .doc = "Null: one side declares nothing." },
     { LIST_STR(missing),                                      .flags = F_REQUIRED, .doc = "Required inputs that no earlier step outputs." },
-    { LIST(mismatched, type_mismatch_shape),                  .flags = F_REQUIRED },
-SHAPE_END(workflow_link_shape, "WorkflowLink", .doc = "Whether the earlier steps output what the later run's agent needs.");
+    { LIST(mismatched, type_mismatch_shape),                  .flags = F_REQUIRED, .doc = "Fields whose types differ." },
+SHAPE_END(workflow_link_shape, "WorkflowLink", .doc = "Whether the earlier steps output what the later run's agent needs.",
+          .example = EXAMPLE({"compatible": false}));
 #undef OWNER
 
 #define OWNER struct workflow
 SHAPE_BEGIN(workflow_shape)
-    { STR(workflow_run_id),            .flags = F_REQUIRED },
+    { STR(workflow_run_id),            .flags = F_REQUIRED, .doc = "Identifies the workflow." },
     { STR(status),                     .flags = F_REQUIRED, .choices = run_status_names, .doc = "failed if any run failed, else in_progress if any is open, else completed." },
-    { TIME(started_at),                .flags = F_REQUIRED },
+    { TIME(started_at),                .flags = F_REQUIRED, .doc = "When the first run started." },
     { TIME(ended_at),                  .flags = F_REQUIRED | F_NULL, .doc = "When the last run ended, once no run is open." },
     { LIST(runs, run_summary_shape),   .flags = F_REQUIRED, .doc = "Earliest start first." },
     { LIST(links, workflow_link_shape), .flags = F_REQUIRED, .doc = "From each run to the next." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs than listed." },
-SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.");
+SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.",
+          .example = EXAMPLE({"workflow_run_id": "month-end-2026-01", "status": "completed", "ended_at": "2026-01-15T09:31:12Z"}));
 #undef OWNER
 
 #define OWNER struct workflow_path
 SHAPE_BEGIN(workflow_path_shape)
-    { STR(slug),            .flags = F_REQUIRED },
-    { STR(workflow_run_id), .flags = F_REQUIRED },
-SHAPE_END(workflow_path_shape, "WorkflowPath");
+    { STR(slug),            .flags = F_REQUIRED, .doc = "Slug of the tenant." },
+    { STR(workflow_run_id), .flags = F_REQUIRED, .doc = "Identifies the workflow." },
+SHAPE_END(workflow_path_shape, "WorkflowPath",
+          .example = EXAMPLE({"slug": "acme", "workflow_run_id": "month-end-2026-01"}));
 #undef OWNER
 /* clang-format on */

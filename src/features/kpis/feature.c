@@ -35,6 +35,7 @@ static void kpis_txn_reset(struct txn *txn)
 
 const struct feature kpis_feature = {
     .name = "kpis",
+    .about = "Business KPIs: reports, catalog, totals, series and breakdowns.",
     .routes = { kpi_report_routes, kpi_routes },
     .open = kpis_open,
     .txn = { .open = kpis_txn_open,

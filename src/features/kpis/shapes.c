@@ -44,71 +44,77 @@ static void check_breakdown(void *value, struct arena *arena, struct problems *p
 /* clang-format off */
 #define OWNER struct kpi_entry
 SHAPE_BEGIN(kpi_entry_shape)
-    { STR(agent_name), .flags = F_REQUIRED },
-    { STR(key),        .flags = F_REQUIRED },
-    { STR(label),      .flags = F_REQUIRED },
-    { STR(unit),       .flags = F_REQUIRED },
-    { STR(agg),        .flags = F_REQUIRED },
-SHAPE_END(kpi_entry_shape, "Kpi", .doc = "A KPI as its agent declared it.");
+    { STR(agent_name), .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
+    { STR(key),        .flags = F_REQUIRED, .doc = "Key of the KPI." },
+    { STR(label),      .flags = F_REQUIRED, .doc = "Display name." },
+    { STR(unit),       .flags = F_REQUIRED, .doc = "count, money:<ISO currency code>, percent or duration (seconds)." },
+    { STR(agg),        .flags = F_REQUIRED, .doc = "Aggregation over a period: sum, last, avg or max." },
+SHAPE_END(kpi_entry_shape, "Kpi", .doc = "A KPI as its agent declared it.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "label": "Invoices read", "unit": "count", "agg": "sum"}));
 #undef OWNER
 
 #define OWNER struct kpi_catalog
 SHAPE_BEGIN(kpi_catalog_shape)
-    { LIST(kpis, kpi_entry_shape), .flags = F_REQUIRED },
+    { LIST(kpis, kpi_entry_shape), .flags = F_REQUIRED, .doc = "The KPIs." },
     { OPT_BOOL(truncated),         .flags = F_OMIT, .doc = "True: there are more KPIs than listed." },
 SHAPE_END(kpi_catalog_shape, "KpiCatalog", .doc = "The declared KPIs, by agent and key.");
 #undef OWNER
 
 #define OWNER struct kpi_summary_row
 SHAPE_BEGIN(kpi_summary_row_shape)
-    { STR(agent_name), .flags = F_REQUIRED },
-    { STR(key),        .flags = F_REQUIRED },
-    { STR(label),      .flags = F_REQUIRED | F_NULL },
-    { STR(unit),       .flags = F_REQUIRED | F_NULL },
+    { STR(agent_name), .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
+    { STR(key),        .flags = F_REQUIRED, .doc = "Key of the KPI." },
+    { STR(label),      .flags = F_REQUIRED | F_NULL, .doc = "Display name. Null: not declared." },
+    { STR(unit),       .flags = F_REQUIRED | F_NULL, .doc = "Unit of the value. Null: not declared." },
     { STR(agg),        .flags = F_REQUIRED | F_NULL, .doc = "Null: not declared; the value is the last one." },
-    { BOOL(declared),  .flags = F_REQUIRED },
+    { BOOL(declared),  .flags = F_REQUIRED, .doc = "Whether the agent declares it." },
     { JSON(value),     .flags = F_REQUIRED | F_NULL, .doc = "A number or a string. Null: no value." },
     { INT(reports),    .flags = F_REQUIRED, .doc = "Number of runs that reported it." },
     { JSON(previous),  .flags = F_REQUIRED | F_NULL, .doc = "Value over the preceding range of the same length." },
-SHAPE_END(kpi_summary_row_shape, "KpiTotal", .doc = "A KPI of an agent, totalled by its declared aggregation.");
+SHAPE_END(kpi_summary_row_shape, "KpiTotal", .doc = "A KPI of an agent, totalled by its declared aggregation.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "label": "Invoices read", "unit": "count", "agg": "sum", "declared": true, "value": 1260, "reports": 30, "previous": 1190}));
 #undef OWNER
 
 #define OWNER struct kpi_summary
 SHAPE_BEGIN(kpi_summary_shape)
     { TIME(since),                       .flags = F_REQUIRED | F_NULL, .doc = "Inclusive; null: from the beginning." },
     { TIME(until),                       .flags = F_REQUIRED, .doc = "Exclusive." },
-    { LIST(kpis, kpi_summary_row_shape), .flags = F_REQUIRED },
+    { LIST(kpis, kpi_summary_row_shape), .flags = F_REQUIRED, .doc = "The totals." },
     { BOOL(truncated),                   .flags = F_REQUIRED, .doc = "There are more KPIs than listed." },
-SHAPE_END(kpi_summary_shape, "KpiSummary", .doc = "KPIs over a time range, by agent and key.");
+SHAPE_END(kpi_summary_shape, "KpiSummary", .doc = "KPIs over a time range, by agent and key.",
+          .example = EXAMPLE({"since": "2025-12-16T09:30:00Z"}));
 #undef OWNER
 
 #define OWNER struct kpi_point
 SHAPE_BEGIN(kpi_point_shape)
     { TIME(t),     .flags = F_REQUIRED, .doc = "Start of the bucket." },
     { JSON(value), .flags = F_REQUIRED, .doc = "A number or a string." },
-SHAPE_END(kpi_point_shape, "KpiPoint", .doc = "The total of one bucket.");
+SHAPE_END(kpi_point_shape, "KpiPoint", .doc = "The total of one bucket.",
+          .example = EXAMPLE({"t": "2026-01-15T00:00:00Z", "value": 42}));
 #undef OWNER
 
 #define OWNER struct kpi_series_answer
 SHAPE_BEGIN(kpi_series_shape)
     { STR(agent_name),               .flags = F_REQUIRED | F_NULL, .doc = "Null: all agents." },
-    { STR(key),                      .flags = F_REQUIRED },
-    { STR(unit),                     .flags = F_REQUIRED | F_NULL },
-    { STR(agg),                      .flags = F_REQUIRED | F_NULL },
-    { STR(bucket),                   .flags = F_REQUIRED, .choices = bucket_names },
+    { STR(key),                      .flags = F_REQUIRED, .doc = "Key of the KPI." },
+    { STR(unit),                     .flags = F_REQUIRED | F_NULL, .doc = "Unit of the values. Null: not declared." },
+    { STR(agg),                      .flags = F_REQUIRED | F_NULL, .doc = "Aggregation within a bucket. Null: not declared." },
+    { STR(bucket),                   .flags = F_REQUIRED, .choices = bucket_names, .doc = "Length of a bucket, UTC." },
     { LIST(points, kpi_point_shape), .flags = F_REQUIRED, .doc = "Buckets without a value are left out." },
-SHAPE_END(kpi_series_shape, "KpiSeries", .doc = "One KPI over time.");
+SHAPE_END(kpi_series_shape, "KpiSeries", .doc = "One KPI over time.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "unit": "count", "agg": "sum", "bucket": "day"}));
 #undef OWNER
 
 #define OWNER struct kpi_breakdown
 SHAPE_BEGIN(kpi_breakdown_shape)
-    { STR(metric),                     .flags = F_REQUIRED },
-    { LIST_STR(by),                    .flags = F_REQUIRED },
-    { STR(agg),                        .flags = F_REQUIRED },
+    { STR(metric),                     .flags = F_REQUIRED, .doc = "Key of the KPI." },
+    { LIST_STR(by),                    .flags = F_REQUIRED, .doc = "Dimensions that the rows are split by." },
+    { STR(agg),                        .flags = F_REQUIRED, .doc = "Aggregation of the rows." },
     { LIST_STR(dimensions),            .flags = F_REQUIRED, .doc = "All dimensions reported in the range, ordered by their bytes." },
     { LIST(rows, breakdown_row_shape), .flags = F_REQUIRED, .doc = "Largest value first." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more rows than listed." },
-SHAPE_END(kpi_breakdown_shape, "KpiBreakdown", .doc = "One KPI split by dimensions.");
+SHAPE_END(kpi_breakdown_shape, "KpiBreakdown", .doc = "One KPI split by dimensions.",
+          .example = EXAMPLE({"metric": "invoices", "by": ["region"], "agg": "sum", "dimensions": ["region"]}));
 #undef OWNER
 
 #define OWNER struct summary_query
@@ -120,18 +126,20 @@ SHAPE_END(summary_query_shape, "SummaryQuery", .rules = check_summary);
 #define OWNER struct series_query
 SHAPE_BEGIN(series_query_shape)
     { STR(agent_name), .flags = F_NULL, .doc = "If omitted: all agents that report the key." },
-    { STR(key),        .flags = F_REQUIRED },
+    { STR(key),        .flags = F_REQUIRED, .doc = "Key of the KPI." },
     { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
     { STR(bucket),     .flags = F_NULL, .doc = "minute, hour, day, week (from Monday) or month, UTC. If omitted, the finest that gives at most 200 points." },
-SHAPE_END(series_query_shape, "SeriesQuery", .rules = check_series);
+SHAPE_END(series_query_shape, "SeriesQuery", .rules = check_series,
+          .example = EXAMPLE({"key": "invoices", "time_range": "7d"}));
 #undef OWNER
 
 #define OWNER struct breakdown_query
 SHAPE_BEGIN(breakdown_query_shape)
-    { STR(metric),     .flags = F_REQUIRED },
+    { STR(metric),     .flags = F_REQUIRED, .doc = "Key of the KPI." },
     { STR(by),         .flags = F_NULL, .doc = "Dimension names separated by commas. If omitted, only the dimensions are listed, without rows." },
-    { STR(agent_name), .flags = F_NULL },
+    { STR(agent_name), .flags = F_NULL, .doc = "Only this agent. If omitted: all agents." },
     { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
-SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown);
+SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown,
+          .example = EXAMPLE({"metric": "invoices", "by": "region"}));
 #undef OWNER
 /* clang-format on */

@@ -30,6 +30,7 @@ static void live_txn_open(struct engine *e, struct txn *txn)
 
 const struct feature live_feature = {
     .name = "live",
+    .about = "Live updates as server-sent events.",
     .routes = { live_routes },
     .open = live_open,
     .close = live_close,

@@ -108,6 +108,7 @@ static const char *const live_media[] = { "text/event-stream", NULL };
 
 const struct route live_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/stream", READ, 200), .handler = stream_updates, .params = &tenant_path_shape, .media = live_media,
+      .sample = "id: 1a2b3c-17\nevent: agent\ndata: {\"agent_name\":\"invoice-reader\"}\n\n",
       .id = "stream_updates", .summary = "Stream live updates of runs, agents and alerts",
       .description = "Server-sent events, at most one per second for each run and agent. `Last-Event-ID` resumes; after a `reset` message load everything again." },
     { 0 },

@@ -83,7 +83,7 @@ static int send_page(struct api_call *call, struct error *err)
                           "when it was built.\nThe API is at /api/v1, its description at "
                           "/openapi.json.\n"),
     };
-    const struct portal_file *page = find_file(STR_LIT("/"));
+    const struct portal_file *page = find_file(call->exchange->request.path);
 
     (void)err;
     if (page == NULL)
@@ -107,6 +107,8 @@ static int send_asset(struct api_call *call, struct error *err)
 const struct route portal_routes[] = {
     { ROUTE(GET, "/", OPEN, 200), .handler = send_page, .page = true,
       .summary = "Get the portal" },
+    { ROUTE(GET, "/docs", OPEN, 200), .handler = send_page, .page = true,
+      .summary = "Get the page that shows the API and tries it" },
     { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = send_asset, .page = true,
       .summary = "Get a file of the portal" },
     { 0 },

@@ -90,6 +90,7 @@ static void retention_close(void *state)
 
 const struct feature retention_feature = {
     .name = "retention",
+    .about = "How long data is kept.",
     .routes = { retention_routes },
     .commands = { retention_commands, backup_commands },
     .open = retention_open,

@@ -5,5 +5,6 @@
 
 const struct feature status_feature = {
     .name = "status",
+    .about = "Health, limits and this document.",
     .routes = { health_routes, metrics_routes },
 };

@@ -38,6 +38,7 @@ static void vault_feature_close(void *state)
 
 const struct feature vault_feature = {
     .name = "vault",
+    .about = "Secrets that configuration refers to, and the keys that seal them.",
     .routes = { vault_routes },
     .commands = { vault_commands },
     .open = vault_feature_open,

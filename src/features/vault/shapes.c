@@ -27,8 +27,6 @@ static void check_secret(void *value, struct arena *arena, struct problems *prob
     (void)arena;
     if (set->value.len > SECRET_MAX_BYTES)
         problems_add_rule(problems, &step, 1, STR_NULL, "Should have at most 65536 bytes");
-    else if (set->value.len == 0)
-        problems_add_rule(problems, &step, 1, STR_NULL, "Should not be empty");
 }
 
 static void check_path(void *value, struct arena *arena, struct problems *problems)
@@ -44,39 +42,43 @@ static void check_path(void *value, struct arena *arena, struct problems *proble
 /* clang-format off */
 #define OWNER struct secret_set
 SHAPE_BEGIN(secret_set_shape)
-    { STR(value),       .flags = F_REQUIRED, .doc = "At most 64 KiB. Never returned." },
+    { STR(value),       .min = 1, .flags = F_REQUIRED, .doc = "At most 64 KiB. Never returned." },
     { OPT_BOOL(shared), .flags = F_NULL, .doc = "Whether workspace-wide values may refer to it. Null: unchanged, or not shared for a new secret." },
-SHAPE_END(secret_set_shape, "SecretSet", .secret = true, .doc = "A secret's value to set.", .rules = check_secret);
+SHAPE_END(secret_set_shape, "SecretSet", .secret = true, .doc = "A secret's value to set.", .rules = check_secret,
+          .example = EXAMPLE({"value": "correct horse battery staple", "shared": false}));
 #undef OWNER
 
 #define OWNER struct secret
 SHAPE_BEGIN(secret_shape)
-    { STR(name),        .flags = F_REQUIRED },
+    { STR(name),        .flags = F_REQUIRED, .doc = "Name by which values refer to it." },
     { BOOL(shared),     .flags = F_REQUIRED, .doc = "Whether workspace-wide values may refer to it." },
     { INT(version),     .flags = F_REQUIRED, .doc = "Incremented each time it is set." },
-    { TIME(created_at), .flags = F_REQUIRED },
-    { TIME(updated_at), .flags = F_REQUIRED },
-SHAPE_END(secret_shape, "Secret", .doc = "A secret without its value.");
+    { TIME(created_at), .flags = F_REQUIRED, .doc = "When it was created." },
+    { TIME(updated_at), .flags = F_REQUIRED, .doc = "When it was last set." },
+SHAPE_END(secret_shape, "Secret", .doc = "A secret without its value.",
+          .example = EXAMPLE({"name": "mail-password", "version": 2}));
 #undef OWNER
 
 #define OWNER struct secret_list
 SHAPE_BEGIN(secret_list_shape)
-    { LIST(secrets, secret_shape), .flags = F_REQUIRED },
+    { LIST(secrets, secret_shape), .flags = F_REQUIRED, .doc = "The secrets, by name." },
 SHAPE_END(secret_list_shape, "SecretList", .doc = "The secrets of a tenant, without their values.");
 #undef OWNER
 
 #define OWNER struct secret_path
 SHAPE_BEGIN(secret_path_shape)
-    { STR(slug), .flags = F_REQUIRED },
-    { STR(name), .flags = F_REQUIRED },
-SHAPE_END(secret_path_shape, "SecretPath", .rules = check_path);
+    { STR(slug), .flags = F_REQUIRED, .doc = "Slug of the tenant." },
+    { STR(name), .pattern = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$", .flags = F_REQUIRED, .doc = "Name by which values refer to it." },
+SHAPE_END(secret_path_shape, "SecretPath", .rules = check_path,
+          .example = EXAMPLE({"slug": "acme", "name": "mail-password"}));
 #undef OWNER
 
 #define OWNER struct vault_rotated
 SHAPE_BEGIN(vault_rotated_shape)
     { INT(data_keys),        .flags = F_REQUIRED, .doc = "Number of data keys wrapped with the new master key." },
     { BOOL(old_key_removed), .flags = F_REQUIRED, .doc = "False: the next start removes it." },
-SHAPE_END(vault_rotated_shape, "VaultRotated", .doc = "Result of rotating the master key.");
+SHAPE_END(vault_rotated_shape, "VaultRotated", .doc = "Result of rotating the master key.",
+          .example = EXAMPLE({"data_keys": 3, "old_key_removed": true}));
 #undef OWNER
 
 #define OWNER struct data_keys_query
@@ -92,6 +94,7 @@ SHAPE_BEGIN(data_keys_rotated_shape)
     { INT(destroyed),    .flags = F_REQUIRED, .doc = "Old data keys destroyed." },
     { INT(wait_s),       .flags = F_REQUIRED, .doc = "Seconds to wait before the next step." },
     { OPT_INT(next),     .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next step. Null: done." },
-SHAPE_END(data_keys_rotated_shape, "DataKeysRotated", .doc = "Result of one step of rotating the data keys.");
+SHAPE_END(data_keys_rotated_shape, "DataKeysRotated", .doc = "Result of one step of rotating the data keys.",
+          .example = EXAMPLE({"created": 3, "re_encrypted": 40, "destroyed": 0, "wait_s": 5, "next": 7}));
 #undef OWNER
 /* clang-format on */

@@ -91,6 +91,7 @@ static void webhooks_close(void *state)
 
 const struct feature webhooks_feature = {
     .name = "webhooks",
+    .about = "Destinations of alert messages, and their deliveries.",
     .routes = { webhook_routes },
     .commands = { webhook_commands },
     .open = webhooks_open,

@@ -57,95 +57,103 @@ static void check_patch(void *value, struct arena *arena, struct problems *probl
 SHAPE_BEGIN(webhook_create_shape)
     { STR(url),        .max = URL_MAX,   .flags = F_REQUIRED, .doc = "https://… or, for e-mail, mailto:…" },
     { ENUM(format),                      .absent = "\"standard\"", .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: {\"text\":…}; email: by SMTP." },
-    { LIST_STR(types), .max = TYPES_MAX, .absent = "[]", .doc = "Message types to send. Empty: all." },
-    { STR(label),      .max = LABEL_MAX, .absent = "\"\"" },
-SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", .rules = check_create);
+    { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .absent = "[]", .doc = "Message types to send. Empty: all." },
+    { STR(label),      .max = LABEL_MAX, .absent = "\"\"", .doc = "What the webhook is for." },
+SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", .rules = check_create,
+          .example = EXAMPLE({"url": "https://hooks.example.com/muster", "format": "standard", "types": ["run.failed"], "label": "On call"}));
 #undef OWNER
 
 #define OWNER struct webhook_patch
 SHAPE_BEGIN(webhook_patch_shape)
-    { STR(url),        .max = URL_MAX,   .flags = F_NULL },
-    { LIST_STR(types), .max = TYPES_MAX, .flags = F_NULL },
-    { STR(label),      .max = LABEL_MAX, .flags = F_NULL },
+    { STR(url),        .max = URL_MAX,   .flags = F_NULL, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…" },
+    { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .flags = F_NULL, .doc = "Message types to send. Empty: all." },
+    { STR(label),      .max = LABEL_MAX, .flags = F_NULL, .doc = "What the webhook is for." },
     { OPT_BOOL(enabled),                 .flags = F_NULL, .doc = "Disabling a webhook drops its waiting deliveries." },
     { BOOL(rotate_secret),               .absent = "false", .doc = "Create a new secret; the old one keeps signing for a day." },
-SHAPE_END(webhook_patch_shape, "WebhookPatch", .doc = "Changes to a webhook. Omitted fields keep their values.", .rules = check_patch);
+SHAPE_END(webhook_patch_shape, "WebhookPatch", .doc = "Changes to a webhook. Omitted fields keep their values.", .rules = check_patch,
+          .example = EXAMPLE({"label": "On call", "enabled": true}));
 #undef OWNER
 
 #define OWNER struct webhook
 SHAPE_BEGIN(webhook_shape)
-    { STR(webhook_id),         .flags = F_REQUIRED },
-    { STR(url),                .flags = F_REQUIRED },
-    { STR(format),             .flags = F_REQUIRED, .choices = webhook_format_names },
-    { LIST_STR(types),         .flags = F_REQUIRED },
-    { STR(label),              .flags = F_REQUIRED },
-    { BOOL(enabled),           .flags = F_REQUIRED },
-    { TIME(created_at),        .flags = F_REQUIRED },
+    { STR(webhook_id),         .flags = F_REQUIRED, .doc = "Identifies the webhook." },
+    { STR(url),                .flags = F_REQUIRED, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…" },
+    { STR(format),             .flags = F_REQUIRED, .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: {\"text\":…}; email: by SMTP." },
+    { LIST_STR(types),         .choices = message_types, .flags = F_REQUIRED, .doc = "Message types to send. Empty: all." },
+    { STR(label),              .flags = F_REQUIRED, .doc = "What the webhook is for." },
+    { BOOL(enabled),           .flags = F_REQUIRED, .doc = "Whether messages are sent." },
+    { TIME(created_at),        .flags = F_REQUIRED, .doc = "When it was created." },
     { STR(secret),             .flags = F_REQUIRED | F_NULL, .doc = "Shown only once, when it is created: whsec_…" },
     { INT(waiting),            .flags = F_REQUIRED, .doc = "Deliveries waiting to be sent." },
     { INT(dead),               .flags = F_REQUIRED, .doc = "Deliveries that failed for good." },
-    { TIME(last_delivered_at), .flags = F_REQUIRED | F_NULL },
-SHAPE_END(webhook_shape, "Webhook", .doc = "A destination for alert messages.");
+    { TIME(last_delivered_at), .flags = F_REQUIRED | F_NULL, .doc = "When a message was last delivered. Null: never." },
+SHAPE_END(webhook_shape, "Webhook", .doc = "A destination for alert messages.",
+          .example = EXAMPLE({"webhook_id": "w_5T1C", "url": "https://hooks.example.com/muster", "types": ["run.failed"], "label": "On call", "enabled": true, "waiting": 0, "dead": 0, "last_delivered_at": "2026-01-15T09:31:13Z"}));
 #undef OWNER
 
 #define OWNER struct webhook_list
 SHAPE_BEGIN(webhook_list_shape)
-    { LIST(webhooks, webhook_shape), .flags = F_REQUIRED },
+    { LIST(webhooks, webhook_shape), .flags = F_REQUIRED, .doc = "The webhooks, oldest first." },
 SHAPE_END(webhook_list_shape, "WebhookList", .doc = "The webhooks of a tenant.");
 #undef OWNER
 
 #define OWNER struct webhook_path
 SHAPE_BEGIN(webhook_path_shape)
-    { STR(slug),       .flags = F_REQUIRED },
-    { STR(webhook_id), .flags = F_REQUIRED },
-SHAPE_END(webhook_path_shape, "WebhookPath");
+    { STR(slug),       .flags = F_REQUIRED, .doc = "Slug of the tenant." },
+    { STR(webhook_id), .flags = F_REQUIRED, .doc = "Identifies the webhook." },
+SHAPE_END(webhook_path_shape, "WebhookPath",
+          .example = EXAMPLE({"slug": "acme", "webhook_id": "w_5T1C"}));
 #undef OWNER
 
 #define OWNER struct delivery_path
 SHAPE_BEGIN(delivery_path_shape)
-    { STR(slug),        .flags = F_REQUIRED },
-    { STR(webhook_id),  .flags = F_REQUIRED },
-    { STR(delivery_id), .flags = F_REQUIRED },
-SHAPE_END(delivery_path_shape, "DeliveryPath");
+    { STR(slug),        .flags = F_REQUIRED, .doc = "Slug of the tenant." },
+    { STR(webhook_id),  .flags = F_REQUIRED, .doc = "Identifies the webhook." },
+    { STR(delivery_id), .flags = F_REQUIRED, .doc = "Identifies the delivery." },
+SHAPE_END(delivery_path_shape, "DeliveryPath",
+          .example = EXAMPLE({"slug": "acme", "webhook_id": "w_5T1C", "delivery_id": "9001"}));
 #undef OWNER
 
 #define OWNER struct deliveries_query
 SHAPE_BEGIN(deliveries_query_shape)
-    { INT(limit),  .absent = "50", .least = 1, .most = 1000 },
+    { INT(limit),  .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
     { STR(cursor), .max = 64, .flags = F_NULL, .doc = "The next of the previous page." },
-    { ENUM(state), .flags = F_NULL, .choices = delivery_state_names },
+    { ENUM(state), .flags = F_NULL, .choices = delivery_state_names, .doc = "Only deliveries in this state." },
 SHAPE_END(deliveries_query_shape, "DeliveriesQuery");
 #undef OWNER
 
 #define OWNER struct delivery
 SHAPE_BEGIN(delivery_shape)
-    { STR(delivery_id),     .flags = F_REQUIRED },
+    { STR(delivery_id),     .flags = F_REQUIRED, .doc = "Identifies the delivery." },
     { STR(message_id),      .flags = F_REQUIRED, .doc = "Sent as webhook-id, the same for every attempt." },
-    { STR(type),            .flags = F_REQUIRED },
-    { STR(state),           .flags = F_REQUIRED, .choices = delivery_state_names },
-    { TIME(created_at),     .flags = F_REQUIRED },
-    { INT(attempts),        .flags = F_REQUIRED },
+    { STR(type),            .flags = F_REQUIRED, .doc = "Type of the message." },
+    { STR(state),           .flags = F_REQUIRED, .choices = delivery_state_names, .doc = "waiting: an attempt is due; delivered; dead: given up." },
+    { TIME(created_at),     .flags = F_REQUIRED, .doc = "When it was created." },
+    { INT(attempts),        .flags = F_REQUIRED, .doc = "Attempts made." },
     { TIME(next_at),        .flags = F_REQUIRED | F_NULL, .doc = "When the next attempt is due." },
-    { TIME(last_at),        .flags = F_REQUIRED | F_NULL },
+    { TIME(last_at),        .flags = F_REQUIRED | F_NULL, .doc = "When the last attempt was made. Null: none." },
     { OPT_INT(last_status), .flags = F_REQUIRED | F_NULL, .doc = "HTTP status." },
-    { OPT_INT(last_ms),     .flags = F_REQUIRED | F_NULL },
-    { STR(last_error),      .flags = F_REQUIRED | F_NULL },
-SHAPE_END(delivery_shape, "Delivery", .doc = "One message to one webhook.");
+    { OPT_INT(last_ms),     .flags = F_REQUIRED | F_NULL, .doc = "Duration of the last attempt in milliseconds. Null: none." },
+    { STR(last_error),      .flags = F_REQUIRED | F_NULL, .doc = "Why the last attempt failed. Null: it did not." },
+SHAPE_END(delivery_shape, "Delivery", .doc = "One message to one webhook.",
+          .example = EXAMPLE({"delivery_id": "9001", "message_id": "msg_9001", "type": "run.failed", "state": "delivered", "attempts": 1, "last_at": "2026-01-15T09:31:13Z", "last_status": 200, "last_ms": 84}));
 #undef OWNER
 
 #define OWNER struct delivery_list
 SHAPE_BEGIN(delivery_list_shape)
-    { LIST(deliveries, delivery_shape), .flags = F_REQUIRED },
+    { LIST(deliveries, delivery_shape), .flags = F_REQUIRED, .doc = "The deliveries." },
     { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
-SHAPE_END(delivery_list_shape, "DeliveryList", .doc = "Deliveries of a webhook, newest first.");
+SHAPE_END(delivery_list_shape, "DeliveryList", .doc = "Deliveries of a webhook, newest first.",
+          .example = EXAMPLE({"next": null}));
 #undef OWNER
 
 #define OWNER struct webhook_tested
 SHAPE_BEGIN(webhook_tested_shape)
-    { BOOL(delivered), .flags = F_REQUIRED },
+    { BOOL(delivered), .flags = F_REQUIRED, .doc = "Whether the receiver took the message." },
     { OPT_INT(status), .flags = F_REQUIRED | F_NULL, .doc = "HTTP status. Null: no response." },
-    { INT(ms),         .flags = F_REQUIRED },
-    { STR(error),      .flags = F_REQUIRED | F_NULL },
-SHAPE_END(webhook_tested_shape, "WebhookTested", .doc = "Result of a test message.");
+    { INT(ms),         .flags = F_REQUIRED, .doc = "Duration of the attempt in milliseconds." },
+    { STR(error),      .flags = F_REQUIRED | F_NULL, .doc = "Why the attempt failed. Null: it did not." },
+SHAPE_END(webhook_tested_shape, "WebhookTested", .doc = "Result of a test message.",
+          .example = EXAMPLE({"delivered": true, "status": 200, "ms": 84}));
 #undef OWNER
 /* clang-format on */

@@ -4,6 +4,7 @@
 #include "api/openapi.h"
 #include "api/route.h"
 #include "app/features.h"
+#include "engine/feature.h"
 #include "test.h"
 
 static yyjson_doc *read_document(void)
@@ -65,8 +66,10 @@ TEST(the_document_has_every_route_and_no_other)
         assert_string_equal(yyjson_get_str(yyjson_obj_get(operation, "summary")), route->summary);
         CHECK(strncmp(yyjson_get_str(yyjson_obj_get(operation, "description")), route->description,
                       strlen(route->description)) == 0); /* and who may call */
-        CHECK(yyjson_equals_str(yyjson_ptr_get(operation, "/tags/0"), table.entries[i].feature));
-        CHECK((yyjson_obj_get(operation, "security") != NULL) == (route->auth != AUTH_OPEN));
+        CHECK(yyjson_equals_str(yyjson_ptr_get(operation, "/tags/0"),
+                                table.entries[i].feature->name));
+        CHECK((yyjson_arr_size(yyjson_obj_get(operation, "security")) > 0) ==
+              (route->auth != AUTH_OPEN));
         CHECK((yyjson_obj_get(operation, "requestBody") != NULL) == (route->body != NULL));
     }
     route_table_done(&table);
@@ -96,7 +99,7 @@ TEST(every_operation_has_a_tag_an_id_of_its_own_a_summary_and_a_description)
 
         if (route->page)
             continue;
-        if (!is_word(table.entries[i].feature) || !is_word(route->id) ||
+        if (!is_word(table.entries[i].feature->name) || !is_word(route->id) ||
             !is_text(route->summary, false) || !is_text(route->description, true))
             fail_msg("%s %s lacks a tag, an id, a summary or a description",
                      route_method_name(route->method), route->path);

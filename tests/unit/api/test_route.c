@@ -46,6 +46,9 @@ TEST(a_path_leads_to_the_route_that_fits_all_of_it)
           "/api/v1/tenants/{slug}/runs/{run_id}/events" },
         { METHOD_GET, "/api/v1/tenants/a/runs//events", NULL },
         { METHOD_GET, "/api/v1/tenants/a/b/runs/c/events", NULL },
+        { METHOD_DELETE, "/api/v1/platform/prices/7", "/api/v1/platform/prices/{price_id}" },
+        { METHOD_DELETE, "/api/v1/platform/prices/import", NULL }, /* a word, not an id */
+        { METHOD_POST, "/api/v1/platform/prices/import", "/api/v1/platform/prices/import" },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

@@ -7,9 +7,6 @@
 
 enum { VALUE_MAX_BYTES = 64 << 10 };
 
-/* Of a workspace, and of each agent: a list of both fits in an answer. */
-enum { VALUES_MAX = 1000, VALUES_MAX_BYTES = 4 << 20 };
-
 /* In the order of their names. */
 enum catalog_edit { EDIT_ADMIN, EDIT_MEMBER };
 enum catalog_see { SEE_ADMIN, SEE_MEMBER, SEE_NOBODY };

@@ -254,23 +254,6 @@ int values_check(struct db *db, const struct values_view *view, const struct val
     return reference_is_in(set->value) ? 0 : check_type(db, view, set->value, arena, err);
 }
 
-static int check_room(struct db *db, const struct values_view *view, struct str value,
-                      struct error *err)
-{
-    struct values_there others;
-
-    if (store_values_there(db, &view->target, view->key, &others, err) != 0)
-        return -1;
-    if (others.n >= VALUES_MAX)
-        return err_set(err, ERR_CONFLICT, "There are %lld values already, which is the limit",
-                       (long long)others.n);
-    if (others.bytes + (int64_t)value.len > VALUES_MAX_BYTES)
-        return err_set(err, ERR_CONFLICT,
-                       "The other values take %lld bytes, and all of them may take %d",
-                       (long long)others.bytes, (int)VALUES_MAX_BYTES);
-    return 0;
-}
-
 int values_set(struct db *db, const struct values_view *view, const struct value_set *set,
                struct arena *arena, struct config_value *ret, struct error *err)
 {
@@ -288,8 +271,6 @@ int values_set(struct db *db, const struct values_view *view, const struct value
         row.value = set->value;
         row.updated_at = clock_wall_us();
         r = check_value(view, &entry, set->value, err);
-        if (r == 0)
-            r = check_room(db, view, set->value, err);
         if (r == 0)
             r = store_value_set(db, &view->target, &row, err);
     }

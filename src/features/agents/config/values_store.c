@@ -53,13 +53,6 @@ static const struct db_query set_value = {
            " ON CONFLICT (tenant_id, scope, agent_name, key) DO UPDATE SET value = excluded.value,"
            " updated_at = excluded.updated_at, author = excluded.author",
 };
-#define ROOM(bytes)                                                                                \
-    "SELECT COUNT(*), COALESCE(SUM(" bytes "), 0) FROM config_values"                              \
-    " WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3 AND key <> $4"
-static const struct db_query select_room = {
-    .sqlite = ROOM("LENGTH(CAST(value AS BLOB))"),
-    .postgres = ROOM("octet_length(value)"),
-};
 static const struct db_query unset_value = {
     .sql = "DELETE FROM config_values WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
            " AND key = $4",
@@ -127,21 +120,4 @@ int store_value_unset(struct db *db, const struct directive_key *target, struct 
                           db_text(store_name_key_in(target->agent_name, &room).key),
                           db_text(store_name_key_in(key, &key_room).key)),
                   err);
-}
-
-static bool read_room(void *ctx, const struct db_row *row)
-{
-    *(struct values_there *)ctx = (struct values_there){ db_get_int(row, 0), db_get_int(row, 1) };
-    return false;
-}
-
-int store_values_there(struct db *db, const struct directive_key *target, struct str key,
-                       struct values_there *ret, struct error *err)
-{
-    struct name_room room, key_room;
-    const struct db_args args = DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
-                                        db_text(store_name_key_in(target->agent_name, &room).key),
-                                        db_text(store_name_key_in(key, &key_room).key));
-
-    return db_exec(db, &select_room, args, read_room, ret, err);
 }

@@ -38,14 +38,6 @@ int store_values_size(struct db *db, const struct directive_key *target, struct 
 int store_values_of_key(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
                         struct list *ret, struct error *err) MUST_CHECK;
 
-/* The other values of a workspace, or of an agent. */
-struct values_there {
-    int64_t n, bytes;
-};
-
-int store_values_there(struct db *db, const struct directive_key *target, struct str key,
-                       struct values_there *ret, struct error *err) MUST_CHECK;
-
 /* Ignores the row's scope and agent. */
 int store_value_set(struct db *db, const struct directive_key *target, const struct value_row *row,
                     struct error *err) MUST_CHECK;

@@ -85,6 +85,9 @@ export function FirstEvent({ slug }: { slug: string }) {
                         <pre>{code}</pre>
                         <CopyButton text={code} label="Copy the code" />
                     </div>
+                    <p class="hint">
+                        Everything else that an agent can send: <a href="/docs">the API</a>.
+                    </p>
                 </li>
                 <li>
                     <h2>3. See it here</h2>

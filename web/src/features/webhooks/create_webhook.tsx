@@ -8,6 +8,7 @@ import { call } from "../../lib/api";
 import { Check, ChoiceField, Dialog, Form, TextField } from "../../ui";
 
 type Format = Webhook["format"];
+type Types = Webhook["types"];
 
 const FORMATS: { value: Format; label: string }[] = [
     { value: "standard", label: "Standard Webhooks: signed JSON" },
@@ -15,7 +16,7 @@ const FORMATS: { value: Format; label: string }[] = [
     { value: "email", label: "E-mail" },
 ];
 
-const TYPES = [
+const TYPES: Types = [
     "agent.silent",
     "agent.recovered",
     "run.failed",
@@ -27,7 +28,7 @@ const TYPES = [
     "budget.recovered",
 ];
 
-function Types({ value, onChange }: { value: string[]; onChange: (to: string[]) => void }) {
+function TypesField({ value, onChange }: { value: Types; onChange: (to: Types) => void }) {
     return (
         <fieldset class="checks">
             <legend>Event types (leave empty for all)</legend>
@@ -55,7 +56,7 @@ export function CreateWebhook({ slug, onClose, onCreated }: Props) {
     const [url, setUrl] = useState("");
     const [label, setLabel] = useState("");
     const [format, setFormat] = useState<Format>("standard");
-    const [types, setTypes] = useState<string[]>([]);
+    const [types, setTypes] = useState<Types>([]);
     const action = useAction();
     const mail = format === "email";
     const create = async () => {
@@ -81,7 +82,7 @@ export function CreateWebhook({ slug, onClose, onCreated }: Props) {
                     onInput={setUrl}
                 />
                 <TextField label="Label" value={label} onInput={setLabel} />
-                <Types value={types} onChange={setTypes} />
+                <TypesField value={types} onChange={setTypes} />
             </Form>
         </Dialog>
     );
