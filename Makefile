@@ -1,6 +1,6 @@
 # The verbs of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build run demo sdk sdk-test check test lint bench fuzz crash clean
+.PHONY: help build run demo sdk sdk-test check test test-cluster lint bench fuzz crash clean
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
 help: ## list the verbs
@@ -32,6 +32,10 @@ check: ## a minute's worth: build what changed, unit tests, SQLite drivers, smok
 test: ## everything: gates, unit, store, black-box and sanitizer tests
 	@scripts/bootstrap test
 	@scripts/run_tests.py
+
+test-cluster: ## three nodes on one PostgreSQL under load and faults, up to 20 minutes
+	@scripts/bootstrap test
+	@scripts/test_cluster
 
 lint: ## the gates alone: format, clang-tidy, layers, lengths, banned functions
 	@scripts/bootstrap test

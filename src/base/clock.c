@@ -4,6 +4,9 @@
 #include <time.h>
 
 struct clock_shifts *clock_shifts;
+int64_t clock_skew_us;
+
+static _Atomic int64_t offset_us;
 
 static int64_t read_us(clockid_t id)
 {
@@ -27,9 +30,24 @@ static int64_t stepped_us(void)
                : atomic_load_explicit(&clock_shifts->stepped_us, memory_order_relaxed);
 }
 
+int64_t clock_machine_us(void)
+{
+    return read_us(CLOCK_REALTIME) + clock_skew_us;
+}
+
+void clock_set_offset_us(int64_t us)
+{
+    atomic_store_explicit(&offset_us, us, memory_order_relaxed);
+}
+
+int64_t clock_offset_us(void)
+{
+    return atomic_load_explicit(&offset_us, memory_order_relaxed);
+}
+
 int64_t clock_wall_us(void)
 {
-    return read_us(CLOCK_REALTIME) + passed_us() + stepped_us();
+    return clock_machine_us() + clock_offset_us() + passed_us() + stepped_us();
 }
 
 int64_t clock_mono_us(void)
@@ -41,7 +59,8 @@ struct clock_times clock_times(void)
 {
     int64_t passed = passed_us();
 
-    return (struct clock_times){ .wall_us = read_us(CLOCK_REALTIME) + passed + stepped_us(),
+    return (struct clock_times){ .wall_us =
+                                     clock_machine_us() + clock_offset_us() + passed + stepped_us(),
                                  .mono_us = read_us(CLOCK_BOOTTIME) + passed };
 }
 

@@ -12,8 +12,14 @@
 
 enum { USEC_PER_MSEC = 1000, USEC_PER_SEC = 1000000 };
 
-/* Microseconds since 1970, UTC. Steps when the administrator sets the clock. */
+/* Microseconds since 1970, UTC. Steps when the administrator sets the clock. Where several machines
+ * share a database it is the database's clock, so that they agree (engine/database_clock.h). */
 int64_t clock_wall_us(void);
+
+/* The clock of this machine, and what is added to it for the one above. */
+int64_t clock_machine_us(void);
+void clock_set_offset_us(int64_t us);
+int64_t clock_offset_us(void);
 
 /* Microseconds since some moment before the process began; never steps, goes on in suspend. */
 int64_t clock_mono_us(void);
@@ -36,6 +42,9 @@ struct clock_shifts {
 
 /* NULL in the program that users run. Set by tests/hooks/clock_hook.c, before there are threads. */
 extern struct clock_shifts *clock_shifts;
+
+/* How far a test lets this machine's clock be off. Set as above. */
+extern int64_t clock_skew_us;
 
 /* Does a test move the clocks? Then periodic work looks at them more often. */
 bool clock_is_followed(void);

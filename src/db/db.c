@@ -56,6 +56,7 @@ void db_close(struct db *db)
 int db_begin(struct db *db, struct error *err)
 {
     begin_use(db);
+    db->contended = false;
     return end_use(db, db->driver->begin(db, err));
 }
 
@@ -122,6 +123,11 @@ int db_fail_args(struct db_args args, unsigned n_params, struct error *err)
                    args.n);
 }
 
+bool db_was_contended(const struct db *db)
+{
+    return db->contended;
+}
+
 int64_t db_changes(const struct db *db)
 {
     return db->driver->changes(db);
@@ -131,6 +137,22 @@ int db_script(struct db *db, const char *sql, struct error *err)
 {
     begin_use(db);
     return end_use(db, db->driver->script(db, sql, err));
+}
+
+int db_notify(struct db *db, struct str text, struct error *err)
+{
+    if (db->driver->notify == NULL)
+        return 0;
+    begin_use(db);
+    return end_use(db, db->driver->notify(db, text, err));
+}
+
+int db_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err)
+{
+    if (db->driver->hear == NULL)
+        return err_set(err, ERR_INTERNAL, "this database has nothing to hear");
+    begin_use(db);
+    return end_use(db, db->driver->hear(db, ms, on_text, ctx, err));
 }
 
 int db_ping(struct db *db, struct error *err)
@@ -155,6 +177,12 @@ void db_set_log_max(struct db *db, int64_t bytes)
 {
     if (db->driver->set_log_max != NULL)
         db->driver->set_log_max(db, bytes);
+}
+
+void db_set_patience(struct db *db, int64_t until_us)
+{
+    if (db->driver->set_patience != NULL)
+        db->driver->set_patience(db, until_us);
 }
 
 bool db_set_deadline(struct db *db, int64_t until_us)

@@ -140,12 +140,26 @@ int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row
 int db_run(struct db *db, const struct db_query *q, struct db_args args,
            struct error *err) MUST_CHECK;
 
+/* Did the last call that failed meet a deadlock or another transaction's change? Then the same
+ * transaction may succeed when it is tried again. */
+bool db_was_contended(const struct db *db);
+
 /* Rows that the last db_exec() of this connection inserted, updated or deleted. */
 int64_t db_changes(const struct db *db);
 
 /* Several statements separated by ';', without parameters: migrations. All or nothing only inside
  * a transaction. */
 int db_script(struct db *db, const char *sql, struct error *err) MUST_CHECK;
+
+/* Sends a text of less than 8,000 bytes to the connections that hear, in other processes too, when
+ * the transaction commits. SQLite has one process: nothing to do. */
+int db_notify(struct db *db, struct str text, struct error *err) MUST_CHECK;
+
+typedef void db_text_fn(void *ctx, struct str text);
+
+/* Waits for up to `ms` for such texts of other connections and passes them on; returns as soon as
+ * some have come. From its first call on the connection hears. ERR_INTERNAL with SQLite. */
+int db_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err) MUST_CHECK;
 
 /* Is the connection good for another try? Reconnects (PostgreSQL) when it was lost. Never call it
  * inside a transaction. */
@@ -169,6 +183,11 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
  * Locks are not waited for. 0: no deadline. Returns false, and changes nothing, where a deadline
  * cannot be kept: with PostgreSQL, and on connections that are not readers. */
 bool db_set_deadline(struct db *db, int64_t until_us);
+
+/* From now on a call of this connection whose answer has not come by `until_us` (clock_raw_us())
+ * has lost its connection: ERR_UNAVAILABLE. 0: the driver's own limits. Nothing to do with SQLite,
+ * whose calls wait for no one. */
+void db_set_patience(struct db *db, int64_t until_us);
 
 /* For code that knows that it would miss the deadline, or would wait for something else. */
 bool db_has_deadline(const struct db *db);

@@ -18,7 +18,10 @@ struct db_driver {
     int (*checkpoint)(struct db *db, struct error *err);
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
     bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
-    void (*set_log_max)(struct db *db, int64_t bytes);                 /* may be NULL */
+    int (*notify)(struct db *db, struct str text, struct error *err);  /* may be NULL */
+    int (*hear)(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
+    void (*set_patience)(struct db *db, int64_t until_us); /* may be NULL */
+    void (*set_log_max)(struct db *db, int64_t bytes);     /* may be NULL */
 };
 
 /* Columns of a row, one set per driver. */
@@ -36,6 +39,7 @@ struct db_row_methods {
 struct db {
     const struct db_driver *driver; /* first member of every driver's connection */
     bool has_deadline;              /* see db_set_deadline() */
+    bool contended;                 /* see db_was_contended(); the driver sets it */
     atomic_bool in_use;             /* one thread at a time; checked by asserts */
 };
 

@@ -11,6 +11,9 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "db/migrate.h"
+#include "engine/database_clock.h"
+#include "engine/ear.h"
+#include "engine/expirer.h"
 #include "engine/feature.h"
 #include "engine/readers.h"
 #include "engine/space.h"
@@ -34,12 +37,15 @@ struct engine {
     struct db *read_dbs[READERS_MAX];
     size_t n_read_dbs;
     struct db *watch_db, *hash_db; /* no hash_db: the readers hash */
+    struct db *ear_db;             /* if the database is shared and this is a server */
     const struct engine_cache *caches[CHANGE_TOPICS];
     void *states[FEATURES_MAX];
     size_t n_opened, n_started; /* features */
     struct writer *writer;
     struct readers *readers, *hashers;
     struct watcher *watcher;
+    struct expirer *expirer;
+    struct ear *ear;
     struct space space;
 };
 
@@ -102,7 +108,13 @@ static int open_databases(struct engine *e, struct error *err)
             return -1;
     if (e->options.serves && db_open(database, DB_READER, &e->hash_db, err) != 0)
         return -1;
-    return db_open(database, DB_READER, &e->watch_db, err);
+    if (db_open(database, DB_READER, &e->watch_db, err) != 0)
+        return -1;
+    if (!e->shared)
+        return 0;
+    if (e->options.serves && db_open(database, DB_READER, &e->ear_db, err) != 0)
+        return -1;
+    return database_clock_learn(e->watch_db, err);
 }
 
 static int open_features(struct engine *e, struct error *err)
@@ -191,6 +203,7 @@ static int start_threads(struct engine *e, struct error *err)
 {
     const struct writer_options writer = { .txns = e->txns,
                                            .n_txns = e->n_txns,
+                                           .shared = e->shared,
                                            .hooks = &hooks,
                                            .limits = e->options.writer,
                                            .on_fatal = e->options.on_fatal,
@@ -231,7 +244,8 @@ struct tick engine_now(const struct engine *e, bool healthy)
 static void tick_features(void *ctx, bool healthy)
 {
     struct engine *e = ctx;
-    const struct tick tick = engine_now(e, healthy);
+    const bool timed = e->shared && healthy && database_clock_learn(e->watch_db, NULL) == 0;
+    const struct tick tick = engine_now(e, healthy && (timed || !e->shared));
 
     space_measure(&e->space);
     for (size_t f = 0; f < e->n_opened; f++) {
@@ -252,8 +266,43 @@ static int start_watcher(struct engine *e, struct error *err)
     return watcher_new(&watcher, &e->watcher, err);
 }
 
+static int start_ear(struct engine *e, struct error *err)
+{
+    const struct ear_options ear = {
+        .db = e->ear_db, .engine = e, .features = e->options.features, .watcher = e->watcher
+    };
+
+    return e->ear_db == NULL ? 0 : ear_new(&ear, &e->ear, err);
+}
+
+bool engine_hears(const struct engine *e)
+{
+    return ear_hears(e->ear);
+}
+
+/* The expirer's thread. */
+static void expire(void *ctx)
+{
+    struct engine *e = ctx;
+    const int64_t max_us = (int64_t)e->options.writer.wait_max_ms * USEC_PER_MSEC;
+
+    writer_expire(e->writer);
+    if (max_us > 0)
+        readers_expire(e->readers, max_us);
+}
+
+/* A command waits for the database as long as it takes. */
+static int start_expirer(struct engine *e, struct error *err)
+{
+    return e->options.serves ? expirer_new(expire, e, &e->expirer, err) : 0;
+}
+
 static void stop_threads(struct engine *e)
 {
+    ear_free(e->ear); /* before the watcher, which it wakes */
+    e->ear = NULL;
+    expirer_free(e->expirer); /* before what it looks at */
+    e->expirer = NULL;
     watcher_free(e->watcher);
     readers_free(e->hashers); /* before the writer: results of hashing are still stored */
     e->watcher = NULL;
@@ -278,6 +327,7 @@ static void close_all(struct engine *e)
     while (e->n_opened > 0)
         if (e->options.features[--e->n_opened]->close != NULL)
             e->options.features[e->n_opened]->close(e->states[e->n_opened]);
+    db_close(e->ear_db);
     db_close(e->watch_db);
     db_close(e->hash_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)
@@ -319,7 +369,8 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     limit_shares(e);
     space_init(&e->space, options->database, options->min_free_bytes, options->serves);
     if (open_databases(e, err) != 0 || open_features(e, err) != 0 || start_threads(e, err) != 0 ||
-        start_features(e, err) != 0 || start_watcher(e, err) != 0) {
+        start_features(e, err) != 0 || start_watcher(e, err) != 0 || start_expirer(e, err) != 0 ||
+        start_ear(e, err) != 0) {
         close_all(e);
         return -1;
     }

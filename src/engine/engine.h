@@ -21,6 +21,9 @@ struct readers;
 struct settings;
 struct space_stats;
 
+/* The text of db_notify() after a change that others have in their caches: they look at once. */
+#define ENGINE_CHANGED "changed"
+
 struct engine_options {
     const char *database;                  /* as for db_open() */
     const struct feature *const *features; /* ends in NULL */
@@ -56,6 +59,9 @@ struct budgets *engine_budgets(struct engine *e);
 
 const char *engine_database(const struct engine *e);
 bool engine_serves(const struct engine *e);
+
+/* Are changes of other processes told at once, now? Otherwise they are found by looking. */
+bool engine_hears(const struct engine *e);
 
 /* Other processes change this database too: PostgreSQL. */
 bool engine_is_shared(const struct engine *e);

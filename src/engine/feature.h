@@ -11,8 +11,10 @@
 
 #include "base/base.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "engine/txn.h"
 
+struct buf;
 struct command;
 struct engine;
 struct route;
@@ -43,6 +45,12 @@ struct feature {
     /* About once a second, on the watcher's thread; must not block for long. A failure is logged,
      * and the next tick tries again. */
     int (*tick)(struct engine *e, const struct tick *tick, struct error *err);
+
+    /* Where several processes share a database, on the ear's thread (ear.h); they must not block:
+     * a text of the same feature elsewhere, without its name; nothing: some may have been missed;
+     * and a text for the others, false when there is none. */
+    void (*hear)(struct engine *e, struct str text);
+    bool (*tell)(struct engine *e, struct buf *ret);
 
     /* Stops what start() started, while the writer still accepts jobs. */
     void (*stop)(struct engine *e);

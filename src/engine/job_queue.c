@@ -18,6 +18,7 @@ enum {
     ROOM_BYTES = 64 << 10,
 
     SYNC_US_MAX = 10 * USEC_PER_SEC,
+    PATIENCE_US = USEC_PER_SEC, /* of a group, however long its jobs have waited */
 };
 
 void job_queue_init(struct job_queue *q, const struct writer_limits *limits)
@@ -152,11 +153,35 @@ void job_queue_take_group(struct job_queue *q, int64_t now_us, struct job_list *
     }
 }
 
+void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret)
+{
+    job_list_init(ret);
+    turns_take_old(&q->turns, before_us, ret);
+    for (const struct writer_job *job = ret->first; job != NULL; job = job->next)
+        give_share(job);
+}
+
 void job_queue_take_all(struct job_queue *q, struct job_list *ret)
 {
     job_list_init(ret);
     while (turns_next(&q->turns) != NULL)
         take_next(q, ret);
+}
+
+int64_t job_queue_patience(const struct writer_limits *limits, const struct job_list *group)
+{
+    const int64_t max_us = (int64_t)limits->wait_max_ms * USEC_PER_MSEC;
+    const int64_t least_us = clock_raw_us() + PATIENCE_US;
+    int64_t until_us = INT64_MAX;
+
+    if (max_us == 0)
+        return 0;
+    for (const struct writer_job *job = group->first; job != NULL; job = job->next)
+        if (job->budget != NULL && job->queued_us + max_us < until_us)
+            until_us = job->queued_us + max_us;
+    if (until_us == INT64_MAX)
+        return 0;
+    return until_us > least_us ? until_us : least_us;
 }
 
 void job_queue_note_sync(struct job_queue *q, int64_t us)

@@ -32,7 +32,15 @@ int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err
 /* Takes the jobs of one transaction; at least one, unless the queue is empty. */
 void job_queue_take_group(struct job_queue *q, int64_t now_us, struct job_list *ret_group);
 
+/* The jobs of tenants that were queued before `before_us`, by the raw clock. */
+void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret);
+
 void job_queue_take_all(struct job_queue *q, struct job_list *ret);
+
+/* Until when, by the raw clock, the database may take its time for a group, so that its oldest job
+ * is answered in time; at least a second. 0: as long as the driver allows, for the service's own.
+ */
+int64_t job_queue_patience(const struct writer_limits *limits, const struct job_list *group);
 
 /* The commit of a group took this long, after its jobs were applied. */
 void job_queue_note_sync(struct job_queue *q, int64_t us);

@@ -62,6 +62,7 @@ static void enqueue(struct readers *r, struct reader_job *job) REQUIRES(r->lock)
     if (job->ahead)
         for (at = &r->first; *at != NULL && (*at)->ahead;)
             at = &(*at)->next;
+    job->queued_us = clock_raw_us();
     job->next = *at;
     *at = job;
     if (job->next == NULL)
@@ -193,17 +194,66 @@ static struct reader_job *take_job(struct readers *r, struct connection **c)
     return job;
 }
 
+static void finish(struct reader_job *job, const struct error *err)
+{
+    if (job->budget != NULL)
+        budget_give(job->budget, BUDGET_READS, 1);
+    job->done(job, err);
+}
+
+/* A connection that was lost while it was idle is noticed at once and made again; one on which an
+ * answer did not come would keep the caller waiting as long once more. */
 static void run_job(struct reader_job *job, struct db *db)
 {
     struct error err = { 0 };
+    const int64_t began_us = clock_raw_us();
     int status = job->run(job, db, &err);
 
     assert(thread_may_be("muster-reader"));
-    if (status != 0 && err.code == ERR_UNAVAILABLE && db_ping(db, &err) == 0)
+    if (status != 0 && err.code == ERR_UNAVAILABLE && clock_raw_us() - began_us < USEC_PER_SEC &&
+        db_ping(db, &err) == 0)
         status = job->run(job, db, &err);
-    if (job->budget != NULL)
-        budget_give(job->budget, BUDGET_READS, 1);
-    job->done(job, status == 0 ? NULL : &err);
+    finish(job, status == 0 ? NULL : &err);
+}
+
+/* Takes the jobs out of the queue that were submitted before `before_us`. */
+static struct reader_job *unqueue_old(struct readers *r, int64_t before_us) REQUIRES(r->lock)
+{
+    struct reader_job *old = NULL, **old_last = &old, **at = &r->first;
+
+    while (*at != NULL) {
+        struct reader_job *job = *at;
+
+        if (job->queued_us >= before_us) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        job->next = NULL;
+        *old_last = job;
+        old_last = &job->next;
+        r->n_queued--;
+    }
+    r->last = at;
+    return old;
+}
+
+void readers_expire(struct readers *r, int64_t max_us)
+{
+    struct reader_job *old;
+    struct error err;
+
+    lock_acquire(&r->lock);
+    old = unqueue_old(r, clock_raw_us() - max_us);
+    lock_release(&r->lock);
+    err_set(&err, ERR_BUSY, "the read waited too long");
+    while (old != NULL) {
+        struct reader_job *next = old->next;
+
+        metric_add(METRIC_BUSY_READERS, 1);
+        finish(old, &err);
+        old = next;
+    }
 }
 
 static void *reader_main(void *arg)

@@ -16,7 +16,8 @@ struct readers;
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct reader_job {
-    struct reader_job *next; /* internal */
+    struct reader_job *next; /* internal, as is the time it was submitted */
+    int64_t queued_us;       /* raw clock */
     struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
     bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
 
@@ -44,6 +45,9 @@ bool readers_run_inline(struct readers *r, struct reader_job *job) MUST_CHECK;
 
 /* Queued jobs. Any thread. */
 size_t readers_waiting(struct readers *r);
+
+/* Fails the queued jobs that have waited for longer, with ERR_BUSY. Any thread. */
+void readers_expire(struct readers *r, int64_t max_us);
 
 /* Runs what is queued, ends the threads, and waits for inline runs to return. NULL is fine. */
 void readers_free(struct readers *r);

@@ -126,20 +126,21 @@ static struct lane *add_lane(struct turns *t, const struct writer_job *job)
     return lane;
 }
 
-/* Removes the lane whose turn it is. */
-static void remove_current(struct turns *t)
+/* If it was its turn, it is the next one's. */
+static void remove_lane(struct turns *t, struct lane *lane)
 {
-    struct lane *lane = t->current, **at = &t->slots[slot_of(lane->tenant)];
+    struct lane **at = &t->slots[slot_of(lane->tenant)];
 
     while (*at != lane)
         at = &(*at)->next;
     *at = lane->next;
     t->n_lanes--;
-    t->current = lane->after == lane ? NULL : lane->after;
-    if (t->current != NULL) {
-        lane->before->after = lane->after;
-        lane->after->before = lane->before;
-        give_turn(t->current);
+    lane->before->after = lane->after;
+    lane->after->before = lane->before;
+    if (t->current == lane) {
+        t->current = t->n_lanes == 0 ? NULL : lane->after;
+        if (t->current != NULL)
+            give_turn(t->current);
     }
     lane->next = t->spare;
     t->spare = lane;
@@ -168,19 +169,42 @@ struct writer_job *turns_next(struct turns *t)
     return t->current->jobs.first;
 }
 
-struct writer_job *turns_take(struct turns *t)
+/* The lane's first job; a lane without jobs goes. */
+static struct writer_job *take_first(struct turns *t, struct lane *lane)
 {
-    struct lane *lane = t->current;
     struct writer_job *job = job_list_take(&lane->jobs);
 
-    assert(t->n_lanes == 1 || lane->credit_us >= job->cost_us);
-    lane->credit_us = lane->credit_us > job->cost_us ? lane->credit_us - job->cost_us : 0;
     t->events -= job->events;
     t->bytes -= job->bytes;
     t->us -= job->cost_us;
     if (lane->jobs.first == NULL)
-        remove_current(t);
+        remove_lane(t, lane);
     return job;
+}
+
+struct writer_job *turns_take(struct turns *t)
+{
+    struct lane *lane = t->current;
+    int64_t cost_us = lane->jobs.first->cost_us;
+
+    assert(t->n_lanes == 1 || lane->credit_us >= cost_us);
+    lane->credit_us = lane->credit_us > cost_us ? lane->credit_us - cost_us : 0;
+    return take_first(t, lane);
+}
+
+void turns_take_old(struct turns *t, int64_t before_us, struct job_list *list)
+{
+    struct lane *lane = t->current;
+
+    for (size_t n = t->n_lanes; n > 0; n--) {
+        struct lane *after = lane->after;
+        size_t lanes = t->n_lanes;
+
+        while (lane->tenant != NULL && t->n_lanes == lanes &&
+               lane->jobs.first->queued_us < before_us)
+            job_list_add(list, take_first(t, lane));
+        lane = after;
+    }
 }
 
 void turns_count(const struct turns *t, size_t *ret_tenants, size_t *ret_largest)

@@ -42,6 +42,9 @@ struct txn {
     struct feed *feed;          /* live: receives published changes; NULL: not published */
 };
 
+/* The only place that changes a transaction's state; for the writer. */
+void txn_set_state(struct txn *txn, enum txn_state state);
+
 /* A feature's hooks for its part of a transaction. Any may be NULL. Features are called in the
  * order in which they start. */
 struct txn_methods {

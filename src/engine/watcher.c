@@ -21,7 +21,7 @@ struct watcher {
     pthread_t thread;
     struct lock lock;
     struct cond wake;
-    bool stopping GUARDED_BY(lock);
+    bool stopping GUARDED_BY(lock), woken GUARDED_BY(lock);
     atomic_bool healthy;
     _Atomic int64_t answered_us; /* monotonic: when the database last answered */
 };
@@ -43,33 +43,58 @@ static void refresh_caches(struct watcher *w)
         log_write(LOG_INFO, "database", "answers again");
 }
 
-/* Waits one period; true when stopping. */
-static bool wait_period(struct watcher *w)
+/* The time of the next tick. */
+static struct timespec next_tick(void)
 {
     const int64_t period_ns =
         (int64_t)(clock_is_followed() ? TEST_PERIOD_MS : PERIOD_MS) * 1000 * 1000;
-    struct timespec until;
-    bool stopping;
+    struct timespec at;
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (until.tv_nsec + period_ns) / NSEC_PER_SEC;
-    until.tv_nsec = (until.tv_nsec + period_ns) % NSEC_PER_SEC;
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += (at.tv_nsec + period_ns) / NSEC_PER_SEC;
+    at.tv_nsec = (at.tv_nsec + period_ns) % NSEC_PER_SEC;
+    return at;
+}
+
+enum wait_end { WAIT_TICK, WAIT_WOKEN, WAIT_STOPPING };
+
+static enum wait_end wait_until(struct watcher *w, const struct timespec *until)
+{
+    enum wait_end end = WAIT_TICK;
+
     lock_acquire(&w->lock);
-    while (!w->stopping && cond_wait_until(&w->wake, &w->lock, &until))
+    while (!w->stopping && !w->woken && cond_wait_until(&w->wake, &w->lock, until))
         continue;
-    stopping = w->stopping;
+    if (w->stopping)
+        end = WAIT_STOPPING;
+    else if (w->woken)
+        end = WAIT_WOKEN;
+    w->woken = false;
     lock_release(&w->lock);
-    return stopping;
+    return end;
+}
+
+void watcher_wake(struct watcher *w)
+{
+    lock_acquire(&w->lock);
+    w->woken = true;
+    cond_signal(&w->wake);
+    lock_release(&w->lock);
 }
 
 static void *watcher_main(void *arg)
 {
     struct watcher *w = arg;
+    struct timespec at = next_tick();
+    enum wait_end end;
 
     thread_begin("muster-watcher", THREAD_PLAIN);
-    while (!wait_period(w)) {
+    while ((end = wait_until(w, &at)) != WAIT_STOPPING) {
         refresh_caches(w);
+        if (end == WAIT_WOKEN)
+            continue;
         w->options.tick(w->options.ctx, atomic_load(&w->healthy));
+        at = next_tick();
     }
     return NULL;
 }

@@ -23,6 +23,9 @@ int watcher_new(const struct watcher_options *options, struct watcher **ret,
                 struct error *err) MUST_CHECK;
 
 /* Did the database answer the last check? Any thread. */
+/* Refreshes at once, without waiting for the next tick. Any thread. */
+void watcher_wake(struct watcher *w);
+
 bool watcher_is_healthy(const struct watcher *w);
 
 /* NULL is fine. */

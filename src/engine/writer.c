@@ -9,15 +9,17 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
 #include "engine/job_cost.h"
+#include "engine/job_order.h"
 #include "engine/job_queue.h"
 #include "engine/txn.h"
 
-/* A test build with this set answers before it commits, to prove that the crash test notices. */
+/* For a test build that answers before it commits: the crash test must notice. */
 #ifndef MUSTER_ACK_EARLY
 #define MUSTER_ACK_EARLY 0
 #endif
@@ -30,6 +32,10 @@ enum {
     LARGE_EVENTS = 200,
 
     STALL_S = 5, /* for one group: the disk or the database hangs */
+    /* After a deadlock the group is tried again, so often, after up to so long times the number of
+     * attempts: at random, so that the two do not meet again. */
+    RETRIES_MAX = 3,
+    RETRY_US = 20000,
 };
 
 /* Of jobs that name no cost: the service's own. */
@@ -54,7 +60,8 @@ struct writer {
     uint64_t submitted GUARDED_BY(lock); /* bytes since the start */
     bool stopping GUARDED_BY(lock);
     bool fatal GUARDED_BY(lock);
-    atomic_uint n_lost; /* threads without a connection */
+    atomic_uint n_lost;         /* threads without a connection */
+    _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it took too long; 0 */
 };
 
 static _Thread_local const struct writer_thread *current;
@@ -65,21 +72,6 @@ static inline bool on_writer_thread(const struct writer_thread *t)
     return current == t;
 }
 
-/* The only place that changes a transaction's state. */
-static void set_state(struct txn *txn, enum txn_state state)
-{
-    static const unsigned allowed[] = {
-        [TXN_IDLE] = 1U << TXN_OPEN,
-        [TXN_OPEN] = 1U << TXN_APPLIED | 1U << TXN_ROLLED_BACK,
-        [TXN_APPLIED] = 1U << TXN_COMMITTED | 1U << TXN_ROLLED_BACK,
-        [TXN_COMMITTED] = 1U << TXN_OPEN,
-        [TXN_ROLLED_BACK] = 1U << TXN_OPEN,
-    };
-
-    ASSERT_ALWAYS((allowed[txn->state] & 1U << state) != 0);
-    txn->state = state;
-}
-
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
 {
     int r = -1;
@@ -87,6 +79,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
     if (job->cost == NULL)
         job->cost = &common_cost;
     job->cost_us = job_cost_us(job->cost, job->events);
+    job->queued_us = clock_raw_us();
     lock_acquire(&w->lock);
     ASSERT_ALWAYS(job->state != JOB_QUEUED); /* it would be in the queue twice */
     if (w->fatal)
@@ -162,6 +155,8 @@ static void take_group(struct writer_thread *t, struct job_list *ret_group)
     if (!job_queue_is_empty(&w->queue))
         cond_signal(&w->filled); /* for the next writer thread */
     lock_release(&w->lock);
+    if (w->options.shared)
+        job_list_sort(ret_group);
 }
 
 static void finish(struct job_list *group, const struct error *err)
@@ -182,6 +177,32 @@ static void finish_durable(const struct writer_thread *t, struct job_list *group
 {
     ASSERT_ALWAYS(t->txn->state == TXN_COMMITTED); /* invariant 1 */
     finish(group, NULL);
+}
+
+static void note_overdue(struct writer *w)
+{
+    atomic_store_explicit(&w->overdue_us, clock_raw_us(), memory_order_relaxed);
+}
+
+void writer_expire(struct writer *w)
+{
+    const int64_t max_us = (int64_t)w->options.limits.wait_max_ms * USEC_PER_MSEC;
+    struct job_list old;
+    struct error err;
+
+    if (max_us == 0)
+        return;
+    lock_acquire(&w->lock);
+    job_queue_take_old(&w->queue, clock_raw_us() - max_us, &old);
+    lock_release(&w->lock);
+    if (old.first == NULL)
+        return;
+    note_overdue(w);
+    for (const struct writer_job *job = old.first; job != NULL; job = job->next)
+        metric_add(METRIC_BUSY_WRITER, 1);
+    err_set(&err, ERR_BUSY, "the database did not take it within %u ms",
+            w->options.limits.wait_max_ms);
+    finish(&old, &err);
 }
 
 /* A connection lost between transactions fails no job: reconnect first. */
@@ -210,7 +231,7 @@ static int apply_all(struct writer_thread *t, const struct job_list *group, stru
     }
     if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
         return -1;
-    set_state(t->txn, TXN_APPLIED);
+    txn_set_state(t->txn, TXN_APPLIED);
     return 0;
 }
 
@@ -219,7 +240,7 @@ static int roll_back(struct writer_thread *t)
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
     db_rollback(t->txn->db);
-    set_state(t->txn, TXN_ROLLED_BACK);
+    txn_set_state(t->txn, TXN_ROLLED_BACK);
     if (hooks != NULL)
         hooks->rolled_back(t->txn);
     return -1;
@@ -229,7 +250,7 @@ static void committed(struct writer_thread *t, bool changes)
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
-    set_state(t->txn, TXN_COMMITTED);
+    txn_set_state(t->txn, TXN_COMMITTED);
     if (hooks == NULL)
         return;
     hooks->committed(t->txn);
@@ -246,13 +267,14 @@ struct pace {
 static int commit_group(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
                         struct error *err)
 {
-    bool changes = group->first->exclusive && !group->first->keeps_caches;
+    const bool changes = group->first->exclusive && !group->first->keeps_caches;
 
     assert(on_writer_thread(t));
     ret_pace->began_us = clock_mono_us();
+    db_set_patience(t->txn->db, job_queue_patience(&t->writer->options.limits, group));
     if (begin(t, err) != 0)
         return -1;
-    set_state(t->txn, TXN_OPEN);
+    txn_set_state(t->txn, TXN_OPEN);
     if (apply_all(t, group, err) != 0)
         return roll_back(t);
     if (MUSTER_ACK_EARLY)
@@ -263,6 +285,32 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
     ret_pace->committed_us = clock_mono_us();
     committed(t, changes);
     return 0;
+}
+
+/* Up to RETRY_US for each attempt so far. */
+static void pause_before_retry(unsigned attempt)
+{
+    const uint64_t mixed = ((uint64_t)clock_raw_us() ^ (uint64_t)(uintptr_t)current) *
+                           0x9e3779b97f4a7c15U; /* it need not be hard to guess */
+    const long us = (long)((mixed >> 33) % (attempt * RETRY_US));
+
+    (void)nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
+}
+
+/* The same, again after a deadlock. */
+static int commit_or_retry(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
+                           struct error *err)
+{
+    for (unsigned attempt = 1;; attempt++) {
+        if (commit_group(t, group, ret_pace, err) == 0)
+            return 0;
+        if (err->code != ERR_BUSY || attempt > RETRIES_MAX || !db_was_contended(t->txn->db))
+            return -1;
+        metric_add(METRIC_COMMITS_RETRIED, 1);
+        log_write(LOG_WARNING, "writer", "%s: attempt %u of a transaction of %zu events", err->text,
+                  attempt, group->events);
+        pause_before_retry(attempt);
+    }
 }
 
 /* Is it a failure of the database and not of one job? */
@@ -322,14 +370,22 @@ static bool is_fatal(struct writer *w)
     return fatal;
 }
 
+/* Has the group it works on taken nearly as long as a stall? */
+static bool is_old(const struct writer_thread *t)
+{
+    return clock_raw_us() - atomic_load_explicit(&t->group_us, memory_order_relaxed) >
+           (int64_t)(STALL_S - 1) * USEC_PER_SEC;
+}
+
 static void run_group(struct writer_thread *t, struct job_list *group)
 {
     struct error err = { 0 };
     struct pace pace;
 
-    if (commit_group(t, group, &pace, &err) == 0) {
+    if (commit_or_retry(t, group, &pace, &err) == 0) {
         if (group->first != NULL)
             learn(t->writer, group, &pace);
+        atomic_store_explicit(&t->writer->overdue_us, 0, memory_order_relaxed);
         count_commit(group->events, pace.committed_us - pace.began_us);
         finish_durable(t, group);
         return;
@@ -348,6 +404,8 @@ static void run_group(struct writer_thread *t, struct job_list *group)
         return;
     }
     set_lost(t, err.code == ERR_UNAVAILABLE);
+    if (err.code == ERR_UNAVAILABLE && is_old(t))
+        note_overdue(t->writer);
     finish(group, &err);
     if (err.code == ERR_IO)
         become_fatal(t->writer, &err);
@@ -366,6 +424,7 @@ static void *writer_main(void *arg)
             return NULL;
         atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
         run_group(t, &group);
+        db_set_patience(t->txn->db, 0);
         atomic_store_explicit(&t->group_us, 0, memory_order_relaxed);
     }
 }
@@ -403,6 +462,8 @@ bool writer_is_stalled(const struct writer *w)
 {
     int64_t before_us = clock_raw_us() - (int64_t)STALL_S * USEC_PER_SEC;
 
+    if (atomic_load_explicit(&w->overdue_us, memory_order_relaxed) > before_us)
+        return true;
     for (size_t i = 0; i < w->n_threads; i++) {
         int64_t group_us = atomic_load_explicit(&w->threads[i].group_us, memory_order_relaxed);
 

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 struct budget;
 struct db;
@@ -30,9 +31,9 @@ enum writer_job_state {
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct writer_job {
-    struct writer_job *next;     /* internal, as are the state and the expected cost */
+    struct writer_job *next;     /* internal, as are the state, the expected cost and the time */
     enum writer_job_state state; /* JOB_NEW, or JOB_DONE when it is submitted again */
-    int64_t cost_us;
+    int64_t cost_us, queued_us;  /* raw clock */
 
     /* Writer thread, in the transaction. A failure rolls the whole group back. May be called again
      * for the same job, after a rollback. */
@@ -44,6 +45,10 @@ struct writer_job {
     void (*stored)(struct writer_job *job, const struct error *err);
     void (*done)(struct writer_job *job, const struct error *err);
     void *owner; /* for the submitter */
+
+    /* Whose rows it locks; 0 and STR_NULL: of several, or none. See job_order.h. */
+    int64_t tenant_id;
+    struct str agent_name;
 
     struct budget *budget; /* of the caller, whose turn and share it takes; NULL: the service's */
     struct job_cost *cost; /* of its kind; NULL: of jobs without one */
@@ -68,7 +73,8 @@ struct writer_limits {
     size_t events_max; /* in the queue; beyond this writer_submit() returns ERR_BUSY */
     size_t bytes_max;
     size_t group_max;     /* events per transaction */
-    unsigned wait_max_ms; /* expected wait of a new job, by the cost of those that wait */
+    unsigned wait_max_ms; /* expected wait of a new job, by the cost of those that wait; and how
+                           * long one of a tenant may wait and run before it fails. 0: no limit */
 };
 
 struct writer_options {
@@ -76,6 +82,7 @@ struct writer_options {
      * writer_stop() has returned. */
     struct txn *txns;
     size_t n_txns;
+    bool shared;                      /* other processes write too: jobs are applied in one order */
     const struct writer_hooks *hooks; /* NULL: none */
     struct writer_limits limits;
     void (*on_fatal)(void *ctx, const struct error *err); /* writer thread */
@@ -94,9 +101,13 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err) M
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 
-/* Has every thread worked on one group for more than 5 s? What is queued waits for it. Any thread.
- */
+/* Has every thread worked on one group for more than 5 s, so that what is queued waits for it? Or
+ * has a job failed within the last 5 s because it had waited too long? Any thread. */
 bool writer_is_stalled(const struct writer *w);
+
+/* Fails the jobs of tenants that have waited for longer than the limit, with ERR_BUSY: whatever the
+ * database does, someone who waits is answered. Call it every now and then. Any thread. */
+void writer_expire(struct writer *w);
 
 /* The jobs in the queue. */
 struct writer_queue {

@@ -41,6 +41,8 @@ __attribute__((constructor)) static void hook_clock(void)
     struct error err = { 0 };
 
     clock_shifts = &own_shifts;
+    if (getenv("MUSTER_TEST_SKEW_S") != NULL)
+        clock_skew_us = strtol(getenv("MUSTER_TEST_SKEW_S"), NULL, 10) * USEC_PER_SEC;
     if (path != NULL && clock_follow(path, &err) != 0) {
         (void)fprintf(stderr, "muster: %s\n", err.text);
         exit(EXIT_FAILURE);

@@ -27,6 +27,7 @@ static int count(struct fault *f, const char *what, struct error *err)
     if (f->remaining-- != 0)
         return 0;
     f->fired = true;
+    f->base.contended = f->code == ERR_BUSY;
     return err_set(err, f->code, "injected fault in %s: %s", what, err_text(f->code));
 }
 

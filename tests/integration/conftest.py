@@ -15,14 +15,13 @@ MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store. Thos
 
 import os
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from muster import REAL_HASH, Clock, Postgres, Server  # noqa: E402
+from muster import REAL_HASH, Clock, running  # noqa: E402
 from people import platform_admin  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
@@ -37,24 +36,6 @@ def pytest_collection_modifyitems(config, items):
     if os.environ.get("MUSTER_TEST_STORED"):
         config.hook.pytest_deselected(items=[i for i in items if "store" not in i.fixturenames])
         items[:] = [i for i in items if "store" in i.fixturenames]
-
-
-@contextmanager
-def running(store, folder, **more):
-    """A started server on a new store; stopped, checked and cleared away at the end."""
-    postgres = Postgres() if store == "postgres" else None
-    database = postgres.create_migrated() if postgres else None
-    server = Server(folder / "data", database, **more)
-    assert server.binary.exists(), f"{server.binary} is not built"
-    try:
-        yield server.start()
-        server.stop()
-    finally:
-        if server.process is not None:
-            server.process.kill()
-            server.process.wait()
-        if postgres:
-            postgres.drop(database)
 
 
 @pytest.fixture(scope="session", params=STORES)

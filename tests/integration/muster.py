@@ -418,3 +418,21 @@ class Postgres:
     def drop(self, url):
         name = re.search(r"/(muster_[0-9a-f]+)", url).group(1)
         self._sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@contextlib.contextmanager
+def running(store, folder, **more):
+    """A started server on a new store; stopped, checked and cleared away at the end."""
+    postgres = Postgres() if store == "postgres" else None
+    database = postgres.create_migrated() if postgres else None
+    server = Server(folder / "data", database, **more)
+    assert server.binary.exists(), f"{server.binary} is not built"
+    try:
+        yield server.start()
+        server.stop()
+    finally:
+        if server.process is not None:
+            server.process.kill()
+            server.process.wait()
+        if postgres:
+            postgres.drop(database)

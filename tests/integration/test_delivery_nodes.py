@@ -3,11 +3,11 @@
 import json
 import threading
 from collections import Counter
-from contextlib import ExitStack, contextmanager
 
 from conftest import running
 from hooks import LOCAL, Hook, alerts, seconds
-from muster import Clock, Server
+from muster import Clock
+from nodes import more_servers
 from receiver import receiving
 from stored import of_tenant, stored
 from waiting import always, until
@@ -15,24 +15,6 @@ from waiting import always, until
 AGENTS = 1000
 INTERVAL, GRACE, LEEWAY = 60, 60, 30
 NAMES = [f"agent-{i:04}" for i in range(AGENTS)]
-
-
-@contextmanager
-def more_servers(first, folder, n):
-    """Others on the same database, each with a data directory of its own."""
-    key = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
-    with ExitStack() as stack:
-        servers = []
-        for i in range(n):
-            server = Server(
-                folder / f"node-{i}", first.database, arguments=first.arguments,
-                environment={**first.environment, **key},
-            )  # fmt: skip
-            stack.callback(lambda s=server: s.process and s.kill())
-            servers.append(server.start())
-        yield servers
-        for server in servers:
-            server.stop()
 
 
 def in_parallel(server, tenant, names, send, clients=8):

@@ -112,7 +112,7 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
         "target_session_attrs",      "client_encoding",     NULL
     };
     const char *const values[] = {
-        "muster", "5", "20000", "10", "5", pg->url, server, "UTF8", NULL
+        "muster", "2", "20000", "10", "5", pg->url, server, "UTF8", NULL
     };
 
     db_postgres_drop(pg);

@@ -121,6 +121,11 @@ static int postgres_ping(struct db *db, struct error *err)
     return db_postgres_connect(pg, err);
 }
 
+static void postgres_set_patience(struct db *db, int64_t until_us)
+{
+    postgres_of(db)->until_us = until_us;
+}
+
 static int postgres_checkpoint(struct db *db, struct error *err)
 {
     (void)db;
@@ -139,6 +144,9 @@ static const struct db_driver driver = {
     .script = postgres_script,
     .ping = postgres_ping,
     .checkpoint = postgres_checkpoint,
+    .notify = db_postgres_notify,
+    .hear = db_postgres_hear,
+    .set_patience = postgres_set_patience,
 };
 
 int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct error *err)
@@ -150,7 +158,7 @@ int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct
     pg = NEW(struct postgres);
     pg->base.driver = &driver;
     pg->mode = mode;
-    pg->wait_ms = DB_POSTGRES_WAIT_MS;
+    pg->wait_ms = mode == DB_READER ? DB_POSTGRES_READER_WAIT_MS : DB_POSTGRES_WAIT_MS;
     pg->url = mem_strdup(url);
     buf_init(&pg->text, DB_POSTGRES_BYTES_MAX);
     if (db_postgres_connect(pg, err) != 0) {

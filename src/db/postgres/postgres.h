@@ -11,24 +11,27 @@ struct postgres {
     PGconn *conn; /* NULL when lost; db_ping() makes a new one */
     char *url;    /* may hold a password: never printed */
     enum db_mode mode;
-    unsigned session; /* counts connections: statements of an earlier one are gone */
-    unsigned n_names; /* of prepared statements */
+    unsigned session;    /* counts connections: statements of an earlier one are gone */
+    unsigned n_names;    /* of prepared statements */
+    unsigned listens_in; /* the session that hears; 0: none */
     struct db_cache statements;
     struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t changes;
     int64_t transaction_us; /* when it began, by the raw clock */
     int wait_ms;            /* for an answer; -1: no limit */
+    int64_t until_us;       /* see db_set_patience(); 0: not set */
     bool warned;            /* the server sent a WARNING since this was last cleared */
 };
 
 #define DB_POSTGRES_SET_TIMEOUT "SET statement_timeout = '30s'"
 /* Of a reader: as with SQLite, for each statement; and between two of a transaction. */
 #define DB_POSTGRES_SET_READER                                                                     \
-    "SET default_transaction_read_only = on; SET statement_timeout = '5s';"                        \
+    "SET default_transaction_read_only = on; SET statement_timeout = '4500ms';"                    \
     "SET idle_in_transaction_session_timeout = '10s'"
 enum {
     DB_POSTGRES_TRANSACTION_MAX_US = 10000000, /* of a reader */
     DB_POSTGRES_WAIT_MS = 40000,               /* longer than the server's own */
+    DB_POSTGRES_READER_WAIT_MS = 5000,         /* as above */
     DB_POSTGRES_BYTES_MAX = 64 << 20, /* of a blob, or all texts of a call; SQLite's limit too */
 };
 
@@ -69,6 +72,11 @@ int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args arg
                      db_row_fn *on_row, void *ctx, struct error *err);
 
 void db_postgres_forget_statements(struct postgres *pg);
+
+/* --- notify.c: the driver's notify and hear --- */
+
+int db_postgres_notify(struct db *db, struct str text, struct error *err);
+int db_postgres_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
 
 /* --- row.c --- */
 

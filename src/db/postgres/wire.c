@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "base/clock.h"
 #include "db/postgres/postgres.h"
 
 void db_postgres_drop(struct postgres *pg)
@@ -71,11 +72,25 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
         return -1;
     }
     code = classify(state, pg->mode);
+    pg->base.contended = str_starts(str_of(state), STR_LIT("40"));
     err_set(err, code, "PostgreSQL: %s (%s)", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
             state);
     if (code == ERR_UNAVAILABLE || PQstatus(pg->conn) != CONNECTION_OK)
         db_postgres_drop(pg);
     return -1;
+}
+
+/* How long to wait for the socket now. */
+static int wait_ms(const struct postgres *pg)
+{
+    int64_t left_ms;
+
+    if (pg->until_us == 0)
+        return pg->wait_ms;
+    left_ms = (pg->until_us - clock_raw_us()) / USEC_PER_MSEC;
+    if (left_ms < 0)
+        left_ms = 0;
+    return pg->wait_ms < 0 || left_ms < pg->wait_ms ? (int)left_ms : pg->wait_ms;
 }
 
 /* Waits until the socket is ready and reads what has come. */
@@ -86,7 +101,7 @@ static int wait_for(struct postgres *pg, short events, struct error *err)
 
     assert(pg->conn != NULL);
     do
-        n = poll(&fd, 1, pg->wait_ms);
+        n = poll(&fd, 1, wait_ms(pg));
     while (n < 0 && errno == EINTR);
     if (n == 0) {
         say_lost(pg, "no answer in time", err);

@@ -2,6 +2,7 @@
 #include "features/access/tenants_store.h"
 
 #include "db/db.h"
+#include "engine/engine.h"
 #include "features/access/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -71,7 +72,7 @@ static const struct db_query select_reload = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'registry_all'",
 };
 static const struct db_query count_agents = {
-    .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
+    .sql = "SELECT agents FROM tenants WHERE tenant_id = $1",
 };
 /* clang-format on */
 
@@ -140,7 +141,9 @@ int store_registry_number(struct db *db, int64_t *ret, struct error *err)
 
 int store_registry_changed(struct db *db, struct error *err)
 {
-    return db_run(db, &add_to_number, DB_NO_ARGS, err);
+    if (db_run(db, &add_to_number, DB_NO_ARGS, err) != 0)
+        return -1;
+    return db_notify(db, STR_LIT(ENGINE_CHANGED), err);
 }
 
 int store_registry_reload(struct db *db, struct error *err)

@@ -73,6 +73,7 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
 
     agent->row = *row;
     agent->entry = last_seen_get(a->last_seen, tenant_id, row->agent_id);
+    last_seen_set_enabled(agent->entry, row->enabled);
     memcpy(agent->key, key.data, key.len);
     free(map_put(&a->agents, str_from(agent->key, key.len), agent));
     return agent;
@@ -136,7 +137,7 @@ int admit_agent(struct txn *txn, const struct applicant *agent, struct admission
     if (known == NULL)
         return 0;
     ret->agent_id = known->row.agent_id;
-    ret->verdict = known->row.enabled ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
+    ret->verdict = last_seen_is_enabled(known->entry) ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
     return note_seen(txn, known, agent, err);
 }
 

@@ -1,7 +1,8 @@
 /* admit.h - decides whether an agent may report, and adds unknown agents within the plan's cap.
  *
  * Each writer thread caches the agents it has seen until the registry changes
- * or a transaction is rolled back.
+ * or a transaction is rolled back. Whether an agent is enabled is one flag for
+ * all of them, so that a process never wavers.
  */
 #pragma once
 #include "base/err.h"

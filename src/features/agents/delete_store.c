@@ -11,6 +11,12 @@ static const struct db_query mark_agent = {
            " config_schema = NULL, registered_at = NULL, muted_until = NULL"
            " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL RETURNING agent_id",
 };
+/* Before the agent's row: that is the order of an agent's first contact too. */
+static const struct db_query take_from_agents = {
+    .sql = "UPDATE tenants SET agents = agents - 1 WHERE tenant_id = $1 AND agents > 0 AND EXISTS"
+           " (SELECT 1 FROM agents a WHERE a.tenant_id = $1 AND a.agent_name = $2"
+           " AND a.deleted_at IS NULL)",
+};
 static const struct db_query forget_sign = {
     .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
 };
@@ -27,11 +33,12 @@ static int mark_deleted(struct db *db, int64_t tenant_id, struct str agent_name,
                         int64_t *ret, struct error *err)
 {
     struct name_room room;
+    const struct db_args args = DB_ARGS(
+        db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key), db_int(now_us));
 
-    return db_exec(db, &mark_agent,
-                   DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key),
-                           db_int(now_us)),
-                   db_read_int, ret, err);
+    if (db_run(db, &take_from_agents, args, err) != 0)
+        return -1;
+    return db_exec(db, &mark_agent, args, db_read_int, ret, err);
 }
 
 int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

@@ -35,6 +35,8 @@ void heartbeats_prepare(struct heartbeat_request *request)
 {
     request->job = (struct writer_job){ .apply = heartbeat_apply,
                                         .stored = heartbeat_stored,
+                                        .tenant_id = request->beat.tenant_id,
+                                        .agent_name = request->agent_name,
                                         .cost = &heartbeat_cost,
                                         .events = 1,
                                         .bytes = request->beat.client_id.len };

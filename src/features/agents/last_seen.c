@@ -32,7 +32,7 @@ struct agent_key {
 struct last_seen_entry {
     struct agent_key key;
     _Atomic int64_t at; /* TIME_NULL: not seen since the start */
-    atomic_bool queued, awaited;
+    atomic_bool queued, awaited, enabled;
     struct last_seen_entry *next; /* in the queue */
     int unstored;                 /* consecutive saves that did not store it */
     int64_t noticed_at;           /* last_seen_noticed_us(): the last time it was given */
@@ -175,6 +175,16 @@ bool last_seen_take_awaited(struct last_seen_entry *entry)
 {
     return atomic_load_explicit(&entry->awaited, memory_order_relaxed) &&
            atomic_exchange(&entry->awaited, false);
+}
+
+void last_seen_set_enabled(struct last_seen_entry *entry, bool enabled)
+{
+    atomic_store_explicit(&entry->enabled, enabled, memory_order_relaxed);
+}
+
+bool last_seen_is_enabled(const struct last_seen_entry *entry)
+{
+    return atomic_load_explicit(&entry->enabled, memory_order_relaxed);
 }
 
 void last_seen_set_changed(struct last_seen *l)

@@ -53,6 +53,11 @@ int64_t last_seen_noticed_us(struct last_seen_entry *entry, int64_t at, int64_t 
 void last_seen_await(struct last_seen_entry *entry);
 bool last_seen_take_awaited(struct last_seen_entry *entry);
 
+/* Whether the agent may report, as the thread that read it last found it: all writers of a process
+ * go by the same, whichever of them has it in its cache. */
+void last_seen_set_enabled(struct last_seen_entry *entry, bool enabled);
+bool last_seen_is_enabled(const struct last_seen_entry *entry);
+
 /* An agent's expected interval has changed; and has one changed since the last call? */
 void last_seen_set_changed(struct last_seen *l);
 bool last_seen_take_changed(struct last_seen *l);

@@ -25,6 +25,16 @@ static const struct db_query put_sightings = {
                 " WHERE s.tenant_id = x.tenant_id AND s.agent_id = x.agent_id"
                 " RETURNING s.tenant_id, s.agent_id",
 };
+/* The same for one agent: first contacts and ends of silences come one by one. */
+static const struct db_query put_sighting = {
+    .sqlite = "UPDATE agent_signs SET last_seen_at = CASE WHEN last_seen_at BETWEEN $3 AND $4"
+              " THEN last_seen_at ELSE $3 END WHERE tenant_id = $1 AND agent_id = $2"
+              " RETURNING tenant_id, agent_id",
+    .postgres = "UPDATE agent_signs SET last_seen_at = CASE WHEN last_seen_at BETWEEN $3 AND $4"
+                " THEN last_seen_at ELSE $3 END WHERE tenant_id = $1 AND agent_id = (SELECT agent_id"
+                " FROM agent_signs WHERE tenant_id = $1 AND agent_id = $2 FOR UPDATE SKIP LOCKED)"
+                " RETURNING tenant_id, agent_id",
+};
 /* clang-format on */
 
 struct sorted_sightings {
@@ -65,6 +75,12 @@ int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int
 
     if (n == 0)
         return 0;
+    sightings[0].stored = false;
+    if (n == 1)
+        return db_exec(db, &put_sighting,
+                       DB_ARGS(db_int(sightings->tenant_id), db_int(sightings->agent_id),
+                               db_int(sightings->at), db_int(now + SIGHTING_AHEAD_US)),
+                       mark_stored, &sorted, err);
     qsort(sightings, n, sizeof(*sightings), by_agent);
     buf_init(&rows, SIZE_MAX); /* bounded by n */
     for (size_t i = 0; i < n; i++) {

@@ -85,6 +85,8 @@ void registrations_prepare(struct registration_request *request)
     request->job = (struct writer_job){
         .apply = registration_apply,
         .stored = registration_stored,
+        .tenant_id = request->tenant->id,
+        .agent_name = body->agent_name,
         .cost = &registration_cost,
         .events = 1 + body->business_kpis.n + params, /* rows it writes */
         .bytes = request->bytes,

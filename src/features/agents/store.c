@@ -22,13 +22,18 @@ static const struct db_query select_agent = {
 static const struct db_query select_id = {
     .sql = "SELECT agent_id FROM agents WHERE tenant_id = $1 AND agent_name = $2",
 };
-/* Locks the tenant's row, so that only one process at a time counts its agents. */
+/* Locks the tenant's row, so that only one process at a time adds agents to it. */
 static const struct db_query lock_tenant = {
-    .sqlite = "SELECT max_agents FROM tenants WHERE tenant_id = $1",
-    .postgres = "SELECT max_agents FROM tenants WHERE tenant_id = $1 FOR NO KEY UPDATE",
+    .sqlite = "SELECT max_agents, agents FROM tenants WHERE tenant_id = $1",
+    .postgres = "SELECT max_agents, agents FROM tenants WHERE tenant_id = $1 FOR NO KEY UPDATE",
 };
+/* What is counted in tenants: counts the rows. */
 static const struct db_query count_agents = {
-    .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
+    .sql = "UPDATE tenants SET agents = (SELECT COUNT(*) FROM agents a"
+           " WHERE a.tenant_id = $1 AND a.deleted_at IS NULL) WHERE tenant_id = $1 RETURNING agents",
+};
+static const struct db_query add_to_agents = {
+    .sql = "UPDATE tenants SET agents = agents + 1 WHERE tenant_id = $1",
 };
 static const struct db_query revive_agent = {
     .sql = "UPDATE agents SET deleted_at = NULL, enabled = 1, first_seen_at = $3"
@@ -129,24 +134,38 @@ static int insert_row(struct db *db, int64_t tenant_id, const struct name_key *n
     return db_run(db, sighting, DB_ARGS(db_int(tenant_id), db_int(*ret)), err);
 }
 
+struct room {
+    int64_t max, used;
+};
+
+static bool read_room(void *ctx, const struct db_row *row)
+{
+    *(struct room *)ctx = (struct room){ db_get_int(row, 0), db_get_int(row, 1) };
+    return false;
+}
+
 static int add_agent(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
                      struct agent_row *ret, struct error *err)
 {
     const struct db_args tenant_arg = DB_ARGS(db_int(tenant_id));
-    int64_t cap = 0, n = 0;
+    struct room room = { 0 };
 
-    if (db_exec(db, &lock_tenant, tenant_arg, db_read_int, &cap, err) != 0 ||
+    if (db_exec(db, &lock_tenant, tenant_arg, read_room, &room, err) != 0 ||
         find_agent(db, tenant_id, name, ret, err) != 0)
         return -1;
     if (ret->agent_id != 0)
         return 0;
-    if (db_exec(db, &count_agents, tenant_arg, db_read_int, &n, err) != 0)
+    /* An agent is refused by the rows alone: a version before this one does not keep the count. */
+    if (room.used >= room.max &&
+        db_exec(db, &count_agents, tenant_arg, db_read_int, &room.used, err) != 0)
         return -1;
-    if (n >= cap)
+    if (room.used >= room.max)
         return 0;
     ret->enabled = true;
     ret->last_seen_at = TIME_NULL;
-    return insert_row(db, tenant_id, name, now_us, &ret->agent_id, err);
+    if (insert_row(db, tenant_id, name, now_us, &ret->agent_id, err) != 0)
+        return -1;
+    return db_run(db, &add_to_agents, tenant_arg, err);
 }
 
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

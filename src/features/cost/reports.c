@@ -3,6 +3,7 @@
 
 #include "engine/job_cost.h"
 #include "engine/txn.h"
+#include "features/access/registry.h"
 #include "features/cost/report_store.h"
 
 static struct job_cost llm_cost = JOB_COST(50);
@@ -28,6 +29,8 @@ void llm_report_prepare(struct llm_report *llm)
 {
     llm->report.job = (struct writer_job){ .apply = llm_report_apply,
                                            .stored = llm_report_stored,
+                                           .tenant_id = llm->report.tenant->id,
+                                           .agent_name = llm->report.agent_name,
                                            .cost = &llm_cost,
                                            .events = 1,
                                            .bytes = llm->report.bytes };

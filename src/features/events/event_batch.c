@@ -100,7 +100,7 @@ static void publish(struct event_batch *batch, struct feed *feed)
     struct feed_run *runs;
     size_t n = 0;
 
-    if (batch->n == 0 || !feed_is_active(feed))
+    if (batch->n == 0 || !feed_is_noting(feed))
         return;
     runs = ARENA_ARRAY(&batch->arena, struct feed_run, batch->n);
     for (size_t i = 0; i < batch->n; i++) {

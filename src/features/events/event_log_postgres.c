@@ -49,13 +49,18 @@ static const struct db_query select_runs = {
                 " FROM unnest($1::bigint[], $2::text[]) AS x(t, r))"
                 " ORDER BY tenant_id, run_id FOR UPDATE",
 };
+/* Numbered as they came, and inserted in the order of their ids: two writers that have the same ids
+ * wait for each other, but not in a circle. */
 static const struct db_query insert_events = {
-    .postgres = "INSERT INTO events (" EVENT_COLUMNS ")"
-                " SELECT " EVENT_COLUMNS " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[],"
+    .postgres = "INSERT INTO events (event_no, " EVENT_COLUMNS ") OVERRIDING SYSTEM VALUE"
+                " SELECT event_no, " EVENT_COLUMNS " FROM (SELECT"
+                " nextval('events_event_no_seq'::regclass) AS event_no, x.*"
+                " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[],"
                 " $4::text[], $5::smallint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[],"
                 " $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[],"
                 " $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[],"
-                " $22::text[], $23::bigint[]) WITH ORDINALITY AS x(" EVENT_COLUMNS ", arrival) ORDER BY arrival"
+                " $22::text[], $23::bigint[]) AS x(" EVENT_COLUMNS ") OFFSET 0) y"
+                " ORDER BY tenant_id, event_id COLLATE \"C\""
                 " ON CONFLICT (tenant_id, event_id) WHERE event_id <> '' DO NOTHING"
                 " RETURNING tenant_id, event_id",
 };

@@ -58,6 +58,7 @@ void ingest_prepare(struct ingest_request *request)
 {
     request->job = (struct writer_job){ .apply = ingest_apply,
                                         .stored = events_stored,
+                                        .tenant_id = request->tenant->id,
                                         .cost = &event_cost,
                                         .events = request->n,
                                         .bytes = request->bytes };

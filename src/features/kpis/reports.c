@@ -3,6 +3,7 @@
 
 #include "engine/job_cost.h"
 #include "engine/txn.h"
+#include "features/access/registry.h"
 #include "features/kpis/catalog_store.h"
 #include "features/kpis/report_shapes.h"
 
@@ -36,6 +37,8 @@ void business_report_prepare(struct business_report *business)
     business->report.job = (struct writer_job){
         .apply = business_report_apply,
         .stored = business_report_stored,
+        .tenant_id = business->report.tenant->id,
+        .agent_name = business->report.agent_name,
         .cost = &business_cost,
         .events = 1 + business->rows.n_values + business->rows.n_breakdowns, /* rows it writes */
         .bytes = business->report.bytes,

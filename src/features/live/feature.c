@@ -14,13 +14,23 @@ struct feed *live_feed(const struct engine *e)
 static int live_open(struct engine *e, void **ret_state, struct error *err)
 {
     (void)err;
-    *ret_state = feed_new(engine_is_shared(e));
+    *ret_state = feed_new(engine_is_shared(e), engine_hears, e);
     return 0;
 }
 
 static void live_close(void *state)
 {
     feed_free(state);
+}
+
+static void live_hear(struct engine *e, struct str text)
+{
+    feed_hear(live_feed(e), text);
+}
+
+static bool live_tell(struct engine *e, struct buf *ret)
+{
+    return feed_tell(live_feed(e), ret);
 }
 
 static void live_txn_open(struct engine *e, struct txn *txn)
@@ -34,5 +44,7 @@ const struct feature live_feature = {
     .routes = { live_routes },
     .open = live_open,
     .close = live_close,
+    .hear = live_hear,
+    .tell = live_tell,
     .txn = { .open = live_txn_open },
 };

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
+#include "features/live/told.h"
 #include "features/live/topic.h"
 
 enum {
@@ -23,8 +24,12 @@ enum {
     PUSH_MAX = 4 << 20, /* bytes per push */
 };
 
+#define TICK "event: tick\ndata: {}\n\n"
+
 struct feed {
     bool shared;
+    bool (*hears)(const struct engine *e); /* with `engine`: NULL: never */
+    const struct engine *engine;
     atomic_bool active; /* there are listeners, or were within LINGER_S */
     pthread_t thread;
     int64_t flushed_us;   /* by the real clock; the thread's, as all up to the lock */
@@ -42,15 +47,18 @@ struct feed {
     size_t n_topics GUARDED_BY(lock), capacity GUARDED_BY(lock);
     struct map by_tenant GUARDED_BY(lock); /* the same topics */
     uint64_t next_epoch GUARDED_BY(lock);
+    struct told told GUARDED_BY(lock); /* what changed here, for the feeds of other processes */
 };
 
-struct feed *feed_new(bool shared)
+struct feed *feed_new(bool shared, bool (*hears)(const struct engine *e), const struct engine *e)
 {
     struct feed *f = NEW(struct feed);
 
     lock_init(&f->lock);
     cond_init(&f->wake);
     f->shared = shared;
+    f->hears = hears;
+    f->engine = e;
     f->next_epoch = (uint64_t)clock_wall_us(); /* differs from those of earlier processes */
     map_init(&f->by_tenant);
     f->heartbeat_us = f->ticked_us = clock_mono_us();
@@ -99,12 +107,40 @@ static void wake(struct feed *f) REQUIRES(f->lock)
     f->noted = true;
 }
 
+bool feed_tell(struct feed *f, struct buf *ret)
+{
+    bool any;
+
+    lock_acquire(&f->lock);
+    any = told_take(&f->told, ret);
+    lock_release(&f->lock);
+    return any;
+}
+
+void feed_hear(struct feed *f, struct str text)
+{
+    if (!feed_is_active(f))
+        return;
+    lock_acquire(&f->lock);
+    for (size_t i = 0; i < f->n_topics; i++)
+        if (told_names(text, f->topics[i]->tenant_id)) {
+            f->topics[i]->ticks = true;
+            wake(f);
+        }
+    lock_release(&f->lock);
+}
+
+bool feed_is_noting(const struct feed *f)
+{
+    return f != NULL && (f->shared || feed_is_active(f));
+}
+
 void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n)
 {
     struct topic *t = NULL;
     int64_t tenant_id = -1;
 
-    if (!feed_is_active(f))
+    if (!feed_is_noting(f))
         return;
     lock_acquire(&f->lock);
     for (size_t i = 0; i < n; i++) {
@@ -113,6 +149,7 @@ void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n)
         if (run->tenant_id != tenant_id) {
             tenant_id = run->tenant_id;
             t = find_topic(f, tenant_id);
+            told_note(&f->told, tenant_id, f->shared);
         }
         if (t == NULL)
             continue;
@@ -128,10 +165,11 @@ static void note_one(struct feed *f, int64_t tenant_id, enum change_kind kind, s
 {
     struct topic *t;
 
-    if (!feed_is_active(f))
+    if (!feed_is_noting(f))
         return;
     lock_acquire(&f->lock);
     t = find_topic(f, tenant_id);
+    told_note(&f->told, tenant_id, f->shared);
     if (t != NULL) {
         note(t, kind, name, text, NULL);
         wake(f);
@@ -189,11 +227,16 @@ static void flush(struct feed *f)
     for (size_t i = 0; i < n; i++) { /* only this thread removes topics */
         struct topic_changes changes;
         struct topic *t;
+        bool ticks;
 
         lock_acquire(&f->lock);
         t = f->topics[i];
         changes = topic_take(t);
+        ticks = t->ticks;
+        t->ticks = false;
         lock_release(&f->lock);
+        if (ticks)
+            push(f, t, STR_LIT(TICK));
         topic_publish(t, &changes, &f->out);
         topic_drop(&changes);
         if (f->out.len > 0)
@@ -281,9 +324,10 @@ static void run_periodic(struct feed *f)
         f->heartbeat_us = now_us;
         push_all(f, STR_LIT(":\n\n"));
     }
-    if (f->shared && now_us - f->ticked_us >= (int64_t)TICK_S * USEC_PER_SEC) {
+    if (f->shared && !(f->hears != NULL && f->hears(f->engine)) &&
+        now_us - f->ticked_us >= (int64_t)TICK_S * USEC_PER_SEC) {
         f->ticked_us = now_us;
-        push_all(f, STR_LIT("event: tick\ndata: {}\n\n"));
+        push_all(f, STR_LIT(TICK));
     }
     free_idle_topics(f, now_us);
 }

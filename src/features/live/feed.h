@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct buf;
 struct engine;
 struct feed;
 
@@ -35,8 +36,9 @@ struct feed_listener {
     void (*gone)(struct feed_listener *listener);
 };
 
-/* `shared`: other processes write too, so a `tick` every few seconds makes clients reload. */
-struct feed *feed_new(bool shared);
+/* `shared`: other processes write too. A `tick` makes clients reload: when one of them tells of a
+ * change, and every few seconds while `hears` says that they cannot be heard. */
+struct feed *feed_new(bool shared, bool (*hears)(const struct engine *e), const struct engine *e);
 
 /* Any thread. `last_id` is the id of the last message received, or STR_NULL. ERR_BUSY when too many
  * tenants have listeners; then gone() is not called. */
@@ -50,8 +52,11 @@ struct feed_run {
     const char *status; /* static */
 };
 
-/* Are there listeners to note changes for? A NULL feed is not active. */
+/* Are there listeners here? A NULL feed is not active. */
 bool feed_is_active(const struct feed *f);
+
+/* Are changes to be noted, for listeners here or for those that other processes may have? */
+bool feed_is_noting(const struct feed *f);
 
 /* The runs that a transaction changed. */
 void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n);
@@ -61,6 +66,14 @@ void feed_note_agent(struct feed *f, int64_t tenant_id, struct str agent_name);
 
 /* `json` is the alert as the JSON object to send. */
 void feed_note_alert(struct feed *f, int64_t tenant_id, struct str json);
+
+/* Tenants whose data has changed here since the last call, as text for the feeds of other
+ * processes; false: none. */
+bool feed_tell(struct feed *f, struct buf *ret);
+
+/* The text of another process; empty: some may have been missed. Listeners of these tenants reload.
+ */
+void feed_hear(struct feed *f, struct str text);
 
 /* Ends all listeners. NULL is fine. */
 void feed_free(struct feed *f);

@@ -37,6 +37,7 @@ struct topic_message {
 struct topic {
     int64_t tenant_id;
     uint64_t epoch;       /* part of its message ids; no two topics have the same */
+    bool ticks;           /* listeners are to reload: another process told so; under the lock */
     unsigned n_listeners; /* including those about to join; under the lock */
     struct map keys;      /* of the changes; under the lock, as `changes` */
     struct topic_changes changes;

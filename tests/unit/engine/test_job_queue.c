@@ -2,6 +2,7 @@
  * the queue. */
 #include "engine/job_queue.h"
 
+#include "base/clock.h"
 #include "engine/job_cost.h"
 #include "engine/share.h"
 #include "test.h"
@@ -236,4 +237,60 @@ TEST(a_cost_follows_what_large_groups_take_and_hardly_what_a_small_one_does)
     job_cost_learn(&cost, 0.0, 100.0, true); /* it had no part in that */
     CHECK_INT(job_cost_us(&cost, 100), 37400);
     CHECK_INT(job_cost_us(&cost, 0), 1);
+}
+
+/* Adds a job that was queued at this time. */
+static void add_at(struct budget *budget, int64_t queued_us)
+{
+    struct writer_job *job = make(budget, 1, 10);
+
+    job->queued_us = queued_us;
+    CHECK(job_queue_add(&w.queue, job, NULL) == 0);
+}
+
+TEST(jobs_that_waited_too_long_leave_the_queue_and_the_service_s_own_stay)
+{
+    struct job_list old;
+
+    set_up(&wide);
+    for (size_t i = 0; i < TENANTS; i++) { /* of the second tenant all are old */
+        add_at(&w.keys[i], 100);
+        add_at(&w.keys[i], 200);
+        add_at(&w.keys[i], i == 1 ? 200 : 300);
+    }
+    add_at(NULL, 100);
+    job_queue_take_old(&w.queue, 100, &old);
+    CHECK(old.first == NULL);
+    job_queue_take_old(&w.queue, 300, &old);
+    CHECK_INT(old.events, 7);
+    for (const struct writer_job *job = old.first; job != NULL; job = job->next)
+        CHECK(job->budget != NULL && job->queued_us < 300);
+    CHECK_INT(budget_used(&w.budgets.service, BUDGET_EVENTS), 2);
+    CHECK_INT(w.queue.turns.events, 3);
+    CHECK_INT(w.queue.turns.n_lanes, 3);
+    job_queue_take_old(&w.queue, INT64_MAX, &old);
+    CHECK_INT(old.events, 2);
+    CHECK_INT(w.queue.turns.events, 1);
+    tear_down();
+}
+
+TEST(a_group_is_given_the_time_that_its_oldest_job_has_left_and_at_least_a_second)
+{
+    const struct writer_limits limits = { .wait_max_ms = 5000 };
+    const int64_t now_us = clock_raw_us();
+    struct job_list group;
+
+    set_up(&wide);
+    job_list_init(&group);
+    job_list_add(&group, make(NULL, 1, 10));
+    CHECK_INT(job_queue_patience(&limits, &group), 0); /* the service's own */
+    job_list_add(&group, make(&w.keys[0], 1, 10));
+    group.first->next->queued_us = now_us;
+    CHECK_INT(job_queue_patience(&limits, &group), now_us + 5 * USEC_PER_SEC);
+    CHECK_INT(job_queue_patience(&wide, &group), 0); /* no limit */
+    job_list_add(&group, make(&w.keys[1], 1, 10));
+    group.first->next->next->queued_us = now_us - 5 * USEC_PER_SEC;
+    CHECK(job_queue_patience(&limits, &group) >= now_us + USEC_PER_SEC);
+    CHECK(job_queue_patience(&limits, &group) < now_us + 4 * USEC_PER_SEC);
+    tear_down();
 }

@@ -183,3 +183,22 @@ TEST(the_tenant_with_the_fewest_threads_is_next)
     finish(&busy, THREADS - 1);
     end();
 }
+
+TEST(a_read_that_waited_too_long_ends_unrun_and_one_that_runs_goes_on)
+{
+    begin(1);
+    CHECK_INT(submit(&busy, 0, 1), 0);
+    CHECK(wait_for(&busy.begun));
+    CHECK_INT(submit(&other, 0, 2), 0);
+    readers_expire(readers, INT64_C(3600000000)); /* none is an hour old */
+    CHECK_INT(readers_waiting(readers), 1);
+    readers_expire(readers, -1);
+    CHECK(wait_for(&other.ended));
+    CHECK_INT(readers_waiting(readers), 0);
+    CHECK(sem_trywait(&other.begun) != 0);
+    CHECK_INT(budget_used(tenant_budget(2), BUDGET_READS), 0);
+    CHECK_INT(submit(&other, 1, 2), 0); /* the queue is whole */
+    finish(&busy, 1);
+    finish(&other, 1);
+    end();
+}

@@ -209,10 +209,11 @@ TEST(every_job_is_told_once_whichever_call_fails)
         int fired, failed_runs; /* of the ten below */
     } rows[] = {
         /* gate: begin, commit; group: begin, three inserts, commit; a split group starts over */
-        { ERR_IO, 7, 7 },
-        { ERR_FULL, 7, 7 },
+        { ERR_IO, 7, 7 },          /* fatal */
+        { ERR_FULL, 7, 7 },        /* general, as the one below */
         { ERR_UNAVAILABLE, 7, 5 }, /* a connection found lost at begin is opened again */
         { ERR_CONFLICT, 7, 2 },    /* fails again by itself only when it is alone: the gate */
+        { ERR_BUSY, 7, 0 },        /* a deadlock: tried again, and no job learns of it */
     };
 
     for (size_t row = 0; row < COUNT_OF(rows); row++) {

@@ -2,6 +2,7 @@
 #include "features/access/users/users_store.h"
 
 #include "db/db.h"
+#include "engine/engine.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
@@ -198,5 +199,7 @@ int store_users_number(struct db *db, int64_t *ret, struct error *err)
 
 int store_users_changed(struct db *db, struct error *err)
 {
-    return db_run(db, &add_to_number, DB_NO_ARGS, err);
+    if (db_run(db, &add_to_number, DB_NO_ARGS, err) != 0)
+        return -1;
+    return db_notify(db, STR_LIT(ENGINE_CHANGED), err);
 }

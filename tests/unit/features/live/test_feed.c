@@ -157,7 +157,7 @@ TEST(every_listener_hears_of_its_tenant_alone_and_is_let_go_once)
     struct feed *f;
 
     digest_init();
-    f = feed_new(false);
+    f = feed_new(false, NULL, NULL);
     for (unsigned i = 0; i < 2; i++)
         CHECK_INT(pthread_create(&threads[i], NULL, note_on, f), 0);
     for (unsigned i = 0; i < EARS; i++) {

@@ -1,0 +1,14 @@
+/* database_clock.h - the time by the clock of a database that several machines share.
+ *
+ * Silences, leases and grace periods are compared with times that other
+ * machines stored. A machine whose clock is off would take a punctual agent for
+ * silent, so all go by the database's clock: how far the own one is off is
+ * learned about once a second.
+ */
+#pragma once
+#include "base/err.h"
+
+struct db;
+
+/* Learns how far this machine's clock is off, and sets the program's clock right. One thread. */
+int database_clock_learn(struct db *db, struct error *err) MUST_CHECK;

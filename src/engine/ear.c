@@ -1,0 +1,161 @@
+/* ear.c - listens, and tells what has gathered, five times a second. */
+#include "engine/ear.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "db/db.h"
+#include "engine/engine.h"
+#include "engine/feature.h"
+#include "engine/watcher.h"
+
+enum { HEAR_MS = 200, LOST_S = 1, TEXT_MAX = 7900 }; /* PostgreSQL takes less than 8,000 bytes */
+
+struct ear {
+    struct ear_options options;
+    pthread_t thread;
+    struct buf text;
+    atomic_bool hears;
+
+    struct lock lock;
+    struct cond wake;
+    bool stopping GUARDED_BY(lock);
+};
+
+static bool is_stopping(struct ear *ear)
+{
+    bool stopping;
+
+    lock_acquire(&ear->lock);
+    stopping = ear->stopping;
+    lock_release(&ear->lock);
+    return stopping;
+}
+
+/* Without a connection: once a second. */
+static void wait_lost(struct ear *ear)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += LOST_S;
+    lock_acquire(&ear->lock);
+    while (!ear->stopping && cond_wait_until(&ear->wake, &ear->lock, &until))
+        continue;
+    lock_release(&ear->lock);
+}
+
+static void heard(void *ctx, struct str text)
+{
+    const struct ear_options *o = &((struct ear *)ctx)->options;
+
+    if (str_eq(text, STR_LIT(ENGINE_CHANGED))) {
+        watcher_wake(o->watcher);
+        return;
+    }
+    for (size_t f = 0; o->features[f] != NULL; f++) {
+        const struct feature *feature = o->features[f];
+        const size_t n = strlen(feature->name);
+
+        if (feature->hear != NULL && text.len > n && text.data[n] == ' ' &&
+            str_starts(text, str_of(feature->name)))
+            feature->hear(o->engine, str_from(text.data + n + 1, text.len - n - 1));
+    }
+}
+
+/* Listens, or does so again after the connection was lost: something may have been missed. */
+static int begin(struct ear *ear, struct error *err)
+{
+    const struct ear_options *o = &ear->options;
+
+    if (db_ping(o->db, err) != 0 || db_hear(o->db, 0, heard, ear, err) != 0)
+        return -1;
+    watcher_wake(o->watcher);
+    for (size_t f = 0; o->features[f] != NULL; f++)
+        if (o->features[f]->hear != NULL)
+            o->features[f]->hear(o->engine, STR_LIT(""));
+    return 0;
+}
+
+static int tell(struct ear *ear, struct error *err)
+{
+    const struct ear_options *o = &ear->options;
+
+    for (size_t f = 0; o->features[f] != NULL; f++) {
+        if (o->features[f]->tell == NULL)
+            continue;
+        buf_clear(&ear->text);
+        buf_printf(&ear->text, "%s ", o->features[f]->name);
+        if (o->features[f]->tell(o->engine, &ear->text) &&
+            db_notify(o->db, buf_str(&ear->text), err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void *ear_main(void *arg)
+{
+    struct ear *ear = arg;
+
+    thread_begin("muster-ear", THREAD_PLAIN);
+    while (!is_stopping(ear)) {
+        struct error err = { 0 };
+        const bool listens = atomic_load(&ear->hears);
+        int r = listens ? db_hear(ear->options.db, HEAR_MS, heard, ear, &err) : begin(ear, &err);
+
+        if (r == 0)
+            r = tell(ear, &err);
+        atomic_store(&ear->hears, r == 0);
+        if (listens && r != 0)
+            log_write(LOG_WARNING, "ear", "changes elsewhere are noticed within a second only: %s",
+                      err.text);
+        if (r != 0)
+            wait_lost(ear);
+    }
+    return NULL;
+}
+
+int ear_new(const struct ear_options *options, struct ear **ret, struct error *err)
+{
+    struct ear *ear = NEW(struct ear);
+
+    ear->options = *options;
+    buf_init(&ear->text, TEXT_MAX);
+    atomic_init(&ear->hears, false);
+    lock_init(&ear->lock);
+    cond_init(&ear->wake);
+    if (pthread_create(&ear->thread, NULL, ear_main, ear) != 0) {
+        free(ear);
+        return err_set(err, ERR_INTERNAL, "cannot start the ear's thread");
+    }
+    *ret = ear;
+    return 0;
+}
+
+bool ear_hears(const struct ear *ear)
+{
+    return ear != NULL && atomic_load(&ear->hears);
+}
+
+void ear_free(struct ear *ear)
+{
+    if (ear == NULL)
+        return;
+    lock_acquire(&ear->lock);
+    ear->stopping = true;
+    cond_signal(&ear->wake);
+    lock_release(&ear->lock);
+    pthread_join(ear->thread, NULL);
+    cond_done(&ear->wake);
+    lock_done(&ear->lock);
+    buf_done(&ear->text);
+    free(ear);
+}

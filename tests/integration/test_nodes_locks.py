@@ -1,0 +1,126 @@
+"""Three servers on one PostgreSQL that want the same rows: they wait, but never in a circle."""
+
+import random
+import subprocess
+import time
+import uuid
+
+import pytest
+from conftest import running
+from exposition import read, value
+from nodes import in_threads, more_servers
+from stored import of_tenant, stored
+
+TOKEN = "a-token-for-scrapers"
+TENANTS, CLIENTS, AGENTS = 6, 12, 25  # agents that each client brings
+
+
+@pytest.fixture(name="nodes", scope="module")
+def three_nodes(store, tmp_path_factory):
+    if store != "postgres":
+        pytest.skip("one process has the embedded store")
+    folder = tmp_path_factory.mktemp("nodes")
+    token = {"MUSTER_METRICS_TOKEN": TOKEN}
+    with (
+        running(store, folder, environment=token) as first,
+        more_servers(first, folder, 2) as others,
+    ):
+        yield [first, *others]
+
+
+def retried(node):
+    seen = read(node.client(TOKEN).get("/metrics").body.decode())
+    return value(seen, "muster_commits_retried_total")
+
+
+def test_first_contacts_of_six_tenants_meet_no_deadlock(nodes):
+    tenants = [nodes[0].add_tenant("--max-agents", "100000") for _ in range(TENANTS)]
+    for tenant in tenants:
+        for node in nodes:  # each knows the key
+            assert node.client(tenant.token).get("/api/v1/limits").status == 200
+    before = sum(map(retried, nodes))
+
+    def bring(number):
+        node, order = nodes[number % len(nodes)], random.Random(number)
+        clients = [(tenant, node.client(tenant.token)) for tenant in tenants]
+        for i in range(AGENTS):
+            tenant, client = order.choice(clients)
+            event = tenant.event(agent_name=f"agent-{number}-{i}")
+            answer = client.post("/api/v1/telemetry", event)
+            assert answer.status == 202, answer.body
+
+    began = time.monotonic()
+    in_threads([lambda n=n: bring(n) for n in range(CLIENTS)])
+    print(f"{CLIENTS * AGENTS / (time.monotonic() - began):.0f} first contacts a second")
+    assert sum(map(retried, nodes)) == before
+    rows = stored(
+        nodes[0],
+        "SELECT t.agents, (SELECT COUNT(*) FROM agents a WHERE a.tenant_id = t.tenant_id) AS n"
+        " FROM tenants t WHERE t.agents > 0",
+    )
+    assert sum(row["n"] for row in rows) == CLIENTS * AGENTS
+    assert all(row["agents"] == row["n"] for row in rows)
+
+
+def test_batches_of_the_same_ids_in_any_order_are_stored_once_without_a_deadlock(nodes):
+    tenant = nodes[0].add_tenant()
+    ids = [uuid.uuid4().hex for _ in range(200)]
+    before, accepted = sum(map(retried, nodes)), []
+
+    def send(number):
+        client = nodes[number % len(nodes)].client(tenant.token)
+        for turn in range(5):
+            mine = [f"{turn}-{i}" for i in ids]
+            random.Random(number * 100 + turn).shuffle(mine)
+            run = str(uuid.uuid4())
+            events = [tenant.event(event_id=i, run_id=run, agent_name="a") for i in mine]
+            answer = client.post("/api/v1/telemetry/batch", {"events": events})
+            assert answer.status == 202, answer.body
+            accepted.append(answer.json()["accepted"])
+
+    in_threads([lambda n=n: send(n) for n in range(9)])
+    assert sum(accepted) == 5 * len(ids)
+    assert sum(map(retried, nodes)) == before
+    counted = stored(nodes[0], f"SELECT SUM(event_count) AS n FROM runs WHERE {of_tenant(tenant)}")
+    assert counted[0]["n"] == 5 * len(ids)
+
+
+def test_a_deadlock_is_tried_again_counted_and_logged(nodes):
+    """The control: a stranger takes an event's id, then wants the tenant that the writer holds."""
+    node, tenant = nodes[0], nodes[0].add_tenant()
+    before = retried(node)
+    stranger = subprocess.Popen(
+        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", node.database],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+    def say(sql):
+        stranger.stdin.write(f"{sql};\n\\echo said\n")
+        stranger.stdin.flush()
+
+    say(
+        "SET deadlock_timeout = '30s'; BEGIN; INSERT INTO events (tenant_id, run_no, agent_id,"
+        " event_id, event, timestamp, received_at, seq, agent_version, message, level, category,"
+        f" source) SELECT tenant_id, 1, 1, 'taken', 0, 0, 0, 0, '', '', '', '', '' FROM tenants"
+        f" WHERE slug = '{tenant.slug}'"
+    )
+    assert stranger.stdout.readline() == "said\n"
+    statuses = []
+    event = tenant.event(event_id="taken", agent_name="new")
+
+    def report():
+        statuses.append(node.client(tenant.token).post("/api/v1/telemetry", event).status)
+
+    def cross():
+        waiting = "SELECT COUNT(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        while stored(node, waiting)[0]["n"] == 0:
+            pass
+        say(f"UPDATE tenants SET name = 'x' WHERE slug = '{tenant.slug}'; ROLLBACK")
+        assert stranger.stdout.readline() == "said\n"
+
+    in_threads([report, cross])
+    stranger.stdin.close()
+    stranger.wait(timeout=60)
+    assert statuses == [202]
+    assert retried(node) == before + 1
+    assert "deadlock detected" in node.log()

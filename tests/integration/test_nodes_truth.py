@@ -1,0 +1,97 @@
+"""Three servers on one PostgreSQL agree: on who may report, and on what pages show."""
+
+import threading
+import time
+
+import pytest
+from conftest import running
+from nodes import more_servers
+from people import platform_admin
+
+SOON_S = 0.2  # after the answer, elsewhere
+SLACK_S = 0.5  # of a machine that does other things too
+
+
+@pytest.fixture(name="nodes", scope="module")
+def three_nodes(store, tmp_path_factory):
+    if store != "postgres":
+        pytest.skip("one process has the embedded store")
+    folder = tmp_path_factory.mktemp("nodes")
+    with running(store, folder) as first, more_servers(first, folder, 2) as others:
+        first.admin = platform_admin(first)
+        yield [first, *others]
+
+
+def set_enabled(node, tenant, enabled):
+    path = f"/api/v1/tenants/{tenant.slug}/agents/a"
+    answer = node.admin.request("PATCH", path, {"enabled": enabled})
+    assert answer.status == 200, answer.body
+
+
+class Reporter(threading.Thread):
+    """Reports to a node as fast as it can; keeps when each verdict came."""
+
+    def __init__(self, node, tenant):
+        super().__init__(daemon=True)
+        self.client, self.tenant = node.client(tenant.token), tenant
+        self.seen, self.ends = [], threading.Event()
+
+    def run(self):
+        while not self.ends.is_set():
+            events = {"events": [self.tenant.event(agent_name="a")]}
+            sent = time.monotonic()
+            answer = self.client.post("/api/v1/telemetry/batch", events)
+            self.seen.append((sent, answer.json()["accepted"] == 1))
+
+    def verdicts(self):
+        self.ends.set()
+        self.join()
+        return self.seen
+
+
+def changes(verdicts):
+    return sum(a != b for (_, a), (_, b) in zip(verdicts, verdicts[1:], strict=False))
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_disabled_agent_is_refused_everywhere_at_once_and_no_node_wavers(nodes, enabled):
+    tenant = nodes[0].add_tenant()
+    for node in nodes:  # each knows the key and the agent
+        event = tenant.event(agent_name="a")
+        assert node.client(tenant.token).post("/api/v1/telemetry", event).status == 202
+    set_enabled(nodes[0], tenant, not enabled)
+    time.sleep(SOON_S + SLACK_S)
+    reporters = [Reporter(node, tenant) for node in nodes for _ in range(2)]
+    for reporter in reporters:
+        reporter.start()
+    time.sleep(0.5)
+    set_enabled(nodes[0], tenant, enabled)
+    answered = time.monotonic()
+    time.sleep(SOON_S + SLACK_S + 0.5)
+    for number, reporter in enumerate(reporters):
+        verdicts = reporter.verdicts()
+        grace = 0 if number < 2 else SOON_S + SLACK_S
+        late = [accepted for sent, accepted in verdicts if sent > answered + grace]
+        assert late and set(late) == {enabled}, f"node {number // 2}"
+        assert changes(verdicts) == 1, f"node {number // 2} wavers"
+
+
+def test_a_page_on_one_node_hears_within_a_second_of_what_another_took_in(nodes):
+    tenant = nodes[0].add_tenant()
+    assert nodes[1].client(tenant.token).get("/api/v1/limits").status == 200
+    stream = nodes[1].client(tenant.token)
+    stream.connection.request(
+        "GET", tenant.path("stream"), headers={"Authorization": f"Bearer {tenant.token}"}
+    )
+    answer = stream.connection.getresponse()
+    assert answer.status == 200
+    while b"ready" not in answer.readline():
+        pass
+    time.sleep(0.3)  # so that the stream has flushed what it had
+    sent = time.monotonic()
+    event = tenant.event(agent_name="a")
+    assert nodes[0].client(tenant.token).post("/api/v1/telemetry", event).status == 202
+    while b"tick" not in answer.readline():
+        assert time.monotonic() - sent < 4.5, "only the tick that comes anyway"
+    assert time.monotonic() - sent < 1 + SLACK_S
+    stream.close()
