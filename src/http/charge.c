@@ -9,10 +9,14 @@
 /* A body that had no progress for this long may be evicted in favour of one of the same caller. */
 static const int64_t stalled_us = USEC_PER_SEC;
 
+/* Walks over all bodies for one that finds no room: thousands of tiny ones may have to go for it,
+ * and all loops wait meanwhile. */
+enum { WALKS_MAX = 4 };
+
 void http_bodies_init(struct http_bodies *bodies, void (*wake)(struct http_charge *evicted))
 {
     lock_init(&bodies->lock);
-    bodies->first = NULL;
+    bodies->first = bodies->last = NULL;
     bodies->wake = wake;
 }
 
@@ -31,7 +35,19 @@ static void unlink_charge(struct http_bodies *bodies, struct http_charge *c) REQ
         bodies->first = c->next;
     if (c->next != NULL)
         c->next->previous = c->previous;
+    else
+        bodies->last = c->previous;
     c->previous = c->next = NULL;
+}
+
+static void link_first(struct http_bodies *bodies, struct http_charge *c) REQUIRES(bodies->lock)
+{
+    c->next = bodies->first;
+    if (c->next != NULL)
+        c->next->previous = c;
+    else
+        bodies->last = c;
+    bodies->first = c;
 }
 
 /* The node through which `b` counts at `top`: its ancestor just below it, or `top` itself; NULL
@@ -61,35 +77,6 @@ static const struct budget *heaviest(const struct http_bodies *bodies, const str
     return most;
 }
 
-/* The body below `top` that has been without progress for longest, other than `c`. */
-static struct http_charge *slowest(const struct http_bodies *bodies, const struct budget *top,
-                                   const struct http_charge *c) REQUIRES(bodies->lock)
-{
-    struct http_charge *found = NULL;
-
-    for (struct http_charge *at = bodies->first; at != NULL; at = at->next)
-        if (at != c && branch_of(at->budget, top) != NULL &&
-            (found == NULL || at->stepped_us < found->stepped_us))
-            found = at;
-    return found;
-}
-
-/* Whose body goes when there is no room at `top` for more of `c`: the slowest of the branch that
- * holds most, when that is more than this one's branch holds. Among equals only one that has
- * stalled goes. NULL: none. */
-static struct http_charge *victim_for(const struct http_bodies *bodies, const struct http_charge *c,
-                                      const struct budget *top) REQUIRES(bodies->lock)
-{
-    const struct budget *mine = branch_of(c->budget, top), *most = heaviest(bodies, top);
-    struct http_charge *victim;
-
-    if (most != NULL && most != mine &&
-        budget_used(most, BUDGET_BODY_BYTES) > budget_used(mine, BUDGET_BODY_BYTES))
-        return slowest(bodies, most, c);
-    victim = slowest(bodies, top, c);
-    return victim != NULL && clock_mono_us() - victim->stepped_us >= stalled_us ? victim : NULL;
-}
-
 static void evict(struct http_bodies *bodies, struct http_charge *victim) REQUIRES(bodies->lock)
 {
     unlink_charge(bodies, victim);
@@ -98,6 +85,44 @@ static void evict(struct http_bodies *bodies, struct http_charge *victim) REQUIR
     victim->body = 0;
     metric_add(METRIC_BODIES_EVICTED, 1);
     bodies->wake(victim);
+}
+
+/* Evicts bodies below `from`, other than `c`, until they have held `n` bytes: those that have been
+ * without progress for longest first. When `mine` is NULL, only such as have stalled; else until
+ * `from` holds no more than `mine`. False: none. */
+static bool evict_below(struct http_bodies *bodies, const struct budget *from,
+                        const struct http_charge *c, int64_t n, const struct budget *mine)
+    REQUIRES(bodies->lock)
+{
+    int64_t stalled_since = clock_mono_us() - stalled_us, freed = 0;
+
+    for (struct http_charge *at = bodies->last, *newer; at != NULL && freed < n; at = newer) {
+        newer = at->previous;
+        if (mine == NULL
+                ? at->stepped_us > stalled_since
+                : budget_used(from, BUDGET_BODY_BYTES) <= budget_used(mine, BUDGET_BODY_BYTES))
+            break;
+        if (at == c || branch_of(at->budget, from) == NULL)
+            continue;
+        freed += at->body;
+        evict(bodies, at);
+    }
+    return freed > 0;
+}
+
+/* There is no room at `top` for `n` bytes more of `c`: the slowest of the branch that holds most
+ * go, when that is more than this one's branch holds. Among equals only those that have stalled go.
+ */
+static bool make_room(struct http_bodies *bodies, const struct http_charge *c,
+                      const struct budget *top, int64_t n) REQUIRES(bodies->lock)
+{
+    const struct budget *mine = branch_of(c->budget, top);
+    const struct budget *most = top == c->budget ? mine : heaviest(bodies, top);
+
+    if (most != NULL && most != mine &&
+        budget_used(most, BUDGET_BODY_BYTES) > budget_used(mine, BUDGET_BODY_BYTES))
+        return evict_below(bodies, most, c, n, mine);
+    return evict_below(bodies, top, c, n, NULL);
 }
 
 static const struct budget *grow(struct http_charge *c, int64_t n)
@@ -111,13 +136,9 @@ static bool grow_evicting(struct http_charge *c, int64_t n) REQUIRES(c->bodies->
 {
     if (c->evicted)
         return false;
-    while ((c->full = grow(c, n)) != NULL) {
-        struct http_charge *victim = victim_for(c->bodies, c, c->full);
-
-        if (victim == NULL)
+    for (int walks = 0; (c->full = grow(c, n)) != NULL; walks++)
+        if (walks == WALKS_MAX || !make_room(c->bodies, c, c->full, n))
             return false;
-        evict(c->bodies, victim);
-    }
     return true;
 }
 
@@ -142,6 +163,10 @@ bool http_charge_body(struct http_charge *c, size_t n)
     if (taken && c->body - c->step >= HTTP_SMALL_BODY) {
         c->step = c->body;
         c->stepped_us = clock_mono_us();
+        if (c->listed) {
+            unlink_charge(c->bodies, c);
+            link_first(c->bodies, c);
+        }
     }
     lock_release(&c->bodies->lock);
     return taken;
@@ -155,10 +180,7 @@ void http_charge_list(struct http_charge *c, int64_t now_us)
     c->step = c->body;
     c->stepped_us = now_us;
     lock_acquire(&c->bodies->lock);
-    c->next = c->bodies->first;
-    if (c->next != NULL)
-        c->next->previous = c;
-    c->bodies->first = c;
+    link_first(c->bodies, c);
     lock_release(&c->bodies->lock);
 }
 

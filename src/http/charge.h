@@ -43,7 +43,7 @@ struct http_charge {
 /* Incomplete bodies of all loops. Thread-safe. */
 struct http_bodies {
     struct lock lock;
-    struct http_charge *first GUARDED_BY(lock);
+    struct http_charge *first GUARDED_BY(lock), *last GUARDED_BY(lock); /* by their last step */
     void (*wake)(struct http_charge *evicted); /* any thread; under the lock */
 };
 

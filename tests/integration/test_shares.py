@@ -6,6 +6,7 @@ Attackers connect from 127.0.0.1, the others from 127.0.0.2.
 import contextlib
 import http.client
 import json
+import re
 import socket
 import time
 
@@ -20,6 +21,7 @@ BATCHES, BUSINESS = "/api/v1/telemetry/batch", "/api/v1/telemetry/business"
 OTHERS = ("127.0.0.2", 0)
 KIB, MIB = 1 << 10, 1 << 20
 EVENTS = 50  # of another caller
+METRICS = ("--metrics-token", "who-counts-the-bodies")
 IS_SANITIZED = b"__ubsan_" in BINARY.read_bytes() or b"__tsan_" in BINARY.read_bytes()
 
 
@@ -59,6 +61,12 @@ def used(tenant, kind):
     return next(row for row in rows if row["kind"] == kind)
 
 
+def held_without_key(server):
+    """Bytes of bodies of all callers who have shown no key."""
+    text = server.client(METRICS[1]).get("/metrics").body.decode()
+    return int(re.search(r'^muster_budget_used{level="open",kind="body_bytes"} (\d+)$', text, re.M)[1])
+
+
 def stored(client, tenant):
     """How many of another caller's events, of 16 KB each, are accepted."""
     events = (tenant.event(message="x" * 16_000) for _ in range(EVENTS))
@@ -72,13 +80,14 @@ def stored(client, tenant):
     ("method", "path", "sent"), [("GET", "/api/v1/health", 65_500), ("POST", LOG_IN, 16_000)]
 )
 def test_unfinished_bodies_of_callers_without_a_key_stop_nobody(store, tmp_path, method, path, sent):
-    arguments = ["--log-level", "error", "--inflight-max-bytes", str(2 * MIB)]
+    arguments = ["--log-level", "error", "--inflight-max-bytes", str(2 * MIB), *METRICS]
     with running(store, tmp_path, arguments=arguments) as server, contextlib.ExitStack() as stack:
         tenant, email = server.add_tenant(), add_user(server, "--role", "platform_admin")
         other = elsewhere(server, tenant.token)
         for _ in range(150):
             begin(server, stack, method, path, sent + 1, sent)
         assert stored(other, tenant) == EVENTS
+        assert held_without_key(server) <= 64 * KIB, "an address has more than its share"
         answer = elsewhere(server).post(LOG_IN, {"email": email, "password": PASSWORD})
         assert answer.status == 200, answer.body
 

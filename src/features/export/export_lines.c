@@ -43,6 +43,7 @@ struct export_run {
     size_t n;                    /* rows of this step */
     bool full;                   /* the step has enough output */
     bool closed;                 /* job->write() returned false */
+    bool cut;                    /* a line did not fit into `out` */
     struct business_place place; /* of the last row added, in `names` */
     struct llm_page page;
     struct buf names[2]; /* of `place` or of page.after */
@@ -58,6 +59,7 @@ static void add_line(struct export_run *run, const void *line)
         buf_add_char(&run->out, '\n');
     }
     run->full = run->out.len >= run->part_bytes;
+    run->cut = run->cut || run->out.overflown; /* before `out` is handed over and cleared */
 }
 
 /* Hands over what has been written, in pieces: what waits for the client counts for all tenants. */
@@ -96,7 +98,7 @@ static bool flush_and_continue(struct export_run *run)
     if (run->rest.cells != NULL)
         write_rest(run);
     flush_part(run);
-    return !run->closed && !run->out.overflown && !is_unwanted(run);
+    return !run->closed && !run->cut && !is_unwanted(run);
 }
 
 /* The strings live until the next call. */
@@ -197,6 +199,7 @@ static void add_cells(struct export_run *run, const struct business_line *of, yy
         yyjson_val *last = yyjson_arr_get_last(cell);
 
         write_dimensions(names, cell, &dimensions);
+        run->cut = run->cut || dimensions.overflown;
         buf_clear(&value);
         if (yyjson_is_int(last))
             buf_add_int(&value, yyjson_get_sint(last));
@@ -409,7 +412,7 @@ int export_lines(struct export_job *job, const struct export_source *source, str
         csv_write_head(run.shape, &run.out);
     r = walk_all(&run, err);
     drop_rest(&run.rest);
-    if (r == 0 && run.out.overflown)
+    if (r == 0 && run.cut)
         r = err_set(err, ERR_INTERNAL, "a line of the export is too long");
     if (r == 0)
         flush_part(&run);

@@ -55,37 +55,73 @@ static const char *missing_dimension(struct str name, size_t index, struct arena
     return arena_printf(arena, "The point has no entry for dimension '%.*s'", STR_ARG(name)).data;
 }
 
+/* The sentence about the first dimension that the point lacks; it lacks one. */
+static const char *first_missing(const struct list *point, const struct list *by,
+                                 const struct map *names, struct arena *arena)
+{
+    const struct named_value *entries = point->items;
+    const struct str *first = by->items;
+
+    /* A point with fewer entries than dimensions lacks one of the first point->n + 1 of them, so
+     * its memory need not grow with the number of dimensions. */
+    size_t n = by->n <= point->n ? by->n : point->n + 1, missing = 0;
+    bool *there = ARENA_ARRAY(arena, bool, n);
+
+    for (size_t i = 0; i < point->n; i++) {
+        const struct str *name = map_get(names, entries[i].name);
+
+        if (name != NULL && (size_t)(name - first) < n)
+            there[name - first] = true;
+    }
+    while (missing + 1 < n && there[missing])
+        missing++;
+    return missing_dimension(first[missing], missing, arena);
+}
+
+/* Brings the entries of the dimensions to the front, in the order of `by`: all are there, each
+ * once. In place, since a report may have a million of them. */
+static void sort_entries(const struct list *point, const struct list *by, const struct map *names)
+{
+    struct named_value *entries = point->items;
+    const struct str *first = by->items;
+
+    for (size_t i = 0; i < point->n;) {
+        const struct str *name = map_get(names, entries[i].name);
+        size_t to = name == NULL ? i : (size_t)(name - first);
+
+        if (to == i) {
+            i++;
+        } else {
+            const struct named_value moved = entries[to];
+
+            entries[to] = entries[i];
+            entries[i] = moved;
+        }
+    }
+}
+
 /* Fills `row`, or returns a sentence about what the point lacks. */
 static const char *point_to_row(const struct list *point, const struct list *by,
                                 const struct map *names, struct arena *arena,
                                 struct breakdown_row *row)
 {
     const struct named_value *entries = point->items;
-    const struct str *first = by->items;
-    struct named_value *dimensions;
     bool has_value = false;
+    size_t found = 0;
 
-    /* A point with fewer entries than dimensions lacks one of the first point->n + 1 of them, so
-     * its memory need not grow with the number of dimensions. */
-    size_t n = by->n <= point->n ? by->n : point->n + 1;
-
-    dimensions = ARENA_ARRAY(arena, struct named_value, n);
     for (size_t i = 0; i < point->n; i++) {
-        const struct str *name = map_get(names, entries[i].name);
-
-        if (name != NULL && (size_t)(name - first) < n)
-            dimensions[name - first] = entries[i];
+        found += map_get(names, entries[i].name) != NULL;
         if (str_eq_c(entries[i].name, "value") && entries[i].kind != VALUE_STR) {
             row->value = entries[i].real;
             has_value = true;
         }
     }
-    for (size_t i = 0; i < n; i++)
-        if (str_is_null(dimensions[i].name))
-            return missing_dimension(first[i], i, arena);
+    if (found < by->n)
+        return first_missing(point, by, names, arena);
     if (!has_value)
         return "The point has no number named 'value'";
-    row->dimensions = (struct list){ dimensions, n };
+    sort_entries(point, by, names);
+    row->dimensions = (struct list){ point->items, by->n };
     return NULL;
 }
 

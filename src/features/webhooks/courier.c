@@ -28,6 +28,7 @@ enum {
     TESTS_PER_TENANT = 4, /* in progress */
     PERIOD_MS = 200,
     FAN_OUT_STEPS = 20, /* per poll; each is a job of the writer */
+    FAN_OUT_US = 20000, /* of the writer in PERIOD_MS: events wait for it, too */
     STEP_S = 2, /* allowed drift between wall and monotonic clock from one poll to the next */
     RETRY_AFTER_MAX_S = 86400,
     KEEP_S = 30 * 86400, /* finished deliveries */
@@ -41,6 +42,7 @@ struct courier {
     bool released;                 /* deliveries scheduled before the clock was set back */
     int64_t offset_us;             /* wall minus monotonic clock, at the last poll */
     int64_t fan_out_after;         /* the tenant whose messages were fanned out last */
+    int64_t fan_out_us, spent_us;  /* raw clock: when a period began, and the writer's time since */
     bool failing;                  /* the database; logged once */
 
     pthread_t thread;
@@ -273,24 +275,30 @@ static int send_due(struct courier *c, struct error *err)
 
 static int fan_out_tenant(void *ctx, struct db *db, struct error *err)
 {
-    const int64_t *tenant_id = ctx;
+    struct courier *c = ctx;
+    int64_t began_us = clock_raw_us();
+    int r = outbox_fan_out(db, c->fan_out_after, err);
 
-    return outbox_fan_out(db, *tenant_id, err);
+    c->spent_us += clock_raw_us() - began_us;
+    return r;
 }
 
 /* Adds the deliveries of pending messages; tenants take turns. */
 static int fan_out(struct courier *c, struct error *err)
 {
-    for (int i = 0; i < FAN_OUT_STEPS; i++) {
-        int64_t tenant_id;
+    if (clock_raw_us() - c->fan_out_us >= (int64_t)PERIOD_MS * USEC_PER_MSEC) {
+        c->fan_out_us = clock_raw_us();
+        c->spent_us = 0;
+    }
+    for (int i = 0; i < FAN_OUT_STEPS && c->spent_us < FAN_OUT_US; i++) {
+        int64_t before = c->fan_out_after;
 
-        if (store_messages_next_tenant(c->options.db, c->fan_out_after, &tenant_id, err) != 0)
+        if (store_messages_next_tenant(c->options.db, before, &c->fan_out_after, err) != 0)
             return -1;
-        if (tenant_id == 0 && c->fan_out_after == 0)
+        if (c->fan_out_after == 0 && before == 0)
             return 0;
-        c->fan_out_after = tenant_id;
-        if (tenant_id != 0 &&
-            writer_run_sync(c->options.writer, fan_out_tenant, &tenant_id, err) != 0)
+        if (c->fan_out_after != 0 &&
+            writer_run_sync(c->options.writer, fan_out_tenant, c, err) != 0)
             return -1;
     }
     return 0;

@@ -117,6 +117,33 @@ TEST(a_promised_body_holds_no_room_until_it_comes)
     wire_stop(&w);
 }
 
+/* Each of a few walks over the list must free as much as is needed, not one body. */
+TEST(many_small_bodies_that_have_stalled_make_room_for_one)
+{
+    enum { MANY = 40, EACH = ROOM / MANY };
+    int small[MANY], busy;
+    struct budgets budgets;
+    struct wire w;
+
+    start(&w, &budgets);
+    for (size_t i = 0; i < MANY; i++) {
+        small[i] = wire_connect(&w);
+        send_head(small[i], "/a", EACH + 1);
+        send_bytes(small[i], EACH);
+    }
+    wait_for(&budgets, ROOM);
+    clock_advance_us(2000000);
+    busy = wire_connect(&w);
+    send_head(busy, "/b", KIB(200));
+    send_bytes(busy, KIB(200));
+    check_reply(busy, 200, "POST /b");
+    check_reply(small[0], 503, "too slowly"); /* the first was the slowest */
+    for (size_t i = 0; i < MANY; i++)
+        close(small[i]);
+    close(busy);
+    wire_stop(&w);
+}
+
 TEST(the_slowest_body_makes_room_once_it_has_stalled)
 {
     struct budgets budgets;
