@@ -22,8 +22,9 @@ sdk: ## build the libraries for agents into build/sdk: a Python wheel and an npm
 	@scripts/bootstrap build
 	@scripts/build_sdk.py
 
-sdk-test: build ## test the Python library with the libraries it integrates, from the Python registry
+sdk-test: build ## test the Python library with the libraries it integrates, and clients made of openapi.json
 	@scripts/sdk_test
+	@scripts/client_test
 
 check: ## a minute's worth: build what changed, unit tests, SQLite drivers, smoke tests
 	@scripts/bootstrap test

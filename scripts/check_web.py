@@ -8,7 +8,7 @@ import re
 
 from gate import files_in, line_at, run
 
-PACKAGES = ("web", "tests/browser", "sdk/typescript")
+PACKAGES = ("web", "tests/browser", "tests/clients", "sdk/typescript")
 LIBRARIES = ("sdk/typescript",)  # what agents install
 
 # Pattern in web/src, what is wrong with it.
@@ -37,6 +37,7 @@ FEATURES = {
     "export": set(),
     "fleet": {"access", "agents", "events"},
     "kpis": set(),
+    "overview": {"agents", "alerts", "kpis"},
     "retention": set(),
     "status": set(),
     "vault": set(),

@@ -36,6 +36,9 @@ struct api_hooks {
      */
     struct budget *(*budget_of)(const struct api_call *call);
 
+    /* The same, without a budget: has a trusted proxy named the caller's address? */
+    bool (*named_address)(const struct api_call *call, struct address *ret);
+
     /* Is the caller still known? */
     bool (*look_up)(struct api_call *call);
 

@@ -54,12 +54,15 @@ static int want_body(struct api_call *call, struct error *err)
 {
     struct http_exchange *x = call->exchange;
     struct budget *budget;
+    struct address named;
 
     if (call->api->hooks->check_caller(call, err) != 0)
         return -1;
     budget = call->api->hooks->budget_of(call);
     if (budget != NULL)
         x->charge.budget = budget;
+    else if (call->api->hooks->named_address(call, &named))
+        http_count_for(x, &named);
     x->body_max = body_limit(call->api, call->route);
     x->drops_body = call->route->body == NULL;
     return 0;

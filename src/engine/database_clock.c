@@ -25,7 +25,7 @@ static void tell(int64_t before_us, int64_t now_us)
     if (llabs(now_us) >= FAR_US && llabs(now_us - before_us) >= FAR_US)
         log_write(LOG_WARNING, "clock",
                   "this machine's clock is %.1f s %s the database's, which is used: set it right",
-                  (double)llabs(now_us) / USEC_PER_SEC, now_us < 0 ? "ahead of" : "behind");
+                  (double)llabs(now_us) / (double)USEC_PER_SEC, now_us < 0 ? "ahead of" : "behind");
 }
 
 int database_clock_learn(struct db *db, struct error *err)

@@ -292,7 +292,7 @@ static void pause_before_retry(unsigned attempt)
 {
     const uint64_t mixed = ((uint64_t)clock_raw_us() ^ (uint64_t)(uintptr_t)current) *
                            0x9e3779b97f4a7c15U; /* it need not be hard to guess */
-    const long us = (long)((mixed >> 33) % (attempt * RETRY_US));
+    const long us = (long)((mixed >> 33) % ((uint64_t)attempt * RETRY_US));
 
     (void)nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
 }
@@ -380,7 +380,7 @@ static bool is_old(const struct writer_thread *t)
 static void run_group(struct writer_thread *t, struct job_list *group)
 {
     struct error err = { 0 };
-    struct pace pace;
+    struct pace pace = { 0 };
 
     if (commit_or_retry(t, group, &pace, &err) == 0) {
         if (group->first != NULL)

@@ -33,7 +33,7 @@ void http_admission_done(struct http_admission *a)
     http_bodies_done(&a->bodies);
 }
 
-static struct http_address *hold_address(struct http_admission *a, const struct address *from)
+struct http_address *http_admission_find(struct http_admission *a, const struct address *from)
 {
     const struct address network = address_network(from);
     struct http_address *address;
@@ -86,7 +86,7 @@ bool http_admission_enter(struct http_admission *a, const struct address *from, 
                           struct http_address **ret)
 {
     bool alone = kind == PEER_OPERATOR || (a->exempt != NULL && address_list_has(a->exempt, from));
-    struct http_address *address = alone ? NULL : hold_address(a, from);
+    struct http_address *address = alone ? NULL : http_admission_find(a, from);
 
     if (kind == PEER_OPERATOR) {
         budget_force(&a->budgets->service, BUDGET_CONNECTIONS, 1);

@@ -44,6 +44,9 @@ bool http_admission_enter(struct http_admission *a, const struct address *from, 
 void http_admission_leave(struct http_admission *a, struct http_address *address,
                           enum http_peer kind);
 
+/* An address that a proxy has named, kept until http_admission_release(). */
+struct http_address *http_admission_find(struct http_admission *a, const struct address *from);
+
 /* Keeps an address for a request that outlives its connection, and lets it go. NULL is fine. */
 void http_admission_hold(struct http_admission *a, struct http_address *address);
 void http_admission_release(struct http_admission *a, struct http_address *address);

@@ -57,10 +57,23 @@ static void carrier_read_on(struct http_exchange *x)
     http_conn_read_on(call_of(x));
 }
 
+static void carrier_count_for(struct http_exchange *x, const struct address *from)
+{
+    struct http_call *call = call_of(x);
+    const struct http_conn *c = call->conn;
+
+    assert(http_loop_is_mine(call->loop));
+    if (c == NULL || c->address != NULL || call->address != NULL || c->peer.kind == PEER_OPERATOR)
+        return;
+    call->address = http_admission_find(call->loop->admission, from);
+    x->charge.budget = &call->address->budget;
+}
+
 const struct http_carrier http_conn_carrier = {
     .reply = carrier_reply,
     .resume = carrier_resume,
     .read_on = carrier_read_on,
+    .count_for = carrier_count_for,
     .begin = http_stream_carry,
     .write = http_stream_give,
     .end = http_stream_finish,

@@ -34,9 +34,11 @@ void http_conn_part(struct http_conn *c)
 {
     struct http_call *call = c->call;
 
-    assert(call->conn == c && call->address == NULL);
-    http_admission_hold(c->loop->admission, c->address); /* what it holds may count for it */
-    call->address = c->address;
+    assert(call->conn == c && (call->address == NULL || c->address == NULL));
+    if (call->address == NULL) {
+        http_admission_hold(c->loop->admission, c->address); /* what it holds may count for it */
+        call->address = c->address;
+    }
     c->call = NULL;
     call->conn = NULL;
 }

@@ -64,6 +64,13 @@ void http_read_on(struct http_exchange *x)
     x->carrier->read_on(x);
 }
 
+void http_count_for(struct http_exchange *x, const struct address *from)
+{
+    assert(x->charge.body == 0 && x->charge.reply == 0);
+    if (x->carrier->count_for != NULL)
+        x->carrier->count_for(x, from);
+}
+
 struct str http_header_get(const struct http_request *request, const char *name)
 {
     struct str wanted = str_of(name);

@@ -79,6 +79,7 @@ enum http_stream_kind {
     STREAM_ENDLESS, /* goes on until the client ends its side, or the server stops */
 };
 
+struct address;
 struct buf;
 struct http_stream;
 
@@ -87,6 +88,7 @@ struct http_carrier {
     void (*reply)(struct http_exchange *x, const struct http_reply *reply);
     void (*resume)(struct http_exchange *x, http_resume_fn *fn);
     void (*read_on)(struct http_exchange *x);
+    void (*count_for)(struct http_exchange *x, const struct address *from); /* NULL: no need */
     void (*begin)(struct http_exchange *x, const struct http_reply *head,
                   enum http_stream_kind kind);
     bool (*write)(struct http_exchange *x, struct buf *part, bool may_wait);
@@ -123,6 +125,10 @@ void http_resume(struct http_exchange *x, http_resume_fn *fn);
 /* The answer to x->waits: the body is wanted after all. On the carrier's thread (http_resume()),
  * instead of a reply. */
 void http_read_on(struct http_exchange *x);
+
+/* From on_head: a caller who has shown no key is at this address, behind a proxy that is exempt
+ * from the shares of addresses. */
+void http_count_for(struct http_exchange *x, const struct address *from);
 
 /* The value of the header with this lower-case name; STR_NULL when absent, the first when
  * repeated. */

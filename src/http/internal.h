@@ -83,7 +83,8 @@ struct http_call {
     http_resume_fn *resume;       /* instead of a reply: what to run on the loop */
     bool streams;                 /* x.stream is known to the loop */
     bool pooled;                  /* free, in the loop's pool */
-    struct http_address *address; /* held once the connection has gone; NULL: none */
+    struct http_address *address; /* held once the connection has gone, or since a proxy named it;
+                                     NULL: none */
     uv_write_t write;
     char request_id[REQUEST_ID_LEN];
     char peer_address[ADDRESS_TEXT_MAX]; /* a copy, since the connection may go first */

@@ -25,7 +25,7 @@ import { ROOT } from "./root.mjs";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SERIOUS = ["serious", "critical"];
 const NAMES = ["button-name", "link-name", "label", "select-name"]; // texts are hidden when narrow
-const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
+const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 const ALIKE = [
     "tbody tr:nth-child(n + 9)",
     ".squares a:nth-child(n + 4)",
@@ -33,6 +33,7 @@ const ALIKE = [
     "datalist",
 ].map((one) => [one]); // repeats of elements that are checked already
 const WIDTH = 380;
+const STOPS_MAX = 40; // of the Tab key, on the fleet of 12
 const LATER_S = 800;
 
 /** `make demo`: its address, and an account. */
@@ -192,6 +193,46 @@ describe("every page, with the data of the demo", () => {
             await page.keyboard.press("Escape");
             await page.locator(".sheet, dialog[open]").waitFor({ state: "detached" });
         }
+        await close(page);
+    });
+
+    test("the fleet has few stops of the Tab key, and the arrow keys go through recent runs", async () => {
+        const page = await open();
+        await visit(page, demo, places.find(({ name }) => name === "fleet"));
+        await page.locator(".squares a").nth(30).waitFor();
+        const stops = await page.evaluate(
+            () =>
+                [...document.querySelectorAll("a[href], button, input, select, [tabindex]")].filter(
+                    (one) => one.tabIndex >= 0 && one.checkVisibility(),
+                ).length,
+        );
+        assert.ok(stops <= STOPS_MAX, `${stops} stops`);
+        await visit(page, demo, places.find(({ name }) => name === "agent"));
+        assert.equal(await page.locator(".squares a[tabindex='0']").count(), 1);
+        const focused = () => page.evaluate(() => document.activeElement.ariaLabel);
+        await page.locator(".squares").first().locator("a").last().focus();
+        const newest = await focused();
+        await page.keyboard.press("ArrowLeft");
+        const second = await focused();
+        assert.notEqual(second, newest);
+        await page.keyboard.press("ArrowRight");
+        assert.equal(await focused(), newest);
+        await close(page);
+    });
+
+    test("high contrast keeps what colours tell", async () => {
+        const page = await open({ forcedColors: "active" });
+        await visit(page, demo, places.find(({ name }) => name === "fleet"));
+        const colourOf = (selector) =>
+            page.locator(selector).first().evaluate((one) => getComputedStyle(one).backgroundColor);
+        await page.locator(".squares .bad").first().waitFor();
+        assert.notEqual(await colourOf(".squares .bad"), await colourOf(".squares .good"));
+        const marked = await page
+            .locator("[aria-current=page]")
+            .first()
+            .evaluate((one) => getComputedStyle(one).outlineStyle);
+        assert.equal(marked, "solid");
+        await shot(page, "fleet-contrast");
         await close(page);
     });
 

@@ -67,6 +67,10 @@ describe("one agent", () => {
         };
         const toggle = page.getByRole("switch", { name: "Accept reports from this agent" });
         await toggle.click();
+        await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+        assert.equal(await report(), "accepted"); // nothing was done before it was confirmed
+        await toggle.click();
+        await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
         await page.locator("h1").getByText("Disabled").waitFor();
         assert.equal(await report(), "rejected");
         await toggle.click();

@@ -103,6 +103,7 @@ describe("alerts", () => {
         await page.getByText("UpstreamTimeout").waitFor();
         await page.goto(`${server.url}/#/t/acme/alerts?tab=rules`);
         await page.getByRole("button", { name: "Remove invoices" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
         await page.getByText("No KPI rules yet").waitFor();
         await close(page);
     });

@@ -120,14 +120,53 @@ describe("fleet, business and cost", () => {
         assert.equal(await row.locator(".squares a.bad").count(), 4);
         await row.getByText(/^\$/).waitFor();
         assert.equal(await page.locator("tbody tr").count(), 3);
-        await page.getByRole("button", { name: "Unknown" }).click();
+        const second = page.locator("tr", { hasText: "night-watch" });
+        assert.match(await second.innerText(), /Never reported/);
+        assert.match(await page.locator("tr", { hasText: "lead-scorer" }).innerText(), /Active/);
+        await page.getByRole("button", { name: "Active (no schedule) 1" }).click();
         await page.waitForFunction(() => document.querySelectorAll("tbody tr").length < 3);
-        assert.match(page.url(), /state=unknown/);
+        assert.match(page.url(), /state=unscheduled/);
         await page.getByRole("button", { name: "All" }).click();
         await shot(page, "fleet");
         await row.locator(".squares a").last().click();
         await page.getByRole("heading", { name: "Narrative" }).waitFor();
         assert.ok(page.url().includes(runs[0].id), "the newest is at the right");
+        await close(page);
+    });
+
+    test("the overview shows what happens, and every number leads to its list", async () => {
+        const page = await open("/t/figures/overview");
+        const tile = (name) => page.locator(".tile", { hasText: name });
+        await tile("Failed runs").getByText("6").waitFor();
+        assert.match(await tile("Runs").first().innerText(), /Runs\s+31/);
+        assert.match(await tile("Failed runs").innerText(), /19 %/);
+        assert.match(await tile("Silent or late").innerText(), /0/);
+        assert.match(await tile("Cost today").innerText(), /\$\d/);
+        await tile("Forecast to month end").getByText("$").waitFor();
+        await page.locator(".column").last().hover();
+        assert.match(await page.locator(".tooltip").innerText(), /so far[\s\S]*Failed\s+\d+[\s\S]*Total\s+\d+/);
+        const card = (name) => page.locator(".card", { hasText: name });
+        await card("Top errors").getByText("UpstreamTimeout").waitFor();
+        assert.match(await card("Top errors").innerText(), /6/);
+        await card("Open alerts").getByText("No open alerts").waitFor();
+        await card("Agents").getByRole("row", { name: "Never reported 1" }).waitFor();
+        await shot(page, "overview");
+        const leads = [
+            [tile("Failed runs"), /runs\?since=7d&status=failed/, "Runs"],
+            [tile("Cost today"), /cost\?range=today/, "Cost"],
+            [tile("Silent or late"), /fleet\?state=/, "Fleet"],
+            [card("Agents").getByRole("link", { name: "1" }).first(), /fleet\?state=never_reported/, "Fleet"],
+            [card("Top errors").getByText("UpstreamTimeout"), /status=failed/, "Runs"],
+        ];
+        for (const [link, url, title] of leads) {
+            await page.goto(`${server.url}/#/t/figures/overview`);
+            await link.click();
+            await page.getByRole("heading", { level: 1, name: title }).waitFor();
+            assert.match(page.url(), url);
+        }
+        await page.goto(`${server.url}/#/t/figures/overview`);
+        await page.getByRole("button", { name: "24 hours" }).click();
+        await page.getByRole("heading", { name: "Runs per hour" }).waitFor();
         await close(page);
     });
 

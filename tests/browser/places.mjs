@@ -8,6 +8,7 @@ export function placesOf(slug, { agent, run_id, workflow }) {
     const one = `${tenant}/agents/${encodeURIComponent(agent)}`;
     const settings = `${tenant}/settings`;
     return [
+        ["overview", `${tenant}/overview`, ".overview tbody tr"],
         ["fleet", `${tenant}/fleet`, ROWS],
         ["runs", `${tenant}/runs`, ROWS],
         ["run", `${tenant}/runs/${run_id}`, ".event"],

@@ -13,3 +13,4 @@ import "./access.suite.mjs";
 import "./markup.suite.mjs";
 import "./docs.suite.mjs";
 import "./layout.suite.mjs";
+import "./large.suite.mjs";

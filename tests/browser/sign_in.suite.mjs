@@ -37,8 +37,8 @@ describe("set-up and sign-in", () => {
         assert.equal(await page.getByLabel("Slug").inputValue(), "acme-sohne");
         await shot(page, "first-workspace");
         await page.getByRole("button", { name: "Create workspace" }).click();
-        await page.getByRole("heading", { name: "Fleet" }).waitFor();
-        assert.match(page.url(), /#\/t\/acme-sohne\/fleet$/);
+        await page.getByRole("heading", { name: "Overview" }).waitFor();
+        assert.match(page.url(), /#\/t\/acme-sohne\/overview$/);
         await close(page);
     });
 

@@ -172,7 +172,7 @@ POLICY = {"mode": "deny_all"}
 BODIES = {
     "POST /api/v1/auth/setup": {"code": "x", "email": "x@example.com", "password": PASSWORD},
     "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
-    "POST /api/v1/auth/password": {"current_password": "x", "new_password": "too short"},
+    "POST /api/v1/auth/password": {"current_password": "x", "new_password": "aaaaaaaaaaaaaaa"},
     "POST /api/v1/agents/register": {"agent_name": AGENT},
     "POST /api/v1/telemetry": {**REPORT, "client_id": "", "event": "started"},
     "POST /api/v1/telemetry/batch": {"events": [{**REPORT, "client_id": "", "event": "started"}]},
@@ -203,7 +203,7 @@ BODIES = {
     "PUT /api/v1/platform/command-policy": POLICY,
     "POST /api/v1/platform/prices": {"model": "m", "input": "1", "output": "2"},
     "POST /api/v1/platform/prices/import": {"prices": {}},
-    "POST /api/v1/platform/users": {"email": "none@example.com", "password": "too short"},
+    "POST /api/v1/platform/users": {"email": "none@example.com", "password": "aaaaaaaaaaaaaaa"},
     "PATCH /api/v1/platform/users/{email}": {"role": "none"},
 }
 QUERIES = {

@@ -84,7 +84,7 @@ def test_an_agent_that_only_reported(tenant):
     seen = agent["last_seen_at"]
     assert agent == {
         "agent_name": "collector", "agent_version": "1.5", "description": "", "enabled": True,
-        "state": "unknown", "interval_seconds": None, "first_seen_at": seen, "last_seen_at": seen,
+        "state": "unscheduled", "interval_seconds": None, "first_seen_at": seen, "last_seen_at": seen,
         "next_expected_at": None, "silent_at": None, "registered_at": None,
         "muted_until": None, "open_runs": 1, "last_run": run,
     }  # fmt: skip
@@ -105,9 +105,10 @@ def test_states_go_by_the_clock(own_server, clock):
         return {name: a["state"] for name, a in listed(tenant).items()}
 
     fixed = {
-        "never-seen": "unknown", "no-interval": "unknown", "zero": "unknown", "off": "disabled",
+        "never-seen": "never_reported", "no-interval": "unscheduled", "zero": "unscheduled",
+        "off": "disabled",
     }  # fmt: skip
-    assert states() == {**fixed, "hourly": "unknown"}  # registering is no sign of life
+    assert states() == {**fixed, "hourly": "never_reported"}  # registering is no sign of life
     report(tenant, "hourly")
     agent = listed(tenant)["hourly"]
     seen = seconds(agent["last_seen_at"])
@@ -148,6 +149,36 @@ def test_a_rejected_report_and_an_own_keys_heartbeat_are_signs_of_life(own_serve
     tenant.client.close()
 
 
+def test_trouble_is_listed_first_and_counted_by_the_server(own_server, clock):
+    tenant = own_server.add_tenant()
+    register(tenant, "b-new", interval_seconds=60)
+    report(tenant, "c-free")
+    for name, interval in [("z-silent", 60), ("y-late", 3600), ("a-up", 86400), ("d-off", 60)]:
+        register(tenant, name, interval_seconds=interval)
+        report(tenant, name)
+    own_server.cli("agent", "disable", "d-off", "--tenant", tenant.slug)
+    clock.advance(3700)
+
+    def names(**query):
+        got = page(tenant, order="trouble", **query)
+        assert got["next"] is None
+        return [a["agent_name"] for a in got["agents"]], got["counts"]
+
+    order = ["z-silent", "y-late", "b-new", "a-up", "c-free", "d-off"]
+    counts = dict.fromkeys(
+        ["up", "late", "silent", "unscheduled", "never_reported", "disabled"], 1
+    )
+    assert names() == (order, counts)
+    for offset in range(len(order) + 2):
+        assert names(offset=offset, limit=2) == (order[offset : offset + 2], counts), offset
+    assert names(state="late") == (["y-late"], counts)
+    none = dict.fromkeys(counts, 0)
+    assert names(q="SILENT") == (["z-silent"], {**none, "silent": 1})
+    assert names(q="nothing") == ([], none)
+    assert "counts" not in page(tenant)
+    tenant.client.close()
+
+
 NAMES = ["", "A", "B b", "a", "a/b", "b", "z", "ä", "Ω", "日本"]  # in the order of their bytes
 
 
@@ -171,7 +202,7 @@ def test_names_are_searched(tenant):
     cases = {"MAIL": 2, "mail-": 1, "": 4, "READER": 1, "nothing": 0, "ÄR": 1, "%": 0, "är": 0}
     for part, n in cases.items():
         assert len(page(tenant, q=part)["agents"]) == n, part
-    assert [a["agent_name"] for a in page(tenant, q="a", state="unknown")["agents"]] == [
+    assert [a["agent_name"] for a in page(tenant, q="a", state="never_reported")["agents"]] == [
         "Mail-Reader", "mail sender",
     ]  # fmt: skip
     assert page(tenant, state="up") == {"agents": [], "next": None}
@@ -282,7 +313,7 @@ def test_an_agent_that_was_removed_begins_anew(tenant):
     assert ask(tenant, "agents/collector").status == 404
     register(tenant, "collector", interval_seconds=60)
     agent = one(tenant, "collector")
-    assert (agent["state"], agent["last_seen_at"]) == ("unknown", None)
+    assert (agent["state"], agent["last_seen_at"]) == ("never_reported", None)
     assert agent["counts"]["runs"] == 1  # what it reported stays
     report(tenant)
     until(lambda: one(tenant, "collector")["state"] == "up")
@@ -325,7 +356,7 @@ def test_the_command_lists_agents(own_server, clock):
     clock.advance(7200)
     lines = own_server.cli("agent", "list", "--tenant", tenant.slug).splitlines()
     assert [line.split(None, 1) for line in lines] == [
-        ["STATE", "LAST SEEN  NAME"], ["unknown", "never      quiet one"],
+        ["STATE", "LAST SEEN  NAME"], ["never_reported", "never      quiet one"],
         ["silent", "2h ago     worker"],
     ]  # fmt: skip
     said = json.loads(own_server.cli("agent", "list", "--tenant", tenant.slug, "--json"))
@@ -345,12 +376,12 @@ def test_both_stores_answer_the_same(tenant):
     text = text.replace(seen, "SEEN").replace(made, "MADE")
     assert text == (
         '{"agents":[{"agent_name":"a","agent_version":"","description":"","enabled":true,'
-        '"state":"unknown","interval_seconds":null,"first_seen_at":"SEEN","last_seen_at":"SEEN",'
+        '"state":"unscheduled","interval_seconds":null,"first_seen_at":"SEEN","last_seen_at":"SEEN",'
         '"next_expected_at":null,"silent_at":null,"registered_at":null,"muted_until":null,"open_runs":1,'
         '"last_run":{"run_id":"00000000-0000-0000-0000-000000000007","status":"in_progress",'
         '"started_at":"2025-01-02T03:04:06Z","ended_at":null,"duration_ms":null}},'
         '{"agent_name":"b","agent_version":"","description":"ü","enabled":true,'
-        '"state":"unknown","interval_seconds":5,"first_seen_at":"MADE","last_seen_at":null,'
+        '"state":"never_reported","interval_seconds":5,"first_seen_at":"MADE","last_seen_at":null,'
         '"next_expected_at":null,"silent_at":null,"registered_at":"MADE","muted_until":null,"open_runs":0,'
         '"last_run":null}],"next":null}'
     )

@@ -329,7 +329,7 @@ def test_what_others_wrote_does_not_steer_the_terminal(server):
     server.cli("key", "add", "--tenant", tenant.slug, "--agent", name)
     agents = server.cli("agent", "list", "--tenant", tenant.slug)
     shown = r"bot\x1b[31m\x0d\x0aup        now        other\x9b2J\x7f"
-    assert agents.splitlines()[1:] == [f"unknown  never      {shown}"]
+    assert agents.splitlines()[1:] == [f"never_reported  never      {shown}"]
     keys = server.cli("key", "list", "--tenant", tenant.slug)
     assert len(keys.splitlines()) == 4
     assert r"x\x1b]0;y\x07" in keys and shown in keys

@@ -340,3 +340,44 @@ def test_runs_that_a_filter_leaves_out_are_passed_over_page_by_page(tenant):
     last = page(tenant, status="failed", cursor=first["next"])
     assert (numbers(last["runs"]), last["next"]) == ([0], None)
     assert listed(tenant, status="failed", until=at(1)) == [0]
+
+
+def test_runs_and_failures_are_counted_over_time(tenant):
+    now = datetime.now(timezone.utc)
+    yesterday = now - timedelta(days=1)
+
+    def run(number, when, event, **more):
+        when = when.isoformat().replace("+00:00", "Z")
+        return {"run_id": run_id(number), "timestamp": when, "event": event, **more}
+
+    send(
+        tenant,
+        run(1, now, "completed"),
+        run(2, now, "failed", error_type="Timeout"),
+        run(3, now, "started"),
+        run(4, yesterday, "failed", error_type="Timeout"),
+        run(5, yesterday, "failed", error_type="Refused"),
+        run(6, yesterday, "failed"),
+        run(7, now - timedelta(days=30), "failed", error_type="Long ago"),
+    )
+
+    def totals(time_range):
+        answer = tenant.client.get(tenant.path(f"dashboard/totals?time_range={time_range}"))
+        assert answer.status == 200, answer.body
+        return answer.json()
+
+    week = totals("7d")
+    assert (week["bucket"], len(week["periods"]), week["truncated"]) == ("day", 8, False)
+    assert week["periods"][0]["t"].endswith("T00:00:00Z")
+    counts = [(p["completed"], p["failed"], p["in_progress"]) for p in week["periods"]]
+    if datetime.now(timezone.utc).date() == now.date():  # else the test ran over midnight
+        assert counts[-2:] == [(0, 3, 0), (1, 1, 1)]
+    assert [sum(column) for column in zip(*counts)] == [1, 4, 1]
+    errors = [(e["error_type"], e["runs"]) for e in week["errors"]]
+    assert errors == [("Timeout", 2), ("", 1), ("Refused", 1)]
+    day = totals("24h")
+    assert (day["bucket"], len(day["periods"])) == ("hour", 25)
+    assert sum(p["failed"] for p in totals("60d")["periods"]) == 5
+    for bad in ("all", "500d", "x"):
+        answer = tenant.client.get(tenant.path(f"dashboard/totals?time_range={bad}"))
+        assert (answer.status, answer.json()["detail"][0]["loc"]) == (422, ["query", "time_range"])

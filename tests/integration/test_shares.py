@@ -33,11 +33,11 @@ def elsewhere(server, token=None):
     return Client(connection, token)
 
 
-def begin(server, stack, method, path, length, sent, token=None):
+def begin(server, stack, method, path, length, sent, token=None, more=""):
     """A request whose body goes on after `sent` bytes."""
     connection = stack.enter_context(socket.create_connection(server.address, timeout=ANSWER_S))
     head = f"{method} {path} HTTP/1.1\r\nHost: muster\r\nContent-Length: {length}\r\n"
-    head += f"Authorization: Bearer {token}\r\n" if token else ""
+    head += f"Authorization: Bearer {token}\r\n{more}" if token else more
     with contextlib.suppress(ConnectionError):  # it may be refused before it has sent all
         connection.sendall(head.encode() + b"\r\n" + b" " * sent)
     return connection
@@ -90,6 +90,20 @@ def test_unfinished_bodies_of_callers_without_a_key_stop_nobody(store, tmp_path,
         assert held_without_key(server) <= 64 * KIB, "an address has more than its share"
         answer = elsewhere(server).post(LOG_IN, {"email": email, "password": PASSWORD})
         assert answer.status == 200, answer.body
+
+
+def test_behind_a_trusted_proxy_callers_without_a_key_have_shares_of_their_own(tmp_path):
+    """The proxy passes bodies on as they come: what one of its clients parks is its own."""
+    arguments = ["--log-level", "error", "--trusted-proxies", "127.0.0.1", *METRICS]
+    with running("sqlite", tmp_path, arguments=arguments) as server, contextlib.ExitStack() as stack:
+        for _ in range(70):
+            client = "X-Forwarded-For: 192.0.2.1\r\n"
+            begin(server, stack, "POST", LOG_IN, 16_000, 15_900, more=client)
+        body = {"email": "a@example.com", "password": PASSWORD}
+        answer = server.client().post(LOG_IN, body, headers={"X-Forwarded-For": "192.0.2.2"})
+        assert answer.status == 401, answer.body
+        assert 0 < held_without_key(server) <= 64 * KIB
+    # and the stop has found that all addresses were let go of
 
 
 def test_a_route_without_a_body_reads_one_and_keeps_nothing_of_it(tenant):

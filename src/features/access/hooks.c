@@ -68,6 +68,16 @@ static struct budget *budget_of_caller(const struct api_call *call)
     return call->user != NULL ? budget_of_user(call) : NULL;
 }
 
+static bool named_address(const struct api_call *call, struct address *ret)
+{
+    const struct address_list *proxies = &call->api->trusted_proxies;
+
+    if (proxies->n == 0)
+        return false;
+    *ret = auth_address(call);
+    return ret->family != ADDRESS_NONE && !address_list_has(proxies, ret);
+}
+
 /* Behind a trusted proxy the peer is the proxy. */
 static void log_client(const struct api_call *call, struct log_line *line)
 {
@@ -98,6 +108,7 @@ const struct api_hooks access_hooks = {
     .identify = identify_caller,
     .check_caller = check_caller,
     .budget_of = budget_of_caller,
+    .named_address = named_address,
     .look_up = auth_look_up,
     .authorize = auth_authorize,
     .log_caller = log_caller,

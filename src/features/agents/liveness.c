@@ -1,9 +1,11 @@
 /* liveness.c - an agent's state by its last-seen time. */
 #include "features/agents/liveness.h"
 
-const char *const liveness_names[] = { "up", "late", "silent", "unknown", "disabled", NULL };
-
 #include "base/clock.h"
+
+const char *const liveness_names[] = { "up",          "late",           "silent",
+                                       "unscheduled", "never_reported", "disabled",
+                                       NULL };
 
 static const int64_t interval_max_s = 100LL * 365 * 24 * 3600;
 static const int64_t grace_least_us = 60LL * USEC_PER_SEC, grace_most_us = 3600LL * USEC_PER_SEC;
@@ -28,9 +30,11 @@ int64_t liveness_grace_us(int64_t interval_us)
 
 struct liveness_verdict liveness_of(const struct liveness *agent, int64_t now_us)
 {
-    struct liveness_verdict verdict = { LIVENESS_UNKNOWN, TIME_NULL, TIME_NULL };
+    struct liveness_verdict verdict = { LIVENESS_UNSCHEDULED, TIME_NULL, TIME_NULL };
     int64_t interval_us = liveness_interval_us(&agent->interval_seconds);
 
+    if (agent->last_seen_at == TIME_NULL)
+        verdict.state = LIVENESS_NEVER_REPORTED;
     if (!agent->enabled)
         verdict.state = LIVENESS_DISABLED;
     if (!agent->enabled || interval_us == 0 || agent->last_seen_at == TIME_NULL)

@@ -1,4 +1,4 @@
-/* liveness.h - whether an agent is up, late or silent, by its last-seen time.
+/* liveness.h - whether an agent is up, late or silent, by its last-seen time and its interval.
  *
  * Thread-safe: pure functions.
  */
@@ -11,8 +11,10 @@ enum liveness_state {
     LIVENESS_UP,
     LIVENESS_LATE,
     LIVENESS_SILENT,
-    LIVENESS_UNKNOWN,
-    LIVENESS_DISABLED
+    LIVENESS_UNSCHEDULED,    /* it reports, and has no interval */
+    LIVENESS_NEVER_REPORTED, /* it was only registered */
+    LIVENESS_DISABLED,
+    LIVENESS_STATES /* how many there are */
 };
 
 extern const char *const liveness_names[]; /* in that order, ends in NULL */

@@ -14,6 +14,7 @@
 #include "features/agents/shapes.h"
 #include "features/events/recent_runs_store.h"
 #include "features/events/shapes.h"
+#include "features/fleet/ranking.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/store.h"
 
@@ -98,27 +99,9 @@ static void add_runs(struct agent_listed *agent, const struct fleet_agent *row,
     agent->recent_runs = (struct list){ recent, n };
 }
 
-static char lower(char c)
-{
-    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-}
-
-static bool is_part(struct str part, struct str of)
-{
-    for (size_t at = 0; at + part.len <= of.len; at++) {
-        size_t n = 0;
-
-        while (n < part.len && lower(of.data[at + n]) == lower(part.data[n]))
-            n++;
-        if (n == part.len)
-            return true;
-    }
-    return false;
-}
-
 static bool matches(const struct agents_query *query, const struct agent_listed *agent)
 {
-    if (!str_is_null(query->q) && !is_part(query->q, agent->agent_name))
+    if (!fleet_name_matches(query, agent->agent_name))
         return false;
     return query->state < 0 || str_eq_c(agent->state, liveness_names[query->state]);
 }
@@ -194,6 +177,31 @@ static int load_page(struct page *p, struct str *ret_next, struct error *err)
     return 0;
 }
 
+/* The page of the ranking. An agent that was deleted after it was ranked is left out. */
+static int load_ranked(struct page *p, struct agent_list *ret, struct error *err)
+{
+    struct fleet_ranking ranking;
+
+    if (fleet_rank(p->db, p->view, p->query, p->arena, &ranking, err) != 0)
+        return -1;
+    ret->counts = ARENA_NEW(p->arena, struct agent_counts);
+    *ret->counts = ranking.counts;
+    for (size_t i = 0; i < ranking.n; i++) {
+        struct fleet_agent row;
+        struct agent_listed agent;
+
+        if (store_fleet_agent_by_id(p->db, p->view->tenant->id, ranking.agent_ids[i], p->arena,
+                                    &row, err) != 0)
+            return -1;
+        if (row.agent_id == 0)
+            continue;
+        set_liveness(p->view, &row, &agent);
+        if (add_agent(p, &row, &agent, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 int fleet_list(struct db *db, const struct fleet_view *view, const struct agents_query *query,
                struct arena *arena, struct agent_list *ret, struct error *err)
 {
@@ -206,7 +214,10 @@ int fleet_list(struct db *db, const struct fleet_view *view, const struct agents
 
     if (db_begin(db, err) != 0)
         return -1;
-    r = load_page(&p, &ret->next, err);
+    if (query->order == AGENTS_BY_TROUBLE)
+        r = load_ranked(&p, ret, err);
+    else
+        r = load_page(&p, &ret->next, err);
     db_rollback(db);
     ret->agents = (struct list){ p.agents, p.n };
     return r;

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "features/agents/agents.h"
 #include "features/fleet/routes.h"
+#include "features/fleet/run_totals.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/workflows.h"
 
@@ -25,6 +26,11 @@ static int read_agents(struct api_call *call, struct db *db, struct error *err)
     const struct fleet_view view = view_of(call);
 
     return fleet_list(db, &view, call->query, call->arena, call->answer, err);
+}
+
+static int read_run_totals(struct api_call *call, struct db *db, struct error *err)
+{
+    return run_totals_read(db, call->tenant_id, call->query, call->arena, call->answer, err);
 }
 
 static int read_agent(struct api_call *call, struct db *db, struct error *err)
@@ -46,13 +52,16 @@ static int read_workflow(struct api_call *call, struct db *db, struct error *err
 const struct route fleet_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents", READ, 200), .read = read_agents, .params = &tenant_path_shape, .query = &agents_query_shape, .answer = &agent_list_shape, .tagged = true,
       .id = "list_agents", .summary = "List agents and their state",
-      .description = "Sorted by name. `state` is `up`, `late`, `silent`, `disabled` or `unknown`, by the interval that the agent declared. Pass `next` as `cursor` to read on." },
+      .description = "Sorted by name, or with `order=trouble` by state, with counts. `state` is `up`, `late` or `silent` by the interval that the agent declared; `unscheduled` if it reports without one, `never_reported` if it was only registered, or `disabled`. By name, pass `next` as `cursor` to read on; by trouble, use `offset`." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}", READ, 200), .read = read_agent, .params = &agent_path_shape, .answer = &agent_detail_shape, .tagged = true,
       .id = "get_agent", .summary = "Get an agent",
       .description = "Its state, what it declared, counts and versions of its newest 1,000 runs, and the model and command policy in effect." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, 200), .read = read_workflow, .params = &workflow_path_shape, .answer = &workflow_shape, .tagged = true,
       .id = "get_workflow", .summary = "Get the runs of a workflow",
       .description = "Runs by start, at most 1,000, and for each step whether its required inputs are outputs of an earlier one." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/totals", READ, 200), .read = read_run_totals, .params = &tenant_path_shape, .query = &run_totals_query_shape, .answer = &run_totals_shape, .tagged = true,
+      .id = "get_run_totals", .summary = "Count runs and failures over time",
+      .description = "By the hour for at most two days, else by the day; and the most frequent error types." },
     { 0 },
 };
 /* clang-format on */

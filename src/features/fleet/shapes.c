@@ -1,15 +1,70 @@
 /* shapes.c - the shapes of agents and workflows, as front ends read them. */
 #include "features/fleet/shapes.h"
 
+#include "base/clock.h"
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"
+#include "shape/rule.h"
 #include "shape/table.h"
 
+const char *const agents_order_names[] = { "name", "trouble", NULL };
+
+static const int64_t totals_most_us = 400LL * 24 * 3600 * USEC_PER_SEC;
+
+static void check_totals(void *value, struct arena *arena, struct problems *problems)
+{
+    struct run_totals_query *q = value;
+    const char *problem = timerange_parse(q->time_range, clock_wall_us(), &q->range);
+
+    if (problem == NULL &&
+        (q->range.since == TIME_NULL || q->range.until - q->range.since > totals_most_us))
+        problem = "Should be at most 400 days";
+    if (problem != NULL)
+        rule_refuse_text(problems, arena, "time_range", q->time_range, problem);
+}
+
 /* clang-format off */
+#define OWNER struct run_totals_query
+SHAPE_BEGIN(run_totals_query_shape)
+    { STR(time_range), .absent = "\"7d\"", .doc = TIME_RANGE_DOC },
+SHAPE_END(run_totals_query_shape, "RunTotalsQuery", .rules = check_totals);
+#undef OWNER
+
+#define OWNER struct run_period
+SHAPE_BEGIN(run_period_shape)
+    { TIME(t),          .flags = F_REQUIRED, .doc = "When the hour or day begins, in UTC." },
+    { INT(completed),   .flags = F_REQUIRED, .doc = "Runs that completed." },
+    { INT(failed),      .flags = F_REQUIRED, .doc = "Runs that failed." },
+    { INT(in_progress), .flags = F_REQUIRED, .doc = "Runs that are open." },
+SHAPE_END(run_period_shape, "RunPeriod", .doc = "The runs that started in an hour or a day.",
+          .example = EXAMPLE({"t": "2026-01-15T00:00:00Z", "completed": 118, "failed": 3, "in_progress": 1}));
+#undef OWNER
+
+#define OWNER struct error_total
+SHAPE_BEGIN(error_total_shape)
+    { STR(error_type), .flags = F_REQUIRED, .doc = "Empty: the runs named none." },
+    { INT(runs),       .flags = F_REQUIRED, .doc = "Failed runs." },
+    { TIME(last_at),   .flags = F_REQUIRED, .doc = "When the last of them started." },
+SHAPE_END(error_total_shape, "ErrorTotal", .doc = "Failed runs of one error type.",
+          .example = EXAMPLE({"error_type": "UpstreamTimeout", "runs": 3, "last_at": "2026-01-15T09:31:12Z"}));
+#undef OWNER
+
+#define OWNER struct run_totals
+SHAPE_BEGIN(run_totals_shape)
+    { STR(bucket),                     .flags = F_REQUIRED, .choices = bucket_names, .doc = "hour for at most two days, else day." },
+    { LIST(periods, run_period_shape), .flags = F_REQUIRED, .doc = "All from the one that holds the beginning, oldest first; the first is whole." },
+    { LIST(errors, error_total_shape), .flags = F_REQUIRED, .doc = "The ten most frequent." },
+    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "Only the newest 100,000 runs were counted." },
+SHAPE_END(run_totals_shape, "RunTotals", .doc = "Runs and failures over time.",
+          .example = EXAMPLE({"bucket": "day", "truncated": false}));
+#undef OWNER
+
 #define OWNER struct agents_query
 SHAPE_BEGIN(agents_query_shape)
     { INT(limit),         .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
-    { STR(cursor),        .flags = F_NULL, .doc = "The next of the previous page." },
+    { STR(cursor),        .flags = F_NULL, .doc = "The next of the previous page, by name." },
+    { ENUM(order),        .absent = "\"name\"", .choices = agents_order_names, .doc = "trouble: silent, late, never_reported, up, unscheduled, disabled; by name within a state. Pages go by offset, and the answer has counts." },
+    { INT(offset),        .absent = "0", .least = 0, .most = 10000000, .doc = "With order trouble: agents before the page." },
     { ENUM(state),        .flags = F_NULL, .choices = liveness_names, .doc = "Only agents in this state." },
     { STR(q),             .max = 256, .flags = F_NULL, .doc = "Part of the name; ASCII letters match in either case." },
     { BOOL(include_runs), .absent = "false", .doc = "Adds recent_runs." },
@@ -52,10 +107,23 @@ SHAPE_END(agent_listed_shape, "AgentListItem", .doc = "An agent and how it is do
           .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0}));
 #undef OWNER
 
+#define OWNER struct agent_counts
+SHAPE_BEGIN(agent_counts_shape)
+    { INT(up),             .flags = F_REQUIRED, .doc = "They report as expected." },
+    { INT(late),           .flags = F_REQUIRED, .doc = "They should have reported." },
+    { INT(silent),         .flags = F_REQUIRED, .doc = "They are later than their grace allows." },
+    { INT(unscheduled),    .flags = F_REQUIRED, .doc = "They report, and have no interval." },
+    { INT(never_reported), .flags = F_REQUIRED, .doc = "They were only registered." },
+    { INT(disabled),       .flags = F_REQUIRED, .doc = "Their reports are rejected." },
+SHAPE_END(agent_counts_shape, "AgentCounts", .doc = "Agents by state.",
+          .example = EXAMPLE({"up": 9, "late": 1, "silent": 1, "unscheduled": 1, "never_reported": 0, "disabled": 0}));
+#undef OWNER
+
 #define OWNER struct agent_list
 SHAPE_BEGIN(agent_list_shape)
-    { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "Ordered by the bytes of the name." },
-    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
+    { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "By the bytes of the name, or by trouble." },
+    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page, or by trouble." },
+    { SHAPE(counts, struct agent_counts, agent_counts_shape), .flags = F_OMIT | F_NULL, .doc = "With order trouble: all agents whose name matches, by state." },
 SHAPE_END(agent_list_shape, "AgentList", .doc = "A page of agents.",
           .example = EXAMPLE({"next": null}));
 #undef OWNER

@@ -5,14 +5,21 @@
 #pragma once
 #include "features/agents/liveness.h"
 #include "shape/shape.h"
+#include "shape/timerange.h"
 
 struct agent_model;
 struct command_policy;
 struct config_schema_decl;
 
+enum agents_order { AGENTS_BY_NAME, AGENTS_BY_TROUBLE };
+
+extern const char *const agents_order_names[]; /* in that order, ends in NULL */
+
 struct agents_query {
     int64_t limit;
     struct str cursor; /* null: from the first name */
+    int order;         /* enum agents_order */
+    int64_t offset;    /* by trouble: agents left out before the page */
     int state;         /* enum liveness_state; -1: any */
     struct str q;      /* null: any name */
     bool include_runs;
@@ -39,9 +46,14 @@ struct agent_listed {
     struct list recent_runs;    /* of struct agent_run; left out when items is NULL */
 };
 
+struct agent_counts {
+    int64_t up, late, silent, unscheduled, never_reported, disabled;
+};
+
 struct agent_list {
-    struct list agents; /* of struct agent_listed, by name */
-    struct str next;    /* cursor, null on the last page */
+    struct list agents;          /* of struct agent_listed */
+    struct str next;             /* cursor; null on the last page, and by trouble */
+    struct agent_counts *counts; /* by trouble, else NULL */
 };
 
 struct agent_version {
@@ -66,13 +78,41 @@ struct agent_detail {
     struct command_policy *command_policy;
 };
 
-extern const struct shape agents_query_shape;  /* "AgentsQuery" */
-extern const struct shape agent_run_shape;     /* "AgentRun" */
-extern const struct shape agent_listed_shape;  /* "AgentListItem" */
-extern const struct shape agent_list_shape;    /* "AgentList" */
-extern const struct shape agent_version_shape; /* "AgentVersion" */
-extern const struct shape run_counts_shape;    /* "RunCounts" */
-extern const struct shape agent_detail_shape;  /* "Agent" */
+struct run_totals_query {
+    struct str time_range;
+    struct time_range range; /* the same, resolved when the query was read */
+};
+
+/* Runs that started in an hour or a day. */
+struct run_period {
+    int64_t t;
+    int64_t completed, failed, in_progress;
+};
+
+enum { ERROR_TOTALS_MAX = 10 };
+
+struct error_total {
+    struct str error_type; /* empty: the runs named none */
+    int64_t runs, last_at;
+};
+
+struct run_totals {
+    struct str bucket;   /* one of bucket_names */
+    struct list periods; /* of struct run_period, oldest first */
+    struct list errors;  /* of struct error_total, most frequent first */
+    bool truncated;
+};
+
+extern const struct shape run_totals_query_shape; /* "RunTotalsQuery" */
+extern const struct shape run_totals_shape;       /* "RunTotals" */
+extern const struct shape agents_query_shape;     /* "AgentsQuery" */
+extern const struct shape agent_run_shape;        /* "AgentRun" */
+extern const struct shape agent_listed_shape;     /* "AgentListItem" */
+extern const struct shape agent_counts_shape;     /* "AgentCounts" */
+extern const struct shape agent_list_shape;       /* "AgentList" */
+extern const struct shape agent_version_shape;    /* "AgentVersion" */
+extern const struct shape run_counts_shape;       /* "RunCounts" */
+extern const struct shape agent_detail_shape;     /* "Agent" */
 
 /* An output and an input of the same key with different types. */
 struct type_mismatch {

@@ -40,6 +40,19 @@ static const struct db_query one_agent = {
     .row = &fleet_agent,
     .sql = AGENTS " AND a.agent_name = $2",
 };
+static const struct db_query agent_by_id = {
+    .row = &fleet_agent,
+    .sql = AGENTS " AND a.agent_id = $2",
+};
+#define SIGNS                                                                                      \
+    "SELECT a.agent_id, COALESCE(a.full_name, a.agent_name), a.enabled, a.interval_seconds,"       \
+    " s.last_seen_at FROM agents a JOIN agent_signs s"                                             \
+    " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id WHERE a.tenant_id = $1"             \
+    " AND a.deleted_at IS NULL"
+static const struct db_query select_signs = {
+    .sqlite = SIGNS " ORDER BY a.agent_name",
+    .postgres = SIGNS " ORDER BY a.agent_name COLLATE \"C\"",
+};
 static const struct db_query select_declared = {
     .row = &agent_register_shape,
     .sql = "SELECT registered_version AS agent_version, description, telemetry_doc,"
@@ -73,6 +86,43 @@ int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, s
         DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
 
     return rows_one(db, &one_agent, args, arena, ret, err);
+}
+
+struct sign_reader {
+    void (*each)(void *ctx, const struct fleet_sign *sign);
+    void *ctx;
+};
+
+static bool read_sign(void *ctx, const struct db_row *row)
+{
+    const struct sign_reader *reader = ctx;
+    const struct fleet_sign sign = {
+        .agent_id = db_get_int(row, 0),
+        .agent_name = db_get_text(row, 1),
+        .enabled = db_get_int(row, 2) != 0,
+        .interval_seconds = { !db_is_null(row, 3), db_get_int(row, 3) },
+        .last_seen_at = db_is_null(row, 4) ? TIME_NULL : db_get_int(row, 4),
+    };
+
+    reader->each(reader->ctx, &sign);
+    return true;
+}
+
+int store_fleet_signs(struct db *db, int64_t tenant_id,
+                      void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
+                      struct error *err)
+{
+    struct sign_reader reader = { each, ctx };
+
+    return db_exec(db, &select_signs, DB_ARGS(db_int(tenant_id)), read_sign, &reader, err);
+}
+
+int store_fleet_agent_by_id(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
+                            struct fleet_agent *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(agent_id));
+
+    return rows_one(db, &agent_by_id, args, arena, ret, err);
 }
 
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,

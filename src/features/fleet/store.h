@@ -39,6 +39,23 @@ int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *
 int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
                       struct fleet_agent *ret, struct error *err) MUST_CHECK;
 
+/* What an agent's state is derived from. */
+struct fleet_sign {
+    int64_t agent_id;
+    struct str agent_name; /* valid during the callback */
+    bool enabled;
+    struct opt_int interval_seconds;
+    int64_t last_seen_at; /* TIME_NULL */
+};
+
+/* All agents of a tenant, by the bytes of their keys. */
+int store_fleet_signs(struct db *db, int64_t tenant_id,
+                      void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
+                      struct error *err) MUST_CHECK;
+
+int store_fleet_agent_by_id(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
+                            struct fleet_agent *ret, struct error *err) MUST_CHECK;
+
 /* What the agent declared about itself; agent_name is left empty. */
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                          struct agent_register *ret, struct error *err) MUST_CHECK;

@@ -17,7 +17,7 @@ import { href, match, useRoute } from "../lib/route";
 import { useStore } from "../lib/store";
 import { SignIn } from "../pages/sign_in";
 import { Welcome } from "../pages/welcome";
-import { Empty, Skeleton } from "../ui";
+import { Empty, Heading, Skeleton } from "../ui";
 import { type Page, pages } from "./pages";
 import { Shell } from "./shell";
 
@@ -74,11 +74,12 @@ function Start({ me, tenants }: { me: Me; tenants: TenantName[] | undefined }) {
 
 function NotFound() {
     return (
-        <Empty title="Page not found">
+        <>
+            <Heading title="Page not found" />
             <p>
                 <a href="#/">Go to the start page</a>
             </p>
-        </Empty>
+        </>
     );
 }
 

@@ -18,6 +18,7 @@ export interface Page {
 
 /* prettier-ignore */
 export const pages: Page[] = [
+    { path: "/t/:slug/overview",         title: "Overview", nav: "overview", load: () => import("../pages/overview") },
     { path: "/t/:slug/fleet",            title: "Fleet",    nav: "fleet",    load: () => import("../pages/fleet") },
     { path: "/t/:slug/runs",             title: "Runs",     nav: "runs",     load: () => import("../pages/runs") },
     { path: "/t/:slug/runs/:run_id",     title: "Run",                       load: () => import("../pages/run") },

@@ -3,7 +3,9 @@
 import { href, pathOf } from "./route";
 
 /** The page that opens after signing in or choosing another tenant. */
-export const homePath = (slug: string) => pathOf("t", slug, "fleet");
+export const homePath = (slug: string) => pathOf("t", slug, "overview");
+
+export const fleetPath = (slug: string) => pathOf("t", slug, "fleet");
 
 export const runsOf = (slug: string, agent_name: string) =>
     href(pathOf("t", slug, "runs"), { agent_name });

@@ -17,7 +17,7 @@ import { AgentKpis } from "../features/kpis/agent_kpis";
 import { call } from "../lib/api";
 import { chosen } from "../lib/choices";
 import type { PageProps } from "../lib/page";
-import { homePath, runsOf } from "../lib/paths";
+import { fleetPath, runsOf } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf } from "../lib/route";
 import { Card, CopyButton, Empty, ErrorNote, Heading, Live, Skeleton, Tabs } from "../ui";
@@ -111,7 +111,7 @@ export default function Agent({ slug, params, query }: PageProps) {
     return (
         <>
             <Heading
-                parent={{ label: "Fleet", href: href(homePath(slug)) }}
+                parent={{ label: "Fleet", href: href(fleetPath(slug)) }}
                 title={
                     <>
                         {agent_name}
@@ -131,7 +131,7 @@ export default function Agent({ slug, params, query }: PageProps) {
                 {data && admin && <EnableSwitch slug={slug} agent={data} onChange={reload} />}
                 <Live />
             </Heading>
-            {data && data.description && <p class="lead">{data.description}</p>}
+            {data && data.description && <p class="lead" dir="auto">{data.description}</p>}
             {data && (
                 <Tabs
                     label="Sections of the agent"

@@ -32,6 +32,16 @@ export default function Run({ slug, params }: PageProps) {
     );
 
     if (loading) return <Skeleton rows={10} />;
+    if (data === undefined && error?.status === 404)
+        return (
+            <>
+                <Heading
+                    parent={{ label: "Runs", href: href(pathOf("t", slug, "runs")) }}
+                    title="Run not found"
+                />
+                <p>No run has this ID: {run_id}. It may have been deleted by retention.</p>
+            </>
+        );
     if (data === undefined)
         return error ? <ErrorNote error={error} retry={reload} /> : <Empty title="No run" />;
     const { run, events } = data;

@@ -54,58 +54,67 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
     );
 }
 
-interface ConfirmProps {
-    label: ComponentChildren; // of the button
-    name?: string | undefined; // for screen readers, where the label does not name the target
+interface ConfirmDialogProps {
     title: string;
     text: ComponentChildren;
     verb: string;
-    word?: string; // must be typed to confirm
-    plain?: boolean; // the button does not look dangerous
+    word?: string | undefined; // must be typed to confirm
+    plain?: boolean | undefined; // the button does not look dangerous
     onConfirm: () => Promise<unknown>;
+    onClose: () => void;
+}
+
+/** Asks before something that hurts is done. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+    const { word, onClose } = props;
+    const [typed, setTyped] = useState("");
+    const action = useAction();
+    return (
+        <Dialog title={props.title} onClose={onClose}>
+            <Form
+                action={action}
+                submit={props.verb}
+                danger={!props.plain}
+                disabled={word !== undefined && typed !== word}
+                onCancel={onClose}
+                onSubmit={async () => {
+                    await props.onConfirm();
+                    onClose();
+                }}
+            >
+                <div class="prose">{props.text}</div>
+                {word !== undefined && (
+                    <TextField
+                        label={`Type ${word} to confirm`}
+                        focus
+                        value={typed}
+                        onInput={setTyped}
+                    />
+                )}
+            </Form>
+        </Dialog>
+    );
+}
+
+interface ConfirmProps extends Omit<ConfirmDialogProps, "onClose"> {
+    label: ComponentChildren; // of the button
+    name?: string | undefined; // for screen readers, where the label does not name the target
 }
 
 /** A button that asks for confirmation. */
-export function ConfirmButton(props: ConfirmProps) {
+export function ConfirmButton({ label, name, ...dialog }: ConfirmProps) {
     const [open, setOpen] = useState(false);
-    const [typed, setTyped] = useState("");
-    const action = useAction();
-    const close = () => setOpen(false);
     return (
         <>
             <button
                 type="button"
-                class={props.plain ? "" : "danger"}
-                aria-label={props.name}
+                class={dialog.plain ? "" : "danger"}
+                aria-label={name}
                 onClick={() => setOpen(true)}
             >
-                {props.label}
+                {label}
             </button>
-            {open && (
-                <Dialog title={props.title} onClose={close}>
-                    <Form
-                        action={action}
-                        submit={props.verb}
-                        danger={!props.plain}
-                        disabled={props.word !== undefined && typed !== props.word}
-                        onCancel={close}
-                        onSubmit={async () => {
-                            await props.onConfirm();
-                            close();
-                        }}
-                    >
-                        <div class="prose">{props.text}</div>
-                        {props.word !== undefined && (
-                            <TextField
-                                label={`Type ${props.word} to confirm`}
-                                focus
-                                value={typed}
-                                onInput={setTyped}
-                            />
-                        )}
-                    </Form>
-                </Dialog>
-            )}
+            {open && <ConfirmDialog {...dialog} onClose={() => setOpen(false)} />}
         </>
     );
 }

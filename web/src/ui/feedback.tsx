@@ -8,7 +8,6 @@ import type { Loaded } from "../lib/query";
 import { useStore } from "../lib/store";
 
 const HINTS: Record<number, string> = {
-    403: "Ask an admin of the workspace for access.",
     404: "The link may be outdated, or its target was deleted.",
 };
 

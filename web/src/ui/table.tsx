@@ -16,7 +16,10 @@ export interface Column<Row> {
     label?: string; // before the value on a telephone, where a row has no headings
 }
 
-const CARDS_BELOW = 540; // pixels; narrower tables are always cards
+const AGENTS_TEXT = /words|grow/; // columns with what agents sent, in any script
+
+const CARDS_BELOW = 540; // pixels; in less room, more than FEW columns are too dense to read
+const FEW = 3;
 
 /** A table that has not enough room becomes a list of cards. Whether it has is measured, because no
  * fixed width holds for what agents send; and once it is cards it stays so until its room changes,
@@ -28,7 +31,8 @@ function useCards(holder: RefObject<HTMLDivElement | null>) {
         const room = holder.current?.clientWidth ?? 0;
         if (!(table instanceof HTMLTableElement) || room === 0 || room === cardsAt.current) return;
         table.classList.remove("cards");
-        const cards = room < CARDS_BELOW || table.offsetWidth > room;
+        const dense = room < CARDS_BELOW && (table.rows[0]?.cells.length ?? 0) > FEW;
+        const cards = dense || table.offsetWidth > room;
         table.classList.toggle("cards", cards);
         cardsAt.current = cards ? room : -1;
     };
@@ -47,15 +51,39 @@ interface TableProps<Row> {
     keyOf: (row: Row) => string | number;
     rowClass?: ((row: Row) => string) | undefined;
     class?: string | undefined; // flat: without a frame, inside a card
+    part?: Part | undefined; // the rows are only a part of a longer list
+}
+
+/** Where rows lie in a list of `total`, each about `rowPx` high. */
+export interface Part {
+    first: number;
+    total: number;
+    rowPx: number;
+}
+
+/** The room of rows that are not drawn. */
+function Gap({ rows, rowPx, columns }: { rows: number; rowPx: number; columns: number }) {
+    if (rows <= 0) return null;
+    return (
+        <tbody class="gap" aria-hidden="true">
+            <tr style={{ height: `${Math.round(rows * rowPx)}px` }}>
+                <td colSpan={columns} />
+            </tr>
+        </tbody>
+    );
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-    const { columns, buttons, rows, keyOf, rowClass } = props;
+    const { columns, buttons, rows, keyOf, rowClass, part } = props;
+    const width = columns.length + (buttons ? 1 : 0);
     const holder = useRef<HTMLDivElement>(null);
     useCards(holder);
     return (
         <div class="table" ref={holder}>
-            <table class={`list ${props.class ?? ""}`}>
+            <table
+                class={`list ${props.class ?? ""}`}
+                aria-rowcount={part && part.total + 1} // with the headings
+            >
                 <thead>
                     <tr>
                         {columns.map(({ title, class: name }) => (
@@ -70,11 +98,21 @@ export function Table<Row>(props: TableProps<Row>) {
                         )}
                     </tr>
                 </thead>
+                {part && <Gap rows={part.first} rowPx={part.rowPx} columns={width} />}
                 <tbody>
-                    {rows.map((row) => (
-                        <tr key={keyOf(row)} class={rowClass?.(row)}>
+                    {rows.map((row, i) => (
+                        <tr
+                            key={keyOf(row)}
+                            class={rowClass?.(row)}
+                            aria-rowindex={part && part.first + i + 2}
+                        >
                             {columns.map(({ title, cell, label, class: name }) => (
-                                <td key={title} class={name} data-label={label}>
+                                <td
+                                    key={title}
+                                    class={name}
+                                    data-label={label}
+                                    dir={AGENTS_TEXT.test(name ?? "") ? "auto" : undefined}
+                                >
                                     {cell(row)}
                                 </td>
                             ))}
@@ -86,6 +124,13 @@ export function Table<Row>(props: TableProps<Row>) {
                         </tr>
                     ))}
                 </tbody>
+                {part && (
+                    <Gap
+                        rows={part.total - part.first - rows.length}
+                        rowPx={part.rowPx}
+                        columns={width}
+                    />
+                )}
             </table>
         </div>
     );

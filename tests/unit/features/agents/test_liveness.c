@@ -44,10 +44,10 @@ TEST(nothing_is_expected_of_some_agents)
         struct liveness agent;
         enum liveness_state state;
     } rows[] = {
-        { { true, { false, 0 }, 1 }, LIVENESS_UNKNOWN },
-        { { true, { true, 0 }, 1 }, LIVENESS_UNKNOWN },
-        { { true, { true, -5 }, 1 }, LIVENESS_UNKNOWN },
-        { { true, { true, 60 }, TIME_NULL }, LIVENESS_UNKNOWN },
+        { { true, { false, 0 }, 1 }, LIVENESS_UNSCHEDULED },
+        { { true, { true, 0 }, 1 }, LIVENESS_UNSCHEDULED },
+        { { true, { true, -5 }, 1 }, LIVENESS_UNSCHEDULED },
+        { { true, { true, 60 }, TIME_NULL }, LIVENESS_NEVER_REPORTED },
         { { false, { true, 60 }, 1 }, LIVENESS_DISABLED },
         { { false, { false, 0 }, TIME_NULL }, LIVENESS_DISABLED },
     };

@@ -2,11 +2,13 @@
 
 import type { Agent } from "api";
 
+import { useState } from "preact/hooks";
+
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
-import { homePath } from "../../lib/paths";
+import { fleetPath } from "../../lib/paths";
 import { navigate } from "../../lib/route";
-import { Card, ConfirmButton, Switch } from "../../ui";
+import { Card, ConfirmButton, ConfirmDialog, Switch } from "../../ui";
 
 interface EnableSwitchProps {
     slug: string;
@@ -14,18 +16,18 @@ interface EnableSwitchProps {
     onChange: () => void;
 }
 
-/** Takes effect at once: reports of a disabled agent are rejected. */
+/** Takes effect at once: reports of a disabled agent are rejected, so that asks first. */
 export function EnableSwitch({ slug, agent, onChange }: EnableSwitchProps) {
     const { busy, error, perform } = useAction();
+    const [asking, setAsking] = useState(false);
     const { agent_name, enabled } = agent;
-    const set = (to: boolean) =>
-        perform(async () => {
-            await call("PATCH /api/v1/tenants/{slug}/agents/{agent_name}", {
-                path: { slug, agent_name },
-                body: { enabled: to },
-            });
-            onChange();
+    const set = async (to: boolean) => {
+        await call("PATCH /api/v1/tenants/{slug}/agents/{agent_name}", {
+            path: { slug, agent_name },
+            body: { enabled: to },
         });
+        onChange();
+    };
     return (
         <span class="enable">
             {error && <span role="alert">{error.message}</span>}
@@ -34,8 +36,17 @@ export function EnableSwitch({ slug, agent, onChange }: EnableSwitchProps) {
                 label="Accept reports from this agent"
                 value={enabled}
                 disabled={busy}
-                onChange={(to) => void set(to)}
+                onChange={(to) => (to ? void perform(() => set(true)) : setAsking(true))}
             />
+            {asking && (
+                <ConfirmDialog
+                    title={`Disable ${agent_name}?`}
+                    text="Its reports are rejected from now on, until it is enabled again."
+                    verb="Disable"
+                    onConfirm={() => set(false)}
+                    onClose={() => setAsking(false)}
+                />
+            )}
         </span>
     );
 }
@@ -45,7 +56,7 @@ export function RemoveAgent({ slug, agent_name }: { slug: string; agent_name: st
         await call("DELETE /api/v1/tenants/{slug}/agents/{agent_name}", {
             path: { slug, agent_name },
         });
-        navigate(homePath(slug));
+        navigate(fleetPath(slug));
     };
     return (
         <Card title="Remove this agent">

@@ -2,12 +2,13 @@
 
 import { Chip, type Tone } from "../../ui";
 
-/** Trouble first. */
+/** Trouble first, in the order of the API. */
 export const AGENT_STATES: { state: string; tone: Tone; text: string }[] = [
     { state: "silent", tone: "bad", text: "Silent" },
     { state: "late", tone: "warn", text: "Late" },
+    { state: "never_reported", tone: "quiet", text: "Never reported" },
     { state: "up", tone: "good", text: "Up" },
-    { state: "unknown", tone: "quiet", text: "Unknown" },
+    { state: "unscheduled", tone: "good", text: "Active (no schedule)" },
     { state: "disabled", tone: "quiet", text: "Disabled" },
 ];
 

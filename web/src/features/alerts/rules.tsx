@@ -7,7 +7,7 @@ import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { labelOf } from "../../lib/choices";
 import { useQuery } from "../../lib/query";
-import { Card, ErrorNote, Icon, LoadState, Switch } from "../../ui";
+import { Card, ConfirmButton, ErrorNote, Icon, LoadState, Switch } from "../../ui";
 import { AddBudget, AddKpiRule, RULE_RANGES } from "./rule_dialogs";
 
 const RULES = "GET /api/v1/tenants/{slug}/rules";
@@ -47,7 +47,7 @@ interface RuleCardProps {
     rules: { name: string; text: string }[];
     canEdit: boolean;
     onAdd: () => void;
-    onRemove: (index: number) => void;
+    onRemove: (index: number) => Promise<unknown>;
 }
 
 function RuleCard({ title, add, none, rules, canEdit, onAdd, onRemove }: RuleCardProps) {
@@ -70,13 +70,14 @@ function RuleCard({ title, add, none, rules, canEdit, onAdd, onRemove }: RuleCar
                             <b>{name}</b> {text}
                         </span>
                         {canEdit && (
-                            <button
-                                type="button"
-                                onClick={() => onRemove(i)}
-                                aria-label={`Remove ${name}`}
-                            >
-                                Remove
-                            </button>
+                            <ConfirmButton
+                                label="Remove"
+                                name={`Remove ${name}`}
+                                title={`Remove the rule for ${name}?`}
+                                text="Its open alert is closed, and it raises no alerts from now on."
+                                verb="Remove"
+                                onConfirm={() => onRemove(i)}
+                            />
                         )}
                     </li>
                 ))}
@@ -133,7 +134,7 @@ export function Rules({ slug, canEdit }: { slug: string; canEdit: boolean }) {
                 rules={kpis.map((rule) => ({ name: rule.key, text: textOf(rule) }))}
                 canEdit={canEdit}
                 onAdd={() => setAdding("kpi")}
-                onRemove={(i) => set({ kpis: without(kpis, i) })}
+                onRemove={(i) => save({ kpis: without(kpis, i) })}
             />
             <RuleCard
                 title="Budgets"
@@ -145,7 +146,7 @@ export function Rules({ slug, canEdit }: { slug: string; canEdit: boolean }) {
                 }))}
                 canEdit={canEdit}
                 onAdd={() => setAdding("budget")}
-                onRemove={(i) => set({ budgets: without(budgets, i) })}
+                onRemove={(i) => save({ budgets: without(budgets, i) })}
             />
             {adding === "kpi" && (
                 <AddKpiRule

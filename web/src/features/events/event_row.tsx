@@ -63,7 +63,7 @@ function Details({ event }: { event: StoredEvent }) {
     const metrics = Object.entries(event.metrics);
     return (
         <div class="event-details">
-            {event.error_message && <pre>{event.error_message}</pre>}
+            {event.error_message && <pre dir="auto">{event.error_message}</pre>}
             {metadata.length > 0 && (
                 <>
                     <h4>Metadata</h4>
@@ -120,7 +120,7 @@ export function EventRow({ event, from }: { event: StoredEvent; from: number }) 
                     {offset === 0 ? "0" : `${offset > 0 ? "+" : ""}${duration(offset)}`}
                 </time>
                 <i class="dot" title={event.level} />
-                <span class="text">
+                <span class="text" dir="auto">
                     {event.error_type && <code class="error-type">{event.error_type}</code>}
                     {text}
                 </span>

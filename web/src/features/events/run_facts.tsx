@@ -53,7 +53,7 @@ export function RunFailure({ run }: { run: Run }) {
                 <strong>{run.error_type ?? "Failed"}</strong>
                 {text && <CopyButton text={text} label="Copy the message" />}
             </header>
-            {text && <pre>{text}</pre>}
+            {text && <pre dir="auto">{text}</pre>}
         </section>
     );
 }

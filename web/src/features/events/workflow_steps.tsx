@@ -57,11 +57,11 @@ export function WorkflowStep({ slug, run, links }: StepProps) {
                     , {plural(run.event_count, "event")}
                 </p>
                 {run.error_type && (
-                    <p class="why">
+                    <p class="why" dir="auto">
                         <span class="error-type">{run.error_type}</span> {run.error_message}
                     </p>
                 )}
-                {!run.error_type && run.message && <p class="why">{run.message}</p>}
+                {!run.error_type && run.message && <p class="why" dir="auto">{run.message}</p>}
             </Card>
         </li>
     );

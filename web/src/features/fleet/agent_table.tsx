@@ -1,32 +1,32 @@
 // The fleet as a table: one row per agent.
 
-import type { AgentListItem } from "api";
+import type { AgentCounts, AgentListItem } from "api";
 
 import { useNow } from "../../lib/clock";
 import { cost, count, exactTime } from "../../lib/format";
 import { agentPage } from "../../lib/paths";
-import { Table, Time } from "../../ui";
+import { type Part, Table, Time } from "../../ui";
 import { AGENT_STATES, AgentState } from "../agents/state";
 import { RunSquares } from "../events/run_status";
 
-const rankOf = (agent: AgentListItem) =>
-    AGENT_STATES.findIndex(({ state }) => state === agent.state);
+const totalOf = (counts: AgentCounts) => Object.values(counts).reduce((sum, n) => sum + n, 0);
 
-/** Trouble first, then by name. */
-export function byState(a: AgentListItem, b: AgentListItem): number {
-    return rankOf(a) - rankOf(b) || a.agent_name.localeCompare(b.agent_name);
+/** How many agents are listed when a state is chosen; "": all. */
+export function countOf(counts: AgentCounts, state: string): number {
+    return state === "" ? totalOf(counts) : (counts[state as keyof AgentCounts] ?? 0);
 }
 
-/** "All 12", "Silent 1", …: the states that agents are in. */
-export function stateChoices(agents: AgentListItem[]) {
-    const counted = AGENT_STATES.map(({ state, text }) => ({
-        value: state,
-        text,
-        n: agents.filter((agent) => agent.state === state).length,
-    })).filter(({ n }) => n > 0);
+/** "All 12", "Silent 1", …: the states that agents are in, and the chosen one. */
+export function stateChoices(counts: AgentCounts, chosen: string) {
+    const there = AGENT_STATES.filter(
+        ({ state }) => countOf(counts, state) > 0 || state === chosen,
+    );
     return [
-        { value: "", label: `All ${agents.length}` },
-        ...counted.map(({ value, text, n }) => ({ value, label: `${text} ${n}` })),
+        { value: "", label: `All ${count(totalOf(counts))}` },
+        ...there.map(({ state, text }) => ({
+            value: state,
+            label: `${text} ${count(countOf(counts, state))}`,
+        })),
     ];
 }
 
@@ -64,14 +64,16 @@ function AgentName({ slug, agent }: { slug: string; agent: AgentListItem }) {
 interface Props {
     slug: string;
     agents: AgentListItem[];
+    part: Part; // of the fleet
     costs: ReadonlyMap<string | null | undefined, string | null>; // of today, by agent
 }
 
-export function AgentTable({ slug, agents, costs }: Props) {
+export function AgentTable({ slug, agents, part, costs }: Props) {
     return (
         <Table
             class="fleet"
             rows={agents}
+            part={part}
             keyOf={(agent) => agent.agent_name}
             rowClass={(agent) => (agent.enabled ? "" : "off")}
             columns={[
@@ -88,7 +90,9 @@ export function AgentTable({ slug, agents, costs }: Props) {
                 {
                     title: "Recent runs",
                     class: "fit recent",
-                    cell: (agent) => <RunSquares slug={slug} runs={agent.recent_runs ?? []} />,
+                    cell: (agent) => (
+                        <RunSquares slug={slug} runs={agent.recent_runs ?? []} inList />
+                    ),
                 },
                 {
                     title: "Last seen",

@@ -1,0 +1,100 @@
+// A fleet of thousands: trouble first, counted by the server, and as light as a small one.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { event, runsOf, sendRuns } from "./fleet.mjs";
+import { Clock, close, openAs, openBrowser, Server, shot } from "./muster.mjs";
+
+const AGENTS = 2000;
+const NODES_MAX = 5000;
+const ROWS_MAX_MS = 6_000; // a second on an idle machine
+const FRAME_MAX_MS = 100; // half of the frames while scrolling; 16 on an idle machine
+
+let server, browser, tenant, clock;
+
+const nameOf = (i) => `agent-${String(i).padStart(4, "0")}`;
+
+async function register(agent_name, interval_seconds) {
+    await server.send(tenant, "/api/v1/agents/register", { agent_name, interval_seconds });
+}
+
+describe("a fleet of 2,000", () => {
+    before(async () => {
+        clock = new Clock();
+        server = await Server.start([], clock.environment);
+        browser = await openBrowser();
+        tenant = server.addTenant("big");
+        server.cli(["tenant", "set", "big", "--max-agents", "100000"]);
+        const events = Array.from({ length: AGENTS }, (_, i) => {
+            const run = { agent: nameOf(i), id: crypto.randomUUID(), from: Date.now() - 60_000 };
+            return event(tenant, run, "completed", 0, {});
+        });
+        for (let i = 0; i < events.length; i += 500)
+            await server.send(tenant, "/api/v1/telemetry/batch", { events: events.slice(i, i + 500) });
+        await register("zz-payroll", 1); // the last by name falls silent
+        await sendRuns(server, tenant, runsOf("zz-payroll", 1, clock.now()));
+        clock.advance(600);
+    });
+
+    after(async () => {
+        await server?.stop();
+        clock?.remove();
+    });
+
+    const open = (hash) => openAs(browser, server, tenant.email, hash, {});
+
+    test("the silent agent is first, and every agent is counted", async () => {
+        const page = await open("/t/big/fleet");
+        const began = Date.now();
+        await page.goto("about:blank");
+        await page.goto(`${server.url}/#/t/big/fleet`);
+        await page.locator("tbody tr").nth(20).waitFor();
+        const took = Date.now() - began;
+        assert.ok(took <= ROWS_MAX_MS, `rows after ${took} ms`);
+        assert.match(await page.locator("tbody tr").first().innerText(), /Silent[\s\S]*zz-payroll/);
+        const states = page.getByRole("group", { name: "State" });
+        assert.deepEqual(await states.getByRole("button").allInnerTexts(), [
+            "All 2,001",
+            "Silent 1",
+            "Active (no schedule) 2,000",
+        ]);
+        await shot(page, "fleet-2000");
+        await states.getByRole("button", { name: "Silent 1" }).click();
+        await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+        console.log(`# fleet of ${AGENTS}: rows after ${took} ms`);
+        await close(page);
+    });
+
+    test("any row can be scrolled to, and few of them are drawn", async () => {
+        const page = await open("/t/big/fleet");
+        await page.locator("tbody tr").nth(20).waitFor();
+        const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
+        assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes at the top`);
+        await page.evaluate(() => scrollTo(0, document.body.scrollHeight / 2));
+        await page.getByText(nameOf(AGENTS / 2)).waitFor();
+        assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes in the middle`);
+        for (let turn = 0; turn < 2; turn++) // rows are measured on the way
+            await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+        await page.getByText(nameOf(AGENTS - 1)).waitFor();
+        assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes at the end`);
+        await close(page);
+    });
+
+    test("scrolling does not block the page", async () => {
+        const page = await open("/t/big/fleet");
+        await page.locator("tbody tr").nth(20).waitFor();
+        const median = await page.evaluate(async () => {
+            const frames = [];
+            for (let frame = 0; frame < 60; frame++) {
+                const before = performance.now();
+                scrollBy(0, 120);
+                await new Promise(requestAnimationFrame);
+                frames.push(performance.now() - before);
+            }
+            return frames.sort((a, b) => a - b)[30];
+        });
+        assert.ok(median <= FRAME_MAX_MS, `a frame takes ${Math.round(median)} ms`);
+        await close(page);
+    });
+});

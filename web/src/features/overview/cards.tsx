@@ -1,0 +1,159 @@
+// The cards of the overview. Every number leads to its list.
+
+import type { Alert, AgentCounts, KpiTotal, RunTotals } from "api";
+
+import { count, inUnit } from "../../lib/format";
+import { href, pathOf } from "../../lib/route";
+import { Card, Empty, Table, Time } from "../../ui";
+import { Bars } from "../../ui/figures";
+import { StackChart } from "../../ui/stack";
+import { AGENT_STATES, AgentState } from "../agents/state";
+import { AlertText } from "../alerts/alert_text";
+import { changeOf } from "../kpis/change";
+import { idOf, nameOf } from "../kpis/names";
+import { sumsOf } from "./numbers";
+
+export function RunsChart({ totals }: { totals: RunTotals }) {
+    const { periods, bucket } = totals;
+    const line = (label: string, colour: string, values: number[]) => ({ label, colour, values });
+    return (
+        <Card title={`Runs per ${bucket}`}>
+            {sumsOf(totals).runs === 0 ? (
+                <Empty title="No runs in this period" />
+            ) : (
+                <StackChart
+                    label={`Runs per ${bucket} by status`}
+                    times={periods.map((period) => Date.parse(period.t) / 1000)}
+                    lines={[
+                        line("Failed", "--bad", periods.map((period) => period.failed)),
+                        line("Completed", "--c2", periods.map((period) => period.completed)),
+                        line("Running", "--busy", periods.map((period) => period.in_progress)),
+                    ]}
+                />
+            )}
+            {totals.truncated && <p class="hint">Only the newest 100,000 runs are counted.</p>}
+        </Card>
+    );
+}
+
+export function AgentsByState({ slug, counts }: { slug: string; counts: AgentCounts }) {
+    const rows = AGENT_STATES.map(({ state }) => ({
+        state,
+        n: counts[state as keyof AgentCounts] ?? 0,
+    })).filter(({ n }) => n > 0);
+    return (
+        <Card title="Agents" aside={<a href={href(pathOf("t", slug, "fleet"))}>Fleet</a>}>
+            <Table
+                class="flat"
+                rows={rows}
+                keyOf={({ state }) => state}
+                columns={[
+                    { title: "State", cell: ({ state }) => <AgentState state={state} /> },
+                    {
+                        title: "Agents",
+                        class: "fit number",
+                        cell: ({ state, n }) => (
+                            <a class="row-link" href={href(pathOf("t", slug, "fleet"), { state })}>
+                                {count(n)}
+                            </a>
+                        ),
+                    },
+                ]}
+            />
+        </Card>
+    );
+}
+
+export function OpenAlerts({ slug, alerts }: { slug: string; alerts: Alert[] }) {
+    return (
+        <Card title="Open alerts" aside={<a href={href(pathOf("t", slug, "alerts"))}>Alerts</a>}>
+            {alerts.length === 0 ? (
+                <p class="muted">No open alerts</p>
+            ) : (
+                <ul class="lines">
+                    {alerts.map((alert) => (
+                        <li key={alert.alert_id}>
+                            <span dir="auto">
+                                <AlertText slug={slug} alert={alert} />
+                            </span>
+                            <Time at={alert.opened_at} />
+                        </li>
+                    ))}
+                </ul>
+            )}
+        </Card>
+    );
+}
+
+interface ErrorsProps {
+    slug: string;
+    totals: RunTotals;
+    since: string;
+}
+
+export function TopErrors({ slug, totals, since }: ErrorsProps) {
+    const failed = href(pathOf("t", slug, "runs"), { status: "failed", since });
+    return (
+        <Card title="Top errors" aside={<a href={failed}>Failed runs</a>}>
+            {totals.errors.length === 0 ? (
+                <p class="muted">No failed runs in this period</p>
+            ) : (
+                <Bars
+                    rows={totals.errors.map((one) => ({
+                        label: one.error_type || "no error type",
+                        value: one.runs,
+                        href: failed,
+                    }))}
+                    format={count}
+                />
+            )}
+        </Card>
+    );
+}
+
+interface MovedProps {
+    slug: string;
+    kpis: KpiTotal[];
+    range: string;
+}
+
+export function MovedKpis({ slug, kpis, range }: MovedProps) {
+    const business = pathOf("t", slug, "business");
+    return (
+        <Card title="KPIs that moved" aside={<a href={href(business, { range })}>Business</a>}>
+            {kpis.length === 0 ? (
+                <p class="muted">No KPI changed by 5 % or more since the period before</p>
+            ) : (
+                <Table
+                    class="flat"
+                    rows={kpis}
+                    keyOf={idOf}
+                    columns={[
+                        {
+                            title: "KPI",
+                            class: "grow",
+                            cell: (kpi) => (
+                                <>
+                                    <a
+                                        class="row-link"
+                                        href={href(business, { range, kpi: idOf(kpi) })}
+                                        dir="auto"
+                                    >
+                                        {nameOf(kpi)}
+                                    </a>{" "}
+                                    <small class="muted">{kpi.agent_name}</small>
+                                </>
+                            ),
+                        },
+                        {
+                            title: "Value",
+                            class: "fit number",
+                            cell: (kpi) => <b>{inUnit(kpi.value, kpi.unit)}</b>,
+                        },
+                        { title: "Change", class: "fit number", cell: (kpi) => changeOf(kpi) },
+                    ]}
+                />
+            )}
+        </Card>
+    );
+}

@@ -1,0 +1,51 @@
+// The rows of a long list that are near the window. The others are empty room of the same height,
+// so that a list of thousands is drawn and scrolled like a short one.
+
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+
+const STEP = 15; // rows; the window moves in steps, because each is a request
+const ROW_GUESS_PX = 33; // until rows have been measured
+
+export interface RowWindow {
+    first: number; // the index of its first row
+    limit: number; // rows at the most
+    rowPx: number; // the height of a row, on average
+}
+
+function windowAt(holder: HTMLElement | null, rowPx: number): Omit<RowWindow, "rowPx"> {
+    const above = Math.max(0, -(holder?.getBoundingClientRect().top ?? 0));
+    const visible = Math.ceil(innerHeight / rowPx / STEP);
+    const first = Math.max(0, Math.floor(above / rowPx / STEP) - 1) * STEP;
+    return { first, limit: (visible + 3) * STEP };
+}
+
+/** `holder` is around the table whose rows these are. */
+export function useRowWindow(holder: RefObject<HTMLElement | null>): RowWindow {
+    const [rowPx, setRowPx] = useState(ROW_GUESS_PX);
+    const [at, setAt] = useState(() => windowAt(null, ROW_GUESS_PX));
+
+    useLayoutEffect(() => {
+        const rows = holder.current?.querySelector<HTMLTableSectionElement>("tbody:not(.gap)");
+        const px = rows && rows.rows.length > 0 ? rows.offsetHeight / rows.rows.length : rowPx;
+        if (Math.abs(px - rowPx) > 1) setRowPx(px);
+    });
+    useEffect(() => {
+        let frame = 0;
+        const look = () => {
+            frame = 0;
+            const next = windowAt(holder.current, rowPx);
+            setAt((was) => (was.first === next.first && was.limit === next.limit ? was : next));
+        };
+        const later = () => (frame ||= requestAnimationFrame(look));
+        look();
+        addEventListener("scroll", later, { passive: true });
+        addEventListener("resize", later);
+        return () => {
+            cancelAnimationFrame(frame);
+            removeEventListener("scroll", later);
+            removeEventListener("resize", later);
+        };
+    }, [holder, rowPx]);
+    return { ...at, rowPx };
+}

@@ -1,0 +1,108 @@
+// Counts per period as stacked columns, without a drawing library: for the first page that people
+// open.
+
+import { useRef, useState } from "preact/hooks";
+
+import { count } from "../lib/format";
+import { periodLabel, timeLabel, timeTicks } from "../lib/scale";
+import { ChartTable, Legend, type ShownChart, Tooltip } from "./chart_parts";
+
+interface Props {
+    label: string; // for screen readers
+    times: number[]; // the start of each period, in seconds since 1970; the last is not over
+    lines: { label: string; colour: string; values: number[] }[]; // not negative
+}
+
+const TICKS = 4;
+const LABELS_MOST = 8;
+
+/** 1, 2 or 5 with zeros: a whole step for at most TICKS ticks. */
+export function tickStep(most: number): number {
+    const power = 10 ** Math.floor(Math.log10(Math.max(most / TICKS, 1)));
+    return ([1, 2, 5, 10].find((n) => (n * power) * TICKS >= most) ?? 10) * power;
+}
+
+function Axes({ most, times }: { most: number; times: number[] }) {
+    const step = tickStep(most);
+    const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+    const label = timeLabel(times);
+    const room = typeof innerWidth === "number" && innerWidth < 560 ? LABELS_MOST / 2 : LABELS_MOST;
+    return (
+        <div class="axes" aria-hidden="true">
+            {ticks.map((tick) => (
+                <span key={tick} class="tick" style={{ bottom: `${(tick / most) * 100}%` }}>
+                    <small>{count(tick)}</small>
+                </span>
+            ))}
+            {timeTicks(times, room).map((time) => (
+                <small
+                    key={time}
+                    class="when"
+                    style={{ left: `${((times.indexOf(time) + 0.5) / times.length) * 100}%` }}
+                >
+                    {label(time)}
+                </small>
+            ))}
+        </div>
+    );
+}
+
+export function StackChart({ label, times, lines }: Props) {
+    const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+    const [at, setAt] = useState<number | null>(null);
+    const plot = useRef<HTMLDivElement>(null);
+    const shown: ShownChart = {
+        label,
+        times,
+        totals: true,
+        unfinished: true,
+        format: count,
+        period: periodLabel(times),
+        lines: lines.map((line) => ({ ...line, hidden: hidden.has(line.label) })),
+    };
+    const visible = shown.lines.filter((line) => !line.hidden);
+    const totals = times.map((_, i) => visible.reduce((sum, line) => sum + (line.values[i] ?? 0), 0));
+    const most = Math.max(...totals, 1);
+    const room = plot.current?.clientWidth ?? 0;
+    const toggle = (name: string) => {
+        const next = new Set(hidden);
+        if (!next.delete(name)) next.add(name);
+        setHidden(next);
+    };
+    return (
+        <figure class="chart" aria-label={label}>
+            <div class="plot stack-plot" ref={plot}>
+                <Axes most={most} times={times} />
+                <div class="columns-of" onPointerLeave={() => setAt(null)}>
+                    {times.map((time, i) => (
+                        <span
+                            key={time}
+                            class={i === times.length - 1 ? "column so-far" : "column"}
+                            onPointerEnter={() => setAt(i)}
+                        >
+                            {visible.map((line) => (
+                                <b
+                                    key={line.label}
+                                    style={{
+                                        height: `${((line.values[i] ?? 0) / most) * 100}%`,
+                                        backgroundColor: `var(${line.colour})`,
+                                    }}
+                                />
+                            ))}
+                        </span>
+                    ))}
+                </div>
+                {at !== null && (
+                    <Tooltip
+                        chart={shown}
+                        at={at}
+                        left={((at + 0.5) / times.length) * room}
+                        room={room}
+                    />
+                )}
+            </div>
+            <Legend chart={shown} onToggle={toggle} />
+            <ChartTable chart={shown} />
+        </figure>
+    );
+}
