@@ -44,7 +44,7 @@ SHAPE_BEGIN(tenant_create_shape)
     { INT(rate_limit), .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
     { INT(max_bytes),  .absent = "0", .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota." },
 SHAPE_END(tenant_create_shape, "TenantCreate", .doc = "A tenant to create.", .rules = check_tenant_create,
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600}));
+          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000}));
 #undef OWNER
 
 #define OWNER struct tenant_patch
@@ -80,7 +80,7 @@ SHAPE_BEGIN(tenant_shape)
     { INT(max_bytes),   .flags = F_REQUIRED, .doc = "Bytes that stored reports may take. 0: no quota." },
     { TIME(created_at), .flags = F_REQUIRED, .doc = "When it was created." },
 SHAPE_END(tenant_shape, "Tenant", .doc = "A tenant.",
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600}));
+          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000}));
 #undef OWNER
 
 #define OWNER struct tenant_plan
@@ -94,7 +94,7 @@ SHAPE_BEGIN(tenant_plan_shape)
     { INT(stored_bytes), .flags = F_REQUIRED, .doc = "Bytes that stored reports take: their texts, and 100 for each event, KPI value, breakdown and LLM usage." },
     { INT(agents),      .flags = F_REQUIRED, .doc = "Current number of agents, without deleted ones." },
 SHAPE_END(tenant_plan_shape, "TenantPlan", .doc = "A tenant, its plan and its usage.",
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "agents": 12}));
+          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000, "stored_bytes": 1288490188, "agents": 12}));
 #undef OWNER
 
 #define OWNER struct tenant_list

@@ -214,6 +214,6 @@ SHAPE_BEGIN(runs_rebuild_shape)
     { INT(damaged),  .flags = F_REQUIRED, .doc = "Runs left as they are, because an event of theirs does not match its checksum." },
     { OPT_INT(next), .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next page. Null: done." },
 SHAPE_END(runs_rebuild_shape, "RunsRebuild", .doc = "Result of rebuilding one page of run states.",
-          .example = EXAMPLE({"runs": 500, "changed": 2, "next": 731}));
+          .example = EXAMPLE({"runs": 500, "changed": 2, "damaged": 0, "next": 731}));
 #undef OWNER
 /* clang-format on */
