@@ -11,6 +11,7 @@ from common import BATCH, Row, check_all_accepted, compared
 from exports import export
 from reads import reads, reads_under_load
 from servers import Muster, Nginx, Postgres, Watch, program, scratch, wrk
+from spans import spans
 from summaries import summaries
 from usage import usage
 
@@ -170,4 +171,4 @@ def saturation(plan):
 
 
 ALL = [single, batch, stored, postgres, disk, memory, export, start, saturation, reads,
-       reads_under_load, summaries, usage]  # fmt: skip
+       reads_under_load, spans, summaries, usage]  # fmt: skip

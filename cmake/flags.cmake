@@ -28,6 +28,10 @@ if(MUSTER_SANITIZE)
     target_compile_options(muster_flags INTERFACE
         -fsanitize=${MUSTER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE})
+    find_program(LLD ld.lld-19) # links the many test programs in a third of the time
+    if(LLD AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
+        target_link_options(muster_flags INTERFACE -fuse-ld=lld)
+    endif()
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
         # gcc 12 warns falsely on vsnprintf(NULL, 0, ...) when instrumented.
         target_compile_options(muster_flags INTERFACE -Wno-format-truncation)

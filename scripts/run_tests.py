@@ -320,11 +320,11 @@ def run_after(tidy):
 def build_all():
     def first():
         if run("gates but clang-tidy (scripts/lint quick)", ["scripts/lint", "quick"]):
-            build("release", "muster", "muster_test_clock", "muster_test_confine")
+            build("release", "muster", "test_hooks")
 
     def second():
         if build("asan"):
-            build("tsan", "muster", "muster_test_clock", "threaded_tests")
+            build("tsan", "muster", "test_hooks", "threaded_tests")
 
     in_parallel(first, second)
 
@@ -366,7 +366,7 @@ def run_kinds(kinds):
 
 
 def check():
-    if not build("dev", "muster", "muster_test_clock", "unit_tests", "drivers_sqlite"):
+    if not build("dev", "muster", "test_hooks", "unit_tests", "drivers_sqlite"):
         return
     work = [
         ctest("unit tests and SQLite drivers", "c-dev", "dev", "-L", "unit|drivers",

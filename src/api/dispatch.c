@@ -64,7 +64,7 @@ static int want_body(struct api_call *call, struct error *err)
     else if (call->api->hooks->named_address(call, &named))
         http_count_for(x, &named);
     x->body_max = body_limit(call->api, call->route);
-    x->drops_body = call->route->body == NULL;
+    x->drops_body = call->route->body == NULL && call->route->takes == NULL;
     return 0;
 }
 
@@ -113,10 +113,8 @@ static void on_head(void *ctx, struct http_exchange *x)
     call_run_or_reply(call_of(ctx, x), handle_head);
 }
 
-static bool is_json(struct str content_type)
+static bool is_json(struct str type)
 {
-    struct str type = str_trim(str_split(&content_type, ';'));
-
     if (str_is_null(type) || type.len == 0)
         return true;
     if (str_eq_nocase(type, STR_LIT("application/json")))
@@ -124,16 +122,39 @@ static bool is_json(struct str content_type)
     return type.len > 5 && str_eq_nocase(str_from(type.data + type.len - 5, 5), STR_LIT("+json"));
 }
 
+static bool is_taken(const struct route *route, struct str type)
+{
+    if (route->takes == NULL || str_is_null(type) || type.len == 0)
+        return is_json(type);
+    for (size_t i = 0; route->takes[i] != NULL; i++)
+        if (str_eq_nocase(type, str_of(route->takes[i])))
+            return true;
+    return false;
+}
+
+static int refuse_media_type(struct api_call *call, struct error *err)
+{
+    struct str types = STR_LIT("");
+
+    if (call->route->takes == NULL)
+        return call_refuse(call, err, 415, "The body must be JSON: Content-Type application/json");
+    for (size_t i = 0; call->route->takes[i] != NULL; i++)
+        types = arena_printf(call->arena, "%.*s%s%s", STR_ARG(types), i == 0 ? "" : " or ",
+                             call->route->takes[i]);
+    return call_refuse(call, err, 415, "The Content-Type must be %.*s", STR_ARG(types));
+}
+
 static int check_media_type(struct api_call *call, struct error *err)
 {
     const struct http_request *request = &call->exchange->request;
+    struct str type = http_header_get(request, "content-type");
 
-    if (call->route->body == NULL)
+    if (call->route->body == NULL && call->route->takes == NULL)
         return 0;
     if (request->coding == CODING_OTHER)
         return call_refuse(call, err, 415, "The only Content-Encoding accepted is gzip");
-    if (request->has_body && !is_json(http_header_get(request, "content-type")))
-        return call_refuse(call, err, 415, "The body must be JSON: Content-Type application/json");
+    if (request->has_body && !is_taken(call->route, str_trim(str_split(&type, ';'))))
+        return refuse_media_type(call, err);
     return 0;
 }
 

@@ -110,11 +110,7 @@ static void add_operation(struct buf *out, const struct route_entry *entry, stru
     buf_add_json(out, str_of(route->summary));
     add_description(out, route);
     add_parameters(out, route, arena);
-    if (route->body != NULL) {
-        buf_add_c(out, ",\"requestBody\":{\"required\":true,");
-        openapi_add_body(out, route->body, arena);
-        buf_add_char(out, '}');
-    }
+    openapi_add_request(out, route, arena);
     openapi_add_responses(out, route, arena);
     add_security(out, route->auth);
     buf_add_char(out, '}');

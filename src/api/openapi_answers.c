@@ -104,13 +104,45 @@ static void add_reference(struct buf *out, const struct shape *shape)
         buf_printf(out, "\"$ref\":\"#/components/schemas/%s\"", shape->name);
 }
 
-void openapi_add_body(struct buf *out, const struct shape *shape, struct arena *arena)
+/* "content":{…} of a JSON body of this shape, with its example. */
+static void add_body(struct buf *out, const struct shape *shape, struct arena *arena)
 {
     buf_add_c(out, "\"content\":{\"application/json\":{\"schema\":{");
     add_reference(out, shape);
     buf_add_c(out, "},\"example\":");
     schema_write_example(shape, arena, out);
     buf_add_c(out, "}}");
+}
+
+static bool is_binary(const char *media)
+{
+    return strstr(media, "protobuf") != NULL;
+}
+
+static void add_binary(struct buf *out, const char *media)
+{
+    buf_printf(out,
+               "\"%s\":{\"schema\":{\"type\":\"string\",\"format\":\"binary\"},"
+               "\"example\":\"(the same in binary)\"}",
+               media);
+}
+
+void openapi_add_request(struct buf *out, const struct route *route, struct arena *arena)
+{
+    if (route->body == NULL && route->takes == NULL)
+        return;
+    buf_add_c(out, ",\"requestBody\":{\"required\":true,");
+    if (route->body != NULL)
+        add_body(out, route->body, arena);
+    for (size_t i = 0; route->takes != NULL && route->takes[i] != NULL; i++) {
+        buf_add_c(out, i == 0 ? "\"content\":{" : ",");
+        if (is_binary(route->takes[i]))
+            add_binary(out, route->takes[i]);
+        else
+            buf_printf(out, "\"%s\":{\"schema\":{\"type\":\"object\"},\"example\":%s}",
+                       route->takes[i], route->sample);
+    }
+    buf_add_c(out, route->takes != NULL ? "}}" : "}");
 }
 
 /* The head and one line, made by the code that writes exports. */
@@ -137,6 +169,10 @@ static void add_medium(struct buf *out, const struct route *route, const char *m
 {
     bool is_json = strstr(media, "json") != NULL && route->answer != NULL;
 
+    if (is_binary(media)) {
+        add_binary(out, media);
+        return;
+    }
     buf_printf(out, "\"%s\":{\"schema\":{", media);
     if (is_json)
         add_reference(out, route->answer);
@@ -156,7 +192,7 @@ static void add_medium(struct buf *out, const struct route *route, const char *m
 static void add_answer(struct buf *out, const struct route *route, struct arena *arena)
 {
     if (route->media == NULL && route->answer != NULL) {
-        openapi_add_body(out, route->answer, arena);
+        add_body(out, route->answer, arena);
         return;
     }
     buf_add_c(out, "\"content\":{");
@@ -170,19 +206,48 @@ static void add_answer(struct buf *out, const struct route *route, struct arena 
     buf_add_char(out, '}');
 }
 
-static void add_refusal(struct buf *out, int status)
+/* An error in the route's own shape and media types. */
+static void add_own_refusal(struct buf *out, const struct route *route,
+                            const struct refusal_doc *refusal, struct arena *arena)
 {
-    for (size_t i = 0; i < COUNT_OF(refusals); i++)
-        if (refusals[i].status == status)
+    buf_printf(out, ",\"%d\":{\"description\":\"%s\",\"content\":{", refusal->status,
+               refusal->status == 415 ? "The media type or encoding of the body is not accepted."
+                                      : refusal->doc);
+    for (size_t i = 0; route->media[i] != NULL; i++) {
+        buf_add_c(out, i == 0 ? "" : ",");
+        if (is_binary(route->media[i])) {
+            add_binary(out, route->media[i]);
+            continue;
+        }
+        buf_printf(out, "\"%s\":{\"schema\":{", route->media[i]);
+        add_reference(out, route->refusal);
+        buf_add_c(out, "},\"example\":");
+        schema_write_example(route->refusal, arena, out);
+        buf_add_char(out, '}');
+    }
+    buf_add_char(out, '}');
+    add_headers(out, refusal->headers);
+    buf_add_char(out, '}');
+}
+
+static void add_refusal(struct buf *out, const struct route *route, int status, struct arena *arena)
+{
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        if (refusals[i].status != status)
+            continue;
+        if (route->refusal != NULL)
+            add_own_refusal(out, route, &refusals[i], arena);
+        else
             buf_printf(out, ",\"%d\":{\"$ref\":\"#/components/responses/%s\"}", status,
                        refusals[i].name);
+    }
 }
 
 /* Of a route that answers 503 in a shape of its own. */
-static void add_unavailable(struct buf *out, const struct route *route)
+static void add_unavailable(struct buf *out, const struct route *route, struct arena *arena)
 {
     if (route->unavailable == NULL) {
-        add_refusal(out, 503);
+        add_refusal(out, route, 503, arena);
         return;
     }
     buf_add_c(out, ",\"503\":{\"description\":\"The service is overloaded or unavailable.\","
@@ -197,7 +262,8 @@ static void add_unavailable(struct buf *out, const struct route *route)
 /* The responses of a route, by the columns of its row. */
 void openapi_add_responses(struct buf *out, const struct route *route, struct arena *arena)
 {
-    bool judges = route->auth != AUTH_OPEN || route->body != NULL; /* the caller */
+    bool has_body = route->body != NULL || route->takes != NULL;
+    bool judges = route->auth != AUTH_OPEN || has_body; /* the caller */
     const struct {
         int status;
         bool has;
@@ -209,7 +275,7 @@ void openapi_add_responses(struct buf *out, const struct route *route, struct ar
         { 404, route->params != NULL || (route->also & ALSO_NOT_FOUND) != 0 },
         { 409, route->audit != NULL || (route->also & ALSO_CONFLICT) != 0 },
         { 413, true },
-        { 415, route->body != NULL },
+        { 415, has_body },
         { 422, route->body != NULL || route->params != NULL || route->query != NULL },
         { 429, judges },
         { 500, route->auth == AUTH_READ },
@@ -222,8 +288,8 @@ void openapi_add_responses(struct buf *out, const struct route *route, struct ar
     buf_add_char(out, '}');
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (rows[i].has)
-            add_refusal(out, rows[i].status);
-    add_unavailable(out, route);
+            add_refusal(out, route, rows[i].status, arena);
+    add_unavailable(out, route, arena);
     buf_add_char(out, '}');
 }
 

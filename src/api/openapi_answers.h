@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* "content":{…} of a JSON body of this shape, with its example. */
-void openapi_add_body(struct buf *out, const struct shape *shape, struct arena *arena);
+/* ,"requestBody":{…} of a route that takes one. */
+void openapi_add_request(struct buf *out, const struct route *route, struct arena *arena);
 
 /* ,"responses":{…} of a route. */
 void openapi_add_responses(struct buf *out, const struct route *route, struct arena *arena);

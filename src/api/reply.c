@@ -113,15 +113,21 @@ static void send_reply(struct api_call *call, struct http_reply *reply, struct h
 }
 
 /* Takes ownership of the body. */
-static void send_body(struct api_call *call, int status, struct headers *h, struct buf *body)
+static void send_typed(struct api_call *call, int status, const char *type, struct headers *h,
+                       struct buf *body)
 {
     struct http_reply reply = { .status = status,
-                                .content_type = "application/json",
+                                .content_type = type,
                                 .body = buf_str(body),
                                 .body_take = body->data,
                                 .wipe_bytes = h->secret ? body->len : 0 };
 
     send_reply(call, &reply, h);
+}
+
+static void send_body(struct api_call *call, int status, struct headers *h, struct buf *body)
+{
+    send_typed(call, status, "application/json", h, body);
 }
 
 static int refuse_overflown(struct api_call *call, struct error *err)
@@ -168,14 +174,24 @@ void call_reply_unchanged(struct api_call *call, struct str tag)
     send_reply(call, &unchanged, &h);
 }
 
+/* Returns the media type. */
+static const char *write_answer(const struct api_call *call, struct buf *out)
+{
+    if (call->route->write != NULL)
+        return call->route->write(call, NULL, out);
+    shape_write_json(call->route->answer, call->answer, out);
+    return "application/json";
+}
+
 static void reply_answer(struct api_call *call)
 {
     struct headers h = { 0 };
     struct buf body;
     struct str tag;
+    const char *type;
 
     buf_init(&body, API_REPLY_MAX);
-    shape_write_json(call->route->answer, call->answer, &body);
+    type = write_answer(call, &body);
     if (body.overflown) {
         buf_done(&body);
         call_run_or_reply(call, refuse_overflown);
@@ -190,7 +206,7 @@ static void reply_answer(struct api_call *call)
         }
         add_header(&h, STR_LIT("ETag"), tag);
     }
-    send_body(call, call->route->status, &h, &body);
+    send_typed(call, call->route->status, type, &h, &body);
 }
 
 void call_reply_config(struct api_call *call, struct str tag, struct str missing, struct buf *body)
@@ -394,14 +410,18 @@ static void reply_problems(struct api_call *call)
 static void reply_refusal(struct api_call *call)
 {
     const struct call_refusal *refusal = call->refusal;
+    const char *type = "application/json";
     struct headers h = { 0 };
     struct buf body;
 
     if (!str_is_null(refusal->header.name))
         add_header(&h, refusal->header.name, refusal->header.value);
     buf_init(&body, API_REPLY_MAX);
-    shape_write_json(&error_answer_shape, &refusal->body, &body);
-    send_body(call, refusal->status, &h, &body);
+    if (call->route != NULL && call->route->write != NULL)
+        type = call->route->write(call, refusal, &body);
+    else
+        shape_write_json(&error_answer_shape, &refusal->body, &body);
+    send_typed(call, refusal->status, type, &h, &body);
 }
 
 static void reply_no_room(struct api_call *call, const struct budget *full)

@@ -45,6 +45,13 @@ typedef int call_step_fn(struct api_call *call, struct error *err);
  * again, after a rollback or on another connection. */
 typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err);
 
+struct buf;
+struct call_refusal;
+
+/* Writes call->answer, or a refusal, in the format of the route; returns its media type. */
+typedef const char *call_write_fn(const struct api_call *call, const struct call_refusal *refusal,
+                                  struct buf *out);
+
 struct route {
     enum http_method method;
     const char *path; /* with {names} as segments */
@@ -62,11 +69,15 @@ struct route {
     const struct shape *body;           /* of the request; NULL: not read */
     const struct shape *answer;         /* NULL: any JSON */
     const struct shape *unavailable;    /* body of a 503; NULL: an error like all others */
+    const struct shape *refusal;        /* body of any error; NULL: as everywhere */
+    call_write_fn *write;               /* of answers and errors; NULL: as JSON */
     enum route_limit limit;
     size_t body_max;          /* bytes, instead of a setting; 0: `limit` decides */
     int also;                 /* enum route_also */
     bool tagged;              /* answers an ETag, and 304 to an If-None-Match that names it */
     bool page;                /* a portal page or metrics: not in the OpenAPI document */
+    const char *const *takes; /* media types of a body that the handler reads by itself, from
+                               * call->exchange->request.body; ends in NULL; NULL: `body` does */
     const char *const *media; /* media types of success, ends in NULL; NULL: JSON */
     const char *audit;        /* "noun.verb": a change, or secrets handed out, for the audit log */
 
@@ -74,7 +85,7 @@ struct route {
     const char *id; /* names the operation in generated clients: "list_runs" */
     const char *summary;
     const char *description; /* details for callers; the document adds who may call */
-    const char *sample;      /* an example of an answer that has no shape */
+    const char *sample;      /* an example of a body or an answer that has no shape, in JSON */
 };
 
 /* Keys report and pull through it. Bodies of agents may have members that are not known here, as

@@ -20,10 +20,9 @@ static void collect_from(const struct route *route, unsigned uses, struct schema
         enum shape_use use;
         const struct shape *shape;
     } used[] = {
-        { SHAPE_BODY, route->body },
-        { SHAPE_QUERY, route->query },
-        { SHAPE_PATH, route->params },
-        { SHAPE_ANSWER, route->answer },
+        { SHAPE_BODY, route->body },      { SHAPE_QUERY, route->query },
+        { SHAPE_PATH, route->params },    { SHAPE_ANSWER, route->answer },
+        { SHAPE_ANSWER, route->refusal },
     };
 
     for (size_t i = 0; i < COUNT_OF(used); i++)

@@ -40,7 +40,8 @@ struct clock_shifts {
     _Atomic int64_t stepped_us; /* to the wall clock alone: the administrator sets it */
 };
 
-/* NULL in the program that users run. Set by tests/hooks/clock_hook.c, before there are threads. */
+/* NULL but in tests, which set it before there are threads: tests/hooks/clock_hook.c in programs of
+ * their own, clock_preload.c in ours. */
 extern struct clock_shifts *clock_shifts;
 
 /* How far a test lets this machine's clock be off. Set as above. */

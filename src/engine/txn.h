@@ -17,6 +17,7 @@ struct engine;
 struct event_batch;
 struct feed;
 struct llm_totals;
+struct otlp_notes;
 struct rollups;
 struct stored_bytes;
 
@@ -38,6 +39,7 @@ struct txn {
     struct event_batch *events; /* events: collected, then stored in bulk */
     struct rollups *rollups;    /* kpis: changes of the totals */
     struct llm_totals *totals;  /* cost: changes of the usage sums */
+    struct otlp_notes *otlp;    /* otlp: usage that waits for the verdict of its events */
     struct alert_notes *notes;  /* alerts: opened and closed, published after the commit */
     struct feed *feed;          /* live: receives published changes; NULL: not published */
 };

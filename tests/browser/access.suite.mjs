@@ -10,8 +10,9 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 
 import {
-    CLOCK_BINARY,
+    BINARY,
     Clock,
+    HOOKS,
     close,
     openBrowser,
     openPage,
@@ -41,9 +42,9 @@ class Demo {
     static async start() {
         const demo = new Demo();
         demo.clock = new Clock();
-        demo.process = spawn("/usr/bin/python3", ["-B", join(ROOT, "demo"), "--binary", CLOCK_BINARY], {
+        demo.process = spawn("/usr/bin/python3", ["-B", join(ROOT, "demo"), "--binary", BINARY], {
             stdio: ["ignore", "pipe", "inherit"],
-            env: { ...process.env, ...demo.clock.environment },
+            env: { ...process.env, LD_PRELOAD: HOOKS, ...demo.clock.environment },
         });
         const lines = [];
         await new Promise((resolve, reject) => {

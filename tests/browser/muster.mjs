@@ -23,10 +23,11 @@ import { chromium } from "playwright-core";
 import { ROOT } from "./root.mjs";
 
 export const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/release/muster");
-/** The same program with its clocks to be moved; users never get it. */
-export const CLOCK_BINARY = join(dirname(BINARY), "muster_test_clock");
-/** Loaded before libsodium: a password costs little. */
-const CHEAP_HASH = join(dirname(BINARY), "muster_cheap_hash.so");
+/** Loaded before the program: a password costs little, and its clocks can be moved. */
+export const HOOKS = ["muster_cheap_hash.so", "muster_test_clock.so"]
+    .map((name) => join(dirname(BINARY), name))
+    .filter((path) => existsSync(path))
+    .join(":");
 const SHOTS = join(ROOT, "build/browser");
 export const ADMIN = "admin@acme.example"; // of the tenants on the shared server
 export const PASSWORD = "seven slow herons at noon";
@@ -58,8 +59,7 @@ export async function request(url, options) {
 
 function environment() {
     const clean = Object.entries(process.env).filter(([name]) => !name.startsWith("MUSTER_"));
-    const cheap = existsSync(CHEAP_HASH) ? { LD_PRELOAD: CHEAP_HASH } : {};
-    return { ...Object.fromEntries(clean), ...cheap, MUSTER_ALLOW_ROOT: "1" };
+    return { ...Object.fromEntries(clean), LD_PRELOAD: HOOKS, MUSTER_ALLOW_ROOT: "1" };
 }
 
 /** Moves the clocks of a server that is started with its environment. */
@@ -100,7 +100,6 @@ export class Server {
         server.data = join(server.folder, "data");
         server.settings = settings;
         server.environment = { ...environment(), ...more };
-        server.binary = "MUSTER_TEST_CLOCK" in more ? CLOCK_BINARY : BINARY;
         server.sessions = new Map();
         server.idlePages = new Map(); // pages that tests have closed, by e-mail
         await server.begin("127.0.0.1:0");
@@ -109,7 +108,7 @@ export class Server {
 
     async begin(address) {
         this.process = spawn(
-            this.binary,
+            BINARY,
             ["serve", "--data", this.data, "--listen", address, ...this.settings],
             { env: this.environment, stdio: ["ignore", "pipe", "ignore"] },
         );
@@ -127,7 +126,7 @@ export class Server {
     }
 
     cli(words, input = "") {
-        return execFileSync(this.binary, [...words, "--data", this.data], {
+        return execFileSync(BINARY, [...words, "--data", this.data], {
             env: environment(),
             encoding: "utf8",
             input,

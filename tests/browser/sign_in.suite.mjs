@@ -39,6 +39,7 @@ describe("set-up and sign-in", () => {
         await page.getByRole("button", { name: "Create workspace" }).click();
         await page.getByRole("heading", { name: "Overview" }).waitFor();
         assert.match(page.url(), /#\/t\/acme-sohne\/overview$/);
+        await page.locator(".tenant", { hasText: "Acme & Söhne" }).waitFor(); // not its slug
         await close(page);
     });
 

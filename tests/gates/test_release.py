@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("MUSTER_TEST_RELEASE", ROOT / "build/release/muster"))
-CLOCK_BINARY = BINARY.with_name("muster_test_clock")
+TEST_CLOCK = BINARY.with_name("muster_test_clock.so")
 CHEAP_HASH = BINARY.with_name("muster_cheap_hash.so")
 
 
@@ -53,7 +53,7 @@ def test_libraries_are_debians_own_and_not_copied_in(library):
 
 # Names and texts of tests/hooks, and what builds of the crash tests are compiled with.
 HOOKS = (
-    "MUSTER_TEST_CLOCK", "clock_follow", "clock_advance_us", "clock_step_wall_us", "clock_hook",
+    "MUSTER_TEST_CLOCK", "MUSTER_TEST_SKEW_S", "clock_advance_us", "clock_step_wall_us", "clock_hook",
     "db_fault", "injected fault", "MUSTER_ACK_EARLY", "cheap_hash",
 )  # fmt: skip
 
@@ -68,16 +68,23 @@ def test_the_release_binary_has_no_test_hooks():
 
 
 def test_a_hook_in_a_binary_is_noticed():
-    assert "MUSTER_TEST_CLOCK" in hooks_in(CLOCK_BINARY)
+    assert "MUSTER_TEST_CLOCK" in hooks_in(TEST_CLOCK)
     assert "cheap_hash" in hooks_in(CHEAP_HASH)
 
 
-def test_only_the_test_build_follows_a_clock(tmp_path):
-    env = {**os.environ, "MUSTER_TEST_CLOCK": str(tmp_path / "missing")}
-    status = {
-        binary: subprocess.run([binary, "version"], env=env, capture_output=True, check=False)
-        for binary in (BINARY, CLOCK_BINARY)
-    }
-    assert status[BINARY].returncode == 0, status[BINARY].stderr
-    assert status[CLOCK_BINARY].returncode == 1
-    assert b"is not a clock" in status[CLOCK_BINARY].stderr
+@pytest.mark.parametrize("content", [None, b"", bytes(15)])
+def test_a_clock_is_followed_only_where_the_hook_is_loaded(tmp_path, content):
+    path = tmp_path / "clock"
+    if content is not None:
+        path.write_bytes(content)
+    plain = {**os.environ, "MUSTER_TEST_CLOCK": str(path)}
+    hooked = {**plain, "LD_PRELOAD": str(TEST_CLOCK)}
+    alone, hindered, other = (
+        subprocess.run(command, env=env, capture_output=True, check=False)
+        for command, env in (
+            ([BINARY, "version"], plain), ([BINARY, "version"], hooked), (["true"], hooked),
+        )
+    )  # fmt: skip
+    assert (alone.returncode, other.returncode) == (0, 0), (alone.stderr, other.stderr)
+    assert hindered.returncode == 1
+    assert b"is not a clock" in hindered.stderr

@@ -16,6 +16,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 import uuid
 from dataclasses import dataclass
@@ -23,11 +24,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("MUSTER_TEST_BINARY", ROOT / "build/release/muster")).resolve()
-# the same program with its clocks to be moved; users never get it
-CLOCK_BINARY = BINARY.with_name("muster_test_clock")
-# loaded before libsodium: a password costs little
+# loaded before the program: its clocks can be moved; a password costs little
+TEST_CLOCK = BINARY.with_name("muster_test_clock.so")
 CHEAP_HASH = BINARY.with_name("muster_cheap_hash.so")
-REAL_HASH = {"LD_PRELOAD": ""}  # the environment of a program that hashes as users' does
+REAL_HASH = {"LD_PRELOAD": str(TEST_CLOCK)}  # of a program that hashes as users' does
 ANSWERS = Path(os.environ.get("MUSTER_TEST_ANSWERS", ROOT / "build/answers"))
 START_S, STOP_S, ANSWER_S = 30, 10, 30
 COMMAND_S = 300  # 20,000 prices are imported in one, on a busy machine
@@ -211,8 +211,7 @@ class Server:
     def __init__(self, data, database=None, binary=None, arguments=(), environment=None):
         self.data, self.database = Path(data), database
         self.arguments, self.environment = list(arguments), dict(environment or {})
-        follows = "MUSTER_TEST_CLOCK" in self.environment
-        self.binary = Path(binary or (CLOCK_BINARY if follows else BINARY))
+        self.binary = Path(binary or BINARY)
         self.stderr = self.data.parent / f"{self.data.name}.stderr"
         self.process = self.address = self.said = None
         self.recorder = Recorder()
@@ -224,8 +223,8 @@ class Server:
 
     def _environment(self):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
-        cheap = {"LD_PRELOAD": str(CHEAP_HASH)} if CHEAP_HASH.exists() else {}
-        return {**clean, **cheap, "MUSTER_ALLOW_ROOT": "1", **self.environment}
+        hooks = ":".join(str(hook) for hook in (CHEAP_HASH, TEST_CLOCK) if hook.exists())
+        return {**clean, "LD_PRELOAD": hooks, "MUSTER_ALLOW_ROOT": "1", **self.environment}
 
     def start(self):
         assert self.process is None, "it runs already"
@@ -380,6 +379,23 @@ class Server:
         return Tenant(self, slug, token, self.client(token))
 
 
+class Embedded:
+    """Makes data directories of the embedded store."""
+
+    migrated = None  # the file of a database with all tables
+
+    def create_migrated(self, data):
+        """One that has all tables already, which is quicker than to make them each time."""
+        cls = type(self)
+        if cls.migrated is None:
+            with tempfile.TemporaryDirectory() as folder:
+                Server(Path(folder)).cli("tenant", "list")
+                cls.migrated = (Path(folder) / "muster.db").read_bytes()
+        data.mkdir(mode=0o700)
+        (data / "muster.db").write_bytes(cls.migrated)
+        (data / "muster.db").chmod(0o600)
+
+
 class Postgres:
     """Makes databases in the server that tests/drivers/with_postgres started."""
 
@@ -427,6 +443,8 @@ def running(store, folder, **more):
     database = postgres.create_migrated() if postgres else None
     server = Server(folder / "data", database, **more)
     assert server.binary.exists(), f"{server.binary} is not built"
+    if not postgres and not server.data.exists():
+        Embedded().create_migrated(server.data)
     try:
         yield server.start()
         server.stop()

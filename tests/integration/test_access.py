@@ -44,6 +44,8 @@ OPERATIONS = """
     key       POST   /api/v1/heartbeat
     key       POST   /api/v1/agents/refresh-key
     agent     POST   /api/v1/agents/register
+    agent     POST   /v1/traces
+    agent     POST   /v1/logs
     agent     GET    /api/v1/agents/model
     agent     GET    /api/v1/agents/command-policy
     agent     GET    /api/v1/agents/document
@@ -166,6 +168,8 @@ AGENT = "access agent"
 RUN_ID = "3f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b"
 REPORT = {"agent_name": AGENT, "run_id": RUN_ID, "timestamp": "2026-01-02T03:04:05Z"}
 POLICY = {"mode": "deny_all"}
+OTLP = {"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "access agent"}}]}}
+SPAN = {"traceId": "ab" * 16, "spanId": "cd" * 8, "startTimeUnixNano": "1"}
 
 # Values: a key that the catalog does not open to members, as none is at first.
 # Shapes are checked before authority: these pass them. `client_id` is put in where there is one.
@@ -177,6 +181,8 @@ BODIES = {
     "POST /api/v1/telemetry": {**REPORT, "client_id": "", "event": "started"},
     "POST /api/v1/telemetry/batch": {"events": [{**REPORT, "client_id": "", "event": "started"}]},
     "POST /api/v1/telemetry/business": {**REPORT, "client_id": ""},
+    "POST /v1/traces": {"resourceSpans": [{**OTLP, "scopeSpans": [{"spans": [SPAN]}]}]},
+    "POST /v1/logs": {"resourceLogs": [{**OTLP, "scopeLogs": [{"logRecords": [SPAN]}]}]},
     "POST /api/v1/telemetry/llm": {**REPORT, "client_id": "", "model": "m"},
     "POST /api/v1/tenants": {"slug": "made-by-access"},
     "PATCH /api/v1/tenants/{slug}": {},

@@ -11,7 +11,7 @@ from conftest import running
 from muster import BINARY, Server, Trouble
 from waiting import until
 
-PROBE_BINARY = BINARY.with_name("muster_test_confine")
+PROBE = {"LD_PRELOAD": str(BINARY.with_name("muster_test_confine.so"))}
 PROBED = re.compile(r"^probe (\w+): (\w+)$", re.M)
 CONFINED = {
     "read_elsewhere": "EACCES",
@@ -60,7 +60,7 @@ def places(folder):
 def test_a_confined_server_can_only_serve(store, tmp_path, elsewhere):
     if sanitized():
         return  # a sanitizer reports by a process of its own
-    with running(store, tmp_path, binary=PROBE_BINARY, environment=places(elsewhere)) as server:
+    with running(store, tmp_path, environment={**PROBE, **places(elsewhere)}) as server:
         assert probed(server) == CONFINED
         assert not (elsewhere / "planted").exists()
         status = Path(f"/proc/{server.process.pid}/status").read_text()
@@ -75,8 +75,8 @@ def test_a_confined_server_can_only_serve(store, tmp_path, elsewhere):
 
 def test_without_confinement_the_same_attempts_succeed(tmp_path, elsewhere):
     """The negative control: what the probe tries can be done."""
-    environment = {**places(elsewhere), "MUSTER_CONFINE": "0"}
-    server = Server(tmp_path / "data", binary=PROBE_BINARY, environment=environment).start()
+    environment = {**PROBE, **places(elsewhere), "MUSTER_CONFINE": "0"}
+    server = Server(tmp_path / "data", environment=environment).start()
     found = probed(server)
     server.process.wait(10)  # it has become /bin/true
     server.process.stdout.close()
@@ -118,8 +118,8 @@ def test_files_that_the_settings_name_outside_the_data_directory_work(tmp_path):
     ],
 )
 def test_root_outside_a_container_is_refused_unless_allowed(tmp_path, settings, starts):
-    environment = {"MUSTER_TEST_MACHINE": "1", "MUSTER_ALLOW_ROOT": "0", **settings}
-    server = Server(tmp_path / "data", binary=PROBE_BINARY, environment=environment)
+    environment = {**PROBE, "MUSTER_TEST_MACHINE": "1", "MUSTER_ALLOW_ROOT": "0", **settings}
+    server = Server(tmp_path / "data", environment=environment)
     if not starts:
         with pytest.raises(Trouble, match="no start"):
             server.start()

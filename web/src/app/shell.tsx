@@ -44,7 +44,12 @@ function ThemeSwitch() {
 function TenantSwitch({ tenants, slug }: { tenants: TenantName[]; slug: string }) {
     const known = slug === "" || tenants.some((one) => one.slug === slug);
     const choices = known ? tenants : [{ slug, name: "" }, ...tenants];
-    if (choices.length < 2) return <span class="tenant">{slug}</span>;
+    if (choices.length < 2)
+        return (
+            <span class="tenant" title={slug} dir="auto">
+                {choices[0]?.name || slug}
+            </span>
+        );
     return (
         <select
             class="tenant"

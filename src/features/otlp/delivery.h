@@ -1,0 +1,31 @@
+/* delivery.h - stores the events and the usage of a request in one transaction.
+ *
+ * Tokens count once, when the event of their span is stored and not when it
+ * comes again. Whether it is a duplicate is known after all events of the
+ * transaction were added, so usage waits in the transaction till then.
+ */
+#pragma once
+#include "base/err.h"
+#include "features/events/ingest.h"
+#include "features/otlp/intake.h"
+
+struct otlp_notes;
+struct txn;
+
+/* In memory that lives until the job's done(). */
+struct delivery {
+    struct ingest_request request; /* whose job is the delivery's */
+    const struct intake *intake;   /* closed */
+};
+
+/* Fills in the job, for the caller to submit. */
+void delivery_prepare(struct delivery *delivery);
+
+/* A record is stored, or rejected, as the last of its events is. */
+enum verdict delivery_verdict(const struct delivery *delivery, const struct intake_origin *origin);
+
+/* The part of a transaction that belongs to this feature. */
+struct otlp_notes *otlp_notes_new(void);
+void otlp_notes_free(struct otlp_notes *notes); /* NULL is fine */
+int otlp_notes_prepare(struct txn *txn, struct error *err);
+void otlp_notes_clear(struct txn *txn);

@@ -1,0 +1,98 @@
+/* intake.h - collects the records of one request as events and usage to store.
+ *
+ * Each record becomes one event, or two for a span that is the root of its
+ * trace; a span may carry the usage of a model as well. intake_close() decides
+ * whose they are. What cannot be taken is counted, with the first reason.
+ *
+ * Everything is in the arena. One thread at a time.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/uuid.h"
+#include "features/cost/report_shapes.h"
+#include "features/events/shapes.h"
+#include "features/otlp/known.h"
+#include "features/otlp/records.h"
+#include "shape/rows.h"
+
+/* Tokens of a span, which count when its event is stored. */
+struct intake_usage {
+    struct llm_usage usage;
+    size_t origin;
+};
+
+/* A record that was taken. */
+struct intake_origin {
+    struct otlp_id trace, span, parent;
+    bool is_span, has_parent;
+    struct str agent;   /* the one it names; STR_NULL: none */
+    struct str service; /* of its resource; STR_NULL: none */
+    size_t first_event, n_events;
+    bool visited; /* by intake_close() */
+};
+
+struct intake {
+    struct arena *arena;
+    struct str slug;     /* of the key's tenant */
+    struct str bound_to; /* the agent of an agent key; STR_NULL: a workspace key */
+    int64_t received_at; /* wall clock */
+    size_t records_max;
+    size_t bytes_max; /* of the texts that are made */
+
+    size_t n_records; /* seen */
+    bool too_many;
+    size_t n_refused;
+    struct str refusal;  /* of the first one refused; STR_NULL: none */
+    size_t bytes;        /* of the texts made so far */
+    struct rows origins; /* of struct intake_origin */
+    struct rows events;  /* of struct telemetry_event */
+    struct rows usages;  /* of struct intake_usage */
+    struct buf scratch;
+};
+
+/* The members above the gap are set by the caller. */
+void intake_open(struct intake *in);
+
+/* Counts a record; false: beyond the maximum. */
+bool intake_count(struct intake *in);
+
+/* Refuses the record being read; `what` is "span" or "log record". */
+void intake_refuse(struct intake *in, const char *what, const struct otlp_id *id, const char *flaw);
+
+/* The scratch buffer, empty. intake_keep() copies what was written there; STR_NULL: there is no
+ * room left for it. */
+struct buf *intake_write(struct intake *in);
+struct str intake_keep(struct intake *in);
+
+/* The event_id of a part of a record. */
+struct str intake_event_id(struct intake *in, const struct intake_origin *origin, const char *part);
+
+/* The trace's id as a UUID. */
+struct str intake_run_id(struct intake *in, const struct otlp_id *trace);
+
+/* At most `max` bytes, cut between two characters; STR_NULL stays so. */
+struct str intake_cut(struct str text, size_t max);
+
+/* FILE:LINE, or an empty text. */
+struct str intake_source(struct intake *in, const struct known_values *known);
+
+/* A member of an object that was begun by '{'; nothing for a null or empty value. */
+void intake_add_member(struct buf *out, const char *name, struct str value);
+
+/* Gives each event its agent: the one its span names, else that of the nearest span above it in
+ * this request that names one, else the service; for an agent key with neither, the key's. Refuses
+ * records without a valid name, and removes their events. The events of roots come first: a run
+ * belongs to the agent of its first event, and exporters send roots last. The name of the first
+ * agent that is not the one the key is bound to is returned; STR_NULL: there is none. Frees the
+ * scratch buffer. */
+struct str intake_close(struct intake *in);
+
+/* The same for a request that is given up. */
+void intake_drop(struct intake *in);
+
+/* The sinks of the readers, with an intake as their context. */
+bool intake_on_span(void *ctx, const struct otlp_span *span);
+bool intake_on_log(void *ctx, const struct otlp_log *log);

@@ -1,0 +1,168 @@
+/* routes.c - OTLP/HTTP: spans and log records of OpenTelemetry. */
+#include "features/otlp/routes.h"
+
+#include "api/api.h"
+#include "api/call.h"
+#include "base/clock.h"
+#include "features/access/auth.h"
+#include "features/access/registry.h"
+#include "features/otlp/answers.h"
+#include "features/otlp/delivery.h"
+#include "features/otlp/read.h"
+#include "features/otlp/shapes.h"
+#include "http/exchange.h"
+
+/* Values take more bytes as JSON than in protobuf: at most this many times as many are stored. */
+enum { GROWTH_MAX = 2 };
+
+static int refuse_malformed(struct api_call *call, struct error *err)
+{
+    return call_refuse(call, err, 400,
+                       otlp_is_wire(call) ? "The body is not an OTLP request in protobuf"
+                                          : "The body is not an OTLP request in JSON");
+}
+
+/* A record that was not stored for its agent's sake. */
+static void count_rejected(const struct api_call *call, const struct delivery *d,
+                           const struct intake_origin *origin, struct intake *in)
+{
+    const struct tenant_entry *tenant = call->key->tenant;
+    enum verdict verdict = origin->n_events == 0 ? VERDICT_ACCEPTED : delivery_verdict(d, origin);
+    struct str why;
+
+    if (verdict == VERDICT_ACCEPTED || verdict == VERDICT_DUPLICATE)
+        return;
+    if (verdict == VERDICT_AGENT_DISABLED)
+        why = arena_printf(call->arena, "agent '%.*s' is disabled", STR_ARG(origin->agent));
+    else
+        why = arena_printf(call->arena,
+                           "agent cap reached: the plan of tenant '%.*s' allows %lld agents",
+                           STR_ARG(tenant->slug), (long long)atomic_load(&tenant->max_agents));
+    intake_refuse(in, origin->is_span ? "span" : "log record of span", &origin->span, why.data);
+}
+
+/* Once it is known what was refused. */
+static void fill_answer(struct api_call *call, const struct intake *in)
+{
+    struct otlp_answer *answer = call->answer;
+
+    if (in->n_refused == 0)
+        return;
+    answer->partial = ARENA_NEW(call->arena, struct otlp_part);
+    answer->partial->rejected = arena_printf(call->arena, "%zu", in->n_refused);
+    answer->partial->message = arena_printf(call->arena, "%zu of %zu not stored; the first is %.*s",
+                                            in->n_refused, in->n_records, STR_ARG(in->refusal));
+}
+
+static int fill_delivered(struct api_call *call, struct error *err)
+{
+    struct delivery *d = call->own;
+    struct intake in = *d->intake;
+    const struct intake_origin *origins = in.origins.items;
+
+    (void)err;
+    for (size_t i = 0; i < in.origins.n; i++)
+        count_rejected(call, d, &origins[i], &in);
+    fill_answer(call, &in);
+    return 0;
+}
+
+static int deliver(struct api_call *call, const struct intake *in, struct error *err)
+{
+    struct delivery *d;
+
+    if (auth_may_store(call, err) != 0)
+        return -1;
+    d = ARENA_NEW(call->arena, struct delivery);
+    *d = (struct delivery){
+        .intake = in,
+        .request = { .tenant = call->key->tenant,
+                     .events = in->events.items,
+                     .n = in->events.n,
+                     .bytes = call->exchange->request.body.len + in->bytes,
+                     .received_at = in->received_at,
+                     .verdicts = ARENA_ARRAY(call->arena, enum verdict, in->events.n) },
+    };
+    call->own = d;
+    delivery_prepare(d);
+    return call_submit(call, &d->request.job, fill_delivered, err);
+}
+
+/* The readers of a kind of record. */
+struct format {
+    otlp_read_fn *wire, *json;
+};
+
+static int take_records(struct api_call *call, const struct format *format, struct error *err)
+{
+    const struct key_entry *key = call->key;
+    struct intake *in = ARENA_NEW(call->arena, struct intake);
+    const struct otlp_sink sink = { in, call->arena, intake_on_span, intake_on_log };
+    enum otlp_result result;
+    struct str stranger;
+
+    in->arena = call->arena;
+    in->slug = key->tenant->slug;
+    in->bound_to = key->kind == TOKEN_AGENT ? key->agent_name : STR_NULL;
+    in->received_at = clock_wall_us();
+    in->records_max = call->api->limits.batch_max_events;
+    in->bytes_max = GROWTH_MAX * call->api->limits.batch_max_bytes;
+    intake_open(in);
+    result =
+        (otlp_is_wire(call) ? format->wire : format->json)(call->exchange->request.body, &sink);
+    if (result != OTLP_READ) {
+        intake_drop(in);
+        return result == OTLP_MALFORMED ? refuse_malformed(call, err)
+                                        : call_refuse_size(call, err, in->records_max, "events");
+    }
+    stranger = intake_close(in);
+    if (!str_is_null(stranger))
+        return auth_may_report(call, STR_NULL, stranger, err);
+    if (in->events.n > 0)
+        return deliver(call, in, err);
+    fill_answer(call, in);
+    call_reply(call, NULL);
+    return 0;
+}
+
+static int report_spans(struct api_call *call, struct error *err)
+{
+    static const struct format format = { otlp_read_spans_wire, otlp_read_spans_json };
+
+    return take_records(call, &format, err);
+}
+
+static int report_logs(struct api_call *call, struct error *err)
+{
+    static const struct format format = { otlp_read_logs_wire, otlp_read_logs_json };
+
+    return take_records(call, &format, err);
+}
+
+#define RESOURCE                                                                                   \
+    "{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"invoice-reader\"}}]}"
+#define IDS "\"traceId\":\"4bf92f3577b34da6a3ce929d0e0e4736\",\"spanId\":\"00f067aa0ba902b7\","
+
+/* Examples of requests. */
+static const char spans_sample[] =
+    "{\"resourceSpans\":[{\"resource\":" RESOURCE ",\"scopeSpans\":[{\"spans\":[{" IDS
+    "\"name\":\"read invoices\",\"startTimeUnixNano\":\"1768469400000000000\","
+    "\"endTimeUnixNano\":\"1768469472000000000\"}]}]}]}";
+static const char logs_sample[] =
+    "{\"resourceLogs\":[{\"resource\":" RESOURCE ",\"scopeLogs\":[{\"logRecords\":[{" IDS
+    "\"timeUnixNano\":\"1768469400000000000\",\"severityNumber\":9,"
+    "\"body\":{\"stringValue\":\"Invoice 17 of 42\"}}]}]}]}";
+
+static const char *const encodings[] = { "application/json", "application/x-protobuf", NULL };
+
+/* clang-format off */
+const struct route otlp_routes[] = {
+    { ROUTE(POST, "/v1/traces", ANY_KEY, 200), .handler = report_spans, .also = ALSO_QUOTA, .takes = encodings, .answer = &traces_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = spans_sample,
+      .id = "export_traces", .summary = "Report spans by OTLP",
+      .description = "OTLP/HTTP, an `ExportTraceServiceRequest` in protobuf or JSON. A trace is a run, whose `run_id` is the trace id; its root's end closes it, and other spans are steps. 200 means that the spans are durably stored, except for those that `partialSuccess` counts; spans that come again change nothing. Answers and errors are in the encoding of the request." },
+    { ROUTE(POST, "/v1/logs", ANY_KEY, 200), .handler = report_logs, .also = ALSO_QUOTA, .takes = encodings, .answer = &logs_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = logs_sample,
+      .id = "export_logs", .summary = "Report log records by OTLP",
+      .description = "OTLP/HTTP, an `ExportLogsServiceRequest` in protobuf or JSON. Each record is a step of the run that its trace id names. 200 means that the records are durably stored, except for those that `partialSuccess` counts; records that come again change nothing. Answers and errors are in the encoding of the request." },
+    { 0 },
+};
+/* clang-format on */

@@ -1,0 +1,283 @@
+/* test_read.c - the readers of both encodings, and the meaning of token counts. */
+#include "features/otlp/read.h"
+
+#include <stdio.h>
+
+#include "base/digest.h"
+#include "features/otlp/tokens.h"
+#include "features/otlp/wire.h"
+#include "test.h"
+
+struct seen {
+    size_t n, most;
+    struct buf names, values;
+    const char *flaw;
+};
+
+static bool on_span(void *ctx, const struct otlp_span *span)
+{
+    struct seen *seen = ctx;
+
+    if (seen->n == seen->most)
+        return false;
+    seen->n++;
+    seen->flaw = span->flaw;
+    buf_add(&seen->names, span->name);
+    buf_add_char(&seen->names, span->has_parent ? '-' : '.');
+    if (!otlp_attributes_write(span->attributes.items, span->attributes.n, &seen->values))
+        seen->flaw = OTLP_FLAW_NESTED;
+    return true;
+}
+
+static enum otlp_result read_spans(otlp_read_fn *read, struct str body, struct seen *seen)
+{
+    struct arena arena;
+    const struct otlp_sink sink = { .ctx = seen, .arena = &arena, .on_span = on_span };
+    enum otlp_result result;
+
+    arena_init(&arena);
+    buf_clear(&seen->names);
+    buf_clear(&seen->values);
+    seen->n = 0;
+    result = read(body, &sink);
+    arena_done(&arena);
+    return result;
+}
+
+static void seen_init(struct seen *seen, size_t most)
+{
+    *seen = (struct seen){ .most = most };
+    digest_init();
+    buf_init(&seen->names, MIB(1));
+    buf_init(&seen->values, MIB(1));
+}
+
+static void seen_done(struct seen *seen)
+{
+    buf_done(&seen->names);
+    buf_done(&seen->values);
+}
+
+/* Puts what `out` has as field `n` of another message. */
+static void wrap(struct buf *out, unsigned n)
+{
+    struct buf whole;
+
+    buf_init(&whole, MIB(1));
+    wire_add_bytes(&whole, n, buf_str(out));
+    buf_clear(out);
+    buf_add(out, buf_str(&whole));
+    buf_done(&whole);
+}
+
+/* A request of one span whose only attribute has this AnyValue. */
+static void request_of_value(struct str any_value, struct buf *out)
+{
+    buf_clear(out);
+    wire_add_bytes(out, 1, STR_LIT("k"));
+    wire_add_bytes(out, 2, any_value);
+    for (unsigned i = 0; i < 4; i++)
+        wrap(out, (const unsigned[]){ 9, 2, 2, 1 }[i]);
+}
+
+TEST(json_is_read_as_its_mapping_says)
+{
+    static const char text[] =
+        "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":["
+        "{\"name\":\"a\",\"parentSpanId\":\"0000000000000001\",\"unknown\":[{}],\"attributes\":["
+        "{\"key\":\"i\",\"value\":{\"intValue\":\"-9223372036854775808\"}},"
+        "{\"key\":\"j\",\"value\":{\"intValue\":7}},"
+        "{\"key\":\"d\",\"value\":{\"doubleValue\":\"NaN\"}},"
+        "{\"key\":\"n\",\"value\":{}},{\"key\":\"m\",\"value\":{\"kvlistValue\":{\"values\":["
+        "{\"key\":\"x\",\"value\":{\"arrayValue\":{\"values\":[{\"boolValue\":true}]}}}]}}}]},"
+        "{\"name\":\"b\",\"parentSpanId\":\"\",\"status\":null,\"attributes\":null}]}]}]}";
+    struct seen seen;
+
+    seen_init(&seen, 10);
+    CHECK_INT(read_spans(otlp_read_spans_json, STR_LIT(text), &seen), OTLP_READ);
+    CHECK_STR(buf_str(&seen.names), "a-b.");
+    CHECK_STR(buf_str(&seen.values), "{\"i\":-9223372036854775808,\"j\":7,\"d\":\"NaN\",\"n\":null,"
+                                     "\"m\":{\"x\":[true]}}{}");
+    CHECK(seen.flaw == NULL);
+    seen_done(&seen);
+}
+
+TEST(a_member_of_another_type_is_malformed)
+{
+    static const char *const members[] = {
+        "\"name\":1",
+        "\"kind\":\"SPAN_KIND_SERVER\"",
+        "\"kind\":1.5",
+        "\"traceId\":[]",
+        "\"startTimeUnixNano\":\"18446744073709551616\"",
+        "\"startTimeUnixNano\":\"\"",
+        "\"attributes\":{}",
+        "\"attributes\":[1]",
+        "\"attributes\":[{\"value\":{\"boolValue\":1}}]",
+        "\"attributes\":[{\"value\":{\"bytesValue\":\"!\"}}]",
+        "\"events\":[7]",
+        "\"status\":[]",
+    };
+    char text[256];
+    struct seen seen;
+
+    seen_init(&seen, 10);
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
+        (void)snprintf(text, sizeof(text),
+                       "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{%s}]}]}]}", members[i]);
+        if (read_spans(otlp_read_spans_json, str_of(text), &seen) != OTLP_MALFORMED)
+            fail_msg("%s", members[i]);
+    }
+    seen_done(&seen);
+}
+
+TEST(a_resource_that_follows_its_spans_is_read_first)
+{
+    /* ScopeSpans (2) before Resource (1), and a span before its scope: the order is free. */
+    struct buf body;
+    struct seen seen;
+
+    seen_init(&seen, 1);
+    buf_init(&body, KIB(1));
+    wire_add_bytes(&body, 5, STR_LIT("late"));
+    wrap(&body, 2);
+    wire_add_bytes(&body, 1, STR_LIT("\n\x01s"));
+    wrap(&body, 2);
+    wire_add_bytes(&body, 1, STR_LIT(""));
+    wrap(&body, 1);
+    CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+    CHECK_STR(buf_str(&seen.names), "late.");
+    wrap(&body, 1);
+    CHECK_INT(read_spans(otlp_read_spans_wire, STR_LIT("\x0a\x02\x12\x05"), &seen), OTLP_MALFORMED);
+    buf_done(&body);
+    seen_done(&seen);
+}
+
+TEST(nested_values_have_a_depth_that_is_bounded)
+{
+    struct buf value, body;
+    struct seen seen;
+
+    seen_init(&seen, 1);
+    buf_init(&value, KIB(64));
+    buf_init(&body, KIB(64));
+    buf_add(&value, STR_LIT("\x18\x07")); /* the integer 7 */
+    for (unsigned depth = 2; depth <= OTLP_DEPTH_MAX + 1; depth++) {
+        wrap(&value, 1);
+        wrap(&value, 5);
+        request_of_value(buf_str(&value), &body);
+        seen.flaw = NULL;
+        CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+        CHECK((seen.flaw == NULL) == (depth <= OTLP_DEPTH_MAX));
+    }
+    buf_done(&value);
+    buf_done(&body);
+    seen_done(&seen);
+}
+
+TEST(of_several_values_the_last_counts)
+{
+    struct buf body;
+    struct seen seen;
+
+    seen_init(&seen, 1);
+    buf_init(&body, KIB(1));
+    request_of_value(STR_LIT("\x18\x07\x0a\x01x\x2a\x02\x0a\x00\x3a\x03"
+                             "abc"),
+                     &body);
+    CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+    CHECK_STR(buf_str(&seen.values), "{\"k\":\"YWJj\"}");
+    request_of_value(STR_LIT("\x3a\x03"
+                             "abc\x18\x07"),
+                     &body);
+    CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+    CHECK_STR(buf_str(&seen.values), "{\"k\":7}");
+    buf_done(&body);
+    seen_done(&seen);
+}
+
+TEST(the_sink_stops_the_reader)
+{
+    static const char text[] = "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{},{},{}]}]}]}";
+    struct seen seen;
+
+    seen_init(&seen, 2);
+    CHECK_INT(read_spans(otlp_read_spans_json, STR_LIT(text), &seen), OTLP_STOPPED);
+    CHECK_INT(seen.n, 2);
+    seen_done(&seen);
+}
+
+static struct otlp_attribute counted(const char *key, int64_t n)
+{
+    return (struct otlp_attribute){ str_of(key), { .kind = OTLP_INT, .integer = n } };
+}
+
+static struct otlp_attribute named(const char *key, const char *text)
+{
+    return (struct otlp_attribute){ str_of(key), { .kind = OTLP_TEXT, .text = str_of(text) } };
+}
+
+TEST(cached_tokens_are_taken_out_of_the_input)
+{
+    static const struct {
+        int64_t input, read, write, fresh;
+    } rows[] = {
+        { 100, 60, 15, 25 }, { 75, 60, 15, 0 }, { 74, 60, 15, 74 }, { 10, 60, -1, 10 },
+        { 10, -1, -1, 10 },  { -1, 5, -1, -1 }, { 0, 0, 0, 0 },     { 5, INT64_MAX, INT64_MAX, 5 },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct otlp_attribute attributes[] = {
+            counted("gen_ai.usage.input_tokens", rows[i].input),
+            counted("gen_ai.usage.cache_read.input_tokens", rows[i].read),
+            counted("gen_ai.usage.cache_creation.input_tokens", rows[i].write),
+        };
+        struct known_values known;
+
+        known_find(attributes, COUNT_OF(attributes), &known);
+        CHECK_INT(tokens_of(&known).input, rows[i].fresh);
+    }
+}
+
+TEST(the_sum_on_the_span_of_an_agent_is_not_counted_again)
+{
+    static const struct {
+        const char *key, *text;
+        bool counts;
+    } rows[] = {
+        { "gen_ai.operation.name", "chat", true },
+        { "gen_ai.operation.name", "embeddings", true },
+        { "gen_ai.operation.name", "invoke_agent", false },
+        { "gen_ai.operation.name", "execute_tool", false },
+        { "openinference.span.kind", "LLM", true },
+        { "openinference.span.kind", "CHAIN", false },
+        { "other", "AGENT", true },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct otlp_attribute attributes[] = {
+            named(rows[i].key, rows[i].text),
+            counted("llm.token_count.prompt", 3),
+        };
+        struct known_values known;
+
+        known_find(attributes, COUNT_OF(attributes), &known);
+        CHECK(tokens_of(&known).any);
+        CHECK(tokens_of(&known).counts == rows[i].counts);
+    }
+}
+
+TEST(the_preferred_name_of_an_attribute_wins_whatever_their_order)
+{
+    const struct otlp_attribute attributes[] = { named("llm.model_name", "c"),
+                                                 named("gen_ai.response.model", "a"),
+                                                 named("gen_ai.request.model", "b") };
+    struct known_values known;
+
+    known_find(attributes, 3, &known);
+    CHECK_STR(known_text(&known, KNOWN_MODEL), "a");
+    known_find(attributes + 2, 1, &known);
+    CHECK_STR(known_text(&known, KNOWN_MODEL), "b");
+    CHECK(str_is_null(known_text(&known, KNOWN_AGENT)));
+    CHECK_INT(known_count(&known, KNOWN_MODEL), -1);
+}
