@@ -35,9 +35,11 @@ SHAPE_BEGIN(limits_answer_shape)
     { INT(rate_limit),          .flags = F_REQUIRED, .doc = "Requests per key per window." },
     { INT(rate_window_seconds), .flags = F_REQUIRED, .doc = "Length of the rate-limit window." },
     { INT(max_agents),          .flags = F_REQUIRED, .doc = "Maximum number of agents in the tenant." },
+    { INT(max_bytes),           .flags = F_REQUIRED, .doc = "Bytes that the tenant's stored reports may take; at this the answer to a report is 507. 0: no quota." },
+    { INT(stored_bytes),        .flags = F_REQUIRED, .doc = "Bytes that they take." },
     { LIST(budgets, budget_answer_shape), .flags = F_REQUIRED, .doc = "What this key and its tenant hold now and may hold at once, by kind. Beyond it the answer is 503 with `Retry-After`." },
 SHAPE_END(limits_answer_shape, "Limits", .doc = "Limits that apply to this key.",
-          .example = EXAMPLE({"batch_max_events": 1000, "batch_max_bytes": 8388608, "body_max_bytes": 1048576, "business_max_bytes": 4194304, "rate_limit": 600, "rate_window_seconds": 60, "max_agents": 100}));
+          .example = EXAMPLE({"batch_max_events": 1000, "batch_max_bytes": 8388608, "body_max_bytes": 1048576, "business_max_bytes": 4194304, "rate_limit": 600, "rate_window_seconds": 60, "max_bytes": 5000000000, "stored_bytes": 1288490188, "max_agents": 100}));
 #undef OWNER
 
 #define OWNER struct error_answer

@@ -20,7 +20,7 @@ struct budget_answer {
 struct limits_answer {
     int64_t batch_max_events, batch_max_bytes, body_max_bytes, business_max_bytes;
     int64_t rate_limit, rate_window_seconds;
-    int64_t max_agents;
+    int64_t max_agents, max_bytes, stored_bytes;
     struct list budgets; /* of struct budget_answer, one per kind */
 };
 

@@ -65,6 +65,19 @@ static const struct refusal_doc {
       "required\",\"input\":{}}]}" },
     { 429, "TooManyRequests", ID | RATE | RETRY, "Too many requests or failed sign-ins.",
       "{\"detail\":\"Too many requests: the limit is 100 per minute\"}" },
+    { 500, "Damaged", ID | RATE,
+      "What is stored is damaged, or the service has a bug; the log has details under the id of "
+      "the "
+      "request.",
+      "{\"detail\":\"A stored row that this answer is made of is damaged; `muster check` names it, "
+      "and "
+      "the log too\"}" },
+    { 507, "OverQuota", ID | RATE,
+      "The stored reports of the workspace have reached the quota of its plan; nothing was stored.",
+      "{\"detail\":\"The stored reports of tenant 'acme' take 5000000123 bytes and its plan allows "
+      "5000000000, so nothing of this request was stored; let retention delete old data, or have "
+      "the "
+      "plan changed\"}" },
     { 503, "Unavailable", ID | RATE | RETRY,
       "The service is overloaded or unavailable, and stored nothing of the request; retry later.",
       "{\"detail\":\"The service is overloaded; retry later\"}" },
@@ -265,6 +278,8 @@ void openapi_add_responses(struct buf *out, const struct route *route, struct ar
         { 415, has_body },
         { 422, route->body != NULL || route->params != NULL || route->query != NULL },
         { 429, judges },
+        { 500, route->auth == AUTH_READ },
+        { 507, (route->also & ALSO_QUOTA) != 0 },
     };
 
     buf_printf(out, ",\"responses\":{\"%d\":{\"description\":\"Success.\",", route->status);

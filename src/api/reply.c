@@ -476,6 +476,13 @@ static void refuse_by_code(struct api_call *call, const struct error *err)
         (void)call_refuse(call, NULL, 503,
                           "Storage is unavailable; this request may not be stored, so retry later");
         return;
+    case ERR_DAMAGED:
+        call_log_failure(call, err);
+        (void)call_refuse(
+            call, NULL, 500,
+            "A stored row that this answer is made of is damaged; `muster check` names "
+            "it, and the log too");
+        return;
     default:
         call_log_failure(call, err);
         (void)call_refuse(call, NULL, 500,

@@ -36,7 +36,7 @@ enum route_auth {
 enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS };
 
 /* Error answers that the other columns do not imply. */
-enum route_also { ALSO_NOT_FOUND = 1, ALSO_CONFLICT = 2 };
+enum route_also { ALSO_NOT_FOUND = 1, ALSO_CONFLICT = 2, ALSO_QUOTA = 4 };
 
 /* A step of a call on the carrier's thread: replies, passes the call on, or fails with -1; its
  * caller then replies with `err` (call_reply()). */

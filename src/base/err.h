@@ -21,6 +21,7 @@
     X(ERR_FULL,        "no space left")                                            \
     X(ERR_UNAVAILABLE, "the database is unavailable")                              \
     X(ERR_IO,          "input/output error: it is unknown what was stored")        \
+    X(ERR_DAMAGED,     "a stored row is damaged")                                  \
     X(ERR_SCHEMA,      "the database does not match this program")                 \
     X(ERR_INTERNAL,    "a bug in this program")
 /* clang-format on */

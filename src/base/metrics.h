@@ -27,6 +27,7 @@
     X(METRIC_BUSY_WRITER,       "muster_refused_total", "queue=\"writer\"", "Requests refused because a queue was full")                \
     X(METRIC_BUSY_READERS,      "muster_refused_total", "queue=\"readers\"", "")                                                        \
     X(METRIC_BUSY_EXPORTS,      "muster_refused_total", "queue=\"exports\"", "")                                                        \
+    X(METRIC_QUOTA_REFUSED,     "muster_quota_refused_total", "", "Reports refused because the plan of their tenant has no room")     \
     X(METRIC_BODIES_EVICTED,    "muster_bodies_evicted_total", "", "Slow request bodies refused because others needed their room")    \
     X(METRIC_READS_HERE,        "muster_reads_here_total", "result=\"done\"", "Short reads started inline, without a reader thread (SQLite)")\
     X(METRIC_READS_PASSED_ON,   "muster_reads_here_total", "result=\"passed_on\"", "")                                                  \
@@ -34,6 +35,7 @@
     X(METRIC_DELETED_EVENTS,    "muster_deleted_total", "class=\"events\"", "")                                                          \
     X(METRIC_DELETED_BUSINESS,  "muster_deleted_total", "class=\"business\"", "")                                                        \
     X(METRIC_DELETED_LLM,       "muster_deleted_total", "class=\"llm\"", "")                                                             \
+    X(METRIC_DAMAGED_ROWS,      "muster_damaged_rows_total", "", "Stored rows read that did not match their checksum")                \
     X(METRIC_FEED_MESSAGES,     "muster_feed_messages_total", "", "Live update messages, each counted once")                            \
     X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live update streams dropped: client gone or too slow")               \
     X(METRIC_WATCH_LOOKS,       "muster_watch_looks_total", "", "Alert evaluation ticks (about one per second)")                      \

@@ -31,6 +31,7 @@ enum option_type {
     OPTION_NAME,   /* anything but the empty text */
     OPTION_TENANT, /* a tenant's slug */
     OPTION_NUMBER, /* a whole number from 1 on */
+    OPTION_AMOUNT, /* a whole number, 0 too */
     OPTION_TIME,   /* a date-time */
     OPTION_WORD,   /* one of the words in `value` */
     OPTION_FILE,   /* the path of a file; only the command's own function reads it */

@@ -9,9 +9,10 @@
 const char *help_value(const struct option *option)
 {
     static const char *const by_type[] = {
-        [OPTION_TEXT] = "TEXT", [OPTION_NAME] = "NAME",      [OPTION_TENANT] = "SLUG",
-        [OPTION_NUMBER] = "N",  [OPTION_TIME] = "DATE-TIME", [OPTION_WORD] = "WORD",
-        [OPTION_FILE] = "FILE", [OPTION_BODY] = "FILE",      [OPTION_FLAG] = "",
+        [OPTION_TEXT] = "TEXT", [OPTION_NAME] = "NAME", [OPTION_TENANT] = "SLUG",
+        [OPTION_NUMBER] = "N",  [OPTION_AMOUNT] = "N",  [OPTION_TIME] = "DATE-TIME",
+        [OPTION_WORD] = "WORD", [OPTION_FILE] = "FILE", [OPTION_BODY] = "FILE",
+        [OPTION_FLAG] = "",
     };
 
     return option->value != NULL ? option->value : by_type[option->type];

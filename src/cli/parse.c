@@ -49,6 +49,7 @@ static int check_value(struct invocation *in, const struct option *option, const
 {
     const char *label = label_of(in, option), *problem;
     int64_t number;
+    int least;
 
     switch (option->type) {
     case OPTION_NAME:
@@ -58,9 +59,12 @@ static int check_value(struct invocation *in, const struct option *option, const
             return 0;
         return err_set(err, ERR_INVALID, "%s: '%s' is not a tenant's slug", label, value);
     case OPTION_NUMBER:
-        if (str_to_int(str_of(value), &number) && number >= 1)
+    case OPTION_AMOUNT:
+        least = option->type == OPTION_NUMBER ? 1 : 0;
+        if (str_to_int(str_of(value), &number) && number >= least)
             return 0;
-        return err_set(err, ERR_INVALID, "%s: '%s' is not a whole number from 1 on", label, value);
+        return err_set(err, ERR_INVALID, "%s: '%s' is not a whole number from %d on", label, value,
+                       least);
     case OPTION_TIME:
         problem = datetime_parse(str_of(value), &number);
         if (problem == NULL)
@@ -84,7 +88,8 @@ static int add_value(struct invocation *in, const struct option *option, const c
 
     if (check_value(in, option, value, err) != 0)
         return -1;
-    if (option->type == OPTION_NUMBER && str_to_int(str_of(value), &number))
+    if ((option->type == OPTION_NUMBER || option->type == OPTION_AMOUNT) &&
+        str_to_int(str_of(value), &number))
         value = arena_printf(&in->arena, "%lld", (long long)number).data; /* 7 of 007 */
     if (in->n_given == COMMAND_GIVEN_MAX)
         return err_set(err, ERR_INVALID, "too many options at '%s'", value);

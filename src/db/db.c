@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "db/driver.h"
+#include "db/row_sum.h"
 
 /* Asserts that no other thread uses the connection meanwhile, and no row callback either. */
 static void begin_use(struct db *db)
@@ -72,11 +73,42 @@ void db_rollback(struct db *db)
     (void)end_use(db, 0);
 }
 
+/* A reader of rows that carry checksums. */
+struct verified {
+    const struct row_sum *sum;
+    db_row_fn *on_row;
+    void *ctx;
+    bool damaged;
+};
+
+static bool verify_row(void *ctx, const struct db_row *row)
+{
+    struct verified *v = ctx;
+
+    v->damaged = !row_sum_check(v->sum, row, 0);
+    return !v->damaged && v->on_row(v->ctx, row);
+}
+
+static int exec_verified(struct db *db, const struct db_query *q, struct db_args args,
+                         struct verified *v, struct error *err)
+{
+    if (db->driver->exec(db, q, args, verify_row, v, err) != 0)
+        return -1;
+    return v->damaged
+               ? err_set(err, ERR_DAMAGED, "a row of %s does not match its checksum", v->sum->table)
+               : 0;
+}
+
 int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
             void *ctx, struct error *err)
 {
     assert(args.n == 0 || args.values != NULL);
     begin_use(db);
+    if (q->sum != NULL && on_row != NULL) {
+        struct verified v = { q->sum, on_row, ctx, false };
+
+        return end_use(db, exec_verified(db, q, args, &v, err));
+    }
     return end_use(db, db->driver->exec(db, q, args, on_row, ctx, err));
 }
 

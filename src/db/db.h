@@ -15,13 +15,17 @@
 
 struct db;
 struct db_row;
+struct row_sum;
 struct shape;
 
 /* One statement. `postgres` and `sqlite` override `sql` where the dialects differ. Must be static:
  * its address is the key of the prepared statement. `row` is the struct that a row fills by column
- * name (shape/rows.h); NULL for queries that are read another way. */
+ * name (shape/rows.h); NULL for queries that are read another way. `sum` is set when each row
+ * begins with the columns of a checksum and the checksum (db/row_sum.h): the query fails with
+ * ERR_DAMAGED before on_row() sees a row that does not match. */
 struct db_query {
     const struct shape *row;
+    const struct row_sum *sum;
     const char *sql;
     const char *sqlite, *postgres;
 };

@@ -30,6 +30,8 @@ struct db_row_methods {
     int64_t (*get_int)(const struct db_row *row, unsigned column);
     double (*get_real)(const struct db_row *row, unsigned column);
     struct str (*get_bytes)(const struct db_row *row, unsigned column, enum db_type type);
+    struct str (*peek_text)(const struct db_row *row, unsigned column); /* see db_set_deadline():
+                                                                         * costs no output */
     unsigned (*columns)(const struct db_row *row);
     const char *(*column_name)(const struct db_row *row, unsigned column);
 };

@@ -19,6 +19,7 @@ struct feed;
 struct llm_totals;
 struct otlp_notes;
 struct rollups;
+struct stored_bytes;
 
 enum txn_state {
     TXN_IDLE,        /* between transactions */
@@ -33,6 +34,7 @@ struct txn {
     struct engine *engine; /* NULL in unit tests */
     enum txn_state state;  /* set by the writer only */
 
+    struct stored_bytes *bytes; /* access: stored and deleted, by tenant */
     struct admit *admit;        /* agents: cache of agents that may report */
     struct event_batch *events; /* events: collected, then stored in bulk */
     struct rollups *rollups;    /* kpis: changes of the totals */

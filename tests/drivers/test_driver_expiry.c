@@ -117,14 +117,14 @@ static int expire_window(struct story *s, struct expiry_runs *which, struct aren
 
 static bool expire_events(struct story *s, int64_t tenant_id, int64_t max)
 {
+    struct expired_reports expired;
     struct error err = { 0 };
-    int64_t n;
 
     story_must(db_begin(s->db, &err), &err);
-    story_must(store_expire_events(s->db, tenant_id, max, &n, &err), &err);
+    story_must(store_expire_events(s->db, tenant_id, max, &expired, &err), &err);
     story_must(db_commit(s->db, &err), &err);
-    CHECK(n <= max);
-    return n == max;
+    CHECK(expired.rows <= max);
+    return expired.rows == max;
 }
 
 static int expire(struct story *s)

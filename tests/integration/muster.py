@@ -306,14 +306,18 @@ class Server:
         connection = http.client.HTTPConnection(*self.address, timeout=ANSWER_S)
         return Client(connection, token, self.recorder)
 
-    def looks(self):
-        """How often its watch has looked; of a server with a test's clock."""
+    def metrics(self):
+        """The text of its metrics; of a server with a test's clock."""
         connection = http.client.HTTPConnection(*self.address, timeout=ANSWER_S)
         with contextlib.closing(connection):
             connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {WATCHES}"})
             answer = connection.getresponse()
             assert answer.status == 200, "no metrics: has it a test's clock?"
-            return int(LOOKS.search(answer.read()).group(1))
+            return answer.read()
+
+    def looks(self):
+        """How often its watch has looked."""
+        return int(LOOKS.search(self.metrics()).group(1))
 
     def operator(self):
         """The administrative routes, as the CLI reaches them; the embedded store's server only."""

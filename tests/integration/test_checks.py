@@ -430,6 +430,7 @@ def test_limits_are_told(world):
     assert answer.status == 429  # even this is counted
     told = world.send("GET", "/api/v1/limits", token=world.tenant.token).json()
     shares = {row["kind"]: row for row in told.pop("budgets")}
+    assert told.pop("stored_bytes") >= 0
     assert shares["body_bytes"] == {
         "kind": "body_bytes",
         "tenant_used": 0,
@@ -445,6 +446,7 @@ def test_limits_are_told(world):
         "rate_limit": 1000000000,
         "rate_window_seconds": 60,
         "max_agents": 100,
+        "max_bytes": 0,
     }
 
 

@@ -49,7 +49,8 @@ def test_a_tenant_is_made_and_listed(server):
     assert (done.returncode, done.stdout, done.stderr) == (0, "tenant 'cli-one' created\n", "")
     made = json.loads(server.cli("tenant", "add", "cli-two", "--rate-limit", "009", "--json"))
     created_at = made.pop("created_at")
-    assert made == {"slug": "cli-two", "name": "", "max_agents": 100, "rate_limit": 9}
+    assert made == {"slug": "cli-two", "name": "", "max_agents": 100, "rate_limit": 9,
+                    "max_bytes": 0}  # fmt: skip
     listed = json.loads(server.cli("tenant", "list", "--json"))["tenants"]
     assert {**made, "created_at": created_at} in listed
     assert [t["slug"] for t in listed] == sorted(t["slug"] for t in listed)

@@ -21,6 +21,8 @@ def test_a_member_reads_the_plan_and_what_is_used_of_it(server):
         "name": "Acme Ltd",
         "max_agents": 7,
         "rate_limit": 12345,
+        "max_bytes": 0,
+        "stored_bytes": told["stored_bytes"],
         "agents": 3,
     }
     assert plan_of(tenant.client, tenant)["agents"] == 3  # a workspace key reads it too

@@ -2,6 +2,7 @@
 #pragma once
 #include "engine/txn.h"
 #include "engine/writer.h"
+#include "features/access/stored_bytes.h"
 #include "features/agents/admit.h"
 #include "features/cost/llm_totals.h"
 #include "features/events/event_batch.h"
@@ -11,6 +12,7 @@ static inline struct txn txn_parts_new(struct db *db, struct event_log *log,
                                        const struct registry *registry, struct last_seen *last_seen)
 {
     return (struct txn){ .db = db,
+                         .bytes = stored_bytes_new(NULL),
                          .admit = admit_new(registry, last_seen),
                          .events = event_batch_new(log),
                          .rollups = rollups_new(),
@@ -19,6 +21,7 @@ static inline struct txn txn_parts_new(struct db *db, struct event_log *log,
 
 static inline void txn_parts_done(struct txn *txn)
 {
+    stored_bytes_free(txn->bytes);
     admit_free(txn->admit);
     event_batch_free(txn->events);
     rollups_free(txn->rollups);
@@ -27,7 +30,8 @@ static inline void txn_parts_done(struct txn *txn)
 
 static inline int txn_parts_prepare(struct txn *txn, struct error *err)
 {
-    if (event_batch_prepare(txn, err) != 0 || rollups_settle(txn->rollups, txn->db, err) != 0)
+    if (event_batch_prepare(txn, err) != 0 || stored_bytes_settle(txn->bytes, txn->db, err) != 0 ||
+        rollups_settle(txn->rollups, txn->db, err) != 0)
         return -1;
     return llm_totals_save(txn->totals, txn->db, err);
 }
@@ -35,6 +39,7 @@ static inline int txn_parts_prepare(struct txn *txn, struct error *err)
 static inline void txn_parts_committed(struct txn *txn)
 {
     event_batch_committed(txn);
+    stored_bytes_committed(txn->bytes);
     rollups_forget(txn->rollups);
     llm_totals_clear(txn->totals);
 }
@@ -42,6 +47,7 @@ static inline void txn_parts_committed(struct txn *txn)
 static inline void txn_parts_rolled_back(struct txn *txn)
 {
     event_batch_rolled_back(txn);
+    stored_bytes_forget(txn->bytes);
     admit_forget(txn->admit);
     rollups_forget(txn->rollups);
     llm_totals_clear(txn->totals);

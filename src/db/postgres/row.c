@@ -98,6 +98,11 @@ static struct str row_get_bytes(const struct db_row *row, unsigned column, enum 
     return PQftype(r->result, (int)column) == OID_BYTEA ? decode(r->decoded, bytes) : bytes;
 }
 
+static struct str row_peek_text(const struct db_row *row, unsigned column)
+{
+    return row_get_bytes(row, column, DB_TEXT);
+}
+
 static unsigned row_columns(const struct db_row *row)
 {
     return (unsigned)PQnfields(row_of(row)->result);
@@ -113,6 +118,7 @@ static const struct db_row_methods row_methods = {
     .get_int = row_get_int,
     .get_real = row_get_real,
     .get_bytes = row_get_bytes,
+    .peek_text = row_peek_text,
     .columns = row_columns,
     .column_name = row_column_name,
 };

@@ -44,11 +44,10 @@ static double row_get_real(const struct db_row *row, unsigned column)
     return sqlite3_column_double(stmt_of(row, column), (int)column);
 }
 
-static struct str row_get_bytes(const struct db_row *row, unsigned column, enum db_type type)
+static struct str bytes_of(const struct db_row *row, unsigned column, enum db_type type)
 {
     sqlite3_stmt *stmt = stmt_of(row, column);
     const void *data;
-    size_t len;
 
     if (row_is_null(row, column))
         return STR_NULL;
@@ -57,9 +56,20 @@ static struct str row_get_bytes(const struct db_row *row, unsigned column, enum 
                            : sqlite3_column_text(stmt, (int)column);
     if (data == NULL) /* an empty blob */
         return STR_LIT("");
-    len = (size_t)sqlite3_column_bytes(stmt, (int)column);
-    *((const struct sqlite_row *)row)->given += len;
-    return str_from(data, len);
+    return str_from(data, (size_t)sqlite3_column_bytes(stmt, (int)column));
+}
+
+static struct str row_get_bytes(const struct db_row *row, unsigned column, enum db_type type)
+{
+    const struct str bytes = bytes_of(row, column, type);
+
+    *((const struct sqlite_row *)row)->given += bytes.len;
+    return bytes;
+}
+
+static struct str row_peek_text(const struct db_row *row, unsigned column)
+{
+    return bytes_of(row, column, DB_TEXT);
 }
 
 static unsigned row_columns(const struct db_row *row)
@@ -77,6 +87,7 @@ static const struct db_row_methods row_methods = {
     .get_int = row_get_int,
     .get_real = row_get_real,
     .get_bytes = row_get_bytes,
+    .peek_text = row_peek_text,
     .columns = row_columns,
     .column_name = row_column_name,
 };

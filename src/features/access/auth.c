@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/key_use.h"
@@ -174,6 +175,22 @@ int auth_may_report(struct api_call *call, struct str client_id, struct str agen
         return call_refuse(call, err, 403, "This key is bound to agent '%.*s'",
                            STR_ARG(key->agent_name));
     return 0;
+}
+
+int auth_may_store(struct api_call *call, struct error *err)
+{
+    const struct tenant_entry *tenant = call->key->tenant;
+
+    if (!tenant_is_over_quota(tenant))
+        return 0;
+    metric_add(METRIC_QUOTA_REFUSED, 1);
+    return call_refuse(
+        call, err, 507,
+        "The stored reports of tenant '%.*s' take %lld bytes and its plan allows %lld, "
+        "so nothing of this request was stored; let retention delete old data, or "
+        "have the plan changed",
+        STR_ARG(tenant->slug), (long long)atomic_load(&tenant->stored_bytes),
+        (long long)atomic_load(&tenant->max_bytes));
 }
 
 bool auth_is_admin(const struct api_call *call)

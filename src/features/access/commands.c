@@ -60,7 +60,8 @@ static int tenant_delete_bind(struct invocation *in, struct str *ret, struct err
 #define PLAN_OPTIONS                                                                               \
     { "name", OPTION_TEXT, .help = "name that people see" },                                       \
         { "max-agents", OPTION_NUMBER, .help = "agents that the tenant may have" },                \
-        { "rate-limit", OPTION_NUMBER, .help = "requests per minute per key" }
+        { "rate-limit", OPTION_NUMBER, .help = "requests per minute per key" },                    \
+        { "max-bytes", OPTION_AMOUNT, .help = "bytes that stored reports may take; 0: no quota" }
 
 /* clang-format off */
 const struct command access_commands[] = {
@@ -87,13 +88,14 @@ const struct command access_commands[] = {
       .examples = "muster tenant list --json",
       .method = METHOD_GET, .path = TENANTS, .answer = &tenant_list_shape, .list = "tenants",
       .columns = COLUMNS({ "SLUG", .cell = "{slug}" }, { "MAX AGENTS", .cell = "{max_agents}" },
-                         { "REQUESTS/MIN", .cell = "{rate_limit}" }, { "NAME", .cell = "{name}" }) },
+                         { "REQUESTS/MIN", .cell = "{rate_limit}" },
+                         { "MAX BYTES", .cell = "{max_bytes}" }, { "NAME", .cell = "{name}" }) },
     { "tenant", "show", .args = { { "slug", OPTION_TENANT, "SLUG", .help = "slug of the tenant" } },
       .help = "show a tenant and its plan",
       .examples = "muster tenant show acme",
       .method = METHOD_GET, .path = TENANTS "/{slug}", .answer = &tenant_plan_shape,
       .line = "slug          {slug}\nname          {name}\nagents        {agents} of {max_agents}\n"
-              "requests/min  {rate_limit} per key\ncreated       {created_at}" },
+              "requests/min  {rate_limit} per key\nbytes         {stored_bytes} of {max_bytes} (0: no quota)\ncreated       {created_at}" },
     { "key", "add",
       .options = OPTIONS(TENANT_OPTION,
                          { "agent", OPTION_NAME, .field = "agent_name", .help = "bind the key to this agent" },

@@ -11,6 +11,7 @@
 #include "features/access/key_use.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
+#include "features/access/stored_bytes.h"
 #include "features/access/tenants_store.h"
 #include "features/access/token_guess_limiter.h"
 #include "features/access/users/sessions.h"
@@ -18,14 +19,14 @@
 #include "features/access/users/users_store.h"
 #include "features/features.h"
 
-enum { KEY_USES_PERIOD_S = 60, SESSIONS_PERIOD_S = 60 };
+enum { KEY_USES_PERIOD_S = 60, SESSIONS_PERIOD_S = 60, STORED_PERIOD_S = 60 };
 
 struct access {
     struct registry *registry;
     struct sessions *sessions;
     struct throttle *throttle;
     struct token_guess_limiter *token_guesses;
-    int64_t key_uses_saved_us, sessions_saved_us; /* monotonic; only the tick uses them */
+    int64_t key_uses_saved_us, sessions_saved_us, stored_read_us; /* monotonic; only the tick's */
 };
 
 static const struct access *access_of(const struct engine *e)
@@ -83,7 +84,8 @@ static int access_open(struct engine *e, void **ret_state, struct error *err)
     access->sessions = sessions_new();
     access->throttle = throttle_new();
     access->token_guesses = token_guess_limiter_new();
-    access->key_uses_saved_us = access->sessions_saved_us = clock_mono_us();
+    access->key_uses_saved_us = access->sessions_saved_us = access->stored_read_us =
+        clock_mono_us();
     engine_set_cache(e, CHANGE_REGISTRY, &registry_cache);
     engine_set_cache(e, CHANGE_USERS, &users_cache);
     *ret_state = access;
@@ -108,14 +110,40 @@ static int access_tick(struct engine *e, const struct tick *tick, struct error *
 {
     struct access *access = engine_state(e, &access_feature);
 
-    (void)err;
     if (is_due(&access->key_uses_saved_us, tick->mono_us, KEY_USES_PERIOD_S)) {
         key_use_flush(access->registry, engine_writer(e));
         registry_sweep(access->registry);
     }
     if (is_due(&access->sessions_saved_us, tick->mono_us, SESSIONS_PERIOD_S))
         save_sessions(e);
-    return 0;
+    return stored_bytes_refresh(access->registry, engine_watch_db(e),
+                                is_due(&access->stored_read_us, tick->mono_us, STORED_PERIOD_S),
+                                err);
+}
+
+static void access_txn_open(struct engine *e, struct txn *txn)
+{
+    txn->bytes = stored_bytes_new(access_registry(e));
+}
+
+static void access_txn_close(struct txn *txn)
+{
+    stored_bytes_free(txn->bytes);
+}
+
+static int access_txn_settle(struct txn *txn, struct error *err)
+{
+    return stored_bytes_settle(txn->bytes, txn->db, err);
+}
+
+static void access_txn_committed(struct txn *txn)
+{
+    stored_bytes_committed(txn->bytes);
+}
+
+static void access_txn_rolled_back(struct txn *txn)
+{
+    stored_bytes_forget(txn->bytes);
 }
 
 static void access_stop(struct engine *e)
@@ -147,4 +175,9 @@ const struct feature access_feature = {
     .tick = access_tick,
     .stop = access_stop,
     .close = access_close,
+    .txn = { .open = access_txn_open,
+             .close = access_txn_close,
+             .settle = access_txn_settle,
+             .committed = access_txn_committed,
+             .rolled_back = access_txn_rolled_back },
 };

@@ -79,9 +79,7 @@ static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t
         map_put(&r->tenants_by_id, id_str(&tenant->id), tenant);
     }
     tenant->loaded = number;
-    atomic_store(&tenant->max_agents, row->max_agents);
-    atomic_store(&tenant->rate_limit, row->rate_limit);
-    atomic_store(&tenant->run_failed, row->run_failed);
+    tenant_load(tenant, row);
 }
 
 static struct str digest_str(const struct sha256 *digest)
@@ -398,8 +396,7 @@ static void free_gone(struct registry *r) REQUIRES(r->lock)
     }
 }
 
-/* A number of them, since the lock keeps all requests waiting; the rest goes with the next sweep.
- */
+/* Some of them, since the lock keeps all requests waiting; the next sweep goes on. */
 static void remove_over(struct registry *r) REQUIRES(r->lock)
 {
     enum { STEP = 1024 };
@@ -480,16 +477,23 @@ struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
     return tenant;
 }
 
-int64_t registry_largest_use(struct registry *r, enum budget_kind kind)
+struct tenant_entry *registry_tenant_by_id(struct registry *r, int64_t tenant_id)
+{
+    struct tenant_entry *tenant;
+
+    rwlock_read(&r->lock);
+    tenant = map_get(&r->tenants_by_id, id_str(&tenant_id));
+    rwlock_release(&r->lock);
+    return tenant;
+}
+
+void registry_each_tenant(struct registry *r, registry_tenant_fn *fn, void *ctx)
 {
     const struct tenant_entry *tenant;
-    int64_t largest = 0;
     size_t at = 0;
 
     rwlock_read(&r->lock);
     while ((tenant = map_next(&r->tenants, &at)) != NULL)
-        if (budget_used(&tenant->budget, kind) > largest)
-            largest = budget_used(&tenant->budget, kind);
+        fn(ctx, tenant);
     rwlock_release(&r->lock);
-    return largest;
 }

@@ -32,14 +32,17 @@ struct db;
 struct key_line;
 struct rate_window;
 struct registry;
+struct tenant_row;
 
 struct tenant_entry {
     int64_t id;
     struct str slug;
     _Atomic int64_t max_agents, rate_limit;
-    atomic_bool run_failed; /* alerts on failed runs are enabled */
-    struct budget budget;   /* what its callers hold */
-    int64_t loaded;         /* internal: number of the last load that included it */
+    _Atomic int64_t max_bytes;    /* of its stored reports; 0: no quota */
+    _Atomic int64_t stored_bytes; /* what they take, as far as this process knows */
+    atomic_bool run_failed;       /* alerts on failed runs are enabled */
+    struct budget budget;         /* what its callers hold */
+    int64_t loaded;               /* internal: number of the last load that included it */
 };
 
 /* When this process saw a key used; each request with the key updates it. */
@@ -123,5 +126,23 @@ struct budget *tenant_budget(const struct tenant_entry *tenant);
 /* What the tenant that holds most of this kind holds. */
 int64_t registry_largest_use(struct registry *r, enum budget_kind kind);
 
+/* The tenant's reports take this many bytes more, or in all. */
+void registry_add_stored(struct registry *r, int64_t tenant_id, int64_t bytes);
+void registry_set_stored(struct registry *r, int64_t tenant_id, int64_t bytes);
+
+/* How many tenants have reached the quota of their plan. */
+int64_t registry_over_quota(struct registry *r);
+
+/* What may change of a tenant, from its row. */
+void tenant_load(struct tenant_entry *tenant, const struct tenant_row *row);
+
+/* Has the tenant reached it? */
+bool tenant_is_over_quota(const struct tenant_entry *tenant);
+
 /* NULL when there is no such tenant. */
 struct tenant_entry *registry_tenant(struct registry *r, struct str slug);
+struct tenant_entry *registry_tenant_by_id(struct registry *r, int64_t tenant_id);
+
+/* Calls `fn` for each tenant, with the registry locked. */
+typedef void registry_tenant_fn(void *ctx, const struct tenant_entry *tenant);
+void registry_each_tenant(struct registry *r, registry_tenant_fn *fn, void *ctx);

@@ -1,7 +1,8 @@
-/* registry_entry.c - what is known of a tenant or a key that was found, without the registry. */
+/* registry_entry.c - what is known of tenants and keys that were found. */
 #include <assert.h>
 
 #include "features/access/registry.h"
+#include "features/access/tenants_store.h"
 
 bool key_is_good(const struct key_entry *key, int64_t now_us)
 {
@@ -20,6 +21,22 @@ void key_unhold(void *use)
 
     assert(before > 0);
     (void)before;
+}
+
+void tenant_load(struct tenant_entry *tenant, const struct tenant_row *row)
+{
+    atomic_store(&tenant->max_agents, row->max_agents);
+    atomic_store(&tenant->rate_limit, row->rate_limit);
+    atomic_store(&tenant->max_bytes, row->max_bytes);
+    atomic_store(&tenant->stored_bytes, row->stored_bytes);
+    atomic_store(&tenant->run_failed, row->run_failed);
+}
+
+bool tenant_is_over_quota(const struct tenant_entry *tenant)
+{
+    const int64_t max = atomic_load(&tenant->max_bytes);
+
+    return max > 0 && atomic_load(&tenant->stored_bytes) >= max;
 }
 
 /* Entries are const to those who find them; what is counted there is not. */
@@ -41,4 +58,55 @@ struct budget *key_budget(const struct key_entry *key)
 struct budget *tenant_budget(const struct tenant_entry *tenant)
 {
     return to_count(&tenant->budget);
+}
+
+struct largest {
+    enum budget_kind kind;
+    int64_t used;
+};
+
+static void note_use(void *ctx, const struct tenant_entry *tenant)
+{
+    struct largest *largest = ctx;
+    const int64_t used = budget_used(&tenant->budget, largest->kind);
+
+    if (used > largest->used)
+        largest->used = used;
+}
+
+int64_t registry_largest_use(struct registry *r, enum budget_kind kind)
+{
+    struct largest largest = { kind, 0 };
+
+    registry_each_tenant(r, note_use, &largest);
+    return largest.used;
+}
+
+void registry_add_stored(struct registry *r, int64_t tenant_id, int64_t bytes)
+{
+    struct tenant_entry *tenant = registry_tenant_by_id(r, tenant_id);
+
+    if (tenant != NULL)
+        atomic_fetch_add(&tenant->stored_bytes, bytes);
+}
+
+void registry_set_stored(struct registry *r, int64_t tenant_id, int64_t bytes)
+{
+    struct tenant_entry *tenant = registry_tenant_by_id(r, tenant_id);
+
+    if (tenant != NULL)
+        atomic_store(&tenant->stored_bytes, bytes);
+}
+
+static void count_over_quota(void *ctx, const struct tenant_entry *tenant)
+{
+    *(int64_t *)ctx += tenant_is_over_quota(tenant);
+}
+
+int64_t registry_over_quota(struct registry *r)
+{
+    int64_t n = 0;
+
+    registry_each_tenant(r, count_over_quota, &n);
+    return n;
 }

@@ -42,8 +42,9 @@ SHAPE_BEGIN(tenant_create_shape)
     { STR(name),       .absent = "\"\"", .doc = "Display name." },
     { INT(max_agents), .absent = "100", .least = 1, .most = 1000000000, .doc = "How many agents the tenant may have." },
     { INT(rate_limit), .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
+    { INT(max_bytes),  .absent = "0", .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota." },
 SHAPE_END(tenant_create_shape, "TenantCreate", .doc = "A tenant to create.", .rules = check_tenant_create,
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600}));
+          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000}));
 #undef OWNER
 
 #define OWNER struct tenant_patch
@@ -51,6 +52,7 @@ SHAPE_BEGIN(tenant_patch_shape)
     { STR(name),           .flags = F_NULL, .doc = "Display name." },
     { OPT_INT(max_agents), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "How many agents the tenant may have." },
     { OPT_INT(rate_limit), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
+    { OPT_INT(max_bytes),  .flags = F_NULL, .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota." },
 SHAPE_END(tenant_patch_shape, "TenantPatch", .doc = "Changes to a tenant. Omitted fields keep their values.",
           .example = EXAMPLE({"rate_limit": 1200}));
 #undef OWNER
@@ -75,9 +77,10 @@ SHAPE_BEGIN(tenant_shape)
     { STR(name),        .flags = F_REQUIRED, .doc = "Display name." },
     { INT(max_agents),  .flags = F_REQUIRED, .doc = "How many agents the tenant may have." },
     { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests per minute per key." },
+    { INT(max_bytes),   .flags = F_REQUIRED, .doc = "Bytes that stored reports may take. 0: no quota." },
     { TIME(created_at), .flags = F_REQUIRED, .doc = "When it was created." },
 SHAPE_END(tenant_shape, "Tenant", .doc = "A tenant.",
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600}));
+          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000}));
 #undef OWNER
 
 #define OWNER struct tenant_plan
@@ -86,10 +89,12 @@ SHAPE_BEGIN(tenant_plan_shape)
     { STR(name),        .flags = F_REQUIRED, .doc = "Display name." },
     { INT(max_agents),  .flags = F_REQUIRED, .doc = "How many agents the tenant may have." },
     { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests per minute per key." },
+    { INT(max_bytes),   .flags = F_REQUIRED, .doc = "Bytes that stored reports may take. 0: no quota." },
     { TIME(created_at), .flags = F_REQUIRED, .doc = "When it was created." },
+    { INT(stored_bytes), .flags = F_REQUIRED, .doc = "Bytes that stored reports take: their texts, and 100 for each event, KPI value, breakdown and LLM usage." },
     { INT(agents),      .flags = F_REQUIRED, .doc = "Current number of agents, without deleted ones." },
 SHAPE_END(tenant_plan_shape, "TenantPlan", .doc = "A tenant, its plan and its usage.",
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "agents": 12}));
+          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000, "stored_bytes": 1288490188, "agents": 12}));
 #undef OWNER
 
 #define OWNER struct tenant_list

@@ -13,11 +13,12 @@ bool admin_is_slug(struct str s);
 struct tenant_create {
     struct str slug, name;
     int64_t max_agents, rate_limit;
+    int64_t max_bytes; /* 0: no quota, here and below */
 };
 
 struct tenant {
     struct str slug, name;
-    int64_t max_agents, rate_limit;
+    int64_t max_agents, rate_limit, max_bytes;
     int64_t created_at;
 };
 
@@ -33,15 +34,15 @@ struct tenant_deleted {
 /* A tenant, its plan and its usage. */
 struct tenant_plan {
     struct str slug, name;
-    int64_t max_agents, rate_limit;
+    int64_t max_agents, rate_limit, max_bytes;
     int64_t created_at;
-    int64_t agents;
+    int64_t agents, stored_bytes;
 };
 
 /* Omitted members keep their values. */
 struct tenant_patch {
     struct str name; /* null */
-    struct opt_int max_agents, rate_limit;
+    struct opt_int max_agents, rate_limit, max_bytes;
 };
 
 struct tenant_list {

@@ -9,8 +9,9 @@
 static void note_plan(struct api_call *call, const struct tenant *tenant)
 {
     call->audit_target = tenant->slug;
-    call->audit_detail = arena_printf(call->arena, "{\"max_agents\":%lld,\"rate_limit\":%lld}",
-                                      (long long)tenant->max_agents, (long long)tenant->rate_limit);
+    call->audit_detail = arena_printf(
+        call->arena, "{\"max_agents\":%lld,\"rate_limit\":%lld,\"max_bytes\":%lld}",
+        (long long)tenant->max_agents, (long long)tenant->rate_limit, (long long)tenant->max_bytes);
 }
 
 static int add_tenant(struct api_call *call, struct db *db, struct error *err)

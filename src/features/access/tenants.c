@@ -9,6 +9,7 @@
 #include "features/access/key_use.h"
 #include "features/access/keys_store.h"
 #include "features/access/shapes.h"
+#include "features/access/stored_bytes.h"
 #include "features/access/tenants_store.h"
 #include "features/access/users/users_store.h"
 
@@ -18,6 +19,7 @@ static struct tenant tenant_answer(const struct tenant_row *row)
                             .name = row->name,
                             .max_agents = row->max_agents,
                             .rate_limit = row->rate_limit,
+                            .max_bytes = row->max_bytes,
                             .created_at = row->created_at };
 }
 
@@ -28,6 +30,7 @@ int tenants_add(struct db *db, const struct tenant_create *create, struct tenant
                               .name = create->name,
                               .max_agents = create->max_agents,
                               .rate_limit = create->rate_limit,
+                              .max_bytes = create->max_bytes,
                               .created_at = clock_wall_us() };
 
     if (store_tenant_add(db, &row, err) != 0)
@@ -49,6 +52,8 @@ int tenants_set(struct db *db, struct str slug, const struct tenant_patch *patch
         row.max_agents = patch->max_agents.value;
     if (patch->rate_limit.has)
         row.rate_limit = patch->rate_limit.value;
+    if (patch->max_bytes.has)
+        row.max_bytes = patch->max_bytes.value;
     if (store_tenant_set(db, &row, err) != 0)
         return -1;
     *ret = tenant_answer(&row);
@@ -68,12 +73,14 @@ int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tena
     struct tenant_row row;
 
     if (store_tenant(db, slug, arena, &row, err) != 0 ||
-        store_tenant_agents(db, row.tenant_id, &ret->agents, err) != 0)
+        store_tenant_agents(db, row.tenant_id, &ret->agents, err) != 0 ||
+        store_tenant_bytes(db, row.tenant_id, &ret->stored_bytes, err) != 0)
         return -1;
     ret->slug = row.slug;
     ret->name = row.name;
     ret->max_agents = row.max_agents;
     ret->rate_limit = row.rate_limit;
+    ret->max_bytes = row.max_bytes;
     ret->created_at = row.created_at;
     return 0;
 }

@@ -7,27 +7,28 @@
 #include "shape/rows.h"
 #include "shape/table.h"
 
-#define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, created_at"
+#define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, max_bytes, created_at"
 
 /* clang-format off */
 #define OWNER struct tenant_row
 SHAPE_BEGIN(tenant_row)
     { INT(tenant_id) },  { STR(slug) },        { STR(name) },        { INT(max_agents) },
-    { INT(rate_limit) }, { TIME(created_at) }, { BOOL(run_failed) },
+    { INT(rate_limit) }, { INT(max_bytes) },   { INT(stored_bytes) }, { TIME(created_at) },
+    { BOOL(run_failed) },
 ROW_END(tenant_row);
 #undef OWNER
 
 #define INSERT_END " ON CONFLICT (slug) DO NOTHING RETURNING tenant_id"
 static const struct db_query insert_tenant = {
-    .sqlite = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, changed, tenant_id)"
-              " SELECT $1, $2, $3, $4, $5, " CHANGE_NUMBER ", 1 + MAX(number,"
+    .sqlite = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, max_bytes, changed,"
+              " tenant_id) SELECT $1, $2, $3, $4, $5, $6, " CHANGE_NUMBER ", 1 + MAX(number,"
               " COALESCE((SELECT MAX(tenant_id) FROM tenants), 0))"
               " FROM change_numbers WHERE topic = 'tenant_id'" INSERT_END,
-    .postgres = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, changed)"
-                " VALUES ($1, $2, $3, $4, $5, " CHANGE_NUMBER ")" INSERT_END,
+    .postgres = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, max_bytes,"
+                " changed) VALUES ($1, $2, $3, $4, $5, $6, " CHANGE_NUMBER ")" INSERT_END,
 };
 static const struct db_query update_tenant = {
-    .sql = "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4, changed = "
+    .sql = "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4, max_bytes = $5, changed = "
            CHANGE_NUMBER " WHERE slug = $1",
 };
 static const struct db_query select_tenant = {
@@ -36,7 +37,9 @@ static const struct db_query select_tenant = {
 };
 static const struct db_query select_tenants = {
     .row = &tenant_row,
-    .sql = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed"
+    .sql = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed,"
+           " COALESCE((SELECT SUM(b.bytes) FROM tenant_bytes b WHERE b.tenant_id = t.tenant_id), 0)"
+           " AS stored_bytes"
            " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id"
            " WHERE t.changed > $1 AND t.deleted_at IS NULL",
 };
@@ -77,7 +80,7 @@ int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_text(row->slug), db_text(row->name), db_int(row->max_agents),
-                db_int(row->rate_limit), db_int(row->created_at));
+                db_int(row->rate_limit), db_int(row->created_at), db_int(row->max_bytes));
     int64_t id = 0;
 
     if (db_exec(db, &insert_tenant, args, db_read_int, &id, err) != 0)
@@ -90,8 +93,9 @@ int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
 
 int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_text(row->slug), db_text(row->name),
-                                        db_int(row->max_agents), db_int(row->rate_limit));
+    const struct db_args args =
+        DB_ARGS(db_text(row->slug), db_text(row->name), db_int(row->max_agents),
+                db_int(row->rate_limit), db_int(row->max_bytes));
 
     return db_run(db, &update_tenant, args, err);
 }

@@ -15,9 +15,10 @@ struct db;
 struct tenant_row {
     int64_t tenant_id;
     struct str slug, name;
-    int64_t max_agents, rate_limit;
+    int64_t max_agents, rate_limit, max_bytes;
+    int64_t stored_bytes; /* read by store_tenants() only, as run_failed */
     int64_t created_at;
-    bool run_failed; /* alerts on failed runs; read by store_tenants() only */
+    bool run_failed; /* alerts on failed runs */
 };
 
 /* `row->tenant_id` is filled in. ERR_CONFLICT when the slug is taken. */

@@ -37,7 +37,7 @@ static int report_llm_usage(struct api_call *call, struct error *err)
 
 /* clang-format off */
 const struct route llm_report_routes[] = {
-    { ROUTE(POST, "/api/v1/telemetry/llm", REPORT, 202), .handler = report_llm_usage, .body = &llm_usage_shape, .answer = &llm_verdict_shape,
+    { ROUTE(POST, "/api/v1/telemetry/llm", REPORT, 202), .handler = report_llm_usage, .also = ALSO_QUOTA, .body = &llm_usage_shape, .answer = &llm_verdict_shape,
       .id = "report_llm_usage", .summary = "Report LLM tokens used by one run",
       .description = "A report with the same agent, run, model and timestamp replaces the earlier one, and `replaced` in the answer says so. Only tokens are stored; cost is computed from the price list when it is read." },
     { 0 },

@@ -3,30 +3,32 @@
 
 #include "db/db.h"
 #include "features/cost/report_shapes.h"
+#include "features/cost/report_sums.h"
 
 #define OF_IDENTITY                                                                                \
     " WHERE tenant_id = $1 AND timestamp = $2 AND agent_id = $3 AND run_id = $4 AND model = $5"
 #define COUNTS "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls"
 #define SELECT_USAGE                                                                               \
-    "SELECT agent_id, model, " COUNTS ", timestamp, run_id FROM llm_usage"                         \
-    " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3 AND ($4 = 0 OR agent_id = $4)"   \
-    " AND (CAST($5 AS TEXT) IS NULL OR run_id = $5)"
+    "SELECT " USAGE_SUMMED("") " FROM llm_usage"                                                   \
+                               " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3 AND " \
+                               "($4 = 0 OR agent_id = $4)"                                         \
+                               " AND (CAST($5 AS TEXT) IS NULL OR run_id = $5)"
 
 /* clang-format off */
 static const struct db_query insert_usage = {
     .sql = "INSERT INTO llm_usage (tenant_id, timestamp, agent_id, run_id, model, received_at,"
-           " " COUNTS ", agent_version, workflow_run_id)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+           " " COUNTS ", agent_version, workflow_run_id, checksum)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
            " ON CONFLICT (tenant_id, timestamp, agent_id, run_id, model) DO NOTHING",
 };
 static const struct db_query select_old = {
-    .sqlite = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY,
-    .postgres = "SELECT " COUNTS " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
+    .sqlite = "SELECT " USAGE_SUMMED("") " FROM llm_usage" OF_IDENTITY,
+    .postgres = "SELECT " USAGE_SUMMED("") " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
 };
 static const struct db_query replace_usage = {
     .sql = "UPDATE llm_usage SET received_at = $6, input_tokens = $7, output_tokens = $8,"
            " cache_read_tokens = $9, cache_write_tokens = $10, calls = $11, agent_version = $12,"
-           " workflow_run_id = $13" OF_IDENTITY
+           " workflow_run_id = $13, checksum = $14" OF_IDENTITY
            " AND ((" COUNTS ", agent_version) <> ($7, $8, $9, $10, $11, $12)"
            " OR workflow_run_id IS DISTINCT FROM $13)",
 };
@@ -35,8 +37,9 @@ static const struct db_query select_totals = {
            " FROM llm_totals WHERE tenant_id = $1 AND width = $5 AND start >= $2 AND start < $3"
            " AND ($4 = 0 OR agent_id = $4)",
 };
-static const struct db_query select_usage = { .sql = SELECT_USAGE };
+static const struct db_query select_usage = { .sum = &llm_usage_sum, .sql = SELECT_USAGE };
 static const struct db_query select_usage_by_run = {
+    .sum = &llm_usage_sum,
     .sql = SELECT_USAGE " ORDER BY run_id",
 };
 /* clang-format on */
@@ -52,14 +55,25 @@ static struct llm_counts read_counts(const struct db_row *row, unsigned column)
 
 struct old_usage {
     struct llm_counts counts;
+    int64_t bytes; /* that it counts for its tenant */
     bool there;
 };
+
+/* As USAGE_BYTES(): of run, model, version and workflow. */
+static int64_t usage_bytes(const struct str texts[4])
+{
+    return (int64_t)(STORED_ROW_BYTES + texts[0].len + texts[1].len + texts[2].len + texts[3].len);
+}
 
 static bool read_old(void *ctx, const struct db_row *row)
 {
     struct old_usage *old = ctx;
 
-    old->counts = read_counts(row, 0);
+    (void)row_sum_check(&llm_usage_sum, row, 0); /* reported, and replaced all the same */
+    old->counts = read_counts(row, USAGE_AT_COUNTS);
+    old->bytes = usage_bytes((const struct str[]){
+        db_get_text(row, USAGE_AT_RUN_ID), db_get_text(row, USAGE_AT_MODEL),
+        db_get_text(row, USAGE_AT_VERSION), db_get_text(row, USAGE_AT_WORKFLOW) });
     old->there = true;
     return true;
 }
@@ -85,12 +99,23 @@ static int exec_usage(const struct storing *s, const struct db_query *q, struct 
 {
     const struct report_key *place = s->place;
     const struct llm_usage *u = s->usage;
-    const struct db_args args = DB_ARGS(
-        db_int(place->tenant_id), db_int(u->timestamp), db_int(place->agent_id), db_text(u->run_id),
-        db_text(u->model), db_int(place->received_at), db_int(s->counts.input),
-        db_int(s->counts.output), db_int(s->counts.cache_read), db_int(s->counts.cache_write),
-        db_int(s->counts.calls), db_text(u->agent_version), db_text(u->workflow_run_id));
+    struct db_value row[] = { db_int(place->tenant_id),
+                              db_int(u->timestamp),
+                              db_int(place->agent_id),
+                              db_text(u->run_id),
+                              db_text(u->model),
+                              db_int(place->received_at),
+                              db_int(s->counts.input),
+                              db_int(s->counts.output),
+                              db_int(s->counts.cache_read),
+                              db_int(s->counts.cache_write),
+                              db_int(s->counts.calls),
+                              db_text(u->agent_version),
+                              db_text(u->workflow_run_id),
+                              db_null() };
+    const struct db_args args = DB_ARGS_OF(row);
 
+    row[COUNT_OF(row) - 1] = row_sum_of(&llm_usage_sum, row);
     return old == NULL ? db_run(s->db, q, args, err) : db_exec(s->db, q, args, read_old, old, err);
 }
 
@@ -129,6 +154,15 @@ static int replace(const struct storing *s, const struct llm_counts *old, bool *
     return 0;
 }
 
+/* It was stored, perhaps in the place of the old one. */
+static void count_bytes(const struct storing *s, const struct old_usage *old)
+{
+    const struct llm_usage *u = s->usage;
+    const struct str texts[] = { u->run_id, u->model, u->agent_version, u->workflow_run_id };
+
+    stored_bytes_add(s->place->bytes, s->place->tenant_id, usage_bytes(texts) - old->bytes);
+}
+
 int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
                   struct llm_totals *totals, bool *ret_replaced, struct error *err)
 {
@@ -141,8 +175,10 @@ int store_llm_put(struct db *db, const struct report_key *place, const struct ll
         return -1;
     if (old.there && replace(&s, &old.counts, ret_replaced, err) != 0)
         return -1;
-    if (!old.there || *ret_replaced)
+    if (!old.there || *ret_replaced) {
         llm_totals_add(totals, &where, &s.counts);
+        count_bytes(&s, &old);
+    }
     return 0;
 }
 
@@ -173,8 +209,10 @@ int store_llm_add(struct db *db, const struct report_key *place, const struct ll
         if (replace(&s, &old.counts, &changed, err) != 0)
             return -1;
     }
-    if (changed)
+    if (changed) {
         llm_totals_add(totals, &where, &s.counts);
+        count_bytes(&s, &old);
+    }
     return 0;
 }
 
@@ -201,15 +239,15 @@ static bool read_total(void *ctx, const struct db_row *row)
 static bool read_usage(void *ctx, const struct db_row *row)
 {
     const struct reading *reading = ctx;
-    int64_t at = db_get_int(row, 7);
+    int64_t at = db_get_int(row, USAGE_AT_TIMESTAMP);
 
-    reading->on_row(reading->ctx, &(struct llm_row){ .agent_id = db_get_int(row, 0),
-                                                     .model = db_get_text(row, 1),
-                                                     .counts = read_counts(row, 2),
+    reading->on_row(reading->ctx, &(struct llm_row){ .agent_id = db_get_int(row, USAGE_AT_AGENT),
+                                                     .model = db_get_text(row, USAGE_AT_MODEL),
+                                                     .counts = read_counts(row, USAGE_AT_COUNTS),
                                                      .start = at,
                                                      .first_at = at,
                                                      .last_at = at,
-                                                     .run_id = db_get_text(row, 8) });
+                                                     .run_id = db_get_text(row, USAGE_AT_RUN_ID) });
     return true;
 }
 

@@ -11,7 +11,7 @@ static int run_rebuild_run(struct invocation *in)
 {
     struct runs_rebuild page = { .next = { true, 0 } };
     struct client_request request = { .method = METHOD_POST };
-    int64_t runs = 0, changed = 0;
+    int64_t runs = 0, changed = 0, damaged = 0;
     struct client_reply reply;
     struct error err = { 0 };
     struct str path = request_path(in);
@@ -24,11 +24,12 @@ static int run_rebuild_run(struct invocation *in)
             return command_fail(&err);
         runs += page.runs;
         changed += page.changed;
+        damaged += page.damaged;
     }
-    (void)printf(in->json ? "{\"runs\":%lld,\"changed\":%lld}\n"
-                          : "%lld runs checked, %lld corrected\n",
-                 (long long)runs, (long long)changed);
-    return EXIT_DONE;
+    (void)printf(in->json ? "{\"runs\":%lld,\"changed\":%lld,\"damaged\":%lld}\n"
+                          : "%lld runs checked, %lld corrected, %lld with damaged events\n",
+                 (long long)runs, (long long)changed, (long long)damaged);
+    return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 #define RUNS "/api/v1/tenants/{tenant}/dashboard/runs"

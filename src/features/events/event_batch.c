@@ -7,8 +7,10 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "engine/txn.h"
+#include "features/access/stored_bytes.h"
 #include "features/agents/admit.h"
 #include "features/events/event_log.h"
+#include "features/events/event_rows.h"
 #include "features/events/shapes.h"
 #include "features/live/feed.h"
 
@@ -81,9 +83,14 @@ int event_batch_prepare(struct txn *txn, struct error *err)
         return 0;
     if (log->add(batch->log, txn->db, batch->items, batch->n, &batch->arena, err) != 0)
         return -1;
-    for (size_t i = 0; i < batch->n; i++)
-        if (batch->items[i].duplicate)
+    for (size_t i = 0; i < batch->n; i++) {
+        const struct event_item *item = &batch->items[i];
+
+        if (item->duplicate)
             *batch->verdicts[i] = VERDICT_DUPLICATE;
+        else
+            stored_bytes_add(txn->bytes, item->tenant_id, event_stored_bytes(item->event));
+    }
     return log->prepare(batch->log, txn->db, err);
 }
 

@@ -59,7 +59,7 @@ static const struct db_query insert_events = {
                 " $4::text[], $5::smallint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[],"
                 " $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[],"
                 " $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[],"
-                " $22::text[]) AS x(" EVENT_COLUMNS ") OFFSET 0) y"
+                " $22::text[], $23::bigint[]) AS x(" EVENT_COLUMNS ") OFFSET 0) y"
                 " ORDER BY tenant_id, event_id COLLATE \"C\""
                 " ON CONFLICT (tenant_id, event_id) WHERE event_id <> '' DO NOTHING"
                 " RETURNING tenant_id, event_id",

@@ -6,24 +6,41 @@
 
 #include "base/buf.h"
 #include "db/db.h"
+#include "db/row_sum.h"
+#include "features/access/stored_bytes.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 
+/* Those of event_sum and the checksum first. */
 #define READ_COLUMNS                                                                               \
-    "a.agent_name, e.event_id, e.event, e.timestamp, e.received_at, e.seq, e.agent_version,"       \
-    " e.duration_ms, e.records_processed, e.error_type, e.error_message, e.workflow_run_id,"       \
-    " e.message, e.level, e.category, e.source, e.metadata, e.metrics, e.links, e.output"
+    "e.tenant_id, e.run_no, e.agent_id, e.event_id, e.event, e.timestamp, e.received_at, e.seq,"   \
+    " e.agent_version, e.duration_ms, e.records_processed, e.error_type, e.error_message,"         \
+    " e.workflow_run_id, e.message, e.level, e.category, e.source, e.metadata, e.metrics,"         \
+    " e.links, e.output, e.checksum, a.agent_name"
+
+enum { COLUMN_EVENT = 4, COLUMN_EVENT_NO = 24, COLUMN_RUN_ID = 25 };
 
 /* clang-format off */
+const struct row_sum event_sum = {
+    .table = "events",
+    .types = "iiitiiiitiittttttttttt",
+    .key = (const char *const[]){ "tenant_id", "run_no", "agent_id", "event_id", NULL },
+    .all = {
+        .sqlite = "SELECT " EVENT_COLUMNS ", event_no > (SELECT number FROM change_numbers"
+                  " WHERE topic = 'event_no_without_sum') FROM events",
+        .postgres = "SELECT " EVENT_COLUMNS ", 0 FROM events",
+    },
+};
 static const struct db_query insert_event = {
     .sqlite = "INSERT INTO events (event_no, " EVENT_COLUMNS ")"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
-           " $18, $19, $20, $21, $22, $23)",
+           " $18, $19, $20, $21, $22, $23, $24)",
 };
 /* CROSS JOIN, and the order of extents, which do not overlap: otherwise SQLite scans all events to
  * get them sorted. */
 static const struct db_query select_events = {
+    .sum = &event_sum,
     .sqlite = "SELECT " READ_COLUMNS " FROM run_extents x"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
               " AND e.event_no < x.first_event_no + x.n"
@@ -76,6 +93,7 @@ static const struct db_query select_short = {
     " WHERE e.tenant_id = $1 AND e.event_no > $2 AND e.event_no <= $3"                             \
     " AND e.timestamp >= $4 AND e.timestamp < $5 ORDER BY e.event_no"
 static const struct db_query select_step = {
+    .sum = &event_sum,
     .sqlite = STEP_OF("CROSS JOIN"),
     .postgres = STEP_OF("JOIN"),
 };
@@ -86,6 +104,7 @@ static const struct db_query select_step = {
     " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"                      \
     " WHERE e.tenant_id = $1 AND e.event_no > $3 AND e.timestamp >= $4 AND e.timestamp < $5"
 static const struct db_query select_run_step = {
+    .sum = &event_sum,
     .sqlite = RUN_STEP("run_extents x CROSS JOIN events e ON e.event_no >= x.first_event_no"
                        " AND e.event_no < x.first_event_no + x.n")
               " AND x.run_no = $2 AND x.first_event_no >= COALESCE((SELECT MAX(first_event_no)"
@@ -131,6 +150,23 @@ void event_row_values(int64_t run_no, const struct event_item *item, struct db_v
 
     assert(run_no > 0 && item->tenant_id > 0 && item->agent_id > 0);
     memcpy(ret, values, sizeof(values));
+    ret[EVENT_COLUMNS_N - 1] = row_sum_of(&event_sum, ret);
+}
+
+int64_t event_stored_bytes(const struct telemetry_event *e)
+{
+    const struct str texts[] = { e->event_id,      e->agent_version,   e->error_type,
+                                 e->error_message, e->workflow_run_id, e->message,
+                                 e->level,         e->category,        e->source,
+                                 e->output };
+    const struct str json[] = { e->metadata, e->metrics, e->links };
+    size_t bytes = STORED_ROW_BYTES;
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        bytes += texts[i].len;
+    for (size_t i = 0; i < COUNT_OF(json); i++)
+        bytes += json_value(json[i]).type == DB_NULL ? 0 : json[i].len;
+    return (int64_t)bytes;
 }
 
 int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const struct event_item *item,
@@ -156,27 +192,27 @@ static struct str read_json(struct arena *arena, const struct db_row *row, unsig
 
 static void read_event(struct arena *arena, const struct db_row *row, struct stored_event *ret)
 {
-    ret->received_at = db_get_int(row, 4);
+    ret->received_at = db_get_int(row, 6);
     ret->event = (struct telemetry_event){
-        .agent_name = read_text(arena, row, 0),
-        .event_id = read_text(arena, row, 1),
-        .event = (int)db_get_int(row, 2),
-        .timestamp = db_get_int(row, 3),
-        .seq = db_get_int(row, 5),
-        .agent_version = read_text(arena, row, 6),
-        .duration_ms = rows_opt_int(row, 7),
-        .records_processed = rows_opt_int(row, 8),
-        .error_type = read_text(arena, row, 9),
-        .error_message = read_text(arena, row, 10),
-        .workflow_run_id = read_text(arena, row, 11),
-        .message = read_text(arena, row, 12),
-        .level = read_text(arena, row, 13),
-        .category = read_text(arena, row, 14),
-        .source = read_text(arena, row, 15),
-        .metadata = read_json(arena, row, 16, STR_LIT("{}")),
-        .metrics = read_json(arena, row, 17, STR_LIT("{}")),
-        .links = read_json(arena, row, 18, STR_LIT("[]")),
-        .output = read_text(arena, row, 19),
+        .agent_name = read_text(arena, row, 23),
+        .event_id = read_text(arena, row, 3),
+        .event = (int)db_get_int(row, COLUMN_EVENT),
+        .timestamp = db_get_int(row, 5),
+        .seq = db_get_int(row, 7),
+        .agent_version = read_text(arena, row, 8),
+        .duration_ms = rows_opt_int(row, 9),
+        .records_processed = rows_opt_int(row, 10),
+        .error_type = read_text(arena, row, 11),
+        .error_message = read_text(arena, row, 12),
+        .workflow_run_id = read_text(arena, row, 13),
+        .message = read_text(arena, row, 14),
+        .level = read_text(arena, row, 15),
+        .category = read_text(arena, row, 16),
+        .source = read_text(arena, row, 17),
+        .metadata = read_json(arena, row, 18, STR_LIT("{}")),
+        .metrics = read_json(arena, row, 19, STR_LIT("{}")),
+        .links = read_json(arena, row, 20, STR_LIT("[]")),
+        .output = read_text(arena, row, 21),
     };
 }
 
@@ -218,6 +254,12 @@ static int by_place(const void *a, const void *b)
     return x->event_no < y->event_no ? -1 : x->event_no > y->event_no;
 }
 
+static struct event_place place_of(const struct placed_event *placed)
+{
+    return (struct event_place){ placed->event.event.seq, placed->event.event.timestamp,
+                                 placed->event_no };
+}
+
 /* Bytes of an event's JSON, at least and about: names, numbers and times are EVENT_BYTES. */
 static size_t size_of(const struct telemetry_event *e)
 {
@@ -243,22 +285,26 @@ struct page_reader {
 static bool add_page_row(void *ctx, const struct db_row *row)
 {
     struct page_reader *r = ctx;
+    const bool damaged = !row_sum_check(&event_sum, row, 0);
     struct placed_event *placed;
-    size_t bytes;
+    size_t bytes, n;
 
-    if (r->page->steps_only && db_get_int(row, 2) != EVENT_IN_PROGRESS)
+    if (!damaged && r->page->steps_only && db_get_int(row, COLUMN_EVENT) != EVENT_IN_PROGRESS)
         return true;
     placed = rows_add(&r->rows);
     read_event(r->rows.arena, row, &placed->event);
-    placed->event_no = db_get_int(row, 20);
+    placed->event_no = db_get_int(row, COLUMN_EVENT_NO);
     bytes = size_of(&placed->event.event);
     assert(r->page->is_short || r->rows.n < 2 || by_place(placed - 1, placed) < 0);
-    r->ret->more = r->rows.n > 1 &&
-                   (r->rows.n > (size_t)r->page->limit || r->ret->bytes + bytes > r->page->bytes);
-    if (r->ret->more) {
+    n = r->rows.n + (size_t)r->ret->damaged;
+    r->ret->more = n > 1 && (n > (size_t)r->page->limit || r->ret->bytes + bytes > r->page->bytes);
+    if (damaged || r->ret->more)
         r->rows.n--;
+    if (r->ret->more)
         return false;
-    }
+    /* A damaged event has its place too, so that a page of nothing else has an end. */
+    r->ret->end = place_of(placed);
+    r->ret->damaged += damaged;
     r->ret->bytes += bytes;
     return true;
 }
@@ -300,12 +346,6 @@ int store_run_events_page(struct db *db, const struct event_page *page, struct a
     events = ARENA_ARRAY(arena, struct stored_event, reader.rows.n + 1);
     for (size_t i = 0; i < reader.rows.n; i++)
         events[i] = placed[i].event;
-    if (reader.rows.n > 0) {
-        const struct placed_event *last = &placed[reader.rows.n - 1];
-
-        ret->end = (struct event_place){ last->event.event.seq, last->event.event.timestamp,
-                                         last->event_no };
-    }
     ret->list = (struct list){ events, reader.rows.n };
     return 0;
 }
@@ -321,8 +361,8 @@ static bool pass_event(void *ctx, const struct db_row *row)
     struct stored_event event = { 0 };
 
     read_event(NULL, row, &event);
-    event.event.run_id = db_get_text(row, 21);
-    return reader->fn(reader->ctx, db_get_int(row, 20), &event);
+    event.event.run_id = db_get_text(row, COLUMN_RUN_ID);
+    return reader->fn(reader->ctx, db_get_int(row, COLUMN_EVENT_NO), &event);
 }
 
 int store_events_step(struct db *db, const struct store_step *step, event_row_fn *fn, void *ctx,

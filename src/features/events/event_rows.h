@@ -8,28 +8,42 @@
 #include "shape/timerange.h"
 
 struct db;
+struct row_sum;
 struct event_item;
+struct telemetry_event;
 struct stored_event;
 
-/* The columns of an event without event_no, in the order of event_row_values(). */
+extern const struct row_sum event_sum; /* db/row_sum.h */
+
+/* The columns of an event without event_no, in the order of event_row_values(): first those of
+ * event_sum. */
 #define EVENT_COLUMNS                                                                              \
     "tenant_id, run_no, agent_id, event_id, event, timestamp, received_at, seq, agent_version,"    \
     " duration_ms, records_processed, error_type, error_message, workflow_run_id, message, level," \
-    " category, source, metadata, metrics, links, output"
+    " category, source, metadata, metrics, links, output, checksum"
 
-enum { EVENT_COLUMNS_N = 22 };
+enum { EVENT_COLUMNS_N = 23 };
 
 struct db_value;
 
 /* EVENT_COLUMNS_N parameters; strings are borrowed. */
 void event_row_values(int64_t run_no, const struct event_item *item, struct db_value *ret);
 
+/* What an event counts for its tenant (access/stored_bytes.h): here, and `text` for each text
+ * column in SQL. */
+int64_t event_stored_bytes(const struct telemetry_event *event);
+
+#define EVENT_STORED_BYTES(text)                                                                   \
+    STORED_ROW text("event_id") text("agent_version") text("error_type") text("error_message")     \
+        text("workflow_run_id") text("message") text("level") text("category") text("source")      \
+            text("metadata") text("metrics") text("links") text("output")
+
 /* SQLite: inserts one row with this number. */
 int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const struct event_item *item,
                      struct error *err) MUST_CHECK;
 
 /* All events of a run in order of arrival, as struct stored_event with client_id and run_id left
- * empty; in the arena. */
+ * empty; in the arena. ERR_DAMAGED when one of them is. */
 int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                      struct list *ret, struct error *err) MUST_CHECK;
 
@@ -53,6 +67,7 @@ struct event_page {
 struct event_page_rows {
     struct list list; /* of struct stored_event as of store_run_events(), but in narrative order */
     size_t bytes;     /* of JSON, about */
+    int64_t damaged;  /* events of the page that do not match their checksums: not in the list */
     bool more;        /* there are events after `end` */
     struct event_place end;
 };
@@ -79,7 +94,8 @@ struct store_run_step {
     struct time_range range; /* of timestamps */
 };
 
-/* The events of a run after one of them, in order of arrival. */
+/* The events of a run after one of them, in order of arrival. ERR_DAMAGED before the first that
+ * is, as below. */
 int store_run_events_step(struct db *db, const struct store_run_step *step, event_row_fn *fn,
                           void *ctx, struct error *err) MUST_CHECK;
 

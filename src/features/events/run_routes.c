@@ -50,9 +50,9 @@ static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
 
     if (store_runs_rebuild(db, call->tenant_id, query->after, REBUILD_STEP, &step, err) != 0)
         return -1;
-    *answer = (struct runs_rebuild){ step.runs,
-                                     step.changed,
-                                     { step.last_run_no != 0, step.last_run_no } };
+    *answer = (struct runs_rebuild){
+        step.runs, step.changed, step.damaged, { step.last_run_no != 0, step.last_run_no }
+    };
     return 0;
 }
 

@@ -55,6 +55,7 @@ static int load_events(struct db *db, const struct run_key *key, const struct ev
         return -1;
     complete_events(key, &rows.list);
     ret->events = rows.list;
+    ret->damaged = (struct opt_int){ rows.damaged > 0, rows.damaged };
     ret->next = in_pages || rows.more ? cursor_of(&rows, arena) : STR_LIT("");
     return 0;
 }
@@ -167,6 +168,7 @@ static int add_steps(struct db *db, const struct tenant_entry *tenant, struct ru
         }
         listed[n].steps = steps.list;
         listed[n].steps_next = cursor_of(&steps, arena);
+        listed[n].damaged = (struct opt_int){ steps.damaged > 0, steps.damaged };
     }
     return 0;
 }

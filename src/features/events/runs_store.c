@@ -72,10 +72,15 @@ static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct aren
     struct list events;
     bool same = true;
 
+    ret->runs++;
+    ret->last_run_no = run_no;
     if (db_run(db, &lock_run, DB_ARGS_OF(args), err) != 0 ||
-        store_run(db, tenant_id, run_no, arena, &run, err) != 0 ||
-        store_run_events(db, tenant_id, run_no, arena, &events, err) != 0)
+        store_run(db, tenant_id, run_no, arena, &run, err) != 0)
         return -1;
+    if (store_run_events(db, tenant_id, run_no, arena, &events, err) != 0) {
+        ret->damaged += err->code == ERR_DAMAGED;
+        return err->code == ERR_DAMAGED ? 0 : -1;
+    }
     run_state_init(&state);
     for (size_t i = 0; i < events.n; i++)
         run_state_add(&state, &((const struct stored_event *)events.items)[i].event);
@@ -83,8 +88,6 @@ static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct aren
     run_row_values(&state, args + 2);
     for (size_t i = 0; i < RUN_STATE_N; i++)
         same = same && same_value(&before[i], &args[2 + i]);
-    ret->runs++;
-    ret->last_run_no = run_no;
     if (same)
         return 0;
     ret->changed++;

@@ -20,6 +20,7 @@ int store_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *ar
 
 struct runs_rebuilt {
     int64_t runs, changed; /* checked, and different from their events */
+    int64_t damaged;       /* with a damaged event: left as they are */
     int64_t last_run_no;   /* 0: none is left */
 };
 

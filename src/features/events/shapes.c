@@ -149,6 +149,7 @@ SHAPE_BEGIN(run_listed_shape)
 #define MEMBER(m) m
     { LIST(steps, stored_event_shape), .flags = F_OMIT, .doc = "With include_steps: the run's in_progress events." },
     { STR(steps_next), .flags = F_OMIT, .doc = "Only when the run has more steps than a page holds: cursor of its events after these." },
+    { OPT_INT(damaged), .flags = F_OMIT, .doc = "Steps left out because they do not match their checksums. Absent: none." },
 SHAPE_END(run_listed_shape, "RunListItem", .doc = "A run, with its steps if requested.",
           .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "status": "completed", "started_at": "2026-01-15T09:30:00Z", "ended_at": "2026-01-15T09:31:12Z", "duration_ms": 72000, "records_processed": 42, "message": "42 invoices read", "event_count": 5, "last_event_at": "2026-01-15T09:31:12Z"}));
 #undef OWNER
@@ -166,6 +167,7 @@ SHAPE_BEGIN(run_narrative_shape)
     { SHAPE(run, struct run_summary, run_summary_shape), .flags = F_REQUIRED, .doc = "The run." },
     { LIST(events, stored_event_shape), .flags = F_REQUIRED, .doc = "Ordered by seq, timestamp and arrival." },
     { STR(next), .flags = F_NULL | F_OMIT_EMPTY, .doc = "Cursor of the next page; null on the last one. Left out when neither limit nor cursor is given and these are all events." },
+    { OPT_INT(damaged), .flags = F_OMIT, .doc = "Events of this page left out because they do not match their checksums; `muster check` names them. Absent: none." },
 SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and its events, or a page of them.",
           .example = EXAMPLE({"next": null}));
 #undef OWNER
@@ -209,8 +211,9 @@ SHAPE_END(rebuild_query_shape, "RebuildQuery", .doc = "Where to continue the reb
 SHAPE_BEGIN(runs_rebuild_shape)
     { INT(runs),     .flags = F_REQUIRED, .doc = "Runs checked on this page." },
     { INT(changed),  .flags = F_REQUIRED, .doc = "Runs whose state differed from their events and was corrected." },
+    { INT(damaged),  .flags = F_REQUIRED, .doc = "Runs left as they are, because an event of theirs does not match its checksum." },
     { OPT_INT(next), .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next page. Null: done." },
 SHAPE_END(runs_rebuild_shape, "RunsRebuild", .doc = "Result of rebuilding one page of run states.",
-          .example = EXAMPLE({"runs": 500, "changed": 2, "next": 731}));
+          .example = EXAMPLE({"runs": 500, "changed": 2, "damaged": 0, "next": 731}));
 #undef OWNER
 /* clang-format on */

@@ -67,8 +67,9 @@ struct run_summary {
 
 struct run_narrative {
     struct run_summary *run;
-    struct list events; /* of struct stored_event */
-    struct str next;    /* cursor; null on the last page, empty (left out) without pages */
+    struct list events;     /* of struct stored_event */
+    struct str next;        /* cursor; null on the last page, empty (left out) without pages */
+    struct opt_int damaged; /* left out unless there are any */
 };
 
 extern const struct shape run_summary_shape;   /* "Run" */
@@ -96,6 +97,7 @@ struct run_listed {
     struct run_summary run;
     struct list steps;     /* of struct stored_event; left out when items is NULL */
     struct str steps_next; /* null (left out): these are all steps */
+    struct opt_int damaged;
 };
 
 struct run_list {
@@ -140,7 +142,7 @@ struct rebuild_query {
 
 /* One page of a rebuild; `next` is the `after` of the next page, null when done. */
 struct runs_rebuild {
-    int64_t runs, changed;
+    int64_t runs, changed, damaged;
     struct opt_int next;
 };
 

@@ -12,8 +12,11 @@
 static int submit_events(struct api_call *call, const struct telemetry_event *events, size_t n,
                          call_step_fn *fill, struct error *err)
 {
-    struct ingest_request *request = ARENA_NEW(call->arena, struct ingest_request);
+    struct ingest_request *request;
 
+    if (auth_may_store(call, err) != 0)
+        return -1;
+    request = ARENA_NEW(call->arena, struct ingest_request);
     *request = (struct ingest_request){ .tenant = call->key->tenant,
                                         .events = events,
                                         .n = n,
@@ -108,10 +111,10 @@ static int report_batch(struct api_call *call, struct error *err)
 
 /* clang-format off */
 const struct route telemetry_routes[] = {
-    { ROUTE(POST, "/api/v1/telemetry", REPORT, 202), .handler = report_event, .body = &telemetry_event_shape, .answer = &event_verdict_shape,
+    { ROUTE(POST, "/api/v1/telemetry", REPORT, 202), .handler = report_event, .also = ALSO_QUOTA, .body = &telemetry_event_shape, .answer = &event_verdict_shape,
       .id = "report_event", .summary = "Report one run event",
       .description = "202 means that the event is durably stored. A repeated `event_id` is answered as `duplicate` and stored once, so retries are safe; a disabled agent is answered as `rejected`. An unknown agent is registered with its first event, within the agent cap of the plan." },
-    { ROUTE(POST, "/api/v1/telemetry/batch", REPORT, 202), .handler = report_batch, .body = &telemetry_batch_shape, .answer = &batch_verdict_shape, .limit = LIMIT_BATCH,
+    { ROUTE(POST, "/api/v1/telemetry/batch", REPORT, 202), .handler = report_batch, .also = ALSO_QUOTA, .body = &telemetry_batch_shape, .answer = &batch_verdict_shape, .limit = LIMIT_BATCH,
       .id = "report_events", .summary = "Report many run events at once",
       .description = "All accepted events are stored in one transaction, and each event has a result in the order of the request. One malformed event makes the whole batch 422, and nothing is stored." },
     { 0 },

@@ -2,7 +2,9 @@
 #include "features/export/store.h"
 
 #include "db/db.h"
+#include "features/cost/report_sums.h"
 #include "features/export/shapes.h"
+#include "features/kpis/report_sums.h"
 #include "shape/json_write.h"
 
 /* clang-format off */
@@ -37,21 +39,19 @@ static const struct db_query number_step[] = {
 };
 /* Of run $2 only what comes after $6 and $7: nothing when they are NULL. */
 #define VALUES_OF(bytes)                                                                           \
-    "SELECT a.agent_name, r.agent_version, r.run_id, r.workflow_run_id, v.timestamp,"              \
-    " v.received_at, COALESCE(v.full_key, v.key), v.run_no, v.integer_value, v.real_value,"        \
-    " v.text_value, v.key FROM business_values v"                                                  \
+    "SELECT " BUSINESS_VALUE_SUMMED("v.") ", " BUSINESS_RUN_SUMMED("r.") ", a.agent_name"          \
+    " FROM business_values v"                                                                      \
     " JOIN business_runs r ON r.tenant_id = v.tenant_id AND r.run_no = v.run_no"                   \
     " JOIN agents a ON a.tenant_id = v.tenant_id AND a.agent_id = v.agent_id"                      \
     " WHERE v.tenant_id = $1 AND v.run_no >= $2 AND v.run_no <= $3"                                \
     " AND (v.run_no > $2 OR v.key" bytes " > $6)"                                                  \
     " AND v.timestamp >= $4 AND v.timestamp < $5 ORDER BY v.run_no, v.key" bytes
 static const struct db_query select_values = {
+    .sum = &business_value_sum,
     .sqlite = VALUES_OF(""), .postgres = VALUES_OF(" COLLATE \"C\""),
 };
 #define BREAKDOWNS_OF(bytes)                                                                       \
-    "SELECT a.agent_name, r.agent_version, r.run_id, r.workflow_run_id, b.timestamp,"              \
-    " b.received_at, b.metric, b.run_no, COALESCE(b.full_dimensions, b.dimensions), b.cells,"      \
-    " b.dimensions"                                                                                \
+    "SELECT " BUSINESS_BREAKDOWN_SUMMED("b.") ", " BUSINESS_RUN_SUMMED("r.") ", a.agent_name"      \
     " FROM business_breakdowns b"                                                                  \
     " JOIN business_runs r ON r.tenant_id = b.tenant_id AND r.run_no = b.run_no"                   \
     " JOIN agents a ON a.tenant_id = b.tenant_id AND a.agent_id = b.agent_id"                      \
@@ -60,17 +60,17 @@ static const struct db_query select_values = {
     " AND b.timestamp >= $4 AND b.timestamp < $5"                                                  \
     " ORDER BY b.run_no, b.metric" bytes ", b.dimensions" bytes
 static const struct db_query select_breakdowns = {
+    .sum = &business_breakdown_sum,
     .sqlite = BREAKDOWNS_OF(""), .postgres = BREAKDOWNS_OF(" COLLATE \"C\""),
 };
 #define USAGE_OF(bytes)                                                                            \
-    "SELECT a.agent_name, u.agent_version, u.run_id, u.workflow_run_id, u.timestamp,"              \
-    " u.received_at, u.model, u.agent_id, u.input_tokens, u.output_tokens, u.cache_read_tokens,"   \
-    " u.cache_write_tokens, u.calls FROM llm_usage u"                                              \
+    "SELECT " USAGE_SUMMED("u.") ", a.agent_name FROM llm_usage u"                                 \
     " JOIN agents a ON a.tenant_id = u.tenant_id AND a.agent_id = u.agent_id"                      \
     " WHERE u.tenant_id = $1 AND u.timestamp >= $2 AND u.timestamp < $3"                           \
     " AND (u.timestamp, u.agent_id, u.run_id" bytes ", u.model" bytes ") > ($2, $4, $5, $6)"       \
     " ORDER BY u.timestamp, u.agent_id, u.run_id" bytes ", u.model" bytes " LIMIT $7"
 static const struct db_query select_usage = {
+    .sum = &llm_usage_sum,
     .sqlite = USAGE_OF(""), .postgres = USAGE_OF(" COLLATE \"C\""),
 };
 /* clang-format on */
@@ -101,37 +101,50 @@ struct reader {
         llm_row_fn *usage;
     };
     void *ctx;
+    bool damaged;
 };
 
-/* The first columns of values and breakdowns. */
-static struct business_line read_line(enum business_kind kind, const struct db_row *row)
+/* Of a value or a breakdown, what its run says; the run's columns begin at `run`. False when they
+ * are damaged. */
+static bool read_run(struct reader *reader, const struct db_row *row, unsigned run,
+                     struct business_line *ret)
 {
-    return (struct business_line){ .kind = (int)kind,
-                                   .agent_name = db_get_text(row, 0),
-                                   .agent_version = db_get_text(row, 1),
-                                   .run_id = db_get_text(row, 2),
-                                   .workflow_run_id = db_get_text(row, 3),
-                                   .timestamp = db_get_int(row, 4),
-                                   .received_at = db_get_int(row, 5),
-                                   .key = db_get_text(row, 6) };
+    reader->damaged = !row_sum_check(&business_run_sum, row, run);
+    ret->run_id = db_get_text(row, run + RUN_AT_ID);
+    ret->agent_version = db_get_text(row, run + RUN_AT_VERSION);
+    ret->workflow_run_id = db_get_text(row, run + RUN_AT_WORKFLOW);
+    ret->agent_name = db_get_text(row, run + RUN_AT_NEXT);
+    return !reader->damaged;
+}
+
+static struct str either_text(const struct db_row *row, unsigned column, unsigned otherwise)
+{
+    return db_get_text(row, db_is_null(row, column) ? otherwise : column);
 }
 
 static bool pass_value(void *ctx, const struct db_row *row)
 {
-    const struct reader *reader = ctx;
-    struct business_line line = read_line(BUSINESS_VALUE, row);
-    const struct business_place place = { .run_no = db_get_int(row, 7),
-                                          .key = db_get_text(row, 11) };
+    struct reader *reader = ctx;
+    struct business_line line = {
+        .kind = BUSINESS_VALUE,
+        .timestamp = db_get_int(row, VALUE_AT_TIMESTAMP),
+        .received_at = db_get_int(row, VALUE_AT_RECEIVED),
+        .key = either_text(row, VALUE_AT_FULL_KEY, VALUE_AT_KEY),
+    };
+    const struct business_place place = { .run_no = db_get_int(row, VALUE_AT_RUN_NO),
+                                          .key = db_get_text(row, VALUE_AT_KEY) };
     struct buf value;
     bool more;
 
+    if (!read_run(reader, row, VALUE_AT_NEXT, &line))
+        return false;
     buf_init(&value, MIB(64));
-    if (!db_is_null(row, 8))
-        buf_add_int(&value, db_get_int(row, 8));
-    else if (!db_is_null(row, 9))
-        json_add_real(&value, db_get_real(row, 9));
+    if (!db_is_null(row, VALUE_AT_NUMBER))
+        buf_add_int(&value, db_get_int(row, VALUE_AT_NUMBER));
+    else if (!db_is_null(row, VALUE_AT_NUMBER + 1))
+        json_add_real(&value, db_get_real(row, VALUE_AT_NUMBER + 1));
     else
-        buf_add_json(&value, db_get_text(row, 10));
+        buf_add_json(&value, db_get_text(row, VALUE_AT_TEXT));
     line.value = buf_str(&value);
     more = reader->value(reader->ctx, &place, &line);
     buf_done(&value);
@@ -140,16 +153,24 @@ static bool pass_value(void *ctx, const struct db_row *row)
 
 static bool pass_breakdown(void *ctx, const struct db_row *row)
 {
-    const struct reader *reader = ctx;
-    const struct business_line line = read_line(BUSINESS_BREAKDOWN, row);
-    const struct stored_breakdown breakdown = { .place = { .run_no = db_get_int(row, 7),
-                                                           .key = line.key,
-                                                           .dimensions = db_get_text(row, 10) },
-                                                .line = &line,
-                                                .dimensions = db_get_text(row, 8),
-                                                .cells = db_get_text(row, 9) };
+    struct reader *reader = ctx;
+    struct business_line line = {
+        .kind = BUSINESS_BREAKDOWN,
+        .timestamp = db_get_int(row, BREAKDOWN_AT_TIMESTAMP),
+        .received_at = db_get_int(row, BREAKDOWN_AT_RECEIVED),
+        .key = db_get_text(row, BREAKDOWN_AT_METRIC),
+    };
+    const struct stored_breakdown breakdown = {
+        .place = { .run_no = db_get_int(row, BREAKDOWN_AT_RUN_NO),
+                   .key = line.key,
+                   .dimensions = db_get_text(row, BREAKDOWN_AT_DIMENSIONS) },
+        .line = &line,
+        .dimensions = either_text(row, BREAKDOWN_AT_FULL_DIMENSIONS, BREAKDOWN_AT_DIMENSIONS),
+        .cells = db_get_text(row, BREAKDOWN_AT_CELLS),
+    };
 
-    return reader->breakdown(reader->ctx, &breakdown);
+    return read_run(reader, row, BREAKDOWN_AT_NEXT, &line) &&
+           reader->breakdown(reader->ctx, &breakdown);
 }
 
 static int read_step(struct db *db, const struct db_query *query, const struct business_step *b,
@@ -161,7 +182,12 @@ static int read_step(struct db *db, const struct db_query *query, const struct b
                 db_int(step->range.since), db_int(step->range.until), db_text(b->after->key),
                 db_text(b->after->dimensions));
 
-    return db_exec(db, query, args, on_row, reader, err);
+    if (db_exec(db, query, args, on_row, reader, err) != 0)
+        return -1;
+    return reader->damaged ? err_set(err, ERR_DAMAGED,
+                                     "a row of business_runs does not match its"
+                                     " checksum")
+                           : 0;
 }
 
 int store_business_values_step(struct db *db, const struct business_step *step,
@@ -184,20 +210,21 @@ static bool pass_usage(void *ctx, const struct db_row *row)
 {
     const struct reader *reader = ctx;
     const struct llm_line line = {
-        .agent_name = db_get_text(row, 0),
-        .agent_version = db_get_text(row, 1),
-        .run_id = db_get_text(row, 2),
-        .workflow_run_id = db_get_text(row, 3),
-        .timestamp = db_get_int(row, 4),
-        .received_at = db_get_int(row, 5),
-        .model = db_get_text(row, 6),
-        .input_tokens = db_get_int(row, 8),
-        .output_tokens = db_get_int(row, 9),
-        .cache_read_tokens = db_get_int(row, 10),
-        .cache_write_tokens = db_get_int(row, 11),
-        .calls = db_get_int(row, 12),
+        .agent_name = db_get_text(row, USAGE_AT_NEXT),
+        .agent_version = db_get_text(row, USAGE_AT_VERSION),
+        .run_id = db_get_text(row, USAGE_AT_RUN_ID),
+        .workflow_run_id = db_get_text(row, USAGE_AT_WORKFLOW),
+        .timestamp = db_get_int(row, USAGE_AT_TIMESTAMP),
+        .received_at = db_get_int(row, USAGE_AT_RECEIVED),
+        .model = db_get_text(row, USAGE_AT_MODEL),
+        .input_tokens = db_get_int(row, USAGE_AT_COUNTS),
+        .output_tokens = db_get_int(row, USAGE_AT_COUNTS + 1),
+        .cache_read_tokens = db_get_int(row, USAGE_AT_COUNTS + 2),
+        .cache_write_tokens = db_get_int(row, USAGE_AT_COUNTS + 3),
+        .calls = db_get_int(row, USAGE_AT_COUNTS + 4),
     };
-    const struct llm_cursor place = { line.timestamp, db_get_int(row, 7), line.run_id, line.model };
+    const struct llm_cursor place = { line.timestamp, db_get_int(row, USAGE_AT_AGENT), line.run_id,
+                                      line.model };
 
     return reader->usage(reader->ctx, &place, &line);
 }

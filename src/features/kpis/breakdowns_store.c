@@ -2,6 +2,7 @@
 #include "features/kpis/breakdowns_store.h"
 
 #include "db/db.h"
+#include "features/kpis/report_sums.h"
 #include "shape/rows.h"
 
 /* clang-format off */
@@ -15,12 +16,14 @@ static const struct db_query select_sets = {
  * compared one by one in PostgreSQL. */
 #define OF_SETS(columns, is_in) "SELECT " columns OF_FILTER " AND " is_in
 #define OF_SETS_QUERY(columns)                                                                     \
-    { .sqlite = OF_SETS(columns, "b.dimensions IN (SELECT key FROM json_each($6))"),               \
-      .postgres = OF_SETS(columns, "CAST($6 AS jsonb) ? b.dimensions") }
+    .sqlite = OF_SETS(columns, "b.dimensions IN (SELECT key FROM json_each($6))"),                 \
+    .postgres = OF_SETS(columns, "CAST($6 AS jsonb) ? b.dimensions")
 
-const struct db_query breakdown_runs_query = OF_SETS_QUERY("b.run_no, b.dimensions");
-const struct db_query breakdowns_query =
-    OF_SETS_QUERY("b.timestamp, b.received_at, b.run_no, b.dimensions, b.cells");
+const struct db_query breakdown_runs_query = { OF_SETS_QUERY("b.run_no, b.dimensions") };
+const struct db_query breakdowns_query = {
+    .sum = &business_breakdown_sum,
+    OF_SETS_QUERY(BUSINESS_BREAKDOWN_SUMMED("b.")),
+};
 /* clang-format on */
 
 struct sets_reader {
@@ -100,14 +103,16 @@ int store_breakdown_runs(struct db *db, const struct breakdown_filter *filter, s
 static bool read_breakdown(void *ctx, const struct db_row *row)
 {
     const struct reading *r = ctx;
-    const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    const struct kpi_stamp place = { db_get_int(row, BREAKDOWN_AT_TIMESTAMP),
+                                     db_get_int(row, BREAKDOWN_AT_RECEIVED),
+                                     db_get_int(row, BREAKDOWN_AT_RUN_NO) };
 
-    return r->on_breakdown(r->ctx, &place, db_get_text(row, 3), row);
+    return r->on_breakdown(r->ctx, &place, db_get_text(row, BREAKDOWN_AT_DIMENSIONS), row);
 }
 
 struct str breakdown_cells(const struct db_row *row)
 {
-    return db_get_text(row, 4);
+    return db_get_text(row, BREAKDOWN_AT_CELLS);
 }
 
 int store_breakdowns(struct db *db, const struct breakdown_filter *filter, struct str set_keys,

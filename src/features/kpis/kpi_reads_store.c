@@ -9,6 +9,7 @@
 
 #include "db/db.h"
 #include "features/access/retention_store.h"
+#include "features/kpis/report_sums.h"
 #include "features/kpis/rollups.h"
 #include "shape/rows.h"
 
@@ -48,13 +49,13 @@ static const struct db_query declared_of_key = {
     "SELECT s.series_no, r.start, r.state FROM business_series s CROSS JOIN LATERAL"               \
     " (SELECT x.start, x.state FROM business_rollups x WHERE x.tenant_id = $1"                     \
     " AND x.series_no = s.series_no" piece " OFFSET 0) r WHERE s.tenant_id = $1" of
-#define VALUE_COLUMNS "x.timestamp, x.received_at, x.run_no, x.integer_value, x.real_value"
+#define VALUE_COLUMNS BUSINESS_VALUE_SUMMED("x.")
 #define SQLITE_VALUES(of, piece)                                                                   \
-    "SELECT s.series_no, " VALUE_COLUMNS " FROM business_series s CROSS JOIN business_values x"    \
+    "SELECT " VALUE_COLUMNS ", s.series_no FROM business_series s CROSS JOIN business_values x"    \
     " WHERE s.tenant_id = $1" of " AND x.tenant_id = $1 AND x.key = s.key"                         \
     " AND x.agent_id = s.agent_id" piece
 #define POSTGRES_VALUES(of, piece)                                                                 \
-    "SELECT s.series_no, v.* FROM business_series s CROSS JOIN LATERAL"                            \
+    "SELECT v.*, s.series_no FROM business_series s CROSS JOIN LATERAL"                            \
     " (SELECT " VALUE_COLUMNS " FROM business_values x WHERE x.tenant_id = $1"                     \
     " AND x.key = s.key AND x.agent_id = s.agent_id" piece " OFFSET 0) v"                          \
     " WHERE s.tenant_id = $1" of
@@ -69,9 +70,11 @@ static const struct db_query rollups_of_key = {
     BOTH(ROLLUPS, OF_KEY("s"), " AND x.start >= $4 AND x.start < $5 AND x.level = $6"),
 };
 static const struct db_query values_all = {
+    .sum = &business_value_sum,
     BOTH(VALUES, OF_ALL, " AND x.timestamp >= $3 AND x.timestamp < $4"),
 };
 static const struct db_query values_of_key = {
+    .sum = &business_value_sum,
     BOTH(VALUES, OF_KEY("s"), " AND x.timestamp >= $4 AND x.timestamp < $5"),
 };
 static const struct db_query select_first = {
@@ -84,7 +87,8 @@ static const struct db_query select_first_hour = {
 };
 /* Also by its times: SQLite may reuse the number of a deleted run. */
 static const struct db_query select_text = {
-    .sql = "SELECT text_value FROM business_values WHERE tenant_id = $1 AND run_no = $2"
+    .sum = &business_value_sum,
+    .sql = "SELECT " BUSINESS_VALUE_SUMMED("") " FROM business_values WHERE tenant_id = $1 AND run_no = $2"
            " AND key = $3 AND timestamp = $4 AND received_at = $5",
 };
 /* clang-format on */
@@ -244,12 +248,14 @@ static bool read_rollup(void *ctx, const struct db_row *row)
 static bool read_value(void *ctx, const struct db_row *row)
 {
     struct rows_read *r = ctx;
-    const struct kpi_stamp place = { db_get_int(row, 1), db_get_int(row, 2), db_get_int(row, 3) };
-    const struct kpi_value value = kpi_value_read(row, 4);
+    const struct kpi_stamp place = { db_get_int(row, VALUE_AT_TIMESTAMP),
+                                     db_get_int(row, VALUE_AT_RECEIVED),
+                                     db_get_int(row, VALUE_AT_RUN_NO) };
+    const struct kpi_value value = kpi_value_read(row, VALUE_AT_NUMBER);
     struct kpi_state state = { 0 };
 
     kpi_state_add(&state, &value, &place);
-    r->to->on_state(r->to->ctx, db_get_int(row, 0), place.timestamp, &state);
+    r->to->on_state(r->to->ctx, db_get_int(row, VALUE_AT_NEXT), place.timestamp, &state);
     return true;
 }
 
@@ -342,7 +348,7 @@ static bool read_text(void *ctx, const struct db_row *row)
 {
     struct text *text = ctx;
 
-    text->value = rows_text(text->arena, row, 0);
+    text->value = rows_text(text->arena, row, VALUE_AT_TEXT);
     return false;
 }
 

@@ -37,7 +37,7 @@ static int report_business(struct api_call *call, struct error *err)
 
 /* clang-format off */
 const struct route kpi_report_routes[] = {
-    { ROUTE(POST, "/api/v1/telemetry/business", REPORT, 202), .handler = report_business, .body = &business_telemetry_shape, .answer = &business_verdict_shape, .limit = LIMIT_BUSINESS,
+    { ROUTE(POST, "/api/v1/telemetry/business", REPORT, 202), .handler = report_business, .also = ALSO_QUOTA, .body = &business_telemetry_shape, .answer = &business_verdict_shape, .limit = LIMIT_BUSINESS,
       .id = "report_kpis", .summary = "Report the business KPIs of one run",
       .description = "Reports of the same run are merged by key: the value with the latest timestamp counts, and `replaced` in the answer says whether the report replaced a stored value or breakdown. Keys that were not declared at registration are stored and listed in the answer." },
     { 0 },

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "db/db.h"
 #include "features/kpis/report_shapes.h"
+#include "features/kpis/report_sums.h"
 #include "features/kpis/rollups.h"
 #include "shape/json_write.h"
 
@@ -19,12 +20,14 @@
 /* Updates in any case, so that the row is locked and its number returned. */
 static const struct db_query ensure_run = {
     .sql = "INSERT INTO business_runs (tenant_id, agent_id, run_id, timestamp, agent_version,"
-           " workflow_run_id) VALUES ($1, $2, $3, $4, $5, $6)"
+           " workflow_run_id, checksum) VALUES ($1, $2, $3, $4, $5, $6, $7)"
            " ON CONFLICT (tenant_id, run_id, agent_id) DO UPDATE SET"
            " agent_version = CASE WHEN excluded.timestamp >= business_runs.timestamp"
            " THEN excluded.agent_version ELSE business_runs.agent_version END,"
            " workflow_run_id = CASE WHEN excluded.timestamp >= business_runs.timestamp"
            " THEN excluded.workflow_run_id ELSE business_runs.workflow_run_id END,"
+           " checksum = CASE WHEN excluded.timestamp >= business_runs.timestamp"
+           " THEN excluded.checksum ELSE business_runs.checksum END,"
            " timestamp = CASE WHEN excluded.timestamp >= business_runs.timestamp"
            " THEN excluded.timestamp ELSE business_runs.timestamp END"
            " RETURNING run_no",
@@ -32,11 +35,12 @@ static const struct db_query ensure_run = {
 /* An equal value is not written again: it keeps the time of its first arrival. */
 static const struct db_query put_value = {
     .sql = "INSERT INTO business_values (tenant_id, run_no, key, full_key, agent_id, timestamp,"
-           " received_at, integer_value, real_value, text_value)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+           " received_at, integer_value, real_value, text_value, checksum)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
            " ON CONFLICT (tenant_id, run_no, key) DO UPDATE SET timestamp = excluded.timestamp,"
            " received_at = excluded.received_at, integer_value = excluded.integer_value,"
-           " real_value = excluded.real_value, text_value = excluded.text_value"
+           " real_value = excluded.real_value, text_value = excluded.text_value,"
+           " checksum = excluded.checksum"
            " WHERE excluded.timestamp > business_values.timestamp"
            " OR (excluded.timestamp = business_values.timestamp"
            " AND (excluded.integer_value IS DISTINCT FROM business_values.integer_value"
@@ -45,27 +49,31 @@ static const struct db_query put_value = {
 };
 /* The run's values of the keys in $3, a JSON array, with their indexes in it. */
 static const struct db_query select_old = {
-    .sqlite = "SELECT j.key, v.timestamp, v.received_at, v.integer_value, v.real_value"
+    .sqlite = "SELECT " BUSINESS_VALUE_SUMMED("v.") ", j.key"
               " FROM json_each($3) j CROSS JOIN business_values v"
               " WHERE v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.value",
-    .postgres = "SELECT j.place - 1, v.timestamp, v.received_at, v.integer_value, v.real_value"
+    .postgres = "SELECT " BUSINESS_VALUE_SUMMED("v.") ", j.place - 1"
                 " FROM json_array_elements_text(CAST($3 AS json)) WITH ORDINALITY AS j (key, place)"
                 " JOIN business_values v"
                 " ON v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.key",
 };
 static const struct db_query put_breakdown = {
     .sql = "INSERT INTO business_breakdowns (tenant_id, run_no, metric, dimensions,"
-           " full_dimensions, agent_id, timestamp, received_at, cells)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+           " full_dimensions, agent_id, timestamp, received_at, cells, checksum)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
            " ON CONFLICT (tenant_id, run_no, metric, dimensions) DO UPDATE SET"
            " timestamp = excluded.timestamp, received_at = excluded.received_at,"
-           " cells = excluded.cells"
+           " cells = excluded.cells, checksum = excluded.checksum"
            " WHERE excluded.timestamp > business_breakdowns.timestamp"
            " OR (excluded.timestamp = business_breakdowns.timestamp"
            " AND excluded.cells <> business_breakdowns.cells)",
 };
+#define BREAKDOWNS(bytes)                                                                          \
+    "SELECT COUNT(*), COALESCE(SUM(" bytes "), 0) FROM business_breakdowns"                        \
+    " WHERE tenant_id = $1 AND run_no = $2"
 static const struct db_query count_breakdowns = {
-    .sql = "SELECT COUNT(*) FROM business_breakdowns WHERE tenant_id = $1 AND run_no = $2",
+    .sqlite = BREAKDOWNS(BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_SQLITE)),
+    .postgres = BREAKDOWNS(BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_POSTGRES)),
 };
 /* clang-format on */
 
@@ -74,6 +82,7 @@ struct old_value {
     bool there;
     struct kpi_value value;
     struct kpi_stamp place;
+    int64_t bytes; /* that it counts for its tenant */
 };
 
 /* A dimension and its index in `by`. */
@@ -230,14 +239,25 @@ struct putting {
     int64_t replaced;      /* values and breakdowns */
 };
 
+/* As BUSINESS_VALUE_BYTES(). */
+static int64_t value_bytes(struct str key, struct str full_key, struct str text)
+{
+    return (int64_t)(STORED_ROW_BYTES + key.len + full_key.len + text.len);
+}
+
 static bool read_old(void *ctx, const struct db_row *row)
 {
     struct putting *p = ctx;
 
-    p->old[db_get_int(row, 0)] = (struct old_value){
+    /* A damaged one is reported, and replaced all the same. */
+    (void)row_sum_check(&business_value_sum, row, 0);
+    p->old[db_get_int(row, VALUE_AT_NEXT)] = (struct old_value){
         .there = true,
-        .place = { db_get_int(row, 1), db_get_int(row, 2), p->run_no },
-        .value = kpi_value_read(row, 3),
+        .place = { db_get_int(row, VALUE_AT_TIMESTAMP), db_get_int(row, VALUE_AT_RECEIVED),
+                   p->run_no },
+        .value = kpi_value_read(row, VALUE_AT_NUMBER),
+        .bytes = value_bytes(db_get_text(row, VALUE_AT_KEY), db_get_text(row, VALUE_AT_FULL_KEY),
+                             db_get_text(row, VALUE_AT_TEXT)),
     };
     return true;
 }
@@ -250,18 +270,28 @@ static int put_one(struct db *db, struct putting *p, size_t i, struct rollups *r
     const struct kpi_value value = kpi_value(v);
     const struct rollup_owner owner = { p->place->tenant_id, p->place->agent_id, *key };
     const struct kpi_stamp at = { p->rows->report->timestamp, p->place->received_at, p->run_no };
-    const struct db_args args =
-        DB_ARGS(db_int(p->place->tenant_id), db_int(p->run_no), db_text(key->key),
-                db_text(key->full), db_int(p->place->agent_id), db_int(at.timestamp),
-                db_int(at.received_at), value.kind == VALUE_INT ? db_int(value.integer) : db_null(),
-                value.kind == VALUE_REAL ? db_real(value.real) : db_null(),
-                value.kind == VALUE_STR ? db_text(v->string) : db_null());
+    struct db_value args[] = { db_int(p->place->tenant_id),
+                               db_int(p->run_no),
+                               db_text(key->key),
+                               db_text(key->full),
+                               db_int(p->place->agent_id),
+                               db_int(at.timestamp),
+                               db_int(at.received_at),
+                               value.kind == VALUE_INT ? db_int(value.integer) : db_null(),
+                               value.kind == VALUE_REAL ? db_real(value.real) : db_null(),
+                               value.kind == VALUE_STR ? db_text(v->string) : db_null(),
+                               db_null() };
 
-    if (db_run(db, &put_value, args, err) != 0)
+    args[COUNT_OF(args) - 1] = row_sum_of(&business_value_sum, args);
+    if (db_run(db, &put_value, DB_ARGS_OF(args), err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return 0; /* the stored value is newer or equal */
     p->replaced += p->old[i].there;
+    stored_bytes_add(
+        p->place->bytes, owner.tenant_id,
+        value_bytes(key->key, key->full, value.kind == VALUE_STR ? v->string : STR_NULL) -
+            p->old[i].bytes);
     if (p->old[i].there)
         rollups_remove(rollups, &owner, &p->old[i].value, &p->old[i].place);
     rollups_add(rollups, &owner, &value, &at);
@@ -284,32 +314,52 @@ static int put_values(struct db *db, struct putting *p, struct rollups *rollups,
     return 0;
 }
 
+/* Those of a run. */
+struct breakdowns {
+    int64_t n, bytes;
+};
+
+static bool read_breakdowns(void *ctx, const struct db_row *row)
+{
+    *(struct breakdowns *)ctx = (struct breakdowns){ db_get_int(row, 0), db_get_int(row, 1) };
+    return false;
+}
+
 /* Those that were written, but not added, replaced another. */
 static int put_breakdowns(struct db *db, struct putting *p, struct error *err)
 {
     const struct business_rows *rows = p->rows;
     const struct report_key *place = p->place;
     const struct db_args of_run = DB_ARGS(db_int(place->tenant_id), db_int(p->run_no));
-    int64_t before = 0, after = 0, written = 0;
+    struct breakdowns before, after;
+    int64_t written = 0;
 
     if (rows->n_breakdowns == 0)
         return 0;
-    if (db_exec(db, &count_breakdowns, of_run, db_read_int, &before, err) != 0)
+    if (db_exec(db, &count_breakdowns, of_run, read_breakdowns, &before, err) != 0)
         return -1;
     for (size_t i = 0; i < rows->n_breakdowns; i++) {
         const struct business_breakdown_row *b = &rows->breakdowns[i];
-        const struct db_args args = DB_ARGS(
-            db_int(place->tenant_id), db_int(p->run_no), db_text(b->metric),
-            db_text(b->dimensions.key), db_text(b->dimensions.full), db_int(place->agent_id),
-            db_int(rows->report->timestamp), db_int(place->received_at), db_text(b->cells));
+        struct db_value args[] = { db_int(place->tenant_id),
+                                   db_int(p->run_no),
+                                   db_text(b->metric),
+                                   db_text(b->dimensions.key),
+                                   db_text(b->dimensions.full),
+                                   db_int(place->agent_id),
+                                   db_int(rows->report->timestamp),
+                                   db_int(place->received_at),
+                                   db_text(b->cells),
+                                   db_null() };
 
-        if (db_run(db, &put_breakdown, args, err) != 0)
+        args[COUNT_OF(args) - 1] = row_sum_of(&business_breakdown_sum, args);
+        if (db_run(db, &put_breakdown, DB_ARGS_OF(args), err) != 0)
             return -1;
         written += db_changes(db);
     }
-    if (db_exec(db, &count_breakdowns, of_run, db_read_int, &after, err) != 0)
+    if (db_exec(db, &count_breakdowns, of_run, read_breakdowns, &after, err) != 0)
         return -1;
-    p->replaced += written - (after - before);
+    p->replaced += written - (after.n - before.n);
+    stored_bytes_add(place->bytes, place->tenant_id, after.bytes - before.bytes);
     return 0;
 }
 
@@ -318,13 +368,17 @@ int store_business_put(struct db *db, const struct report_key *place,
                        int64_t *ret_replaced, struct error *err)
 {
     const struct business_telemetry *report = rows->report;
-    const struct db_args args =
-        DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_text(report->run_id),
-                db_int(report->timestamp), db_text(report->agent_version),
-                db_text(report->workflow_run_id));
+    struct db_value args[] = { db_int(place->tenant_id),
+                               db_int(place->agent_id),
+                               db_text(report->run_id),
+                               db_int(report->timestamp),
+                               db_text(report->agent_version),
+                               db_text(report->workflow_run_id),
+                               db_null() };
     struct putting p = { .place = place, .rows = rows, .old = rows->old };
 
-    if (db_exec(db, &ensure_run, args, db_read_int, &p.run_no, err) != 0)
+    args[COUNT_OF(args) - 1] = row_sum_of(&business_run_sum, args);
+    if (db_exec(db, &ensure_run, DB_ARGS_OF(args), db_read_int, &p.run_no, err) != 0)
         return -1;
     if (put_values(db, &p, rollups, err) != 0 || put_breakdowns(db, &p, err) != 0)
         return -1;

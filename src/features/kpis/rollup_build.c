@@ -1,5 +1,6 @@
 /* rollup_build.c - builds the totals of values stored before totals existed. */
 #include "db/db.h"
+#include "features/kpis/report_sums.h"
 #include "features/kpis/rollup_group.h"
 
 enum { STEP = 20000 }; /* values per rollups_settle(): limits memory */
@@ -16,8 +17,7 @@ static const struct db_query delete_rollups = {
     .sql = "DELETE FROM business_rollups WHERE" OF_WHOLE,
 };
 static const struct db_query select_step = {
-    .sql = "SELECT timestamp, received_at, run_no, integer_value, real_value, tenant_id, agent_id,"
-           " key, full_key FROM business_values WHERE (tenant_id, run_no, key) > ($1, $2, $3)"
+    .sql = "SELECT " BUSINESS_VALUE_SUMMED("") " FROM business_values WHERE (tenant_id, run_no, key) > ($1, $2, $3)"
            " AND" OF_WHOLE " ORDER BY tenant_id, run_no, key LIMIT $4",
 };
 /* clang-format on */
@@ -33,13 +33,17 @@ struct step {
 static bool rollup_build_add_row(void *ctx, const struct db_row *row)
 {
     struct step *s = ctx;
-    const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
-    const struct kpi_value value = kpi_value_read(row, 3);
-    const struct rollup_owner owner = { .tenant_id = db_get_int(row, 5),
-                                        .agent_id = db_get_int(row, 6),
-                                        .key = { db_get_text(row, 7), db_get_text(row, 8) } };
+    const struct kpi_stamp place = { db_get_int(row, VALUE_AT_TIMESTAMP),
+                                     db_get_int(row, VALUE_AT_RECEIVED),
+                                     db_get_int(row, VALUE_AT_RUN_NO) };
+    const struct kpi_value value = kpi_value_read(row, VALUE_AT_NUMBER);
+    const struct rollup_owner owner = { .tenant_id = db_get_int(row, VALUE_AT_TENANT),
+                                        .agent_id = db_get_int(row, VALUE_AT_AGENT),
+                                        .key = { db_get_text(row, VALUE_AT_KEY),
+                                                 db_get_text(row, VALUE_AT_FULL_KEY) } };
 
-    rollups_add(s->rollups, &owner, &value, &place);
+    if (row_sum_check(&business_value_sum, row, 0)) /* the service must start all the same */
+        rollups_add(s->rollups, &owner, &value, &place);
     s->n++;
     s->tenant_id = owner.tenant_id;
     s->run_no = place.run_no;

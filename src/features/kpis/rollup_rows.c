@@ -7,6 +7,7 @@
 
 #include "db/db.h"
 #include "db/postgres/array.h"
+#include "features/kpis/report_sums.h"
 #include "features/kpis/rollup_group.h"
 
 /* clang-format off */
@@ -58,7 +59,7 @@ static const struct db_query put_states = {
 /* The values of an hour that decide its last value and its maximum: the latest, the greatest integer
  * and the greatest real, each the end of an index, however many values there are. The numbers are
  * those of migration 27. */
-#define CANDIDATE "SELECT timestamp, received_at, run_no, integer_value, real_value FROM business_values"
+#define CANDIDATE "SELECT " BUSINESS_VALUE_SUMMED("") " FROM business_values"
 #define HOUR_OF(time) "(" time " + 63072000000000000) / 3600000000"
 #define OF_SERIES(t, k, a) " WHERE tenant_id = " t " AND key = " k " AND agent_id = " a
 #define LATEST(t, k, a, since, until)                                                              \
@@ -309,10 +310,15 @@ static struct kpi_state *found_at(const struct search *s, const struct db_row *r
 
 static bool rollup_add_candidate(void *ctx, const struct db_row *row)
 {
-    const struct kpi_value value = kpi_value_read(row, 3);
-    const struct kpi_stamp place = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    const struct kpi_value value = kpi_value_read(row, VALUE_AT_NUMBER);
+    const struct kpi_stamp place = { db_get_int(row, VALUE_AT_TIMESTAMP),
+                                     db_get_int(row, VALUE_AT_RECEIVED),
+                                     db_get_int(row, VALUE_AT_RUN_NO) };
 
-    kpi_state_add(found_at(ctx, row, 5), &value, &place);
+    /* A damaged one is reported. Another cannot take its place here, and the report that is being
+     * stored must not fail for it. */
+    (void)row_sum_check(&business_value_sum, row, 0);
+    kpi_state_add(found_at(ctx, row, VALUE_AT_NEXT), &value, &place);
     return true;
 }
 

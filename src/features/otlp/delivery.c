@@ -52,9 +52,11 @@ int otlp_notes_prepare(struct txn *txn, struct error *err)
 
     for (size_t i = 0; i < notes->n; i++) {
         const struct note *note = &notes->items[i];
+        struct report_key key = note->key;
 
+        key.bytes = txn->bytes;
         if (*note->verdict == VERDICT_ACCEPTED &&
-            store_llm_add(txn->db, &note->key, note->usage, txn->totals, err) != 0)
+            store_llm_add(txn->db, &key, note->usage, txn->totals, err) != 0)
             return -1;
     }
     return 0;

@@ -69,8 +69,11 @@ static int fill_delivered(struct api_call *call, struct error *err)
 
 static int deliver(struct api_call *call, const struct intake *in, struct error *err)
 {
-    struct delivery *d = ARENA_NEW(call->arena, struct delivery);
+    struct delivery *d;
 
+    if (auth_may_store(call, err) != 0)
+        return -1;
+    d = ARENA_NEW(call->arena, struct delivery);
     *d = (struct delivery){
         .intake = in,
         .request = { .tenant = call->key->tenant,
@@ -154,10 +157,10 @@ static const char *const encodings[] = { "application/json", "application/x-prot
 
 /* clang-format off */
 const struct route otlp_routes[] = {
-    { ROUTE(POST, "/v1/traces", REPORT, 200), .handler = report_spans, .takes = encodings, .answer = &traces_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = spans_sample,
+    { ROUTE(POST, "/v1/traces", REPORT, 200), .handler = report_spans, .also = ALSO_QUOTA, .takes = encodings, .answer = &traces_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = spans_sample,
       .id = "export_traces", .summary = "Report spans by OTLP",
       .description = "OTLP/HTTP, an `ExportTraceServiceRequest` in protobuf or JSON. A trace is a run, whose `run_id` is the trace id; its root's end closes it, and other spans are steps. 200 means that the spans are durably stored, except for those that `partialSuccess` counts; spans that come again change nothing. Answers and errors are in the encoding of the request." },
-    { ROUTE(POST, "/v1/logs", REPORT, 200), .handler = report_logs, .takes = encodings, .answer = &logs_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = logs_sample,
+    { ROUTE(POST, "/v1/logs", REPORT, 200), .handler = report_logs, .also = ALSO_QUOTA, .takes = encodings, .answer = &logs_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = logs_sample,
       .id = "export_logs", .summary = "Report log records by OTLP",
       .description = "OTLP/HTTP, an `ExportLogsServiceRequest` in protobuf or JSON. Each record is a step of the run that its trace id names. 200 means that the records are durably stored, except for those that `partialSuccess` counts; records that come again change nothing. Answers and errors are in the encoding of the request." },
     { 0 },

@@ -245,6 +245,12 @@ static int check_chain(struct invocation *in, struct db *db, const struct tenant
     return 0;
 }
 
+static void add_lines(const struct list *found, struct buf *problems)
+{
+    for (size_t i = 0; i < found->n; i++)
+        buf_printf(problems, "%.*s\n", STR_ARG(((const struct str *)found->items)[i]));
+}
+
 /* Fills `problems` with lines; -1 when the check itself failed. */
 static int check_all(struct invocation *in, struct db *db, struct buf *problems, struct error *err)
 {
@@ -252,10 +258,12 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
 
     if (store_check(db, &in->arena, &found, err) != 0)
         return -1;
-    for (size_t i = 0; i < found.n; i++)
-        buf_printf(problems, "%.*s\n", STR_ARG(((const struct str *)found.items)[i]));
+    add_lines(&found, problems);
     if (found.n > 0)
-        return 0; /* the log in a damaged database proves nothing */
+        return 0; /* rows and log of a damaged database prove nothing */
+    if (store_check_sums(db, &in->arena, &found, err) != 0)
+        return -1;
+    add_lines(&found, problems);
     if (store_tenants(db, -1, &in->arena, &tenants, err) != 0 ||
         check_chain(in, db, NULL, problems, err) != 0)
         return -1;
@@ -301,7 +309,9 @@ static int check_run(struct invocation *in)
     if (in->json)
         say_json(rest);
     else if (r == EXIT_DONE)
-        (void)printf("the database is intact and the audit log has not been altered\n");
+        (void)printf(
+            "the database is intact, every report matches its checksum, and the audit log has not "
+            "been altered\n");
     while (rest.len > 0) {
         struct str line = str_split(&rest, '\n');
 
@@ -322,7 +332,7 @@ const struct command backup_commands[] = {
       .examples = "muster restore /var/backups/muster-monday.db --data ./data-new",
       .run = restore_run },
     { "check", NULL,
-      .help = "check database integrity and the audit log",
+      .help = "check database integrity, the checksums of what agents reported, and the audit log",
       .examples = "muster check --data /var/lib/muster",
       .run = check_run },
     { 0 },

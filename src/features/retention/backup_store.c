@@ -5,6 +5,10 @@
 
 #include "db/db.h"
 #include "db/migrate.h"
+#include "db/row_sum.h"
+#include "features/cost/report_sums.h"
+#include "features/events/event_rows.h"
+#include "features/kpis/report_sums.h"
 #include "shape/rows.h"
 
 static const struct db_query vacuum_into = { .sql = "VACUUM INTO $1" };
@@ -57,6 +61,30 @@ static bool add_orphan(void *ctx, const struct db_row *row)
     return add_sentence(
         rows, arena_printf(rows->arena, "%.*s of %.*s refers to a row of %.*s that does not exist",
                            STR_ARG(which), STR_ARG(table), STR_ARG(parent)));
+}
+
+static bool add_damaged(void *ctx, const struct row_sum *sum, const char *name)
+{
+    struct rows *rows = ctx;
+
+    return add_sentence(
+        rows,
+        arena_printf(rows->arena, "a row of %s does not match its checksum: %s", sum->table, name));
+}
+
+int store_check_sums(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct str) };
+    static const struct row_sum *const sums[] = { &event_sum, &business_run_sum,
+                                                  &business_value_sum, &business_breakdown_sum,
+                                                  &llm_usage_sum };
+
+    for (size_t i = 0; i < COUNT_OF(sums); i++)
+        if (rows.n < STORE_PROBLEMS_MAX &&
+            row_sum_verify(db, sums[i], add_damaged, &rows, err) != 0)
+            return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return 0;
 }
 
 int store_check(struct db *db, struct arena *arena, struct list *ret, struct error *err)

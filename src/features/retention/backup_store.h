@@ -16,3 +16,8 @@ enum { STORE_PROBLEMS_MAX = 10000 };
  * intact. One more sentence says so when there may be more than STORE_PROBLEMS_MAX. In PostgreSQL,
  * which checks its own pages, only the schema is checked. */
 int store_check(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* The same for rows that do not match their checksums, each named by its sentence. In a database in
+ * which store_check() found nothing. */
+int store_check_sums(struct db *db, struct arena *arena, struct list *ret,
+                     struct error *err) MUST_CHECK;

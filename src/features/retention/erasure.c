@@ -61,12 +61,14 @@ static int erase_runs(struct erasure *e, struct db *db, struct position *at, int
 {
     struct event_log *log = e->options.log;
     const struct gone_run *runs;
+    struct expired_reports events;
     struct list gone = { 0 };
     struct arena arena;
     int r;
 
-    if (store_expire_events(db, at->tenant_id, PORTION, ret_rows, err) != 0)
+    if (store_expire_events(db, at->tenant_id, PORTION, &events, err) != 0)
         return -1;
+    *ret_rows = events.rows; /* its bytes are erased with it */
     if (*ret_rows == PORTION)
         return 0;
     arena_init(&arena);

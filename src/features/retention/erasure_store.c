@@ -53,6 +53,7 @@ static const struct db_query tables[] = {
     BY_TENANT("user_roles", "user_id"),
     BY_TENANT("audit_log", "seq"),
     ONE_ROW("audit_heads"),
+    BY_TENANT("tenant_bytes", "part"),
     ONE_ROW("retention"),
 };
 const size_t erasure_tables_n = COUNT_OF(tables);

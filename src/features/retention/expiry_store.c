@@ -4,7 +4,11 @@
 #include <string.h>
 
 #include "db/db.h"
+#include "features/access/stored_bytes.h"
+#include "features/cost/report_sums.h"
+#include "features/events/event_rows.h"
 #include "features/events/shapes.h"
+#include "features/kpis/report_sums.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
@@ -83,11 +87,12 @@ const struct db_query expiry_delete_events = {
               " CROSS JOIN run_extents x ON x.run_no = g.run_no"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
               " AND e.event_no < x.first_event_no + x.n WHERE g.tenant_id = $1 LIMIT $2)"
-              " AND +tenant_id = $1",
+              " AND +tenant_id = $1 RETURNING " EVENT_STORED_BYTES(STORED_TEXT_SQLITE),
     .postgres = "DELETE FROM events WHERE tenant_id = $1 AND event_no = ANY (ARRAY("
                 "SELECT n.event_no FROM gone_runs g CROSS JOIN LATERAL (SELECT e.event_no"
                 " FROM events e WHERE e.tenant_id = $1 AND e.run_no = g.run_no OFFSET 0) n"
-                " WHERE g.tenant_id = $1 LIMIT $2))",
+                " WHERE g.tenant_id = $1 LIMIT $2)) RETURNING "
+                EVENT_STORED_BYTES(STORED_TEXT_POSTGRES),
 };
 static const struct db_query delete_extents = {
     .sqlite = "DELETE FROM run_extents"
@@ -104,14 +109,20 @@ const struct db_query expiry_select_business = {
     .sqlite = OLDEST_BUSINESS,
     .postgres = OLDEST_BUSINESS " FOR UPDATE SKIP LOCKED",
 };
+#define DELETE_VALUES                                                                              \
+    "DELETE FROM business_values WHERE tenant_id = $1 AND run_no = $2 AND key IN"                  \
+    " (SELECT key FROM business_values WHERE tenant_id = $1 AND run_no = $2 LIMIT $3) RETURNING "
 static const struct db_query delete_values = {
-    .sql = "DELETE FROM business_values WHERE tenant_id = $1 AND run_no = $2 AND key IN"
-           " (SELECT key FROM business_values WHERE tenant_id = $1 AND run_no = $2 LIMIT $3)",
+    .sqlite = DELETE_VALUES BUSINESS_VALUE_BYTES(STORED_TEXT_SQLITE),
+    .postgres = DELETE_VALUES BUSINESS_VALUE_BYTES(STORED_TEXT_POSTGRES),
 };
+#define DELETE_BREAKDOWNS                                                                          \
+    "DELETE FROM business_breakdowns WHERE tenant_id = $1 AND run_no = $2"                         \
+    " AND (metric, dimensions) IN (SELECT metric, dimensions FROM business_breakdowns"             \
+    " WHERE tenant_id = $1 AND run_no = $2 LIMIT $3) RETURNING "
 static const struct db_query delete_breakdowns = {
-    .sql = "DELETE FROM business_breakdowns WHERE tenant_id = $1 AND run_no = $2"
-           " AND (metric, dimensions) IN (SELECT metric, dimensions FROM business_breakdowns"
-           " WHERE tenant_id = $1 AND run_no = $2 LIMIT $3)",
+    .sqlite = DELETE_BREAKDOWNS BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_SQLITE),
+    .postgres = DELETE_BREAKDOWNS BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_POSTGRES),
 };
 static const struct db_query delete_business_run = {
     .sql = "DELETE FROM business_runs WHERE tenant_id = $1 AND run_no = $2",
@@ -121,10 +132,12 @@ const struct db_query expiry_delete_llm = {
     .sqlite = "DELETE FROM llm_usage WHERE tenant_id = $1"
               " AND (timestamp, agent_id, run_id, model) IN"
               " (SELECT timestamp, agent_id, run_id, model FROM llm_usage"
-              " WHERE tenant_id = $1 AND timestamp < $2 ORDER BY timestamp LIMIT $3)",
+              " WHERE tenant_id = $1 AND timestamp < $2 ORDER BY timestamp LIMIT $3) RETURNING "
+              USAGE_BYTES(STORED_TEXT_SQLITE),
     .postgres = "DELETE FROM llm_usage WHERE tenant_id = $1 AND ctid = ANY (ARRAY("
                 "SELECT ctid FROM llm_usage WHERE tenant_id = $1 AND timestamp < $2"
-                " ORDER BY timestamp LIMIT $3 FOR UPDATE SKIP LOCKED))",
+                " ORDER BY timestamp LIMIT $3 FOR UPDATE SKIP LOCKED)) RETURNING "
+                USAGE_BYTES(STORED_TEXT_POSTGRES),
 };
 /* clang-format on */
 
@@ -195,15 +208,23 @@ int store_expire_any_runs(struct db *db, int64_t tenant_id, int64_t max, struct 
     return db_changes(db) == 0 ? 0 : delete_marked(db, &which, arena, ret, err);
 }
 
-int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, int64_t *ret,
+/* Adds up what RETURNING gives. */
+static bool add_bytes(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx += db_get_int(row, 0);
+    return true;
+}
+
+int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, struct expired_reports *ret,
                         struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(max));
 
-    if (db_run(db, &expiry_delete_events, args, err) != 0)
+    *ret = (struct expired_reports){ 0 };
+    if (db_exec(db, &expiry_delete_events, args, add_bytes, &ret->bytes, err) != 0)
         return -1;
-    *ret = db_changes(db);
-    if (*ret == max)
+    ret->rows = ret->reports = db_changes(db);
+    if (ret->rows == max)
         return 0;
     if (is_sqlite(db) && db_run(db, &delete_extents, args, err) != 0)
         return -1;
@@ -218,10 +239,10 @@ static int expire_report(struct db *db, const struct expiry_reports *which, int6
         DB_ARGS(db_int(which->tenant_id), db_int(run_no), db_int(which->max));
     int64_t values, breakdowns;
 
-    if (db_run(db, &delete_values, args, err) != 0)
+    if (db_exec(db, &delete_values, args, add_bytes, &ret->bytes, err) != 0)
         return -1;
     values = db_changes(db);
-    if (db_run(db, &delete_breakdowns, args, err) != 0)
+    if (db_exec(db, &delete_breakdowns, args, add_bytes, &ret->bytes, err) != 0)
         return -1;
     breakdowns = db_changes(db);
     ret->rows += values + breakdowns;
@@ -262,7 +283,8 @@ int store_expire_llm(struct db *db, const struct expiry_reports *which, struct e
     const struct db_args args =
         DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->max));
 
-    if (db_run(db, &expiry_delete_llm, args, err) != 0)
+    *ret = (struct expired_reports){ 0 };
+    if (db_exec(db, &expiry_delete_llm, args, add_bytes, &ret->bytes, err) != 0)
         return -1;
     ret->rows = ret->reports = db_changes(db);
     return 0;

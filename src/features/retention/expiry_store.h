@@ -51,10 +51,6 @@ int store_expire_runs(struct db *db, const struct expiry_runs *which, struct are
 int store_expire_any_runs(struct db *db, int64_t tenant_id, int64_t max, struct arena *arena,
                           struct list *ret, struct error *err) MUST_CHECK;
 
-/* Deletes up to `max` events of deleted runs. Fewer than that: none are left. */
-int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, int64_t *ret,
-                        struct error *err) MUST_CHECK;
-
 /* Which reports to delete, and how many at once. */
 struct expiry_reports {
     int64_t tenant_id;
@@ -64,8 +60,13 @@ struct expiry_reports {
 
 struct expired_reports {
     int64_t rows;    /* deleted */
-    int64_t reports; /* runs or usages they belonged to */
+    int64_t reports; /* runs, usages or events they belonged to */
+    int64_t bytes;   /* that they counted for their tenant (access/stored_bytes.h) */
 };
+
+/* Deletes up to `max` events of deleted runs. Fewer than that: none are left. */
+int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, struct expired_reports *ret,
+                        struct error *err) MUST_CHECK;
 
 /* Deletes reports of business runs, oldest first: up to `max` rows, or as many again of the last
  * run. No rows: none are left. */

@@ -13,6 +13,7 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/retention_store.h"
+#include "features/access/stored_bytes.h"
 #include "features/events/event_log.h"
 #include "features/retention/expiry_store.h"
 
@@ -77,7 +78,7 @@ void sweep_free(struct sweep *s)
 
 /* The result of one or two statements. */
 struct portion {
-    int64_t rows;
+    int64_t rows, bytes;
     bool more; /* rows of this kind are left */
 };
 
@@ -126,8 +127,12 @@ static int sweep_events(struct sweep *s, struct db *db, struct pass *p,
                         const struct retention_limits *limits, struct portion *ret,
                         struct error *err)
 {
-    if (store_expire_events(db, p->tenant_id, PORTION, &ret->rows, err) != 0)
+    struct expired_reports expired;
+
+    if (store_expire_events(db, p->tenant_id, PORTION, &expired, err) != 0)
         return -1;
+    ret->rows = expired.rows;
+    ret->bytes = expired.bytes;
     p->events += ret->rows;
     ret->more = ret->rows == PORTION;
     if (ret->more || p->runs_examined || !limits->events_days.has)
@@ -149,7 +154,7 @@ static int sweep_business(struct db *db, struct pass *p, const struct retention_
     if (store_expire_business(db, &which, &expired, err) != 0)
         return -1;
     p->business += expired.reports;
-    *ret = (struct portion){ expired.rows, expired.rows > 0 };
+    *ret = (struct portion){ expired.rows, expired.bytes, expired.rows > 0 };
     return expired.rows == 0 ? 0
                              : store_retention_mark_business(db, p->tenant_id, which.before, err);
 }
@@ -166,7 +171,7 @@ static int sweep_llm(struct db *db, struct pass *p, const struct retention_limit
     if (store_expire_llm(db, &which, &expired, err) != 0)
         return -1;
     p->llm += expired.reports;
-    *ret = (struct portion){ expired.rows, expired.rows == PORTION };
+    *ret = (struct portion){ expired.rows, expired.bytes, expired.rows == PORTION };
     return expired.rows == 0 ? 0 : store_retention_mark_llm(db, p->tenant_id, which.before, err);
 }
 
@@ -201,8 +206,9 @@ static bool step_is_full(const struct sweep *s)
 }
 
 /* The rest of a tenant, or as much of it as fits into the step. */
-static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, struct error *err)
+static int sweep_tenant(struct sweep *s, struct txn *txn, struct pass *p, struct error *err)
 {
+    struct db *db = txn->db;
     struct retention_limits limits;
     struct portion portion;
     bool there;
@@ -214,6 +220,7 @@ static int sweep_tenant(struct sweep *s, struct db *db, struct pass *p, struct e
         if (sweep_kind(s, db, p, &limits, &portion, err) != 0)
             return -1;
         s->step_rows += portion.rows;
+        stored_bytes_add(txn->bytes, p->tenant_id, -portion.bytes);
         if (!portion.more)
             p->begun = ++p->kind < KINDS_N;
     }
@@ -232,7 +239,7 @@ static int sweep_apply(struct writer_job *job, struct txn *txn, struct error *er
     while (p->under_way && !step_is_full(s)) {
         if (!p->begun && next_tenant(txn->db, p, err) != 0)
             return -1;
-        if (p->under_way && sweep_tenant(s, txn->db, p, err) != 0)
+        if (p->under_way && sweep_tenant(s, txn, p, err) != 0)
             return -1;
     }
     return 0;

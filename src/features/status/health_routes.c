@@ -74,6 +74,8 @@ static int show_limits(struct api_call *call, struct error *err)
         .rate_limit = atomic_load(&tenant->rate_limit),
         .rate_window_seconds = RATE_WINDOW_S,
         .max_agents = atomic_load(&tenant->max_agents),
+        .max_bytes = atomic_load(&tenant->max_bytes),
+        .stored_bytes = atomic_load(&tenant->stored_bytes),
         .budgets = list_budgets(call->key, call->arena),
     };
     call_reply(call, NULL);
@@ -103,7 +105,7 @@ const struct route health_routes[] = {
       .description = "The same document as `/openapi.json`." },
     { ROUTE(GET, "/api/v1/limits", ANY_KEY, 200), .handler = show_limits, .answer = &limits_answer_shape,
       .id = "get_limits", .summary = "Get the limits of this key",
-      .description = "Sizes of batches and bodies, the rate limit of the key and the number of agents in the plan, and what the key and its tenant hold at once. Beyond a size limit the answer is 413, beyond the rate limit 429, beyond a share 503." },
+      .description = "Sizes of batches and bodies, the rate limit of the key and the number of agents in the plan, and what the key and its tenant hold at once. Beyond a size limit the answer is 413, beyond the rate limit 429, beyond a share 503, beyond the quota of the plan 507." },
     { 0 },
 };
 /* clang-format on */

@@ -107,6 +107,9 @@ static void print_engine(struct api *api, struct buf *out)
     engine_stats(api->engine, &s);
     engine_space(api->engine, &space);
     print_number(out, "muster_healthy", "gauge", "1 while reports can be stored", s.healthy);
+    print_number(out, "muster_tenants_over_quota", "gauge",
+                 "Tenants whose plan has no room for further reports",
+                 (double)registry_over_quota(access_registry(api->engine)));
     print_number(out, "muster_queue_events", "gauge", "Events waiting to be stored",
                  (double)s.queue.events);
     print_number(out, "muster_queue_bytes", "gauge", "Bytes waiting to be stored",

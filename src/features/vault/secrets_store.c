@@ -31,6 +31,9 @@ static const struct db_query put_secret = {
            " shared = excluded.shared, version = excluded.version, sealed = excluded.sealed,"
            " updated_at = excluded.updated_at WHERE secrets.version = excluded.version - 1",
 };
+static const struct db_query count_secrets = {
+    .sql = "SELECT COUNT(*) FROM secrets WHERE tenant_id = $1",
+};
 static const struct db_query delete_secret = {
     .sql = "DELETE FROM secrets WHERE tenant_id = $1 AND name = $2",
 };
@@ -53,6 +56,11 @@ int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct 
                   struct error *err)
 {
     return rows_list(db, &select_secrets, DB_ARGS(db_int(tenant_id)), arena, ret, err);
+}
+
+int store_secrets_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    return db_exec(db, &count_secrets, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }
 
 int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,

@@ -29,6 +29,9 @@ int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena
 int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;
 
+int store_secrets_count(struct db *db, int64_t tenant_id, int64_t *ret,
+                        struct error *err) MUST_CHECK;
+
 /* Adds the secret, or replaces its previous version; ERR_CONFLICT when another process replaced it
  * first. */
 int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,

@@ -5,7 +5,7 @@
 #pragma once
 #include "shape/shape.h"
 
-enum { SECRET_MAX_BYTES = 64 << 10, SECRET_NAME_MAX = 128 };
+enum { SECRET_MAX_BYTES = 64 << 10, SECRET_NAME_MAX = 128, SECRETS_MAX = 1000 };
 
 /* Letters, digits, _ . and -, not beginning with . or -; at most SECRET_NAME_MAX. */
 bool secret_is_name(struct str s);

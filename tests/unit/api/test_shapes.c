@@ -165,7 +165,8 @@ TEST(what_is_absent_from_a_body_has_the_contracts_default)
         "\"params\":[{\"key\":\"p\",\"label\":\"\",\"value_type\":\"string\",\"required\":"
         "false,\"help\":\"\",\"default\":\"d\",\"opciones\":[],\"restart_required\":false}]}}");
     check_read(&tenant_create_shape, false, "{\"slug\":\"acme\"}",
-               "{\"slug\":\"acme\",\"name\":\"\",\"max_agents\":100,\"rate_limit\":100}");
+               "{\"slug\":\"acme\",\"name\":\"\",\"max_agents\":100,\"rate_limit\":100,"
+               "\"max_bytes\":0}");
     check_read(&key_create_shape, false, "{}",
                "{\"agent_name\":null,\"read_only\":false,\"label\":\"\",\"expires_at\":null}");
 }

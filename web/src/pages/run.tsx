@@ -9,6 +9,7 @@ import { RunMetrics } from "../features/events/run_metrics";
 import { RunStatus } from "../features/events/run_status";
 import { Waterfall } from "../features/events/waterfall";
 import { call } from "../lib/api";
+import { plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf } from "../lib/route";
@@ -69,6 +70,12 @@ export default function Run({ slug, params }: PageProps) {
             <RunCost slug={slug} run={run} />
             <RunMetrics events={events} from={from} />
             <Narrative events={events} from={from} />
+            {data.damaged && (
+                <Empty title={`${plural(data.damaged, "event")} left out`}>
+                    The stored data does not match its checksum: it changed on the disk. The operator
+                    finds out more with <code>muster check</code>.
+                </Empty>
+            )}
             {data.next && (
                 <Empty title={`Only the first ${events.length} events are shown`}>
                     This run is too large to show at once. To read all of it:{" "}

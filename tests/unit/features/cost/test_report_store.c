@@ -48,7 +48,7 @@ static const struct {
 /* The last of members with one name counts. */
 static void put(struct world *w, const char *members, int64_t agent_id, int64_t received_at)
 {
-    const struct report_key place = { w->tenant_id, agent_id, received_at };
+    const struct report_key place = { w->tenant_id, agent_id, received_at, NULL };
     struct str body = arena_printf(&w->arena,
                                    "{\"agent_name\":\"a\",\"run_id\":\"" RUN "\",\"timestamp\":"
                                    "\"1970-01-01T00:00:01Z\",%s}",

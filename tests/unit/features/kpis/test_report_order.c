@@ -140,7 +140,7 @@ static const char *expected_breakdowns(struct world *w, const struct sample *sta
 
 static void put(struct world *w, struct str body, int64_t received_at)
 {
-    const struct report_key place = { w->tenant_id, w->agent_id, received_at };
+    const struct report_key place = { w->tenant_id, w->agent_id, received_at, NULL };
     struct business_rows rows;
     struct rollups *rollups = rollups_new();
     struct error err = { 0 };

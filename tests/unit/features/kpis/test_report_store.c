@@ -45,7 +45,7 @@ static const struct business_rows *prepare(struct world *w, struct str body)
 static void put_rows(struct world *w, const struct business_rows *rows, int64_t agent_id,
                      int64_t received_at)
 {
-    const struct report_key place = { w->tenant_id, agent_id, received_at };
+    const struct report_key place = { w->tenant_id, agent_id, received_at, NULL };
     struct rollups *rollups = rollups_new();
     struct error err = { 0 };
     int64_t replaced;
@@ -284,7 +284,7 @@ TEST(undeclared_keys_are_told_in_the_order_of_the_report)
                      NULL, NULL, &err),
              &err);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const struct report_key place = { w.tenant_id, w.agent_id, 1 };
+        const struct report_key place = { w.tenant_id, w.agent_id, 1, NULL };
         struct str members = arena_printf(&w.arena, "\"metrics\":%s", cases[i].metrics);
         struct list undeclared;
         const struct str *names;
@@ -320,7 +320,7 @@ TEST(a_declaration_holds_for_its_agent_alone)
              NULL, NULL, &err),
          &err);
     for (int i = 0; i < 3; i++) {
-        const struct report_key place = { w.tenant_id + (i == 1), w.agent_id + (i == 2), 1 };
+        const struct report_key place = { w.tenant_id + (i == 1), w.agent_id + (i == 2), 1, NULL };
         struct str members = arena_printf(&w.arena, "\"metrics\":{\"%s\":1}", name.data);
         struct list undeclared;
 

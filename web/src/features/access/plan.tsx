@@ -1,7 +1,7 @@
 // The plan of a workspace, and how much of it is used.
 
 import { call } from "../../lib/api";
-import { cost, count } from "../../lib/format";
+import { bytes, cost, count } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { href, pathOf } from "../../lib/route";
 import { Card, Copyable, ErrorNote, Fact, LoadState, Time } from "../../ui";
@@ -42,6 +42,22 @@ export function Plan({ slug }: { slug: string }) {
                         <Gauge part={data.agents} of={data.max_agents} />
                     </Fact>
                     <Fact label="Requests per minute per key">{count(data.rate_limit)}</Fact>
+                    <Fact label="Stored reports">
+                        {bytes(data.stored_bytes)}{" "}
+                        {data.max_bytes > 0 && (
+                            <>
+                                <span class="muted">of {bytes(data.max_bytes)}</span>
+                                <Gauge part={data.stored_bytes} of={data.max_bytes} />
+                            </>
+                        )}
+                    </Fact>
+                    {data.max_bytes > 0 && data.stored_bytes >= data.max_bytes && (
+                        <Fact label="Quota reached">
+                            New reports are refused. Shorten the{" "}
+                            <a href={href(pathOf("t", slug, "settings"), { tab: "retention" })}>retention</a>
+                            {", "}or have the plan changed.
+                        </Fact>
+                    )}
                     {total && (
                         <>
                             <Fact label="Model calls this month">{count(total.calls)}</Fact>

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
-import { count } from "../../lib/format";
+import { bytes, count } from "../../lib/format";
 import { homePath } from "../../lib/paths";
 import { useQuery } from "../../lib/query";
 import { href } from "../../lib/route";
@@ -23,10 +23,16 @@ function TenantDialog({ tenant, onClose, onDone }: TenantDialogProps) {
     const named = useNameAndSlug(tenant?.name ?? "");
     const [agents, setAgents] = useState(String(tenant?.max_agents ?? 100));
     const [rate, setRate] = useState(String(tenant?.rate_limit ?? 100));
+    const [quota, setQuota] = useState(String(tenant?.max_bytes ?? 0));
     const action = useAction();
     const save = async () => {
         const { name, slug } = named;
-        const plan = { name, max_agents: Number(agents), rate_limit: Number(rate) };
+        const plan = {
+            name,
+            max_agents: Number(agents),
+            rate_limit: Number(rate),
+            max_bytes: Number(quota),
+        };
         if (tenant === null) await call("POST /api/v1/tenants", { body: { slug, ...plan } });
         else
             await call("PATCH /api/v1/tenants/{slug}", { path: { slug: tenant.slug }, body: plan });
@@ -55,6 +61,15 @@ function TenantDialog({ tenant, onClose, onDone }: TenantDialogProps) {
                     required
                     value={rate}
                     onInput={setRate}
+                />
+                <TextField
+                    label="Bytes of stored reports"
+                    hint="0: no quota."
+                    kind="number"
+                    min={0}
+                    required
+                    value={quota}
+                    onInput={setQuota}
                 />
             </Form>
         </Dialog>
@@ -99,6 +114,12 @@ export function Tenants() {
                     class: "fit number",
                     label: "requests per minute",
                     cell: (tenant) => count(tenant.rate_limit),
+                },
+                {
+                    title: "Quota",
+                    class: "fit number wide",
+                    label: "bytes of stored reports",
+                    cell: (tenant) => (tenant.max_bytes > 0 ? bytes(tenant.max_bytes) : "none"),
                 },
                 {
                     title: "Created",
