@@ -61,6 +61,7 @@ OPERATIONS = """
 
     read      GET    /api/v1/tenants/{slug}
     read      GET    /api/v1/tenants/{slug}/dashboard/runs
+    read      GET    /api/v1/tenants/{slug}/dashboard/totals
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/events
     read      GET    /api/v1/tenants/{slug}/agents
     read      GET    /api/v1/tenants/{slug}/agents/{agent_name}
