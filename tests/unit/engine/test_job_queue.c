@@ -286,11 +286,11 @@ TEST(a_group_is_given_the_time_that_its_oldest_job_has_left_and_at_least_a_secon
     CHECK_INT(job_queue_patience(&limits, &group), 0); /* the service's own */
     job_list_add(&group, make(&w.keys[0], 1, 10));
     group.first->next->queued_us = now_us;
-    CHECK_INT(job_queue_patience(&limits, &group), now_us + 5 * USEC_PER_SEC);
+    CHECK_INT(job_queue_patience(&limits, &group), now_us + INT64_C(5) * USEC_PER_SEC);
     CHECK_INT(job_queue_patience(&wide, &group), 0); /* no limit */
     job_list_add(&group, make(&w.keys[1], 1, 10));
-    group.first->next->next->queued_us = now_us - 5 * USEC_PER_SEC;
+    group.first->next->next->queued_us = now_us - INT64_C(5) * USEC_PER_SEC;
     CHECK(job_queue_patience(&limits, &group) >= now_us + USEC_PER_SEC);
-    CHECK(job_queue_patience(&limits, &group) < now_us + 4 * USEC_PER_SEC);
+    CHECK(job_queue_patience(&limits, &group) < now_us + INT64_C(4) * USEC_PER_SEC);
     tear_down();
 }
