@@ -93,10 +93,11 @@ static int note_usages(const struct delivery *d, struct txn *txn, struct error *
             continue;
         if (admit_agent(txn, &agent, &admission, err) != 0)
             return -1;
-        add_note(txn->otlp,
-                 &(struct note){ .usage = &usages[i].usage,
-                                 .verdict = verdict,
-                                 .key = { agent.tenant_id, admission.agent_id, agent.at } });
+        add_note(txn->otlp, &(struct note){ .usage = &usages[i].usage,
+                                            .verdict = verdict,
+                                            .key = { .tenant_id = agent.tenant_id,
+                                                     .agent_id = admission.agent_id,
+                                                     .received_at = agent.at } });
     }
     return 0;
 }
