@@ -163,23 +163,6 @@ static bool asks_for_help(int argc, char **argv)
     return argc > 1 && strcmp(argv[1], "help") == 0;
 }
 
-/* Help on the command that is named, else on the noun, else on all. */
-static int print_help(const struct command **list, int argc, char **argv)
-{
-    const struct command *c;
-
-    if (argc > 2 && strcmp(argv[1], "help") == 0) {
-        argc--;
-        argv++;
-    }
-    c = find(list, argc, argv);
-    if (c != NULL)
-        help_command(stdout, c);
-    else if (argc < 2 || !help_noun(stdout, list, argv[1]))
-        help_all(stdout, list);
-    return EXIT_DONE;
-}
-
 /* "; did you mean 'serve'?", or "" when no verb of the noun (NULL: no noun) is near. */
 static const char *hint(const struct command **list, const char *noun, const char *typed,
                         struct arena *arena)
@@ -220,6 +203,34 @@ static int refuse_words(const struct command **list, int argc, char **argv, stru
     return EXIT_USAGE;
 }
 
+static bool is_noun(const struct command **list, const char *word)
+{
+    while (*list != NULL && strcmp((*list)->noun, word) != 0)
+        list++;
+    return *list != NULL;
+}
+
+/* Help on the command that is named, else on the noun, else on all. */
+static int print_help(const struct command **list, int argc, char **argv, struct arena *arena)
+{
+    const struct command *c;
+
+    if (argc > 2 && strcmp(argv[1], "help") == 0) {
+        argc--;
+        argv++;
+    }
+    c = find(list, argc, argv);
+    if (c != NULL)
+        help_command(stdout, c);
+    else if (argc < 2 || argv[1][0] == '-' || strcmp(argv[1], "help") == 0)
+        help_all(stdout, list);
+    else if (is_noun(list, argv[1]) && (argc == 2 || argv[2][0] == '-'))
+        (void)help_noun(stdout, list, argv[1]);
+    else
+        return refuse_words(list, argc, argv, arena);
+    return EXIT_DONE;
+}
+
 static int parse_and_run(struct invocation *in, int argc, char **argv)
 {
     int skip = in->command->verb == NULL ? 2 : 3;
@@ -255,7 +266,7 @@ int cli_run(const struct program *program, int argc, char **argv)
     if (asks_for_version(argc, argv))
         status = printf("muster %s\n", program->version) > 0 ? EXIT_DONE : EXIT_FAILED;
     else if (asks_for_help(argc, argv))
-        status = print_help(list, argc, argv);
+        status = print_help(list, argc, argv, &in.arena);
     else if (in.command == NULL)
         status = refuse_words(list, argc, argv, &in.arena);
     else

@@ -102,11 +102,15 @@ static void print_examples(FILE *out, const struct command *c, const char *inden
 /* "  --tenant SLUG                  help (required)". */
 static void print_option(FILE *out, const struct option *o, const char *dashes)
 {
-    char left[64];
+    enum { LEFT_WIDTH = 30 };
+    char left[128];
+    int n = snprintf(left, sizeof(left), "%s%s%s%s", dashes, dashes[0] == '\0' ? "" : o->name,
+                     dashes[0] == '\0' || o->type == OPTION_FLAG ? "" : " ", help_value(o));
 
-    (void)snprintf(left, sizeof(left), "%s%s%s%s", dashes, dashes[0] == '\0' ? "" : o->name,
-                   dashes[0] == '\0' || o->type == OPTION_FLAG ? "" : " ", help_value(o));
-    (void)fprintf(out, "  %-30s %s%s\n", left, o->help, o->required ? " (required)" : "");
+    (void)fprintf(out, "  %-*s", LEFT_WIDTH, left);
+    if (n > LEFT_WIDTH)
+        (void)fprintf(out, "\n  %-*s", LEFT_WIDTH, "");
+    (void)fprintf(out, " %s%s\n", o->help, o->required ? " (required)" : "");
 }
 
 void help_command(FILE *out, const struct command *c)

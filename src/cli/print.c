@@ -8,14 +8,26 @@
 
 #include "base/mem.h"
 
-/* Bytes of a control character at the start of `s`; 0: there is none. U+0080 to U+009F have two. */
+/* U+200E, U+200F, U+2028 to U+202E and U+2066 to U+2069 turn the direction of text or break lines.
+ */
+static bool is_direction(unsigned char second, unsigned char third)
+{
+    if (second == 0x80)
+        return third == 0x8e || third == 0x8f || (third >= 0xa8 && third <= 0xae);
+    return second == 0x81 && third >= 0xa6 && third <= 0xa9;
+}
+
+/* Bytes of a control character at the start of `s`; 0: there is none. U+0080 to U+009F have two,
+ * those that turn the direction of text have three. */
 static size_t control_bytes(struct str s)
 {
-    unsigned char c = (unsigned char)s.data[0];
+    const unsigned char *c = (const unsigned char *)s.data;
 
-    if (c < ' ' || c == 0x7f)
+    if (c[0] < ' ' || c[0] == 0x7f)
         return 1;
-    return c == 0xc2 && s.len > 1 && ((unsigned char)s.data[1] & 0xe0) == 0x80 ? 2 : 0;
+    if (c[0] == 0xe2 && s.len > 2 && is_direction(c[1], c[2]))
+        return 3;
+    return c[0] == 0xc2 && s.len > 1 && (c[1] & 0xe0) == 0x80 ? 2 : 0;
 }
 
 void print_visible(struct buf *out, struct str s)
@@ -25,6 +37,9 @@ void print_visible(struct buf *out, struct str s)
 
         if (n == 0)
             buf_add_char(out, s.data[i]);
+        else if (n == 3)
+            buf_printf(out, "\\u20%02x",
+                       ((unsigned)s.data[i + 1] & 1) << 6 | ((unsigned)s.data[i + 2] & 0x3f));
         else
             buf_printf(out, "\\x%02x", (unsigned char)s.data[i + n - 1]);
         i += n == 0 ? 1 : n;

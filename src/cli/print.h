@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* Adds the text, with control characters as \x1b. */
+/* Adds the text, with control characters as \x1b or \u202e. */
 void print_visible(struct buf *out, struct str s);
 
 /* Adds the text as a segment of a path or a value in a query, percent-encoded. */

@@ -181,7 +181,19 @@ static int read_file(const char *path, struct arena *arena, struct settings *ret
     return 0;
 }
 
-/* A variable that looks like a setting but is not one is a typo; those of tests are exempt. */
+/* Is it a variable of the libraries for agents? A shell may have these for an agent it starts. */
+static bool is_of_agents(struct str variable)
+{
+    static const char *const names[] = { "MUSTER_URL", "MUSTER_TOKEN", "MUSTER_TENANT",
+                                         "MUSTER_STATE_DIR", "MUSTER_DISABLED" };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_eq_c(variable, names[i]))
+            return true;
+    return false;
+}
+
+/* A variable that looks like a setting but is not one is a typo. */
 static int check_environment(struct error *err)
 {
     static const struct str prefix = STR_INIT("MUSTER_"), tests = STR_INIT("MUSTER_TEST_");
@@ -189,7 +201,7 @@ static int check_environment(struct error *err)
 
     for (char **variable = environ; *variable != NULL; variable++) {
         struct str rest = str_of(*variable), given = str_split(&rest, '=');
-        bool known = !str_starts(given, prefix) || str_starts(given, tests);
+        bool known = !str_starts(given, prefix) || str_starts(given, tests) || is_of_agents(given);
 
         for (size_t i = 0; i < n_settings && !known; i++) {
             settings_spell(&settings_table[i], true, name);

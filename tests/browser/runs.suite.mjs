@@ -118,9 +118,9 @@ describe("runs", () => {
         await page.context().close();
     });
 
-    test("an unknown run is an error", async () => {
+    test("an unknown run is said to be one", async () => {
         const page = await open("/t/runners/runs/00000000-0000-4000-8000-000000000000");
-        await page.getByRole("alert").waitFor();
+        await page.getByRole("heading", { name: "Run not found" }).waitFor();
         await close(page);
     });
 

@@ -178,6 +178,8 @@ def test_many_commands_at_once_all_succeed(server):
         (("tenant",), "'tenant' needs a verb: add, set, delete, list"),
         (("tenant", "brew"), "'tenant' has no verb 'brew'; choose one of add, set, delete, list"),
         (("tenant", "lits"), "'tenant' has no verb 'lits'; did you mean 'list'? It has add, set, "),
+        (("help", "tenant", "brew"), "'tenant' has no verb 'brew'"),
+        (("help", "brew"), "unknown command 'brew'"),
         (("key", "list", "--tenent", "x"), "'--tenent' (did you mean --tenant?); "),
         (("tenant", "add"), "missing"),
         (("tenant", "add", "one", "two"), "two"),
@@ -201,6 +203,8 @@ def test_help_and_version_need_no_store(tmp_path):
         done = muster(*arguments, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         assert "--database" in done.stdout
+    agents = {"MUSTER_URL": "http://x", "MUSTER_TOKEN": "t", "MUSTER_TENANT": "acme"}
+    assert muster("version", environment=agents).returncode == 0  # an agent's shell
     assert muster("-h").stdout == muster("help").stdout
     assert muster("key", "add", "-h").stdout == muster("help", "key", "add").stdout
     assert muster("--version").stdout == muster("-V").stdout == muster("version").stdout
@@ -322,13 +326,13 @@ def test_tokens_are_in_no_file_of_the_store(embedded):
 def test_what_others_wrote_does_not_steer_the_terminal(server):
     """Agents choose their names: none may begin a line, move the cursor or colour anything."""
     tenant = server.add_tenant("--name", "Acme\x1b[2J\nbeta")
-    name = "bot\x1b[31m\r\nup        now        other\x9b2J\x7f"
+    name = "bot\x1b[31m\r\nup        now        other\x9b2J\x7f\u202e\u2066"
     answer = tenant.client.post("/api/v1/agents/register", {"agent_name": name})
     assert answer.status == 200
     server.cli("key", "add", "--tenant", tenant.slug, "--label", "x\x1b]0;y\x07")
     server.cli("key", "add", "--tenant", tenant.slug, "--agent", name)
     agents = server.cli("agent", "list", "--tenant", tenant.slug)
-    shown = r"bot\x1b[31m\x0d\x0aup        now        other\x9b2J\x7f"
+    shown = r"bot\x1b[31m\x0d\x0aup        now        other\x9b2J\x7f\u202e\u2066"
     assert agents.splitlines()[1:] == [f"never_reported  never      {shown}"]
     keys = server.cli("key", "list", "--tenant", tenant.slug)
     assert len(keys.splitlines()) == 4

@@ -224,6 +224,8 @@ def test_spans_that_cannot_be_stored_are_counted_and_the_others_stored(tenant, e
         (span("00" * 16, 2), "its trace id"),
         (span(trace, 0), "its span id"),
         (span(trace, 2, start=None), "no start time"),
+        (span(trace, 2, start=10**10), "before 1970 or after 2262"),
+        (span(trace, 2, end=10**10), "before 1970 or after 2262"),
         (span(trace, 2, name="a\0b"), "NUL"),
         (span(trace, 2, attributes={"deep": {"k": ["a\0b"]}}), "nested value"),
         (span(trace, 2, attributes={str(n): n for n in range(1001)}), "more than 1000 attributes"),

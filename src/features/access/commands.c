@@ -95,7 +95,7 @@ const struct command access_commands[] = {
       .examples = "muster tenant show acme",
       .method = METHOD_GET, .path = TENANTS "/{slug}", .answer = &tenant_plan_shape,
       .line = "slug          {slug}\nname          {name}\nagents        {agents} of {max_agents}\n"
-              "requests/min  {rate_limit} per key\nbytes         {stored_bytes} of {max_bytes} (0: no quota)\ncreated       {created_at}" },
+              "requests/min  {rate_limit} per key\nbytes         {stored_bytes}{max_bytes? of {max_bytes}| (no quota)}\ncreated       {created_at}" },
     { "key", "add",
       .options = OPTIONS(TENANT_OPTION,
                          { "agent", OPTION_NAME, .field = "agent_name", .help = "bind the key to this agent" },
@@ -103,8 +103,7 @@ const struct command access_commands[] = {
                          { "label", OPTION_TEXT, .help = "note shown in lists" },
                          { "expires", OPTION_TIME, .field = "expires_at", .help = "expiry time; without it the key never expires" }),
       .help = "create a key and print its token, which is shown only once",
-      .examples = "muster key add --tenant acme --label fleet\n"
-                  "muster key add --tenant acme --agent collector --expires 2030-01-01T00:00:00Z\n"
+      .examples = "muster key add --tenant acme --agent collector --expires 2030-01-01T00:00:00Z\n"
                   "muster key add --tenant acme --read-only --label prometheus",
       .method = METHOD_POST, .path = KEYS, .body = &key_create_shape,
       .answer = &key_created_shape, .line = "{token}" },

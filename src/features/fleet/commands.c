@@ -27,7 +27,7 @@ const struct command fleet_commands[] = {
       .columns = COLUMNS({ "STATE", .cell = "{state}" }, { "LAST SEEN", .cell = "{last_seen_at~}" }, { "NAME", .cell = "{agent_name}" }) },
     { "agent", "show", .args = { { "name", OPTION_NAME, "NAME", .help = "name of the agent" } },
       .options = OPTIONS(TENANT_OPTION),
-      .help = "show an agent, its state and its newest runs in numbers",
+      .help = "show an agent and its state; --json has its runs in numbers too",
       .examples = "muster agent show collector --tenant acme",
       .method = METHOD_GET, .path = "/api/v1/tenants/{tenant}/agents/{name}",
       .answer = &agent_detail_shape,

@@ -14,6 +14,8 @@ static const char *flaw_of(const struct otlp_log *log)
 {
     if (log->flaw != NULL)
         return log->flaw;
+    if (log->time_ns > INT64_MAX || log->observed_ns > INT64_MAX)
+        return OTLP_FLAW_TIME;
     if (!log->trace.valid)
         return "it has no valid trace id, so it belongs to no run";
     return NULL;
@@ -22,8 +24,8 @@ static const char *flaw_of(const struct otlp_log *log)
 /* Severities are in fours: trace, debug, info, warning, error, fatal. */
 static struct str level_of(const struct otlp_log *log)
 {
-    if (log->severity == 0)
-        return STR_LIT("info");
+    if (log->severity == 0 || log->severity > 24)
+        return STR_LIT("info"); /* unspecified */
     if (log->severity <= 8)
         return STR_LIT("debug");
     if (log->severity <= 12)

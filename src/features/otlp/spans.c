@@ -33,13 +33,15 @@ static const char *flaw_of(const struct otlp_span *span)
     if (span->flaw != NULL)
         return span->flaw;
     if (!span->trace.valid)
-        return "its trace id is not 16 bytes that are not all zero";
+        return "its trace id must be 16 bytes (32 hex digits), not all zero";
     if (!span->span.valid)
-        return "its span id is not 8 bytes that are not all zero";
+        return "its span id must be 8 bytes (16 hex digits), not all zero";
     if (span->has_parent && !span->parent.valid)
-        return "its parent's span id is not 8 bytes that are not all zero";
+        return "its parent's span id must be 8 bytes (16 hex digits), not all zero";
     if (span->start_ns == 0)
         return "it has no start time";
+    if (span->start_ns > INT64_MAX || span->end_ns > INT64_MAX)
+        return OTLP_FLAW_TIME;
     return NULL;
 }
 
