@@ -51,12 +51,11 @@ const struct command webhook_commands[] = {
     { "webhook", "add", .args = { { "url", OPTION_TEXT, "URL", .help = "https://... or mailto:..." } },
       .options = OPTIONS(TENANT_OPTION,
                          { "format", OPTION_WORD, "standard|slack|email|teams|discord|pagerduty|alertmanager", .help = "form of the messages; without it email for mailto:, else standard" },
-                         { "types", OPTION_TEXT, "TYPE,...", .help = "event types to send; without it all" },
+                         { "types", OPTION_TEXT, "TYPE,...", .help = "message types to send, such as agent.silent,run.failed; without it all" },
                          { "label", OPTION_TEXT, .help = "note shown in lists" }),
       .help = "create a webhook and print its secret, which is shown only once",
-      .examples = "muster webhook add https://hooks.example.com/muster --tenant acme --types agent.silent,agent.recovered\n"
-                  "muster webhook add mailto:ops@example.com --tenant acme\n"
-                  "muster webhook add https://hooks.slack.com/services/T0/B0/x --tenant acme --format slack",
+      .examples = "muster webhook add https://hooks.example.com/muster --tenant acme --format slack --types agent.silent,agent.recovered\n"
+                  "muster webhook add mailto:ops@example.com --tenant acme",
       .method = METHOD_POST, .path = WEBHOOKS, .bind = webhook_add_bind,
       .answer = &webhook_shape, .line = "webhook '{webhook_id}' created; its secret, shown only once:\n{secret}" },
     { "webhook", "list", .options = OPTIONS(TENANT_OPTION),
