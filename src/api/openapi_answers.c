@@ -31,9 +31,9 @@ static const struct header_doc {
       "Seconds to wait before the request is sent again." },
     { "ETag", TAG, true, "{\"type\":\"string\",\"examples\":[\"\\\"9b2c41d07e5f\\\"\"]}",
       "Names this state of the answer. Sent back as `If-None-Match`, an unchanged answer is 304." },
-    { "WWW-Authenticate", WHO, true,
+    { "WWW-Authenticate", WHO, false,
       "{\"type\":\"string\",\"examples\":[\"Bearer error=\\\"invalid_token\\\"\"]}",
-      "The scheme to authenticate with." },
+      "The scheme to authenticate with. Not sent when a sign-in is refused." },
 };
 
 /* Refusals that many routes have in common. */

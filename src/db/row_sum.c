@@ -115,7 +115,7 @@ void row_sum_name(const struct row_sum *sum, const struct db_row *row, unsigned 
         size_t n = text.len < TEXT_SHOWN ? text.len : TEXT_SHOWN;
 
         for (size_t k = 0; k < n; k++)
-            shown[k] = text.data[k] > ' ' && text.data[k] <= '~' ? text.data[k] : '?';
+            shown[k] = (char)(text.data[k] > ' ' && text.data[k] <= '~' ? text.data[k] : '?');
         shown[n] = '\0';
         len += (size_t)snprintf(ret + len, size - len, "%s%s %s", i > 0 ? ", " : "", sum->key[i],
                                 sum->types[i] == 't' && n == 0 ? "''" : shown);
@@ -127,7 +127,7 @@ static bool may_log(void)
 {
     static atomic_int_fast64_t minute;
     static atomic_int n;
-    const int64_t now = clock_mono_us() / (60 * USEC_PER_SEC);
+    const int64_t now = clock_mono_us() / ((int64_t)60 * USEC_PER_SEC);
 
     if (atomic_exchange(&minute, now) != now)
         atomic_store(&n, 0);

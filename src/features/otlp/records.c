@@ -111,7 +111,7 @@ void otlp_add_base64(struct buf *out, struct str bytes)
         for (size_t j = 0; j < 3; j++)
             group = group << 8 | (j < n ? (unsigned char)bytes.data[i + j] : 0U);
         for (size_t j = 0; j < 4; j++)
-            four[j] = j <= n ? digits[group >> (18 - 6 * j) & 63] : '=';
+            four[j] = (char)(j <= n ? digits[group >> (18 - 6 * j) & 63] : '=');
         buf_add(out, str_from(four, sizeof(four)));
     }
     buf_add_char(out, '"');
