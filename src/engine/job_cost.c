@@ -3,9 +3,10 @@
 
 #include <assert.h>
 
-/* A small group may have waited for something else, such as the disk: it changes the average by at
- * most a factor of about 2 either way. */
-static const double WEIGHT = 0.1, SMALL_RATIO_MAX = 8.0;
+/* A group may have waited for something else, such as the disk or a lock of another server: it
+ * changes the average by at most a factor of about 2 either way. Only the first large one replaces
+ * the guess. */
+static const double WEIGHT = 0.1, RATIO_MAX = 8.0;
 
 /* Of a unit: a clock that jumps must not make a cost that no one can wait for, or count. */
 static const double UNIT_US_MAX = 1e6;
@@ -25,8 +26,8 @@ void job_cost_learn(struct job_cost *c, double share, double ratio, bool large)
     assert(share >= 0.0 && ratio >= 0.0);
     if (large && !atomic_exchange_explicit(&c->measured, true, memory_order_relaxed))
         weight = 1.0;
-    if (!large && ratio > SMALL_RATIO_MAX)
-        ratio = SMALL_RATIO_MAX;
+    else if (ratio > RATIO_MAX)
+        ratio = RATIO_MAX;
     old *= 1.0 + weight * share * (ratio - 1.0);
     atomic_store_explicit(&c->unit_us, old < UNIT_US_MAX ? old : UNIT_US_MAX, memory_order_relaxed);
 }
