@@ -5,6 +5,7 @@ installed; then the data comes. A plan must not be one for empty tables, and wha
 tenant asks must not cost more for the rows of a large one.
 """
 
+import itertools
 import json
 import re
 import subprocess
@@ -54,6 +55,7 @@ class Session:
 
     def __init__(self, url, plan_cache_mode, folder):
         self.script = folder / f"{plan_cache_mode}.sql"
+        self.numbers, self.name = itertools.count(), plan_cache_mode
         self.process = subprocess.Popen(
             ["psql", "-X", "-q", "-A", "-t", url],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -62,6 +64,7 @@ class Session:
 
     def ask(self, *sql):
         """What psql says to each of these; they go as one file, since a turn each takes longer."""
+        self.script = self.script.with_name(f"{next(self.numbers)}-{self.name}.sql")  # psql may read the last
         self.script.write_text("".join(f"{one};\n\\echo @@end\n" for one in sql), encoding="utf-8")
         self.process.stdin.write(f"\\i {self.script}\n")
         self.process.stdin.flush()
