@@ -17,8 +17,8 @@ static bool is_direction(unsigned char second, unsigned char third)
     return second == 0x81 && third >= 0xa6 && third <= 0xa9;
 }
 
-/* Bytes of a control character at the start of `s`; 0: there is none. U+0080 to U+009F have two,
- * those that turn the direction of text have three. */
+/* Bytes of the control character that `s` starts with; 0: it starts with another. U+0080 to U+009F
+ * have two, those that turn the direction of text have three. */
 static size_t control_bytes(struct str s)
 {
     const unsigned char *c = (const unsigned char *)s.data;

@@ -46,9 +46,9 @@ struct feature {
      * and the next tick tries again. */
     int (*tick)(struct engine *e, const struct tick *tick, struct error *err);
 
-    /* Where several processes share a database, on the ear's thread (ear.h); they must not block:
-     * a text of the same feature elsewhere, without its name; nothing: some may have been missed;
-     * and a text for the others, false when there is none. */
+    /* Where several processes share a database, on the ear's thread (ear.h); must not block.
+     * hear() gets what the same feature of another process told; an empty text: some may have been
+     * missed. tell() writes a text for the others and returns false when it has nothing to tell. */
     void (*hear)(struct engine *e, struct str text);
     bool (*tell)(struct engine *e, struct buf *ret);
 

@@ -29,7 +29,7 @@ enum {
 struct long_breakdown {
     struct arena arena; /* of the strings of `line` */
     struct business_line line;
-    yyjson_doc *names, *cells; /* NULL: there is none */
+    yyjson_doc *names, *cells; /* NULL: no breakdown is being written */
 };
 
 struct export_run {

@@ -25,7 +25,7 @@ struct notice_place {
 struct notice {
     const struct message_row *message;
     struct str workspace;
-    struct str summary;            /* a sentence; the type if there is none */
+    struct str summary;            /* a sentence, or the message type */
     struct str agent_name, run_id; /* null: not about one */
     struct str error;              /* null: none */
     struct str link;               /* null: unknown */

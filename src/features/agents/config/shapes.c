@@ -33,7 +33,7 @@ SHAPE_BEGIN(config_value_shape)
     { STR(key),         .flags = F_REQUIRED, .doc = "Name of the parameter." },
     { STR(value),       .flags = F_REQUIRED | F_NULL, .doc = "As set, with references unresolved." },
     { BOOL(hidden),     .flags = F_REQUIRED, .doc = "There is a value, but the caller may not see it." },
-    { STR(source),      .flags = F_REQUIRED | F_NULL, .choices = sources, .doc = "Level that the value comes from. Null: there is none." },
+    { STR(source),      .flags = F_REQUIRED | F_NULL, .choices = sources, .doc = "Level that the value comes from. Null: no value is set." },
     { BOOL(declared),   .flags = F_REQUIRED, .doc = "Whether the agent declares the parameter." },
     { STR(value_type),  .flags = F_REQUIRED | F_NULL, .doc = "As the agent declares it." },
     { BOOL(required),   .flags = F_REQUIRED, .doc = "Whether the agent cannot work without a value." },
