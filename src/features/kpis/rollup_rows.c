@@ -161,7 +161,7 @@ static int resolve_each(struct db *db, struct rollups *r, struct error *err)
 
 static bool rollup_read_series(void *ctx, const struct db_row *row)
 {
-    struct rollup_series **span = ctx;
+    struct rollup_series **span = (struct rollup_series **)ctx;
 
     span[db_get_int(row, 0)]->series_no = db_get_int(row, 1);
     return true;
