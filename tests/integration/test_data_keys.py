@@ -106,10 +106,7 @@ def test_no_read_fails_while_data_keys_rotate(store, tmp_path, clock):
             until(lambda n=before + 3: len(answers) >= n)
         stop.set()
         reader.join()
-        # to a read that is under way, the moved clock looks like its deadline: 503
-        told = [(a, expected) for a, expected in answers if a.status != 503]
-        assert len(told) > len(answers) * 3 / 4
-        assert [a.body for a, expected in told if (a.status, a.json()) != (200, expected)] == []
+        assert [a.body for a, expected in answers if (a.status, a.json()) != (200, expected)] == []
         tested = admin.post(few.path(f"webhooks/{hook['webhook_id']}/test")).json()
         assert tested["delivered"] or tested["status"], tested
         server.restart()  # which opens every data key
