@@ -31,6 +31,8 @@ const struct setting settings_table[] = {
     { TEXT(config),   .initial = CONFIG_INITIAL,   .help = "settings file, one 'name = value' per line" },
     { TEXT(master_key_file), .initial = "",        .help = "file with the master key that encrypts secrets; empty: master.key in the data directory" },
     { TEXT(public_url), .initial = "",             .help = "URL that people open, such as https://muster.example.com; with https, cookies are sent over TLS only" },
+    { TEXT(tls_cert), .initial = "",               .help = "file with the TLS certificate and its chain (PEM), with tls_key: the service speaks TLS 1.2 and 1.3 only; read again on SIGHUP" },
+    { TEXT(tls_key),  .initial = "",               .help = "file with the private key of tls_cert (PEM, without a passphrase)" },
     { ADDRESSES(trusted_proxies), .initial = "",   .help = "proxies whose X-Forwarded-For names the client: addresses and networks such as 10.0.0.0/8, separated by commas" },
     { TEXT(log_level), .initial = "info",          .help = "debug, info, warning, error or off; info logs one line per request" },
     { TEXT(metrics_token),  .initial = "",         .help = "bearer token that may read /metrics, at least 16 characters; set it in the environment or the settings file, because other users can see command lines" },
