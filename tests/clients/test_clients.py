@@ -3,6 +3,7 @@ the real binary, and so do others' clients of the Model Context Protocol. Run by
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,8 +74,11 @@ def test_openapi_python_client(service):
     config = BUILD / "python.yaml"
     config.write_text("package_name_override: muster_client\npost_hooks: []\n")
     said = run("openapi-python-client", "generate", "--path", DOCUMENT, "--config", config,
-               "--output-path", BUILD / "python", "--fail-on-warning")  # fmt: skip
+               "--output-path", BUILD / "python")  # fmt: skip
     assert "Unable" not in said
+    # it knows no protobuf, and leaves the two operations out that also take it
+    left_out = sorted(re.findall(r"WARNING parsing (\S+ \S+) ", said))
+    assert left_out == ["POST /v1/logs", "POST /v1/traces"]
     run(sys.executable, "-m", "mypy", "--no-incremental", "muster_client", cwd=BUILD / "python")
     path = {"PYTHONPATH": str(BUILD / "python")}
     assert run(sys.executable, HERE / "round_trip.py", *service, **path) == "ok\n"

@@ -1,5 +1,6 @@
 """Data keys are replaced while everything is served, and the old ones are gone afterwards."""
 
+import contextlib
 import http.client
 import json
 import subprocess
@@ -154,10 +155,12 @@ def test_killed_in_the_middle_of_a_step_nothing_is_lost(tmp_path, clock, call, n
             after = done["next"]
         clock.advance(60)
         with injected(server, f"{call}:signal=KILL:when={nth}"):
-            try:
+            with contextlib.suppress(OSError, http.client.HTTPException):
                 step(server.operator(), after)
-            except (OSError, http.client.HTTPException):
-                server.process.wait(10)
+        try:
+            config(server, token)
+        except (OSError, http.client.HTTPException):  # killed, perhaps after the step's answer
+            server.process.wait(30)
         killed = server.process.poll() is not None
         if killed:
             server.process.stdout.close()

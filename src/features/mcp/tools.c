@@ -148,7 +148,7 @@ int mcp_tool_read(const struct mcp_tool *tool, const struct route *route, struct
     problems_set_strict(problems, true);
     if (shape_read_json(&shape, arguments, arena, values, problems) != 0)
         return -1;
-    *(struct str *)(void *)(values + layout.slug->offset) = input->slug;
+    memcpy(values + layout.slug->offset, &input->slug, sizeof(input->slug));
     input->params = values;
     input->query = route->query == NULL ? NULL : values + layout.query_at;
     if (route->query == NULL || route->query->rules == NULL)
