@@ -5,11 +5,9 @@
  * that are not known are ignored, and null counts as left out.
  */
 #include "features/otlp/json_fault.h"
+#include "features/otlp/json_scalars.h"
 #include "features/otlp/read.h"
 #include "shape/json.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 struct reader {
     const struct otlp_sink *sink;
@@ -60,65 +58,22 @@ static struct str take_text(struct reader *r, yyjson_val *value, const char **fl
     return text;
 }
 
-static bool digits_to_number(struct str text, bool negative, uint64_t *ret)
-{
-    uint64_t limit = negative ? (uint64_t)INT64_MAX + 1 : UINT64_MAX, n = 0;
-
-    if (text.len == 0)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        uint64_t digit = (uint64_t)(unsigned char)text.data[i] - '0';
-
-        if (digit > 9 || n > (limit - digit) / 10)
-            return false;
-        n = n * 10 + digit;
-    }
-    *ret = negative ? 0 - n : n;
-    return true;
-}
-
-/* A 64-bit integer, signed or not, as its bits. A whole number may be written with a fraction. */
 static uint64_t take_number(struct reader *r, yyjson_val *value)
 {
     uint64_t number = 0;
 
-    if (value == NULL)
-        return 0;
-    if (yyjson_is_int(value))
-        return yyjson_get_uint(value);
-    if (yyjson_is_real(value)) {
-        double real = yyjson_get_real(value);
-
-        if (floor(real) == real && fabs(real) < 9007199254740992.0)
-            return (uint64_t)(int64_t)real;
-    } else if (yyjson_is_str(value)) {
-        struct str text = json_str(value);
-        bool negative = text.len > 0 && text.data[0] == '-';
-
-        if (digits_to_number(str_from(text.data + negative, text.len - negative), negative,
-                             &number))
-            return number;
-    }
-    set_malformed(r, value, "a 64-bit integer, as a number or as digits in a string");
-    return 0;
+    if (value != NULL && !otlp_json_integer(value, &number))
+        set_malformed(r, value, "a 64-bit integer, as a number or as digits in a string");
+    return number;
 }
 
 static double take_real(struct reader *r, yyjson_val *value)
 {
-    if (yyjson_is_num(value))
-        return yyjson_get_num(value);
-    if (yyjson_is_str(value)) {
-        struct str text = json_str(value);
+    double real = 0;
 
-        if (str_eq_c(text, "NaN"))
-            return NAN;
-        if (str_eq_c(text, "Infinity"))
-            return INFINITY;
-        if (str_eq_c(text, "-Infinity"))
-            return -INFINITY;
-    }
-    set_malformed(r, value, "a number, or \"NaN\", \"Infinity\" or \"-Infinity\"");
-    return 0;
+    if (!otlp_json_real(value, &real))
+        set_malformed(r, value, "a number, or \"NaN\", \"Infinity\" or \"-Infinity\"");
+    return real;
 }
 
 /* An id is null, empty, or hexadecimal digits of which each pair is a byte. */
@@ -160,18 +115,6 @@ static yyjson_val *take_object(struct reader *r, yyjson_val *value)
     return value;
 }
 
-static bool is_base64(struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-
-        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-              c == '+' || c == '/' || c == '-' || c == '_' || (c == '=' && i + 2 >= text.len)))
-            return false;
-    }
-    return true;
-}
-
 static struct otlp_value text_value(struct str text)
 {
     return (struct otlp_value){ .kind = OTLP_TEXT, .text = text };
@@ -182,7 +125,7 @@ static struct otlp_value take_bytes(struct reader *r, yyjson_val *value, const c
 {
     struct str text = take_text(r, value, flaw);
 
-    if (!is_base64(text))
+    if (!otlp_is_base64(text))
         set_malformed(r, value, "bytes in base64");
     return text_value(text);
 }
