@@ -21,6 +21,7 @@ const struct feature *const features[] = {
     &export_feature,
     &retention_feature,
     &scrape_feature,
+    &mcp_feature,
     &portal_feature,
     &status_feature,
     &cluster_feature,

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "app/assemble.h"
+#include "app/certificate.h"
 #include "app/commands.h"
 #include "app/confine.h"
+#include "app/logging.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/command.h"
@@ -20,6 +22,7 @@
 #include "features/status/metrics_routes.h"
 #include "features/vault/keyring.h"
 #include "http/server.h"
+#include "http/tls.h"
 
 enum {
     STOP_MS = 7000,
@@ -36,6 +39,7 @@ struct server {
     const struct settings *settings;
     struct datadir datadir;
     struct assembly assembly;
+    struct http_tls *tls;               /* NULL: none */
     struct http_server *http, *metrics; /* the second is NULL without metrics_listen */
     struct budgets metrics_budgets;
     pthread_t main_thread;
@@ -52,35 +56,35 @@ static void on_fatal(void *ctx, const struct error *err)
     (void)pthread_kill(s->main_thread, SIGUSR1);
 }
 
-/* "127.0.0.1:8080", "[::1]:8080". */
+/* "127.0.0.1:8080", "[::1]:8080", "localhost:8080", ":8080". */
 static int read_address(const char *setting, const char *listen, struct arena *arena,
                         struct http_options *ret, struct error *err)
 {
     const char *colon = strrchr(listen, ':');
+    struct address address;
     struct str host;
     int64_t port;
 
     if (colon == NULL || !str_to_int(str_of(colon + 1), &port) || port < 0 || port > 65535)
-        return err_set(err, ERR_INVALID, "%s: '%s' is not ADDR:PORT", setting, listen);
+        return err_set(err, ERR_INVALID,
+                       "%s: '%s' is not an address and a port from 0 to 65535: give one such as "
+                       "127.0.0.1:8080, [::1]:8080, localhost:8080 or :8080",
+                       setting, listen);
     host = str_from(listen, (size_t)(colon - listen));
     if (host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']')
         host = str_from(host.data + 1, host.len - 2);
+    if (host.len == 0)
+        host = STR_LIT("0.0.0.0");
+    else if (str_eq(host, STR_LIT("localhost")))
+        host = STR_LIT("127.0.0.1");
+    if (!address_parse(host, &address))
+        return err_set(err, ERR_INVALID,
+                       "%s: '%.*s' in '%s' is not an address: give a numeric one, such as "
+                       "127.0.0.1 or [::1], or localhost",
+                       setting, STR_ARG(host), listen);
     ret->host = arena_cstr(arena, host);
     ret->port = (unsigned)port;
     return 0;
-}
-
-static int read_log_level(const char *name, struct error *err)
-{
-    static const char *const names[] = { "debug", "info", "warning", "error", "off" };
-
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strcmp(name, names[i]) == 0) {
-            log_set_level((enum log_level)i);
-            return 0;
-        }
-    return err_set(err, ERR_INVALID,
-                   "log_level: '%s' is not one of debug, info, warning, error, off", name);
 }
 
 static unsigned count_loops(const struct settings *settings)
@@ -118,8 +122,8 @@ static void print_set_up_link(struct server *s, const char *host)
     sessions_set_up_code(sessions, code);
     (void)printf("muster: no user exists yet; create the first platform admin at ");
     if (str_is_null(api->public_host))
-        (void)printf("http://%s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "",
-                     http_server_port(s->http));
+        (void)printf("%s://%s%s%s:%u", api->secure ? "https" : "http", v6 ? "[" : "", host,
+                     v6 ? "]" : "", http_server_port(s->http));
     else
         (void)printf("%s://%.*s", api->secure ? "https" : "http", STR_ARG(api->public_host));
     (void)printf("/#/setup?code=%s\n", code);
@@ -134,6 +138,7 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     struct http_app app;
 
     options.budgets = &s->assembly.budgets;
+    options.tls = s->tls;
     options.exempt = &settings->trusted_proxies; /* they bring the connections of many clients */
     options.unix_path = settings->database[0] == '\0' ? s->datadir.socket : NULL;
     if (read_address("listen", settings->listen, arena, &options, err) != 0)
@@ -185,7 +190,8 @@ static int start(struct server *s, struct arena *arena, struct error *err)
     };
     const char *database = s->settings->database;
 
-    if (confine_check_user(s->settings, err) != 0)
+    if (confine_check_user(s->settings, err) != 0 ||
+        certificate_read(s->settings, &s->tls, err) != 0)
         return -1;
     datadir_init(&s->datadir, s->settings->data, arena);
     if (needs_key_file(s->settings) && datadir_ensure(&s->datadir, true, err) != 0)
@@ -216,6 +222,7 @@ static sigset_t block_signals(void)
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGUSR1); /* from on_fatal() */
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -249,6 +256,7 @@ static int stop(struct server *s)
     http_server_free(s->metrics);
     disassemble(&s->assembly);
     http_server_free(s->http);
+    http_tls_free(s->tls);
     datadir_done(&s->datadir);
     log_write(LOG_INFO, "stop", "done; connections closed early: %u", cut);
     return atomic_load(&s->fatal) ? EXIT_FAILED : EXIT_DONE;
@@ -263,10 +271,15 @@ int serve_run(struct invocation *in)
 
     atomic_init(&s.fatal, false);
     mem_keep_reserve(RESERVE_BYTES);
-    if (read_log_level(in->settings.log_level, &err) != 0 || start(&s, &in->arena, &err) != 0) {
+    if (logging_start(&in->settings, &err) != 0 || start(&s, &in->arena, &err) != 0) {
+        http_tls_free(s.tls);
         datadir_done(&s.datadir);
         return command_fail(&err);
     }
-    (void)sigwait(&set, &signal_number);
+    logging_reopen(&in->settings);
+    while (sigwait(&set, &signal_number) != 0 || signal_number == SIGHUP) {
+        logging_reopen(&in->settings);
+        certificate_reload(s.tls);
+    }
     return stop(&s);
 }

@@ -13,14 +13,16 @@
 #include "base/err.h"
 
 struct settings {
-    const char *data;            /* directory */
-    const char *listen;          /* ADDR:PORT */
-    const char *database;        /* URL; empty: SQLite in the data directory */
-    const char *config;          /* file; empty: none */
-    const char *master_key_file; /* empty: master.key in the data directory */
-    const char *public_url;      /* empty: as it listens */
+    const char *data;               /* directory */
+    const char *listen;             /* ADDR:PORT */
+    const char *database;           /* URL; empty: SQLite in the data directory */
+    const char *config;             /* file; empty: none */
+    const char *master_key_file;    /* empty: master.key in the data directory */
+    const char *public_url;         /* empty: as it listens */
+    const char *tls_cert, *tls_key; /* files; both empty: no TLS */
     struct address_list trusted_proxies;
-    const char *log_level;
+    const char *log_level, *log_format;
+    const char *log_file;                       /* empty: standard error */
     const char *metrics_token, *metrics_listen; /* empty: none */
     const char *smtp_url, *smtp_from, *smtp_user, *smtp_password_file;
     int64_t allow_root, confine;
