@@ -172,6 +172,9 @@ bool call_knows_tag(const struct api_call *call, struct str tag);
 /* 304 with the tag. */
 void call_reply_unchanged(struct api_call *call, struct str tag);
 
+/* 202 without a body. */
+void call_reply_accepted(struct api_call *call);
+
 /* Replies with a configuration, its ETag, and the missing required keys (STR_NULL: none). Takes
  * ownership of the body. */
 void call_reply_config(struct api_call *call, struct str tag, struct str missing, struct buf *body);

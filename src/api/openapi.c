@@ -88,6 +88,7 @@ static void add_description(struct buf *out, const struct route *route)
         [AUTH_ANY_KEY] = "Needs a key of any kind.",
         [AUTH_REPORT] = "Needs a workspace key or an agent key.",
         [AUTH_OWN_AGENT] = "Needs the agent's own key.",
+        [AUTH_READ_KEY] = "Needs a workspace key or a read-only key.",
         [AUTH_USER] = "Needs a signed-in user; keys are refused.",
         [AUTH_READ] =
             "Needs a workspace key or a read-only key, or a user with a role in the workspace.",

@@ -44,6 +44,7 @@ static const struct refusal_doc {
     const char *doc;
     const char *example; /* NULL: no body */
 } refusals[] = {
+    { 202, "Accepted", ID | RATE, "Accepted; there is nothing to answer.", NULL },
     { 304, "NotModified", ID | RATE | TAG,
       "Not modified: the answer is still the one that `If-None-Match` names.", NULL },
     { 400, "BadRequest", ID | RATE, "The request is malformed.",
@@ -235,7 +236,7 @@ static void add_refusal(struct buf *out, const struct route *route, int status, 
     for (size_t i = 0; i < COUNT_OF(refusals); i++) {
         if (refusals[i].status != status)
             continue;
-        if (route->refusal != NULL)
+        if (route->refusal != NULL && refusals[i].example != NULL)
             add_own_refusal(out, route, &refusals[i], arena);
         else
             buf_printf(out, ",\"%d\":{\"$ref\":\"#/components/responses/%s\"}", status,
@@ -268,6 +269,7 @@ void openapi_add_responses(struct buf *out, const struct route *route, struct ar
         int status;
         bool has;
     } rows[] = {
+        { 202, (route->also & ALSO_ACCEPTED) != 0 },
         { 304, route->tagged },
         { 400, true },
         { 401, judges },
@@ -278,7 +280,7 @@ void openapi_add_responses(struct buf *out, const struct route *route, struct ar
         { 415, has_body },
         { 422, route->body != NULL || route->params != NULL || route->query != NULL },
         { 429, judges },
-        { 500, route->auth == AUTH_READ },
+        { 500, route->auth == AUTH_READ || route->auth == AUTH_READ_KEY },
         { 507, (route->also & ALSO_QUOTA) != 0 },
     };
 

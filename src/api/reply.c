@@ -172,6 +172,14 @@ void call_reply_unchanged(struct api_call *call, struct str tag)
     send_reply(call, &unchanged, &h);
 }
 
+void call_reply_accepted(struct api_call *call)
+{
+    struct http_reply accepted = { .status = 202 };
+    struct headers h = { 0 };
+
+    send_reply(call, &accepted, &h);
+}
+
 /* Returns the media type. */
 static const char *write_answer(const struct api_call *call, struct buf *out)
 {

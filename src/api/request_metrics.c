@@ -37,6 +37,7 @@ static enum metric_histogram class_of(const struct route *route)
     case AUTH_OWN_AGENT:
         return HISTOGRAM_PULL;
     case AUTH_READ:
+    case AUTH_READ_KEY:
         return HISTOGRAM_READ;
     default:
         return HISTOGRAM_ADMIN;

@@ -25,6 +25,7 @@ enum route_auth {
     AUTH_ANY_KEY,   /* workspace key, agent key or read-only key */
     AUTH_REPORT,    /* workspace key or agent key */
     AUTH_OWN_AGENT, /* an agent key, for its own agent */
+    AUTH_READ_KEY,  /* a workspace key or read-only key, for its own tenant */
     AUTH_USER,      /* any signed-in user; no key, and not the operator */
     AUTH_READ,      /* a workspace or read-only key of the path's tenant, its users, the operator */
     AUTH_MEMBER,    /* users of the path's tenant, the operator; no key */
@@ -35,8 +36,8 @@ enum route_auth {
 /* Which setting limits the size of the body. */
 enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS };
 
-/* Error answers that the other columns do not imply. */
-enum route_also { ALSO_NOT_FOUND = 1, ALSO_CONFLICT = 2, ALSO_QUOTA = 4 };
+/* Answers that the other columns do not imply. */
+enum route_also { ALSO_NOT_FOUND = 1, ALSO_CONFLICT = 2, ALSO_QUOTA = 4, ALSO_ACCEPTED = 8 };
 
 /* A step of a call on the carrier's thread: replies, passes the call on, or fails with -1; its
  * caller then replies with `err` (call_reply()). */

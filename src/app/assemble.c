@@ -25,7 +25,7 @@ static int read_public_url(const char *url, struct api *ret, struct error *err)
     const struct str *scheme = str_starts(rest, tls) ? &tls : &plain;
 
     if (rest.len == 0)
-        return 0;
+        return 0; /* as it listens */
     if (!str_starts(rest, *scheme))
         return err_set(err, ERR_INVALID, "public_url: '%s' does not begin with https:// or http://",
                        url);
@@ -74,6 +74,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
     ret->api.metrics_token = settings->metrics_token;
     ret->api.started_at = clock_wall_us();
     ret->api.trusted_proxies = settings->trusted_proxies;
+    ret->api.secure = settings->tls_cert[0] != '\0';
     if (read_public_url(settings->public_url, &ret->api, err) != 0)
         return -1;
     if (engine_new(&engine, &ret->api.engine, err) != 0)

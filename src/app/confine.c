@@ -61,18 +61,38 @@ static const char *const path_variables[] = {
     "PGSSLCERT",     "PGSSLKEY",     "PGSSLROOTCERT", "PGSSLCRL",   "PGSSLCRLDIR",   "KRB5_CONFIG",
 };
 
+/* The directory that holds the file. */
+static int allow_folder(struct landlock *l, const char *file, enum landlock_access access,
+                        struct arena *arena, struct error *err)
+{
+    const char *slash = strrchr(file, '/');
+
+    if (slash == NULL)
+        return landlock_allow(l, ".", access, err);
+    return landlock_allow(l, arena_cstr(arena, str_from(file, (size_t)(slash - file) + 1)), access,
+                          err);
+}
+
 /* The directory that holds the file; if the file is a symbolic link, that of its target. */
 static int allow_folder_of(struct landlock *l, const char *path, struct arena *arena,
                            struct error *err)
 {
     char real[PATH_MAX];
-    const char *file = realpath(path, real) == NULL ? path : real;
-    const char *slash = strrchr(file, '/');
 
-    if (slash == NULL)
-        return landlock_allow(l, ".", LANDLOCK_WRITE, err);
-    return landlock_allow(l, arena_cstr(arena, str_from(file, (size_t)(slash - file) + 1)),
-                          LANDLOCK_WRITE, err);
+    return allow_folder(l, realpath(path, real) == NULL ? path : real, LANDLOCK_WRITE, arena, err);
+}
+
+/* A certificate is replaced under its name, or by a link to another file beside the first. */
+static int allow_certificate(struct landlock *l, const char *path, struct arena *arena,
+                             struct error *err)
+{
+    char real[PATH_MAX];
+
+    if (path[0] == '\0')
+        return 0;
+    if (realpath(path, real) != NULL && allow_folder(l, real, LANDLOCK_READ, arena, err) != 0)
+        return -1;
+    return allow_folder(l, path, LANDLOCK_READ, arena, err);
 }
 
 /* Files that the database URL names (sslrootcert=/path), and those that libpq looks for at home. */
@@ -117,6 +137,8 @@ static int allow_paths(struct landlock *l, const struct settings *settings, stru
     if (key_file[0] == '\0')
         key_file = arena_printf(arena, "%s/master.key", settings->data).data;
     if (allow_folder_of(l, key_file, arena, err) != 0 ||
+        allow_certificate(l, settings->tls_cert, arena, err) != 0 ||
+        allow_certificate(l, settings->tls_key, arena, err) != 0 ||
         landlock_allow(l, settings->smtp_password_file, LANDLOCK_READ, err) != 0)
         return -1;
     if (settings->database[0] != '\0')

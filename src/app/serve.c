@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/assemble.h"
+#include "app/certificate.h"
 #include "app/commands.h"
 #include "app/confine.h"
 #include "base/log.h"
@@ -20,6 +21,7 @@
 #include "features/status/metrics_routes.h"
 #include "features/vault/keyring.h"
 #include "http/server.h"
+#include "http/tls.h"
 
 enum {
     STOP_MS = 7000,
@@ -36,6 +38,7 @@ struct server {
     const struct settings *settings;
     struct datadir datadir;
     struct assembly assembly;
+    struct http_tls *tls;               /* NULL: none */
     struct http_server *http, *metrics; /* the second is NULL without metrics_listen */
     struct budgets metrics_budgets;
     pthread_t main_thread;
@@ -118,8 +121,8 @@ static void print_set_up_link(struct server *s, const char *host)
     sessions_set_up_code(sessions, code);
     (void)printf("muster: no user exists yet; create the first platform admin at ");
     if (str_is_null(api->public_host))
-        (void)printf("http://%s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "",
-                     http_server_port(s->http));
+        (void)printf("%s://%s%s%s:%u", api->secure ? "https" : "http", v6 ? "[" : "", host,
+                     v6 ? "]" : "", http_server_port(s->http));
     else
         (void)printf("%s://%.*s", api->secure ? "https" : "http", STR_ARG(api->public_host));
     (void)printf("/#/setup?code=%s\n", code);
@@ -134,6 +137,7 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     struct http_app app;
 
     options.budgets = &s->assembly.budgets;
+    options.tls = s->tls;
     options.exempt = &settings->trusted_proxies; /* they bring the connections of many clients */
     options.unix_path = settings->database[0] == '\0' ? s->datadir.socket : NULL;
     if (read_address("listen", settings->listen, arena, &options, err) != 0)
@@ -185,7 +189,8 @@ static int start(struct server *s, struct arena *arena, struct error *err)
     };
     const char *database = s->settings->database;
 
-    if (confine_check_user(s->settings, err) != 0)
+    if (confine_check_user(s->settings, err) != 0 ||
+        certificate_read(s->settings, &s->tls, err) != 0)
         return -1;
     datadir_init(&s->datadir, s->settings->data, arena);
     if (needs_key_file(s->settings) && datadir_ensure(&s->datadir, true, err) != 0)
@@ -216,6 +221,7 @@ static sigset_t block_signals(void)
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGUSR1); /* from on_fatal() */
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -249,6 +255,7 @@ static int stop(struct server *s)
     http_server_free(s->metrics);
     disassemble(&s->assembly);
     http_server_free(s->http);
+    http_tls_free(s->tls);
     datadir_done(&s->datadir);
     log_write(LOG_INFO, "stop", "done; connections closed early: %u", cut);
     return atomic_load(&s->fatal) ? EXIT_FAILED : EXIT_DONE;
@@ -264,9 +271,11 @@ int serve_run(struct invocation *in)
     atomic_init(&s.fatal, false);
     mem_keep_reserve(RESERVE_BYTES);
     if (read_log_level(in->settings.log_level, &err) != 0 || start(&s, &in->arena, &err) != 0) {
+        http_tls_free(s.tls);
         datadir_done(&s.datadir);
         return command_fail(&err);
     }
-    (void)sigwait(&set, &signal_number);
+    while (sigwait(&set, &signal_number) != 0 || signal_number == SIGHUP)
+        certificate_reload(s.tls);
     return stop(&s);
 }

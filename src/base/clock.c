@@ -5,6 +5,7 @@
 
 struct clock_shifts *clock_shifts;
 int64_t clock_skew_us;
+_Atomic int64_t clock_raw_shift_us;
 
 static _Atomic int64_t offset_us;
 
@@ -66,7 +67,8 @@ struct clock_times clock_times(void)
 
 int64_t clock_raw_us(void)
 {
-    return read_us(CLOCK_BOOTTIME);
+    return read_us(CLOCK_BOOTTIME) +
+           atomic_load_explicit(&clock_raw_shift_us, memory_order_relaxed);
 }
 
 bool clock_is_followed(void)

@@ -31,7 +31,7 @@ struct clock_times {
 };
 struct clock_times clock_times(void);
 
-/* The monotonic clock without a test's shift: how long work really took. */
+/* The monotonic clock without those shifts: how long work really took. */
 int64_t clock_raw_us(void);
 
 /* What a test adds, in microseconds. Each number is written whole, by this or another process. */
@@ -46,6 +46,9 @@ extern struct clock_shifts *clock_shifts;
 
 /* How far a test lets this machine's clock be off. Set as above. */
 extern int64_t clock_skew_us;
+
+/* What a test adds to the raw clock: work that is under way takes longer. 0 otherwise. */
+extern _Atomic int64_t clock_raw_shift_us;
 
 /* Does a test move the clocks? Then periodic work looks at them more often. */
 bool clock_is_followed(void);

@@ -28,6 +28,8 @@
     X(METRIC_BUSY_READERS,      "muster_refused_total", "queue=\"readers\"", "")                                                        \
     X(METRIC_BUSY_EXPORTS,      "muster_refused_total", "queue=\"exports\"", "")                                                        \
     X(METRIC_QUOTA_REFUSED,     "muster_quota_refused_total", "", "Reports refused because the plan of their tenant has no room")     \
+    X(METRIC_TLS_HANDSHAKES,        "muster_tls_handshakes_total", "result=\"ok\"", "TLS handshakes by result")                    \
+    X(METRIC_TLS_HANDSHAKES_FAILED, "muster_tls_handshakes_total", "result=\"failed\"", "")                                           \
     X(METRIC_BODIES_EVICTED,    "muster_bodies_evicted_total", "", "Slow request bodies refused because others needed their room")    \
     X(METRIC_READS_HERE,        "muster_reads_here_total", "result=\"done\"", "Short reads started inline, without a reader thread (SQLite)")\
     X(METRIC_READS_PASSED_ON,   "muster_reads_here_total", "result=\"passed_on\"", "")                                                  \
@@ -58,7 +60,8 @@
 /* clang-format off */
 #define GAUGE_MAP(X)                                                                                                                   \
     X(GAUGE_CONNECTIONS, "muster_connections", "Open connections")                                                                     \
-    X(GAUGE_STREAMS,     "muster_streams",     "Open streamed responses: exports and live updates")
+    X(GAUGE_STREAMS,     "muster_streams",     "Open streamed responses: exports and live updates")                                    \
+    X(GAUGE_TLS_EXPIRES, "muster_tls_certificate_expires_seconds", "When the TLS certificate in use expires, in seconds since 1970; 0: no TLS")
 /* clang-format on */
 
 #define METRIC_ENUM(id, ...) id,

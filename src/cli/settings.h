@@ -13,12 +13,13 @@
 #include "base/err.h"
 
 struct settings {
-    const char *data;            /* directory */
-    const char *listen;          /* ADDR:PORT */
-    const char *database;        /* URL; empty: SQLite in the data directory */
-    const char *config;          /* file; empty: none */
-    const char *master_key_file; /* empty: master.key in the data directory */
-    const char *public_url;      /* empty: as it listens */
+    const char *data;               /* directory */
+    const char *listen;             /* ADDR:PORT */
+    const char *database;           /* URL; empty: SQLite in the data directory */
+    const char *config;             /* file; empty: none */
+    const char *master_key_file;    /* empty: master.key in the data directory */
+    const char *public_url;         /* empty: as it listens */
+    const char *tls_cert, *tls_key; /* files; both empty: no TLS */
     struct address_list trusted_proxies;
     const char *log_level;
     const char *metrics_token, *metrics_listen; /* empty: none */

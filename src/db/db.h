@@ -177,7 +177,7 @@ void db_set_log_max(struct db *db, int64_t bytes);
  * it with ERR_BUSY. Not with PostgreSQL. */
 void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
 
-/* From now on a statement of this reader ends with ERR_BUSY once clock_mono_us() has passed
+/* From now on a statement of this reader ends with ERR_BUSY once clock_raw_us() has passed
  * `until_us`, checked between rows and periodically without rows. So it does after 32 KiB of text
  * and blobs, because the caller needs time for them too. on_row may have seen some rows by then.
  * Locks are not waited for. 0: no deadline. Returns false, and changes nothing, where a deadline

@@ -271,7 +271,7 @@ static void *reader_main(void *arg)
 /* A connection for an inline read; NULL when a reader thread should run it. */
 static struct connection *lend_connection(struct readers *r, const struct budget *tenant)
 {
-    const int64_t now_us = clock_mono_us();
+    const int64_t now_us = clock_raw_us();
     struct connection *c = NULL;
 
     lock_acquire(&r->lock);
@@ -293,7 +293,7 @@ static void return_connection(struct readers *r, struct connection *c, bool was_
     assert(r->n_lent > 0);
     r->n_lent--;
     if (was_blocked)
-        r->lends_from_us = clock_mono_us() + INLINE_PAUSE_US;
+        r->lends_from_us = clock_raw_us() + INLINE_PAUSE_US;
     if (r->stopping) /* wakes waiting threads and readers_free() */
         cond_broadcast(&r->changed);
     else if (r->first != NULL)
@@ -313,11 +313,11 @@ static long voluntary_switches(void)
 /* Runs a job; *ret_blocked says whether it waited for something other than the processor. */
 static int run_timed(struct reader_job *job, struct db *db, bool *ret_blocked, struct error *err)
 {
-    const int64_t began_us = clock_mono_us();
+    const int64_t began_us = clock_raw_us();
     const long switches = voluntary_switches();
     const int status = job->run(job, db, err);
 
-    *ret_blocked = clock_mono_us() - began_us > BLOCKED_US && voluntary_switches() > switches;
+    *ret_blocked = clock_raw_us() - began_us > BLOCKED_US && voluntary_switches() > switches;
     return status;
 }
 

@@ -21,6 +21,7 @@ static void on_closed(uv_handle_t *handle)
     struct http_loop *loop = c->loop;
 
     assert(c->state == CONN_CLOSING && c->call == NULL && c->stash == NULL);
+    http_transport_done(c);
     http_conn_list_remove(c);
     if (c->admitted)
         http_admission_leave(loop->admission, c->address, c->peer.kind);
@@ -64,6 +65,7 @@ void http_conn_close(struct http_conn *c)
         return;
     let_go(c);
     http_conn_drop_stash(c);
+    http_transport_say_end(c);
     http_conn_enter(c, CONN_CLOSING);
     uv_close(&c->h.handle, on_closed);
 }

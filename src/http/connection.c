@@ -1,5 +1,7 @@
 /* connection.c - the state machine of one connection: bytes in, requests out.
  *
+ *   HANDSHAKE --> IDLE, of a connection with TLS; then for all:
+ *
  *         first byte       head          complete             reply
  *   IDLE ------------> HEAD ----> BODY ------------> BUSY ----------> IDLE
  *                        \ MOVING /
@@ -84,7 +86,7 @@ static void say_continue(struct http_conn *c)
 {
     static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
     uv_buf_t buf = uv_buf_init(line, sizeof(line) - 1);
-    int n = uv_try_write(&c->h.stream, &buf, 1);
+    int n = http_transport_try_write(c, &buf, 1);
 
     c->parser.expects_continue = false;
     /* If nothing was sent, the client stops waiting by itself. Half a line cannot be repaired. */
@@ -204,7 +206,7 @@ static void ended(struct http_conn *c, ssize_t why)
 {
     stop_reading(c);
     c->eof = true;
-    if (why != UV_EOF || takes_input(c) || c->state == CONN_LINGER)
+    if (why != UV_EOF || takes_input(c) || c->state == CONN_LINGER || c->state == CONN_HANDSHAKE)
         http_conn_close(c);
     else if (c->call->streams)
         http_stream_stop(c->call);
@@ -256,7 +258,7 @@ static void settle(struct http_conn *c)
         http_conn_move(c);
         return;
     }
-    if (c->state == CONN_LINGER || takes_input(c)) {
+    if (c->state == CONN_LINGER || c->state == CONN_HANDSHAKE || takes_input(c)) {
         if (c->eof) {
             http_conn_close(c);
             return;
@@ -270,6 +272,21 @@ static void settle(struct http_conn *c)
     }
     if (c->loop->draining && c->state == CONN_IDLE)
         http_conn_drain(c);
+}
+
+/* Text has arrived: plain, or decrypted. */
+static void take_in(struct http_conn *c, struct str in)
+{
+    pump(c, &in);
+    if (in.len > 0 && (c->state == CONN_BUSY || c->state == CONN_WRITE || c->state == CONN_MOVING))
+        stash(c, in);
+    if (c->state == CONN_BODY) {
+        http_charge_list(&c->call->x.charge, c->loop->now_us);
+        http_conn_enter(c, CONN_BODY);
+    }
+    settle(c);
+    if (c->eof && c->call != NULL && c->call->streams)
+        http_stream_stop(c->call);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -287,14 +304,21 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         drain_input(c, in.len);
         return;
     }
-    pump(c, &in);
-    if (in.len > 0 && (c->state == CONN_BUSY || c->state == CONN_WRITE || c->state == CONN_MOVING))
-        stash(c, in);
-    if (c->state == CONN_BODY) {
-        http_charge_list(&c->call->x.charge, c->loop->now_us);
-        http_conn_enter(c, CONN_BODY);
+    if (c->session != NULL) {
+        int r = http_transport_open(c, &in);
+
+        if (r == UV_EOF) { /* what came before it still counts */
+            stop_reading(c);
+            c->eof = true;
+        } else if (r != 0) {
+            ended(c, r);
+            return;
+        } else if (in.len == 0) { /* part of a record: no progress that counts */
+            settle(c);
+            return;
+        }
     }
-    settle(c);
+    take_in(c, in);
 }
 
 void http_conn_resume(struct http_conn *c)
@@ -331,6 +355,13 @@ struct http_conn *http_conn_new(struct http_loop *loop, bool is_unix)
 
 void http_conn_start(struct http_conn *c)
 {
+    if (c->loop->tls != NULL && c->peer.kind != PEER_OPERATOR) {
+        http_conn_enter(c, CONN_HANDSHAKE);
+        if (http_transport_secure(c) != 0) {
+            http_conn_close(c);
+            return;
+        }
+    }
     settle(c);
 }
 
@@ -349,7 +380,7 @@ static uint64_t bytes_taken(struct http_conn *c)
 
     if (c->call->streams)
         return http_stream_moved(c->call);
-    c->write_left = uv_stream_get_write_queue_size(&c->h.stream) + http_conn_in_kernel(c);
+    c->write_left = http_transport_unsent(c) + http_conn_in_kernel(c);
     return before > c->write_left ? before - c->write_left : 0;
 }
 
@@ -373,6 +404,7 @@ void http_conn_expired(struct http_conn *c)
         break;
     case CONN_IDLE:
     case CONN_SKIP:
+    case CONN_HANDSHAKE:
     case CONN_LINGER:
         http_conn_close(c);
         break;
@@ -389,7 +421,7 @@ void http_conn_drain(struct http_conn *c)
     uv_os_fd_t fd;
 
     /* Bytes in the kernel count as a request that was received. */
-    if (c->state != CONN_IDLE ||
+    if (c->state != CONN_IDLE || http_transport_has_input(c) ||
         (uv_fileno(&c->h.handle, &fd) == 0 && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0))
         return;
     http_conn_close(c);

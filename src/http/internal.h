@@ -1,6 +1,6 @@
 /* internal.h - the server's own types and the calls between its files; private to http/.
  *
- * Public headers of http/: server.h, exchange.h, stream.h, body.h. All others are private.
+ * Public headers of http/: server.h, exchange.h, stream.h, body.h, tls.h. All others are private.
  *
  * Files, each of which calls only those below it:
  *
@@ -13,9 +13,10 @@
  *   stream.c, part.c       replies that come in parts
  *   send.c                 whole replies
  *   close.c                the end of a connection
+ *   transport.c            bytes to and from the socket: as they are, or in TLS
  *   call.c                 requests: pooled, posted from other threads, freed
  *   state.c                the lists of connections by state, and the allowed moves
- *   parser.c, head.c, body.c, response.c, admission.c, charge.c    know no connection
+ *   parser.c, head.c, body.c, response.c, admission.c, charge.c, tls.c    know no connection
  *
  * Everything in a loop is touched by its own thread alone, but for what `lock` guards. A request
  * that the application keeps outlives its connection; the loop outlives both, until
@@ -40,6 +41,7 @@
  *   send.c           http_conn_resume()                        the reply is sent: parse what follows
  *   close.c          http_stream_lost()                        a stream's client has gone
  *   close.c, move.c  http_loop_conn_gone()                     the last connection ends its loop
+ *   transport.c      http_conn_close()                         the socket is broken
  */
 /* clang-format on */
 
@@ -54,13 +56,14 @@ enum {
 /* What a connection is doing. Each state is also a list, ordered by when the connection entered
  * it, so that a timer checks only the front. connection.c has the rules. */
 enum http_conn_state {
-    CONN_IDLE,   /* between requests */
-    CONN_HEAD,   /* part of a head has come */
-    CONN_BODY,   /* head complete and not answered, body coming */
-    CONN_SKIP,   /* answered early; the rest of the body is read and dropped */
-    CONN_BUSY,   /* the application has the request */
-    CONN_WRITE,  /* the reply is queued */
-    CONN_LINGER, /* answered and half-closed; reading on so that the client gets the answer */
+    CONN_IDLE,      /* between requests */
+    CONN_HEAD,      /* part of a head has come */
+    CONN_BODY,      /* head complete and not answered, body coming */
+    CONN_SKIP,      /* answered early; the rest of the body is read and dropped */
+    CONN_BUSY,      /* the application has the request */
+    CONN_WRITE,     /* the reply is queued */
+    CONN_HANDSHAKE, /* TLS is being set up: no request yet */
+    CONN_LINGER,    /* answered and half-closed; reading on so that the client gets the answer */
     CONN_CLOSING,
     CONN_MOVING, /* head complete, on its way to another loop; after CLOSING, since only move.c may
                   * touch it */
@@ -69,6 +72,8 @@ enum { CONN_STATES = CONN_MOVING + 1 };
 
 struct http_conn;
 struct http_loop;
+struct http_session; /* transport.c */
+struct http_tls;
 
 /* A request on its way through the application. */
 struct http_call {
@@ -126,6 +131,7 @@ struct http_conn {
     int moving_fd;       /* its socket, between two loops */
     unsigned n_small;    /* requests since the last large one */
     struct http_conn_peer peer;
+    struct http_session *session; /* of TLS; NULL: none */
     bool reading, eof;
     bool pumping;   /* its input is being parsed further up the stack */
     bool refused;   /* the end of the current request cannot be found */
@@ -162,6 +168,9 @@ struct http_loop {
     bool overdue;   /* the deadline of its stop has passed */
     unsigned n_cut; /* connections that the deadline ended */
     char *read_buffer;
+    struct http_tls *tls; /* borrowed; NULL: none */
+    char *text_buffer;    /* what TLS has read, decrypted */
+    char *record_buffer;  /* what becomes one record */
 
     struct lock lock;
     struct http_call *posted GUARDED_BY(lock);   /* newest first */
@@ -304,6 +313,41 @@ uv_buf_t http_conn_buf(struct str s);
 /* Bytes that the kernel holds for the client: it is the client's progress when they become fewer,
  * not when the kernel takes some. */
 uint64_t http_conn_in_kernel(const struct http_conn *c);
+
+/* transport.c */
+
+/* Connections over TCP in this loop, or moved to it, are secured. */
+void http_transport_prepare(struct http_loop *loop, struct http_tls *tls);
+
+/* Gives the connection a session, whose handshake the client begins. */
+int http_transport_secure(struct http_conn *c) MUST_CHECK;
+
+/* Frees the session; its handle is closed. */
+void http_transport_done(struct http_conn *c);
+
+/* As uv_try_write() with one or two pieces. What is left of them must go to http_transport_write(),
+ * from there on and unchanged, or the connection must be closed. */
+int http_transport_try_write(struct http_conn *c, const uv_buf_t *bufs, unsigned n);
+
+/* As uv_write(): `done` is called once, later. The pieces must live until then. */
+int http_transport_write(struct http_conn *c, uv_write_t *write, const uv_buf_t bufs[2],
+                         uv_write_cb done);
+
+/* Bytes that the socket has not taken yet. */
+size_t http_transport_unsent(const struct http_conn *c);
+
+/* Decrypts what was read: *in becomes its text, valid until the next call in this loop. 0, UV_EOF
+ * when nothing more follows, or another error of libuv when the connection must be closed. */
+int http_transport_open(struct http_conn *c, struct str *in);
+
+/* Has everything been handed to the socket? */
+bool http_transport_is_quiet(const struct http_conn *c);
+
+/* Is there part of a record that is not complete? */
+bool http_transport_has_input(const struct http_conn *c);
+
+/* Says that nothing more will be sent, as far as the socket takes it at once. */
+void http_transport_say_end(struct http_conn *c);
 
 /* close.c */
 

@@ -66,7 +66,7 @@ static void introduce(struct http_conn *c)
         http_admission_enter(loop->admission, &c->peer.address, c->peer.kind, &c->address);
     if (c->admitted)
         http_conn_start(c);
-    else if (loop->n_over < OVER_MAX)
+    else if (loop->n_over < OVER_MAX && loop->tls == NULL) /* a handshake would cost too much */
         http_conn_start_over(c);
     else
         http_conn_close(c);

@@ -50,6 +50,7 @@ static void on_tick(uv_timer_t *timer)
     expire_bodies(loop);
     expire(loop, CONN_SKIP, limits->body_ms);
     expire(loop, CONN_WRITE, limits->write_ms);
+    expire(loop, CONN_HANDSHAKE, limits->handshake_ms);
     expire(loop, CONN_LINGER, LINGER_MS);
 }
 
@@ -301,5 +302,7 @@ void http_loop_done(struct http_loop *loop)
     assert(loop->n_conns == 0);
     buf_done(&loop->out);
     free(loop->read_buffer);
+    free(loop->text_buffer);
+    free(loop->record_buffer);
     lock_done(&loop->lock);
 }

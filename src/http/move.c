@@ -41,7 +41,7 @@ bool http_conn_must_move(struct http_conn *c)
     bool large = is_large(c);
 
     c->n_small = large ? 0 : c->n_small + 1;
-    if (loop->other == NULL || c->h.handle.type != UV_TCP)
+    if (loop->other == NULL || c->h.handle.type != UV_TCP || !http_transport_is_quiet(c))
         return false;
     return loop->is_for_large ? c->n_small >= SMALL_IN_A_ROW : large;
 }

@@ -23,6 +23,7 @@ static void linger(struct http_conn *c)
     uv_os_fd_t fd;
 
     http_conn_drop_stash(c);
+    http_transport_say_end(c);
     if (c->eof || uv_fileno(&c->h.handle, &fd) != 0 || shutdown(fd, SHUT_WR) != 0) {
         http_conn_close(c);
         return;
@@ -172,7 +173,7 @@ static void queue_rest(struct http_call *call, const struct http_reply *reply, s
     call->write.data = call;
     http_conn_enter(c, CONN_WRITE);
     shed_request(call);
-    if (uv_write(&call->write, &c->h.stream, bufs, 2, written) != 0) {
+    if (http_transport_write(c, &call->write, bufs, written) != 0) {
         http_reply_free(reply);
         free_call(call);
         http_conn_close(c);
@@ -235,7 +236,7 @@ void http_conn_send(struct http_call *call, const struct http_reply *reply, stru
     total = head.len + shown.body.len;
     bufs[0] = http_conn_buf(head);
     bufs[1] = http_conn_buf(shown.body);
-    n = uv_try_write(&c->h.stream, bufs, shown.body.len > 0 ? 2 : 1);
+    n = http_transport_try_write(c, bufs, shown.body.len > 0 ? 2 : 1);
     if (n == UV_EAGAIN)
         n = 0;
     if (n >= 0 && (size_t)n < total) {

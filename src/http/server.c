@@ -11,6 +11,7 @@ const struct http_limits http_default_limits = {
     .target_max = KIB(8),
     .header_max = KIB(16),
     .header_fields = 64,
+    .handshake_ms = 10 * 1000,
     .header_ms = 10 * 1000,
     .body_ms = 30 * 1000,
     .idle_ms = 60 * 1000,
@@ -66,6 +67,8 @@ static int start(struct http_server *server, const struct http_options *options,
         if (http_loop_init(&server->loops[server->n_loops], &server->app, &server->admission,
                            err) != 0)
             return -1;
+        if (options->tls != NULL)
+            http_transport_prepare(&server->loops[server->n_loops], options->tls);
     }
     for (unsigned i = n; i < all; i++)
         pair(&server->loops[i - n], &server->loops[i]);

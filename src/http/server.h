@@ -13,11 +13,13 @@
 
 struct address_list;
 struct http_server;
+struct http_tls;
 
 struct http_limits {
     size_t target_max;      /* bytes of the request target; beyond it 414 */
     size_t header_max;      /* bytes of all header lines; beyond it 431 */
     unsigned header_fields; /* number of header lines; beyond it 431 */
+    unsigned handshake_ms;  /* of TLS, from the connection to its end; beyond it closed */
     unsigned header_ms;     /* from the first byte to the end of the head; beyond it 408, close */
     unsigned body_ms;       /* for a body, and as long again as it takes at 64 KiB/s, but not
                                without any progress; then 408, close */
@@ -33,6 +35,7 @@ struct http_options {
     const char *unix_path; /* NULL: none. Made with mode 0600; a stale file is replaced */
     unsigned loops;        /* threads, at least 1 */
     bool large_apart;      /* as many again, for large bodies alone */
+    struct http_tls *tls;  /* tls.h; NULL: none. Never on the unix socket; borrowed */
     struct http_limits limits;
     struct budgets *budgets; /* connections, bodies and replies count there; NULL: no limits */
     const struct address_list *exempt; /* peers that are not counted by address, such as proxies,

@@ -8,7 +8,7 @@
 
 /* A state in its own row: the connection makes progress, and its time starts again. */
 static const unsigned allowed[CONN_STATES] = {
-    [CONN_IDLE] = TO(CONN_HEAD) | TO(CONN_CLOSING),
+    [CONN_IDLE] = TO(CONN_HEAD) | TO(CONN_HANDSHAKE) | TO(CONN_CLOSING),
     [CONN_HEAD] = TO(CONN_BODY) | TO(CONN_MOVING) | TO(CONN_BUSY) | TO(CONN_WRITE) | TO(CONN_SKIP) |
                   TO(CONN_LINGER) | TO(CONN_CLOSING),
     [CONN_BODY] =
@@ -18,6 +18,7 @@ static const unsigned allowed[CONN_STATES] = {
                   TO(CONN_LINGER) | TO(CONN_CLOSING),
     [CONN_WRITE] = TO(CONN_WRITE) | TO(CONN_BUSY) | TO(CONN_IDLE) | TO(CONN_SKIP) |
                    TO(CONN_LINGER) | TO(CONN_CLOSING),
+    [CONN_HANDSHAKE] = TO(CONN_IDLE) | TO(CONN_CLOSING),
     [CONN_LINGER] = TO(CONN_CLOSING),
     [CONN_CLOSING] = 0,
     [CONN_MOVING] = TO(CONN_BODY),

@@ -319,7 +319,7 @@ static void queue_rest(struct http_call *call, struct http_part *part, size_t n)
         s->noted = s->sent - http_conn_in_kernel(c);
         http_conn_enter(c, CONN_WRITE);
     }
-    if (uv_write(&part->write, &c->h.stream, bufs, 2, part_written) != 0) {
+    if (http_transport_write(c, &part->write, bufs, part_written) != 0) {
         s->sending = NULL;
         http_part_free(part);
         http_conn_close(c);
@@ -335,7 +335,7 @@ static ssize_t try_part(struct http_conn *c, const struct http_part *part)
 
     if (part->line_len + part->len == 0)
         return 0;
-    n = uv_try_write(&c->h.stream, bufs, 2);
+    n = http_transport_try_write(c, bufs, 2);
     return n == UV_EAGAIN ? 0 : n;
 }
 
@@ -485,8 +485,7 @@ uint64_t http_stream_moved(struct http_call *call)
     uint64_t total = s->sent, moved;
 
     if (s->sending != NULL)
-        total += s->sending->line_len + s->sending->len -
-                 uv_stream_get_write_queue_size(&call->conn->h.stream);
+        total += s->sending->line_len + s->sending->len - http_transport_unsent(call->conn);
     total -=
         http_conn_in_kernel(call->conn); /* may be less than 0: earlier replies are there too */
     moved = total - s->noted;

@@ -37,10 +37,10 @@ LOAD_MIN_S, LOAD_MAX_S = 0.02, 0.3
 
 
 @contextmanager
-def new_server(store, folder, binary=None):
+def new_server(store, folder, binary=None, environment=None):
     postgres = Postgres() if store == "postgres" else None
     database = postgres.create() if postgres else None
-    server = Server(folder / "data", database, binary=binary)
+    server = Server(folder / "data", database, binary=binary, environment=environment)
     server.recorder = None  # tests/contract need not see these
     try:
         yield server.start()

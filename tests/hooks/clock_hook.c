@@ -8,6 +8,11 @@ void clock_advance_us(int64_t us)
     atomic_fetch_add(&clock_shifts->passed_us, us);
 }
 
+void clock_advance_raw_us(int64_t us)
+{
+    atomic_fetch_add(&clock_raw_shift_us, us);
+}
+
 void clock_step_wall_us(int64_t us)
 {
     atomic_fetch_add(&clock_shifts->stepped_us, us);

@@ -25,6 +25,7 @@ LEVELS = {
     "pull":       "1 1  + 3 + + +  1 1 1 1  1",  # of any tenant, names the agent
     "register":   "1 1  + 3 + + 3  1 1 1 1  1",  # the same, but a report
     "report":     "1 1  3 3 + + 3  1 1 1 1  1",  # names the tenant and the agent
+    "ask":        "1 1  + 3 3 + +  1 1 1 1  1",  # of any tenant, reads that key's own
     "own_agent":  "1 1  3 3 + 3 3  1 1 1 1  1",
     "person":     "1 1  3 3 3 3 3  + + + +  1",
     "read":       "1 1  3 3 3 + +  3 + + +  +",
@@ -56,6 +57,8 @@ OPERATIONS = """
     report    POST   /api/v1/telemetry/batch
     report    POST   /api/v1/telemetry/business
     report    POST   /api/v1/telemetry/llm
+
+    ask       POST   /mcp
 
     person    GET    /api/v1/auth/me
     person    POST   /api/v1/auth/password
@@ -187,6 +190,7 @@ BODIES = {
     "POST /api/v1/telemetry/business": {**REPORT, "client_id": ""},
     "POST /v1/traces": {"resourceSpans": [{**OTLP, "scopeSpans": [{"spans": [SPAN]}]}]},
     "POST /v1/logs": {"resourceLogs": [{**OTLP, "scopeLogs": [{"logRecords": [SPAN]}]}]},
+    "POST /mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_runs"}},
     "POST /api/v1/telemetry/llm": {**REPORT, "client_id": "", "model": "m"},
     "POST /api/v1/tenants": {"slug": "made-by-access"},
     "PATCH /api/v1/tenants/{slug}": {},

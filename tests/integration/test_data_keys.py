@@ -1,5 +1,6 @@
 """Data keys are replaced while everything is served, and the old ones are gone afterwards."""
 
+import contextlib
 import http.client
 import json
 import subprocess
@@ -106,10 +107,7 @@ def test_no_read_fails_while_data_keys_rotate(store, tmp_path, clock):
             until(lambda n=before + 3: len(answers) >= n)
         stop.set()
         reader.join()
-        # to a read that is under way, the moved clock looks like its deadline: 503
-        told = [(a, expected) for a, expected in answers if a.status != 503]
-        assert len(told) > len(answers) * 3 / 4
-        assert [a.body for a, expected in told if (a.status, a.json()) != (200, expected)] == []
+        assert [a.body for a, expected in answers if (a.status, a.json()) != (200, expected)] == []
         tested = admin.post(few.path(f"webhooks/{hook['webhook_id']}/test")).json()
         assert tested["delivered"] or tested["status"], tested
         server.restart()  # which opens every data key
@@ -157,10 +155,12 @@ def test_killed_in_the_middle_of_a_step_nothing_is_lost(tmp_path, clock, call, n
             after = done["next"]
         clock.advance(60)
         with injected(server, f"{call}:signal=KILL:when={nth}"):
-            try:
+            with contextlib.suppress(OSError, http.client.HTTPException):
                 step(server.operator(), after)
-            except (OSError, http.client.HTTPException):
-                server.process.wait(10)
+        try:
+            config(server, token)
+        except (OSError, http.client.HTTPException):  # killed, perhaps after the step's answer
+            server.process.wait(30)
         killed = server.process.poll() is not None
         if killed:
             server.process.stdout.close()

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import pytest
 from muster import Server
-from people import tenant_person
-from stored import of_tenant, stored
+from people import platform_admin, tenant_person
+from stored import change, of_tenant, stored
 from waiting import until
 
 GRACE_S = 300
@@ -426,3 +426,47 @@ def test_keys_are_listed_in_pages(server):
     assert sum(pages, []) == whole["keys"]
     for query in ("limit=0", "limit=1001", "cursor=key_none"):
         assert admin.get(tenant.path(f"keys?{query}")).status == 422
+
+
+def test_a_forgotten_predecessor_does_not_hide_its_descent(own_server, clock):
+    """Of a line the first and the newest hundred keys are kept; revoking the first still ends the last."""
+    rotate_freely(own_server)
+    tenant = own_server.add_tenant()
+    token = tenant.token
+    for _ in range(110):
+        token = rotate(own_server, token)["token"]
+    clock.advance(DAY_S + GRACE_S + 60)
+    for _ in range(6):  # each forgets up to two
+        token = rotate(own_server, token)["token"]
+    listed = keys(tenant)
+    assert len(listed) == 1 + 100 + 4  # 117, of which 12 are forgotten
+    ids = [row["key_id"] for row in listed]
+    assert all(row["predecessor"] in ids for row in listed[1:])
+    assert works(own_server, token)
+    own_server.cli("key", "revoke", ids[0], "--tenant", tenant.slug)
+    await_end(own_server, token)
+    assert all(row["revoked_at"] for row in keys(tenant))
+    tenant.client.close()
+
+
+def test_a_workspace_has_a_bounded_number_of_keys(own_server):
+    tenant = own_server.add_tenant()
+    own_server.stop()
+    some = "abcdefghijklmnopqrstuvwxyz012345"
+    digest = f"CAST('{some}' || n AS BYTEA)" if own_server.database else f"CAST('{some}' || n AS BLOB)"
+    change(own_server, f"""
+        WITH RECURSIVE more (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 9999)
+        INSERT INTO keys (tenant_id, key_id, digest, label, created_at, line)
+        SELECT tenant_id, 'key_' || n, {digest}, '', n, 'key_' || n
+        FROM tenants, more WHERE slug = '{tenant.slug}'""")
+    own_server.start()
+    path = tenant.path("keys")
+    admin = own_server.admin or platform_admin(own_server)
+    refused = admin.post(path, {"label": "one more"})
+    assert refused.status == 409, refused.body
+    assert "10000 keys already" in refused.json()["detail"]
+    assert rotate(own_server, tenant.token)["token"]
+    assert admin.request("DELETE", f"{path}/key_7").status == 200
+    assert admin.post(path, {"label": "one more"}).status == 201
+    assert admin.post(path, {"label": "and another"}).status == 409
+    tenant.client.close()

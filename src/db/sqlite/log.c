@@ -107,7 +107,7 @@ static int wait_for_readers(void *ctx, int n_before)
 
     (void)n_before;
     (void)sqlite3_sleep(PAUSE_MS);
-    return clock_mono_us() < s->restart_until_us;
+    return clock_raw_us() < s->restart_until_us;
 }
 
 int db_sqlite_before_write(struct sqlite *s, struct error *err)
@@ -117,7 +117,7 @@ int db_sqlite_before_write(struct sqlite *s, struct error *err)
     assert(s->mode == DB_WRITER);
     if (s->log_max_pages == 0 || s->log_pages < s->restart_at || !sqlite3_get_autocommit(s->handle))
         return 0;
-    s->restart_until_us = clock_mono_us() + RESTART_WAIT_US;
+    s->restart_until_us = clock_raw_us() + RESTART_WAIT_US;
     (void)sqlite3_busy_handler(s->handle, wait_for_readers, s);
     atomic_store(&writer_waits, true);
     code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);

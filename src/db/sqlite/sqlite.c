@@ -80,7 +80,7 @@ static int sqlite_begin(struct db *db, struct error *err)
     if (outside && !db_sqlite_may_start_reading(s))
         return err_set(err, ERR_BUSY, "the log is being restarted");
     if (outside)
-        s->transaction_us = clock_mono_us();
+        s->transaction_us = clock_raw_us();
     /* The view is fixed by the first read, not by BEGIN. */
     if (db_sqlite_exec(db, &read, DB_NO_ARGS, NULL, NULL, err) == 0 &&
         db_sqlite_exec(db, &look, DB_NO_ARGS, NULL, NULL, err) == 0)
@@ -112,7 +112,7 @@ static int run_script(struct sqlite *s, const char *sql, struct error *err)
     if (s->broken)
         return err_set(err, ERR_IO,
                        "refused after an earlier input/output error: it is unknown what is stored");
-    s->began_us = clock_mono_us();
+    s->began_us = clock_raw_us();
     code = sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
     if (code != SQLITE_OK)
         return db_sqlite_fail(s, code, err);
@@ -272,7 +272,7 @@ bool db_sqlite_is_over_time(const struct sqlite *s, int64_t now_us)
 /* Ends a read that takes too long: other reads wait for its thread, and the writer for the log. */
 static int is_over_time(void *ctx)
 {
-    return db_sqlite_is_over_time(ctx, clock_mono_us());
+    return db_sqlite_is_over_time(ctx, clock_raw_us());
 }
 
 static int configure(struct sqlite *s, const char *path, struct error *err)

@@ -205,7 +205,7 @@ static int run(struct sqlite *s, sqlite3_stmt *stmt, db_row_fn *on_row, void *ct
             break;
         more = on_row == NULL || on_row(ctx, &row.base);
         if (s->until_us != 0)
-            too_late = s->given > DEADLINE_BYTES || (more && db_sqlite_is_late(s, clock_mono_us()));
+            too_late = s->given > DEADLINE_BYTES || (more && db_sqlite_is_late(s, clock_raw_us()));
     } while (more && !too_late);
     code = sqlite3_reset(stmt); /* SQLITE_OK after a statement that was left early */
     return too_late ? SQLITE_INTERRUPT : code;
@@ -232,7 +232,7 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
         !db_sqlite_may_start_reading(s))
         return fail_late(err);
     if (s->mode == DB_READER)
-        s->began_us = clock_mono_us(); /* before it is prepared, which may read the schema */
+        s->began_us = clock_raw_us(); /* before it is prepared, which may read the schema */
     if (s->mode == DB_READER && UNLIKELY(db_sqlite_is_over_time(s, s->began_us)))
         return fail_late(err);
     if (UNLIKELY(st == NULL) && prepare(s, q, &st, err) != 0)

@@ -143,7 +143,8 @@ static int authorize_key(struct api_call *call, struct str slug, struct error *e
                            "A read-only key cannot report; use a workspace key or an agent key");
     if (call->route->auth == AUTH_OWN_AGENT && key->kind != TOKEN_AGENT)
         return call_refuse(call, err, 403, "Only the agent's own key may do this");
-    if (call->route->auth == AUTH_READ && key->kind == TOKEN_AGENT)
+    if ((call->route->auth == AUTH_READ || call->route->auth == AUTH_READ_KEY) &&
+        key->kind == TOKEN_AGENT)
         return call_refuse(call, err, 403,
                            "An agent key cannot read; use a workspace key or a read-only key");
     if (!str_is_null(slug) && !str_eq(slug, key->tenant->slug))

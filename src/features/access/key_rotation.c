@@ -99,7 +99,8 @@ int rotation_apply(struct db *db, const struct key_name *key, struct arena *aren
         return err_set(err, ERR_UNAUTHORIZED, "the key is no longer valid");
     if (check_pace(db, &old, now_us, ret, err) != 0 ||
         store_key_rotated(db, &old, now_us, arena, &replaced, err) != 0 ||
-        add_successor(db, &old, now_us, arena, ret->answer, err) != 0)
+        add_successor(db, &old, now_us, arena, ret->answer, err) != 0 ||
+        store_keys_forget(db, &old, now_us - KEY_DEAD_US, arena, err) != 0)
         return -1;
     ret->detail = detail_of(ret->answer->key_id, &replaced, arena);
     return 0;

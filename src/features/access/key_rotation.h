@@ -6,8 +6,9 @@
  * before it is answered (key_use.h).
  *
  * A key and all that were made from it by rotation are a line. A line has a
- * bounded number of rotations per hour, in all processes together: each leaves a
- * row for good.
+ * bounded number of rotations per hour, in all processes together. Its first key
+ * and its newest hundred stay as rows; of older ones, which ended more than a day
+ * ago, only the audit log tells.
  */
 #pragma once
 #include "base/arena.h"

@@ -34,7 +34,7 @@ static const struct db_query select_live_keys = {
            " AND (rotated_at IS NULL OR rotated_at >= $1)",
 };
 static const struct db_query select_changed_keys = {
-    .sql = "SELECT " KEY_COLUMNS " FROM keys WHERE changed > $1",
+    .sql = "SELECT " KEY_COLUMNS " FROM keys WHERE changed > $1 AND changed <= $2",
 };
 #define ONE_KEY "SELECT " KEY_COLUMNS " FROM keys WHERE tenant_id = $1 AND key_id = $2"
 static const struct db_query lock_key = {
@@ -63,8 +63,28 @@ static const struct db_query select_tenant_keys = {
            " WHEN agent_name IS NULL THEN 'workspace' ELSE 'agent' END AS kind FROM keys WHERE tenant_id = $1"
            " AND (created_at, key_id) > ($2, $3) ORDER BY created_at, key_id LIMIT $4",
 };
+/* Read from an index of these alone. */
+static const struct db_query count_keys = {
+    .sql = "SELECT COUNT(*) FROM keys WHERE tenant_id = $1 AND revoked_at IS NULL"
+           " AND rotated_at IS NULL",
+};
 static const struct db_query select_created = {
     .sql = "SELECT created_at FROM keys WHERE tenant_id = $1 AND key_id = $2",
+};
+/* Those that ended before $4, except the first of the line and its newest $3. */
+static const struct db_query select_forgettable = {
+    .sql = "SELECT key_id FROM keys WHERE tenant_id = $1 AND line = $2 AND key_id <> $2"
+           " AND created_at < (SELECT created_at FROM keys WHERE tenant_id = $1 AND line = $2"
+           " ORDER BY created_at DESC LIMIT 1 OFFSET $3)"
+           " AND (revoked_at < $4 OR expires_at < $4 OR rotated_at < $4)"
+           " ORDER BY created_at LIMIT $5",
+};
+static const struct db_query skip_predecessor = {
+    .sql = "UPDATE keys SET predecessor = (SELECT k.predecessor FROM keys k WHERE k.tenant_id = $1"
+           " AND k.key_id = $2) WHERE tenant_id = $1 AND predecessor = $2",
+};
+static const struct db_query delete_key = {
+    .sql = "DELETE FROM keys WHERE tenant_id = $1 AND key_id = $2",
 };
 static const struct db_query count_rotations = {
     .sql = "SELECT COUNT(*), MIN(created_at) FROM keys WHERE tenant_id = $1 AND line = $2"
@@ -132,12 +152,17 @@ int store_keys(struct db *db, const struct keys_page *page, struct arena *arena,
         arena, ret, err);
 }
 
-static int list_keys(struct db *db, const struct db_query *query, int64_t since,
+int store_keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    return db_exec(db, &count_keys, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
+}
+
+static int list_keys(struct db *db, const struct db_query *query, struct db_args args,
                      struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct key_row) };
 
-    if (db_exec(db, query, DB_ARGS(db_int(since)), add_key_row, &rows, err) != 0)
+    if (db_exec(db, query, args, add_key_row, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
@@ -146,13 +171,14 @@ static int list_keys(struct db *db, const struct db_query *query, int64_t since,
 int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
                     struct error *err)
 {
-    return list_keys(db, &select_live_keys, since, arena, ret, err);
+    return list_keys(db, &select_live_keys, DB_ARGS(db_int(since)), arena, ret, err);
 }
 
-int store_changed_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
-                       struct error *err)
+int store_changed_keys(struct db *db, struct change_span span, struct arena *arena,
+                       struct list *ret, struct error *err)
 {
-    return list_keys(db, &select_changed_keys, since, arena, ret, err);
+    return list_keys(db, &select_changed_keys, DB_ARGS(db_int(span.after), db_int(span.until)),
+                     arena, ret, err);
 }
 
 int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
@@ -239,6 +265,27 @@ int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, 
         db_exec(db, &revoke_unused, args, add_key_id, &rows, err) != 0)
         return -1;
     *ret_replaced = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+int store_keys_forget(struct db *db, const struct key_row *key, int64_t ended_before,
+                      struct arena *arena, struct error *err)
+{
+    enum { STEP = 2 }; /* each rotation adds one */
+    struct rows rows = { .arena = arena, .size = sizeof(struct str) };
+    const struct db_args args =
+        DB_ARGS(db_int(key->tenant_id), db_text(key->line), db_int(KEYS_OF_LINE_KEPT - 1),
+                db_int(ended_before), db_int(STEP));
+
+    if (db_exec(db, &select_forgettable, args, add_key_id, &rows, err) != 0)
+        return -1;
+    for (size_t i = 0; i < rows.n; i++) {
+        const struct str old = ((const struct str *)rows.items)[i];
+        const struct db_args one = DB_ARGS(db_int(key->tenant_id), db_text(old));
+
+        if (db_run(db, &skip_predecessor, one, err) != 0 || db_run(db, &delete_key, one, err) != 0)
+            return -1;
+    }
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/access/tenants_store.h"
 #include "features/access/token.h"
 #include "shape/shape.h"
 
@@ -60,14 +61,17 @@ struct keys_page {
 int store_keys(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
                struct error *err) MUST_CHECK;
 
+/* How many keys of the tenant were neither revoked nor rotated. */
+int store_keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
+
 /* The keys of all tenants except those that were revoked, or that expired or were rotated before
  * `since`: a list of struct key_row; in the arena. */
 int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
                     struct error *err) MUST_CHECK;
 
-/* The keys whose last change has a greater number than `since`, revoked ones too. */
-int store_changed_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
-                       struct error *err) MUST_CHECK;
+/* The keys that changed last within the span, revoked ones too. */
+int store_changed_keys(struct db *db, struct change_span span, struct arena *arena,
+                       struct list *ret, struct error *err) MUST_CHECK;
 
 /* Within a transaction: the key, locked until the transaction ends. ERR_NOT_FOUND. */
 int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
@@ -84,6 +88,13 @@ struct key_rotations {
 };
 int store_key_rotations(struct db *db, const struct key_row *key, int64_t since,
                         struct key_rotations *ret, struct error *err) MUST_CHECK;
+
+/* Within a transaction, after a rotation: deletes some keys of this one's line that ended before
+ * `ended_before`. The first key of the line and its newest KEYS_OF_LINE_KEPT stay. Successors of a
+ * deleted key become those of its predecessor, so that revoking one still ends all its descent. */
+enum { KEYS_OF_LINE_KEPT = 100 };
+int store_keys_forget(struct db *db, const struct key_row *key, int64_t ended_before,
+                      struct arena *arena, struct error *err) MUST_CHECK;
 
 /* Notes that a successor is in use; *ret is false when store_key_rotated() revoked it first. */
 int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,

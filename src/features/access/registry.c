@@ -15,9 +15,8 @@
 #include "features/access/rate.h"
 #include "features/access/tenants_store.h"
 
-/* Keys that ended longer ago are not loaded and not kept: the grace, and a day in case the wall
- * clock is wrong for a while. */
-static const int64_t dead_us = KEY_GRACE_US + 24LL * 3600 * USEC_PER_SEC;
+/* After this long without the database all is loaded: rows of keys that ended may be gone. */
+static const int64_t away_max_us = KEY_DEAD_US / 2;
 
 /* The keys made from one another by rotation: all count in one rate window. */
 struct key_line {
@@ -184,7 +183,7 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
         atomic_store(&key->use->noted, true);
 }
 
-/* Keys that a load of everything did not include were revoked, or ended more than `dead_us` ago. */
+/* Keys that a load of everything did not include were revoked, or are dead. */
 static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock)
 {
     struct key_entry *key;
@@ -195,8 +194,7 @@ static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock
             atomic_store(&key->revoked, true);
 }
 
-/* Tenants that this load did not include were deleted. Calls in progress may still use the entry.
- */
+/* Tenants that this load did not include were deleted. Calls in progress may still use them. */
 static void forget_absent_tenants(struct registry *r, int64_t number) REQUIRES(r->lock)
 {
     struct tenant_entry *tenant = NULL;
@@ -223,25 +221,28 @@ int64_t registry_number(const struct registry *r)
 }
 
 static int load_rows(struct registry *r, struct db *db, struct arena *arena, struct loaded *ret,
-                     struct error *err)
+                     struct error *err) REQUIRES(r->refresh)
 {
     const int64_t had = registry_number(r);
+    const bool was_away = clock_mono_us() - r->refreshed_us > away_max_us;
+    struct change_span span;
     int64_t reload_at = 0;
 
     if (store_registry_number(db, &ret->number, err) != 0 ||
         store_registry_reload_number(db, &reload_at, err) != 0)
         return -1;
-    ret->whole = had == 0 || reload_at > had;
-    if (store_tenants(db, ret->whole ? -1 : had, arena, &ret->tenants, err) != 0)
+    ret->whole = had == 0 || reload_at > had || was_away;
+    span = ret->whole ? all_changes : (struct change_span){ had, ret->number };
+    if (store_tenants(db, span, arena, &ret->tenants, err) != 0)
         return -1;
     if (ret->whole)
-        return store_live_keys(db, clock_wall_us() - dead_us, arena, &ret->keys, err);
-    return store_changed_keys(db, had, arena, &ret->keys, err);
+        return store_live_keys(db, clock_wall_us() - KEY_DEAD_US, arena, &ret->keys, err);
+    return store_changed_keys(db, span, arena, &ret->keys, err);
 }
 
 /* Reads in one snapshot. */
 static int load_registry(struct registry *registry, struct db *db, struct arena *arena,
-                         struct loaded *ret, struct error *err)
+                         struct loaded *ret, struct error *err) REQUIRES(registry->refresh)
 {
     int r = -1;
 
@@ -368,7 +369,7 @@ static bool is_over(const struct key_entry *key)
            (atomic_load(&key->revoked) ||
             (grace_until != INT64_MAX && clock_mono_us() >= grace_until) ||
             (atomic_load(&key->expires_at) != INT64_MAX &&
-             atomic_load(&key->expires_at) < clock_wall_us() - dead_us));
+             atomic_load(&key->expires_at) < clock_wall_us() - KEY_DEAD_US));
 }
 
 static bool is_idle(const struct key_entry *key)

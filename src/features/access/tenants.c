@@ -90,6 +90,21 @@ int tenants_list(struct db *db, struct arena *arena, struct tenant_list *ret, st
     return store_tenant_answers(db, arena, &ret->tenants, err);
 }
 
+/* Rotations add none: a predecessor ends. */
+static int check_room(struct db *db, int64_t tenant_id, struct error *err)
+{
+    int64_t n = 0;
+
+    if (store_keys_count(db, tenant_id, &n, err) != 0)
+        return -1;
+    return n < KEYS_MAX
+               ? 0
+               : err_set(err, ERR_CONFLICT,
+                         "There are %lld keys already, which is the limit: revoke keys that are not"
+                         " needed, expired ones too",
+                         (long long)n);
+}
+
 int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, struct arena *arena,
              struct key_created *ret, struct error *err)
 {
@@ -101,7 +116,7 @@ int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, 
     struct str token;
 
     assert(tenant_id > 0);
-    if (key_make(db, &row, arena, &token, err) != 0)
+    if (check_room(db, tenant_id, err) != 0 || key_make(db, &row, arena, &token, err) != 0)
         return -1;
     *ret = (struct key_created){ .key_id = row.key_id,
                                  .token = token,

@@ -42,7 +42,8 @@ int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tena
 int tenants_list(struct db *db, struct arena *arena, struct tenant_list *ret,
                  struct error *err) MUST_CHECK;
 
-/* *ret has the only copy of the token. */
+/* *ret has the only copy of the token. ERR_CONFLICT: the tenant has KEYS_MAX already. */
+enum { KEYS_MAX = 10000 };
 int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, struct arena *arena,
              struct key_created *ret, struct error *err) MUST_CHECK;
 

@@ -41,7 +41,7 @@ static const struct db_query select_tenants = {
            " COALESCE((SELECT SUM(b.bytes) FROM tenant_bytes b WHERE b.tenant_id = t.tenant_id), 0)"
            " AS stored_bytes"
            " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id"
-           " WHERE t.changed > $1 AND t.deleted_at IS NULL",
+           " WHERE t.changed > $1 AND t.changed <= $2 AND t.deleted_at IS NULL",
 };
 static const struct db_query select_answers = {
     .row = &tenant_shape,
@@ -100,10 +100,11 @@ int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *
     return db_run(db, &update_tenant, args, err);
 }
 
-int store_tenants(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+int store_tenants(struct db *db, struct change_span span, struct arena *arena, struct list *ret,
                   struct error *err)
 {
-    return rows_list(db, &select_tenants, DB_ARGS(db_int(since)), arena, ret, err);
+    return rows_list(db, &select_tenants, DB_ARGS(db_int(span.after), db_int(span.until)), arena,
+                     ret, err);
 }
 
 int store_tenant_answers(struct db *db, struct arena *arena, struct list *ret, struct error *err)

@@ -36,9 +36,16 @@ int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *
 int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us,
                         struct error *err) MUST_CHECK;
 
-/* The tenants that are not deleted and whose last change has a greater number than `since` (-1:
- * all), in the arena: a list of struct tenant_row. */
-int store_tenants(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+/* Changes by number: those after the first up to the second. The upper end is for PostgreSQL, which
+ * takes a third of a table that was never analysed for greater than any number. */
+struct change_span {
+    int64_t after, until;
+};
+static const struct change_span all_changes = { -1, INT64_MAX };
+
+/* The tenants that are not deleted and changed last within the span, in the arena: a list of struct
+ * tenant_row. */
+int store_tenants(struct db *db, struct change_span span, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;
 
 /* All tenants by slug, in the arena: a list of struct tenant. */

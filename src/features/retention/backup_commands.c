@@ -264,7 +264,7 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
     if (store_check_sums(db, &in->arena, &found, err) != 0)
         return -1;
     add_lines(&found, problems);
-    if (store_tenants(db, -1, &in->arena, &tenants, err) != 0 ||
+    if (store_tenants(db, all_changes, &in->arena, &tenants, err) != 0 ||
         check_chain(in, db, NULL, problems, err) != 0)
         return -1;
     for (size_t i = 0; i < tenants.n; i++)

@@ -165,7 +165,7 @@ static void end_call(struct asked *a, pthread_t thread)
     sem_post(&a->let_go);
     CHECK_INT(pthread_join(thread, &ran), 0);
     CHECK(ran == a && a->dones == 1);
-    clock_advance_us(INLINE_PAUSE_US); /* it may have waited long enough to count as held up */
+    clock_advance_raw_us(INLINE_PAUSE_US); /* it may have waited long enough to count as held up */
 }
 
 TEST(a_read_runs_on_the_thread_that_asks)
@@ -205,7 +205,7 @@ TEST(a_failure_that_more_time_would_not_mend_is_told_at_once)
 
 static int look_slowly(struct asked *a, struct db *db, struct error *err)
 {
-    clock_advance_us(USEC_PER_SEC);
+    clock_advance_raw_us(USEC_PER_SEC);
     return look(a, db, err);
 }
 
@@ -234,7 +234,7 @@ static int lose_the_core(struct asked *a, struct db *db, struct error *err)
     (void)a;
     (void)db;
     (void)err;
-    clock_advance_us(BLOCKED_US);
+    clock_advance_raw_us(BLOCKED_US);
     return 0;
 }
 
@@ -258,9 +258,9 @@ TEST(after_a_read_that_slept_readers_do_all_for_a_while)
     ask(&a, 1, sleep_long);
     CHECK(run_inline(&a)); /* it has come to its end all the same */
     CHECK(!runs_inline(1));
-    clock_advance_us(INLINE_PAUSE_US / 2);
+    clock_advance_raw_us(INLINE_PAUSE_US / 2);
     CHECK(!runs_inline(1));
-    clock_advance_us(INLINE_PAUSE_US);
+    clock_advance_raw_us(INLINE_PAUSE_US);
     CHECK(runs_inline(1));
     end();
 }

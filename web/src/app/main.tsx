@@ -7,6 +7,7 @@ import "../style/parts.css";
 import "../style/tables.css";
 import "../style/charts.css";
 import "../style/run.css";
+import "../style/spans.css";
 import "../style/forms.css";
 
 import { render } from "preact";

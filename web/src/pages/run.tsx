@@ -7,6 +7,8 @@ import { Narrative, RunErrors } from "../features/events/narrative";
 import { RunFacts, RunFailure } from "../features/events/run_facts";
 import { RunMetrics } from "../features/events/run_metrics";
 import { RunStatus } from "../features/events/run_status";
+import { SpanTree } from "../features/events/span_tree";
+import { spansOf } from "../features/events/spans";
 import { Waterfall } from "../features/events/waterfall";
 import { call } from "../lib/api";
 import { plural } from "../lib/format";
@@ -46,6 +48,7 @@ export default function Run({ slug, params }: PageProps) {
         return error ? <ErrorNote error={error} retry={reload} /> : <Empty title="No run" />;
     const { run, events } = data;
     const from = Date.parse(run.started_at);
+    const spans = spansOf(events);
     return (
         <>
             <Heading
@@ -61,7 +64,12 @@ export default function Run({ slug, params }: PageProps) {
             {error && <ErrorNote error={error} retry={reload} />}
             <RunFailure run={run} />
             <RunFacts slug={slug} run={run} />
-            {events.length > 1 && (
+            {spans.length > 0 && (
+                <Card title="Spans">
+                    <SpanTree roots={spans} />
+                </Card>
+            )}
+            {spans.length === 0 && events.length > 1 && (
                 <Card title="Timeline">
                     <Waterfall events={events} run={run} />
                 </Card>

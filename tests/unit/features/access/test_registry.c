@@ -161,6 +161,26 @@ TEST(a_revoked_key_is_gone_and_its_entry_stays_valid)
     world_done(&w);
 }
 
+/* Its row may be gone by then. */
+TEST(a_key_that_ended_while_the_database_was_away_is_gone)
+{
+    static const struct db_query forget = { .sql = "DELETE FROM keys WHERE key_id = 'one'" };
+    struct world w;
+
+    world_init(&w);
+    add_key(&w, w.tenant_id, "one", NULL, TIME_NULL);
+    add_key(&w, w.tenant_id, "two", NULL, TIME_NULL);
+    refresh(&w);
+    CHECK(find(&w, "one", NOW) != NULL);
+    changed(&w);
+    CHECK(db_run(w.db, &forget, DB_NO_ARGS, NULL) == 0);
+    clock_advance_us(KEY_DEAD_US);
+    refresh(&w);
+    CHECK(find(&w, "one", NOW) == NULL);
+    CHECK(find(&w, "two", NOW) != NULL);
+    world_done(&w);
+}
+
 TEST(a_changed_plan_is_seen_and_the_rate_window_survives)
 {
     struct tenant_row row = {

@@ -1,0 +1,187 @@
+// The tree of spans on the page of a run that came by OpenTelemetry.
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { before, describe, test } from "node:test";
+
+import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
+
+const TRACE = randomBytes(16).toString("hex");
+const RUN = TRACE.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
+const id = (n) => String(n).padStart(16, "0");
+const began = Date.now() - 60_000;
+const nano = (ms) => `${began + ms}000000`;
+
+function span(n, parent, name, from, to, more = {}) {
+    return {
+        traceId: TRACE,
+        spanId: id(n),
+        parentSpanId: parent ? id(parent) : "",
+        name,
+        startTimeUnixNano: nano(from),
+        endTimeUnixNano: nano(to),
+        ...more,
+    };
+}
+
+const RESOURCE = {
+    attributes: [{ key: "service.name", value: { stringValue: "invoice-reader" } }],
+};
+// In no order: children before their parent, and one whose parent never comes.
+const SPANS = [
+    span(5, 4, "execute_tool look_up_a_customer_by_a_rather_long_name", 2000, 2600),
+    span(4, 1, "invoke_agent planner", 1500, 5200),
+    span(6, 4, "chat gpt-5", 2700, 5000, {
+        status: { code: 2, message: "The model gave no answer" },
+        attributes: [{ key: "error.type", value: { stringValue: "UpstreamTimeout" } }],
+    }),
+    span(2, 1, "fetch mailbox", 100, 1400),
+    span(3, 2, "GET /messages", 200, 1300),
+    span(1, 0, "read invoices", 0, 6000),
+    span(7, 99, "a stray one", 5300, 5301),
+];
+const ORDER = [
+    ["read invoices", 1],
+    ["fetch mailbox", 2],
+    ["GET /messages", 3],
+    ["invoke_agent planner", 2],
+    ["execute_tool look_up_a_customer_by_a_rather_long_name", 3],
+    ["chat gpt-5", 3],
+    ["a stray one", 1],
+];
+
+let server, browser, tenant;
+
+describe("spans", () => {
+    before(async () => {
+        server = await sharedServer();
+        browser = await openBrowser();
+        tenant = server.addTenant("spanners", ADMIN);
+        await server.send(tenant, "/v1/traces", {
+            resourceSpans: [{ resource: RESOURCE, scopeSpans: [{ spans: SPANS }] }],
+        });
+        await server.send(tenant, "/v1/logs", {
+            resourceLogs: [
+                {
+                    resource: RESOURCE,
+                    scopeLogs: [
+                        {
+                            logRecords: [
+                                {
+                                    traceId: TRACE,
+                                    spanId: id(2),
+                                    timeUnixNano: nano(700),
+                                    body: { stringValue: "12 messages" },
+                                },
+                            ],
+                        },
+                    ],
+                },
+            ],
+        });
+    });
+
+    async function openTree(options) {
+        const page = await openAs(browser, server, tenant.email, `/t/spanners/runs/${RUN}`, options);
+        await page.getByRole("tree", { name: "Spans" }).waitFor();
+        return page;
+    }
+    const items = (page) => page.getByRole("treeitem");
+    const names = async (page) =>
+        (await items(page).locator(".text").allTextContents()).map((text) => text.trim());
+    const item = (page, name) => items(page).filter({ hasText: name }).first();
+    const focused = (page) =>
+        page.evaluate(() => document.activeElement.querySelector(".text")?.textContent);
+
+    test("spans are a tree by their parents, in the order of their start", async () => {
+        const page = await openTree();
+        const found = await items(page).evaluateAll((all) =>
+            all.map((one) => [
+                one.querySelector(".text").textContent,
+                Number(one.getAttribute("aria-level")),
+            ]),
+        );
+        assert.deepEqual(found, ORDER);
+        assert.equal(await page.getByRole("heading", { name: "Timeline" }).count(), 0);
+        await shot(page, "spans");
+        await close(page);
+    });
+
+    test("a bar is as long as its span, and one that failed says why", async () => {
+        const page = await openTree();
+        const box = async (name, part) => item(page, name).locator(part).boundingBox();
+        const lane = await box("read invoices", ".lane");
+        const bar = await box("invoke_agent planner", ".bar");
+        assert.ok(Math.abs(bar.width / lane.width - 3700 / 6000) < 0.02);
+        assert.ok(Math.abs((bar.x - lane.x) / lane.width - 1500 / 6000) < 0.02);
+        assert.equal(await item(page, "invoke_agent planner").locator(".value").textContent(), "3.7 s");
+        const failed = item(page, "chat gpt-5");
+        assert.match(await failed.textContent(), /failed.*UpstreamTimeout/);
+        const colour = (of) =>
+            of.locator(".bar").evaluate((one) => getComputedStyle(one).backgroundColor);
+        assert.notEqual(await colour(failed), await colour(item(page, "read invoices")));
+        assert.equal(await item(page, "fetch mailbox").locator(".tick").count(), 1);
+        await close(page);
+    });
+
+    test("spans fold by a click", async () => {
+        const page = await openTree();
+        const planner = item(page, "invoke_agent planner");
+        assert.equal(await planner.getAttribute("aria-expanded"), "true");
+        await planner.click();
+        await page.waitForFunction(
+            () => document.querySelectorAll('[role="treeitem"]').length === 5,
+        );
+        assert.equal(await planner.getAttribute("aria-expanded"), "false");
+        assert.match(await planner.textContent(), /2 children/);
+        await close(page);
+    });
+
+    test("the keyboard moves, folds and opens as in any tree", async () => {
+        const page = await openTree();
+        await item(page, "read invoices").focus();
+        const press = async (key, wanted) => {
+            await page.keyboard.press(key);
+            await page.waitForFunction(
+                (text) => document.activeElement.querySelector(".text")?.textContent === text,
+                wanted,
+            );
+        };
+        await press("ArrowDown", "fetch mailbox");
+        await press("ArrowRight", "GET /messages");
+        await press("ArrowLeft", "fetch mailbox");
+        await press("ArrowLeft", "fetch mailbox"); // folds it
+        await page.waitForFunction(
+            () => document.activeElement.getAttribute("aria-expanded") === "false",
+        );
+        await press("ArrowDown", "invoke_agent planner");
+        await press("End", "a stray one");
+        await press("Home", "read invoices");
+        await page.keyboard.press("Enter");
+        await page.waitForFunction(
+            () => document.querySelectorAll('[role="treeitem"]').length === 2,
+        );
+        await page.keyboard.press("ArrowRight");
+        await page.waitForFunction(
+            () => document.querySelectorAll('[role="treeitem"]').length === 6,
+        );
+        assert.deepEqual(await names(page), ORDER.map(([name]) => name).filter((n) => n !== "GET /messages"));
+        assert.equal(await focused(page), "read invoices");
+        assert.equal(await page.locator('[role="treeitem"][tabindex="0"]').count(), 1);
+        await close(page);
+    });
+
+    test("a narrow window shows names above their bars, and nothing sideways", async () => {
+        const page = await openTree({ viewport: { width: 380, height: 800 } });
+        const over = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        assert.ok(over <= 0, `${over} pixels too wide`);
+        const name = await item(page, "chat gpt-5").locator(".name").boundingBox();
+        const lane = await item(page, "chat gpt-5").locator(".lane").boundingBox();
+        assert.ok(name.y + name.height <= lane.y + 1);
+        assert.ok(lane.width > 250);
+        await shot(page, "spans-narrow");
+        await close(page);
+    });
+});
