@@ -335,7 +335,7 @@ TEST(a_listed_run_has_steps_only_when_they_were_asked_for)
                                        .ended_at = TIME_NULL,
                                        .message = STR_INIT(""),
                                        .event_count = 1 } };
-    struct run_list list = { .runs = { &run, 1 } };
+    struct run_list list = { .runs = { &run, 1 }, .examined_since = TIME_NULL };
 
     check_written(&run_list_shape, &list, LISTED_RUN "}],\"next\":null}");
     run.steps.items = &none; /* asked for, and there are none */
