@@ -3,14 +3,14 @@
 
 #include "shape/table.h"
 
-static const char *const health_states[] = { "ok", "unavailable", NULL };
+static const char *const health_states[] = { "ok", "degraded", "unavailable", NULL };
 static const char *const units[] = { "events", "bytes", NULL };
 
 /* clang-format off */
 #define OWNER struct health_answer
 SHAPE_BEGIN(health_answer_shape)
-    { STR(status), .flags = F_REQUIRED, .choices = health_states, .doc = "ok: a report could be stored now." },
-    { STR(reason), .flags = F_OMIT, .doc = "Why a report could not be stored now (503)." },
+    { STR(status), .flags = F_REQUIRED, .choices = health_states, .doc = "ok: a report could be stored now. degraded: of some tenants only." },
+    { STR(reason), .flags = F_OMIT, .doc = "Why a report could not be stored now (503), or those of some tenants (200)." },
 SHAPE_END(health_answer_shape, "Health", .doc = "Service health.",
           .example = EXAMPLE({"status": "ok"}));
 #undef OWNER

@@ -59,7 +59,7 @@ void db_close(struct db *db)
 int db_begin(struct db *db, struct error *err)
 {
     begin_use(db);
-    db->contended = false;
+    db->contended = db->part_away = false;
     return end_use(db, db->driver->begin(db, err));
 }
 
@@ -129,6 +129,11 @@ int db_fail_args(struct db_args args, unsigned n_params, struct error *err)
 bool db_was_contended(const struct db *db)
 {
     return db->contended;
+}
+
+bool db_part_is_away(const struct db *db)
+{
+    return db->part_away;
 }
 
 int64_t db_changes(const struct db *db)

@@ -145,6 +145,10 @@ int db_run(struct db *db, const struct db_query *q, struct db_args args,
  * transaction may succeed when it is tried again. */
 bool db_was_contended(const struct db *db);
 
+/* Did the last call that failed with ERR_UNAVAILABLE not reach another server of a distributed
+ * database? Then this connection is good, and so are the tenants of the other servers. */
+bool db_part_is_away(const struct db *db);
+
 /* Rows that the last db_exec() of this connection inserted, updated or deleted. */
 int64_t db_changes(const struct db *db);
 

@@ -42,6 +42,7 @@ struct db {
     const struct db_driver *driver; /* first member of every driver's connection */
     bool has_deadline;              /* see db_set_deadline() */
     bool contended;                 /* see db_was_contended(); the driver sets it */
+    bool part_away;                 /* see db_part_is_away(); the driver sets it */
     bool distributed;               /* see db_is_distributed(); the driver sets it */
     int64_t number_at;              /* the time in the last db_number() */
     int64_t number_slot;            /* ends each of them; the driver sets it */

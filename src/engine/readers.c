@@ -210,8 +210,8 @@ static void run_job(struct reader_job *job, struct db *db)
     int status = job->run(job, db, &err);
 
     assert(thread_may_be("muster-reader"));
-    if (status != 0 && err.code == ERR_UNAVAILABLE && clock_raw_us() - began_us < USEC_PER_SEC &&
-        db_ping(db, &err) == 0)
+    if (status != 0 && err.code == ERR_UNAVAILABLE && !db_part_is_away(db) &&
+        clock_raw_us() - began_us < USEC_PER_SEC && db_ping(db, &err) == 0)
         status = job->run(job, db, &err);
     finish(job, status == 0 ? NULL : &err);
 }

@@ -17,6 +17,7 @@
 #include "engine/job_cost.h"
 #include "engine/job_order.h"
 #include "engine/job_queue.h"
+#include "engine/retry.h"
 #include "engine/txn.h"
 
 /* For a test build that answers before it commits: the crash test must notice. */
@@ -31,11 +32,8 @@ enum {
      * work of its transaction, and may only lower the average. */
     LARGE_EVENTS = 200,
 
-    STALL_S = 5, /* for one group: the disk or the database hangs */
-    /* After a deadlock the group is tried again, so often, after up to so long times the number of
-     * attempts: at random, so that the two do not meet again. */
-    RETRIES_MAX = 3,
-    RETRY_US = 20000,
+    STALL_S = 5,     /* for one group: the disk or the database hangs */
+    RETRIES_MAX = 3, /* of a group, after a deadlock */
 };
 
 /* Of jobs that name no cost: the service's own. */
@@ -61,6 +59,7 @@ struct writer {
     bool stopping GUARDED_BY(lock);
     bool fatal GUARDED_BY(lock);
     atomic_uint n_lost;         /* threads without a connection */
+    _Atomic int64_t part_us;    /* raw clock: when a job last failed with its tenant's server; 0 */
     _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it took too long; 0 */
 };
 
@@ -287,16 +286,6 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
     return 0;
 }
 
-/* Up to RETRY_US for each attempt so far. */
-static void pause_before_retry(unsigned attempt)
-{
-    const uint64_t mixed = ((uint64_t)clock_raw_us() ^ (uint64_t)(uintptr_t)current) *
-                           0x9e3779b97f4a7c15U; /* it need not be hard to guess */
-    const long us = (long)((mixed >> 33) % ((uint64_t)attempt * RETRY_US));
-
-    (void)nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
-}
-
 /* The same, again after a deadlock. */
 static int commit_or_retry(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
                            struct error *err)
@@ -309,14 +298,15 @@ static int commit_or_retry(struct writer_thread *t, struct job_list *group, stru
         metric_add(METRIC_COMMITS_RETRIED, 1);
         log_write(LOG_WARNING, "writer", "%s: attempt %u of a transaction of %zu events", err->text,
                   attempt, group->events);
-        pause_before_retry(attempt);
+        retry_pause(attempt);
     }
 }
 
-/* Is it a failure of the database and not of one job? */
-static bool is_general(enum err_code code)
+/* Is it a failure of the database and not of one job, or of one tenant's server? */
+static bool is_general(const struct writer_thread *t, enum err_code code)
 {
-    return code == ERR_IO || code == ERR_FULL || code == ERR_UNAVAILABLE;
+    return code == ERR_IO || code == ERR_FULL ||
+           (code == ERR_UNAVAILABLE && !db_part_is_away(t->txn->db));
 }
 
 static void become_fatal(struct writer *w, const struct error *err)
@@ -391,7 +381,7 @@ static void run_group(struct writer_thread *t, struct job_list *group)
         return;
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
-    if (!is_general(err.code) && group->first != NULL && group->first->next != NULL) {
+    if (!is_general(t, err.code) && group->first != NULL && group->first->next != NULL) {
         /* retry one by one, so that only the bad job fails */
         while (group->first != NULL && !is_fatal(t->writer)) {
             struct job_list single;
@@ -403,7 +393,9 @@ static void run_group(struct writer_thread *t, struct job_list *group)
         finish(group, &err);
         return;
     }
-    set_lost(t, err.code == ERR_UNAVAILABLE);
+    if (db_part_is_away(t->txn->db))
+        atomic_store_explicit(&t->writer->part_us, clock_raw_us(), memory_order_relaxed);
+    set_lost(t, err.code == ERR_UNAVAILABLE && !db_part_is_away(t->txn->db));
     if (err.code == ERR_UNAVAILABLE && is_old(t))
         note_overdue(t->writer);
     finish(group, &err);
@@ -456,6 +448,13 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
 bool writer_is_healthy(const struct writer *w)
 {
     return atomic_load_explicit(&w->n_lost, memory_order_relaxed) == 0;
+}
+
+bool writer_part_is_away(const struct writer *w)
+{
+    const int64_t away_us = atomic_load_explicit(&w->part_us, memory_order_relaxed);
+
+    return away_us != 0 && clock_raw_us() - away_us < (int64_t)STALL_S * USEC_PER_SEC;
 }
 
 bool writer_is_stalled(const struct writer *w)

@@ -101,6 +101,10 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err) M
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 
+/* Has a job failed within the last 5 s because its tenant's server of a distributed database is
+ * away? Any thread. */
+bool writer_part_is_away(const struct writer *w);
+
 /* Has every thread worked on one group for more than 5 s, so that what is queued waits for it? Or
  * has a job failed within the last 5 s because it had waited too long? Any thread. */
 bool writer_is_stalled(const struct writer *w);

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 from muster import Postgres, Server, running
 from stored import of_tenant, stored
+from waiting import until
 
 
 @contextmanager
@@ -141,6 +142,42 @@ def test_nodes_on_any_server_see_one_another(tmp_path):
         finally:
             if worker.process is not None:
                 worker.kill()
+
+
+def test_a_worker_that_is_away_fails_only_its_tenants(tmp_path):
+    with running("postgres", tmp_path) as server:
+        tenants = [server.add_tenant() for _ in range(8)]
+        for tenant in tenants:  # later ones are of known agents
+            assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
+        away, name = url_of_worker(server.database, 0), server.database.rsplit("/", 1)[1]
+        maintenance = away.replace(name, "postgres")
+        port = away.split(":")[-1].split("/")[0]
+        of_worker = {
+            row["slug"]
+            for row in stored(
+                server,
+                "SELECT t.slug FROM tenants t JOIN pg_dist_placement p ON p.shardid ="
+                " get_shard_id_for_distribution_column('agents', t.tenant_id) JOIN pg_dist_node n"
+                f" ON n.groupid = p.groupid WHERE n.nodeport = {port}",
+            )
+        }
+        assert 0 < len(of_worker) < len(tenants)
+        psql(maintenance, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
+             f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")  # fmt: skip
+        try:
+            stored_now = {}
+            for _ in range(3):  # the first meets connections that have ended
+                for tenant in tenants:
+                    status = tenant.client.post("/api/v1/telemetry", tenant.event()).status
+                    stored_now[tenant.slug] = status
+            assert stored_now == {t.slug: 503 if t.slug in of_worker else 202 for t in tenants}
+            health = server.client().get("/api/v1/health")
+            assert (health.status, health.json()["status"]) == (200, "degraded")
+        finally:
+            psql(maintenance, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        for tenant in tenants:
+            until(lambda t=tenant: t.client.post("/api/v1/telemetry", t.event()).status == 202)
+        until(lambda: server.client().get("/api/v1/health").json()["status"] == "ok")
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ static void say_lost(struct postgres *pg, const char *message, struct error *err
     err_set(err, ERR_UNAVAILABLE, "PostgreSQL: %s", message);
     for (char *at = err == NULL ? NULL : strchr(err->text, '\n'); at != NULL; at = strchr(at, '\n'))
         *at = at[1] == '\0' ? '\0' : ' ';
+    pg->base.part_away = false;
     db_postgres_drop(pg);
 }
 
@@ -73,9 +74,12 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
     }
     code = classify(state, pg->mode);
     pg->base.contended = str_starts(str_of(state), STR_LIT("40"));
+    /* A server that can say so is there itself: it speaks of another. */
+    pg->base.part_away = pg->base.distributed && PQstatus(pg->conn) == CONNECTION_OK &&
+                         str_starts(str_of(state), STR_LIT("08"));
     err_set(err, code, "PostgreSQL: %s (%s)", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
             state);
-    if (code == ERR_UNAVAILABLE || PQstatus(pg->conn) != CONNECTION_OK)
+    if ((code == ERR_UNAVAILABLE && !pg->base.part_away) || PQstatus(pg->conn) != CONNECTION_OK)
         db_postgres_drop(pg);
     return -1;
 }
