@@ -39,6 +39,8 @@ struct db_row_methods {
 struct db {
     const struct db_driver *driver; /* first member of every driver's connection */
     bool has_deadline;              /* see db_set_deadline() */
+    bool skip_damaged;              /* see db_set_skip_damaged() */
+    int64_t n_skipped;              /* rows that were left out for it */
     bool contended;                 /* see db_was_contended(); the driver sets it */
     atomic_bool in_use;             /* one thread at a time; checked by asserts */
 };
