@@ -19,6 +19,10 @@ endif()
 # assert() is for every build but release; ASSERT_ALWAYS() stays (base/base.h).
 target_compile_definitions(muster_flags INTERFACE $<$<CONFIG:Release>:NDEBUG>)
 
+if(MUSTER_CONFIG_DEFAULT)
+    target_compile_definitions(muster_flags INTERFACE CONFIG_INITIAL="${MUSTER_CONFIG_DEFAULT}")
+endif()
+
 # These report by processes and files of their own, which a confined server cannot have.
 if(MUSTER_SANITIZE OR CMAKE_C_FLAGS MATCHES "--coverage")
     target_compile_definitions(muster_flags INTERFACE CONFINE_INITIAL="0")

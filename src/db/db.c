@@ -41,8 +41,10 @@ int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *e
             return schemes[i].open(schemes[i].keeps_scheme ? url : url + schemes[i].scheme.len,
                                    mode, ret, err);
     /* The URL is not quoted: it may hold a password. */
-    return err_set(err, ERR_INVALID,
-                   "a database URL begins with sqlite: or postgresql://, and this one does not");
+    return err_set(
+        err, ERR_INVALID,
+        "database: a URL begins with sqlite: or postgresql://, and this one does not; leave it "
+        "out for SQLite in the data directory");
 }
 
 void db_close(struct db *db)

@@ -77,7 +77,7 @@ struct key_entry {
 
 /* When a key that ended is dead for every process: the grace, and a day in case the wall clock is
  * wrong for a while. */
-#define KEY_DEAD_US (KEY_GRACE_US + 24 * 3600 * (int64_t)USEC_PER_SEC)
+#define KEY_DEAD_US (KEY_GRACE_US + (int64_t)24 * 3600 * USEC_PER_SEC)
 
 /* `budgets` is borrowed: tenants and keys are nodes below it. */
 struct registry *registry_new(struct budgets *budgets);

@@ -1,0 +1,188 @@
+"""The packages in fresh Debian 12 and 13 roots: installed, used, upgraded, removed (`make test-package`).
+
+A root is made once by mmdebstrap from the machine's own Debian source and copied for each test.
+Nothing there runs systemd: the unit is checked by systemd-analyze, and the service is started by the
+unit's own command line as the unit's user.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ROOT / "build/packages"
+BEFORE, NOW = os.environ["MUSTER_TEST_PACKAGES"].split()  # versions, of which both were built
+SUITES = {"12": "bookworm", "13": "trixie"}
+PATIENCE_S = 120
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
+EXPOSURE = "20"  # of 100: systemd-analyze's 2.0
+
+
+def debian_source():
+    texts = [path.read_text() for path in Path("/etc/apt").glob("sources.list.d/*.sources")]
+    uris = re.findall(r"^URIs: *(\S+)", "\n".join(texts), re.M)
+    texts = [path.read_text() for path in Path("/etc/apt").glob("sources.list*") if path.is_file()]
+    uris += re.findall(r"^deb +(?:\[[^]]*\] *)?(\S+)", "\n".join(texts), re.M)
+    return next(uri for uri in uris if "security" not in uri)
+
+
+@pytest.fixture(scope="session", params=SUITES)
+def fresh_root(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp(f"debian{request.param}") / "root"
+    suite = SUITES[request.param]
+    subprocess.run(["mmdebstrap", "--variant=minbase", "--quiet", suite, str(path),
+                    f"deb {debian_source()} {suite} main"], check=True)  # fmt: skip
+    return path
+
+
+class Root:
+    """A Debian root in which commands run, with processes of its own and the machine's network."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def command(self, *words, user=None):
+        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+        return ["unshare", "--mount", "--pid", "--fork", "--kill-child", f"--mount-proc={self.path}/proc",
+                "chroot", str(self.path), *as_user, *words]  # fmt: skip
+
+    def run(self, *words, check=True):
+        done = subprocess.run(self.command(*words), capture_output=True, text=True, env=ENVIRONMENT)
+        assert not check or done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done
+
+    def install(self, version):
+        package = next(PACKAGES.glob(f"muster_{version}_*.deb"))
+        shutil.copy(package, self.path / "tmp")
+        return self.run("apt-get", "install", "-y", "-q", "--no-install-recommends", f"/tmp/{package.name}")
+
+
+@pytest.fixture
+def root(fresh_root, tmp_path):
+    path = tmp_path / "root"
+    subprocess.run(["cp", "-a", "--reflink=auto", str(fresh_root), str(path)], check=True)
+    made = Root(path)
+    made.run("apt-get", "update", "-q")
+    yield made
+    shutil.rmtree(path)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def listen_on(root, port):
+    settings = root.path / "etc/muster/muster.conf"
+    settings.write_text(re.sub(r"(?m)^listen = .*", f"listen = 127.0.0.1:{port}", settings.read_text()))
+
+
+def command_of_unit(root):
+    unit = (root.path / "usr/lib/systemd/system/muster.service").read_text()
+    return shlex.split(re.search(r"^ExecStart=(.*)", unit, re.M)[1]), re.search(r"^User=(.*)", unit, re.M)[1]
+
+
+def is_ready(port):
+    try:
+        return urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/health", timeout=5).status == 200
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
+
+
+@contextmanager
+def serving(command, port):
+    """The service until the end, which SIGTERM makes orderly."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               env=ENVIRONMENT, text=True, start_new_session=True)  # fmt: skip
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while not is_ready(port):
+            assert process.poll() is None, f"it ended: {process.stdout.read()}"
+            assert time.monotonic() < deadline, "it does not answer"
+            time.sleep(0.05)
+        yield
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+
+
+def report(port, token, run):
+    event = {"event_id": run, "agent_name": "a", "client_id": "acme", "run_id": run, "event": "started",
+             "timestamp": "2025-01-02T03:04:05Z"}  # fmt: skip
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/api/v1/telemetry", json.dumps(event).encode(),
+        {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})  # fmt: skip
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+        return answer.status
+
+
+def runs_of(root):
+    """As root, without a word of where the service keeps its data."""
+    listed = root.run("muster", "run", "list", "--tenant", "acme", "--json").stdout
+    return {run["run_id"] for run in json.loads(listed)["runs"]}
+
+
+RUNS = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"]
+
+
+def test_installed_used_upgraded_removed(root):
+    port = free_port()
+    root.install(BEFORE)
+    assert root.run("muster", "--version").stdout.startswith("muster ")
+    assert root.run("stat", "-c", "%U:%G %a", "/var/lib/muster").stdout == "muster:muster 700\n"
+    assert root.run("stat", "-c", "%U:%G %a", "/etc/muster/muster.conf").stdout == "root:muster 640\n"
+    listen_on(root, port)
+    words, user = command_of_unit(root)
+    with serving(root.command(*words, user=user), port):
+        root.run("muster", "tenant", "add", "acme")
+        token = json.loads(root.run("muster", "key", "add", "--tenant", "acme", "--json").stdout)["token"]
+        assert report(port, token, RUNS[0]) == 202
+    root.install(NOW)
+    assert f"listen = 127.0.0.1:{port}" in (root.path / "etc/muster/muster.conf").read_text()
+    with serving(root.command(*words, user=user), port):
+        assert report(port, token, RUNS[1]) == 202
+        assert runs_of(root) == set(RUNS)
+    root.run("apt-get", "remove", "-y", "-q", "muster")
+    assert not (root.path / "usr/bin/muster").exists()
+    assert (root.path / "etc/muster/muster.conf").exists()
+    said = root.run("apt-get", "purge", "-y", "-q", "muster").stdout
+    assert "/var/lib/muster" in said and not (root.path / "etc/muster/muster.conf").exists()
+    assert (root.path / "var/lib/muster/muster.db").exists()
+
+
+def test_the_unit_is_valid_and_exposes_little(root):
+    root.install(NOW)
+    unit = root.path / "usr/lib/systemd/system/muster.service"
+    done = subprocess.run(["systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}", str(unit)],
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stdout[-200:] + done.stderr
+    done = subprocess.run(["systemd-analyze", "verify", f"--root={root.path}", "--man=no", "--recursive-errors=no",
+                           "muster.service"], capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for file in ("usr/share/man/man1/muster.1.gz", "usr/share/bash-completion/completions/muster"):
+        assert (root.path / file).stat().st_size > 1000
+
+
+def test_the_tarball_needs_nothing_but_glibc(root):
+    tarball = next(PACKAGES.glob(f"muster-{NOW}-linux-*.tar.gz"))
+    subprocess.run(["tar", "-C", str(root.path / "opt"), "-xzf", str(tarball)], check=True)
+    folder = f"/opt/{tarball.name.removesuffix('.tar.gz')}"
+    port = free_port()
+    command = root.command(f"{folder}/bin/muster", "serve", "--data", "/opt/data", "--allow-root", "1",
+                           "--listen", f"127.0.0.1:{port}")  # fmt: skip
+    with serving(command, port):
+        root.run(f"{folder}/bin/muster", "tenant", "add", "acme", "--data", "/opt/data")
