@@ -112,7 +112,7 @@ def test_webhooks_are_switched_off_and_on_and_removed(hooked):
 
 
 def test_a_mail_target_without_a_mail_server_is_created_with_a_warning(hooked):
-    said = cli(hooked, "add", "mailto:ops@example.com").stdout
+    said = hooked.server.cli("webhook", "add", "mailto:ops@example.com", "--tenant", hooked.slug)
     assert said.endswith("\nwarning: No e-mail can be sent: set smtp_url and smtp_from\n")
     assert "warning" not in add(hooked, "https://hooks.example.com/a")
     assert all("warning" not in webhook for webhook in listed(hooked))

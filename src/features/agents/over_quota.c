@@ -41,10 +41,9 @@ int over_quota_refuse(struct api_call *call, const struct str *names, size_t n, 
 {
     struct seen *seen = ARENA_NEW(call->arena, struct seen);
 
-    *seen = (struct seen){ .tenant_id = call->key->tenant->id,
-                           .at = clock_wall_us(),
-                           .names = names,
-                           .n = n };
+    *seen = (struct seen){
+        .tenant_id = call->key->tenant->id, .at = clock_wall_us(), .names = names, .n = n
+    };
     seen->job = (struct writer_job){
         .apply = seen_apply, .tenant_id = seen->tenant_id, .cost = &seen_cost, .events = n
     };
