@@ -15,3 +15,5 @@ import "./markup.suite.mjs";
 import "./docs.suite.mjs";
 import "./layout.suite.mjs";
 import "./large.suite.mjs";
+import "./light.suite.mjs";
+import "./fields.suite.mjs";

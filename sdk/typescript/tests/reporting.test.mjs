@@ -153,11 +153,12 @@ test("pulls answer what the service says", async () => {
     const agent = makeAgent(workspace.settings, options);
     await agent.register();
     assert.equal(await agent.model(), null);
+    assert.equal(await agent.model("m"), "m");
     assert.equal(await agent.document(), null);
     assert.equal((await agent.policy()).mode, "deny_all");
     assert.deepEqual(await agent.config(), { size: 5 });
     service.cli("model", "set", "small", "--tenant", workspace.tenant);
-    assert.equal(await agent.model(), "small");
+    assert.equal(await agent.model("m"), "small");
     await agent.heartbeat();
 });
 

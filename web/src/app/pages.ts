@@ -27,7 +27,9 @@ export const pages: Page[] = [
     { path: "/t/:slug/cost",             title: "Cost",     nav: "cost",     load: () => import("../pages/cost") },
     { path: "/t/:slug/alerts",           title: "Alerts",   nav: "alerts",   load: () => import("../pages/alerts") },
     { path: "/t/:slug/agents/:agent",    title: "Agent",    under: "Fleet",  load: () => import("../pages/agent") },
+    { path: "/t/:slug/connect",          title: "Connect an agent", under: "Fleet", load: () => import("../pages/connect") },
     { path: "/t/:slug/settings",         title: "Settings", nav: "settings", load: () => import("../pages/settings") },
+    { path: "/account",                  title: "Your account",               load: () => import("../pages/account") },
     { path: "/platform",                 title: "Platform", nav: "platform", platform: true, load: () => import("../pages/platform") },
 ];
 
@@ -56,7 +58,8 @@ export const parts: Part[] = [
     { title: "Plan and usage",   of: "Settings", icon: "settings", path: SETTINGS,    tab: "plan" },
     { title: "Retention",        of: "Settings", icon: "settings", path: SETTINGS,    tab: "retention" },
     { title: "Audit log",        of: "Settings", icon: "settings", path: SETTINGS,    tab: "audit",    admin: true },
-    { title: "Your password",    of: "Settings", icon: "settings", path: SETTINGS,    tab: "you" },
+    { title: "Your password",    of: "Account",  icon: "settings", path: "/account",  tab: "" },
+    { title: "Connect an agent", of: "Fleet",    icon: "fleet",    path: "/t/:slug/connect", tab: "" },
     { title: "Alert history",    of: "Alerts",   icon: "alerts",   path: ALERTS,      tab: "history" },
     { title: "Alert rules",      of: "Alerts",   icon: "alerts",   path: ALERTS,      tab: "rules" },
     { title: "Webhooks",         of: "Alerts",   icon: "alerts",   path: ALERTS,      tab: "webhooks", admin: true },

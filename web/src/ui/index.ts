@@ -7,6 +7,7 @@ export * from "./choices";
 export * from "./copy";
 export * from "./dialog";
 export * from "./feedback";
+export * from "./field";
 export * from "./forms";
 export * from "./icons";
 export * from "./mark";
