@@ -112,7 +112,7 @@ const struct command user_commands[] = {
       .examples = "muster user delete bob@example.com --tenant acme",
       .method = METHOD_DELETE, .path = THOSE_USERS "/{email}",
       .line = "{tenant?'{email}' no longer has a role in tenant '{tenant}'|user '{email}' deleted}" },
-    { "token", "add", .args = { { "name", OPTION_NAME, .help = "what the token is for" } },
+    { "token", "add", .args = { { "name", OPTION_NAME, "NAME", .help = "what the token is for" } },
       .options = OPTIONS(USER_OPTION,
                          { "role", OPTION_WORD, "platform_admin|admin|member", .help = "what it allows at most; default: member, which reads" },
                          { "expires-in-days", OPTION_NUMBER, "DAYS", .help = "days until it stops working, up to 366; default: 90" }),
