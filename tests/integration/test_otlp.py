@@ -5,6 +5,7 @@ import json
 import uuid
 
 import pytest
+from muster import ROOT
 from otlp import Json, Protobuf, chunk, log, span
 
 TRACES, LOGS = "/v1/traces", "/v1/logs"
@@ -400,3 +401,11 @@ def test_a_run_may_have_spans_and_events(tenant):
     assert tenant.client.post("/api/v1/telemetry", event).status == 202
     assert stored(send(tenant.client, Json, [span(trace, 1)]), Json) is None
     assert narrative(tenant, trace)["run"]["event_count"] == 3
+
+
+@pytest.mark.parametrize("path", ["/v1/traces", "/v1/logs"])
+def test_the_example_of_the_document_is_stored(tenant, path):
+    operation = json.loads((ROOT / "docs/openapi.json").read_text())["paths"][path]["post"]
+    sent = operation["requestBody"]["content"]["application/json"]["example"]
+    answer = tenant.client.post(path, sent)
+    assert (answer.status, answer.json()) == (200, {})

@@ -53,12 +53,12 @@ SHAPE_END(llm_line_shape, "LLMLine", .doc = "One line of an LLM usage export.",
 #define OWNER struct export_query
 SHAPE_BEGIN(export_query_shape)
     { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line." },
-    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
 SHAPE_END(export_query_shape, "ExportQuery", .rules = check_export);
 
 SHAPE_BEGIN(events_export_query_shape)
     { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line." },
-    { STR(time_range), .flags = F_NULL, .doc = TIME_RANGE_DOC " Left out: 30d, or with run_id all." },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .flags = F_NULL, .doc = TIME_RANGE_DOC " Left out: 30d, or with run_id all." },
     { UUID(run_id),    .flags = F_NULL, .doc = "Only the events of this run." },
 SHAPE_END(events_export_query_shape, "EventsExportQuery", .rules = check_export);
 #undef OWNER
