@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
 #include "db/driver.h"
 #include "db/row_sum.h"
 
@@ -199,6 +200,23 @@ bool db_set_deadline(struct db *db, int64_t until_us)
 bool db_has_deadline(const struct db *db)
 {
     return db->has_deadline;
+}
+
+bool db_is_distributed(const struct db *db)
+{
+    return db->distributed;
+}
+
+/* Microseconds since 2024, in 51 bits until the year 2095, and a slot that one connection has at a
+ * time. Sequences give smaller ones: rows that were numbered by them come first. */
+int64_t db_number(struct db *db)
+{
+    static const int64_t since_us = 1704067200LL * USEC_PER_SEC;
+    const int64_t at = clock_wall_us() - since_us;
+
+    assert(db->number_slot >= 0 && db->number_slot < DB_NUMBER_SLOTS);
+    db->number_at = at > db->number_at ? at : db->number_at + 1;
+    return db->number_at * DB_NUMBER_SLOTS + db->number_slot;
 }
 
 const char *db_dialect(const struct db *db)

@@ -12,6 +12,7 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["fleet", `${tenant}/fleet`, ROWS],
         ["runs", `${tenant}/runs`, ROWS],
         ["run", `${tenant}/runs/${run_id}`, ".event"],
+        ["compare", `${tenant}/compare?a=${run_id}&b=${run_id}`, ROWS],
         ["workflow", `${tenant}/workflows/${encodeURIComponent(workflow)}`, ".step"],
         ["business", `${tenant}/business`, ".kpi"],
         ["cost", `${tenant}/cost`, ROWS],

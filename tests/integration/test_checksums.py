@@ -86,6 +86,7 @@ def problems(server):
     return done.stderr.splitlines()
 
 
+@pytest.mark.one_server
 def test_check_names_a_row_whichever_of_its_columns_changed(own_server):
     report(own_server.add_tenant())
     if not own_server.database:

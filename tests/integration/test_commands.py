@@ -20,6 +20,8 @@ ARGUMENTS = {
     "backup": None,  # test_backup.py
     "restore": None,
     "check": None,  # test_checks.py
+    "cluster enable": None,  # cluster/test_citus.py
+    "cluster status": None,
     "tenant add": "{new}",
     "tenant set": "{new} --rate-limit 600",
     "tenant show": "{new}",

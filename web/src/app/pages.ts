@@ -22,6 +22,7 @@ export const pages: Page[] = [
     { path: "/t/:slug/fleet",            title: "Fleet",    nav: "fleet",    load: () => import("../pages/fleet") },
     { path: "/t/:slug/runs",             title: "Runs",     nav: "runs",     load: () => import("../pages/runs") },
     { path: "/t/:slug/runs/:run_id",     title: "Run",                       load: () => import("../pages/run") },
+    { path: "/t/:slug/compare",          title: "Compare two runs", under: "Runs", load: () => import("../pages/compare") },
     { path: "/t/:slug/workflows/:workflow", title: "Workflow", under: "Runs", load: () => import("../pages/workflow") },
     { path: "/t/:slug/business",         title: "Business", nav: "business", load: () => import("../pages/business") },
     { path: "/t/:slug/cost",             title: "Cost",     nav: "cost",     load: () => import("../pages/cost") },
