@@ -76,8 +76,25 @@ void db_rollback(struct db *db)
     (void)end_use(db, 0);
 }
 
+void db_set_skip_damaged(struct db *db)
+{
+    db->skip_damaged = true;
+}
+
+bool db_skips_damaged(struct db *db)
+{
+    db->n_skipped += db->skip_damaged;
+    return db->skip_damaged;
+}
+
+int64_t db_skipped(const struct db *db)
+{
+    return db->n_skipped;
+}
+
 /* A reader of rows that carry checksums. */
 struct verified {
+    struct db *db;
     const struct row_sum *sum;
     db_row_fn *on_row;
     void *ctx;
@@ -88,8 +105,10 @@ static bool verify_row(void *ctx, const struct db_row *row)
 {
     struct verified *v = ctx;
 
-    v->damaged = !row_sum_check(v->sum, row, 0);
-    return !v->damaged && v->on_row(v->ctx, row);
+    if (row_sum_check(v->sum, row, 0))
+        return v->on_row(v->ctx, row);
+    v->damaged = !db_skips_damaged(v->db);
+    return !v->damaged;
 }
 
 static int exec_verified(struct db *db, const struct db_query *q, struct db_args args,
@@ -108,7 +127,7 @@ int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row
     assert(args.n == 0 || args.values != NULL);
     begin_use(db);
     if (q->sum != NULL && on_row != NULL) {
-        struct verified v = { q->sum, on_row, ctx, false };
+        struct verified v = { db, q->sum, on_row, ctx, false };
 
         return end_use(db, exec_verified(db, q, args, &v, err));
     }

@@ -178,6 +178,15 @@ void db_set_log_max(struct db *db, int64_t bytes);
  * it with ERR_BUSY. Not with PostgreSQL. */
 void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
 
+/* From now on rows that do not match their checksums are left out of what this connection reads,
+ * instead of ERR_DAMAGED; they are counted and logged as always. db_skipped() is how many they were
+ * so far. */
+void db_set_skip_damaged(struct db *db);
+int64_t db_skipped(const struct db *db);
+
+/* For a reader that found one itself: is it left out? Counts it. */
+bool db_skips_damaged(struct db *db);
+
 /* From now on a statement of this reader ends with ERR_BUSY once clock_raw_us() has passed
  * `until_us`, checked between rows and periodically without rows. So it does after 32 KiB of text
  * and blobs, because the caller needs time for them too. on_row may have seen some rows by then.

@@ -122,6 +122,7 @@ static int begin_export(struct api_call *call, enum export_kind kind, struct err
                                        .format = (enum export_format)query->format,
                                        .tenant = call->tenant,
                                        .run_id = query->run_id,
+                                       .skip_damaged = query->damaged == DAMAGED_SKIP,
                                        .write = export_write,
                                        .may_go_on = export_may_go_on,
                                        .interrupt = export_interrupt,

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/over_quota.h"
+#include "features/events/ingest.h"
 #include "features/otlp/answers.h"
 #include "features/otlp/delivery.h"
 #include "features/otlp/read.h"
@@ -75,8 +77,9 @@ static int deliver(struct api_call *call, const struct intake *in, struct error 
 {
     struct delivery *d;
 
-    if (auth_may_store(call, err) != 0)
-        return -1;
+    if (over_quota(call))
+        return over_quota_refuse(call, ingest_names(in->events.items, in->events.n, call->arena),
+                                 in->events.n, err);
     d = ARENA_NEW(call->arena, struct delivery);
     *d = (struct delivery){
         .intake = in,

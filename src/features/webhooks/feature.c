@@ -45,6 +45,7 @@ static int webhooks_open(struct engine *e, void **ret_state, struct error *err)
         .vault = vault_of(e),
         .rules = { .allow_http = settings->webhook_allow_http != 0,
                    .allow_private = settings->webhook_allow_private != 0 },
+        .sends_mail = settings->smtp_url[0] != '\0' && settings->smtp_from[0] != '\0',
     };
     for (size_t i = 0; i < WEBHOOK_SEALED_N; i++)
         vault_add_sealed_table(vault_of(e), &webhooks_sealed[i]);

@@ -188,7 +188,8 @@ TEST(what_is_absent_from_a_query_has_its_default)
     check_read(&usage_query_shape, true, "",
                "{\"time_range\":\"30d\",\"group_by\":\"model\",\"agent_name\":null,"
                "\"run_id\":null,\"kpi\":null}");
-    check_read(&export_query_shape, true, "", "{\"format\":\"ndjson\",\"time_range\":\"30d\"}");
+    check_read(&export_query_shape, true, "",
+               "{\"format\":\"ndjson\",\"time_range\":\"30d\",\"damaged\":\"fail\"}");
 }
 
 #define REPEATED(where, first)                                                                     \
