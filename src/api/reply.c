@@ -193,11 +193,7 @@ static const char *write_answer(const struct api_call *call, struct buf *out)
  */
 static struct str weak(struct api_call *call, struct str tag)
 {
-    char *text = arena_alloc(call->arena, 2 + tag.len);
-
-    memcpy(text, "W/", 2);
-    memcpy(text + 2, tag.data, tag.len);
-    return str_from(text, 2 + tag.len);
+    return arena_printf(call->arena, "W/%.*s", STR_ARG(tag));
 }
 
 /* Reads that pages repeat are compressed for clients that accept it: they have no secrets beside
