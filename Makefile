@@ -34,7 +34,7 @@ test: ## everything: gates, unit, store, black-box and sanitizer tests
 	@scripts/bootstrap test
 	@scripts/run_tests.py
 
-test-cluster: ## three nodes on one PostgreSQL under load and faults, up to 20 minutes
+test-cluster: ## three nodes on PostgreSQL under load and faults, and on Citus (CITUS_SOURCE=archive)
 	@scripts/bootstrap test
 	@scripts/test_cluster
 

@@ -7,7 +7,7 @@
 #include "shape/schema.h"
 
 /* Which headers an answer has. */
-enum { ID = 1, RATE = 2, RETRY = 4, TAG = 8, WHO = 16 };
+enum { ID = 1, RATE = 2, RETRY = 4, TAG = 8, WHO = 16, COOKIE = 32, FILE_NAME = 64, MISSING = 128 };
 
 static const struct header_doc {
     const char *name;
@@ -34,6 +34,17 @@ static const struct header_doc {
     { "WWW-Authenticate", WHO, false,
       "{\"type\":\"string\",\"examples\":[\"Bearer error=\\\"invalid_token\\\"\"]}",
       "The scheme to authenticate with. Not sent when a sign-in is refused." },
+    { "Set-Cookie", COOKIE, false,
+      "{\"type\":\"string\",\"examples\":[\"muster_session=…; Path=/; HttpOnly; "
+      "SameSite=Strict\"]}",
+      "The session, which a browser sends back by itself. Signing out deletes it." },
+    { "Content-Disposition", FILE_NAME, true,
+      "{\"type\":\"string\",\"examples\":[\"attachment; "
+      "filename=\\\"acme-events-20260115.ndjson\\\"\"]}",
+      "The name of the file to save it as." },
+    { "X-Config-Missing", MISSING, false,
+      "{\"type\":\"string\",\"examples\":[\"mailbox,api_key\"]}",
+      "Required parameters that have no value, separated by commas. Left out when all have one." },
 };
 
 /* Refusals that many routes have in common. */
@@ -260,6 +271,26 @@ static void add_unavailable(struct buf *out, const struct route *route, struct a
     buf_add_char(out, '}');
 }
 
+/* Of success. */
+static int headers_of(const struct route *route)
+{
+    const struct {
+        bool has;
+        int headers;
+    } rows[] = {
+        { route->auth != AUTH_OPEN, RATE },
+        { route->tagged, TAG },
+        { (route->sends & SENDS_COOKIE) != 0, COOKIE },
+        { (route->sends & SENDS_FILE_NAME) != 0, FILE_NAME },
+        { (route->sends & SENDS_MISSING_KEYS) != 0, MISSING },
+    };
+    int which = ID;
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        which |= rows[i].has ? rows[i].headers : 0;
+    return which;
+}
+
 /* The responses of a route, by the columns of its row. */
 void openapi_add_responses(struct buf *out, const struct route *route, struct arena *arena)
 {
@@ -286,7 +317,7 @@ void openapi_add_responses(struct buf *out, const struct route *route, struct ar
 
     buf_printf(out, ",\"responses\":{\"%d\":{\"description\":\"Success.\",", route->status);
     add_answer(out, route, arena);
-    add_headers(out, ID | (route->auth != AUTH_OPEN ? RATE : 0) | (route->tagged ? TAG : 0));
+    add_headers(out, headers_of(route));
     buf_add_char(out, '}');
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (rows[i].has)

@@ -7,12 +7,13 @@
 #include "api/call.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "http/gzip.h"
 #include "http/stream.h"
 #include "shape/problems.h"
 
 enum {
     SMALL_REPLY = 16 * 1024, /* counts only while it waits for its client */
-    HEADERS_MAX = 12,
+    HEADERS_MAX = 14,
 };
 
 /* On every reply (S16): no framing, no content sniffing. */
@@ -188,6 +189,27 @@ static const char *write_answer(const struct api_call *call, struct buf *out)
     return "application/json";
 }
 
+/* The tag of the same answer in another coding: only a weak one may be shared (RFC 9110 8.8.3.3).
+ */
+static struct str weak(struct api_call *call, struct str tag)
+{
+    return arena_printf(call->arena, "W/%.*s", STR_ARG(tag));
+}
+
+/* Reads that pages repeat are compressed for clients that accept it: they have no secrets beside
+ * texts that others chose, which its length could give away. */
+static void send_tagged(struct api_call *call, const char *type, struct str tag, struct buf *body)
+{
+    struct headers h = { 0 };
+    bool gzip = http_accepts_gzip(&call->exchange->request) && http_gzip(body);
+
+    add_header(&h, STR_LIT("ETag"), gzip ? weak(call, tag) : tag);
+    add_header(&h, STR_LIT("Vary"), STR_LIT("Accept-Encoding"));
+    if (gzip)
+        add_header(&h, STR_LIT("Content-Encoding"), STR_LIT("gzip"));
+    send_typed(call, call->route->status, type, &h, body);
+}
+
 static void reply_answer(struct api_call *call)
 {
     struct headers h = { 0 };
@@ -209,7 +231,8 @@ static void reply_answer(struct api_call *call)
             call_reply_unchanged(call, tag);
             return;
         }
-        add_header(&h, STR_LIT("ETag"), tag);
+        send_tagged(call, type, tag, &body);
+        return;
     }
     send_typed(call, call->route->status, type, &h, &body);
 }

@@ -39,6 +39,9 @@ enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS };
 /* Answers that the other columns do not imply. */
 enum route_also { ALSO_NOT_FOUND = 1, ALSO_CONFLICT = 2, ALSO_QUOTA = 4, ALSO_ACCEPTED = 8 };
 
+/* Headers of success that the other columns do not imply. */
+enum route_sends { SENDS_COOKIE = 1, SENDS_FILE_NAME = 2, SENDS_MISSING_KEYS = 4 };
+
 /* A step of a call on the carrier's thread: replies, passes the call on, or fails with -1; its
  * caller then replies with `err` (call_reply()). */
 typedef int call_step_fn(struct api_call *call, struct error *err);
@@ -76,6 +79,7 @@ struct route {
     enum route_limit limit;
     size_t body_max;          /* bytes, instead of a setting; 0: `limit` decides */
     int also;                 /* enum route_also */
+    int sends;                /* enum route_sends */
     bool tagged;              /* answers an ETag, and 304 to an If-None-Match that names it */
     bool page;                /* a portal page or metrics: not in the OpenAPI document */
     const char *const *takes; /* media types of a body that the handler reads by itself, from

@@ -139,6 +139,8 @@ static int allow_paths(struct landlock *l, const struct settings *settings, stru
     if (allow_folder_of(l, key_file, arena, err) != 0 ||
         allow_certificate(l, settings->tls_cert, arena, err) != 0 ||
         allow_certificate(l, settings->tls_key, arena, err) != 0 ||
+        (settings->log_file[0] != '\0' &&
+         allow_folder_of(l, settings->log_file, arena, err) != 0) ||
         landlock_allow(l, settings->smtp_password_file, LANDLOCK_READ, err) != 0)
         return -1;
     if (settings->database[0] != '\0')

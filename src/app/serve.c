@@ -11,6 +11,7 @@
 #include "app/certificate.h"
 #include "app/commands.h"
 #include "app/confine.h"
+#include "app/logging.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/command.h"
@@ -55,35 +56,35 @@ static void on_fatal(void *ctx, const struct error *err)
     (void)pthread_kill(s->main_thread, SIGUSR1);
 }
 
-/* "127.0.0.1:8080", "[::1]:8080". */
+/* "127.0.0.1:8080", "[::1]:8080", "localhost:8080", ":8080". */
 static int read_address(const char *setting, const char *listen, struct arena *arena,
                         struct http_options *ret, struct error *err)
 {
     const char *colon = strrchr(listen, ':');
+    struct address address;
     struct str host;
     int64_t port;
 
     if (colon == NULL || !str_to_int(str_of(colon + 1), &port) || port < 0 || port > 65535)
-        return err_set(err, ERR_INVALID, "%s: '%s' is not ADDR:PORT", setting, listen);
+        return err_set(err, ERR_INVALID,
+                       "%s: '%s' is not an address and a port from 0 to 65535: give one such as "
+                       "127.0.0.1:8080, [::1]:8080, localhost:8080 or :8080",
+                       setting, listen);
     host = str_from(listen, (size_t)(colon - listen));
     if (host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']')
         host = str_from(host.data + 1, host.len - 2);
+    if (host.len == 0)
+        host = STR_LIT("0.0.0.0");
+    else if (str_eq(host, STR_LIT("localhost")))
+        host = STR_LIT("127.0.0.1");
+    if (!address_parse(host, &address))
+        return err_set(err, ERR_INVALID,
+                       "%s: '%.*s' in '%s' is not an address: give a numeric one, such as "
+                       "127.0.0.1 or [::1], or localhost",
+                       setting, STR_ARG(host), listen);
     ret->host = arena_cstr(arena, host);
     ret->port = (unsigned)port;
     return 0;
-}
-
-static int read_log_level(const char *name, struct error *err)
-{
-    static const char *const names[] = { "debug", "info", "warning", "error", "off" };
-
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strcmp(name, names[i]) == 0) {
-            log_set_level((enum log_level)i);
-            return 0;
-        }
-    return err_set(err, ERR_INVALID,
-                   "log_level: '%s' is not one of debug, info, warning, error, off", name);
 }
 
 static unsigned count_loops(const struct settings *settings)
@@ -270,12 +271,15 @@ int serve_run(struct invocation *in)
 
     atomic_init(&s.fatal, false);
     mem_keep_reserve(RESERVE_BYTES);
-    if (read_log_level(in->settings.log_level, &err) != 0 || start(&s, &in->arena, &err) != 0) {
+    if (logging_start(&in->settings, &err) != 0 || start(&s, &in->arena, &err) != 0) {
         http_tls_free(s.tls);
         datadir_done(&s.datadir);
         return command_fail(&err);
     }
-    while (sigwait(&set, &signal_number) != 0 || signal_number == SIGHUP)
+    logging_reopen(&in->settings);
+    while (sigwait(&set, &signal_number) != 0 || signal_number == SIGHUP) {
+        logging_reopen(&in->settings);
         certificate_reload(s.tls);
+    }
     return stop(&s);
 }

@@ -10,13 +10,22 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 
-enum { LINE_MAX_BYTES = 4096 };
+enum {
+    LINE_MAX_BYTES = 4096,
+    JSON_MAX_BYTES = 64 * 1024, /* the longest path, with every byte escaped */
+    JSON_END_BYTES = 32,        /* kept for the end of a line whose fields did not all fit */
+};
 
-static atomic_int least_level = LOG_INFO;
+static atomic_int least_level = LOG_INFO, line_format = LOG_TEXT;
 
 void log_set_level(enum log_level level)
 {
     atomic_store(&least_level, (int)level);
+}
+
+void log_set_format(enum log_format format)
+{
+    atomic_store(&line_format, (int)format);
 }
 
 bool log_wanted(enum log_level level)
@@ -29,12 +38,74 @@ void log_begin(struct log_line *line, enum log_level level, const char *event)
     static const char *const names[] = { "debug", "info", "warning", "error", "off" };
     char when[DATETIME_TEXT_MAX];
 
-    buf_init(&line->text, LINE_MAX_BYTES);
+    line->format = (enum log_format)atomic_load_explicit(&line_format, memory_order_relaxed);
+    line->cut = false;
+    buf_init(&line->text, line->format == LOG_JSON ? JSON_MAX_BYTES : LINE_MAX_BYTES);
     line->level = level;
     if (!log_wanted(level))
         return;
+    if (line->format == LOG_JSON) {
+        buf_add_c(&line->text, "{\"time\":\"");
+        buf_add(&line->text, datetime_format(clock_wall_us(), when));
+        buf_printf(&line->text, "\",\"level\":\"%s\",\"event\":\"%s\"", names[level], event);
+        return;
+    }
     buf_add(&line->text, datetime_format(clock_wall_us(), when));
     buf_printf(&line->text, " %s %s", names[level], event);
+}
+
+/* The code point that begins at `at`, and its length; U+FFFD and 1 for a byte that begins none. */
+static uint32_t code_point(const char *at, size_t left, size_t *ret_len)
+{
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    unsigned char first = (unsigned char)*at;
+    size_t len = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    uint32_t code = first < 0x80 ? first : first & (0xffU >> (len + 1));
+
+    *ret_len = 1;
+    if (len == 0 || first > 0xf4 || len > left)
+        return 0xfffd;
+    for (size_t i = 1; i < len; i++) {
+        if (((unsigned char)at[i] & 0xc0) != 0x80)
+            return 0xfffd;
+        code = code << 6 | ((unsigned char)at[i] & 0x3f);
+    }
+    if (code < least[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+        return 0xfffd;
+    *ret_len = len;
+    return code;
+}
+
+/* A JSON string of ASCII alone: no control reaches a terminal, and no invalid byte a reader. */
+static void add_json(struct buf *b, struct str value)
+{
+    size_t len;
+
+    buf_add_char(b, '"');
+    for (size_t i = 0; i < value.len; i += len) {
+        uint32_t code = code_point(value.data + i, value.len - i, &len);
+
+        if (code == '"' || code == '\\')
+            buf_printf(b, "\\%c", (char)code);
+        else if (code >= ' ' && code < 0x7f)
+            buf_add_char(b, (char)code);
+        else if (code < 0x10000)
+            buf_printf(b, "\\u%04x", code);
+        else
+            buf_printf(b, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
+                       0xdc00 + (code & 0x3ff));
+    }
+    buf_add_char(b, '"');
+}
+
+/* Takes a field back that leaves no room for the end of the line. */
+static void keep_if_fits(struct log_line *line, size_t before)
+{
+    if (!line->text.overflown && line->text.len + JSON_END_BYTES <= JSON_MAX_BYTES)
+        return;
+    line->text.len = before;
+    line->text.overflown = false;
+    line->cut = true;
 }
 
 static bool is_plain(struct str value)
@@ -67,8 +138,16 @@ static void add_quoted(struct buf *b, struct str value)
 
 void log_str(struct log_line *line, const char *name, struct str value)
 {
+    size_t before = line->text.len;
+
     if (!log_wanted(line->level))
         return;
+    if (line->format == LOG_JSON) {
+        buf_printf(&line->text, ",\"%s\":", name);
+        add_json(&line->text, value);
+        keep_if_fits(line, before);
+        return;
+    }
     buf_printf(&line->text, " %s=", name);
     if (is_plain(value))
         buf_add(&line->text, value);
@@ -78,8 +157,15 @@ void log_str(struct log_line *line, const char *name, struct str value)
 
 void log_int(struct log_line *line, const char *name, int64_t value)
 {
+    size_t before = line->text.len;
+
     if (!log_wanted(line->level))
         return;
+    if (line->format == LOG_JSON) {
+        buf_printf(&line->text, ",\"%s\":%lld", name, (long long)value);
+        keep_if_fits(line, before);
+        return;
+    }
     buf_printf(&line->text, " %s=", name);
     buf_add_int(&line->text, value);
 }
@@ -88,6 +174,8 @@ void log_end(struct log_line *line)
 {
     size_t written = 0;
 
+    if (line->format == LOG_JSON && line->text.len > 0)
+        buf_add_c(&line->text, line->cut ? ",\"cut\":true}" : "}");
     if (line->text.overflown) /* the ceiling cut it: make room for the newline */
         line->text.overflown = false;
     if (line->text.len == LINE_MAX_BYTES)

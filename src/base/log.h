@@ -3,8 +3,11 @@
  *   2026-01-02T03:04:05.000006Z info access method=GET path=/api/v1/health status=200
  *
  * Values are quoted and escaped when they hold anything but plain characters,
- * so that nothing a client sends can forge a line. No secret is ever logged:
- * no body, no Authorization, no query value.
+ * so that nothing a client sends can forge a line. In JSON, each line is one object, in ASCII:
+ *
+ *   {"time":"2026-01-02T03:04:05.000006Z","level":"info","event":"access","method":"GET",…}
+ *
+ * No secret is ever logged: no body, no Authorization, no query value.
  *
  * Thread-safe: a line is written whole.
  */
@@ -14,15 +17,21 @@
 #include "base/str.h"
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_OFF };
+enum log_format { LOG_TEXT, LOG_JSON };
 
 struct log_line {
     struct buf text;
     enum log_level level;
+    enum log_format format;
+    bool cut; /* of JSON: a field did not fit */
 };
 
 /* Lines below `level` are dropped. */
 void log_set_level(enum log_level level);
 bool log_wanted(enum log_level level);
+
+/* For lines that begin after it. */
+void log_set_format(enum log_format format);
 
 /* A line with only an event and a sentence. */
 void log_write(enum log_level level, const char *event, const char *fmt, ...) PRINTF(3, 4);

@@ -80,7 +80,6 @@ static int check_value(struct invocation *in, const struct option *option, const
     }
 }
 
-/* Of an option that is given twice, the first one counts. */
 static int add_value(struct invocation *in, const struct option *option, const char *value,
                      struct error *err)
 {
@@ -93,8 +92,9 @@ static int add_value(struct invocation *in, const struct option *option, const c
         value = arena_printf(&in->arena, "%lld", (long long)number).data; /* 7 of 007 */
     if (in->n_given == COMMAND_GIVEN_MAX)
         return err_set(err, ERR_INVALID, "too many options at '%s'", value);
-    if (command_value(in, option->name) == NULL)
-        in->given[in->n_given++] = (struct given){ option, value };
+    if (command_value(in, option->name) != NULL)
+        return err_set(err, ERR_INVALID, "%s is given twice", label_of(in, option));
+    in->given[in->n_given++] = (struct given){ option, value };
     return 0;
 }
 

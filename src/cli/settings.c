@@ -26,7 +26,7 @@
 /* clang-format off */
 const struct setting settings_table[] = {
     { TEXT(data),     .initial = "./data",         .help = "directory of the embedded database, its lock and its socket" },
-    { TEXT(listen),   .initial = "127.0.0.1:8080", .help = "address and port to listen on; port 0: any free port" },
+    { TEXT(listen),   .initial = "127.0.0.1:8080", .help = "address and port to listen on, such as 127.0.0.1:8080, [::1]:8080, localhost:8080 or :8080 (all IPv4 addresses); port 0: any free port" },
     { TEXT(database), .initial = "",               .help = "postgresql://... to use PostgreSQL; empty: SQLite in the data directory" },
     { TEXT(config),   .initial = CONFIG_INITIAL,   .help = "settings file, one 'name = value' per line" },
     { TEXT(master_key_file), .initial = "",        .help = "file with the master key that encrypts secrets; empty: master.key in the data directory" },
@@ -35,6 +35,8 @@ const struct setting settings_table[] = {
     { TEXT(tls_key),  .initial = "",               .help = "file with the private key of tls_cert (PEM, without a passphrase)" },
     { ADDRESSES(trusted_proxies), .initial = "",   .help = "proxies whose X-Forwarded-For names the client: addresses and networks such as 10.0.0.0/8, separated by commas" },
     { TEXT(log_level), .initial = "info",          .help = "debug, info, warning, error or off; info logs one line per request" },
+    { TEXT(log_format), .initial = "text",         .help = "text or json: one line per event, in JSON one object per line" },
+    { TEXT(log_file),  .initial = "",              .help = "file to which the log is added once the server runs, opened again on SIGHUP; empty: standard error" },
     { TEXT(metrics_token),  .initial = "",         .help = "bearer token that may read /metrics, at least 16 characters; set it in the environment or the settings file, because other users can see command lines" },
     { TEXT(metrics_listen), .initial = "",         .help = "address and port that serve only /metrics, without authentication: use loopback or a private network" },
     { TEXT(smtp_url),  .initial = "",              .help = "smtp://HOST:PORT or smtps://HOST:PORT, the server that sends alert e-mail; empty: no e-mail" },
@@ -153,10 +155,13 @@ static int read_line(struct str line, const char *source, struct arena *arena, s
         return 0;
     name = str_trim(str_split(&line, '='));
     if (str_is_null(line))
-        return err_set(err, ERR_INVALID, "%s: expected 'name = value'", source);
+        return err_set(err, ERR_INVALID, "%s: '%.*s' is not a setting: write 'name = value'",
+                       source, STR_ARG(name));
     s = find_name(name);
     if (s == NULL || str_eq_c(name, "config"))
-        return err_set(err, ERR_INVALID, "%s: unknown setting '%.*s'", source, STR_ARG(name));
+        return err_set(err, ERR_INVALID,
+                       "%s: unknown setting '%.*s'; muster settings lists those there are", source,
+                       STR_ARG(name));
     return assign(s, arena_cstr(arena, str_trim(line)), source, arena, ret, err);
 }
 
@@ -215,7 +220,9 @@ static int check_environment(struct error *err)
             known = str_eq_c(given, name);
         }
         if (!known)
-            return err_set(err, ERR_INVALID, "%.*s: unknown setting", STR_ARG(given));
+            return err_set(err, ERR_INVALID,
+                           "%.*s: unknown setting; muster settings lists those there are",
+                           STR_ARG(given));
     }
     return 0;
 }

@@ -21,7 +21,8 @@ struct settings {
     const char *public_url;         /* empty: as it listens */
     const char *tls_cert, *tls_key; /* files; both empty: no TLS */
     struct address_list trusted_proxies;
-    const char *log_level;
+    const char *log_level, *log_format;
+    const char *log_file;                       /* empty: standard error */
     const char *metrics_token, *metrics_listen; /* empty: none */
     const char *smtp_url, *smtp_from, *smtp_user, *smtp_password_file;
     int64_t allow_root, confine;

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
 #include "db/driver.h"
 #include "db/row_sum.h"
 
@@ -41,8 +42,10 @@ int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *e
             return schemes[i].open(schemes[i].keeps_scheme ? url : url + schemes[i].scheme.len,
                                    mode, ret, err);
     /* The URL is not quoted: it may hold a password. */
-    return err_set(err, ERR_INVALID,
-                   "a database URL begins with sqlite: or postgresql://, and this one does not");
+    return err_set(
+        err, ERR_INVALID,
+        "database: a URL begins with sqlite: or postgresql://, and this one does not; leave it "
+        "out for SQLite in the data directory");
 }
 
 void db_close(struct db *db)
@@ -73,8 +76,25 @@ void db_rollback(struct db *db)
     (void)end_use(db, 0);
 }
 
+void db_set_skip_damaged(struct db *db)
+{
+    db->skip_damaged = true;
+}
+
+bool db_skips_damaged(struct db *db)
+{
+    db->n_skipped += db->skip_damaged;
+    return db->skip_damaged;
+}
+
+int64_t db_skipped(const struct db *db)
+{
+    return db->n_skipped;
+}
+
 /* A reader of rows that carry checksums. */
 struct verified {
+    struct db *db;
     const struct row_sum *sum;
     db_row_fn *on_row;
     void *ctx;
@@ -85,8 +105,10 @@ static bool verify_row(void *ctx, const struct db_row *row)
 {
     struct verified *v = ctx;
 
-    v->damaged = !row_sum_check(v->sum, row, 0);
-    return !v->damaged && v->on_row(v->ctx, row);
+    if (row_sum_check(v->sum, row, 0))
+        return v->on_row(v->ctx, row);
+    v->damaged = !db_skips_damaged(v->db);
+    return !v->damaged;
 }
 
 static int exec_verified(struct db *db, const struct db_query *q, struct db_args args,
@@ -105,7 +127,7 @@ int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row
     assert(args.n == 0 || args.values != NULL);
     begin_use(db);
     if (q->sum != NULL && on_row != NULL) {
-        struct verified v = { q->sum, on_row, ctx, false };
+        struct verified v = { db, q->sum, on_row, ctx, false };
 
         return end_use(db, exec_verified(db, q, args, &v, err));
     }
@@ -197,6 +219,23 @@ bool db_set_deadline(struct db *db, int64_t until_us)
 bool db_has_deadline(const struct db *db)
 {
     return db->has_deadline;
+}
+
+bool db_is_distributed(const struct db *db)
+{
+    return db->distributed;
+}
+
+/* Microseconds since 2024, in 51 bits until the year 2095, and a slot that one connection has at a
+ * time. Sequences give smaller ones: rows that were numbered by them come first. */
+int64_t db_number(struct db *db)
+{
+    static const int64_t since_us = 1704067200LL * USEC_PER_SEC;
+    const int64_t at = clock_wall_us() - since_us;
+
+    assert(db->number_slot >= 0 && db->number_slot < DB_NUMBER_SLOTS);
+    db->number_at = at > db->number_at ? at : db->number_at + 1;
+    return db->number_at * DB_NUMBER_SLOTS + db->number_slot;
 }
 
 const char *db_dialect(const struct db *db)

@@ -18,16 +18,17 @@ struct db_row;
 struct row_sum;
 struct shape;
 
-/* One statement. `postgres` and `sqlite` override `sql` where the dialects differ. Must be static:
- * its address is the key of the prepared statement. `row` is the struct that a row fills by column
- * name (shape/rows.h); NULL for queries that are read another way. `sum` is set when each row
- * begins with the columns of a checksum and the checksum (db/row_sum.h): the query fails with
- * ERR_DAMAGED before on_row() sees a row that does not match. */
+/* One statement. `postgres` and `sqlite` override `sql` where the dialects differ; `citus`
+ * overrides them where tenants are distributed (db_is_distributed()). Must be static: its address
+ * is the key of the prepared statement. `row` is the struct that a row fills by column name
+ * (shape/rows.h); NULL for queries that are read another way. `sum` is set when each row begins
+ * with the columns of a checksum and the checksum (db/row_sum.h): the query fails with ERR_DAMAGED
+ * before on_row() sees a row that does not match. */
 struct db_query {
     const struct shape *row;
     const struct row_sum *sum;
     const char *sql;
-    const char *sqlite, *postgres;
+    const char *sqlite, *postgres, *citus;
 };
 
 enum db_type { DB_NULL, DB_INT, DB_REAL, DB_TEXT, DB_BLOB };
@@ -177,6 +178,15 @@ void db_set_log_max(struct db *db, int64_t bytes);
  * it with ERR_BUSY. Not with PostgreSQL. */
 void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
 
+/* From now on rows that do not match their checksums are left out of what this connection reads,
+ * instead of ERR_DAMAGED; they are counted and logged as always. db_skipped() is how many they were
+ * so far. */
+void db_set_skip_damaged(struct db *db);
+int64_t db_skipped(const struct db *db);
+
+/* For a reader that found one itself: is it left out? Counts it. */
+bool db_skips_damaged(struct db *db);
+
 /* From now on a statement of this reader ends with ERR_BUSY once clock_raw_us() has passed
  * `until_us`, checked between rows and periodically without rows. So it does after 32 KiB of text
  * and blobs, because the caller needs time for them too. on_row may have seen some rows by then.
@@ -191,6 +201,14 @@ void db_set_patience(struct db *db, int64_t until_us);
 
 /* For code that knows that it would miss the deadline, or would wait for something else. */
 bool db_has_deadline(const struct db *db);
+
+/* Are tenants spread over several servers by Citus (db/distribution.h)? Then a statement that
+ * changes or locks rows names one tenant. Known from the connection's start on. */
+bool db_is_distributed(const struct db *db);
+
+/* A new number for a row, from a writer of PostgreSQL: unique among all writers of a database, and
+ * greater than those made before it, on any node, as far as clocks agree. */
+int64_t db_number(struct db *db);
 
 /* "sqlite" or "postgres": which of a pair of migrations applies. */
 const char *db_dialect(const struct db *db);

@@ -36,10 +36,17 @@ struct db_row_methods {
     const char *(*column_name)(const struct db_row *row, unsigned column);
 };
 
+enum { DB_NUMBER_SLOTS = 4096 };
+
 struct db {
     const struct db_driver *driver; /* first member of every driver's connection */
     bool has_deadline;              /* see db_set_deadline() */
+    bool skip_damaged;              /* see db_set_skip_damaged() */
+    int64_t n_skipped;              /* rows that were left out for it */
     bool contended;                 /* see db_was_contended(); the driver sets it */
+    bool distributed;               /* see db_is_distributed(); the driver sets it */
+    int64_t number_at;              /* the time in the last db_number() */
+    int64_t number_slot;            /* ends each of them; the driver sets it */
     atomic_bool in_use;             /* one thread at a time; checked by asserts */
 };
 

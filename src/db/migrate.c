@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "db/db.h"
+#include "db/distribution.h"
 
 /* clang-format off */
 static const struct db_query create_table = {
@@ -53,6 +54,7 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
     bool postgres = strcmp(db_dialect(db), "postgres") == 0;
     const struct migration *m;
     int64_t newest = 0;
+    size_t moved;
     int r = -1;
 
     *ret_applied = false;
@@ -67,10 +69,15 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
     }
     m = &migrations[newest];
     assert(m->number == newest + 1);
+    if (db_is_distributed(db) && distribution_prepare(db, err) != 0)
+        goto out;
     if (db_script(db, postgres ? m->postgres : m->sqlite, err) != 0) {
         err_wrap(err, "migration %04d_%s", m->number, m->name);
         goto out;
     }
+    /* What it made has its place among the servers before anyone uses it. */
+    if (db_is_distributed(db) && distribution_run(db, &moved, err) != 0)
+        goto out;
     if (db_run(db, &insert_version,
                DB_ARGS(db_int(m->number), db_text(str_of(m->name)), db_int(clock_wall_us())),
                err) != 0)

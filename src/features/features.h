@@ -6,6 +6,7 @@ extern const struct feature access_feature;
 extern const struct feature agents_feature;
 extern const struct feature alerts_feature;
 extern const struct feature audit_feature;
+extern const struct feature cluster_feature;
 extern const struct feature cost_feature;
 extern const struct feature events_feature;
 extern const struct feature export_feature;

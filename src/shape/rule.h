@@ -14,6 +14,8 @@ void rule_refuse_text(struct problems *problems, struct arena *arena, const char
  * "now", so it stays text until a handler parses it. */
 void rule_check_range(struct problems *problems, struct arena *arena, struct str text);
 
+#define TIME_RANGE_PATTERN                                                                         \
+    "^([0-9]+[mhdw]|today|yesterday|this_month|last_month|all|[0-9].*/[0-9].*)$"
 #define TIME_RANGE_DOC                                                                             \
     "A span such as 24h, 7d, 30d; today, yesterday, this_month, last_month, all; or "              \
     "<date-time>/<date-time>."

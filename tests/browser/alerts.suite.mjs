@@ -79,7 +79,7 @@ describe("alerts", () => {
         await page.getByRole("button", { name: "Watch a KPI" }).click();
         await page.getByLabel("KPI key", { exact: true }).fill("invoices");
         await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
-        await page.getByRole("dialog").getByRole("alert").waitFor(); // a rule needs a bound
+        await page.locator('[aria-invalid="true"]').waitFor(); // a rule needs a bound
         await page.getByLabel("Alert above").fill("10");
         await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
         await page.getByText("above 10 over the last 24 hours, all agents").waitFor();

@@ -224,6 +224,7 @@ describe("habits", () => {
         await shot(page, "away");
         await page.goto(`${server.url}/#/t/acme/runs?agent_name=returned`);
         await page.locator("main").getByText("The service cannot be reached").waitFor();
+        await page.getByRole("button", { name: "Account and help" }).click();
         await button(page, "Sign out").click(); // fails, without an error in the page
         await server.beginAgain();
         await sendRuns(server, tenant, runsOf("returned", 1));

@@ -214,7 +214,7 @@ describe("text is never markup", () => {
 
     /** Views that show nothing that was sent. */
     const SILENT = ["overview", "alerts-history", "rules", "settings-users", "settings-retention"]
-        .concat(["settings-secrets", "settings-plan", "settings-you", "platform", "platform-users"])
+        .concat(["settings-secrets", "settings-plan", "platform", "platform-users"])
         .concat(["platform-vault"]);
 
     test("nor do they on any other page", async () => {

@@ -4,6 +4,7 @@
 import "./sign_in.suite.mjs";
 import "./budget.suite.mjs";
 import "./runs.suite.mjs";
+import "./explorer.suite.mjs";
 import "./spans.suite.mjs";
 import "./figures.suite.mjs";
 import "./habits.suite.mjs";
@@ -15,3 +16,5 @@ import "./markup.suite.mjs";
 import "./docs.suite.mjs";
 import "./layout.suite.mjs";
 import "./large.suite.mjs";
+import "./light.suite.mjs";
+import "./fields.suite.mjs";

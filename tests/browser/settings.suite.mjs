@@ -185,7 +185,7 @@ describe("settings and platform", () => {
         await page.getByLabel("Current password").fill("certainly not this one");
         await page.getByLabel("New password").fill(changed);
         await button(page, "Change password").click();
-        await page.getByRole("alert").waitFor();
+        await page.locator("[aria-invalid]").waitFor();
         await page.getByLabel("Current password").fill(PASSWORD);
         await button(page, "Change password").click();
         await page.getByText("Your other sessions have ended").waitFor();
@@ -228,7 +228,7 @@ describe("settings and platform", () => {
         await button(page, "New webhook").click();
         await page.getByLabel("URL").fill("ftp://example.org/");
         await inDialog(page, "Create webhook").click();
-        await page.getByRole("dialog").getByRole("alert").waitFor();
+        await page.locator("dialog [aria-invalid]").waitFor();
         await close(page);
     });
 
@@ -269,7 +269,7 @@ describe("settings and platform", () => {
         await page.getByLabel("Input", { exact: true }).fill("3");
         await page.getByLabel("Output").fill("cheap");
         await inDialog(page, "Save").click();
-        await page.getByRole("dialog").getByRole("alert").waitFor();
+        await page.locator("dialog [aria-invalid]").waitFor();
         await page.getByLabel("Output").fill("15");
         await inDialog(page, "Save").click();
         await page.getByText("dear-one").waitFor();

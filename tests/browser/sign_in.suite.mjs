@@ -29,7 +29,7 @@ describe("set-up and sign-in", () => {
         await page.getByLabel("Password").fill("password1234");
         await shot(page, "set-up");
         await page.getByRole("button", { name: "Create account" }).click();
-        await page.getByRole("alert").waitFor(); // a common password
+        await page.locator("[aria-invalid]").waitFor(); // a common password
         await page.getByLabel("Password").fill(PASSWORD);
         await page.getByRole("button", { name: "Create account" }).click();
         await page.getByRole("heading", { name: "Create the first workspace" }).waitFor();
@@ -62,6 +62,7 @@ describe("set-up and sign-in", () => {
         const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/runs", {});
         const cookies = await page.context().cookies();
         assert.ok(cookies.every((one) => one.httpOnly && one.sameSite === "Strict"));
+        await page.getByRole("button", { name: "Account and help" }).click();
         await page.getByRole("button", { name: "Sign out" }).click();
         await server.forgetSessions();
         await page.getByRole("button", { name: "Sign in" }).waitFor();

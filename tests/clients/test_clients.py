@@ -22,11 +22,15 @@ sys.path.insert(0, str(ROOT / "tests/integration"))
 from muster import Server  # noqa: E402
 
 
-def run(*command, cwd=BUILD, **more):
+def finish(*command, cwd=BUILD, **more):
     environment = {**os.environ, "no_proxy": "*", **more}
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-    return done.stdout
+    return done
+
+
+def run(*command, **more):
+    return finish(*command, **more).stdout
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,8 +77,9 @@ def test_spectral_has_nothing_to_say():
 def test_openapi_python_client(service):
     config = BUILD / "python.yaml"
     config.write_text("package_name_override: muster_client\npost_hooks: []\n")
-    said = run("openapi-python-client", "generate", "--path", DOCUMENT, "--config", config,
+    done = finish("openapi-python-client", "generate", "--path", DOCUMENT, "--config", config,
                "--output-path", BUILD / "python")  # fmt: skip
+    said = done.stdout + done.stderr
     assert "Unable" not in said
     # it knows no protobuf, and leaves the two operations out that also take it
     left_out = sorted(re.findall(r"WARNING parsing (\S+ \S+) ", said))

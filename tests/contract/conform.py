@@ -15,7 +15,7 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 NO_BODY = (204, 304)
 DECLARED_HEADERS = (
     "ETag", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After",
-    "WWW-Authenticate",
+    "WWW-Authenticate", "Set-Cookie", "Content-Disposition", "X-Config-Missing",
 )  # fmt: skip
 ERROR = {
     "type": "object",

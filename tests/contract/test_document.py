@@ -138,6 +138,20 @@ def test_headers_are_declared_where_they_are_sent():
                 assert "ETag" in headers & headers_of(success), at
 
 
+def test_headers_that_few_answers_have_are_declared_there():
+    def having(name):
+        return {
+            operation["operationId"]
+            for _, _, operation in OPERATIONS
+            for status, answer in operation["responses"].items()
+            if status[0] == "2" and name in headers_of(answer)
+        }
+
+    assert having("Set-Cookie") == {"set_up", "sign_in", "sign_out"}
+    assert having("Content-Disposition") == {"export_events", "export_kpis", "export_llm_usage"}
+    assert having("X-Config-Missing") == {"pull_config"}
+
+
 def contents():
     """Every body and answer with its place."""
     for method, path, operation in OPERATIONS:

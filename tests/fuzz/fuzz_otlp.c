@@ -70,7 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                          .received_at = 1750000000000000,
                          .records_max = 20,
                          .bytes_max = KIB(64) };
-    const struct otlp_sink sink = { &in, &arena, intake_on_span, intake_on_log };
+    struct str why = STR_NULL;
+    const struct otlp_sink sink = { &in, &arena, intake_on_span, intake_on_log, &why };
 
     arena_init(&arena);
     intake_open(&in);

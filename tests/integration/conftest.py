@@ -9,7 +9,9 @@ Passwords are hashed with little effort; those that are marked `real_hash` have 
 hashes them as users' does.
 
 MUSTER_TEST_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
-MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store. Those that are marked
+MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store. What is marked `one_server`
+asks one PostgreSQL for its locks or plans, or does to its rows what Citus would not: left out under
+tests/cluster/with_citus. Those that are marked
 `smoke` are what `make check` runs.
 """
 
@@ -29,10 +31,14 @@ STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "smoke: one of the few that `make check` runs")
+    config.addinivalue_line("markers", "one_server: not for a database of several servers")
     config.addinivalue_line("markers", "real_hash: its own_server hashes passwords at full cost")
 
 
 def pytest_collection_modifyitems(config, items):
+    if os.environ.get("MUSTER_TEST_CITUS"):
+        config.hook.pytest_deselected(items=[i for i in items if i.get_closest_marker("one_server")])
+        items[:] = [i for i in items if not i.get_closest_marker("one_server")]
     if os.environ.get("MUSTER_TEST_STORED"):
         config.hook.pytest_deselected(items=[i for i in items if "store" not in i.fixturenames])
         items[:] = [i for i in items if "store" in i.fixturenames]

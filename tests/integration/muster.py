@@ -397,30 +397,58 @@ class Embedded:
 
 
 class Postgres:
-    """Makes databases in the server that tests/drivers/with_postgres started."""
+    """Makes databases in the server that tests/drivers/with_postgres started, or in the cluster of
+    tests/cluster/with_citus: there on each of its servers, with the tables distributed."""
 
     migrated = None  # the name of one with all tables
 
     def __init__(self):
         self.url = os.environ.get("MUSTER_TEST_POSTGRES")
+        self.workers = os.environ.get("MUSTER_TEST_CITUS", "").split()
         if not self.url:
             raise Trouble("MUSTER_TEST_POSTGRES is not set: run under tests/drivers/with_postgres")
 
-    def _sql(self, statement):
+    def _sql(self, *statements, url=None):
+        commands = [part for statement in statements for part in ("-c", statement)]
         subprocess.run(
-            ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, self.url],
+            ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *commands, url or self.url],
             check=True, capture_output=True, timeout=60,
         )  # fmt: skip
 
-    def _url_of(self, name):
-        return re.sub(r"^(\w+://[^/?]*)(?:/[^?]*)?", rf"\1/{name}", self.url)
+    def _url_of(self, name, url=None):
+        return re.sub(r"^(\w+://[^/?]*)(?:/[^?]*)?", rf"\1/{name}", url or self.url)
 
     def create(self, template="template1"):
         """The URL of a new database: an empty one, or the copy of another."""
         name = f"muster_{uuid.uuid4().hex[:16]}"
-        # copies files, not pages through the log: a third of the time; PostgreSQL 15 and later
-        self._sql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+        for url in (self.url, *self.workers):
+            # copies files, not pages through the log: a third of the time; PostgreSQL 15 and later
+            self._sql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY", url=url)
+        if self.workers and template == "template1":
+            self.make_cluster(name)
         return self._url_of(name)
+
+    def make_cluster(self, name):
+        """The servers know each other in this database. Their copies do so as well."""
+        for url in (self.url, *self.workers):
+            self._sql("CREATE EXTENSION citus", url=self._url_of(name, url))
+        host, port = re.search(r"@([^:/]*):(\d+)", self.url).groups()
+        known = [f"SELECT citus_set_coordinator_host('{host}', {port})"]
+        for url in self.workers:
+            host, port = re.search(r"@([^:/]*):(\d+)", url).groups()
+            known.append(f"SELECT citus_add_node('{host}', {port})")
+        self._sql(*known, url=self._url_of(name))
+
+    def distribute(self, name):
+        """Then no session may be left in it: it is copied."""
+        Server(Path("."), self._url_of(name)).cli("cluster", "enable")
+        for url in (self.url, *self.workers):
+            self._sql(
+                f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+                f" WHERE datname = '{name}'",
+                url=url,
+            )
 
     def create_migrated(self):
         """One that has all tables already, which is quicker than to make them each time."""
@@ -429,11 +457,14 @@ class Postgres:
             url = self.create()
             Server(Path("."), url).cli("tenant", "list")
             cls.migrated = url.rsplit("/", 1)[1]
+            if self.workers:
+                self.distribute(cls.migrated)
         return self.create(cls.migrated)
 
     def drop(self, url):
         name = re.search(r"/(muster_[0-9a-f]+)", url).group(1)
-        self._sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        for server in (self.url, *self.workers):
+            self._sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", url=server)
 
 
 @contextlib.contextmanager

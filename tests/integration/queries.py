@@ -9,17 +9,19 @@ from dataclasses import dataclass
 
 SRC = pathlib.Path(__file__).parents[2] / "src"
 BEGIN = re.compile(r"const struct (?:db_query|sealed_table) (\w+)(\[[^\]]*\])*\s*=\s*\{")
-MEMBER = re.compile(r'\.(sql|postgres|sqlite)\s*=\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
+MEMBER = re.compile(r'\.(sql|postgres|sqlite|citus)\s*=\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 LITERAL_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
 
 EMBEDDED = ("sqlite", "/ids/", "backup_store")  # files whose statements only SQLite runs
+OF_CITUS = ("features/cluster/", "db/distribution.c")  # those that ask Citus' own tables
 
 
 @dataclass(frozen=True)
 class Query:
     place: str  # file and name
     text: str  # as PostgreSQL gets it
+    citus: str  # the same where tenants are distributed
 
 
 def _initialiser(source, at):
@@ -52,7 +54,8 @@ def _of_file(path):
             text = members.get("postgres", members.get("sql"))
             if text is not None:
                 name = f"{begin.group(1)}[{number}]" if begin.group(2) else begin.group(1)
-                yield Query(f"{path.relative_to(SRC)}:{name}", text)
+                citus = members.get("citus", text)
+                yield Query(f"{path.relative_to(SRC)}:{name}", text, citus)
             number += bool(members)
 
 
@@ -60,5 +63,5 @@ def _of_file(path):
 def queries():
     """Those that PostgreSQL runs."""
     files = [p for p in sorted(SRC.rglob("*.c")) if "const struct db_query" in p.read_text()]
-    shared = [p for p in files if not any(part in str(p) for part in EMBEDDED)]
+    shared = [p for p in files if not any(part in str(p) for part in EMBEDDED + OF_CITUS)]
     return [query for path in shared for query in _of_file(path)]

@@ -10,7 +10,7 @@ def stored(server, sql):
     if server.database:
         done = subprocess.run(
             ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c",
-             f"SELECT row_to_json(r) FROM ({sql}) r", server.database],
+             f"WITH r AS MATERIALIZED ({sql}) SELECT row_to_json(r) FROM r", server.database],
             check=True, capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         return [json.loads(line) for line in done.stdout.split("\n") if line]

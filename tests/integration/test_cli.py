@@ -246,8 +246,16 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path)
         (["--config", "/nonexistent"], {}, None, ["/nonexistent"]),
         (["--listen", "nowhere"], {}, None, ["listen", "nowhere"]),
         (["--listen", "127.0.0.1:99999"], {}, None, ["listen", "99999"]),
-        (["--log-level", "loud"], {}, None, ["log_level", "loud"]),
-        (["--database", "mysql://x"], {}, None, ["postgresql://"]),
+        (["--listen", "example.com:80"], {}, None, ["listen", "'example.com'", "localhost"]),
+        (["--listen", ":http"], {}, None, ["listen", "':http'", "127.0.0.1:8080"]),
+        (["--metrics-listen", "9090"], {}, None, ["metrics_listen", "'9090'", ":8080"]),
+        (["--log-level", "loud"], {}, None, ["log_level", "loud", "debug, info"]),
+        (["--log-format", "xml"], {}, None, ["log_format", "'xml'", "text, json"]),
+        (["--log-file", "/nonexistent/log"], {}, None, ["log_file", "/nonexistent/log", "may write"]),
+        (["--public-url", "muster"], {}, None, ["public_url", "'muster'", "https://"]),
+        (["--smtp-url", "mail:25"], {}, None, ["smtp_url", "'mail:25'", "smtps://"]),
+        (["--smtp-url", "smtp://mail:25"], {}, None, ["smtp_from", "''", "muster@example.com"]),
+        (["--database", "mysql://x"], {}, None, ["database", "postgresql://"]),
     ],
 )
 def test_a_bad_setting_stops_the_start_and_is_named(arguments, environment, file, words, tmp_path):
@@ -259,6 +267,15 @@ def test_a_bad_setting_stops_the_start_and_is_named(arguments, environment, file
     )
     assert done.returncode in (1, 2)
     check_refused(done, done.returncode, *words)
+
+
+@pytest.mark.parametrize("listen", ["localhost:0", ":0"])
+def test_a_name_or_no_address_can_be_listened_on(listen, tmp_path):
+    server = Server(tmp_path / "data", arguments=["--listen", listen]).start()
+    port = server.address[1]
+    server.address = ("127.0.0.1", port)
+    assert server.client().get("/livez").status == 200
+    server.stop()
 
 
 def test_a_second_server_on_one_data_directory_is_refused(embedded):

@@ -20,6 +20,8 @@ ARGUMENTS = {
     "backup": None,  # test_backup.py
     "restore": None,
     "check": None,  # test_checks.py
+    "cluster enable": None,  # cluster/test_citus.py
+    "cluster status": None,
     "tenant add": "{new}",
     "tenant set": "{new} --rate-limit 600",
     "tenant show": "{new}",
@@ -144,6 +146,14 @@ def test_every_command_refuses_what_it_does_not_know():
         assert (done.returncode, done.stdout) == (2, ""), words
         assert "unknown option '--no-such-option'" in done.stderr, words
         assert f"usage: muster {words}" in done.stderr, words
+
+
+def test_an_option_that_is_given_twice_is_refused():
+    for given in (["--tenant", "acme", "--tenant=beta"], ["--tenant", "acme", "--only", "--only"]):
+        done = subprocess.run([BINARY, "key", "revoke", "key_1", *given],
+                              capture_output=True, text=True, check=False)  # fmt: skip
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{given[-1].split('=')[0]} is given twice" in done.stderr
 
 
 def test_verbs_of_earlier_versions_still_work(tenant):

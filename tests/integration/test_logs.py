@@ -2,6 +2,9 @@
 
 import json
 import re
+import signal
+
+from waiting import until
 
 ACCESS = re.compile(r"^\S+Z info access (.*)$")
 SECRET = "canary7f3a"
@@ -120,3 +123,49 @@ def test_an_internal_path_or_statement_is_never_told_to_a_client(tenant):
         assert answer.status == 422
         for word in (b"/home", b"src/", b"SELECT", b"sqlite", b"postgres", b"muster.db"):
             assert word not in answer.body
+
+
+def objects(path):
+    """The lines of a log in JSON; every one must be an object."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_every_line_in_json_is_an_object_without_a_secret(own_server):
+    restart_with(own_server, "--log-level", "debug", "--log-format", "json")
+    before = len(read_bytes(own_server))
+    tenant = own_server.add_tenant()
+    client = own_server.client(tenant.token)
+    odd = "/api/v1/%22%0a" + "x" * 3000 + "\u00e4\U0001f600\x85".encode().decode("latin-1") + f"?q={SECRET}"
+    answer = client.get("/api/v1/limits", headers={"X-Secret": SECRET})
+    raw = odd.encode("latin-1")
+    own_server.raw(b"GET " + raw + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    client.post("/api/v1/telemetry", tenant.event(message=SECRET))
+    tenant.client.close()
+    client.close()
+    own_server.stop()
+    written = read_bytes(own_server)[before:]
+    assert SECRET.encode() not in written and tenant.token.encode() not in written
+    assert all(byte in b"\n" or 0x20 <= byte < 0x7F for byte in written)
+    rows = [json.loads(line) for line in written.splitlines()]
+    assert all({"time", "level", "event"} <= set(row) for row in rows)
+    (line,) = [row for row in rows if row.get("request_id") == answer.headers["X-Request-Id"]]
+    assert line["event"] == "access" and line["path"] == "/api/v1/limits" and line["status"] == 200
+
+
+def test_a_log_file_is_opened_again_after_it_was_renamed(own_server, tmp_path):
+    log, old = tmp_path / "muster.log", tmp_path / "muster.log.1"
+    restart_with(own_server, "--log-file", str(log), "--log-format", "json")
+    client = own_server.client()
+
+    def count(path):
+        return sum(row.get("path") == "/livez" for row in objects(path)) if path.exists() else 0
+
+    client.get("/livez")
+    until(lambda: count(log) == 1)
+    log.rename(old)
+    own_server.process.send_signal(signal.SIGHUP)
+    until(log.exists)
+    client.get("/livez")
+    until(lambda: count(log) == 1)
+    assert count(old) == 1
+    client.close()

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from urllib.parse import quote, urlencode
 
 import pytest
+from muster import ROOT
 
 AGENT = 'odd "name" \\ of an agent'
 NEWEST = "2025-06-18"
@@ -282,3 +283,10 @@ def test_messages_count_against_the_rate_limit_of_the_key(server):
     refused = speaker.send(ping)
     assert refused.status == 429 and int(refused.headers["Retry-After"]) > 0
     assert refused.json()["error"]["code"] == -32000
+
+
+def test_the_example_of_the_document_is_what_the_service_answers(tenant):
+    operation = json.loads((ROOT / "docs/openapi.json").read_text())["paths"]["/mcp"]["post"]
+    sent = operation["requestBody"]["content"]["application/json"]["example"]
+    answer = tenant.client.post("/mcp", sent)
+    assert answer.json() == operation["responses"]["200"]["content"]["application/json"]["example"]

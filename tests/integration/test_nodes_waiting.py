@@ -13,6 +13,7 @@ from nodes import in_threads
 from stored import stored
 from waiting import until
 
+pytestmark = pytest.mark.one_server
 LIMIT_S = 5  # queue_max_wait_ms
 SLACK_S = 3  # of a machine that does other things too
 

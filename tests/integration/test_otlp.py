@@ -1,9 +1,11 @@
 """OTLP/HTTP: traces as runs, usage and errors of spans, and what is refused, in both encodings."""
 
 import gzip
+import json
 import uuid
 
 import pytest
+from muster import ROOT
 from otlp import Json, Protobuf, chunk, log, span
 
 TRACES, LOGS = "/v1/traces", "/v1/logs"
@@ -241,6 +243,37 @@ def test_spans_that_cannot_be_stored_are_counted_and_the_others_stored(tenant, e
     assert rejected == 1 and "service.name" in message
 
 
+def test_a_body_that_is_no_request_says_where_and_what_was_expected(tenant):
+    def refuse(body):
+        answer = tenant.client.post("/v1/traces", body, headers={"Content-Type": "application/json"})
+        assert answer.status == 400 and answer.json()["code"] == 3
+        return answer.json()["message"].removeprefix("The body is not an OTLP request in JSON: ")
+
+    body = {"resourceSpans": [{"scopeSpans": [{"spans": [{}, {"startTimeUnixNano": "soon"}]}]}]}
+    assert refuse(json.dumps(body)) == (
+        "resourceSpans[0].scopeSpans[0].spans[1].startTimeUnixNano should be a 64-bit integer, as a "
+        "number or as digits in a string"
+    )
+    assert refuse('{"resourceSpans":[}') == "Expecting value at character 18"
+
+
+def test_a_value_that_is_nested_too_deeply_costs_its_own_span_only(tenant, encoding):
+    good, trace, deep = span(new_trace(), 1), new_trace(), {"k": 1}
+    for _ in range(30):
+        deep = {"k": deep}
+    bad = span(trace, 2, attributes={"deep": deep})
+    rejected, message = stored(send(tenant.client, encoding, [bad, good]), encoding)
+    assert rejected == 1 and bad["spanId"] in message and "deeper than 16 levels" in message
+    assert narrative(tenant, good["traceId"])["run"]["event_count"] == 2
+
+
+def test_a_parent_of_zeroes_is_none(tenant, encoding):
+    root = {**span(new_trace(), 1), "parentSpanId": "0" * 16}
+    assert stored(send(tenant.client, encoding, [root]), encoding) is None
+    run = narrative(tenant, root["traceId"])["run"]
+    assert (run["status"], run["event_count"]) == ("completed", 2)
+
+
 def test_disabled_agents_and_those_beyond_the_cap_are_rejected(server, encoding):
     tenant = server.add_tenant("--max-agents", "1")
     assert stored(send(tenant.client, encoding, [span(new_trace(), 1)]), encoding) is None
@@ -368,3 +401,11 @@ def test_a_run_may_have_spans_and_events(tenant):
     assert tenant.client.post("/api/v1/telemetry", event).status == 202
     assert stored(send(tenant.client, Json, [span(trace, 1)]), Json) is None
     assert narrative(tenant, trace)["run"]["event_count"] == 3
+
+
+@pytest.mark.parametrize("path", ["/v1/traces", "/v1/logs"])
+def test_the_example_of_the_document_is_stored(tenant, path):
+    operation = json.loads((ROOT / "docs/openapi.json").read_text())["paths"][path]["post"]
+    sent = operation["requestBody"]["content"]["application/json"]["example"]
+    answer = tenant.client.post(path, sent)
+    assert (answer.status, answer.json()) == (200, {})

@@ -15,6 +15,7 @@ import skewed
 from muster import Postgres
 from queries import queries
 
+pytestmark = pytest.mark.one_server
 BLOCKS_MAX = 400  # that a statement of a tenant with five rows may touch
 REMOVED_MAX = 30_000  # rows that a join compares and throws away: it was quadratic
 

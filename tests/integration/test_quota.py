@@ -8,6 +8,7 @@ import pytest
 from stored import of_tenant, stored
 from test_alerts import second_server, until
 from test_retention import DAY, MINUTE, at, keep
+from test_rotation import seconds
 
 EVENT, BATCH = "/api/v1/telemetry", "/api/v1/telemetry/batch"
 BUSINESS, LLM = "/api/v1/telemetry/business", "/api/v1/telemetry/llm"
@@ -141,6 +142,29 @@ def test_at_the_quota_reports_are_507_and_all_else_goes_on(own_server, clock):
     assert own_server.run("tenant", "set", tenant.slug, "--max-bytes", "-1").returncode != 0
     tenant.client.close()
     other.client.close()
+
+
+def test_a_report_that_is_refused_at_the_quota_is_a_sign_of_life(own_server, clock):
+    tenant = own_server.add_tenant()
+    agents = tenant.path("agents")
+    when, run = "2025-01-02T03:04:05Z", str(uuid.uuid4())
+    tell(tenant, (BUSINESS, business(run, when)), (EVENT, tenant.event()))
+    plan(tenant, 1)
+    for path, body, name in (
+        (EVENT, tenant.event(), "collector"),
+        (BATCH, {"events": [tenant.event()] * 2}, "collector"),
+        (BUSINESS, business(run, when), "a"),
+        (LLM, usage(run, when), "a"),
+        (EVENT, tenant.event(agent_name="new"), None),
+    ):
+        clock.advance(1000)
+        before = clock.now() - 10
+        assert tenant.client.post(path, body).status == 507
+        seen = {row["agent_name"]: seconds(row["last_seen_at"])
+                for row in tenant.client.get(agents).json()["agents"]}  # fmt: skip
+        assert {name for name, at in seen.items() if at >= before} == ({name} if name else set())
+    assert set(seen) == {"collector", "a"}  # the new one was not added
+    tenant.client.close()
 
 
 def test_two_servers_of_one_database_agree(own_server, clock, tmp_path):

@@ -12,7 +12,7 @@ from people import (
     OTHER_PASSWORD, PASSWORD, Person, add_user, log_in, new_email, platform_admin, post_log_in,
     set_up_code, tenant_person,
 )  # fmt: skip
-from stored import stored
+from stored import change, of_tenant, stored
 from waiting import until
 
 SET_UP, USERS = "/api/v1/auth/setup", "/api/v1/platform/users"
@@ -407,3 +407,26 @@ def test_the_access_log_names_a_person_by_a_public_id(own_server):
     assert "path=/api/v1/platform/users/{email} " in log or 'users/{email}" ' in log
     assert f"tenant={tenant.slug} person={person.answer['user_id']}" in log
     assert person.email not in log
+
+
+def test_a_workspace_has_a_bounded_number_of_users(own_server):
+    tenant = own_server.add_tenant()
+    own_server.stop()
+    change(own_server, f"""
+        WITH RECURSIVE more (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 1000)
+        INSERT INTO user_roles (tenant_id, user_id, role)
+        SELECT tenant_id, 'user_' || n, 1 FROM tenants, more WHERE {of_tenant(tenant)}""")
+    own_server.start()
+    admin = own_server.admin or platform_admin(own_server)
+    body = {"email": new_email(), "role": "member", "password": PASSWORD}
+    refused = admin.post(tenant.path("users"), body)
+    assert refused.status == 409, refused.body
+    assert "1000 users already" in refused.json()["detail"]
+    count = f"SELECT COUNT(*) AS n FROM users WHERE email = '{body['email']}'"
+    assert stored(own_server, count) == [{"n": 0}]  # nothing half-done
+    own_server.stop()
+    change(own_server, f"DELETE FROM user_roles WHERE user_id = 'user_1' AND {of_tenant(tenant)}")
+    own_server.start()
+    admin = own_server.admin or platform_admin(own_server)
+    assert admin.post(tenant.path("users"), body).status == 201
+    tenant.client.close()

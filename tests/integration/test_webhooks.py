@@ -111,6 +111,13 @@ def test_webhooks_are_switched_off_and_on_and_removed(hooked):
         assert (gone.returncode, "there is no webhook" in gone.stderr) == (1, True), verb
 
 
+def test_a_mail_target_without_a_mail_server_is_created_with_a_warning(hooked):
+    said = hooked.server.cli("webhook", "add", "mailto:ops@example.com", "--tenant", hooked.slug)
+    assert said.endswith("\nwarning: No e-mail can be sent: set smtp_url and smtp_from\n")
+    assert "warning" not in add(hooked, "https://hooks.example.com/a")
+    assert all("warning" not in webhook for webhook in listed(hooked))
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

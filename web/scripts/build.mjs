@@ -40,6 +40,12 @@ function licences() {
     return texts.join(`\n${"-".repeat(72)}\n\n`);
 }
 
+/** The version of the project that the portal is a part of. */
+function version() {
+    const text = readFileSync(join(web, "../CMakeLists.txt"), "utf8");
+    return /\bproject\([^)]*?VERSION\s+([\d.]+)/.exec(text)[1];
+}
+
 async function bundle({ name, entry }) {
     const made = await build({
         absWorkingDir: web,
@@ -55,6 +61,7 @@ async function bundle({ name, entry }) {
         jsxImportSource: "preact",
         entryNames: "[name]-[hash]",
         chunkNames: "[name]-[hash]",
+        define: { MUSTER_VERSION: JSON.stringify(version()) },
         legalComments: "none", // licences() has them in full
         metafile: true,
         logLevel: "warning",

@@ -188,11 +188,11 @@ class Agent:
             return default
 
     def model(self, default: Any = _RAISE) -> Optional[str]:
-        """The LLM model to use; None when none is set. While the service is away, the last known
-        one; `default` when there is none (without it, Unavailable is raised)."""
+        """The LLM model to use; while the service is away, the last known one. `default` when no
+        model is set or known; without it, None is returned or Unavailable raised."""
         answer = self._pull("model", default)
         model: Optional[str] = answer["model"] if isinstance(answer, dict) else answer
-        return model
+        return default if model is None and default is not _RAISE else model
 
     def policy(self, default: Any = _RAISE) -> Dict[str, Any]:
         """Which commands the agent may run: `mode`, `allow`, `deny`, `version`."""
@@ -200,9 +200,10 @@ class Agent:
         return answer
 
     def document(self, default: Any = _RAISE) -> Optional[Dict[str, Any]]:
-        """The document: `document`, `format`, `version`; None when the agent has none."""
+        """The document: `document`, `format`, `version`; `default`, or None, when the agent has
+        none."""
         answer: Optional[Dict[str, Any]] = self._pull("document", default)
-        return answer
+        return default if answer is None and default is not _RAISE else answer
 
     def config(self, default: Any = _RAISE, *, keep: bool = True) -> Dict[str, Any]:
         """The values of the declared parameters, secrets resolved; needs the agent's own key.

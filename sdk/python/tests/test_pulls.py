@@ -14,9 +14,10 @@ def test_the_answers_are_those_of_the_service(workspace, make_agent):
     )
     agent.register()
     assert agent.model() is None and agent.document() is None
+    assert agent.model(default="m") == "m" and agent.document(default={"a": 1}) == {"a": 1}
     assert agent.policy()["mode"] == "deny_all" and agent.config() == {"size": 5}
     cli("model", "set", "small", "--tenant", slug)
-    assert agent.model() == "small"
+    assert agent.model(default="m") == "small"
 
 
 def test_an_unchanged_answer_is_not_transferred_again(scripted, make_agent):

@@ -195,15 +195,15 @@ export class Agent {
     }
 
     /**
-     * The LLM model to use; null when none is set. While the service is away, the last known one;
-     * `fallback` when there is none (without it, Unavailable is thrown).
+     * The LLM model to use; while the service is away, the last known one. `fallback` when no model
+     * is set or known; without it, null is returned or Unavailable thrown.
      */
     async model(fallback?: string | null): Promise<string | null> {
         const answer = await this.pull(
             "model",
             fallback === undefined ? undefined : { model: fallback },
         );
-        return (answer as { model: string | null }).model;
+        return (answer as { model: string | null }).model ?? fallback ?? null;
     }
 
     /** Which commands the agent may run. */
@@ -211,9 +211,10 @@ export class Agent {
         return (await this.pull("command-policy", fallback)) as Policy;
     }
 
-    /** The document; null when the agent has none. */
+    /** The document; `fallback`, or null, when the agent has none. */
     async document(fallback?: AgentDocument | null): Promise<AgentDocument | null> {
-        return (await this.pull("document", fallback)) as AgentDocument | null;
+        const answer = (await this.pull("document", fallback)) as AgentDocument | null;
+        return answer ?? fallback ?? null;
     }
 
     /**

@@ -36,6 +36,20 @@ test("a run opens, steps and closes", async () => {
     assert.equal(last.agent_version, "1.4");
 });
 
+test("progress is reported once a second and at the end", async () => {
+    const workspace = service.workspace();
+    const agent = makeAgent(workspace.settings);
+    let id;
+    await agent.run((run) => {
+        id = run.id;
+        for (let done = 0; done <= 100; done++) run.progress(done, 100);
+    });
+    assert.ok(await agent.flush(120));
+    const steps = (await workspace.events(id)).filter((one) => one.event === "in_progress");
+    assert.ok(steps.length >= 2 && steps.length < 20, `${steps.length} steps`);
+    assert.deepEqual(steps.at(-1).metrics, { done: 100, total: 100 });
+});
+
 test("an error fails the run and is thrown again", async () => {
     const workspace = service.workspace();
     const agent = makeAgent(workspace.settings);
@@ -153,11 +167,12 @@ test("pulls answer what the service says", async () => {
     const agent = makeAgent(workspace.settings, options);
     await agent.register();
     assert.equal(await agent.model(), null);
+    assert.equal(await agent.model("m"), "m");
     assert.equal(await agent.document(), null);
     assert.equal((await agent.policy()).mode, "deny_all");
     assert.deepEqual(await agent.config(), { size: 5 });
     service.cli("model", "set", "small", "--tenant", workspace.tenant);
-    assert.equal(await agent.model(), "small");
+    assert.equal(await agent.model("m"), "small");
     await agent.heartbeat();
 });
 

@@ -60,6 +60,7 @@ static int set_up(struct postgres *pg, struct error *err)
 
 struct settings {
     char fsync[8], full_page_writes[8], encoding[32];
+    bool citus; /* its extension is in this database */
 };
 
 static bool read_settings(void *ctx, const struct db_row *row)
@@ -72,7 +73,30 @@ static bool read_settings(void *ctx, const struct db_row *row)
     (void)snprintf(s->full_page_writes, sizeof(s->full_page_writes), "%.*s",
                    STR_ARG(full_page_writes));
     (void)snprintf(s->encoding, sizeof(s->encoding), "%.*s", STR_ARG(encoding));
+    s->citus = db_get_int(row, 3) != 0;
     return false;
+}
+
+static bool read_distributed(void *ctx, const struct db_row *row)
+{
+    *(bool *)ctx = db_get_int(row, 0) != 0;
+    return false;
+}
+
+/* Citus alone changes nothing; `muster cluster enable` does, and the last of its tables tells that
+ * it did. */
+static int find_distribution(struct postgres *pg, struct error *err)
+{
+    const bool before = pg->base.distributed;
+
+    if (db_postgres_run(pg,
+                        "SELECT COUNT(*) FROM pg_catalog.pg_dist_partition"
+                        " WHERE logicalrelid = to_regclass('webhooks') AND partmethod = 'h'",
+                        read_distributed, &pg->base.distributed, err) != 0)
+        return -1;
+    if (pg->base.distributed != before) /* their texts are others now */
+        db_postgres_forget_statements(pg);
+    return 0;
 }
 
 static int check_server(struct postgres *pg, struct error *err)
@@ -81,7 +105,8 @@ static int check_server(struct postgres *pg, struct error *err)
 
     if (db_postgres_run(pg,
                         "SELECT current_setting('fsync'), current_setting('full_page_writes'),"
-                        " current_setting('server_encoding')",
+                        " current_setting('server_encoding'),"
+                        " CAST(to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS INTEGER)",
                         read_settings, &s, err) != 0)
         return -1;
     if (strcmp(s.fsync, "on") != 0)
@@ -97,6 +122,34 @@ static int check_server(struct postgres *pg, struct error *err)
             err, ERR_SCHEMA,
             "the PostgreSQL database has the encoding %s: create it with ENCODING 'UTF8'",
             s.encoding);
+    return s.citus ? find_distribution(pg, err) : 0;
+}
+
+static bool read_slot(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = db_get_int(row, 0);
+    return false;
+}
+
+/* The slot of db_number(): one of 256 that no other connection to this server holds, and which of
+ * Citus' servers it is. The lock ends with the connection. */
+static int take_slot(struct postgres *pg, struct error *err)
+{
+    int64_t slot = -1, group = 0;
+
+    if (pg->mode != DB_WRITER)
+        return 0;
+    if (db_postgres_run(pg,
+                        "SELECT n FROM generate_series(0, 255) n"
+                        " WHERE pg_try_advisory_lock(721198025, n) LIMIT 1",
+                        read_slot, &slot, err) != 0)
+        return -1;
+    if (pg->base.distributed &&
+        db_postgres_run(pg, "SELECT groupid FROM pg_dist_local_group", read_slot, &group, err) != 0)
+        return -1;
+    if (slot < 0)
+        return err_set(err, ERR_UNAVAILABLE, "256 connections write to this database already");
+    pg->base.number_slot = group % 16 * 256 + slot;
     return 0;
 }
 
@@ -124,7 +177,7 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
         return db_postgres_fail(pg, NULL, err);
     (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
     (void)PQsetnonblocking(pg->conn, 1);
-    if (set_up(pg, err) == 0 && check_server(pg, err) == 0)
+    if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && take_slot(pg, err) == 0)
         return 0;
     db_postgres_drop(pg);
     return -1;

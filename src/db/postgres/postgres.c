@@ -91,25 +91,6 @@ static int64_t postgres_changes(const struct db *db)
     return ((const struct postgres *)db)->changes;
 }
 
-static int postgres_script(struct db *db, const char *sql, struct error *err)
-{
-    struct postgres *pg = postgres_of(db);
-
-    int r;
-
-    /* A migration has no time limit. */
-    if (db_postgres_run(pg, "SET statement_timeout = 0", NULL, NULL, err) != 0)
-        return -1;
-    pg->wait_ms = -1;
-    r = db_postgres_run(pg, sql, NULL, NULL, err);
-    pg->wait_ms = DB_POSTGRES_WAIT_MS;
-    /* In a failed transaction nothing can be set, and its end takes the change back. */
-    if (pg->conn != NULL && PQtransactionStatus(pg->conn) != PQTRANS_INERROR &&
-        db_postgres_run(pg, DB_POSTGRES_SET_TIMEOUT, NULL, NULL, r == 0 ? err : NULL) != 0)
-        r = -1;
-    return r;
-}
-
 static int postgres_ping(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
@@ -141,7 +122,7 @@ static const struct db_driver driver = {
     .rollback = postgres_rollback,
     .exec = db_postgres_exec,
     .changes = postgres_changes,
-    .script = postgres_script,
+    .script = db_postgres_script,
     .ping = postgres_ping,
     .checkpoint = postgres_checkpoint,
     .notify = db_postgres_notify,

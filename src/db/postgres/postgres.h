@@ -73,6 +73,14 @@ int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args arg
 
 void db_postgres_forget_statements(struct postgres *pg);
 
+/* --- script.c: the driver's script --- */
+
+int db_postgres_script(struct db *db, const char *sql, struct error *err);
+
+/* The first statement of *rest, which is then what follows it; STR_NULL when only comments are
+ * left. Knows quotes, comments and dollar quotes. */
+struct str db_postgres_next_statement(struct str *rest);
+
 /* --- notify.c: the driver's notify and hear --- */
 
 int db_postgres_notify(struct db *db, struct str text, struct error *err);

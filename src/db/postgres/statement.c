@@ -42,8 +42,10 @@ void db_postgres_forget_statements(struct postgres *pg)
     db_cache_done(&pg->statements, statement_free);
 }
 
-static const char *sql_of(const struct db_query *q)
+static const char *sql_of(const struct postgres *pg, const struct db_query *q)
 {
+    if (pg->base.distributed && q->citus != NULL)
+        return q->citus;
     return q->postgres != NULL ? q->postgres : q->sql;
 }
 
@@ -78,7 +80,7 @@ static int prepare(struct postgres *pg, const struct db_query *q, struct stateme
                    struct error *err)
 {
     (void)snprintf(st->name, sizeof(st->name), "m%u", ++pg->n_names);
-    if (PQsendPrepare(pg->conn, st->name, sql_of(q), 0, NULL) == 0)
+    if (PQsendPrepare(pg->conn, st->name, sql_of(pg, q), 0, NULL) == 0)
         return db_postgres_fail(pg, NULL, err);
     if (db_postgres_finish(pg, NULL, NULL, err) != 0)
         return -1;
@@ -93,7 +95,7 @@ static int find(struct postgres *pg, const struct db_query *q, struct statement 
     struct statement *st = db_cache_get(&pg->statements, q);
 
     if (st == NULL) {
-        st = statement_new(count_params(sql_of(q)));
+        st = statement_new(count_params(sql_of(pg, q)));
         db_cache_put(&pg->statements, q, st);
     }
     *ret = st;

@@ -178,12 +178,10 @@ int auth_may_report(struct api_call *call, struct str client_id, struct str agen
     return 0;
 }
 
-int auth_may_store(struct api_call *call, struct error *err)
+int auth_refuse_quota(struct api_call *call, struct error *err)
 {
     const struct tenant_entry *tenant = call->key->tenant;
 
-    if (!tenant_is_over_quota(tenant))
-        return 0;
     metric_add(METRIC_QUOTA_REFUSED, 1);
     return call_refuse(
         call, err, 507,

@@ -16,6 +16,11 @@
 static const struct db_query insert_key = {
     .sql = "INSERT INTO keys (" KEY_COLUMNS ", changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8,"
            " $9, $10, $11, $12, $13, $14, " CHANGE_NUMBER ")",
+    .citus = "INSERT INTO keys (" KEY_COLUMNS ", changed) SELECT CAST($1 AS BIGINT), $2,"
+             " CAST($3 AS BYTEA), $4, $5, CAST($6 AS BIGINT), CAST($7 AS BIGINT),"
+             " CAST($8 AS BIGINT), CAST($9 AS BIGINT), $10, CAST($11 AS BIGINT),"
+             " CAST($12 AS BIGINT), $13, CAST($14 AS SMALLINT), number FROM change_numbers"
+             " WHERE topic = 'registry'",
 };
 #define REVOKE "UPDATE keys SET revoked_at = $3, changed = " CHANGE_NUMBER                         \
                " WHERE tenant_id = $1 AND revoked_at IS NULL AND "

@@ -26,6 +26,8 @@ static const struct db_query insert_tenant = {
               " FROM change_numbers WHERE topic = 'tenant_id'" INSERT_END,
     .postgres = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, max_bytes,"
                 " changed) VALUES ($1, $2, $3, $4, $5, $6, " CHANGE_NUMBER ")" INSERT_END,
+    .citus = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, max_bytes,"
+             " changed) VALUES ($1, $2, $3, $4, $5, $6, $7)" INSERT_END,
 };
 static const struct db_query update_tenant = {
     .sql = "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4, max_bytes = $5, changed = "
@@ -42,6 +44,12 @@ static const struct db_query select_tenants = {
            " AS stored_bytes"
            " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id"
            " WHERE t.changed > $1 AND t.changed <= $2 AND t.deleted_at IS NULL",
+    .citus = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed,"
+             " COALESCE(s.bytes, 0) AS stored_bytes"
+             " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id LEFT JOIN"
+             " (SELECT tenant_id, SUM(bytes) AS bytes FROM tenant_bytes GROUP BY tenant_id) s"
+             " ON s.tenant_id = t.tenant_id"
+             " WHERE t.changed > $1 AND t.changed <= $2 AND t.deleted_at IS NULL",
 };
 static const struct db_query select_answers = {
     .row = &tenant_shape,
@@ -78,12 +86,16 @@ static const struct db_query count_agents = {
 
 int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
 {
-    const struct db_args args =
-        DB_ARGS(db_text(row->slug), db_text(row->name), db_int(row->max_agents),
-                db_int(row->rate_limit), db_int(row->created_at), db_int(row->max_bytes));
-    int64_t id = 0;
+    int64_t id = 0, changed = 0;
 
-    if (db_exec(db, &insert_tenant, args, db_read_int, &id, err) != 0)
+    if (db_is_distributed(db) &&
+        db_exec(db, &select_number, DB_NO_ARGS, db_read_int, &changed, err) != 0)
+        return -1;
+    if (db_exec(db, &insert_tenant,
+                DB_ARGS(db_text(row->slug), db_text(row->name), db_int(row->max_agents),
+                        db_int(row->rate_limit), db_int(row->created_at), db_int(row->max_bytes),
+                        db_int(changed)),
+                db_read_int, &id, err) != 0)
         return -1;
     if (id == 0)
         return err_set(err, ERR_CONFLICT, "tenant '%.*s' exists already", STR_ARG(row->slug));

@@ -16,6 +16,11 @@ static const struct db_query take_from_agents = {
     .sql = "UPDATE tenants SET agents = agents - 1 WHERE tenant_id = $1 AND agents > 0 AND EXISTS"
            " (SELECT 1 FROM agents a WHERE a.tenant_id = $1 AND a.agent_name = $2"
            " AND a.deleted_at IS NULL)",
+    .citus = "UPDATE tenants SET agents = agents - 1 WHERE tenant_id = $1 AND agents > 0",
+};
+/* For Citus, which does not look into one table while it changes one that all servers have. */
+static const struct db_query has_agent = {
+    .sql = "SELECT 1 FROM agents WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
 };
 static const struct db_query forget_sign = {
     .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
@@ -36,7 +41,14 @@ static int mark_deleted(struct db *db, int64_t tenant_id, struct str agent_name,
     const struct db_args args = DB_ARGS(
         db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key), db_int(now_us));
 
-    if (db_run(db, &take_from_agents, args, err) != 0)
+    int64_t found = 1;
+
+    if (db_is_distributed(db)) {
+        found = 0;
+        if (db_exec(db, &has_agent, args, db_read_int, &found, err) != 0)
+            return -1;
+    }
+    if (found != 0 && db_run(db, &take_from_agents, args, err) != 0)
         return -1;
     return db_exec(db, &mark_agent, args, db_read_int, ret, err);
 }

@@ -24,6 +24,13 @@ static const struct db_query put_sightings = {
                 " FOR UPDATE OF l SKIP LOCKED) x"
                 " WHERE s.tenant_id = x.tenant_id AND s.agent_id = x.agent_id"
                 " RETURNING s.tenant_id, s.agent_id",
+    .citus = "UPDATE agent_signs s SET last_seen_at = CASE WHEN s.last_seen_at"
+             " BETWEEN x.at AND CAST($2 AS BIGINT) THEN s.last_seen_at ELSE x.at END"
+             " FROM (SELECT l.agent_id, u.at FROM (SELECT CAST(j ->> 1 AS BIGINT) AS agent_id,"
+             " CAST(j ->> 2 AS BIGINT) AS at FROM json_array_elements(CAST($1 AS json)) AS j) u"
+             " JOIN agent_signs l ON l.tenant_id = $3 AND l.agent_id = u.agent_id"
+             " FOR UPDATE OF l SKIP LOCKED) x WHERE s.tenant_id = $3 AND s.agent_id = x.agent_id"
+             " RETURNING s.tenant_id, s.agent_id",
 };
 /* The same for one agent: first contacts and ends of silences come one by one. */
 static const struct db_query put_sighting = {
@@ -66,22 +73,20 @@ static bool mark_stored(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
-                        struct error *err)
+/* They are sorted. Where tenants are distributed, all are of one tenant. */
+static int put_sorted(struct db *db, struct sighting *sightings, size_t n, int64_t now,
+                      struct error *err)
 {
     struct sorted_sightings sorted = { sightings, n };
     struct buf rows;
     int r;
 
-    if (n == 0)
-        return 0;
     sightings[0].stored = false;
     if (n == 1)
         return db_exec(db, &put_sighting,
                        DB_ARGS(db_int(sightings->tenant_id), db_int(sightings->agent_id),
                                db_int(sightings->at), db_int(now + SIGHTING_AHEAD_US)),
                        mark_stored, &sorted, err);
-    qsort(sightings, n, sizeof(*sightings), by_agent);
     buf_init(&rows, SIZE_MAX); /* bounded by n */
     for (size_t i = 0; i < n; i++) {
         sightings[i].stored = false;
@@ -91,8 +96,25 @@ int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int
     }
     buf_add_char(&rows, ']');
     r = db_exec(db, &put_sightings,
-                DB_ARGS(db_text(buf_str(&rows)), db_int(now + SIGHTING_AHEAD_US)), mark_stored,
-                &sorted, err);
+                DB_ARGS(db_text(buf_str(&rows)), db_int(now + SIGHTING_AHEAD_US),
+                        db_int(sightings->tenant_id)),
+                mark_stored, &sorted, err);
     buf_done(&rows);
     return r;
+}
+
+int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
+                        struct error *err)
+{
+    if (n > 1)
+        qsort(sightings, n, sizeof(*sightings), by_agent);
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        end = begin + 1;
+        while (end < n &&
+               (!db_is_distributed(db) || sightings[end].tenant_id == sightings[begin].tenant_id))
+            end++;
+        if (put_sorted(db, sightings + begin, end - begin, now, err) != 0)
+            return -1;
+    }
+    return 0;
 }

@@ -25,6 +25,10 @@ static const struct db_query insert_kpis = {
     .postgres = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
                 " SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), j ->> 0, j ->> 1, j ->> 2,"
                 " j ->> 3, j ->> 4 FROM json_array_elements(CAST($3 AS json)) AS j",
+    .citus = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
+             " SELECT g.tenant_id, g.agent_id, j ->> 0, j ->> 1, j ->> 2, j ->> 3, j ->> 4"
+             " FROM agents g, json_array_elements(CAST($3 AS json)) AS j"
+             " WHERE g.tenant_id = $1 AND g.agent_id = $2",
 };
 static const struct db_query select_schema = {
     .sql = "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2",

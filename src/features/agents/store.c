@@ -29,8 +29,10 @@ static const struct db_query lock_tenant = {
 };
 /* What is counted in tenants: counts the rows. */
 static const struct db_query count_agents = {
-    .sql = "UPDATE tenants SET agents = (SELECT COUNT(*) FROM agents a"
-           " WHERE a.tenant_id = $1 AND a.deleted_at IS NULL) WHERE tenant_id = $1 RETURNING agents",
+    .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
+};
+static const struct db_query set_agents = {
+    .sql = "UPDATE tenants SET agents = $2 WHERE tenant_id = $1",
 };
 static const struct db_query add_to_agents = {
     .sql = "UPDATE tenants SET agents = agents + 1 WHERE tenant_id = $1",
@@ -44,8 +46,9 @@ static const struct db_query insert_agent = {
               " agent_id) SELECT $1, $2, $3, 1, $4, 1 + MAX(number,"
               " COALESCE((SELECT MAX(agent_id) FROM agents), 0))"
               " FROM change_numbers WHERE topic = 'agent_id' RETURNING agent_id",
-    .postgres = "INSERT INTO agents (tenant_id, agent_name, full_name, enabled, first_seen_at)"
-                " VALUES ($1, $2, $3, 1, $4) RETURNING agent_id",
+    .postgres = "INSERT INTO agents (tenant_id, agent_name, full_name, enabled, first_seen_at,"
+                " agent_id) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, 1, $4, $5)"
+                " RETURNING agent_id",
 };
 static const struct db_query insert_sign = {
     .sql = "INSERT INTO agent_signs (tenant_id, agent_id) VALUES ($1, $2)",
@@ -118,8 +121,8 @@ int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int6
 static int insert_row(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
                       int64_t *ret, struct error *err)
 {
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_text(name->key), db_text(name->full), db_int(now_us));
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name->key), db_text(name->full),
+                                        db_int(now_us), db_int(db_number(db)));
     const struct db_args again = DB_ARGS(db_int(tenant_id), db_text(name->key), db_int(now_us));
 
     const struct db_query *sighting = &forget_signs;
@@ -157,7 +160,8 @@ static int add_agent(struct db *db, int64_t tenant_id, const struct name_key *na
         return 0;
     /* An agent is refused by the rows alone: a version before this one does not keep the count. */
     if (room.used >= room.max &&
-        db_exec(db, &count_agents, tenant_arg, db_read_int, &room.used, err) != 0)
+        (db_exec(db, &count_agents, tenant_arg, db_read_int, &room.used, err) != 0 ||
+         db_run(db, &set_agents, DB_ARGS(db_int(tenant_id), db_int(room.used)), err) != 0))
         return -1;
     if (room.used >= room.max)
         return 0;

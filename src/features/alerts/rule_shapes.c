@@ -53,7 +53,7 @@ static void check_budget(void *value, struct arena *arena, struct problems *prob
 SHAPE_BEGIN(kpi_rule_shape)
     { STR(key),        .max = 256, .flags = F_REQUIRED, .doc = "Key of the KPI." },
     { STR(agent_name), .max = 256, .flags = F_NULL, .doc = "Null: all agents." },
-    { STR(range),      .max = 16,  .absent = "\"24h\"", .doc = "Span before now that is totalled." },
+    { STR(range),      .max = 16,  .pattern = "^[0-9]+[mhdw]$", .absent = "\"24h\"", .doc = "Span before now that is totalled." },
     { NUMBER(below),   .flags = F_NULL, .doc = "Alert while the total is less than this." },
     { NUMBER(above),   .flags = F_NULL, .doc = "Alert while the total is more than this." },
 SHAPE_END(kpi_rule_shape, "KpiRule", .doc = "Limits for a KPI's total; at least one of below and above.", .rules = check_kpi,
@@ -62,7 +62,7 @@ SHAPE_END(kpi_rule_shape, "KpiRule", .doc = "Limits for a KPI's total; at least 
 
 #define OWNER struct budget_rule
 SHAPE_BEGIN(budget_rule_shape)
-    { STR(amount), .max = 32, .flags = F_REQUIRED, .doc = "USD, as a decimal." },
+    { STR(amount), .max = 32, .pattern = "^([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$", .flags = F_REQUIRED, .doc = "USD, as a decimal." },
     { ENUM(per),   .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Calendar period, UTC." },
 SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month.", .rules = check_budget,
           .example = EXAMPLE({"amount": "25.00", "per": "day"}));

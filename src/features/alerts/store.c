@@ -84,7 +84,7 @@ static const struct db_query select_over = {
     .sql = "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
            " AND subject = $4 AND since_at = $5 AND closed_at >= $6 LIMIT 1",
 };
-/* $1 is a JSON array of tenant and agent. */
+/* $1 is a JSON array of tenant and agent. Where tenants are distributed, all of the tenant $2. */
 static const struct db_query alerts_of_sightings = {
     .row = &alert_row,
     .sqlite = "SELECT " ALERT_COLUMNS " FROM json_each($1) j CROSS JOIN alerts l"
@@ -95,6 +95,10 @@ static const struct db_query alerts_of_sightings = {
                 " JOIN alerts l ON l.tenant_id = CAST(j ->> 0 AS BIGINT) AND l.type = 'agent.silent'"
                 " AND l.agent_id = CAST(j ->> 1 AS BIGINT) AND l.subject = '' AND l.open = 1"
                 WITH_AGENT,
+    .citus = "SELECT " ALERT_COLUMNS " FROM json_array_elements(CAST($1 AS json)) AS j"
+             " JOIN alerts l ON l.tenant_id = $2 AND l.type = 'agent.silent'"
+             " AND l.agent_id = CAST(j ->> 1 AS BIGINT) AND l.subject = '' AND l.open = 1"
+             WITH_AGENT,
 };
 /* clang-format on */
 
@@ -220,8 +224,8 @@ int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct ar
     return rows_one(db, &select_alert, args, arena, ret, err);
 }
 
-int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
-                              struct arena *arena, struct list *ret, struct error *err)
+static int alerts_of_some(struct db *db, const struct sighting *sightings, size_t n,
+                          struct arena *arena, struct list *ret, struct error *err)
 {
     struct buf agents;
     int r;
@@ -232,7 +236,30 @@ int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, s
         buf_printf(&agents, "%s[%lld,%lld]", i == 0 ? "" : ",", (long long)sightings[i].tenant_id,
                    (long long)sightings[i].agent_id);
     buf_add_char(&agents, ']');
-    r = rows_list(db, &alerts_of_sightings, DB_ARGS(db_text(buf_str(&agents))), arena, ret, err);
+    r = rows_list(db, &alerts_of_sightings,
+                  DB_ARGS(db_text(buf_str(&agents)), db_int(sightings->tenant_id)), arena, ret,
+                  err);
     buf_done(&agents);
     return r;
+}
+
+int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
+                              struct arena *arena, struct list *ret, struct error *err)
+{
+    struct rows all = { .arena = arena, .size = sizeof(struct alert_row) };
+
+    if (n == 0 || !db_is_distributed(db))
+        return alerts_of_some(db, sightings, n, arena, ret, err);
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        struct list some;
+
+        for (end = begin + 1; end < n && sightings[end].tenant_id == sightings[begin].tenant_id;)
+            end++;
+        if (alerts_of_some(db, sightings + begin, end - begin, arena, &some, err) != 0)
+            return -1;
+        for (size_t i = 0; i < some.n; i++)
+            *(struct alert_row *)rows_add(&all) = ((const struct alert_row *)some.items)[i];
+    }
+    *ret = (struct list){ all.items, all.n };
+    return 0;
 }

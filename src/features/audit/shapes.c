@@ -28,7 +28,7 @@ static void check_verify(void *value, struct arena *arena, struct problems *prob
 #define OWNER struct audit_query
 SHAPE_BEGIN(audit_query_shape)
     { INT(limit),  .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
-    { STR(cursor), .flags = F_NULL, .doc = "The next of the previous page." },
+    { STR(cursor), .pattern = "^0*[1-9][0-9]*$", .flags = F_NULL, .doc = "The next of the previous page." },
     { STR(action), .flags = F_NULL, .doc = "A noun and a verb, such as key.add." },
     { STR(actor),  .flags = F_NULL, .doc = "operator, person:<e-mail> or key:<key_id>." },
     { STR(since),  .flags = F_NULL, .doc = "Entries at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },

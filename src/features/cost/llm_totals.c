@@ -9,8 +9,9 @@
 #include "db/db.h"
 #include "db/postgres/array.h"
 
-#define COLUMNS                                                                                    \
-    "tenant_id, width, start, agent_id, model, n_rows, n_large, first_at, last_at, input_tokens,"  \
+#define COLUMNS "tenant_id, " COLUMNS_OF_TENANT
+#define COLUMNS_OF_TENANT                                                                          \
+    "width, start, agent_id, model, n_rows, n_large, first_at, last_at, input_tokens,"             \
     " output_tokens, cache_read_tokens, cache_write_tokens, calls, fresh_tokens"
 
 #define ADD_UP                                                                                     \
@@ -31,7 +32,8 @@
 enum { COLUMNS_N = 15 };
 
 /* clang-format off */
-/* PostgreSQL inserts all rows at once, each column as an array; SQLite one by one. */
+/* PostgreSQL inserts all rows at once, each column as an array; SQLite one by one. Where tenants are
+ * distributed, all rows of a tenant, which is the first argument then. */
 static const struct db_query add_total = {
     .sqlite = "INSERT INTO llm_totals (" COLUMNS ")"
               " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)" ADD_UP,
@@ -42,6 +44,13 @@ static const struct db_query add_totals = {
                 " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],"
                 " $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[])"
                 " WITH ORDINALITY AS x(" COLUMNS ", place) ORDER BY place" ADD_UP,
+    .citus = "INSERT INTO llm_totals (" COLUMNS ") SELECT t, " COLUMNS_OF_TENANT
+             " FROM (SELECT tenant_id AS t FROM agents WHERE tenant_id = $1"
+             " AND agent_id = ($4::bigint[])[1]) g,"
+             " unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[],"
+             " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],"
+             " $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[])"
+             " WITH ORDINALITY AS x(" COLUMNS_OF_TENANT ", place) ORDER BY place" ADD_UP,
 };
 /* clang-format on */
 
@@ -230,9 +239,25 @@ static int save_at_once(struct llm_totals *t, struct db *db, struct change *cons
         pg_arrays_add(&arrays, values);
     }
     pg_arrays_args(&arrays, values);
+    if (db_is_distributed(db))
+        values[0] = db_int(changes[0]->key.tenant_id);
     r = db_run(db, &add_totals, DB_ARGS_OF(values), err);
     pg_arrays_done(&arrays);
     return r;
+}
+
+/* They are sorted by tenant. */
+static int save_by_tenant(struct llm_totals *t, struct db *db, struct change *const *changes,
+                          size_t n, struct error *err)
+{
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        end = begin + 1;
+        while (end < n && changes[end]->key.tenant_id == changes[begin]->key.tenant_id)
+            end++;
+        if (save_at_once(t, db, changes + begin, end - begin, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 int llm_totals_save(struct llm_totals *t, struct db *db, struct error *err)
@@ -247,6 +272,8 @@ int llm_totals_save(struct llm_totals *t, struct db *db, struct error *err)
     for (size_t i = 0; i < n; i++)
         changes[i] = map_next(&t->changes, &at);
     qsort((void *)changes, n, sizeof(struct change *), by_key);
+    if (db_is_distributed(db))
+        return save_by_tenant(t, db, changes, n, err);
     if (strcmp(db_dialect(db), "postgres") == 0)
         return save_at_once(t, db, changes, n, err);
     for (size_t i = 0; i < n; i++) {

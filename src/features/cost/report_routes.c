@@ -2,6 +2,7 @@
 #include "features/cost/report_shapes.h"
 
 #include "api/call.h"
+#include "features/agents/over_quota.h"
 #include "features/cost/reports.h"
 #include "features/cost/routes.h"
 
@@ -30,6 +31,8 @@ static int report_llm_usage(struct api_call *call, struct error *err)
 
     if (report_begin(call, body->client_id, body->agent_name, &llm->report, err) != 0)
         return -1;
+    if (over_quota(call))
+        return over_quota_refuse(call, &body->agent_name, 1, err);
     llm->body = body;
     llm_report_prepare(llm);
     return call_submit(call, &llm->report.job, fill_llm_verdict, err);

@@ -70,8 +70,8 @@ SHAPE_END(usage_answer_shape, "Usage", .doc = "LLM usage and cost over a time ra
 
 #define OWNER struct usage_query
 SHAPE_BEGIN(usage_query_shape)
-    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
-    { STR(group_by),   .absent = "\"model\"", .doc = "model, agent, run or day, or several separated by commas." },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(group_by),   .pattern = "^(model|agent|run|day)(,(model|agent|run|day))*$", .absent = "\"model\"", .doc = "model, agent, run or day, or several separated by commas." },
     { STR(agent_name), .flags = F_NULL, .doc = "Only this agent." },
     { UUID(run_id),    .flags = F_NULL, .doc = "Only this run." },
     { STR(kpi),        .flags = F_NULL, .doc = "Key of a KPI aggregated by sum: adds kpi_value and cost_per_unit." },

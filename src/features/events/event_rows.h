@@ -17,8 +17,9 @@ extern const struct row_sum event_sum; /* db/row_sum.h */
 
 /* The columns of an event without event_no, in the order of event_row_values(): first those of
  * event_sum. */
-#define EVENT_COLUMNS                                                                              \
-    "tenant_id, run_no, agent_id, event_id, event, timestamp, received_at, seq, agent_version,"    \
+#define EVENT_COLUMNS "tenant_id, " EVENT_COLUMNS_OF_TENANT
+#define EVENT_COLUMNS_OF_TENANT                                                                    \
+    "run_no, agent_id, event_id, event, timestamp, received_at, seq, agent_version,"               \
     " duration_ms, records_processed, error_type, error_message, workflow_run_id, message, level," \
     " category, source, metadata, metrics, links, output, checksum"
 

@@ -34,6 +34,15 @@ int ingest_add(struct ingest_request *request, struct txn *txn, struct error *er
     return 0;
 }
 
+struct str *ingest_names(const struct telemetry_event *events, size_t n, struct arena *arena)
+{
+    struct str *names = ARENA_ARRAY(arena, struct str, n);
+
+    for (size_t i = 0; i < n; i++)
+        names[i] = events[i].agent_name;
+    return names;
+}
+
 void ingest_count(const struct ingest_request *request)
 {
     static const enum metric metrics[] = { [VERDICT_ACCEPTED] = METRIC_EVENTS_ACCEPTED,

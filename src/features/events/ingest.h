@@ -5,6 +5,7 @@
  * event gets a verdict; done() is called once the transaction is durable.
  */
 #pragma once
+#include "base/arena.h"
 #include "base/err.h"
 #include "engine/writer.h"
 #include "features/agents/admit.h"
@@ -26,6 +27,9 @@ struct ingest_request {
 
 /* Fills in the job, for the caller to submit. */
 void ingest_prepare(struct ingest_request *request);
+
+/* The name of each event's agent; in the arena. */
+struct str *ingest_names(const struct telemetry_event *events, size_t n, struct arena *arena);
 
 /* For a job that stores more than events: what that job does in apply(), and in stored() without an
  * error. */

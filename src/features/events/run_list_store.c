@@ -27,6 +27,30 @@
 #define STATUS      "CASE WHEN r.closing_at IS NULL THEN -1 ELSE r.closing_event END"
 #define IF_STATUS   " AND (CAST($8 AS BIGINT) IS NULL OR " STATUS " = $8)"
 
+/* Only the beginning of a text is searched: texts of 16 KiB would make a page slow. */
+#define HAS_PART(text) "LOWER(SUBSTR(" text ", 1, 1000)) LIKE LOWER(CAST($12 AS TEXT)) ESCAPE '!'"
+#define IF_MORE                                                                                    \
+    " AND (CAST($9 AS BIGINT) = 0 OR r.agent_id = $9)"                                             \
+    " AND (CAST($10 AS TEXT) IS NULL OR r.agent_version = $10)"                                    \
+    " AND (CAST($11 AS TEXT) IS NULL OR r.error_type = $11)"                                       \
+    " AND (CAST($12 AS TEXT) IS NULL OR " HAS_PART("a.agent_name")                                 \
+    " OR " HAS_PART("r.error_type") " OR " HAS_PART("r.error_message")                             \
+    " OR " HAS_PART("r.closing_message") " OR " HAS_PART("r.step_message") ")"
+
+/* $13 is an enum run_order, $14 is 1 for ascending, $15 the rows to skip. */
+#define NUMBER_KEY                                                                                 \
+    "CASE CAST($13 AS BIGINT) WHEN 0 THEN r.start_at WHEN 1 THEN r.duration_ms"                    \
+    " WHEN 2 THEN r.records_processed WHEN 3 THEN r.event_count WHEN 4 THEN " STATUS " END"
+#define TEXT_KEY                                                                                   \
+    "CASE CAST($13 AS BIGINT) WHEN 5 THEN a.agent_name WHEN 6 THEN r.agent_version"                \
+    " WHEN 7 THEN r.error_type END"
+#define UP(key)   "CASE WHEN CAST($14 AS BIGINT) = 1 THEN " key " END"
+#define DOWN(key) "CASE WHEN CAST($14 AS BIGINT) = 0 THEN " key " END"
+#define SORTED(bytewise)                                                                           \
+    " ORDER BY " UP(NUMBER_KEY) " ASC NULLS LAST, " DOWN(NUMBER_KEY) " DESC NULLS LAST, ("         \
+    UP(TEXT_KEY) ")" bytewise " ASC NULLS LAST, (" DOWN(TEXT_KEY) ")" bytewise " DESC NULLS LAST,"  \
+    " r.start_at DESC, r.run_id DESC LIMIT $6 OFFSET $15"
+
 /* Separate from the filtered one, for which PostgreSQL would sort all runs: it expects filters to
  * leave few rows. */
 const struct db_query run_list_page = { .sql = PAGE NEWEST_FIRST " LIMIT $6" };
@@ -37,17 +61,24 @@ const struct db_query run_list_workflow_page = {
     .sql = PAGE OF_WORKFLOW NEWEST_FIRST " LIMIT $6",
 };
 
-/* $8 is the status; for a workflow, $9 is the agent (0: any). For all runs, $7 is unused and 0. */
+/* $8 is the status, $9 the agent (0: any), $10 the version, $11 the error type, $12 a pattern. For
+ * all runs, $7 is unused and 0. */
 static const struct db_query filtered_page = {
-    .sql = PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS NEWEST_FIRST " LIMIT $6",
+    .sql = PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6",
 };
 static const struct db_query filtered_agent_page = {
-    .sql = PAGE OF_AGENT IF_STATUS NEWEST_FIRST " LIMIT $6",
+    .sql = PAGE OF_AGENT IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6",
 };
 static const struct db_query filtered_workflow_page = {
-    .sql = PAGE OF_WORKFLOW IF_STATUS " AND (CAST($9 AS BIGINT) = 0 OR r.agent_id = $9)"
-           NEWEST_FIRST " LIMIT $6",
+    .sql = PAGE OF_WORKFLOW IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6",
 };
+
+#define SORTED_PAGE(lane)                                                                          \
+    .sqlite = PAGE lane IF_STATUS IF_MORE SORTED(""),                                              \
+    .postgres = PAGE lane IF_STATUS IF_MORE SORTED(" COLLATE \"C\"")
+static const struct db_query sorted_page = { SORTED_PAGE(" AND CAST($7 AS BIGINT) = 0") };
+static const struct db_query sorted_agent_page = { SORTED_PAGE(OF_AGENT) };
+static const struct db_query sorted_workflow_page = { SORTED_PAGE(OF_WORKFLOW) };
 
 /* The last run that a page may examine. */
 const struct db_query run_list_floor = {
@@ -63,20 +94,22 @@ const struct db_query run_list_workflow_floor = {
 
 /* The queries on one index. */
 struct lane {
-    const struct db_query *page, *filtered, *floor;
+    const struct db_query *page, *filtered, *sorted, *floor;
 };
 
-static const struct lane all_runs = { &run_list_page, &filtered_page, &run_list_floor };
+static const struct lane all_runs = { &run_list_page, &filtered_page, &sorted_page,
+                                      &run_list_floor };
 static const struct lane of_agent = { &run_list_agent_page, &filtered_agent_page,
-                                      &run_list_agent_floor };
+                                      &sorted_agent_page, &run_list_agent_floor };
 static const struct lane of_workflow = { &run_list_workflow_page, &filtered_workflow_page,
-                                         &run_list_workflow_floor };
+                                         &sorted_workflow_page, &run_list_workflow_floor };
 
 /* The range of the page: below `from`, and not below `to`. */
 struct span {
     struct run_cursor from, to;
     bool cut;     /* there are runs below `to` */
     int64_t part; /* runs per statement */
+    int64_t skip; /* of a sorted list */
     struct arena *arena;
 };
 
@@ -102,10 +135,35 @@ static struct db_value lane_value(const struct run_filter *f)
     return str_is_null(f->workflow_run_id) ? db_int(f->agent_id) : db_text(f->workflow_run_id);
 }
 
-/* Does every run of the lane match the filter? */
+static bool is_sorted(const struct run_filter *f)
+{
+    return f->order != ORDER_STARTED || f->ascending;
+}
+
+/* Does every run of the lane match the filter, in the lane's own order? */
 static bool fits_all(const struct run_filter *f)
 {
-    return f->status < 0 && (f->agent_id == 0 || str_is_null(f->workflow_run_id));
+    return f->status < 0 && (f->agent_id == 0 || str_is_null(f->workflow_run_id)) &&
+           str_is_null(f->version) && str_is_null(f->error_type) && str_is_null(f->part) &&
+           !is_sorted(f);
+}
+
+/* A pattern that matches texts with this part. */
+static struct db_value pattern_of(struct str part, struct arena *arena)
+{
+    char *at, *text;
+
+    if (str_is_null(part))
+        return db_null();
+    at = text = arena_alloc(arena, 2 * part.len + 2);
+    *at++ = '%';
+    for (size_t i = 0; i < part.len; i++) {
+        if (part.data[i] == '%' || part.data[i] == '_' || part.data[i] == '!')
+            *at++ = '!';
+        *at++ = part.data[i];
+    }
+    *at++ = '%';
+    return db_text(str_from(text, (size_t)(at - text)));
 }
 
 static bool read_floor(void *ctx, const struct db_row *row)
@@ -188,6 +246,8 @@ static void end_page(struct page_reader *r, const struct span *span, int64_t lim
         ret->more = true;
         ret->end = cursor_of(&runs[r->rows.n - 1]);
     }
+    ret->cut = span->cut;
+    ret->floor = span->to.start_at;
     ret->runs = (struct list){ r->rows.items, r->rows.n };
 }
 
@@ -207,10 +267,15 @@ static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
                 db_int(span->to.start_at), db_text(span->to.run_id), db_int(span->part),
-                lane_value(f), status_value(f->status), db_int(f->agent_id));
+                lane_value(f), status_value(f->status), db_int(f->agent_id), db_text(f->version),
+                db_text(f->error_type), pattern_of(f->part, span->arena), db_int(f->order),
+                db_int(f->ascending), db_int(span->skip));
     const struct lane *lane = lane_of(f);
+    const struct db_query *query = fits_all(f)    ? lane->page
+                                   : is_sorted(f) ? lane->sorted
+                                                  : lane->filtered;
 
-    return db_exec(db, fits_all(f) ? lane->page : lane->filtered, args, add_run, reader, err);
+    return db_exec(db, query, args, add_run, reader, err);
 }
 
 /* In parts: PostgreSQL sends all rows of a statement, also those after the end of the page. */
@@ -226,7 +291,8 @@ static int find_in_parts(struct db *db, int64_t tenant_id, const struct run_filt
         before = r->rows.n;
         if (find(db, tenant_id, f, &span, r, err) != 0)
             return -1;
-        if (r->rows.n > 0)
+        span.skip = (int64_t)r->rows.n;
+        if (r->rows.n > 0 && !is_sorted(f))
             span.from = cursor_of(&((const struct run_found *)r->rows.items)[r->rows.n - 1]);
         left -= span.part;
     } while (left > 0 && !r->full && r->rows.n - before == (size_t)span.part);

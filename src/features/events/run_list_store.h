@@ -10,14 +10,30 @@
 
 struct db;
 
+/* As in run_order_names. */
+enum run_order {
+    ORDER_STARTED,
+    ORDER_DURATION,
+    ORDER_RECORDS,
+    ORDER_EVENTS,
+    ORDER_STATUS,
+    ORDER_AGENT,
+    ORDER_VERSION,
+    ORDER_ERROR,
+};
+
 /* The runs of a page. */
 struct run_filter {
-    struct run_cursor after;    /* exclusive: the end of the previous page */
-    int64_t since;              /* inclusive, of the start; INT64_MIN: no lower bound */
-    int64_t until;              /* exclusive; INT64_MAX: no upper bound */
-    int64_t agent_id;           /* 0: any */
-    int status;                 /* enum run_status; -1: any */
-    struct str workflow_run_id; /* null: any */
+    struct run_cursor after;        /* exclusive: the end of the previous page */
+    int64_t since;                  /* inclusive, of the start; INT64_MIN: no lower bound */
+    int64_t until;                  /* exclusive; INT64_MAX: no upper bound */
+    int64_t agent_id;               /* 0: any */
+    int status;                     /* enum run_status; -1: any */
+    struct str workflow_run_id;     /* null: any */
+    struct str version, error_type; /* null: any */
+    struct str part;                /* of a name, an error or a message; null: any */
+    int order; /* enum run_order; any but ORDER_STARTED descending sorts scan_max runs */
+    bool ascending;
     int64_t limit;
     size_t bytes;     /* of JSON, about; the first run is read whatever its size */
     int64_t scan_max; /* maximum of runs examined per page with a filter that no index covers */
@@ -34,6 +50,8 @@ struct run_page {
     struct list runs; /* of struct run_found, in the arena */
     bool more;        /* there may be more runs after `end` */
     struct run_cursor end;
+    bool cut; /* runs that started before `floor` were not examined */
+    int64_t floor;
 };
 
 /* A page may have fewer runs than `limit`, even none, and still not be the last: scan_max bounds

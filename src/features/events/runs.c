@@ -14,6 +14,7 @@
 
 enum {
     SCAN_MAX = 10000,
+    SEARCH_MAX = 2000, /* the same when texts are searched, which takes longer */
     PAGE_BYTES = 16 << 20,
     RUN_BYTES = 256 << 10, /* room for the run itself */
     PAGE_EVENTS = 40000,   /* more do not fit in PAGE_BYTES */
@@ -195,14 +196,19 @@ static int load_page(struct db *db, const struct tenant_entry *tenant,
                                  .until = query->range.until,
                                  .status = query->status,
                                  .workflow_run_id = query->workflow_run_id,
+                                 .version = query->agent_version,
+                                 .error_type = query->error_type,
+                                 .part = query->q,
+                                 .order = query->order,
+                                 .ascending = query->ascending,
                                  .limit = query->limit,
                                  .bytes = PAGE_BYTES,
-                                 .scan_max = SCAN_MAX };
+                                 .scan_max = str_is_null(query->q) ? SCAN_MAX : SEARCH_MAX };
     struct run_listed *listed;
     struct run_page page;
     bool there;
 
-    *ret = (struct run_list){ 0 };
+    *ret = (struct run_list){ .examined_since = TIME_NULL };
     if (find_agent(db, tenant->id, query->agent_name, &filter.agent_id, &there, err) != 0)
         return -1;
     if (!there)
@@ -213,7 +219,8 @@ static int load_page(struct db *db, const struct tenant_entry *tenant,
     if (query->include_steps && add_steps(db, tenant, &page, listed, arena, err) != 0)
         return -1;
     ret->runs = (struct list){ listed, page.runs.n };
-    if (page.more)
+    ret->examined_since = runs_query_is_sorted(query) && page.cut ? page.floor : TIME_NULL;
+    if (page.more && !runs_query_is_sorted(query))
         ret->next = run_cursor_format(&page.end, arena_alloc(arena, RUN_CURSOR_LEN));
     return 0;
 }

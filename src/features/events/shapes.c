@@ -11,6 +11,14 @@ const char *const run_status_names[] = { "in_progress", "completed", "failed", N
 static const char *const verdicts[] = { "accepted", "duplicate", "rejected", NULL };
 static const char *const reasons[] = { "agent_disabled", "agent_cap_reached", NULL };
 
+static const char *const run_order_names[] = { "started", "duration", "records", "events", "status",
+                                               "agent",   "version",  "error",   NULL };
+
+bool runs_query_is_sorted(const struct runs_query *query)
+{
+    return query->order != 0 || query->ascending;
+}
+
 static void check_runs(void *value, struct arena *arena, struct problems *problems)
 {
     struct runs_query *q = value;
@@ -20,6 +28,9 @@ static void check_runs(void *value, struct arena *arena, struct problems *proble
     if (!str_is_null(q->cursor) && !run_cursor_parse(q->cursor, &q->after))
         rule_refuse_text(problems, arena, "cursor", q->cursor,
                          "Should be the unchanged next of a page of runs");
+    if (!str_is_null(q->cursor) && runs_query_is_sorted(q))
+        rule_refuse_text(problems, arena, "cursor", q->cursor,
+                         "A sorted list has no pages: leave out order and ascending");
 }
 
 static void check_narrative(void *value, struct arena *arena, struct problems *problems)
@@ -158,6 +169,7 @@ SHAPE_END(run_listed_shape, "RunListItem", .doc = "A run, with its steps if requ
 SHAPE_BEGIN(run_list_shape)
     { LIST(runs, run_listed_shape), .flags = F_REQUIRED, .doc = "Newest start first." },
     { STR(next), .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page; a short page may have one too. Null: last page." },
+    { TIME(examined_since), .flags = F_OMIT, .doc = "Only of a sorted list that is not made of all matching runs: the start of the oldest run that was examined." },
 SHAPE_END(run_list_shape, "RunList", .doc = "A page of runs.",
           .example = EXAMPLE({"next": "1768469400000000.42"}));
 #undef OWNER
@@ -182,6 +194,11 @@ SHAPE_BEGIN(runs_query_shape)
     { STR(agent_name),      .flags = F_NULL, .doc = "Only runs of this agent." },
     { ENUM(status),         .flags = F_NULL, .choices = run_status_names, .doc = "Only runs with this status." },
     { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },
+    { STR(agent_version),   .flags = F_NULL, .max = 256, .doc = "Only runs of this version of their agent." },
+    { STR(error_type),      .flags = F_NULL, .max = 256, .doc = "Only runs that failed with this type of error." },
+    { STR(q),               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; letters match in any case." },
+    { ENUM(order),          .absent = "\"started\"", .choices = run_order_names, .doc = "What the list is sorted by, descending. Any order but the newest first sorts the newest 10,000 runs of the range (with q: 2,000), and has no pages." },
+    { BOOL(ascending),      .absent = "false", .doc = "The other direction." },
 SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs,
           .example = EXAMPLE({"status": "failed"}));
 #undef OWNER

@@ -101,8 +101,9 @@ struct run_listed {
 };
 
 struct run_list {
-    struct list runs; /* of struct run_listed, newest start first */
-    struct str next;  /* cursor, null on the last page */
+    struct list runs;       /* of struct run_listed, newest start first */
+    struct str next;        /* cursor, null on the last page and of sorted lists */
+    int64_t examined_since; /* TIME_NULL (left out): all runs that match */
 };
 
 extern const struct shape run_listed_shape; /* "RunListItem" */
@@ -112,9 +113,12 @@ struct runs_query {
     bool include_steps;
     struct str since, until; /* null */
     int64_t limit;
-    struct str cursor, agent_name; /* null */
-    int status;                    /* enum run_status; -1: any */
-    struct str workflow_run_id;    /* null */
+    struct str cursor, agent_name;           /* null */
+    int status;                              /* enum run_status; -1: any */
+    struct str workflow_run_id;              /* null */
+    struct str agent_version, error_type, q; /* null */
+    int order;                               /* enum run_order */
+    bool ascending;
 
     struct time_range range; /* since and until, resolved when the query was read */
     struct run_cursor after; /* the parsed cursor; RUN_CURSOR_TOP without one */
@@ -125,6 +129,9 @@ struct run_path {
 };
 
 extern const struct shape runs_query_shape; /* "RunsQuery" */
+
+/* Not the newest first? Then it has no pages. */
+bool runs_query_is_sorted(const struct runs_query *query);
 
 struct narrative_query {
     struct opt_int limit;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/over_quota.h"
 #include "features/agents/report.h"
 #include "features/events/ingest.h"
 #include "features/events/routes.h"
@@ -14,8 +15,8 @@ static int submit_events(struct api_call *call, const struct telemetry_event *ev
 {
     struct ingest_request *request;
 
-    if (auth_may_store(call, err) != 0)
-        return -1;
+    if (over_quota(call))
+        return over_quota_refuse(call, ingest_names(events, n, call->arena), n, err);
     request = ARENA_NEW(call->arena, struct ingest_request);
     *request = (struct ingest_request){ .tenant = call->key->tenant,
                                         .events = events,

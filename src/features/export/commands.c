@@ -65,6 +65,7 @@ static int export_run(struct invocation *in)
         { "format", OPTION_TEXT, "ndjson|csv", .help = "ndjson unless given" },                    \
         { "range", OPTION_TEXT, "RANGE", .help = "7d, last_month, all, ...; 30d unless given",     \
           .field = "time_range" },                                                                 \
+        { "damaged", OPTION_WORD, "fail|skip", .help = "at a damaged row end, or leave it out" },  \
         { "output", OPTION_FILE, "FILE", .help = "file to write; without it standard output" })
 
 /* clang-format off */

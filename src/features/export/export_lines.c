@@ -322,6 +322,15 @@ static int walk(struct export_run *run, enum store_numbers of, step_fn *read, st
     return 0;
 }
 
+/* A page of rows that were all left out has moved no cursor: the next one is larger. */
+static int widen(int64_t *limit, struct error *err)
+{
+    if (*limit > STEP_MOST)
+        return err_set(err, ERR_DAMAGED, "more than %d rows in a row are damaged", STEP_MOST);
+    *limit *= 2;
+    return 0;
+}
+
 /* The events of one run, in order of arrival. */
 static int walk_run(struct export_run *run, struct error *err)
 {
@@ -330,6 +339,7 @@ static int walk_run(struct export_run *run, struct error *err)
     struct store_run_step step = { .tenant_id = job->tenant->id,
                                    .range = job->range,
                                    .limit = STEP_FIRST };
+    int64_t skipped;
     bool more;
 
     if (log->methods->find_run(log, run->db, step.tenant_id, job->run_id, &step.run_no, err) != 0)
@@ -342,10 +352,15 @@ static int walk_run(struct export_run *run, struct error *err)
         run->n = 0;
         run->full = false;
         step.after = run->at;
+        skipped = db_skipped(run->db);
         if (store_run_events_step(run->db, &step, export_add_event, run, err) != 0)
             return -1;
-        more = run->full || run->n == (size_t)step.limit;
-        step.limit = grown(step.limit, run->full);
+        skipped = db_skipped(run->db) - skipped;
+        more = run->full || (int64_t)run->n + skipped == step.limit;
+        if (run->n > 0)
+            step.limit = grown(step.limit, run->full);
+        else if (more && widen(&step.limit, err) != 0)
+            return -1;
     } while (flush_and_continue(run) && more);
     return 0;
 }
@@ -364,6 +379,8 @@ static bool export_add_usage(void *ctx, const struct llm_cursor *place, const st
 static int walk_usage(struct export_run *run, struct error *err)
 {
     const struct time_range range = run->job->range;
+    int64_t skipped;
+    bool more;
 
     run->page = (struct llm_page){ .tenant_id = run->job->tenant->id,
                                    .range = range,
@@ -371,9 +388,16 @@ static int walk_usage(struct export_run *run, struct error *err)
                                    .limit = USAGE_PAGE };
     do {
         run->n = 0;
+        skipped = db_skipped(run->db);
         if (store_llm_page(run->db, &run->page, export_add_usage, run, err) != 0)
             return -1;
-    } while (flush_and_continue(run) && run->n == USAGE_PAGE);
+        skipped = db_skipped(run->db) - skipped;
+        more = (int64_t)run->n + skipped == run->page.limit;
+        if (run->n > 0)
+            run->page.limit = USAGE_PAGE;
+        else if (more && widen(&run->page.limit, err) != 0)
+            return -1;
+    } while (flush_and_continue(run) && more);
     return 0;
 }
 

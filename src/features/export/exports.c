@@ -57,6 +57,8 @@ static int run_export(struct export_job *job, struct error *err)
 
     if (db_open(job->exports->database, DB_READER, &db, err) != 0)
         return -1;
+    if (job->skip_damaged)
+        db_set_skip_damaged(db);
     r = export_lines(job, &source, db, err);
     db_close(db);
     return r;

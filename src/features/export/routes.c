@@ -122,6 +122,7 @@ static int begin_export(struct api_call *call, enum export_kind kind, struct err
                                        .format = (enum export_format)query->format,
                                        .tenant = call->tenant,
                                        .run_id = query->run_id,
+                                       .skip_damaged = query->damaged == DAMAGED_SKIP,
                                        .write = export_write,
                                        .may_go_on = export_may_go_on,
                                        .interrupt = export_interrupt,
@@ -153,13 +154,13 @@ static int export_llm(struct api_call *call, struct error *err)
 static const char *const export_media[] = { "application/x-ndjson", "text/csv", NULL };
 
 const struct route export_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/export/events", READ, 200), .handler = export_events, .params = &tenant_path_shape, .query = &events_export_query_shape, .answer = &stored_event_shape, .media = export_media, .also = ALSO_NOT_FOUND,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/events", READ, 200), .handler = export_events, .sends = SENDS_FILE_NAME, .params = &tenant_path_shape, .query = &events_export_query_shape, .answer = &stored_event_shape, .media = export_media, .also = ALSO_NOT_FOUND,
       .id = "export_events", .summary = "Export run events of a time range",
       .description = "One line per event in order of arrival, sent while it is read. An export that fails midway ends without its last chunk. With `run_id` a run of any size can be read. A tenant runs one export at a time: more are 503." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/export/business", READ, 200), .handler = export_business, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &business_line_shape, .media = export_media,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/business", READ, 200), .handler = export_business, .sends = SENDS_FILE_NAME, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &business_line_shape, .media = export_media,
       .id = "export_kpis", .summary = "Export business KPIs of a time range",
       .description = "One line per value, then one per cell of each breakdown, sent while it is read. A tenant runs one export at a time: more are 503." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/export/llm", READ, 200), .handler = export_llm, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &llm_line_shape, .media = export_media,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/export/llm", READ, 200), .handler = export_llm, .sends = SENDS_FILE_NAME, .params = &tenant_path_shape, .query = &export_query_shape, .answer = &llm_line_shape, .media = export_media,
       .id = "export_llm_usage", .summary = "Export LLM usage of a time range",
       .description = "One line per report, sorted by timestamp, sent while it is read. A tenant runs one export at a time: more are 503." },
     { 0 },

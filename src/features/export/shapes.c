@@ -5,6 +5,7 @@
 #include "shape/table.h"
 
 static const char *const export_formats[] = { "ndjson", "csv", NULL };
+static const char *const damaged_rows[] = { "fail", "skip", NULL };
 static const char *const kinds[] = { "value", "breakdown", NULL };
 
 static void check_export(void *value, struct arena *arena, struct problems *problems)
@@ -53,13 +54,15 @@ SHAPE_END(llm_line_shape, "LLMLine", .doc = "One line of an LLM usage export.",
 #define OWNER struct export_query
 SHAPE_BEGIN(export_query_shape)
     { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line." },
-    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { ENUM(damaged),   .absent = "\"fail\"", .choices = damaged_rows, .doc = "What to do at a row that does not match its checksum: end there, without the last chunk, or leave it out." },
 SHAPE_END(export_query_shape, "ExportQuery", .rules = check_export);
 
 SHAPE_BEGIN(events_export_query_shape)
     { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line." },
-    { STR(time_range), .flags = F_NULL, .doc = TIME_RANGE_DOC " Left out: 30d, or with run_id all." },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .flags = F_NULL, .doc = TIME_RANGE_DOC " Left out: 30d, or with run_id all." },
     { UUID(run_id),    .flags = F_NULL, .doc = "Only the events of this run." },
+    { ENUM(damaged),   .absent = "\"fail\"", .choices = damaged_rows, .doc = "What to do at a row that does not match its checksum: end there, without the last chunk, or leave it out." },
 SHAPE_END(events_export_query_shape, "EventsExportQuery", .rules = check_export);
 #undef OWNER
 /* clang-format on */

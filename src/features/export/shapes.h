@@ -31,9 +31,12 @@ extern const struct shape llm_line_shape;      /* "LLMLine" */
 
 enum export_format { EXPORT_NDJSON, EXPORT_CSV };
 
+enum { DAMAGED_FAIL, DAMAGED_SKIP };
+
 struct export_query {
     int format;            /* enum export_format */
     struct str time_range; /* null: as the kind of export has it */
+    int damaged;           /* DAMAGED_… */
     struct str run_id;     /* null; of events only */
 };
 

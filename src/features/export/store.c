@@ -101,20 +101,23 @@ struct reader {
         llm_row_fn *usage;
     };
     void *ctx;
+    struct db *db;
     bool damaged;
 };
 
 /* Of a value or a breakdown, what its run says; the run's columns begin at `run`. False when they
- * are damaged. */
+ * are damaged; reader->damaged is set unless such a row is left out. */
 static bool read_run(struct reader *reader, const struct db_row *row, unsigned run,
                      struct business_line *ret)
 {
-    reader->damaged = !row_sum_check(&business_run_sum, row, run);
+    const bool good = row_sum_check(&business_run_sum, row, run);
+
+    reader->damaged = !good && !db_skips_damaged(reader->db);
     ret->run_id = db_get_text(row, run + RUN_AT_ID);
     ret->agent_version = db_get_text(row, run + RUN_AT_VERSION);
     ret->workflow_run_id = db_get_text(row, run + RUN_AT_WORKFLOW);
     ret->agent_name = db_get_text(row, run + RUN_AT_NEXT);
-    return !reader->damaged;
+    return good;
 }
 
 static struct str either_text(const struct db_row *row, unsigned column, unsigned otherwise)
@@ -137,7 +140,7 @@ static bool pass_value(void *ctx, const struct db_row *row)
     bool more;
 
     if (!read_run(reader, row, VALUE_AT_NEXT, &line))
-        return false;
+        return !reader->damaged;
     buf_init(&value, MIB(64));
     if (!db_is_null(row, VALUE_AT_NUMBER))
         buf_add_int(&value, db_get_int(row, VALUE_AT_NUMBER));
@@ -169,8 +172,9 @@ static bool pass_breakdown(void *ctx, const struct db_row *row)
         .cells = db_get_text(row, BREAKDOWN_AT_CELLS),
     };
 
-    return read_run(reader, row, BREAKDOWN_AT_NEXT, &line) &&
-           reader->breakdown(reader->ctx, &breakdown);
+    if (!read_run(reader, row, BREAKDOWN_AT_NEXT, &line))
+        return !reader->damaged;
+    return reader->breakdown(reader->ctx, &breakdown);
 }
 
 static int read_step(struct db *db, const struct db_query *query, const struct business_step *b,
@@ -193,7 +197,7 @@ static int read_step(struct db *db, const struct db_query *query, const struct b
 int store_business_values_step(struct db *db, const struct business_step *step,
                                business_value_fn *fn, void *ctx, struct error *err)
 {
-    struct reader reader = { .value = fn, .ctx = ctx };
+    struct reader reader = { .value = fn, .ctx = ctx, .db = db };
 
     return read_step(db, &select_values, step, pass_value, &reader, err);
 }
@@ -201,7 +205,7 @@ int store_business_values_step(struct db *db, const struct business_step *step,
 int store_breakdowns_step(struct db *db, const struct business_step *step, breakdown_row_fn *fn,
                           void *ctx, struct error *err)
 {
-    struct reader reader = { .breakdown = fn, .ctx = ctx };
+    struct reader reader = { .breakdown = fn, .ctx = ctx, .db = db };
 
     return read_step(db, &select_breakdowns, step, pass_breakdown, &reader, err);
 }

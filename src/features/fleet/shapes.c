@@ -26,7 +26,7 @@ static void check_totals(void *value, struct arena *arena, struct problems *prob
 /* clang-format off */
 #define OWNER struct run_totals_query
 SHAPE_BEGIN(run_totals_query_shape)
-    { STR(time_range), .absent = "\"7d\"", .doc = TIME_RANGE_DOC },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"7d\"", .doc = TIME_RANGE_DOC },
 SHAPE_END(run_totals_query_shape, "RunTotalsQuery", .rules = check_totals);
 #undef OWNER
 

@@ -18,19 +18,24 @@
 
 /* clang-format off */
 /* Updates in any case, so that the row is locked and its number returned. */
+#define RUN_COLUMNS                                                                                \
+    "tenant_id, agent_id, run_id, timestamp, agent_version, workflow_run_id, checksum"
+#define KEEP_NEWER                                                                                 \
+    " ON CONFLICT (tenant_id, run_id, agent_id) DO UPDATE SET"                                     \
+    " agent_version = CASE WHEN excluded.timestamp >= business_runs.timestamp"                     \
+    " THEN excluded.agent_version ELSE business_runs.agent_version END,"                           \
+    " workflow_run_id = CASE WHEN excluded.timestamp >= business_runs.timestamp"                   \
+    " THEN excluded.workflow_run_id ELSE business_runs.workflow_run_id END,"                       \
+    " checksum = CASE WHEN excluded.timestamp >= business_runs.timestamp"                          \
+    " THEN excluded.checksum ELSE business_runs.checksum END,"                                     \
+    " timestamp = CASE WHEN excluded.timestamp >= business_runs.timestamp"                         \
+    " THEN excluded.timestamp ELSE business_runs.timestamp END"                                    \
+    " RETURNING run_no"
 static const struct db_query ensure_run = {
-    .sql = "INSERT INTO business_runs (tenant_id, agent_id, run_id, timestamp, agent_version,"
-           " workflow_run_id, checksum) VALUES ($1, $2, $3, $4, $5, $6, $7)"
-           " ON CONFLICT (tenant_id, run_id, agent_id) DO UPDATE SET"
-           " agent_version = CASE WHEN excluded.timestamp >= business_runs.timestamp"
-           " THEN excluded.agent_version ELSE business_runs.agent_version END,"
-           " workflow_run_id = CASE WHEN excluded.timestamp >= business_runs.timestamp"
-           " THEN excluded.workflow_run_id ELSE business_runs.workflow_run_id END,"
-           " checksum = CASE WHEN excluded.timestamp >= business_runs.timestamp"
-           " THEN excluded.checksum ELSE business_runs.checksum END,"
-           " timestamp = CASE WHEN excluded.timestamp >= business_runs.timestamp"
-           " THEN excluded.timestamp ELSE business_runs.timestamp END"
-           " RETURNING run_no",
+    .sqlite = "INSERT INTO business_runs (" RUN_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7)"
+              KEEP_NEWER,
+    .postgres = "INSERT INTO business_runs (" RUN_COLUMNS ", run_no) OVERRIDING SYSTEM VALUE"
+                " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)" KEEP_NEWER,
 };
 /* An equal value is not written again: it keeps the time of its first arrival. */
 static const struct db_query put_value = {
@@ -374,10 +379,11 @@ int store_business_put(struct db *db, const struct report_key *place,
                                db_int(report->timestamp),
                                db_text(report->agent_version),
                                db_text(report->workflow_run_id),
-                               db_null() };
+                               db_null(),
+                               db_int(db_number(db)) };
     struct putting p = { .place = place, .rows = rows, .old = rows->old };
 
-    args[COUNT_OF(args) - 1] = row_sum_of(&business_run_sum, args);
+    args[COUNT_OF(args) - 2] = row_sum_of(&business_run_sum, args);
     if (db_exec(db, &ensure_run, DB_ARGS_OF(args), db_read_int, &p.run_no, err) != 0)
         return -1;
     if (put_values(db, &p, rollups, err) != 0 || put_breakdowns(db, &p, err) != 0)

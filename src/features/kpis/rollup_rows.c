@@ -1,7 +1,9 @@
 /* rollup_rows.c - SQL of series and their totals.
  *
  * SQLite runs one small statement per row; PostgreSQL, where every statement
- * is a network round trip, handles all rows in one.
+ * is a network round trip, handles all rows in one. Where tenants are
+ * distributed, it is one for each tenant, and then the first argument is the
+ * tenant instead of an array of tenants.
  */
 #include <stdlib.h>
 
@@ -36,17 +38,31 @@ static const struct db_query lock_series = {
                 " AS x(t, k, a, place)"
                 " ON s.tenant_id = x.t AND s.key = x.k AND s.agent_id = x.a"
                 " ORDER BY s.tenant_id, s.series_no FOR UPDATE OF s",
+    .citus = "SELECT x.place - 1, s.series_no FROM business_series s"
+             " JOIN unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS x(k, a, place)"
+             " ON s.key = x.k AND s.agent_id = x.a WHERE s.tenant_id = $1"
+             " AND s.key = ANY ($2::text[]) ORDER BY s.series_no FOR UPDATE OF s",
 };
 static const struct db_query add_series = {
-    .postgres = "INSERT INTO business_series (tenant_id, key, agent_id, full_key)"
-                " SELECT t, k, a, f FROM unnest($1::bigint[], $2::text[], $3::bigint[],"
-                " $4::text[]) AS x(t, k, a, f) ON CONFLICT (tenant_id, key, agent_id) DO NOTHING",
+    .postgres = "INSERT INTO business_series (tenant_id, key, agent_id, full_key, series_no)"
+                " OVERRIDING SYSTEM VALUE SELECT t, k, a, f, no FROM unnest($1::bigint[], $2::text[],"
+                " $3::bigint[], $4::text[], $5::bigint[]) AS x(t, k, a, f, no)"
+                " ON CONFLICT (tenant_id, key, agent_id) DO NOTHING",
+    .citus = "INSERT INTO business_series (tenant_id, key, agent_id, full_key, series_no)"
+             " OVERRIDING SYSTEM VALUE SELECT g.tenant_id, k, a, f, no FROM agents g,"
+             " unnest($2::text[], $3::bigint[], $4::text[], $5::bigint[]) AS x(k, a, f, no)"
+             " WHERE g.tenant_id = $1 AND g.agent_id = ($3::bigint[])[1]"
+             " ON CONFLICT (tenant_id, key, agent_id) DO NOTHING",
 };
 static const struct db_query select_states = {
     .postgres = "SELECT x.place - 1, r.state FROM business_rollups r"
                 " JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])"
                 " WITH ORDINALITY AS x(t, s, l, b, place) ON r.tenant_id = x.t"
                 " AND r.series_no = x.s AND r.level = x.l AND r.start = x.b",
+    .citus = "SELECT x.place - 1, r.state FROM business_rollups r"
+             " JOIN unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY"
+             " AS x(s, l, b, place) ON r.series_no = x.s AND r.level = x.l AND r.start = x.b"
+             " WHERE r.tenant_id = $1 AND r.series_no = ANY ($2::bigint[])",
 };
 static const struct db_query put_states = {
     .postgres = "INSERT INTO business_rollups (tenant_id, series_no, level, start, state)"
@@ -54,6 +70,12 @@ static const struct db_query put_states = {
                 " $3::bigint[], $4::bigint[], $5::text[]) AS x(t, s, l, b, h)"
                 " ON CONFLICT (tenant_id, series_no, level, start)"
                 " DO UPDATE SET state = excluded.state",
+    .citus = "INSERT INTO business_rollups (tenant_id, series_no, level, start, state)"
+             " SELECT g.tenant_id, s, l, b, decode(h, 'hex') FROM business_series g,"
+             " unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) AS x(s, l, b, h)"
+             " WHERE g.tenant_id = $1 AND g.series_no = ($2::bigint[])[1]"
+             " ON CONFLICT (tenant_id, series_no, level, start)"
+             " DO UPDATE SET state = excluded.state",
 };
 
 /* The values of an hour that decide its last value and its maximum: the latest, the greatest integer
@@ -77,6 +99,11 @@ static const struct db_query select_candidates = {
                 " CROSS JOIN LATERAL ((" LATEST("x.t", "x.k", "x.a", "x.since", "x.until") ")"
                 " UNION ALL (" GREATEST("integer_value", "x.t", "x.k", "x.a", "x.since") ")"
                 " UNION ALL (" GREATEST("real_value", "x.t", "x.k", "x.a", "x.since") ")) v",
+    .citus = "SELECT v.*, x.place - 1 FROM unnest($2::text[], $3::bigint[], $4::bigint[],"
+             " $5::bigint[]) WITH ORDINALITY AS x(k, a, since, until, place)"
+             " CROSS JOIN LATERAL ((" LATEST("$1", "x.k", "x.a", "x.since", "x.until") ")"
+             " UNION ALL (" GREATEST("integer_value", "$1", "x.k", "x.a", "x.since") ")"
+             " UNION ALL (" GREATEST("real_value", "$1", "x.k", "x.a", "x.since") ")) v",
 };
 static const struct db_query select_hours = {
     .sqlite = "SELECT state FROM business_rollups WHERE tenant_id = $1 AND series_no = $2"
@@ -86,6 +113,11 @@ static const struct db_query select_hours = {
                 " CROSS JOIN LATERAL (SELECT state FROM business_rollups WHERE tenant_id = x.t"
                 " AND series_no = x.s AND level = 0 AND start >= x.since AND start < x.until"
                 " OFFSET 0) v",
+    .citus = "SELECT v.state, x.place - 1 FROM unnest($2::bigint[], $3::bigint[], $4::bigint[])"
+             " WITH ORDINALITY AS x(s, since, until, place)"
+             " CROSS JOIN LATERAL (SELECT state FROM business_rollups WHERE tenant_id = $1"
+             " AND series_no = x.s AND level = 0 AND start >= x.since AND start < x.until"
+             " OFFSET 0) v",
 };
 /* clang-format on */
 
@@ -129,33 +161,80 @@ static int resolve_each(struct db *db, struct rollups *r, struct error *err)
 
 static bool rollup_read_series(void *ctx, const struct db_row *row)
 {
-    struct rollups *r = ctx;
+    struct rollup_series **span = (struct rollup_series **)ctx;
 
-    r->series[db_get_int(row, 0)]->series_no = db_get_int(row, 1);
+    span[db_get_int(row, 0)]->series_no = db_get_int(row, 1);
     return true;
 }
 
-/* Runs q for the owners of all series, or of those without a number yet. */
-static int exec_owners(struct db *db, struct rollups *r, const struct db_query *q, bool missing,
-                       struct error *err)
+/* The arrays as arguments; the first is that of the tenants. */
+static void take_args(const struct db *db, struct pg_arrays *arrays, int64_t tenant_id,
+                      struct db_value *ret)
 {
-    struct db_value args[4];
+    pg_arrays_args(arrays, ret);
+    if (db_is_distributed(db))
+        ret[0] = db_int(tenant_id);
+}
+
+/* Where the statement that begins with this series, or bucket, ends: with its tenant's last in a
+ * row, or with the last of all. */
+static size_t series_end(const struct db *db, const struct rollups *r, size_t begin)
+{
+    size_t end = begin + 1;
+
+    while (end < r->n_series &&
+           (!db_is_distributed(db) || r->series[end]->tenant_id == r->series[begin]->tenant_id))
+        end++;
+    return end;
+}
+
+static size_t buckets_end(const struct db *db, const struct rollup_list *list, size_t begin)
+{
+    const int64_t tenant_id = list->items[begin]->series->tenant_id;
+    size_t end = begin + 1;
+
+    while (end < list->n &&
+           (!db_is_distributed(db) || list->items[end]->series->tenant_id == tenant_id))
+        end++;
+    return end;
+}
+
+/* Runs q for the owners of all series from `begin` to `end`, or of those without a number yet. */
+static int exec_span(struct db *db, struct rollups *r, size_t begin, size_t end,
+                     const struct db_query *q, struct error *err)
+{
+    const bool missing = q == &add_series;
+    struct db_value args[5];
     struct pg_arrays arrays;
-    int res;
+    int res = 0;
 
     pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
-    for (size_t i = 0; i < r->n_series; i++) {
+    for (size_t i = begin; i < end; i++) {
         const struct rollup_series *s = r->series[i];
         const struct db_value values[] = { db_int(s->tenant_id), db_text(s->key.key),
-                                           db_int(s->agent_id), db_text(s->key.full) };
+                                           db_int(s->agent_id), db_text(s->key.full),
+                                           db_int(missing ? db_number(db) : 0) };
 
         if (!missing || s->series_no == 0)
             pg_arrays_add(&arrays, values);
     }
-    pg_arrays_args(&arrays, args);
-    res = db_exec(db, q, DB_ARGS_OF(args), missing ? NULL : rollup_read_series, r, err);
+    take_args(db, &arrays, r->series[begin]->tenant_id, args);
+    if (arrays.n_rows > 0)
+        res = db_exec(db, q, DB_ARGS_OF(args), missing ? NULL : rollup_read_series,
+                      (void *)(r->series + begin), err);
     pg_arrays_done(&arrays);
     return res;
+}
+
+static int exec_owners(struct db *db, struct rollups *r, const struct db_query *q,
+                       struct error *err)
+{
+    for (size_t begin = 0, end; begin < r->n_series; begin = end) {
+        end = series_end(db, r, begin);
+        if (exec_span(db, r, begin, end, q, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static bool are_known(const struct rollups *r)
@@ -169,12 +248,11 @@ static bool are_known(const struct rollups *r)
 /* Another process may insert the same series concurrently: the conflict is ignored. */
 static int resolve_all(struct db *db, struct rollups *r, struct error *err)
 {
-    if (exec_owners(db, r, &lock_series, false, err) != 0)
+    if (exec_owners(db, r, &lock_series, err) != 0)
         return -1;
     if (are_known(r))
         return 0;
-    if (exec_owners(db, r, &add_series, true, err) != 0 ||
-        exec_owners(db, r, &lock_series, false, err) != 0)
+    if (exec_owners(db, r, &add_series, err) != 0 || exec_owners(db, r, &lock_series, err) != 0)
         return -1;
     return are_known(r) ? 0 : err_set(err, ERR_INTERNAL, "a KPI series could not be inserted");
 }
@@ -187,7 +265,7 @@ int rollup_rows_resolve(struct db *db, struct rollups *r, struct error *err)
 
 struct loading {
     const struct rollup_list *list;
-    size_t at; /* index of the row, with one statement per row */
+    size_t at; /* index of the statement's first row */
     unsigned state_column;
     bool bad;
 };
@@ -195,7 +273,7 @@ struct loading {
 static bool rollup_read_state(void *ctx, const struct db_row *row)
 {
     struct loading *l = ctx;
-    size_t at = l->state_column == 0 ? l->at : (size_t)db_get_int(row, 0);
+    size_t at = l->at + (l->state_column == 0 ? 0 : (size_t)db_get_int(row, 0));
 
     l->bad |= !kpi_state_read(db_get_blob(row, l->state_column), &l->list->items[at]->stored);
     return true;
@@ -209,21 +287,32 @@ static void bucket_args(const struct rollup_bucket *b, struct db_value ret[4])
     ret[3] = db_int(b->start);
 }
 
-static int load_all(struct db *db, struct rollups *r, struct loading *l, struct error *err)
+static int load_span(struct db *db, struct rollups *r, struct loading *l, size_t end,
+                     struct error *err)
 {
     struct db_value args[4];
     struct pg_arrays arrays;
     int res;
 
     pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
-    for (size_t i = 0; i < l->list->n; i++) {
+    for (size_t i = l->at; i < end; i++) {
         bucket_args(l->list->items[i], args);
         pg_arrays_add(&arrays, args);
     }
-    pg_arrays_args(&arrays, args);
+    take_args(db, &arrays, l->list->items[l->at]->series->tenant_id, args);
     res = db_exec(db, &select_states, DB_ARGS_OF(args), rollup_read_state, l, err);
     pg_arrays_done(&arrays);
     return res;
+}
+
+static int load_all(struct db *db, struct rollups *r, struct loading *l, struct error *err)
+{
+    for (size_t end; l->at < l->list->n; l->at = end) {
+        end = buckets_end(db, l->list, l->at);
+        if (load_span(db, r, l, end, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 int rollup_rows_load(struct db *db, struct rollups *r, const struct rollup_list *list,
@@ -256,15 +345,15 @@ static struct str hex_of(struct str bytes, char *ret)
     return str_from(ret, 2 * bytes.len);
 }
 
-static int save_all(struct db *db, struct rollups *r, const struct rollup_list *list,
-                    struct error *err)
+static int save_span(struct db *db, struct rollups *r, const struct rollup_list *list, size_t begin,
+                     size_t end, struct error *err)
 {
     struct db_value args[5];
     struct pg_arrays arrays;
     int res;
 
     pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = begin; i < end; i++) {
         uint8_t bytes[KPI_STATE_BYTES_MAX];
         char hex[2 * KPI_STATE_BYTES_MAX];
 
@@ -272,10 +361,21 @@ static int save_all(struct db *db, struct rollups *r, const struct rollup_list *
         args[4] = db_text(hex_of(kpi_state_write(&list->items[i]->stored, bytes), hex));
         pg_arrays_add(&arrays, args);
     }
-    pg_arrays_args(&arrays, args);
+    take_args(db, &arrays, list->items[begin]->series->tenant_id, args);
     res = db_run(db, &put_states, DB_ARGS_OF(args), err);
     pg_arrays_done(&arrays);
     return res;
+}
+
+static int save_all(struct db *db, struct rollups *r, const struct rollup_list *list,
+                    struct error *err)
+{
+    for (size_t begin = 0, end; begin < list->n; begin = end) {
+        end = buckets_end(db, list, begin);
+        if (save_span(db, r, list, begin, end, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list *list,
@@ -298,14 +398,14 @@ int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list 
 /* A search for the maximum and the last value of some buckets. */
 struct search {
     const struct rollup_list *list;
-    size_t at; /* index of the bucket, with one statement per bucket */
-    bool all;  /* one statement for all: the last column is the index */
+    size_t at; /* index of the statement's first bucket */
+    bool all;  /* one statement for many: the last column is the index among them */
     bool bad;
 };
 
 static struct kpi_state *found_at(const struct search *s, const struct db_row *row, unsigned column)
 {
-    return s->list->items[s->all ? (size_t)db_get_int(row, column) : s->at]->found;
+    return s->list->items[s->at + (s->all ? (size_t)db_get_int(row, column) : 0)]->found;
 }
 
 static bool rollup_add_candidate(void *ctx, const struct db_row *row)
@@ -353,20 +453,24 @@ static size_t search_args(const struct rollup_bucket *b, struct db_value ret[SEA
     return n;
 }
 
-static int search_all(struct db *db, struct rollups *r, struct search *s, const struct db_query *q,
-                      db_row_fn *add, struct error *err)
+static int search_span(struct db *db, struct rollups *r, struct search *s, enum rollup_level level,
+                       size_t end, struct error *err)
 {
+    const struct db_query *q = level == ROLLUP_HOUR ? &select_candidates : &select_hours;
+    db_row_fn *add = level == ROLLUP_HOUR ? rollup_add_candidate : rollup_add_hour;
     struct db_value args[SEARCH_ARGS_MAX];
-    size_t n = search_args(s->list->items[0], args);
+    size_t n = search_args(s->list->items[s->at], args);
     struct pg_arrays arrays;
     int res;
 
+    if (!s->all)
+        return db_exec(db, q, (struct db_args){ args, n }, add, s, err);
     pg_arrays_init(&arrays, n, &r->arena);
-    for (size_t i = 0; i < s->list->n; i++) {
+    for (size_t i = s->at; i < end; i++) {
         (void)search_args(s->list->items[i], args);
         pg_arrays_add(&arrays, args);
     }
-    pg_arrays_args(&arrays, args);
+    take_args(db, &arrays, s->list->items[s->at]->series->tenant_id, args);
     res = db_exec(db, q, (struct db_args){ args, n }, add, s, err);
     pg_arrays_done(&arrays);
     return res;
@@ -375,19 +479,13 @@ static int search_all(struct db *db, struct rollups *r, struct search *s, const 
 int rollup_rows_find(struct db *db, struct rollups *r, enum rollup_level level,
                      const struct rollup_list *list, struct error *err)
 {
-    const struct db_query *q = level == ROLLUP_HOUR ? &select_candidates : &select_hours;
-    db_row_fn *add = level == ROLLUP_HOUR ? rollup_add_candidate : rollup_add_hour;
     struct search s = { .list = list, .all = is_postgres(db) };
-    struct db_value args[SEARCH_ARGS_MAX];
 
     for (size_t i = 0; i < list->n; i++)
         list->items[i]->found = ARENA_NEW(&r->arena, struct kpi_state);
-    if (s.all && list->n > 0 && search_all(db, r, &s, q, add, err) != 0)
-        return -1;
-    for (; !s.all && s.at < list->n; s.at++) {
-        size_t n = search_args(list->items[s.at], args);
-
-        if (db_exec(db, q, (struct db_args){ args, n }, add, &s, err) != 0)
+    for (size_t end; s.at < list->n; s.at = end) {
+        end = s.all ? buckets_end(db, list, s.at) : s.at + 1;
+        if (search_span(db, r, &s, level, end, err) != 0)
             return -1;
     }
     return s.bad ? bad_state(err) : 0;

@@ -119,7 +119,7 @@ SHAPE_END(kpi_breakdown_shape, "KpiBreakdown", .doc = "One KPI split by dimensio
 
 #define OWNER struct summary_query
 SHAPE_BEGIN(summary_query_shape)
-    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
 SHAPE_END(summary_query_shape, "SummaryQuery", .rules = check_summary);
 #undef OWNER
 
@@ -127,8 +127,8 @@ SHAPE_END(summary_query_shape, "SummaryQuery", .rules = check_summary);
 SHAPE_BEGIN(series_query_shape)
     { STR(agent_name), .flags = F_NULL, .doc = "If omitted: all agents that report the key." },
     { STR(key),        .flags = F_REQUIRED, .doc = "Key of the KPI." },
-    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
-    { STR(bucket),     .flags = F_NULL, .doc = "minute, hour, day, week (from Monday) or month, UTC. If omitted, the finest that gives at most 200 points." },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(bucket),     .pattern = "^(minute|hour|day|week|month)$", .flags = F_NULL, .doc = "minute, hour, day, week (from Monday) or month, UTC. If omitted, the finest that gives at most 200 points." },
 SHAPE_END(series_query_shape, "SeriesQuery", .rules = check_series,
           .example = EXAMPLE({"key": "invoices", "time_range": "7d"}));
 #undef OWNER
@@ -138,7 +138,7 @@ SHAPE_BEGIN(breakdown_query_shape)
     { STR(metric),     .flags = F_REQUIRED, .doc = "Key of the KPI." },
     { STR(by),         .flags = F_NULL, .doc = "Dimension names separated by commas. If omitted, only the dimensions are listed, without rows." },
     { STR(agent_name), .flags = F_NULL, .doc = "Only this agent. If omitted: all agents." },
-    { STR(time_range), .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
 SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown,
           .example = EXAMPLE({"metric": "invoices", "by": "region"}));
 #undef OWNER

@@ -18,6 +18,10 @@ struct otlp_sink {
     /* False: stop. One of the two, by what is read. */
     bool (*on_span)(void *ctx, const struct otlp_span *span);
     bool (*on_log)(void *ctx, const struct otlp_log *log);
+
+    /* What is malformed and where, in the arena; untouched when it is not known. NULL: not asked.
+     */
+    struct str *why;
 };
 
 enum otlp_result {

@@ -4,11 +4,10 @@
  * enumerations are numbers. 64-bit integers may be numbers or strings. Members
  * that are not known are ignored, and null counts as left out.
  */
+#include "features/otlp/json_fault.h"
+#include "features/otlp/json_scalars.h"
 #include "features/otlp/read.h"
 #include "shape/json.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 struct reader {
     const struct otlp_sink *sink;
@@ -20,9 +19,20 @@ struct reader {
     struct otlp_span span; /* keeps its lists from one to the next */
     struct otlp_log log;
     size_t events_capacity, links_capacity;
-    bool malformed; /* some member has a type that it cannot have */
-    bool plain;     /* no text has NUL */
+    bool malformed;       /* some member has a type that it cannot have */
+    yyjson_val *wrong;    /* the first of them */
+    const char *expected; /* its type, in words */
+    bool plain;           /* no text has NUL */
 };
+
+static void set_malformed(struct reader *r, yyjson_val *value, const char *expected)
+{
+    if (!r->malformed) {
+        r->wrong = value;
+        r->expected = expected;
+    }
+    r->malformed = true;
+}
 
 /* NULL: not there. */
 static yyjson_val *member(yyjson_val *object, const char *name)
@@ -39,7 +49,7 @@ static struct str take_text(struct reader *r, yyjson_val *value, const char **fl
     if (value == NULL)
         return STR_LIT("");
     if (!yyjson_is_str(value)) {
-        r->malformed = true;
+        set_malformed(r, value, "a string");
         return STR_LIT("");
     }
     text = json_str(value);
@@ -48,65 +58,22 @@ static struct str take_text(struct reader *r, yyjson_val *value, const char **fl
     return text;
 }
 
-static bool digits_to_number(struct str text, bool negative, uint64_t *ret)
-{
-    uint64_t limit = negative ? (uint64_t)INT64_MAX + 1 : UINT64_MAX, n = 0;
-
-    if (text.len == 0)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        uint64_t digit = (uint64_t)(unsigned char)text.data[i] - '0';
-
-        if (digit > 9 || n > (limit - digit) / 10)
-            return false;
-        n = n * 10 + digit;
-    }
-    *ret = negative ? 0 - n : n;
-    return true;
-}
-
-/* A 64-bit integer, signed or not, as its bits. A whole number may be written with a fraction. */
 static uint64_t take_number(struct reader *r, yyjson_val *value)
 {
     uint64_t number = 0;
 
-    if (value == NULL)
-        return 0;
-    if (yyjson_is_int(value))
-        return yyjson_get_uint(value);
-    if (yyjson_is_real(value)) {
-        double real = yyjson_get_real(value);
-
-        if (floor(real) == real && fabs(real) < 9007199254740992.0)
-            return (uint64_t)(int64_t)real;
-    } else if (yyjson_is_str(value)) {
-        struct str text = json_str(value);
-        bool negative = text.len > 0 && text.data[0] == '-';
-
-        if (digits_to_number(str_from(text.data + negative, text.len - negative), negative,
-                             &number))
-            return number;
-    }
-    r->malformed = true;
-    return 0;
+    if (value != NULL && !otlp_json_integer(value, &number))
+        set_malformed(r, value, "a 64-bit integer, as a number or as digits in a string");
+    return number;
 }
 
 static double take_real(struct reader *r, yyjson_val *value)
 {
-    if (yyjson_is_num(value))
-        return yyjson_get_num(value);
-    if (yyjson_is_str(value)) {
-        struct str text = json_str(value);
+    double real = 0;
 
-        if (str_eq_c(text, "NaN"))
-            return NAN;
-        if (str_eq_c(text, "Infinity"))
-            return INFINITY;
-        if (str_eq_c(text, "-Infinity"))
-            return -INFINITY;
-    }
-    r->malformed = true;
-    return 0;
+    if (!otlp_json_real(value, &real))
+        set_malformed(r, value, "a number, or \"NaN\", \"Infinity\" or \"-Infinity\"");
+    return real;
 }
 
 /* An id is null, empty, or hexadecimal digits of which each pair is a byte. */
@@ -133,7 +100,7 @@ static yyjson_val *take_list(struct reader *r, yyjson_val *object, const char *n
     yyjson_val *list = member(object, name);
 
     if (list != NULL && !yyjson_is_arr(list)) {
-        r->malformed = true;
+        set_malformed(r, list, "an array");
         return NULL;
     }
     return list;
@@ -142,22 +109,10 @@ static yyjson_val *take_list(struct reader *r, yyjson_val *object, const char *n
 static yyjson_val *take_object(struct reader *r, yyjson_val *value)
 {
     if (value != NULL && !yyjson_is_obj(value)) {
-        r->malformed = true;
+        set_malformed(r, value, "an object");
         return NULL;
     }
     return value;
-}
-
-static bool is_base64(struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-
-        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-              c == '+' || c == '/' || c == '-' || c == '_' || (c == '=' && i + 2 >= text.len)))
-            return false;
-    }
-    return true;
 }
 
 static struct otlp_value text_value(struct str text)
@@ -170,13 +125,15 @@ static struct otlp_value take_bytes(struct reader *r, yyjson_val *value, const c
 {
     struct str text = take_text(r, value, flaw);
 
-    r->malformed |= !is_base64(text);
+    if (!otlp_is_base64(text))
+        set_malformed(r, value, "bytes in base64");
     return text_value(text);
 }
 
 static struct otlp_value take_bool(struct reader *r, yyjson_val *value)
 {
-    r->malformed |= !yyjson_is_bool(value);
+    if (!yyjson_is_bool(value))
+        set_malformed(r, value, "true or false");
     return (struct otlp_value){ .kind = OTLP_BOOL, .integer = yyjson_is_true(value) };
 }
 
@@ -214,10 +171,8 @@ static void add_attributes(struct reader *r, struct otlp_attributes *list, yyjso
     {
         struct otlp_attribute attribute;
 
-        if (take_object(r, item) == NULL) {
-            r->malformed = true;
+        if (take_object(r, item) == NULL)
             return;
-        }
         attribute.key = take_text(r, member(item, "key"), flaw);
         attribute.value = take_value(r, member(item, "value"), flaw);
         if (!otlp_attributes_add(list, r->sink->arena, &attribute)) {
@@ -245,7 +200,7 @@ static void add_events(struct reader *r, yyjson_val *list)
     {
         struct otlp_event *event = &span->events[span->n_events++];
 
-        r->malformed |= !yyjson_is_obj(item);
+        (void)take_object(r, item);
         event->first = span->inner.n;
         event->time_ns = take_number(r, member(item, "timeUnixNano"));
         event->name = take_text(r, member(item, "name"), &span->flaw);
@@ -272,15 +227,21 @@ static void add_links(struct reader *r, yyjson_val *list)
     {
         struct otlp_link *link = &span->links[span->n_links++];
 
-        r->malformed |= !yyjson_is_obj(item);
+        (void)take_object(r, item);
         link->trace = take_id(r, member(item, "traceId"), OTLP_TRACE_BYTES);
         link->span = take_id(r, member(item, "spanId"), OTLP_SPAN_BYTES);
     }
 }
 
-static bool is_empty_text(yyjson_val *value)
+/* A parent of zeroes is what some exporters write for none. */
+static bool is_no_id(yyjson_val *value)
 {
-    return value == NULL || (yyjson_is_str(value) && yyjson_get_len(value) == 0);
+    struct str text = yyjson_is_str(value) ? json_str(value) : STR_LIT("");
+
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] != '0')
+            return false;
+    return value == NULL || text.len == 0 || text.len == (size_t)2 * OTLP_SPAN_BYTES;
 }
 
 static enum otlp_result finish(const struct reader *r, bool taken)
@@ -303,7 +264,7 @@ static enum otlp_result read_span(struct reader *r, yyjson_val *object)
         .trace = take_id(r, member(object, "traceId"), OTLP_TRACE_BYTES),
         .span = take_id(r, member(object, "spanId"), OTLP_SPAN_BYTES),
         .parent = take_id(r, member(object, "parentSpanId"), OTLP_SPAN_BYTES),
-        .has_parent = !is_empty_text(member(object, "parentSpanId")),
+        .has_parent = !is_no_id(member(object, "parentSpanId")),
         .name = take_text(r, member(object, "name"), &flaw),
         .kind = take_number(r, member(object, "kind")),
         .start_ns = take_number(r, member(object, "startTimeUnixNano")),
@@ -356,8 +317,7 @@ static enum otlp_result read_each(struct reader *r, yyjson_val *object, const ch
 
     yyjson_arr_foreach(list, i, n, item)
     {
-        r->malformed |= !yyjson_is_obj(item);
-        if (r->malformed)
+        if (take_object(r, item) == NULL)
             break;
         result = read(r, item);
         if (result != OTLP_READ)
@@ -388,18 +348,49 @@ static enum otlp_result read_resource(struct reader *r, yyjson_val *object)
     return read_each(r, object, r->scopes, read_scope);
 }
 
-static enum otlp_result read_body(struct str body, const char *resources, struct reader *r)
+/* Says why the body cannot be read. */
+static enum otlp_result refuse(const struct otlp_sink *sink, struct str why)
+{
+    if (sink->why != NULL)
+        *sink->why = why;
+    return OTLP_MALFORMED;
+}
+
+static bool parse(const struct otlp_sink *sink, struct str body, struct json_doc *ret)
 {
     struct json_fault fault;
+    struct str flat;
+
+    if (json_read(body, sink->arena, ret, &fault) == 0)
+        return true;
+    flat = otlp_json_flatten(body, sink->arena);
+    if (!str_is_null(flat) && json_read(flat, sink->arena, ret, &fault) == 0)
+        return true;
+    (void)refuse(sink, arena_printf(sink->arena, "%s at character %zu", fault.error, fault.at));
+    return false;
+}
+
+static enum otlp_result read_body(struct str body, const char *resources, struct reader *r)
+{
+    const struct otlp_sink *sink = r->sink;
+    enum otlp_result result;
     struct json_doc doc;
 
-    if (json_read(body, r->sink->arena, &doc, &fault) != 0 || !yyjson_is_obj(doc.root))
+    if (!parse(sink, body, &doc))
         return OTLP_MALFORMED;
     r->plain = doc.plain;
     r->resource.attributes.max = OTLP_ATTRIBUTES_MAX;
     r->span.attributes.max = r->log.attributes.max = OTLP_ATTRIBUTES_MAX;
     r->span.inner.max = OTLP_INNER_MAX;
-    return read_each(r, doc.root, resources, read_resource);
+    result = take_object(r, doc.root) == NULL ? OTLP_MALFORMED
+                                              : read_each(r, doc.root, resources, read_resource);
+    if (result == OTLP_MALFORMED) {
+        struct str at = otlp_json_path(doc.root, r->wrong, sink->arena);
+
+        (void)refuse(sink,
+                     arena_printf(sink->arena, "%.*s should be %s", STR_ARG(at), r->expected));
+    }
+    return result;
 }
 
 enum otlp_result otlp_read_spans_json(struct str body, const struct otlp_sink *sink)
@@ -435,6 +426,8 @@ static bool write_list(struct reader *r, yyjson_val *list, bool is_map, unsigned
     {
         if (i > 0)
             buf_add_char(out, ',');
+        if (is_map && take_object(r, item) == NULL)
+            return false;
         if (is_map) {
             buf_add_json(out, take_text(r, member(item, "key"), &flaw));
             buf_add_char(out, ':');

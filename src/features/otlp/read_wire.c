@@ -176,8 +176,10 @@ static void take_span_field(struct reader *r, const struct wire_field *f)
         span->span = otlp_id_of(f->bytes, OTLP_SPAN_BYTES);
         break;
     case WIRE_BYTES(4):
-        span->has_parent = f->bytes.len > 0;
         span->parent = otlp_id_of(f->bytes, OTLP_SPAN_BYTES);
+        /* a parent of zeroes is what some exporters write for none */
+        span->has_parent =
+            span->parent.valid || (f->bytes.len > 0 && f->bytes.len != OTLP_SPAN_BYTES);
         break;
     case WIRE_BYTES(5):
         span->name = take_text(r, f->bytes, &span->flaw);

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/over_quota.h"
+#include "features/events/ingest.h"
 #include "features/otlp/answers.h"
 #include "features/otlp/delivery.h"
 #include "features/otlp/read.h"
@@ -15,11 +17,15 @@
 /* Values take more bytes as JSON than in protobuf: at most this many times as many are stored. */
 enum { GROWTH_MAX = 2 };
 
-static int refuse_malformed(struct api_call *call, struct error *err)
+/* `why` is null when the reader does not know it. */
+static int refuse_malformed(struct api_call *call, struct str why, struct error *err)
 {
-    return call_refuse(call, err, 400,
-                       otlp_is_wire(call) ? "The body is not an OTLP request in protobuf"
-                                          : "The body is not an OTLP request in JSON");
+    const char *encoding = otlp_is_wire(call) ? "protobuf" : "JSON";
+
+    if (str_is_null(why))
+        return call_refuse(call, err, 400, "The body is not an OTLP request in %s", encoding);
+    return call_refuse(call, err, 400, "The body is not an OTLP request in %s: %.*s", encoding,
+                       STR_ARG(why));
 }
 
 /* A record that was not stored for its agent's sake. */
@@ -71,8 +77,9 @@ static int deliver(struct api_call *call, const struct intake *in, struct error 
 {
     struct delivery *d;
 
-    if (auth_may_store(call, err) != 0)
-        return -1;
+    if (over_quota(call))
+        return over_quota_refuse(call, ingest_names(in->events.items, in->events.n, call->arena),
+                                 in->events.n, err);
     d = ARENA_NEW(call->arena, struct delivery);
     *d = (struct delivery){
         .intake = in,
@@ -97,7 +104,8 @@ static int take_records(struct api_call *call, const struct format *format, stru
 {
     const struct key_entry *key = call->key;
     struct intake *in = ARENA_NEW(call->arena, struct intake);
-    const struct otlp_sink sink = { in, call->arena, intake_on_span, intake_on_log };
+    struct str why = STR_NULL;
+    const struct otlp_sink sink = { in, call->arena, intake_on_span, intake_on_log, &why };
     enum otlp_result result;
     struct str stranger;
 
@@ -112,7 +120,7 @@ static int take_records(struct api_call *call, const struct format *format, stru
         (otlp_is_wire(call) ? format->wire : format->json)(call->exchange->request.body, &sink);
     if (result != OTLP_READ) {
         intake_drop(in);
-        return result == OTLP_MALFORMED ? refuse_malformed(call, err)
+        return result == OTLP_MALFORMED ? refuse_malformed(call, why, err)
                                         : call_refuse_size(call, err, in->records_max, "events");
     }
     stranger = intake_close(in);

@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "features/portal/routes.h"
 #include "http/body.h"
+#include "http/gzip.h"
 
 static const struct portal_file *find_file(struct str path)
 {
@@ -11,36 +12,6 @@ static const struct portal_file *find_file(struct str path)
         if (str_eq_c(path, portal_files[i].path))
             return &portal_files[i];
     return NULL;
-}
-
-/* Is the weight zero, as in "gzip;q=0"? */
-static bool is_refused(struct str parameters)
-{
-    while (!str_is_null(parameters)) {
-        struct str one = str_trim(str_split(&parameters, ';'));
-
-        if (!str_starts(one, STR_LIT("q=0")))
-            continue;
-        for (size_t i = 3; i < one.len; i++)
-            if (one.data[i] != '.' && one.data[i] != '0')
-                return false;
-        return true;
-    }
-    return false;
-}
-
-static bool accepts_gzip(const struct http_request *request)
-{
-    struct str list = http_header_get(request, "accept-encoding");
-
-    while (!str_is_null(list)) {
-        struct str rest = str_split(&list, ',');
-        struct str name = str_trim(str_split(&rest, ';'));
-
-        if (str_eq_nocase(name, STR_LIT("gzip")) || str_eq(name, STR_LIT("*")))
-            return !is_refused(rest);
-    }
-    return false;
 }
 
 /* For the rare client that does not accept gzip. */
@@ -66,7 +37,7 @@ static void reply_with(struct api_call *call, const struct portal_file *file, bo
     struct call_file reply = { .type = file->type,
                                .tag = str_of(file->tag),
                                .bytes = str_from((const char *)file->gzip, file->gzip_len),
-                               .gzip = accepts_gzip(&call->exchange->request),
+                               .gzip = http_accepts_gzip(&call->exchange->request),
                                .keep = hashed };
 
     if (reply.gzip)

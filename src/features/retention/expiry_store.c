@@ -40,7 +40,7 @@ static const struct db_query find_window = {
     " AND r.start_at <= $5 AND (r.start_at, r.run_id) <= ($5, $6)"                                 \
     " AND (r.closing_at IS NOT NULL OR r.last_at < $7)"                                            \
     " AND NOT (r.closing_at IS NOT NULL AND r.closing_event = 2 AND (SELECT COUNT(*) FROM"         \
-    " (SELECT 1 FROM runs f WHERE f.tenant_id = r.tenant_id AND f.agent_id = r.agent_id"           \
+    " (SELECT 1 FROM runs f WHERE f.tenant_id = $1 AND f.agent_id = r.agent_id"           \
     " AND f.closing_event = 2 AND (f.start_at, f.run_id) > (r.start_at, r.run_id)"                 \
     " ORDER BY f.start_at, f.run_id LIMIT $8) AS newer) < $8)"
 const struct db_query expiry_mark_runs = {

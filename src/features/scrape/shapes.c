@@ -14,7 +14,7 @@ static void check_scrape(void *value, struct arena *arena, struct problems *prob
 /* clang-format off */
 #define OWNER struct scrape_query
 SHAPE_BEGIN(scrape_query_shape)
-    { STR(time_range), .absent = "\"24h\"", .doc = "What runs, tokens, cost and KPIs are totalled over. " TIME_RANGE_DOC },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"24h\"", .doc = "What runs, tokens, cost and KPIs are totalled over. " TIME_RANGE_DOC },
 SHAPE_END(scrape_query_shape, "ScrapeQuery", .rules = check_scrape);
 #undef OWNER
 /* clang-format on */

@@ -57,7 +57,7 @@ const struct command webhook_commands[] = {
       .examples = "muster webhook add https://hooks.example.com/muster --tenant acme --format slack --types agent.silent,agent.recovered\n"
                   "muster webhook add mailto:ops@example.com --tenant acme",
       .method = METHOD_POST, .path = WEBHOOKS, .bind = webhook_add_bind,
-      .answer = &webhook_shape, .line = "webhook '{webhook_id}' created; its secret, shown only once:\n{secret}" },
+      .answer = &webhook_shape, .line = "webhook '{webhook_id}' created; its secret, shown only once:\n{secret}{warning?\nwarning: {warning}|}" },
     { "webhook", "list", .options = OPTIONS(TENANT_OPTION),
       .help = "list a tenant's webhooks",
       .examples = "muster webhook list --tenant acme",

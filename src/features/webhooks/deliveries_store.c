@@ -64,6 +64,10 @@ static const struct db_query insert_delivery = {
     .sql = "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
            " state, attempts, next_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6)",
 };
+static const struct db_query count_waiting = {
+    .sql = "SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE tenant_id = $1"
+           " AND next_at IS NOT NULL LIMIT $2) w",
+};
 /* Reads at most $2 rows by the index on next_at: later deliveries are not read. */
 static const struct db_query select_due = {
     .row = &due_webhook,
@@ -169,6 +173,14 @@ int store_delivery_add(struct db *db, const struct delivery_row *row, struct err
                                         db_int(row->created_at), rows_time_value(row->next_at));
 
     return db_run(db, &insert_delivery, args, err);
+}
+
+int store_deliveries_waiting(struct db *db, int64_t tenant_id, int64_t most, int64_t *ret,
+                             struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, &count_waiting, DB_ARGS(db_int(tenant_id), db_int(most)), db_read_int, ret,
+                   err);
 }
 
 int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct list *ret,

@@ -62,6 +62,10 @@ int store_message_end_pending(struct db *db, const struct message_row *row,
 /* Adds the delivery, due at row->next_at. */
 int store_delivery_add(struct db *db, const struct delivery_row *row, struct error *err) MUST_CHECK;
 
+/* How many deliveries of the tenant wait for an attempt, counted up to `most`. */
+int store_deliveries_waiting(struct db *db, int64_t tenant_id, int64_t most, int64_t *ret,
+                             struct error *err) MUST_CHECK;
+
 /* At most DUE_MAX webhooks, each once, the longest overdue first: a list of struct due_webhook; in
  * the arena. Deliveries that are due later are not read. */
 enum { DUE_MAX = 10000 };

@@ -45,10 +45,31 @@ static int webhooks_open(struct engine *e, void **ret_state, struct error *err)
         .vault = vault_of(e),
         .rules = { .allow_http = settings->webhook_allow_http != 0,
                    .allow_private = settings->webhook_allow_private != 0 },
+        .sends_mail = settings->smtp_url[0] != '\0' && settings->smtp_from[0] != '\0',
     };
     for (size_t i = 0; i < WEBHOOK_SEALED_N; i++)
         vault_add_sealed_table(vault_of(e), &webhooks_sealed[i]);
     return db_open(engine_database(e), DB_READER, &webhooks->db, err);
+}
+
+/* What can only fail later, with the first mail, is refused at the start. */
+static int check_mail_settings(const struct settings *settings, struct error *err)
+{
+    struct str url = str_of(settings->smtp_url), from = str_of(settings->smtp_from);
+
+    if (url.len == 0)
+        return 0;
+    if (!str_starts(url, STR_LIT("smtp://")) && !str_starts(url, STR_LIT("smtps://")))
+        return err_set(err, ERR_INVALID,
+                       "smtp_url: '%s' does not begin with smtp:// or smtps://: give one such as "
+                       "smtps://mail.example.com:465",
+                       settings->smtp_url);
+    if (memchr(from.data, '@', from.len) == NULL)
+        return err_set(err, ERR_INVALID,
+                       "smtp_from: '%s' is not an e-mail address: smtp_url needs the sender, such "
+                       "as muster@example.com",
+                       settings->smtp_from);
+    return 0;
 }
 
 static int webhooks_start(struct engine *e, struct error *err)
@@ -68,6 +89,8 @@ static int webhooks_start(struct engine *e, struct error *err)
         .delivers = engine_serves(e),
     };
 
+    if (engine_serves(e) && check_mail_settings(settings, err) != 0)
+        return -1;
     return courier_new(&options, &webhooks->courier, err);
 }
 

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/log.h"
 #include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/store.h"
 
@@ -74,13 +75,20 @@ int outbox_add(struct db *db, const struct outbox_message *message, struct error
     return r;
 }
 
-static int add_deliveries(struct db *db, const struct message_row *message,
-                          const struct list *webhooks, struct arena *arena, struct error *err)
+/* What a step adds: deliveries of a tenant to its webhooks. */
+struct fan {
+    struct list webhooks; /* of struct webhook_row */
+    int64_t room;         /* deliveries that may be added */
+    int64_t dropped;      /* those that were not, for want of it */
+};
+
+static int add_deliveries(struct db *db, const struct message_row *message, struct fan *fan,
+                          struct arena *arena, struct error *err)
 {
-    const struct webhook_row *rows = webhooks->items;
+    const struct webhook_row *rows = fan->webhooks.items;
     int64_t now = clock_wall_us();
 
-    for (size_t i = 0; i < webhooks->n; i++) {
+    for (size_t i = 0; i < fan->webhooks.n; i++) {
         const struct delivery_row delivery = { .tenant_id = message->tenant_id,
                                                .delivery_id = make_delivery_id(arena, now),
                                                .webhook_id = rows[i].webhook_id,
@@ -88,8 +96,15 @@ static int add_deliveries(struct db *db, const struct message_row *message,
                                                .created_at = now,
                                                .next_at = now };
 
-        if (subscribes(&rows[i], message->type) && store_delivery_add(db, &delivery, err) != 0)
+        if (!subscribes(&rows[i], message->type))
+            continue;
+        if (fan->room == 0) {
+            fan->dropped++;
+            continue;
+        }
+        if (store_delivery_add(db, &delivery, err) != 0)
             return -1;
+        fan->room--;
     }
     return store_message_end_pending(db, message, err);
 }
@@ -97,18 +112,25 @@ static int add_deliveries(struct db *db, const struct message_row *message,
 static int fan_out(struct db *db, int64_t tenant_id, struct arena *arena, struct error *err)
 {
     const struct message_row *messages;
-    struct list webhooks, pending;
-    int64_t limit;
+    struct fan fan = { 0 };
+    struct list pending;
+    int64_t limit, waiting;
 
-    if (store_webhooks(db, tenant_id, arena, &webhooks, err) != 0)
+    if (store_webhooks(db, tenant_id, arena, &fan.webhooks, err) != 0 ||
+        store_deliveries_waiting(db, tenant_id, DELIVERIES_WAITING_MAX, &waiting, err) != 0)
         return -1;
-    limit = webhooks.n == 0 ? STEP_DELIVERIES : STEP_DELIVERIES / (int64_t)webhooks.n;
+    fan.room = DELIVERIES_WAITING_MAX - waiting;
+    limit = fan.webhooks.n == 0 ? STEP_DELIVERIES : STEP_DELIVERIES / (int64_t)fan.webhooks.n;
     if (store_messages_pending(db, tenant_id, limit > 0 ? limit : 1, arena, &pending, err) != 0)
         return -1;
     messages = pending.items;
     for (size_t i = 0; i < pending.n; i++)
-        if (add_deliveries(db, &messages[i], &webhooks, arena, err) != 0)
+        if (add_deliveries(db, &messages[i], &fan, arena, err) != 0)
             return -1;
+    if (fan.dropped > 0)
+        log_write(LOG_WARNING, "webhook",
+                  "tenant %lld has %d deliveries waiting: %lld more were not made",
+                  (long long)tenant_id, DELIVERIES_WAITING_MAX, (long long)fan.dropped);
     return 0;
 }
 

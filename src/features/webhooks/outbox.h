@@ -23,5 +23,7 @@ enum { OUTBOX_DATA_MAX = 16 << 10 };
 int outbox_add(struct db *db, const struct outbox_message *message, struct error *err) MUST_CHECK;
 
 /* Within a transaction: adds the deliveries of the tenant's oldest pending messages, a bounded
- * number of them. */
+ * number of them. When DELIVERIES_WAITING_MAX wait for an attempt already, a message's deliveries
+ * are not made: its alert is in the list of alerts. */
+enum { DELIVERIES_WAITING_MAX = 10000 };
 int outbox_fan_out(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;

@@ -94,6 +94,7 @@ SHAPE_BEGIN(webhook_shape)
     { BOOL(enabled),           .flags = F_REQUIRED, .doc = "Whether messages are sent." },
     { TIME(created_at),        .flags = F_REQUIRED, .doc = "When it was created." },
     { STR(secret),             .flags = F_REQUIRED | F_NULL, .doc = "Shown only once, when it is created: whsec_…" },
+    { STR(warning),            .flags = F_OMIT, .doc = "When it is created: why messages cannot be sent to it yet. Absent: they can." },
     { INT(waiting),            .flags = F_REQUIRED, .doc = "Deliveries waiting to be sent." },
     { INT(dead),               .flags = F_REQUIRED, .doc = "Deliveries that failed for good." },
     { TIME(last_delivered_at), .flags = F_REQUIRED | F_NULL, .doc = "When a message was last delivered. Null: never." },

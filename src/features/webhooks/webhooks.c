@@ -100,6 +100,8 @@ int webhooks_add(const struct webhooks_call *call, const struct webhook_create *
         store_webhook_answer(call->db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
         return -1;
     ret->secret = secret;
+    if (is_mail(row.url) && !call->context->sends_mail)
+        ret->warning = STR_LIT("No e-mail can be sent: set smtp_url and smtp_from");
     return 0;
 }
 

@@ -3,6 +3,8 @@
  * All run inside a transaction or on a reader, with the caller's connection.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "features/webhooks/target.h"
@@ -22,6 +24,7 @@ struct webhook_patch;
 struct webhooks_context {
     struct vault *vault;
     struct target_rules rules;
+    bool sends_mail; /* the settings name a mail server and a sender */
 };
 
 /* Arguments of every call here. */

@@ -176,16 +176,20 @@ TEST(what_is_absent_from_a_query_has_its_default)
     check_read(
         &runs_query_shape, true, "",
         "{\"include_steps\":false,\"since\":null,\"until\":null,\"limit\":50,\"cursor\":null,"
-        "\"agent_name\":null,\"status\":null,\"workflow_run_id\":null}");
+        "\"agent_name\":null,\"status\":null,\"workflow_run_id\":null,\"agent_version\":null,"
+        "\"error_type\":null,\"q\":null,\"order\":\"started\",\"ascending\":false}");
     check_read(&runs_query_shape, true, "include_steps=true&since=24h&status=failed&limit=1000",
                "{\"include_steps\":true,\"since\":\"24h\",\"until\":null,\"limit\":1000,\"cursor\":"
-               "null,\"agent_name\":null,\"status\":\"failed\",\"workflow_run_id\":null}");
+               "null,\"agent_name\":null,\"status\":\"failed\",\"workflow_run_id\":null,"
+               "\"agent_version\":null,\"error_type\":null,\"q\":null,\"order\":\"started\","
+               "\"ascending\":false}");
     check_read(&series_query_shape, true, "key=k",
                "{\"agent_name\":null,\"key\":\"k\",\"time_range\":\"30d\",\"bucket\":null}");
     check_read(&usage_query_shape, true, "",
                "{\"time_range\":\"30d\",\"group_by\":\"model\",\"agent_name\":null,"
                "\"run_id\":null,\"kpi\":null}");
-    check_read(&export_query_shape, true, "", "{\"format\":\"ndjson\",\"time_range\":\"30d\"}");
+    check_read(&export_query_shape, true, "",
+               "{\"format\":\"ndjson\",\"time_range\":\"30d\",\"damaged\":\"fail\"}");
 }
 
 #define REPEATED(where, first)                                                                     \
@@ -332,7 +336,7 @@ TEST(a_listed_run_has_steps_only_when_they_were_asked_for)
                                        .ended_at = TIME_NULL,
                                        .message = STR_INIT(""),
                                        .event_count = 1 } };
-    struct run_list list = { .runs = { &run, 1 } };
+    struct run_list list = { .runs = { &run, 1 }, .examined_since = TIME_NULL };
 
     check_written(&run_list_shape, &list, LISTED_RUN "}],\"next\":null}");
     run.steps.items = &none; /* asked for, and there are none */

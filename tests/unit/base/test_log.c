@@ -1,6 +1,7 @@
 /* test_log.c - log lines, read back from a pipe that stands in for standard error. */
 #include "base/log.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -90,6 +91,67 @@ TEST(nothing_in_a_value_can_forge_a_line_or_a_field)
         CHECK(got.len > 0 && got.data[got.len - 1] == '\n');
         CHECK_STR(str_from(got.data + 10, got.len - 11), rows[i].written);
     }
+}
+
+TEST(in_json_a_value_is_a_string_of_ascii)
+{
+    static const struct {
+        struct str value;
+        const char *written;
+    } rows[] = {
+        { STR_INIT(""), "" },
+        { STR_INIT("say \"hi\" \\"), "say \\\"hi\\\" \\\\" },
+        { STR_INIT("x\n\x1b\x7f"), "x\\u000a\\u001b\\u007f" },
+        { STR_INIT("\xc3\xa4\xe2\x82\xac"), "\\u00e4\\u20ac" },
+        { STR_INIT("\xf0\x9f\x98\x80"), "\\ud83d\\ude00" },
+        { STR_INIT("\xc2\x9b"), "\\u009b" },
+        { STR_INIT("\xff"
+                   "a\xc3"),
+          "\\ufffda\\ufffd" },                                            /* no UTF-8 */
+        { STR_INIT("\xc0\x80"), "\\ufffd\\ufffd" },                       /* longer than needed */
+        { STR_INIT("\xed\xa0\x80"), "\\ufffd\\ufffd\\ufffd" },            /* half of a pair */
+        { STR_INIT("\xf5\x80\x80\x80"), "\\ufffd\\ufffd\\ufffd\\ufffd" }, /* beyond U+10FFFF */
+    };
+
+    log_set_format(LOG_JSON);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        static char text[8192], wanted[8192];
+        struct log_line line;
+        struct str got;
+
+        divert();
+        log_begin(&line, LOG_ERROR, "e");
+        log_str(&line, "v", rows[i].value);
+        log_int(&line, "n", -1);
+        log_end(&line);
+        got = restore(text, sizeof(text));
+        (void)snprintf(wanted, sizeof(wanted),
+                       "\"level\":\"error\",\"event\":\"e\",\"v\":\"%s\",\"n\":-1}\n",
+                       rows[i].written);
+        CHECK(str_starts(got, STR_LIT("{\"time\":\"")));
+        (void)str_split(&got, ',');
+        CHECK_STR(got, wanted);
+    }
+    log_set_format(LOG_TEXT);
+}
+
+TEST(in_json_a_field_that_does_not_fit_is_left_out)
+{
+    static char value[70000], text[70000];
+    struct log_line line;
+    struct str got;
+
+    memset(value, 'v', sizeof(value));
+    log_set_format(LOG_JSON);
+    divert();
+    log_begin(&line, LOG_INFO, "e");
+    log_str(&line, "v", str_from(value, sizeof(value)));
+    log_str(&line, "w", STR_LIT("x"));
+    log_end(&line);
+    log_set_format(LOG_TEXT);
+    got = restore(text, sizeof(text));
+    (void)str_split(&got, ',');
+    CHECK_STR(got, "\"level\":\"info\",\"event\":\"e\",\"w\":\"x\",\"cut\":true}\n");
 }
 
 TEST(lines_below_the_level_are_not_written)

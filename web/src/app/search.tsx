@@ -59,16 +59,16 @@ function entriesOf(me: Me, tenants: TenantName[], slug: string, typed: string): 
         if (one.slug !== slug)
             found.push({
                 icon: "platform",
-                text: one.slug,
+                text: one.name && one.name !== one.slug ? `${one.name} (${one.slug})` : one.slug,
                 note: "Workspace",
                 to: href(homePath(one.slug)),
             });
     if (text !== "" && slug !== "" && !UUID.test(text))
         found.push({
-            icon: "link",
-            text: `Runs of workflow ${text}`,
+            icon: "runs",
+            text: `Runs with “${text}” in agent, error or message`,
             note: "Runs",
-            to: href(pathOf("t", slug, "runs"), { workflow_run_id: text, since: "all" }),
+            to: href(pathOf("t", slug, "runs"), { q: text.slice(0, 64) }),
         });
     const wanted = text.toLowerCase();
     return found.filter((one) => one.text.toLowerCase().includes(wanted)).slice(0, SHOWN_MAX);
@@ -124,7 +124,7 @@ export function Search({ me, tenants, slug, onClose }: Props) {
                     aria-controls="found"
                     aria-activedescendant={entries.length > 0 ? `found-${at}` : undefined}
                     aria-label="Search pages, agents, run IDs"
-                    placeholder="Page, agent, workflow or run ID"
+                    placeholder="Page, agent, workspace, error or run ID"
                     value={text}
                     onInput={(event) => {
                         setText(event.currentTarget.value);

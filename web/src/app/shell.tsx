@@ -8,10 +8,11 @@ import { isAdmin, isPlatformAdmin, type Me, signOut } from "../features/access/s
 import { useOpenAlertCount } from "../features/alerts/open_count";
 import { useAction } from "../lib/action";
 import { homePath } from "../lib/paths";
-import { href, navigate } from "../lib/route";
+import { href, navigate, pathOf } from "../lib/route";
 import { useStore } from "../lib/store";
 import { setTheme, theme, type Theme } from "../lib/theme";
-import { Icon, IconButton, Mark, useCurrentInView } from "../ui";
+import { zone, zoneName } from "../lib/zone";
+import { ErrorNote, Icon, IconButton, Mark, Menu, useCurrentInView } from "../ui";
 import { type Page, pages } from "./pages";
 import { Search } from "./search";
 
@@ -106,21 +107,30 @@ function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
     );
 }
 
-function SignOut() {
+declare const MUSTER_VERSION: string; // by the build
+
+/** The person, help, and the way out. */
+function UserMenu({ me, slug }: { me: Me; slug: string }) {
     const { error, perform } = useAction();
+    const times = useStore(zone);
     return (
-        <>
-            {error && (
-                <span class="visually-hidden" role="alert">
-                    {error.message}
-                </span>
+        <Menu label={<><Icon name="user" /><span class="who">{me.email}</span></>} name={`Account and help: ${me.email}`}>
+            {(close) => (
+                <div class="user-menu" onClick={(event) => event.target !== event.currentTarget && close()}>
+                    <a href={href("/account")}>Your account</a>
+                    {slug !== "" && (
+                        <a href={href(pathOf("t", slug, "connect"))}>Connect an agent</a>
+                    )}
+                    <a href="/docs">API and try-out</a>
+                    <a href={href("/account")}>Times: {zoneName(times)}</a>
+                    {error && <ErrorNote error={error} />}
+                    <button type="button" onClick={() => void perform(signOut)}>
+                        <Icon name="out" /> Sign out
+                    </button>
+                    <small class="muted">muster {MUSTER_VERSION}</small>
+                </div>
             )}
-            <IconButton
-                icon="out"
-                label={error === null ? "Sign out" : `${error.message} Sign out again`}
-                onClick={() => void perform(signOut)}
-            />
-        </>
+        </Menu>
     );
 }
 
@@ -179,11 +189,8 @@ export function Shell(props: Props) {
                 </button>
                 <Nav me={me} slug={slug} page={page} />
                 <div class="foot">
-                    <span class="who" title={me.email}>
-                        {me.email}
-                    </span>
+                    <UserMenu me={me} slug={slug} />
                     <ThemeSwitch />
-                    <SignOut />
                 </div>
             </aside>
             <main id="main" tabIndex={-1}>

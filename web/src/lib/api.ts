@@ -2,6 +2,8 @@
 
 import type { Operations, ValidationError } from "api";
 
+import { countBytes } from "./sizes";
+
 export type Operation = keyof Operations;
 
 type Part<Name extends string, T> = keyof T extends never
@@ -23,11 +25,22 @@ export class ApiError extends Error {
     ) {
         super(message);
     }
+
+    static ofProblems(status: number, problems: ValidationError[], id: string | null): ApiError {
+        return new ApiError(status, problems.map(problemOf).join("; "), problems, id);
+    }
+}
+
+/** An error of one field that is found before anything is sent. */
+export function fieldError(name: string, msg: string): ApiError {
+    return ApiError.ofProblems(422, [{ loc: ["body", name], msg, type: "value_error" }], null);
 }
 
 export function asApiError(problem: unknown): ApiError {
     return problem instanceof ApiError ? problem : new ApiError(0, String(problem));
 }
+
+const NOT_MODIFIED = 304;
 
 let csrf: string | null = null;
 let onSignedOut: () => void = () => {};
@@ -56,10 +69,19 @@ export function urlOf(operation: Operation, path: object, query: object = {}): s
     return text === "" ? filled : `${filled}?${text}`;
 }
 
+/** Where in the request it is: "kpis.0.below". */
+export function pathOfProblem(one: ValidationError): string {
+    return one.loc.slice(1).join(".");
+}
+
+/** What is wrong, for the person who typed it. */
+export function sentenceOf(one: ValidationError): string {
+    return one.msg.replace(/^Value error, /, "");
+}
+
 function problemOf(one: ValidationError): string {
     const where = one.loc.slice(1).join(" › ");
-    const what = one.msg.replace(/^Value error, /, "");
-    return where === "" ? what : `${where}: ${what}`;
+    return where === "" ? sentenceOf(one) : `${where}: ${sentenceOf(one)}`;
 }
 
 async function errorOf(reply: Response): Promise<ApiError> {
@@ -71,8 +93,7 @@ async function errorOf(reply: Response): Promise<ApiError> {
         detail = undefined; // answered by a proxy in between
     }
     if (Array.isArray(detail)) {
-        const problems = detail as ValidationError[];
-        return new ApiError(reply.status, problems.map(problemOf).join("; "), problems, id);
+        return ApiError.ofProblems(reply.status, detail as ValidationError[], id);
     }
     const text = typeof detail === "string" ? detail : `The service answered ${reply.status}`;
     return new ApiError(reply.status, text, [], id);
@@ -87,6 +108,31 @@ async function send(url: string, init: RequestInit): Promise<Response> {
     }
 }
 
+/** The last answers with a tag. Asked for again, an unchanged one is not sent again. They are kept
+ * here and not by the browser, which would keep them on disk. */
+const tagged = new Map<string, { tag: string; answer: unknown }>();
+const TAGGED_MAX = 40;
+
+export function forgetAnswers() {
+    tagged.clear();
+}
+
+function remember(url: string, tag: string, answer: unknown) {
+    tagged.delete(url);
+    tagged.set(url, { tag, answer });
+    const [oldest] = tagged.keys();
+    if (tagged.size > TAGGED_MAX && oldest !== undefined) tagged.delete(oldest);
+}
+
+async function answerOf(reply: Response, url: string): Promise<unknown> {
+    const known = tagged.get(url);
+    if (reply.status === NOT_MODIFIED && known) return known.answer;
+    const answer: unknown = await reply.json();
+    const tag = reply.headers.get("ETag");
+    if (tag !== null) remember(url, tag, answer);
+    return answer;
+}
+
 export async function call<O extends Operation>(operation: O, input: Input<O>): Promise<Answer<O>> {
     const method = operation.slice(0, operation.indexOf(" "));
     const given = input as { path?: object; query?: object; body?: unknown; signal?: AbortSignal };
@@ -99,8 +145,13 @@ export async function call<O extends Operation>(operation: O, input: Input<O>): 
         init.body = JSON.stringify(given.body);
     }
     if (method !== "GET" && csrf !== null) headers["X-CSRF-Token"] = csrf;
-    const reply = await send(urlOf(operation, given.path ?? {}, given.query), init);
-    if (reply.ok) return (await reply.json()) as Answer<O>;
+    const url = urlOf(operation, given.path ?? {}, given.query);
+    const known = method === "GET" ? tagged.get(url) : undefined;
+    if (known) headers["If-None-Match"] = known.tag;
+    const reply = await send(url, init);
+    countBytes(given.signal, reply);
+    if (reply.ok || (reply.status === NOT_MODIFIED && known))
+        return (await answerOf(reply, url)) as Answer<O>;
     const error = await errorOf(reply);
     if (reply.status === 401 && !operation.includes("/auth/")) onSignedOut();
     throw error;

@@ -1,5 +1,7 @@
 // Numbers, durations and times as people read them.
 
+import { zone } from "./zone";
+
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const power = new Intl.NumberFormat("en", { notation: "scientific", maximumFractionDigits: 2 });
@@ -48,6 +50,11 @@ export function duration(ms: number): string {
     return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** How often: "30 s", "2 h", "1 h 30 m". */
+export function interval(seconds: number): string {
+    return duration(seconds * 1000).replace(/\.0 s$/, " s").replace(/ 00? [smh]$/, "");
+}
+
 const UNITS = [
     { seconds: 86400 * 30, from: 86400 * 60, name: "mo" },
     { seconds: 86400, from: 86400, name: "d" },
@@ -75,10 +82,14 @@ export function untilDue(time: number, now: number): string {
     return seconds > 0 ? `overdue by ${inOneUnit(seconds)}` : relative(time, now);
 }
 
-const exactFormat = new Intl.DateTimeFormat("en-GB", {
-    dateStyle: "medium",
-    timeStyle: "long",
-});
+const exactFormats = {
+    local: new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" }),
+    utc: new Intl.DateTimeFormat("en-GB", {
+        dateStyle: "medium",
+        timeStyle: "long",
+        timeZone: "UTC",
+    }),
+};
 const dayFormat = new Intl.DateTimeFormat("en-GB", {
     day: "numeric",
     month: "short",
@@ -86,7 +97,7 @@ const dayFormat = new Intl.DateTimeFormat("en-GB", {
 });
 
 export function exactTime(time: string): string {
-    return exactFormat.format(new Date(time));
+    return exactFormats[zone.get()].format(new Date(time));
 }
 
 /** "3 Nov", from a date or date-time in UTC. */

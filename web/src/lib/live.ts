@@ -29,6 +29,7 @@ let source: EventSource | null = null;
 let batch: LiveChange[] = [];
 let batchTimer = 0;
 let retryTimer = 0;
+let opens = 0; // of the current slug
 const listeners = new Set<Listener>();
 
 function publish(change: LiveChange) {
@@ -59,12 +60,15 @@ function parse(kind: LiveChange["kind"], event: MessageEvent): LiveChange {
 
 function open(slug: string) {
     close();
+    if (slug !== currentSlug) opens = 0;
     currentSlug = slug;
     const opened = new EventSource(urlOf("GET /api/v1/tenants/{slug}/stream", { slug }));
     source = opened;
     opened.onopen = () => {
         connected.set(true);
-        publish({ kind: "all" });
+        // At the first time, the page has loaded everything some milliseconds ago. What changed
+        // since then is loaded with the next change, or by the timer of each query.
+        if (opens++ > 0) publish({ kind: "all" });
     };
     opened.onerror = () => {
         connected.set(false);

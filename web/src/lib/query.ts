@@ -2,8 +2,9 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
-import { ApiError, asApiError } from "./api";
+import { ApiError, asApiError, forgetAnswers } from "./api";
 import { connected, type LiveChange, useChanges } from "./live";
+import { bytesOf } from "./sizes";
 import { useStore } from "./store";
 
 export interface Loaded<T> {
@@ -30,6 +31,7 @@ function cachePut(key: string, data: unknown) {
 /** After signing out: the next person must not see this one's data. */
 export function clearCache() {
     cache.clear();
+    forgetAnswers();
 }
 
 /** After a change: every component that shows this answer reloads it. */
@@ -129,11 +131,13 @@ const POLL_DISCONNECTED_MS = 5_000;
 const PAUSE_MIN_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
 const PAUSE_FACTOR = 10; // loading takes at most a tenth of the time
+const BYTES_PER_MS = 0.7; // of one query: 42 kB a minute, however much changes
 
-/** How long an answer is shown before the next load, however much changes: the slower the load, the
- * longer. Jittered, so that all open pages do not ask at once. */
-function pauseAfter(tookMs: number): number {
-    const pause = Math.min(Math.max(tookMs * PAUSE_FACTOR, PAUSE_MIN_MS), PAUSE_MAX_MS);
+/** How long an answer is shown before the next load, however much changes: the slower and the larger
+ * the load, the longer. Jittered, so that all open pages do not ask at once. */
+function pauseAfter(tookMs: number, bytes: number): number {
+    const least = Math.max(tookMs * PAUSE_FACTOR, bytes / BYTES_PER_MS, PAUSE_MIN_MS);
+    const pause = Math.min(least, PAUSE_MAX_MS);
     return pause * (1 + Math.random() / 4);
 }
 
@@ -154,7 +158,8 @@ export function useLiveQuery<T>(
         try {
             return await load(signal);
         } finally {
-            notBefore.current = performance.now() + pauseAfter(performance.now() - began);
+            const pause = pauseAfter(performance.now() - began, bytesOf(signal));
+            notBefore.current = performance.now() + pause;
         }
     };
     const loaded = useQuery(key, timed, {

@@ -74,8 +74,9 @@ export function navigate(to: string) {
     location.hash = to;
 }
 
-/** Changes some values of the query without a new entry in the history. */
-export function setQuery(changes: Values) {
+/** Changes some values of the query. Back undoes it, unless it is typed text, of which every pause
+ * would be a step. */
+export function setQuery(changes: Values, { typed = false } = {}) {
     const { path, query } = read();
     const next = new URLSearchParams(query);
     for (const [name, value] of Object.entries(changes)) {
@@ -83,7 +84,11 @@ export function setQuery(changes: Values) {
         else next.set(name, String(value));
     }
     const text = next.toString();
-    history.replaceState(null, "", text === "" ? `#${path}` : `#${path}?${text}`);
+    const to = text === "" ? `#${path}` : `#${path}?${text}`;
+    if (to === location.hash) return;
+    scrollPositions.set(location.hash, scrollY);
+    if (typed) history.replaceState(null, "", to);
+    else history.pushState(null, "", to);
     route.set(read());
 }
 

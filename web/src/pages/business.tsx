@@ -77,7 +77,7 @@ export default function Business({ slug, query }: PageProps) {
                     label="KPI or agent"
                     placeholder="KPI or agent"
                     value={query.get("q") ?? ""}
-                    onChange={(q) => setQuery({ q })}
+                    onChange={(q) => setQuery({ q }, { typed: true })}
                 />
                 {usage.error && <ErrorNote error={usage.error} retry={usage.reload} />}
                 {usage.data && kpis.length > 0 && (

@@ -65,7 +65,7 @@ function Agents({ slug, q, state }: Chosen) {
                         label="Agent"
                         placeholder="Agent"
                         value={q}
-                        onChange={(to) => setQuery({ q: to })}
+                        onChange={(to) => setQuery({ q: to }, { typed: true })}
                     />
                 </div>
             )}

@@ -1,16 +1,20 @@
-// Runs, newest first. Filters and the cursor are kept in the address.
+// The runs explorer: search, filters and order are kept in the address, and so is the cursor.
 
 import type { RunListItem } from "api";
 
 import { useAgentNames } from "../features/agents/names";
-import { NoRuns, RunTable } from "../features/events/run_list";
-import { ExportMenu } from "../features/export/export_menu";
+import { useRunSpending } from "../features/cost/run_costs";
+import { NoRuns, ORDERS, RunTable } from "../features/events/run_list";
+import { SavedViews } from "../features/events/saved_views";
+import { RunExport } from "../features/export/run_export";
 import { call, type Query } from "../lib/api";
 import { chosen } from "../lib/choices";
+import { exactTime, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
-import { useLiveQuery } from "../lib/query";
+import { useLiveQuery, useQuery } from "../lib/query";
 import { rangeInWords, RANGES } from "../lib/ranges";
-import { setQuery } from "../lib/route";
+import { pathOf, setQuery } from "../lib/route";
+import { useSteady } from "../lib/steady";
 import {
     Empty,
     ErrorNote,
@@ -21,10 +25,13 @@ import {
     Segments,
     Select,
     Skeleton,
+    type Sorting,
 } from "../ui";
 
 const RUNS = "GET /api/v1/tenants/{slug}/dashboard/runs";
+const TOTALS = "GET /api/v1/tenants/{slug}/dashboard/totals";
 const LIMIT = 50;
+const SORTED_LIMIT = 200; // a sorted list has no pages
 
 const STATUSES = [
     { value: "", label: "All" },
@@ -34,49 +41,118 @@ const STATUSES = [
 ];
 const SINCE = [...RANGES, { value: "all", label: "All time" }];
 
-function queryOf(query: URLSearchParams): Query<typeof RUNS> {
+type Wanted = Query<typeof RUNS>;
+
+const isSorted = (wanted: Wanted) => wanted.order !== "started" || wanted.ascending === true;
+
+function queryOf(query: URLSearchParams): Wanted {
     const since = chosen(SINCE, query.get("since"), "7d");
     const status = chosen(STATUSES, query.get("status"), "");
+    const order = Object.values(ORDERS).find((one) => one === query.get("order")) ?? "started";
+    const ascending = query.get("ascending") === "true";
+    const sorted = order !== "started" || ascending;
     return {
-        limit: LIMIT,
+        limit: sorted ? SORTED_LIMIT : LIMIT,
         since: since === "all" ? null : since,
         status: status === "" ? null : (status as RunListItem["status"]),
         agent_name: query.get("agent_name"),
         workflow_run_id: query.get("workflow_run_id"),
-        cursor: query.get("cursor"),
+        agent_version: query.get("version"),
+        error_type: query.get("error_type"),
+        q: query.get("q"),
+        order,
+        ascending,
+        cursor: sorted ? null : query.get("cursor"),
     };
 }
 
-function Filters({ slug, wanted }: { slug: string; wanted: Query<typeof RUNS> }) {
+function sortingOf(wanted: Wanted): Sorting | null {
+    if (!isSorted(wanted)) return null;
+    const [title = ""] = Object.entries(ORDERS).find(([, order]) => order === wanted.order) ?? [];
+    return { title, descending: !wanted.ascending };
+}
+
+function setSorting(to: Sorting | null) {
+    const order = to === null ? null : ORDERS[to.title as keyof typeof ORDERS];
+    setQuery({
+        order: order === "started" ? null : order,
+        ascending: to !== null && !to.descending ? true : null,
+        cursor: null,
+    });
+}
+
+interface FiltersProps {
+    slug: string;
+    wanted: Wanted;
+    runs: RunListItem[];
+}
+
+/** The types of errors of the period, the most frequent first. */
+function useErrorTypes(slug: string, since: string | null | undefined): string[] {
+    const time_range = since ?? "90d";
+    const { data } = useQuery(`${TOTALS} ${slug} ${time_range}`, (signal) =>
+        call(TOTALS, { path: { slug }, query: { time_range }, signal }),
+    );
+    return (data?.errors ?? []).flatMap((one) => (one.error_type ? [one.error_type] : []));
+}
+
+function Filters({ slug, wanted, runs }: FiltersProps) {
     const agents = useAgentNames(slug);
-    const change = (changes: Record<string, string | null>) =>
-        setQuery({ ...changes, cursor: null });
+    const errors = useErrorTypes(slug, wanted.since);
+    const versions = [...new Set(runs.flatMap((run) => run.agent_version || []))].sort();
+    const change = (changes: Record<string, string | null>, typed = true) =>
+        setQuery({ ...changes, cursor: null }, { typed });
+    /** A part of a name is not a name yet: nothing would be found at each letter. */
+    const changeAgent = (to: string) => {
+        const part = agents.some((name) => name !== to && name.includes(to));
+        if (to === "" || agents.includes(to) || !part) change({ agent_name: to });
+    };
     return (
         <div class="filters">
             <Segments
                 label="Status"
                 choices={STATUSES}
                 value={wanted.status ?? ""}
-                onChange={(status) => change({ status })}
+                onChange={(status) => change({ status }, false)}
+            />
+            <SearchField
+                label="Search runs"
+                placeholder="Search runs"
+                value={wanted.q ?? ""}
+                onChange={(q) => change({ q: q.slice(0, 64) })}
+            />
+            <Select
+                label="Started in"
+                choices={SINCE}
+                value={wanted.since ?? "all"}
+                onChange={(since) => change({ since }, false)}
             />
             <SearchField
                 label="Agent"
                 placeholder="Agent"
                 known={agents}
                 value={wanted.agent_name ?? ""}
-                onChange={(agent_name) => change({ agent_name })}
+                onChange={changeAgent}
+            />
+            <SearchField
+                label="Error type"
+                placeholder="Error type"
+                known={errors}
+                value={wanted.error_type ?? ""}
+                onChange={(error_type) => change({ error_type })}
+            />
+            <SearchField
+                label="Version"
+                placeholder="Version"
+                known={versions}
+                value={wanted.agent_version ?? ""}
+                onChange={(version) => change({ version })}
             />
             <SearchField
                 label="Workflow run"
                 placeholder="Workflow run"
                 value={wanted.workflow_run_id ?? ""}
                 onChange={(id) => change({ workflow_run_id: id })}
-            />
-            <Select
-                label="Started in"
-                choices={SINCE}
-                value={wanted.since ?? "all"}
-                onChange={(since) => change({ since })}
             />
         </div>
     );
@@ -85,31 +161,50 @@ function Filters({ slug, wanted }: { slug: string; wanted: Query<typeof RUNS> })
 export default function Runs({ slug, query }: PageProps) {
     const wanted = queryOf(query);
     const older = wanted.cursor !== null;
-    const range = wanted.since ?? "all";
+    const key = `${RUNS} ${slug} ${JSON.stringify(wanted)}`;
     const { data, error, loading, reload } = useLiveQuery(
         older ? "" : slug, // older pages do not change
-        `${RUNS} ${slug} ${JSON.stringify(wanted)}`,
+        key,
         (signal) => call(RUNS, { path: { slug }, query: wanted, signal }),
         (change) =>
             change.kind === "run" &&
             (wanted.agent_name === null || wanted.agent_name === change.agent_name),
     );
-    const empty = data?.runs.length === 0;
+    const { rows, fresh, show } = useSteady(key, data?.runs, (run) => run.run_id);
+    const spending = useRunSpending(slug, rows);
+    const empty = data !== undefined && rows.length === 0;
     return (
         <>
             <Heading title="Runs">
                 {!older && <Live />}
-                <ExportMenu
-                    slug={slug}
-                    content="events"
-                    range={range}
-                    description={`All events of ${rangeInWords(SINCE, range)}; the other filters do not apply.`}
-                />
+                <SavedViews slug={slug} path={pathOf("t", slug, "runs")} query={query} />
+                <RunExport slug={slug} filters={wanted} />
             </Heading>
-            <Filters slug={slug} wanted={wanted} />
+            <Filters slug={slug} wanted={wanted} runs={rows} />
             {error && <ErrorNote error={error} retry={reload} />}
             {loading && <Skeleton rows={12} />}
-            {data && !empty && <RunTable slug={slug} runs={data.runs} />}
+            <p class="fresh" role="status">
+                {fresh > 0 && (
+                    <button type="button" onClick={show}>
+                        {plural(fresh, "new run")}
+                    </button>
+                )}
+            </p>
+            {data?.examined_since && (
+                <p class="note">
+                    Sorted are the newest runs of {rangeInWords(SINCE, wanted.since ?? "all")}: those
+                    since {exactTime(data.examined_since)}.
+                </p>
+            )}
+            {rows.length > 0 && (
+                <RunTable
+                    slug={slug}
+                    runs={rows}
+                    spending={spending}
+                    sorting={sortingOf(wanted)}
+                    onSort={setSorting}
+                />
+            )}
             {empty &&
                 (data.next === null ? (
                     <NoRuns query={query} />

@@ -33,7 +33,6 @@ const TABS: SettingsTab[] = [
     { value: "plan", label: "Plan and usage" },
     { value: "retention", label: "Retention" },
     { value: "audit", label: "Audit log", admin: true },
-    { value: "you", label: "You" },
 ];
 
 function Tab({ tab, slug }: { tab: string; slug: string }) {
@@ -70,7 +69,9 @@ function Tab({ tab, slug }: { tab: string; slug: string }) {
 export default function Settings({ slug, query }: PageProps) {
     const { admin } = useRoles(slug);
     const tabs = TABS.filter((one) => admin || !one.admin);
-    const tab = chosen(tabs, query.get("tab"), tabs[0]?.value ?? "");
+    const wanted = query.get("tab");
+    const refused = TABS.find((one) => one.value === wanted && one.admin && !admin);
+    const tab = wanted === "you" ? wanted : chosen(tabs, wanted, tabs[0]?.value ?? "");
     return (
         <>
             <Heading title="Settings" />
@@ -80,6 +81,11 @@ export default function Settings({ slug, query }: PageProps) {
                 tabs={tabs}
                 value={tab}
             />
+            {refused && (
+                <p class="note" role="status">
+                    {refused.label}: only admins of this workspace can see it.
+                </p>
+            )}
             <Tab tab={tab} slug={slug} />
         </>
     );

@@ -11,12 +11,16 @@ const HINTS: Record<number, string> = {
     404: "The link may be outdated, or its target was deleted.",
 };
 
+const SERVER_FAILED = 500; // from here on the log has more, under the request's id
+
 export function ErrorNote({ error, retry }: { error: ApiError; retry?: () => void }) {
     return (
         <div class="note bad" role="alert">
             <p>
                 <strong>{error.message}</strong> {HINTS[error.status] ?? ""}
-                {error.requestId && <span class="muted"> Request {error.requestId}</span>}
+                {error.requestId && error.status >= SERVER_FAILED && (
+                    <span class="muted"> Request {error.requestId}</span>
+                )}
             </p>
             {retry && (
                 <button type="button" onClick={retry}>

@@ -1,32 +1,15 @@
 // Fields with their labels, and the form around them.
 
-import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
 
 import type { Action } from "../lib/action";
 import type { Choice } from "../lib/choices";
 import { Options } from "./choices";
-import { ErrorNote } from "./feedback";
-
-interface FieldProps {
-    label: string;
-    hint?: ComponentChildren;
-    children: (id: string) => JSX.Element;
-}
-
-export function Field({ label, hint, children }: FieldProps) {
-    const [id] = useState(() => `field-${Math.random().toString(36).slice(2, 9)}`);
-    return (
-        <div class="field">
-            <label for={id}>{label}</label>
-            {children(id)}
-            {hint && <p class="hint">{hint}</p>}
-        </div>
-    );
-}
+import { Field, type InputAttributes, WithErrors } from "./field";
 
 interface Common {
     label: string;
+    name?: string; // of the member of the request that it fills, for errors
     hint?: ComponentChildren;
     value: string;
     onInput: (value: string) => void;
@@ -54,28 +37,28 @@ export function TextField(props: TextProps) {
         onInput: (event: { currentTarget: HTMLInputElement }) =>
             props.onInput(event.currentTarget.value),
     };
-    const input = (id: string) => {
+    const input = (at: InputAttributes) => {
         switch (props.kind) {
             case "password":
-                return <input id={id} type="password" minLength={props.min} {...shared} />;
+                return <input {...at} type="password" minLength={props.min} {...shared} />;
             case "email":
-                return <input id={id} type="email" {...shared} />;
+                return <input {...at} type="email" {...shared} />;
             case "number":
-                return <input id={id} type="number" min={props.min} {...shared} />;
+                return <input {...at} type="number" min={props.min} {...shared} />;
             case "datetime":
-                return <input id={id} type="datetime-local" {...shared} />;
+                return <input {...at} type="datetime-local" {...shared} />;
             default:
                 return (
                     <>
                         <input
-                            id={id}
+                            {...at}
                             type="text"
                             pattern={props.pattern}
-                            list={props.known && `${id}-known`}
+                            list={props.known && `${at.id}-known`}
                             {...shared}
                         />
                         {props.known && (
-                            <datalist id={`${id}-known`}>
+                            <datalist id={`${at.id}-known`}>
                                 {props.known.map((one) => (
                                     <option key={one} value={one} />
                                 ))}
@@ -86,7 +69,7 @@ export function TextField(props: TextProps) {
         }
     };
     return (
-        <Field label={props.label} hint={props.hint}>
+        <Field label={props.label} name={props.name} hint={props.hint}>
             {input}
         </Field>
     );
@@ -94,10 +77,10 @@ export function TextField(props: TextProps) {
 
 export function AreaField(props: Common & { rows?: number; readOnly?: boolean }) {
     return (
-        <Field label={props.label} hint={props.hint}>
-            {(id) => (
+        <Field label={props.label} name={props.name} hint={props.hint}>
+            {(at) => (
                 <textarea
-                    id={id}
+                    {...at}
                     class="code"
                     rows={props.rows ?? 6}
                     spellcheck={false}
@@ -112,10 +95,10 @@ export function AreaField(props: Common & { rows?: number; readOnly?: boolean })
 
 export function ChoiceField(props: Common & { choices: readonly Choice[] }) {
     return (
-        <Field label={props.label} hint={props.hint}>
-            {(id) => (
+        <Field label={props.label} name={props.name} hint={props.hint}>
+            {(at) => (
                 <select
-                    id={id}
+                    {...at}
                     value={props.value}
                     onChange={(event) => props.onInput(event.currentTarget.value)}
                 >
@@ -184,8 +167,7 @@ export function Form(props: FormProps) {
                 void perform(props.onSubmit);
             }}
         >
-            {error && <ErrorNote error={error} />}
-            {props.children}
+            <WithErrors error={error}>{props.children}</WithErrors>
             <div class="buttons">
                 <button
                     type="submit"

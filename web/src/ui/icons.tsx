@@ -24,6 +24,7 @@ const PATHS = {
     external: "M9 2.5h4.5V7M13.2 2.8L7.5 8.5M6.5 3.5h-3v9h9v-3",
     export: "M8 2.5v7.5M5 7l3 3 3-3M2.5 13.5h11",
     plus: "M8 3v10M3 8h10",
+    user: "M8 2.5a2.8 2.8 0 1 0 0 5.6 2.8 2.8 0 0 0 0-5.6zM2.8 13.8c.6-2.7 2.7-4 5.2-4s4.6 1.3 5.2 4",
 } as const;
 
 export type IconName = keyof typeof PATHS;

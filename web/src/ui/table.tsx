@@ -1,7 +1,7 @@
 // Tables, and the card around a list that is loaded.
 
 import type { ComponentChildren, RefObject } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Loaded } from "../lib/query";
 import { Card, type CardProps } from "./card";
@@ -14,6 +14,7 @@ export interface Column<Row> {
      * on a narrow screen. */
     class?: string;
     label?: string; // before the value on a telephone, where a row has no headings
+    by?: (row: Row) => number | string; // its heading sorts the rows by this
 }
 
 const AGENTS_TEXT = /words|grow/; // columns with what agents sent, in any script
@@ -44,6 +45,61 @@ function useCards(holder: RefObject<HTMLDivElement | null>) {
     }, []);
 }
 
+export interface Sorting {
+    title: string; // of the column
+    descending: boolean;
+}
+
+/** Numbers fall and texts rise at the first click; the third returns to the list's own order. */
+function nextSorting(was: Sorting | null, title: string, fallsFirst: boolean): Sorting | null {
+    if (was?.title !== title) return { title, descending: fallsFirst };
+    return was.descending === fallsFirst ? { title, descending: !fallsFirst } : null;
+}
+
+function sortedRows<Row>(
+    rows: readonly Row[],
+    columns: readonly Column<Row>[],
+    sorting: Sorting | null,
+): readonly Row[] {
+    const by = columns.find((one) => one.title === sorting?.title)?.by;
+    if (by === undefined || sorting === null) return rows;
+    const sign = sorting.descending ? -1 : 1;
+    const compare = (a: number | string, b: number | string) =>
+        typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+    return [...rows].sort((a, b) => sign * compare(by(a), by(b)));
+}
+
+interface HeadProps {
+    title: string;
+    class: string | undefined;
+    sorting: Sorting | null;
+    onSort: (() => void) | null; // null: the column cannot be sorted
+}
+
+function Head({ title, class: name, sorting, onSort }: HeadProps) {
+    const own = sorting?.title === title ? sorting : null;
+    if (onSort === null) return <th class={name}>{title}</th>;
+    return (
+        <th
+            class={name}
+            aria-sort={own === null ? "none" : own.descending ? "descending" : "ascending"}
+        >
+            <button type="button" class="sort" onClick={onSort}>
+                {title}
+                <span aria-hidden="true">{own === null ? "" : own.descending ? "↓" : "↑"}</span>
+            </button>
+        </th>
+    );
+}
+
+/** A row with a link is its link, but for text that was selected and for what is in it to press. */
+function openRow(event: MouseEvent & { currentTarget: HTMLElement }) {
+    const target = event.target as Element;
+    if (target.closest("a, button, input, select, summary, time")) return;
+    if (String(getSelection()) !== "") return;
+    event.currentTarget.querySelector<HTMLElement>("a.row-link")?.click();
+}
+
 interface TableProps<Row> {
     columns: readonly Column<Row>[];
     buttons?: ((row: Row) => ComponentChildren) | false; // a last column; false: for other people
@@ -52,6 +108,8 @@ interface TableProps<Row> {
     rowClass?: ((row: Row) => string) | undefined;
     class?: string | undefined; // flat: without a frame, inside a card
     part?: Part | undefined; // the rows are only a part of a longer list
+    /** The server sorts: by which column, and what a click on another heading does. */
+    order?: { sorting: Sorting | null; columns: readonly string[]; onSort: (to: Sorting | null) => void };
 }
 
 /** Where rows lie in a list of `total`, each about `rowPx` high. */
@@ -74,7 +132,21 @@ function Gap({ rows, rowPx, columns }: { rows: number; rowPx: number; columns: n
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-    const { columns, buttons, rows, keyOf, rowClass, part } = props;
+    const { columns, buttons, keyOf, rowClass, part, order } = props;
+    const [own, setOwn] = useState<Sorting | null>(null);
+    const sorting = order ? order.sorting : own;
+    const rows = order ? props.rows : sortedRows(props.rows, columns, own);
+    const sortBy = (column: Column<Row>) => {
+        const [first] = props.rows;
+        const falls = order
+            ? (column.class ?? "").includes("number") || column.title === "Started"
+            : first !== undefined && typeof column.by?.(first) === "number";
+        const next = nextSorting(sorting, column.title, falls);
+        if (order) order.onSort(next);
+        else setOwn(next);
+    };
+    const isSortable = ({ title, by }: Column<Row>) =>
+        order ? order.columns.includes(title) : by !== undefined && part === undefined;
     const width = columns.length + (buttons ? 1 : 0);
     const holder = useRef<HTMLDivElement>(null);
     useCards(holder);
@@ -86,10 +158,14 @@ export function Table<Row>(props: TableProps<Row>) {
             >
                 <thead>
                     <tr>
-                        {columns.map(({ title, class: name }) => (
-                            <th key={title} class={name}>
-                                {title}
-                            </th>
+                        {columns.map((column) => (
+                            <Head
+                                key={column.title}
+                                title={column.title}
+                                class={column.class}
+                                sorting={sorting}
+                                onSort={isSortable(column) ? () => sortBy(column) : null}
+                            />
                         ))}
                         {buttons && (
                             <th>
@@ -104,6 +180,7 @@ export function Table<Row>(props: TableProps<Row>) {
                         <tr
                             key={keyOf(row)}
                             class={rowClass?.(row)}
+                            onClick={openRow}
                             aria-rowindex={part && part.first + i + 2}
                         >
                             {columns.map(({ title, cell, label, class: name }) => (

@@ -108,6 +108,9 @@ static void check_tenant_user_path(void *value, struct arena *arena, struct prob
 
 #define PASSWORD_DOC "At least 12 characters, and not a commonly used password."
 
+/* Roughly: user_is_email() also knows which characters an address cannot have. */
+#define EMAIL_PATTERN "^ *[^@ :]+@[^@ ]+ *$"
+
 /* clang-format off */
 #define OWNER struct sign_in
 SHAPE_BEGIN(sign_in_shape)
@@ -120,7 +123,7 @@ SHAPE_END(sign_in_shape, "LogIn", .doc = "Credentials to sign in with.", .secret
 #define OWNER struct set_up
 SHAPE_BEGIN(set_up_shape)
     { STR(code),     .max = 256,          .flags = F_REQUIRED, .doc = "The code in the setup link that the service prints at startup." },
-    { STR(email),                         .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
+    { STR(email),                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
     { STR(password), .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
 SHAPE_END(set_up_shape, "SetUp", .doc = "The first platform admin to create.", .secret = true, .rules = check_set_up,
           .example = EXAMPLE({"code": "5k2v-9d7q", "email": "ada@example.com", "password": "seven green teapots"}));
@@ -170,7 +173,7 @@ SHAPE_END(logged_out_shape, "LoggedOut", .doc = "The session has ended.");
 
 #define OWNER struct user_create
 SHAPE_BEGIN(user_create_shape)
-    { STR(email),                         .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
+    { STR(email),                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
     { STR(password), .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
     { ENUM(role),                         .absent = "\"none\"", .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants." },
 SHAPE_END(user_create_shape, "UserCreate", .doc = "A user to create.", .secret = true, .rules = check_user_create,
@@ -205,7 +208,7 @@ SHAPE_END(user_list_shape, "UserList", .doc = "All users.");
 
 #define OWNER struct tenant_user_create
 SHAPE_BEGIN(tenant_user_create_shape)
-    { STR(email),                         .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
+    { STR(email),                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
     { ENUM(role),                         .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads." },
     { STR(password), .max = PASSWORD_MAX, .flags = F_NULL, .doc = "Password of a new user, at least 12 characters. Ignored when a user with this e-mail exists." },
 SHAPE_END(tenant_user_create_shape, "TenantUserCreate", .doc = "A user to add to a tenant.", .secret = true, .rules = check_tenant_user_create,

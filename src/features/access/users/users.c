@@ -188,6 +188,19 @@ static int find_or_make(struct db *db, const struct tenant_user_create *create, 
     return store_user_add(db, ret, err);
 }
 
+/* Users of all tenants are in memory, and their lists are answered as a whole. */
+static int check_room(struct db *db, int64_t tenant_id, struct error *err)
+{
+    int64_t n;
+
+    if (store_roles_count(db, tenant_id, &n, err) != 0)
+        return -1;
+    return n < TENANT_USERS_MAX
+               ? 0
+               : err_set(err, ERR_CONFLICT, "There are %lld users already, which is the limit",
+                         (long long)n);
+}
+
 int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
                    struct arena *arena, struct tenant_user_added *ret, struct error *err)
 {
@@ -203,7 +216,8 @@ int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_cr
         return err_set(err, ERR_CONFLICT, "'%.*s' has a role in this tenant already",
                        STR_ARG(create->email));
     assert(tenant_id > 0 && wanted != ROLE_NONE);
-    if (store_role_set(db, tenant_id, row.user_id, wanted, err) != 0)
+    if (check_room(db, tenant_id, err) != 0 ||
+        store_role_set(db, tenant_id, row.user_id, wanted, err) != 0)
         return -1;
     *ret = (struct tenant_user_added){ .user_id = row.user_id,
                                        .email = row.email,

@@ -23,6 +23,9 @@ SHAPE_BEGIN(role_row)
 ROW_END(role_row);
 #undef OWNER
 
+static const struct db_query count_roles = {
+    .sql = "SELECT COUNT(*) FROM user_roles WHERE tenant_id = $1",
+};
 static const struct db_query insert_user = {
     .sql = "INSERT INTO users (" USER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6)"
            " ON CONFLICT (email) DO NOTHING",
@@ -81,6 +84,12 @@ static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'",
 };
 /* clang-format on */
+
+int store_roles_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, &count_roles, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
+}
 
 int store_user_add(struct db *db, const struct user_row *row, struct error *err)
 {

@@ -25,6 +25,9 @@ struct role_row {
 /* ERR_CONFLICT when the e-mail is taken. */
 int store_user_add(struct db *db, const struct user_row *row, struct error *err) MUST_CHECK;
 
+/* How many users have a role in the tenant. */
+int store_roles_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
+
 /* The user with this e-mail, in the arena; its user_id is STR_NULL when there is no such user. */
 int store_user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
                     struct error *err) MUST_CHECK;

@@ -167,7 +167,7 @@ static int pull_config(struct api_call *call, struct error *err)
 
 /* clang-format off */
 const struct route config_routes[] = {
-    { ROUTE(GET, "/api/v1/agents/config", OWN_AGENT, 200), .handler = pull_config, .query = &agent_query_shape, .tagged = true, .audit = "config.resolve", .sample = "{\"mailbox\":\"billing@example.com\"}",
+    { ROUTE(GET, "/api/v1/agents/config", OWN_AGENT, 200), .handler = pull_config, .sends = SENDS_MISSING_KEYS, .query = &agent_query_shape, .tagged = true, .audit = "config.resolve", .sample = "{\"mailbox\":\"billing@example.com\"}",
       .id = "pull_config", .summary = "Get the agent's configuration with secrets resolved",
       .description = "Every declared parameter with its value: the agent's, else the workspace's, else the default, else null. Required parameters without a value are named in the header `X-Config-Missing`. Handing out secrets is entered in the audit log." },
     { 0 },

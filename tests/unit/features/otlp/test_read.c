@@ -10,7 +10,7 @@
 
 struct seen {
     size_t n, most;
-    struct buf names, values;
+    struct buf names, values, why;
     const char *flaw;
 };
 
@@ -32,7 +32,8 @@ static bool on_span(void *ctx, const struct otlp_span *span)
 static enum otlp_result read_spans(otlp_read_fn *read, struct str body, struct seen *seen)
 {
     struct arena arena;
-    const struct otlp_sink sink = { .ctx = seen, .arena = &arena, .on_span = on_span };
+    struct str why = STR_LIT("");
+    const struct otlp_sink sink = { .ctx = seen, .arena = &arena, .on_span = on_span, .why = &why };
     enum otlp_result result;
 
     arena_init(&arena);
@@ -40,6 +41,8 @@ static enum otlp_result read_spans(otlp_read_fn *read, struct str body, struct s
     buf_clear(&seen->values);
     seen->n = 0;
     result = read(body, &sink);
+    buf_clear(&seen->why);
+    buf_add(&seen->why, why);
     arena_done(&arena);
     return result;
 }
@@ -50,12 +53,14 @@ static void seen_init(struct seen *seen, size_t most)
     digest_init();
     buf_init(&seen->names, MIB(1));
     buf_init(&seen->values, MIB(1));
+    buf_init(&seen->why, MIB(1));
 }
 
 static void seen_done(struct seen *seen)
 {
     buf_done(&seen->names);
     buf_done(&seen->values);
+    buf_done(&seen->why);
 }
 
 /* Puts what `out` has as field `n` of another message. */
@@ -102,32 +107,97 @@ TEST(json_is_read_as_its_mapping_says)
     seen_done(&seen);
 }
 
-TEST(a_member_of_another_type_is_malformed)
+TEST(a_member_of_another_type_is_malformed_and_its_path_is_named)
 {
-    static const char *const members[] = {
-        "\"name\":1",
-        "\"kind\":\"SPAN_KIND_SERVER\"",
-        "\"kind\":1.5",
-        "\"traceId\":[]",
-        "\"startTimeUnixNano\":\"18446744073709551616\"",
-        "\"startTimeUnixNano\":\"\"",
-        "\"attributes\":{}",
-        "\"attributes\":[1]",
-        "\"attributes\":[{\"value\":{\"boolValue\":1}}]",
-        "\"attributes\":[{\"value\":{\"bytesValue\":\"!\"}}]",
-        "\"events\":[7]",
-        "\"status\":[]",
+#define INTEGER "a 64-bit integer, as a number or as digits in a string"
+    static const struct {
+        const char *member, *why;
+    } cases[] = {
+        { "\"name\":1", "name should be a string" },
+        { "\"kind\":\"SPAN_KIND_SERVER\"", "kind should be " INTEGER },
+        { "\"kind\":1.5", "kind should be " INTEGER },
+        { "\"traceId\":[]", "traceId should be a string" },
+        { "\"startTimeUnixNano\":\"18446744073709551616\"",
+          "startTimeUnixNano should be " INTEGER },
+        { "\"startTimeUnixNano\":\"\"", "startTimeUnixNano should be " INTEGER },
+        { "\"attributes\":{}", "attributes should be an array" },
+        { "\"attributes\":[1]", "attributes[0] should be an object" },
+        { "\"attributes\":[{},{\"value\":{\"boolValue\":1}}]",
+          "attributes[1].value.boolValue should be true or false" },
+        { "\"attributes\":[{\"value\":{\"bytesValue\":\"!\"}}]",
+          "attributes[0].value.bytesValue should be bytes in base64" },
+        { "\"events\":[7]", "events[0] should be an object" },
+        { "\"status\":[]", "status should be an object" },
     };
-    char text[256];
+    char text[256], why[256];
     struct seen seen;
 
     seen_init(&seen, 10);
-    for (size_t i = 0; i < COUNT_OF(members); i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         (void)snprintf(text, sizeof(text),
-                       "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{%s}]}]}]}", members[i]);
+                       "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{},{%s}]}]}]}",
+                       cases[i].member);
+        (void)snprintf(why, sizeof(why), "resourceSpans[0].scopeSpans[0].spans[1].%s",
+                       cases[i].why);
         if (read_spans(otlp_read_spans_json, str_of(text), &seen) != OTLP_MALFORMED)
-            fail_msg("%s", members[i]);
+            fail_msg("%s", cases[i].member);
+        CHECK_STR(buf_str(&seen.why), why);
     }
+    CHECK_INT(read_spans(otlp_read_spans_json, STR_LIT("[]"), &seen), OTLP_MALFORMED);
+    CHECK_STR(buf_str(&seen.why), "the body should be an object");
+    CHECK_INT(read_spans(otlp_read_spans_json, STR_LIT("{\"a\":}"), &seen), OTLP_MALFORMED);
+    CHECK_STR(buf_str(&seen.why), "Expecting value at character 5");
+    seen_done(&seen);
+}
+
+TEST(a_value_that_is_too_deep_for_json_costs_its_own_span_only)
+{
+    struct buf body;
+    struct seen seen;
+
+    seen_init(&seen, 10);
+    buf_init(&body, KIB(64));
+    for (unsigned depth = 2; depth <= 40; depth++) {
+        buf_clear(&body);
+        buf_add_c(&body, "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"name\":\"a\"},"
+                         "{\"name\":\"[b\",\"attributes\":[{\"key\":\"k\",\"value\":");
+        for (unsigned i = 1; i < depth; i++)
+            buf_add_c(&body, "{\"kvlistValue\":{\"values\":[{\"key\":\"]}\",\"value\":");
+        buf_add_c(&body, "{\"intValue\":7}");
+        for (unsigned i = 1; i < depth; i++)
+            buf_add_c(&body, "}]}}");
+        buf_add_c(&body, "}]}]}]}]}");
+        seen.flaw = NULL;
+        CHECK_INT(read_spans(otlp_read_spans_json, buf_str(&body), &seen), OTLP_READ);
+        CHECK_STR(buf_str(&seen.names), "a.[b.");
+        CHECK((seen.flaw == NULL) == (depth <= 14));
+    }
+    buf_done(&body);
+    seen_done(&seen);
+}
+
+TEST(a_parent_of_zeroes_is_no_parent)
+{
+    struct buf body;
+    struct seen seen;
+
+    seen_init(&seen, 10);
+    CHECK_INT(read_spans(otlp_read_spans_json,
+                         STR_LIT("{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":["
+                                 "{\"name\":\"a\",\"parentSpanId\":\"0000000000000000\"},"
+                                 "{\"name\":\"b\",\"parentSpanId\":\"00\"},"
+                                 "{\"name\":\"c\",\"parentSpanId\":\"0000000000000010\"}]}]}]}"),
+                         &seen),
+              OTLP_READ);
+    CHECK_STR(buf_str(&seen.names), "a.b-c-");
+    buf_init(&body, KIB(1));
+    wire_add_bytes(&body, 4, STR_LIT("\0\0\0\0\0\0\0\0"));
+    wire_add_bytes(&body, 5, STR_LIT("a"));
+    for (unsigned i = 0; i < 3; i++)
+        wrap(&body, (const unsigned[]){ 2, 2, 1 }[i]);
+    CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+    CHECK_STR(buf_str(&seen.names), "a.");
+    buf_done(&body);
     seen_done(&seen);
 }
 

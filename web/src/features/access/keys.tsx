@@ -126,6 +126,7 @@ function CreateKey({ slug, agent_name, onDone }: Owner & { onDone: OnDone }) {
                         <p class="hint">{rightsHint(agent_name, read_only)}</p>
                         <TextField
                             label="Label"
+                            name="label"
                             hint='What it is for, e.g. "staging server".'
                             focus
                             value={label}
@@ -141,6 +142,7 @@ function CreateKey({ slug, agent_name, onDone }: Owner & { onDone: OnDone }) {
                         )}
                         <TextField
                             label="Expires"
+                            name="expires_at"
                             hint="Leave empty to never expire."
                             kind="datetime"
                             value={expiry}
@@ -257,6 +259,7 @@ export function Keys({ slug, agent_name }: Owner) {
                 {
                     title: "Label",
                     class: "grow",
+                    by: (key) => key.label,
                     cell: (key) => (
                         <>
                             {key.label || <span class="muted">no label</span>}
@@ -272,18 +275,21 @@ export function Keys({ slug, agent_name }: Owner) {
                     title: "Created",
                     class: "fit",
                     label: "created",
+                    by: (key) => Date.parse(key.created_at),
                     cell: (key) => <Time at={key.created_at} />,
                 },
                 {
                     title: "Last used",
                     class: "fit",
                     label: "used",
+                    by: (key) => Date.parse(key.last_used_at ?? "") || 0,
                     cell: (key) => <Time at={key.last_used_at} />,
                 },
                 {
                     title: "Expires",
                     class: "fit",
                     label: "expires",
+                    by: expiryOf,
                     cell: (key) => <Expiry apiKey={key} />,
                 },
             ]}

@@ -3,12 +3,24 @@
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
-import { call } from "../../lib/api";
+import { ApiError, call, fieldError } from "../../lib/api";
 import { useStore } from "../../lib/store";
 import { Card, Form, TextField } from "../../ui";
 import { session, setSignedIn } from "./session";
 
 export const PASSWORD_MIN = 12;
+
+async function change(current_password: string, new_password: string) {
+    try {
+        return await call("POST /api/v1/auth/password", {
+            body: { current_password, new_password },
+        });
+    } catch (problem) {
+        if (problem instanceof ApiError && problem.status === 403)
+            throw fieldError("current_password", problem.message);
+        throw problem;
+    }
+}
 
 export function PasswordCard() {
     const now = useStore(session);
@@ -18,9 +30,7 @@ export function PasswordCard() {
     const action = useAction();
     const save = async () => {
         setMessage("");
-        const me = await call("POST /api/v1/auth/password", {
-            body: { current_password: current, new_password: wanted },
-        });
+        const me = await change(current, wanted);
         setSignedIn(me);
         setCurrent("");
         setWanted("");
@@ -32,6 +42,7 @@ export function PasswordCard() {
             <Form action={action} submit="Change password" onSubmit={save}>
                 <TextField
                     label="Current password"
+                    name="current_password"
                     kind="password"
                     autoComplete="current-password"
                     required
@@ -40,6 +51,7 @@ export function PasswordCard() {
                 />
                 <TextField
                     label="New password"
+                    name="new_password"
                     kind="password"
                     autoComplete="new-password"
                     min={PASSWORD_MIN}

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { navigate } from "../../lib/route";
-import { ErrorNote, TextField } from "../../ui";
+import { TextField, WithErrors } from "../../ui";
 import { PASSWORD_MIN } from "./password";
 import { setUp, signIn } from "./session";
 import { EmailField } from "./user_fields";
@@ -33,10 +33,11 @@ function Credentials({ title, submit, busyText, send, isNew = false, note, child
         >
             <h1>{title}</h1>
             {!error && note}
-            {error && <ErrorNote error={error} />}
+            <WithErrors error={error}>
             <EmailField autoComplete="username" value={email} onInput={setEmail} />
             <TextField
                 label="Password"
+                name="password"
                 kind="password"
                 autoComplete={isNew ? "new-password" : "current-password"}
                 required
@@ -47,6 +48,7 @@ function Credentials({ title, submit, busyText, send, isNew = false, note, child
                 value={password}
                 onInput={setPassword}
             />
+            </WithErrors>
             <button type="submit" class="primary" disabled={busy}>
                 {busy ? busyText : submit}
             </button>

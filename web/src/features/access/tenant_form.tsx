@@ -15,13 +15,14 @@ export function useNameAndSlug(name: string) {
 type State = ReturnType<typeof useNameAndSlug>;
 
 export function NameField({ state }: { state: State }) {
-    return <TextField label="Name" required focus value={state.name} onInput={state.setName} />;
+    return <TextField label="Name" name="name" required focus value={state.name} onInput={state.setName} />;
 }
 
 export function SlugField({ state }: { state: State }) {
     return (
         <TextField
             label="Slug"
+            name="slug"
             hint="Used by agents and in URLs; cannot be changed later."
             required
             pattern="[a-z0-9]+(-[a-z0-9]+)*"

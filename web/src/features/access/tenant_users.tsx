@@ -41,6 +41,7 @@ function AddUser({ slug, onClose, onDone }: AddProps) {
                 <RoleField roles={ROLES} value={role} onInput={setRole} />
                 <PasswordField
                     label="First password"
+                    name="password"
                     more="Not needed for users who already have an account."
                     value={password}
                     onInput={setPassword}
@@ -119,11 +120,12 @@ export function TenantUsers({ slug }: { slug: string }) {
             rows={users.data?.users ?? []}
             keyOf={(user) => user.user_id}
             columns={[
-                { title: "E-mail", class: "grow", cell: (user) => user.email },
+                { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => user.email },
                 {
                     title: "Last sign-in",
                     class: "fit",
                     label: "last sign-in",
+                    by: (user) => Date.parse(user.last_login_at ?? "") || 0,
                     cell: (user) => <Time at={user.last_login_at} />,
                 },
                 {

@@ -48,6 +48,7 @@ function TenantDialog({ tenant, onClose, onDone }: TenantDialogProps) {
                 {tenant === null && <SlugField state={named} />}
                 <TextField
                     label="Agent limit"
+                    name="max_agents"
                     kind="number"
                     min={0}
                     required
@@ -56,6 +57,7 @@ function TenantDialog({ tenant, onClose, onDone }: TenantDialogProps) {
                 />
                 <TextField
                     label="Requests per minute per key"
+                    name="rate_limit_per_minute"
                     kind="number"
                     min={1}
                     required
@@ -64,6 +66,7 @@ function TenantDialog({ tenant, onClose, onDone }: TenantDialogProps) {
                 />
                 <TextField
                     label="Bytes of stored reports"
+                    name="max_bytes"
                     hint="0: no quota."
                     kind="number"
                     min={0}

@@ -10,7 +10,7 @@ interface Props {
 
 export function EmailField({ autoComplete, ...props }: Props & { autoComplete?: string }) {
     const auto = autoComplete === undefined ? {} : { autoComplete };
-    return <TextField label="E-mail" kind="email" required focus {...auto} {...props} />;
+    return <TextField label="E-mail" name="email" kind="email" required focus {...auto} {...props} />;
 }
 
 interface RoleFieldProps<Role extends string> {
@@ -32,6 +32,7 @@ export function RoleField<Role extends string>({ roles, value, onInput }: RoleFi
 
 interface PasswordFieldProps extends Props {
     label: string;
+    name?: string;
     more?: string; // after the hint
     required?: boolean;
 }

@@ -47,6 +47,7 @@ function UserDialog({ user, onClose, onDone }: UserDialogProps) {
                 {user === null ? (
                     <PasswordField
                         label="Password"
+                        name="password"
                         required
                         value={password}
                         onInput={setPassword}
@@ -54,6 +55,7 @@ function UserDialog({ user, onClose, onDone }: UserDialogProps) {
                 ) : (
                     <TextField
                         label="New password"
+                        name="password"
                         kind="password"
                         autoComplete="new-password"
                         hint="Leave empty to keep it. A new password signs them out."
@@ -109,12 +111,13 @@ export function Users() {
             rows={users.data?.users ?? []}
             keyOf={(user) => user.user_id}
             columns={[
-                { title: "E-mail", class: "grow", cell: (user) => user.email },
+                { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => user.email },
                 { title: "Roles", class: "grow", cell: (user) => <Roles user={user} /> },
                 {
                     title: "Last sign-in",
                     class: "fit",
                     label: "last sign-in",
+                    by: (user) => Date.parse(user.last_login_at ?? "") || 0,
                     cell: (user) => <Time at={user.last_login_at} />,
                 },
             ]}

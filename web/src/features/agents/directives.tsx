@@ -143,6 +143,7 @@ function ModelCard({ scope, canEdit }: Props) {
                 >
                     <TextField
                         label={level === "agent" ? "Model for this agent" : "Default model"}
+                        name="model"
                         placeholder="claude-sonnet-4-5"
                         known={models}
                         value={model}
@@ -220,10 +221,22 @@ function PolicyForm({ scope, policy, onChange }: PolicyFormProps) {
                 onInput={(to) => setMode(to as Mode)}
             />
             {mode === "allowlist" && (
-                <AreaField label="Allowed commands" hint={hint} value={allow} onInput={setAllow} />
+                <AreaField
+                    label="Allowed commands"
+                    name="allow"
+                    hint={hint}
+                    value={allow}
+                    onInput={setAllow}
+                />
             )}
             {mode === "denylist" && (
-                <AreaField label="Denied commands" hint={hint} value={deny} onInput={setDeny} />
+                <AreaField
+                    label="Denied commands"
+                    name="deny"
+                    hint={hint}
+                    value={deny}
+                    onInput={setDeny}
+                />
             )}
         </Form>
     );

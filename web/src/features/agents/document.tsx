@@ -4,7 +4,7 @@ import type { Document as Doc } from "api";
 import { useEffect, useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
-import { ApiError, call } from "../../lib/api";
+import { ApiError, call, fieldError } from "../../lib/api";
 import { actorName } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { AreaField, Card, ChoiceField, Form, LoadState, Time } from "../../ui";
@@ -28,6 +28,15 @@ interface Props {
     canEdit: boolean;
 }
 
+/** Agents would fail to read it, long after the person who typed it has gone. */
+function checkJson(text: string) {
+    try {
+        JSON.parse(text);
+    } catch (problem) {
+        throw fieldError("document", `This is not valid JSON: ${(problem as Error).message}`);
+    }
+}
+
 interface EditorProps extends Props {
     saved: Doc | null; // null: no document yet
     onSaved: () => void;
@@ -43,6 +52,7 @@ function Editor({ slug, agent_name, canEdit, saved, onSaved }: EditorProps) {
     const changed = text !== (saved?.document ?? "") || (saved !== null && format !== saved.format);
     useEffect(() => keepDraft(name, changed && canEdit ? { text, format, base } : null));
     const save = async () => {
+        if (format === "json") checkJson(text);
         await call("PUT /api/v1/tenants/{slug}/agents/{agent_name}/document", {
             path: { slug, agent_name },
             body: { document: text, format, base_version: base || null },
@@ -86,6 +96,7 @@ function Editor({ slug, agent_name, canEdit, saved, onSaved }: EditorProps) {
             />
             <AreaField
                 label="Document"
+                name="document"
                 hint="Delivered to the agent unchanged; vault:NAME is not replaced here."
                 rows={18}
                 value={text}

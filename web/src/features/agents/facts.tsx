@@ -2,7 +2,7 @@
 
 import type { Agent } from "api";
 
-import { count, duration } from "../../lib/format";
+import { count, duration, interval } from "../../lib/format";
 import { agentPage, runsOf } from "../../lib/paths";
 import { Fact, Time } from "../../ui";
 import { commandsAllowed, sourceOf } from "./directives";
@@ -20,7 +20,7 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
                 <Time due at={agent.next_expected_at} fallback="no schedule" />
             </Fact>
             <Fact label="Expected every">
-                {agent.interval_seconds === null ? "–" : duration(agent.interval_seconds * 1000)}
+                {agent.interval_seconds === null ? "–" : interval(agent.interval_seconds)}
             </Fact>
             <Fact label="Runs">
                 <a href={runsOf(slug, agent.agent_name)}>{count(counts.runs)}</a>

@@ -65,7 +65,7 @@ interface ValueFieldProps {
 function ValueField({ type, choices, secret, references, value, onInput }: ValueFieldProps) {
     const isReference = value.startsWith("vault:");
     const offered = choices.length > 0 ? choices : type === "boolean" ? ["true", "false"] : [];
-    const shared = { label: "Value", value, onInput };
+    const shared = { label: "Value", name: "value", value, onInput };
     if (secret)
         return (
             <TextField
@@ -142,7 +142,7 @@ function ValueDialog(props: ValueDialogProps) {
             >
                 {declared?.help && <p class="hint">{declared.help}</p>}
                 {edited === null && (
-                    <TextField label="Key" required focus value={key} onInput={setKey} />
+                    <TextField label="Key" name="key" required focus value={key} onInput={setKey} />
                 )}
                 <ValueField
                     type={edited?.value_type ?? declared?.value_type ?? null}

@@ -3,7 +3,7 @@
 import type { Alert } from "api";
 import type { ComponentChildren } from "preact";
 
-import { cost, duration, number } from "../../lib/format";
+import { cost, interval, number } from "../../lib/format";
 import { agentPage, runPage } from "../../lib/paths";
 import { href, pathOf } from "../../lib/route";
 import { Time } from "../../ui";
@@ -40,7 +40,7 @@ const spaced = (range: string) => range.replace(/^(\d+)(\w)$/, "$1 $2");
 
 function intervalOf(alert: Alert): string {
     const seconds = alert.detail["interval_seconds"];
-    return typeof seconds === "number" ? `expected every ${duration(seconds * 1000)}, ` : "";
+    return typeof seconds === "number" ? `expected every ${interval(seconds)}, ` : "";
 }
 
 interface Props {

@@ -1,10 +1,10 @@
-// Dialogs that add a KPI rule or a budget.
+// Dialogs that add or change a KPI rule or a budget.
 
 import type { BudgetRule, KpiRule } from "api";
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
-import { call } from "../../lib/api";
+import { call, fieldError } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { ChoiceField, Dialog, Form, TextField } from "../../ui";
 
@@ -23,47 +23,86 @@ const BUDGET_PERIODS: { value: Per; label: string }[] = [
     { value: "month", label: "Month (UTC)" },
 ];
 
-interface Props<Rule> {
-    onAdd: (rule: Rule) => Promise<unknown>;
-    onClose: () => void;
+/** A KPI as the catalog declares it. */
+export interface KnownKpi {
+    key: string;
+    agent_name: string;
+    label: string;
+    unit: string;
 }
 
-export function AddKpiRule({ slug, onAdd, onClose }: Props<KpiRule> & { slug: string }) {
-    const [key, setKey] = useState("");
-    const [agent, setAgent] = useState("");
-    const [range, setRange] = useState("24h");
-    const [below, setBelow] = useState("");
-    const [above, setAbove] = useState("");
-    const action = useAction();
+export function useKnownKpis(slug: string): KnownKpi[] {
     const { data } = useQuery(`${CATALOG} ${slug}`, (signal) =>
         call(CATALOG, { path: { slug }, signal }),
     );
-    const keys = [...new Set(data?.kpis.map((one) => one.key))];
-    const agents = [...new Set(data?.kpis.map((one) => one.agent_name))];
-    const bound = (text: string) => (text.trim() === "" ? null : Number(text));
-    const add = () =>
-        onAdd({
-            key,
-            agent_name: agent.trim() || null,
-            range,
-            below: bound(below),
-            above: bound(above),
-        });
+    return (data?.kpis ?? []).map(({ key, agent_name, label, unit }) => ({
+        key,
+        agent_name,
+        label: label || key,
+        unit: unit ?? "",
+    }));
+}
+
+interface Props<Rule> {
+    rule: Rule | null; // null: a new one
+    onSave: (rule: Rule) => Promise<unknown>;
+    onClose: () => void;
+}
+
+/** The number in a field; null: empty. */
+function boundOf(name: string, text: string): number | null {
+    const typed = text.trim().replace(/,/g, "");
+    if (typed === "") return null;
+    if (!Number.isFinite(Number(typed))) throw fieldError(name, "Enter a number, such as 12.5");
+    return Number(typed);
+}
+
+const asText = (bound: number | null | undefined) => (bound == null ? "" : String(bound));
+
+/** "percent", "EUR": beside the bounds, so that it is clear what is compared. */
+const unitText = (unit: string) => (unit === "duration" ? "seconds" : unit.replace(/^money:/, ""));
+
+export function KpiRuleDialog({ slug, rule, onSave, onClose }: Props<KpiRule> & { slug: string }) {
+    const [key, setKey] = useState(rule?.key ?? "");
+    const [agent, setAgent] = useState(rule?.agent_name ?? "");
+    const [range, setRange] = useState(rule?.range ?? "24h");
+    const [below, setBelow] = useState(asText(rule?.below));
+    const [above, setAbove] = useState(asText(rule?.above));
+    const action = useAction();
+    const kpis = useKnownKpis(slug);
+    const known = kpis.find((one) => one.key === key.trim());
+    const agents = kpis.filter((one) => known === undefined || one.key === known.key);
+    const unit = unitText(known?.unit ?? "");
+    const save = () => {
+        const bounds = { below: boundOf("below", below), above: boundOf("above", above) };
+        if (bounds.below === null && bounds.above === null)
+            throw fieldError("below", "Enter at least one of the two limits");
+        return onSave({ key: key.trim(), agent_name: agent.trim() || null, range, ...bounds });
+    };
+    const named = (text: string) => (unit === "" || unit === "count" ? text : `${text} (${unit})`);
     return (
-        <Dialog title="Watch a KPI" onClose={onClose}>
-            <Form action={action} submit="Add" onSubmit={add} onCancel={onClose}>
+        <Dialog title={rule === null ? "Watch a KPI" : `Change the rule for ${rule.key}`} onClose={onClose}>
+            <Form
+                action={action}
+                submit={rule === null ? "Add" : "Save"}
+                onSubmit={async () => save()}
+                onCancel={onClose}
+            >
                 <TextField
                     label="KPI key"
+                    name="key"
                     required
                     focus
-                    known={keys}
+                    hint={known && known.label !== known.key ? known.label : undefined}
+                    known={[...new Set(kpis.map((one) => one.key))]}
                     value={key}
                     onInput={setKey}
                 />
                 <TextField
                     label="Agent"
+                    name="agent_name"
                     hint="Leave empty for all agents."
-                    known={agents}
+                    known={[...new Set(agents.map((one) => one.agent_name))]}
                     value={agent}
                     onInput={setAgent}
                 />
@@ -74,28 +113,39 @@ export function AddKpiRule({ slug, onAdd, onClose }: Props<KpiRule> & { slug: st
                     onInput={setRange}
                 />
                 <div class="pair">
-                    <TextField label="Alert below" value={below} onInput={setBelow} />
-                    <TextField label="Alert above" value={above} onInput={setAbove} />
+                    <TextField
+                        label={named("Alert below")}
+                        name="below"
+                        value={below}
+                        onInput={setBelow}
+                    />
+                    <TextField
+                        label={named("Alert above")}
+                        name="above"
+                        value={above}
+                        onInput={setAbove}
+                    />
                 </div>
             </Form>
         </Dialog>
     );
 }
 
-export function AddBudget({ onAdd, onClose }: Props<BudgetRule>) {
-    const [amount, setAmount] = useState("");
-    const [per, setPer] = useState<Per>("day");
+export function BudgetDialog({ rule, onSave, onClose }: Props<BudgetRule>) {
+    const [amount, setAmount] = useState(rule?.amount ?? "");
+    const [per, setPer] = useState<Per>(rule?.per ?? "day");
     const action = useAction();
     return (
-        <Dialog title="Set a budget" onClose={onClose}>
+        <Dialog title={rule === null ? "Set a budget" : "Change the budget"} onClose={onClose}>
             <Form
                 action={action}
-                submit="Add"
-                onSubmit={() => onAdd({ amount, per })}
+                submit={rule === null ? "Add" : "Save"}
+                onSubmit={() => onSave({ amount: amount.trim().replace(/^\$/, ""), per })}
                 onCancel={onClose}
             >
                 <TextField
                     label="US dollars"
+                    name="amount"
                     hint="Limit for model cost. Models without a price are not included."
                     required
                     focus

@@ -6,9 +6,10 @@ import { useState } from "preact/hooks";
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { labelOf } from "../../lib/choices";
+import { inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { Card, ConfirmButton, ErrorNote, Icon, LoadState, Switch } from "../../ui";
-import { AddBudget, AddKpiRule, RULE_RANGES } from "./rule_dialogs";
+import { BudgetDialog, KpiRuleDialog, type KnownKpi, RULE_RANGES, useKnownKpis } from "./rule_dialogs";
 
 const RULES = "GET /api/v1/tenants/{slug}/rules";
 
@@ -31,10 +32,11 @@ function Toggle({ label, hint, value, canEdit, onChange }: ToggleProps) {
     );
 }
 
-function textOf(rule: KpiRule): string {
+function textOf(rule: KpiRule, known: KnownKpi | undefined): string {
+    const written = (bound: number) => inUnit(bound, known?.unit);
     const bounds = [
-        rule.below == null ? "" : `below ${rule.below}`,
-        rule.above == null ? "" : `above ${rule.above}`,
+        rule.below == null ? "" : `below ${written(rule.below)}`,
+        rule.above == null ? "" : `above ${written(rule.above)}`,
     ].filter(Boolean);
     const agents = rule.agent_name ? `agent ${rule.agent_name}` : "all agents";
     return `${bounds.join(" or ")} over ${labelOf(RULE_RANGES, rule.range ?? "24h")}, ${agents}`;
@@ -46,17 +48,17 @@ interface RuleCardProps {
     none: string;
     rules: { name: string; text: string }[];
     canEdit: boolean;
-    onAdd: () => void;
+    onOpen: (index: number | null) => void; // null: a new one
     onRemove: (index: number) => Promise<unknown>;
 }
 
-function RuleCard({ title, add, none, rules, canEdit, onAdd, onRemove }: RuleCardProps) {
+function RuleCard({ title, add, none, rules, canEdit, onOpen, onRemove }: RuleCardProps) {
     return (
         <Card
             title={title}
             aside={
                 canEdit && (
-                    <button type="button" onClick={onAdd}>
+                    <button type="button" onClick={() => onOpen(null)}>
                         <Icon name="plus" /> {add}
                     </button>
                 )
@@ -70,14 +72,23 @@ function RuleCard({ title, add, none, rules, canEdit, onAdd, onRemove }: RuleCar
                             <b>{name}</b> {text}
                         </span>
                         {canEdit && (
-                            <ConfirmButton
-                                label="Remove"
-                                name={`Remove ${name}`}
-                                title={`Remove the rule for ${name}?`}
-                                text="Its open alert is closed, and it raises no alerts from now on."
-                                verb="Remove"
-                                onConfirm={() => onRemove(i)}
-                            />
+                            <span class="row-buttons">
+                                <button
+                                    type="button"
+                                    aria-label={`Change ${name}`}
+                                    onClick={() => onOpen(i)}
+                                >
+                                    Change
+                                </button>
+                                <ConfirmButton
+                                    label="Remove"
+                                    name={`Remove ${name}`}
+                                    title={`Remove the rule for ${name}?`}
+                                    text="Its open alert is closed, and it raises no alerts from now on."
+                                    verb="Remove"
+                                    onConfirm={() => onRemove(i)}
+                                />
+                            </span>
                         )}
                     </li>
                 ))}
@@ -88,8 +99,12 @@ function RuleCard({ title, add, none, rules, canEdit, onAdd, onRemove }: RuleCar
 
 const without = <T,>(list: T[], index: number) => list.filter((_, i) => i !== index);
 
+/** The list with the rule at its place; null: at the end. */
+const withRule = <T,>(list: T[], index: number | null, rule: T) =>
+    index === null ? [...list, rule] : list.map((one, i) => (i === index ? rule : one));
+
 export function Rules({ slug, canEdit }: { slug: string; canEdit: boolean }) {
-    const [adding, setAdding] = useState<"kpi" | "budget" | null>(null);
+    const [opened, setOpened] = useState<{ kind: "kpi" | "budget"; index: number | null } | null>(null);
     const { error, perform } = useAction();
     const rules = useQuery(`${RULES} ${slug}`, (signal) =>
         call(RULES, { path: { slug }, signal }),
@@ -97,7 +112,8 @@ export function Rules({ slug, canEdit }: { slug: string; canEdit: boolean }) {
     const { data } = rules;
     const kpis = data?.kpis ?? [];
     const budgets = data?.budgets ?? [];
-    const close = () => setAdding(null);
+    const close = () => setOpened(null);
+    const known = useKnownKpis(slug);
     const save = async (changes: AlertRules) => {
         const body = { ...data, ...changes };
         await call("PUT /api/v1/tenants/{slug}/rules", { path: { slug }, body });
@@ -131,9 +147,12 @@ export function Rules({ slug, canEdit }: { slug: string; canEdit: boolean }) {
                 title="KPIs"
                 add="Watch a KPI"
                 none="No KPI rules yet."
-                rules={kpis.map((rule) => ({ name: rule.key, text: textOf(rule) }))}
+                rules={kpis.map((rule) => {
+                    const of = known.find((one) => one.key === rule.key);
+                    return { name: of?.label ?? rule.key, text: textOf(rule, of) };
+                })}
                 canEdit={canEdit}
-                onAdd={() => setAdding("kpi")}
+                onOpen={(index) => setOpened({ kind: "kpi", index })}
                 onRemove={(i) => save({ kpis: without(kpis, i) })}
             />
             <RuleCard
@@ -145,20 +164,22 @@ export function Rules({ slug, canEdit }: { slug: string; canEdit: boolean }) {
                     text: `per ${per}`,
                 }))}
                 canEdit={canEdit}
-                onAdd={() => setAdding("budget")}
+                onOpen={(index) => setOpened({ kind: "budget", index })}
                 onRemove={(i) => save({ budgets: without(budgets, i) })}
             />
-            {adding === "kpi" && (
-                <AddKpiRule
+            {opened?.kind === "kpi" && (
+                <KpiRuleDialog
                     slug={slug}
+                    rule={kpis[opened.index ?? -1] ?? null}
                     onClose={close}
-                    onAdd={(rule) => save({ kpis: [...kpis, rule] })}
+                    onSave={(rule) => save({ kpis: withRule(kpis, opened.index, rule) })}
                 />
             )}
-            {adding === "budget" && (
-                <AddBudget
+            {opened?.kind === "budget" && (
+                <BudgetDialog
+                    rule={budgets[opened.index ?? -1] ?? null}
                     onClose={close}
-                    onAdd={(rule) => save({ budgets: [...budgets, rule] })}
+                    onSave={(rule) => save({ budgets: withRule(budgets, opened.index, rule) })}
                 />
             )}
         </>

@@ -97,13 +97,13 @@ export function AuditLog({ slug }: { slug: string | null }) {
                         label="Action"
                         placeholder="Action, e.g. key.add"
                         value={action}
-                        onChange={(to) => setQuery({ action: to, cursor: null })}
+                        onChange={(to) => setQuery({ action: to, cursor: null }, { typed: true })}
                     />
                     <SearchField
                         label="Who"
                         placeholder="E-mail or key ID"
                         value={actor}
-                        onChange={(to) => setQuery({ actor: to, cursor: null })}
+                        onChange={(to) => setQuery({ actor: to, cursor: null }, { typed: true })}
                     />
                 </div>
             }
@@ -113,7 +113,7 @@ export function AuditLog({ slug }: { slug: string | null }) {
             rows={log.data?.entries ?? []}
             keyOf={(entry) => entry.seq}
             columns={[
-                { title: "When", class: "fit", cell: (entry) => <Time at={entry.at} /> },
+                { title: "When", class: "fit", cell: (entry) => <Time exact at={entry.at} /> },
                 {
                     title: "Who",
                     class: "fit",

@@ -49,24 +49,27 @@ export function SetPrice({ onClose, onDone }: Props) {
             <Form action={action} submit="Save" onSubmit={save} onCancel={onClose}>
                 <p class="hint">US dollars per million tokens.</p>
                 <div class="pair">
-                    <TextField label="Model" required focus value={model} onInput={setModel} />
-                    <TextField label="Provider" value={provider} onInput={setProvider} />
-                    <TextField label="Input" required value={input} onInput={setInput} />
-                    <TextField label="Output" required value={output} onInput={setOutput} />
+                    <TextField label="Model" name="model" required focus value={model} onInput={setModel} />
+                    <TextField label="Provider" name="provider" value={provider} onInput={setProvider} />
+                    <TextField label="Input" name="input" required value={input} onInput={setInput} />
+                    <TextField label="Output" name="output" required value={output} onInput={setOutput} />
                     <TextField
                         label="Cache reads"
+                        name="cache_read"
                         hint="Leave empty to use the input price."
                         value={cached}
                         onInput={setCached}
                     />
                     <TextField
                         label="Cache writes"
+                        name="cache_write"
                         hint="Leave empty to use the input price."
                         value={written}
                         onInput={setWritten}
                     />
                     <TextField
                         label="Valid from"
+                        name="valid_from"
                         kind="datetime"
                         hint="Leave empty for always."
                         value={from}
@@ -115,10 +118,10 @@ export function ImportPrices({ onClose, onDone }: Props) {
                     value={format}
                     onInput={(to) => setFormat(to as FileFormat)}
                 />
-                <Field label="File">
-                    {(id) => (
+                <Field label="File" name="file">
+                    {(at) => (
                         <input
-                            id={id}
+                            {...at}
                             type="file"
                             accept=".json,application/json"
                             onChange={(event) => setFile(event.currentTarget.files?.[0] ?? null)}

@@ -82,7 +82,7 @@ export function Prices({ slug }: { slug: string | null }) {
                         label="Model"
                         placeholder="Model"
                         value={search}
-                        onChange={(q) => setQuery({ q })}
+                        onChange={(q) => setQuery({ q }, { typed: true })}
                     />
                 </div>
             }

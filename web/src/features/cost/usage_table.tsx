@@ -20,38 +20,44 @@ export function UsageTable({ groups, flat = false }: { groups: UsageGroup[]; fla
             rows={[...groups].sort(byCost)}
             keyOf={(group) => group.model ?? ""}
             columns={[
-                { title: "Model", cell: (group) => group.model },
+                { title: "Model", by: (group) => group.model ?? "", cell: (group) => group.model },
                 {
                     title: "Calls",
                     class: flat ? "number" : "number wide",
                     label: "calls",
+                    by: (group) => group.calls,
                     cell: (group) => compact(group.calls),
                 },
                 {
                     title: "Input",
                     class: "number",
                     label: "in",
+                    by: (group) => group.input_tokens,
                     cell: (group) => compact(group.input_tokens),
                 },
                 {
                     title: "Output",
                     class: "number",
                     label: "out",
+                    by: (group) => group.output_tokens,
                     cell: (group) => compact(group.output_tokens),
                 },
                 {
                     title: "Cache reads",
                     class: "number wide",
+                    by: (group) => group.cache_read_tokens,
                     cell: (group) => compact(group.cache_read_tokens),
                 },
                 {
                     title: "Cache writes",
                     class: "number wide",
+                    by: (group) => group.cache_write_tokens,
                     cell: (group) => compact(group.cache_write_tokens),
                 },
                 {
                     title: "Cost",
                     class: "number",
+                    by: (group) => Number(group.cost ?? -1),
                     cell: (group) =>
                         group.cost === null ? (
                             <span class="chip warn">no price</span>

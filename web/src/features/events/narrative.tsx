@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 
 import { count, plural } from "../../lib/format";
 import { setQuery, useRoute } from "../../lib/route";
-import { Card, Segments } from "../../ui";
+import { Card, SearchField, Segments, Select } from "../../ui";
 import { EventRow } from "./event_row";
 
 const SHOWN_FIRST = 200;
@@ -21,23 +21,66 @@ interface Props {
     from: number; // when the run started
 }
 
+/** Some of the events: the first ones, and more on request; or the last ones. */
 function Events({ events, from }: Props) {
-    const [shown, setShown] = useState(SHOWN_FIRST);
-    const left = events.length - shown;
+    const [[first, after], setShown] = useState([0, SHOWN_FIRST]);
+    const end = Math.min(after, events.length);
+    const begin = Math.min(first, Math.max(0, end - 1));
+    const left = events.length - end;
     return (
         <>
+            {begin > 0 && (
+                <button
+                    type="button"
+                    class="more"
+                    onClick={() => setShown([Math.max(0, begin - SHOWN_STEP), end])}
+                >
+                    Show {count(Math.min(SHOWN_STEP, begin))} earlier ({count(begin)} left)
+                </button>
+            )}
             <ol class="events">
-                {events.slice(0, shown).map((event, i) => (
-                    <EventRow key={event.event_id || i} event={event} from={from} />
+                {events.slice(begin, end).map((event, i) => (
+                    <EventRow key={event.event_id || begin + i} event={event} from={from} />
                 ))}
             </ol>
             {left > 0 && (
-                <button type="button" class="more" onClick={() => setShown(shown + SHOWN_STEP)}>
-                    Show {count(Math.min(SHOWN_STEP, left))} more ({count(left)} left)
-                </button>
+                <p class="buttons">
+                    <button
+                        type="button"
+                        class="more"
+                        onClick={() => setShown([begin, end + SHOWN_STEP])}
+                    >
+                        Show {count(Math.min(SHOWN_STEP, left))} more ({count(left)} left)
+                    </button>
+                    <button
+                        type="button"
+                        class="more"
+                        onClick={() =>
+                            setShown([Math.max(0, events.length - SHOWN_FIRST), events.length])
+                        }
+                    >
+                        Jump to the end
+                    </button>
+                </p>
             )}
         </>
     );
+}
+
+const LEVELS = [
+    { value: "", label: "All levels" },
+    { value: "warning", label: "Warnings and errors" },
+    { value: "error", label: "Errors" },
+];
+
+const isWarning = (event: StoredEvent) => ["warning", "warn"].includes(event.level.toLowerCase());
+
+function matches(event: StoredEvent, level: string, text: string): boolean {
+    if (level === "error" && !isError(event)) return false;
+    if (level === "warning" && !isError(event) && !isWarning(event)) return false;
+    if (text === "") return true;
+    const texts = [event.message, event.error_type, event.error_message, event.category, event.source];
+    return texts.some((one) => one?.toLowerCase().includes(text));
 }
 
 function isError(event: StoredEvent): boolean {
@@ -87,9 +130,15 @@ function Groups({ events, from }: Props) {
     );
 }
 
-/** The view is kept in the address. */
-export function Narrative(props: Props) {
-    const view = useRoute().query.get("view") === "order" ? "order" : "category";
+/** The view and its filters are kept in the address. */
+export function Narrative({ events, from }: Props) {
+    const { query } = useRoute();
+    const view = query.get("view") === "order" ? "order" : "category";
+    const level = query.get("level") ?? "";
+    const find = query.get("find") ?? "";
+    const shown = events.filter((event) => matches(event, level, find.toLowerCase()));
+    const props = { events: shown, from };
+    const key = `${view} ${level} ${find}`; // another list begins at its top
     return (
         <Card
             title="Narrative"
@@ -102,7 +151,27 @@ export function Narrative(props: Props) {
                 />
             }
         >
-            {view === "order" ? <Events {...props} /> : <Groups {...props} />}
+            {events.length > 1 && (
+                <div class="filters">
+                    <SearchField
+                        label="Search events"
+                        placeholder="Message, category or source"
+                        value={find}
+                        onChange={(to) => setQuery({ find: to }, { typed: true })}
+                    />
+                    <Select
+                        label="Level"
+                        choices={LEVELS}
+                        value={level}
+                        onChange={(to) => setQuery({ level: to })}
+                    />
+                    <span class="muted" role="status">
+                        {shown.length < events.length &&
+                            `${count(shown.length)} of ${plural(events.length, "event")}`}
+                    </span>
+                </div>
+            )}
+            {view === "order" ? <Events key={key} {...props} /> : <Groups key={key} {...props} />}
         </Card>
     );
 }

@@ -2,10 +2,11 @@
 
 import type { RunListItem } from "api";
 
-import { count, duration } from "../../lib/format";
+import { useNow } from "../../lib/clock";
+import { compact, cost, count, duration } from "../../lib/format";
 import { runPage } from "../../lib/paths";
 import { setQuery } from "../../lib/route";
-import { Empty, Table, Time } from "../../ui";
+import { Empty, type Sorting, Table, Time } from "../../ui";
 import { RunStatus } from "./run_status";
 
 /** The error of a failed run, else the run's message. */
@@ -19,13 +20,23 @@ function Message({ run }: { run: RunListItem }) {
     );
 }
 
-/** The duration, with a bar relative to the longest of the page. */
-function Duration({ ms, longest }: { ms: number | null; longest: number }) {
-    const width = longest > 0 ? (Math.max(ms ?? 0, 0) / longest) * 100 : 0;
+/** The duration, or for how long it has been running; with a bar relative to the longest of the
+ * page. */
+function Duration({ run, longest }: { run: RunListItem; longest: number }) {
+    const now = useNow();
+    const running = run.status === "in_progress";
+    const ms = running ? Math.max(now - Date.parse(run.started_at), 0) : run.duration_ms;
+    const width = longest > 0 ? Math.min(Math.max(ms ?? 0, 0) / longest, 1) * 100 : 0;
     return (
         <>
-            {ms === null ? <span class="muted">–</span> : duration(ms)}
-            <span class="meter">
+            {ms === null ? (
+                <span class="muted">–</span>
+            ) : (
+                <span class={running ? "muted" : ""} title={running ? "Running until now" : ""}>
+                    {duration(ms)}
+                </span>
+            )}
+            <span class="meter" title="Compared with the longest run of this page">
                 <i style={{ width: `${width}%` }} />
             </span>
         </>
@@ -35,12 +46,33 @@ function Duration({ ms, longest }: { ms: number | null; longest: number }) {
 const orDash = (value: number | null) =>
     value === null ? <span class="muted">–</span> : count(value);
 
-export function RunTable({ slug, runs }: { slug: string; runs: RunListItem[] }) {
+/** Columns that the service sorts by, and their names in its API. */
+export const ORDERS = {
+    Started: "started",
+    Duration: "duration",
+    Records: "records",
+    Events: "events",
+    Status: "status",
+    Agent: "agent",
+    Version: "version",
+    Message: "error", // of the runs that failed
+} as const;
+
+interface Props {
+    slug: string;
+    runs: RunListItem[];
+    spending: ReadonlyMap<string, { tokens: number; cost: string | null }>;
+    sorting: Sorting | null; // null: the newest first
+    onSort: (to: Sorting | null) => void;
+}
+
+export function RunTable({ slug, runs, spending, sorting, onSort }: Props) {
     const longest = Math.max(...runs.map((run) => run.duration_ms ?? 0));
     return (
         <Table
             rows={runs}
             keyOf={(run) => run.run_id}
+            order={{ sorting, columns: Object.keys(ORDERS), onSort }}
             columns={[
                 { title: "Status", class: "fit", cell: (run) => <RunStatus status={run.status} /> },
                 {
@@ -56,7 +88,7 @@ export function RunTable({ slug, runs }: { slug: string; runs: RunListItem[] }) 
                 {
                     title: "Duration",
                     class: "fit number",
-                    cell: (run) => <Duration ms={run.duration_ms} longest={longest} />,
+                    cell: (run) => <Duration run={run} longest={longest} />,
                 },
                 {
                     title: "Records",
@@ -68,18 +100,40 @@ export function RunTable({ slug, runs }: { slug: string; runs: RunListItem[] }) 
                     class: "fit number wide",
                     cell: (run) => count(run.event_count),
                 },
+                {
+                    title: "Tokens",
+                    class: "fit number wide",
+                    label: "tokens",
+                    cell: (run) => {
+                        const spent = spending.get(run.run_id);
+                        return spent ? compact(spent.tokens) : <span class="muted">–</span>;
+                    },
+                },
+                {
+                    title: "Cost",
+                    class: "fit number wide",
+                    label: "cost",
+                    cell: (run) => {
+                        const spent = spending.get(run.run_id);
+                        return spent ? cost(spent.cost) : <span class="muted">–</span>;
+                    },
+                },
+                {
+                    title: "Version",
+                    class: "fit wide version",
+                    cell: (run) => run.agent_version || <span class="muted">–</span>,
+                },
                 { title: "Message", class: "words", cell: (run) => <Message run={run} /> },
             ]}
         />
     );
 }
 
-const NO_FILTERS = { status: null, agent_name: null, workflow_run_id: null, cursor: null };
+const FILTERS = ["status", "agent_name", "workflow_run_id", "version", "error_type", "q"];
+const NO_FILTERS = Object.fromEntries([...FILTERS, "cursor"].map((name) => [name, null]));
 
 export function NoRuns({ query }: { query: URLSearchParams }) {
-    const filtered = ["status", "agent_name", "workflow_run_id", "since"].some((name) =>
-        query.get(name),
-    );
+    const filtered = [...FILTERS, "since"].some((name) => query.get(name));
     if (filtered)
         return (
             <Empty title="No runs match these filters">

@@ -1,13 +1,14 @@
-// When each category of a run was active: a tick per event, a bar from its first event to its last,
-// and a pale bar on to the next event of the run, because most events report that a step begins.
+// When each category of a run was active: ticks where events are, a bar from its first event to its
+// last, and a pale bar on to the next event of the run, because most events report that a step begins.
+// Events closer than a tick is wide share one, so that a long run is drawn whole.
 
 import type { Run, StoredEvent } from "api";
 
-import { duration, exactTime } from "../../lib/format";
+import { count, duration, exactTime } from "../../lib/format";
 import { toneOfEvent } from "./event_row";
 
 const LANES_MAX = 24;
-const TICKS_MAX = 400; // per lane
+const BINS = 400; // of the time of the run: more could not be told apart
 
 interface Lane {
     name: string;
@@ -34,6 +35,67 @@ function lanesOf(events: StoredEvent[]): Lane[] {
     for (const lane of lanes.values())
         lane.until = times.find((time) => time > lane.to) ?? lane.to;
     return [...lanes.values()].sort((a, b) => a.from - b.from);
+}
+
+interface Tick {
+    bin: number;
+    worst: StoredEvent; // the first bad one, else the first
+    count: number;
+}
+
+function ticksOf(events: StoredEvent[], from: number, to: number): Tick[] {
+    const ticks = new Map<number, Tick>();
+    for (const event of events) {
+        const part = (Date.parse(event.timestamp) - from) / (to - from);
+        const bin = Math.min(Math.floor(part * BINS), BINS - 1);
+        const tick = ticks.get(bin);
+        if (tick === undefined) ticks.set(bin, { bin, worst: event, count: 1 });
+        else {
+            tick.count++;
+            if (toneOfEvent(event) === "bad" && toneOfEvent(tick.worst) !== "bad") tick.worst = event;
+        }
+    }
+    return [...ticks.values()];
+}
+
+function Ticks({ events, from, to }: { events: StoredEvent[]; from: number; to: number }) {
+    const exact = events.length <= BINS;
+    const at = (tick: Tick) =>
+        exact && tick.count === 1
+            ? (Date.parse(tick.worst.timestamp) - from) / (to - from)
+            : tick.bin / BINS;
+    return (
+        <>
+            {ticksOf(events, from, to).map((tick) => {
+                const more = tick.count > 1 ? ` and ${count(tick.count - 1)} more` : "";
+                const text = `${tick.worst.message || tick.worst.event}${more}`;
+                return (
+                    <i
+                        key={tick.bin}
+                        class={`tick ${toneOfEvent(tick.worst)}`}
+                        style={{ left: `${at(tick) * 100}%` }}
+                        title={`${text}\n${exactTime(tick.worst.timestamp)}`}
+                    />
+                );
+            })}
+        </>
+    );
+}
+
+function WaterfallLegend() {
+    return (
+        <p class="legend" aria-label="Legend">
+            <span>
+                <i class="bar" /> first to last event
+            </span>
+            <span>
+                <i class="tail" /> until the next event of the run
+            </span>
+            <span>
+                <i class="bar bad" /> with an error
+            </span>
+        </p>
+    );
 }
 
 export function Waterfall({ events, run }: { events: StoredEvent[]; run: Run }) {
@@ -75,14 +137,7 @@ export function Waterfall({ events, run }: { events: StoredEvent[]; run: Run }) 
                                     title="until the next event"
                                 />
                             )}
-                            {lane.events.slice(0, TICKS_MAX).map((event, i) => (
-                                <i
-                                    key={i}
-                                    class={`tick ${toneOfEvent(event)}`}
-                                    style={{ left: at(Date.parse(event.timestamp)) }}
-                                    title={`${event.message || event.event}\n${exactTime(event.timestamp)}`}
-                                />
-                            ))}
+                            <Ticks events={lane.events} from={from} to={to} />
                         </span>
                         <span class="value">
                             {lane.until === lane.from
@@ -92,6 +147,7 @@ export function Waterfall({ events, run }: { events: StoredEvent[]; run: Run }) 
                     </li>
                 ))}
             </ul>
+            <WaterfallLegend />
             {lanes.length > LANES_MAX && (
                 <p class="muted">and {lanes.length - LANES_MAX} more categories</p>
             )}

@@ -5,11 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, asApiError, download, urlOf } from "../../lib/api";
 import { bytes } from "../../lib/format";
 import { ErrorNote, Icon, Menu, Select } from "../../ui";
-
-const FORMATS = [
-    { value: "csv", label: "CSV" },
-    { value: "ndjson", label: "JSON lines" },
-];
+import { FORMATS, save } from "./save";
 
 const EXPORTS = {
     events: "GET /api/v1/tenants/{slug}/export/events",
@@ -22,15 +18,6 @@ interface Props {
     content: keyof typeof EXPORTS;
     range: string;
     description: string; // of what will be in the file
-}
-
-/** Saves the file as the browser saves a download. */
-function save(file: Blob, name: string) {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(file);
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 function useExport({ slug, content, range }: Props, format: string, onDone: () => void) {

@@ -1,4 +1,4 @@
-// A workspace without agents: how to send the first event, ready to paste.
+// How an agent reports, ready to paste: what a workspace without agents shows, and a page of its own.
 
 import { useState } from "preact/hooks";
 
@@ -51,8 +51,9 @@ function KeyStep({ slug, token, onCreated }: KeyStepProps) {
     );
 }
 
-/** The page polls, so the first event replaces this with the fleet. */
-export function FirstEvent({ slug }: { slug: string }) {
+/** A key, and the code that uses it. It cannot be copied before there is a key to put into it. */
+function Steps({ slug }: { slug: string }) {
+    const { admin } = useRoles(slug);
     const [language, setLanguage] = useState<Language>("curl");
     const [token, setToken] = useState<string | null>(null);
     const [run_id] = useState(newRunId);
@@ -63,12 +64,7 @@ export function FirstEvent({ slug }: { slug: string }) {
         run_id,
     });
     return (
-        <section class="start">
-            <p class="lead">
-                No agent has reported yet. An agent appears with its first event; no other set-up is
-                needed.
-            </p>
-            <ol>
+        <>
                 <li>
                     <h2>1. Create a key</h2>
                     <KeyStep slug={slug} token={token} onCreated={setToken} />
@@ -83,18 +79,51 @@ export function FirstEvent({ slug }: { slug: string }) {
                     />
                     <div class="snippet" tabIndex={0} role="region" aria-label="Code to paste">
                         <pre>{code}</pre>
-                        <CopyButton text={code} label="Copy the code" />
+                        {(token !== null || !admin) && (
+                            <CopyButton text={code} label="Copy the code" />
+                        )}
                     </div>
+                    {token === null && admin && (
+                        <p class="hint">Create a key first: the code then contains it.</p>
+                    )}
                     <p class="hint">
                         Everything else that an agent can send: <a href="/docs">the API</a>.
                     </p>
                 </li>
+        </>
+    );
+}
+
+/** The page polls, so the first event replaces this with the fleet. */
+export function FirstEvent({ slug }: { slug: string }) {
+    return (
+        <section class="start">
+            <p class="lead">
+                No agent has reported yet. An agent appears with its first event; no other set-up is
+                needed.
+            </p>
+            <ol>
+                <Steps slug={slug} />
                 <li>
                     <h2>3. See it here</h2>
                     <p class="waiting" role="status">
                         <i class="dot" /> Waiting for the first event of {slug}
                     </p>
                 </li>
+            </ol>
+        </section>
+    );
+}
+
+/** The same for a workspace that has agents. */
+export function ConnectSteps({ slug }: { slug: string }) {
+    return (
+        <section class="start">
+            <p class="lead">
+                An agent appears in the fleet with its first event; no other set-up is needed.
+            </p>
+            <ol>
+                <Steps slug={slug} />
             </ol>
         </section>
     );

@@ -1,11 +1,14 @@
 // Code that reports a first run, ready to paste.
 
-export type Language = "curl" | "python" | "javascript";
+export type Language = "curl" | "python" | "javascript" | "sdk_python" | "sdk_node" | "otlp";
 
 export const LANGUAGES: { value: Language; label: string }[] = [
     { value: "curl", label: "curl" },
     { value: "python", label: "Python" },
     { value: "javascript", label: "JavaScript" },
+    { value: "sdk_python", label: "Python library" },
+    { value: "sdk_node", label: "Node.js library" },
+    { value: "otlp", label: "OpenTelemetry" },
 ];
 
 /** crypto.randomUUID() is missing on pages over plain http from another machine. */
@@ -24,6 +27,50 @@ interface Values {
     run_id: string; // for curl; not every shell can create one
 }
 
+/** By the libraries for agents, with tokens and a KPI, or by OpenTelemetry's exporters. */
+function library(language: Language, { base, slug, key }: Omit<Values, "run_id">): string {
+    const settings = [
+        `export MUSTER_URL=${base}`,
+        `export MUSTER_TENANT=${slug}`,
+        `export MUSTER_TOKEN=${key}`,
+    ];
+    switch (language) {
+        case "sdk_python":
+            return [
+                ...settings.map((line) => `# ${line}`),
+                "import muster",
+                "",
+                'agent = muster.Agent("my-agent", kpis=["invoices"], interval=3600)',
+                "",
+                "with agent.run() as run:",
+                '    run.step("Reading the inbox", category="inbox")',
+                '    run.llm("gpt-4o", {"prompt_tokens": 1200, "completion_tokens": 80})',
+                '    run.kpi("invoices", 12)',
+            ].join("\n");
+        case "sdk_node":
+            return [
+                ...settings.map((line) => `// ${line}`),
+                'import { Agent } from "muster";',
+                "",
+                'const agent = new Agent("my-agent", { kpis: ["invoices"], interval: 3600 });',
+                "",
+                "await agent.run(async (run) => {",
+                '    run.step("Reading the inbox", { category: "inbox" });',
+                '    run.llm("gpt-4o", { prompt_tokens: 1200, completion_tokens: 80 });',
+                '    run.kpi("invoices", 12);',
+                "});",
+            ].join("\n");
+        default:
+            return [
+                "# for any program with an OpenTelemetry exporter; its service name is the agent",
+                "export OTEL_SERVICE_NAME=my-agent",
+                `export OTEL_EXPORTER_OTLP_ENDPOINT=${base}`,
+                "export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
+                `export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20${key}"`,
+            ].join("\n");
+    }
+}
+
 export function snippet(language: Language, { base, slug, key, run_id }: Values): string {
     switch (language) {
         case "curl":
@@ -31,10 +78,10 @@ export function snippet(language: Language, { base, slug, key, run_id }: Values)
                 `curl ${base}/api/v1/telemetry/batch \\`,
                 `  -H 'Authorization: Bearer ${key}' \\`,
                 `  -H 'Content-Type: application/json' -d '{"events": [`,
-                `    {"client_id": "${slug}", "agent_name": "my-agent", "event": "started",`,
+                `    {"event_id": "${run_id}-0", "client_id": "${slug}", "agent_name": "my-agent", "event": "started",`,
                 `     "run_id": "${run_id}",`,
                 `     "timestamp": "'$(date -u +%FT%TZ)'"},`,
-                `    {"client_id": "${slug}", "agent_name": "my-agent", "event": "completed",`,
+                `    {"event_id": "${run_id}-1", "client_id": "${slug}", "agent_name": "my-agent", "event": "completed",`,
                 `     "run_id": "${run_id}",`,
                 `     "timestamp": "'$(date -u +%FT%TZ)'", "seq": 1, "message": "Hello"}]}'`,
             ].join("\n");
@@ -57,7 +104,7 @@ export function snippet(language: Language, { base, slug, key, run_id }: Values)
                 'report("in_progress", message="Hello", category="work", seq=1)',
                 'report("completed", seq=2)',
             ].join("\n");
-        default:
+        case "javascript":
             return [
                 "const run_id = crypto.randomUUID();",
                 "",
@@ -78,5 +125,7 @@ export function snippet(language: Language, { base, slug, key, run_id }: Values)
                 'await report("in_progress", { message: "Hello", category: "work", seq: 1 });',
                 'await report("completed", { seq: 2 });',
             ].join("\n");
+        default:
+            return library(language, { base, slug, key });
     }
 }

@@ -102,7 +102,11 @@ export function TopErrors({ slug, totals, since }: ErrorsProps) {
                     rows={totals.errors.map((one) => ({
                         label: one.error_type || "no error type",
                         value: one.runs,
-                        href: failed,
+                        href: href(pathOf("t", slug, "runs"), {
+                            status: "failed",
+                            since,
+                            error_type: one.error_type,
+                        }),
                     }))}
                     format={count}
                 />

@@ -131,6 +131,7 @@ function LimitsForm({ slug, current, onSaved }: FormProps) {
                 {KINDS.map(({ kind, label, hint }) => (
                     <TextField
                         key={kind}
+                        name={kind}
                         kind="number"
                         min={1}
                         label={label}
@@ -144,6 +145,7 @@ function LimitsForm({ slug, current, onSaved }: FormProps) {
                     kind="number"
                     min={0}
                     required
+                    name="keep_failed_runs"
                     label="Always keep failed runs"
                     hint="The newest N of each agent, whatever their age."
                     value={failed}

@@ -45,6 +45,7 @@ function SecretDialog({ slug, edited, onClose, onDone }: SecretDialogProps) {
                 {edited === null && (
                     <TextField
                         label="Name"
+                        name="name"
                         hint={
                             <>
                                 Values refer to it as <code>vault:{name || "NAME"}</code>.
@@ -58,6 +59,7 @@ function SecretDialog({ slug, edited, onClose, onDone }: SecretDialogProps) {
                 )}
                 <TextField
                     label="Value"
+                    name="value"
                     kind="password"
                     autoComplete="new-password"
                     hint="Stored encrypted; it cannot be viewed again."
@@ -127,7 +129,7 @@ export function Secrets({ slug }: { slug: string }) {
             rows={secrets.data?.secrets ?? []}
             keyOf={(secret) => secret.name}
             columns={[
-                { title: "Name", class: "grow", cell: ({ name }) => <code>vault:{name}</code> },
+                { title: "Name", class: "grow", by: ({ name }) => name, cell: ({ name }) => <code>vault:{name}</code> },
                 {
                     title: "Used by",
                     class: "fit",

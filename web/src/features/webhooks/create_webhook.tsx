@@ -86,6 +86,7 @@ export function CreateWebhook({ slug, onClose, onCreated }: Props) {
                 />
                 <TextField
                     label={target.label}
+                    name="url"
                     placeholder={target.hint}
                     kind={format === "email" ? "email" : "text"}
                     required
@@ -93,7 +94,7 @@ export function CreateWebhook({ slug, onClose, onCreated }: Props) {
                     value={url}
                     onInput={setUrl}
                 />
-                <TextField label="Label" value={label} onInput={setLabel} />
+                <TextField label="Label" name="label" value={label} onInput={setLabel} />
                 <TypesField value={types} onChange={setTypes} />
             </Form>
         </Dialog>

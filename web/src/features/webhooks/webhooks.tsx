@@ -188,6 +188,13 @@ export function Webhooks({ slug, log }: { slug: string; log: string | null }) {
                 />
             )}
             <LoadState of={webhooks} rows={4} />
+            {data && (
+                <p class="buttons">
+                    <button type="button" class="primary" onClick={() => setCreating(true)}>
+                        <Icon name="plus" /> New webhook
+                    </button>
+                </p>
+            )}
             {data && data.webhooks.length === 0 && (
                 <Empty title="No webhooks yet">
                     <p>A webhook sends each alert to a chat, a pager or a mailbox as it happens.</p>
@@ -203,11 +210,6 @@ export function Webhooks({ slug, log }: { slug: string; log: string | null }) {
                     onSecret={setSecret}
                 />
             ))}
-            {data && (
-                <button type="button" class="primary" onClick={() => setCreating(true)}>
-                    <Icon name="plus" /> New webhook
-                </button>
-            )}
             {creating && (
                 <CreateWebhook
                     slug={slug}

@@ -1,0 +1,90 @@
+/* distribution.c - the manifest of tables, and moving them to their places. */
+#include "db/distribution.h"
+
+#include "base/base.h"
+#include "db/db.h"
+
+/* clang-format off */
+#define CLEAR(name) "SELECT truncate_local_data_after_distributing_table('" name "')"
+#define WHOLE(name) { name, "SELECT create_reference_table('" name "')", CLEAR(name) }
+#define SPLIT(name, beside)                                                                        \
+    { name, "SELECT create_distributed_table('" name "', 'tenant_id', colocate_with => '" beside "')", \
+      CLEAR(name) }
+#define OF_TENANT(name) SPLIT(name, "agents")
+
+const struct table_place table_places[] = {
+    /* What every node of muster reads whole, and must be able to read while a worker is away. */
+    WHOLE("tenants"), WHOLE("change_numbers"), WHOLE("schema_version"), WHOLE("prices"),
+    WHOLE("users"), WHOLE("user_roles"), WHOLE("sessions"), WHOLE("keys"), WHOLE("agent_models"),
+    WHOLE("command_policies"), WHOLE("alert_rules"),
+
+    SPLIT("agents", "none"),
+    OF_TENANT("agent_signs"), OF_TENANT("agent_documents"),
+    OF_TENANT("alerts"), OF_TENANT("audit_heads"), OF_TENANT("audit_log"),
+    OF_TENANT("business_breakdowns"), OF_TENANT("business_rollups"), OF_TENANT("business_runs"),
+    OF_TENANT("business_series"), OF_TENANT("business_values"), OF_TENANT("config_values"),
+    OF_TENANT("data_keys"), OF_TENANT("deliveries"), OF_TENANT("events"), OF_TENANT("gone_runs"),
+    OF_TENANT("heartbeats"), OF_TENANT("kpis"), OF_TENANT("llm_totals"), OF_TENANT("llm_usage"),
+    OF_TENANT("messages"), OF_TENANT("retention"), OF_TENANT("runs"), OF_TENANT("secrets"),
+    OF_TENANT("security_catalog"), OF_TENANT("stuck_later"), OF_TENANT("stuck_marks"),
+    OF_TENANT("tenant_bytes"), OF_TENANT("webhooks"),
+};
+const size_t n_table_places = COUNT_OF(table_places);
+
+/* A row for a table that is there: a later migration may not have made it yet. */
+static const struct db_query select_place = {
+    .sql = "SELECT CASE WHEN EXISTS (SELECT 1 FROM pg_dist_partition p WHERE p.logicalrelid = c.oid"
+           " AND (p.partmethod = 'h' OR p.repmodel = 't')) THEN 2 ELSE 1 END"
+           " FROM pg_class c WHERE c.oid = to_regclass(CAST($1 AS TEXT))",
+};
+enum { MISSING, LOCAL, DISTRIBUTED }; /* what it says */
+/* A reference from a local table to one that is whole everywhere would put it under Citus' care too,
+ * and then it cannot be split. Shards are made one after another, since they refer to each other. */
+static const char settings[] = "SET citus.enable_local_reference_table_foreign_keys = off;"
+                               " SET citus.multi_shard_modify_mode = 'sequential'";
+/* clang-format on */
+
+static int find_place(struct db *db, const struct table_place *place, int64_t *ret,
+                      struct error *err)
+{
+    *ret = MISSING;
+    return db_exec(db, &select_place, DB_ARGS(db_text(str_of(place->table))), db_read_int, ret,
+                   err);
+}
+
+int distribution_count(struct db *db, int64_t *ret, struct error *err)
+{
+    *ret = 0;
+    for (size_t i = 0; i < n_table_places; i++) {
+        int64_t place;
+
+        if (find_place(db, &table_places[i], &place, err) != 0)
+            return -1;
+        *ret += place == DISTRIBUTED ? 1 : 0;
+    }
+    return 0;
+}
+
+int distribution_prepare(struct db *db, struct error *err)
+{
+    return db_script(db, settings, err);
+}
+
+int distribution_run(struct db *db, size_t *ret, struct error *err)
+{
+    *ret = 0;
+    if (distribution_prepare(db, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n_table_places; i++) {
+        int64_t place;
+
+        if (find_place(db, &table_places[i], &place, err) != 0)
+            return -1;
+        if (place != LOCAL)
+            continue;
+        if (db_script(db, table_places[i].move, err) != 0)
+            return err_wrap(err, "distributing the table %s", table_places[i].table);
+        ++*ret;
+    }
+    return 0;
+}

@@ -1,0 +1,91 @@
+/* cluster_store.c - SQL that asks Citus. */
+#include "features/cluster/cluster_store.h"
+
+#include "db/db.h"
+#include "db/distribution.h"
+#include "shape/rows.h"
+#include "shape/table.h"
+
+/* clang-format off */
+#define OWNER struct cluster_node
+SHAPE_BEGIN(cluster_node_row)
+    { STR(name) }, { STR(role) }, { BOOL(active) }, { BOOL(holds) }, { INT(shards) },
+ROW_END(cluster_node_row);
+#undef OWNER
+
+#define OWNER struct cluster
+SHAPE_BEGIN(cluster_row)
+    { BOOL(coordinator) }, { BOOL(named) }, { INT(sessions) },
+ROW_END(cluster_row);
+#undef OWNER
+
+static const struct db_query select_version = {
+    .sql = "SELECT extversion FROM pg_extension WHERE extname = 'citus'",
+};
+static const struct db_query select_cluster = {
+    .row = &cluster_row,
+    .sql = "SELECT CASE WHEN l.groupid = 0 THEN 1 ELSE 0 END AS coordinator,"
+           " CASE WHEN EXISTS (SELECT 1 FROM pg_dist_node WHERE groupid = 0) THEN 1 ELSE 0 END AS named,"
+           " (SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
+           " AND application_name = 'muster' AND pid <> pg_backend_pid()) AS sessions"
+           " FROM pg_dist_local_group l",
+};
+static const struct db_query select_nodes = {
+    .row = &cluster_node_row,
+    .sql = "SELECT n.nodename || ':' || n.nodeport AS name,"
+           " CASE WHEN n.groupid = 0 THEN 'coordinator' ELSE 'worker' END AS role,"
+           " CASE WHEN n.isactive THEN 1 ELSE 0 END AS active,"
+           " CASE WHEN n.shouldhaveshards THEN 1 ELSE 0 END AS holds,"
+           " (SELECT COUNT(*) FROM pg_dist_placement p JOIN pg_dist_shard s ON s.shardid = p.shardid"
+           " JOIN pg_dist_partition t ON t.logicalrelid = s.logicalrelid"
+           " WHERE p.groupid = n.groupid AND t.partmethod = 'h') AS shards"
+           " FROM pg_dist_node n WHERE n.noderole = 'primary' ORDER BY n.groupid, n.nodeid",
+};
+static const struct db_query select_broken = {
+    .sql = "SELECT string_agg('from ' || from_nodename || ':' || from_nodeport || ' to ' ||"
+           " to_nodename || ':' || to_nodeport, ', ') FROM citus_check_cluster_node_health()"
+           " WHERE result IS NOT TRUE",
+};
+static const struct db_query take_lock = {
+    .sql = "SELECT CASE WHEN pg_try_advisory_lock(7211980252) THEN 1 ELSE 0 END",
+};
+/* clang-format on */
+
+int store_cluster_read(struct db *db, struct arena *arena, struct cluster *ret, struct error *err)
+{
+    struct str version;
+
+    *ret = (struct cluster){ 0 };
+    if (rows_one_text(db, &select_version, DB_NO_ARGS, arena, &version, err) != 0)
+        return -1;
+    if (str_is_null(version))
+        return 0;
+    if (rows_one(db, &select_cluster, DB_NO_ARGS, arena, ret, err) != 0 ||
+        rows_list(db, &select_nodes, DB_NO_ARGS, arena, &ret->nodes, err) != 0)
+        return -1;
+    ret->citus = version;
+    ret->tables = (int64_t)n_table_places;
+    return distribution_count(db, &ret->distributed, err);
+}
+
+int store_cluster_broken(struct db *db, struct arena *arena, struct str *ret, struct error *err)
+{
+    return rows_one_text(db, &select_broken, DB_NO_ARGS, arena, ret, err);
+}
+
+int store_cluster_lock(struct db *db, struct error *err)
+{
+    int64_t locked = 0;
+
+    if (db_exec(db, &take_lock, DB_NO_ARGS, db_read_int, &locked, err) != 0)
+        return -1;
+    return locked != 0 ? 0 : err_set(err, ERR_BUSY, "another `muster cluster enable` is running");
+}
+
+int store_cluster_clear(struct db *db, struct error *err)
+{
+    for (size_t i = 0; i < n_table_places; i++)
+        if (db_script(db, table_places[i].clear, err) != 0)
+            return err_wrap(err, "clearing the local copy of %s", table_places[i].table);
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* cluster_store.h - what Citus says of itself and of its servers. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "shape/shape.h"
+
+struct db;
+
+/* A server of the cluster. */
+struct cluster_node {
+    struct str name; /* host and port */
+    struct str role; /* coordinator, worker */
+    bool active;
+    bool holds; /* it may have shards */
+    int64_t shards;
+};
+
+struct cluster {
+    struct str citus;  /* its version; null: it is not in this database */
+    bool coordinator;  /* this server is it */
+    bool named;        /* the coordinator's address is known to the workers */
+    int64_t sessions;  /* of other processes of muster */
+    struct list nodes; /* of struct cluster_node */
+    int64_t tables, distributed;
+};
+
+/* Reads what it says; without Citus only `citus` is set. */
+int store_cluster_read(struct db *db, struct arena *arena, struct cluster *ret, struct error *err);
+
+/* The connections between servers that do not work, as "from HOST:PORT to HOST:PORT"; none: null.
+ */
+int store_cluster_broken(struct db *db, struct arena *arena, struct str *ret, struct error *err);
+
+/* Only one process at a time distributes tables: ERR_BUSY. Held until the connection ends. */
+int store_cluster_lock(struct db *db, struct error *err);
+
+/* Frees what the local copies of distributed tables took. */
+int store_cluster_clear(struct db *db, struct error *err);

@@ -1,0 +1,180 @@
+/* commands.c - spreading a database over several servers, and looking at how it is spread. */
+#include "features/cluster/commands.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "db/db.h"
+#include "db/distribution.h"
+#include "db/migrate.h"
+#include "features/cluster/cluster_store.h"
+#include "features/cluster/shapes.h"
+
+enum { CITUS_MIN = 13 }; /* the oldest that tests run on */
+
+static int open_database(const struct invocation *in, struct db **ret, struct error *err)
+{
+    const char *url = in->settings.database;
+
+    if (!str_starts(str_of(url), STR_LIT("postgres")))
+        return err_set(err, ERR_INVALID,
+                       "a cluster is one of PostgreSQL: give --database postgresql://…");
+    return db_open(url, DB_WRITER, ret, err);
+}
+
+static int check_citus(const struct cluster *c, struct error *err)
+{
+    if (str_is_null(c->citus))
+        return err_set(err, ERR_FORBIDDEN,
+                       "Citus is not in this database: run CREATE EXTENSION citus in it, on the "
+                       "coordinator and on every worker");
+    if (strtol(c->citus.data, NULL, 10) < CITUS_MIN)
+        return err_set(err, ERR_FORBIDDEN, "Citus is %.*s here; %d or newer is needed",
+                       STR_ARG(c->citus), CITUS_MIN);
+    return 0;
+}
+
+/* Refuses what would fail half-way, or would be something else than was meant. */
+static int check_cluster(const struct cluster *c, struct error *err)
+{
+    const struct cluster_node *nodes = c->nodes.items;
+    size_t workers = 0;
+
+    if (check_citus(c, err) != 0)
+        return -1;
+    if (!c->coordinator)
+        return err_set(err, ERR_FORBIDDEN,
+                       "this server is a worker: give the URL of the coordinator");
+    if (!c->named)
+        return err_set(err, ERR_FORBIDDEN,
+                       "the workers do not know the coordinator's address: run SELECT "
+                       "citus_set_coordinator_host('HOST', PORT)");
+    for (size_t i = 0; i < c->nodes.n; i++) {
+        workers += nodes[i].holds && !str_eq(nodes[i].role, STR_LIT("coordinator")) ? 1 : 0;
+        if (!nodes[i].active)
+            return err_set(err, ERR_UNAVAILABLE,
+                           "%.*s is not active: run SELECT citus_activate_node(…), or remove it",
+                           STR_ARG(nodes[i].name));
+    }
+    if (workers == 0)
+        return err_set(err, ERR_FORBIDDEN,
+                       "the cluster has no worker: run SELECT citus_add_node('HOST', PORT)");
+    if (c->sessions > 0 && c->distributed < c->tables)
+        return err_set(err, ERR_BUSY,
+                       "muster is using this database (%" PRId64 " connections): stop its nodes "
+                       "until the tables are distributed",
+                       c->sessions);
+    return 0;
+}
+
+static int enable(struct invocation *in, struct db *db, struct cluster *c, size_t *ret_moved,
+                  struct error *err)
+{
+    struct str broken;
+
+    if (store_cluster_read(db, &in->arena, c, err) != 0 || check_cluster(c, err) != 0 ||
+        store_cluster_broken(db, &in->arena, &broken, err) != 0)
+        return -1;
+    if (!str_is_null(broken))
+        return err_set(err, ERR_UNAVAILABLE, "servers cannot connect: %.*s", STR_ARG(broken));
+    if (store_cluster_lock(db, err) != 0 || store_migrate(db, err) != 0 ||
+        distribution_run(db, ret_moved, err) != 0)
+        return -1;
+    if (*ret_moved > 0 && store_cluster_clear(db, err) != 0)
+        return -1;
+    return store_cluster_read(db, &in->arena, c, err);
+}
+
+static void say_json(const struct cluster *c)
+{
+    struct buf out;
+
+    buf_init(&out, SIZE_MAX);
+    shape_write_json(&cluster_shape, c, &out);
+    (void)printf("%.*s\n", STR_ARG(out));
+    buf_done(&out);
+}
+
+static int cluster_enable_run(struct invocation *in)
+{
+    struct error err = { 0 };
+    struct cluster c;
+    struct db *db;
+    size_t moved = 0;
+    int r;
+
+    if (open_database(in, &db, &err) != 0)
+        return command_fail(&err);
+    r = enable(in, db, &c, &moved, &err);
+    db_close(db);
+    if (r != 0)
+        return command_fail(&err);
+    if (in->json)
+        say_json(&c);
+    else if (moved == 0)
+        (void)printf("all %" PRId64 " tables were distributed already\n", c.tables);
+    else
+        (void)printf("%zu tables are distributed now; start muster with any server's URL\n", moved);
+    return EXIT_DONE;
+}
+
+static void say_nodes(const struct cluster *c)
+{
+    const struct cluster_node *nodes = c->nodes.items;
+    int64_t least = INT64_MAX, most = 0;
+
+    for (size_t i = 0; i < c->nodes.n; i++) {
+        (void)printf("%-11.*s  %.*s  %" PRId64 " shards%s\n", STR_ARG(nodes[i].role),
+                     STR_ARG(nodes[i].name), nodes[i].shards, nodes[i].active ? "" : ", inactive");
+        if (!nodes[i].holds)
+            continue;
+        least = nodes[i].shards < least ? nodes[i].shards : least;
+        most = nodes[i].shards > most ? nodes[i].shards : most;
+    }
+    if (c->distributed < c->tables)
+        (void)printf("stop the nodes of muster, then: muster cluster enable --database URL\n");
+    else if (least < most / 2)
+        (void)printf("a server has less than half of another's shards; to move some while muster "
+                     "runs, on the coordinator: SELECT citus_rebalance_start()\n");
+}
+
+static int cluster_status_run(struct invocation *in)
+{
+    struct error err = { 0 };
+    struct cluster c;
+    struct db *db;
+    int r;
+
+    if (open_database(in, &db, &err) != 0)
+        return command_fail(&err);
+    r = store_cluster_read(db, &in->arena, &c, &err);
+    db_close(db);
+    if (r != 0 || check_citus(&c, &err) != 0)
+        return command_fail(&err);
+    if (in->json) {
+        say_json(&c);
+        return EXIT_DONE;
+    }
+    (void)printf("Citus        %.*s, asked on %s\n", STR_ARG(c.citus),
+                 c.coordinator ? "the coordinator" : "a worker");
+    (void)printf("tables       %" PRId64 " of %" PRId64 " are distributed\n", c.distributed,
+                 c.tables);
+    say_nodes(&c);
+    return EXIT_DONE;
+}
+
+/* clang-format off */
+const struct command cluster_commands[] = {
+    { "cluster", "enable",
+      .help = "distribute the tables over the servers of a Citus cluster; may be run again",
+      .examples = "muster cluster enable --database postgresql://muster@coordinator/muster",
+      .run = cluster_enable_run },
+    { "cluster", "status",
+      .help = "show the servers of a Citus cluster, their shards, and whether to rebalance",
+      .examples = "muster cluster status --database postgresql://muster@coordinator/muster",
+      .run = cluster_status_run },
+    { 0 },
+};
+/* clang-format on */

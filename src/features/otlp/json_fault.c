@@ -1,0 +1,83 @@
+/* json_fault.c - scans the text for what is too deep, and the tree for a value. */
+#include "features/otlp/json_fault.h"
+
+#include "base/buf.h"
+#include "shape/json.h"
+
+/* The index after the string that begins at `at`. */
+static size_t skip_string(struct str text, size_t at)
+{
+    for (at++; at < text.len && text.data[at] != '"'; at++)
+        if (text.data[at] == '\\')
+            at++;
+    return at < text.len ? at + 1 : text.len;
+}
+
+struct str otlp_json_flatten(struct str text, struct arena *arena)
+{
+    char *copy = arena_alloc(arena, text.len + 2);
+    size_t depth = 0, n = 0;
+    bool cut = false;
+
+    for (size_t at = 0; at < text.len;) {
+        char c = text.data[at];
+        size_t end = c == '"' ? skip_string(text, at) : at + 1;
+        bool opens = c == '{' || c == '[', closes = (c == '}' || c == ']') && depth > 0;
+
+        if (opens && ++depth == JSON_DEPTH_MAX + 1) {
+            copy[n++] = '"'; /* the value has at least two bytes, so the copy is not longer */
+            copy[n++] = '"';
+            cut = true;
+        }
+        if (depth <= JSON_DEPTH_MAX) {
+            memcpy(copy + n, text.data + at, end - at);
+            n += end - at;
+        }
+        depth -= closes;
+        at = end;
+    }
+    return cut ? str_from(copy, n) : STR_NULL;
+}
+
+/* The member or element of a container that holds the value, which may be that itself. Children of
+ * a container lie behind it in memory, in order. */
+static yyjson_val *child_with(yyjson_val *container, const yyjson_val *value, struct buf *path)
+{
+    yyjson_val *child, *key;
+    size_t i, n;
+
+    if (yyjson_is_arr(container)) {
+        yyjson_arr_foreach(container, i, n, child)
+        {
+            if (value < unsafe_yyjson_get_next(child)) {
+                buf_printf(path, "[%zu]", i);
+                return child;
+            }
+        }
+        return NULL;
+    }
+    yyjson_obj_foreach(container, i, n, key, child)
+    {
+        if (value < unsafe_yyjson_get_next(child)) {
+            buf_add_c(path, path->len > 0 ? "." : "");
+            buf_add(path, json_str(key));
+            return child;
+        }
+    }
+    return NULL;
+}
+
+struct str otlp_json_path(struct yyjson_val *root, const struct yyjson_val *value,
+                          struct arena *arena)
+{
+    yyjson_val *at = root;
+    struct str path;
+    struct buf out;
+
+    buf_init(&out, KIB(4));
+    while (at != NULL && at != value)
+        at = child_with(at, value, &out);
+    path = out.len == 0 ? STR_LIT("the body") : arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return path;
+}

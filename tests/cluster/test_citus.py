@@ -1,0 +1,165 @@
+"""Citus: a database is distributed with what it holds, and several nodes work on it.
+
+Under tests/cluster/with_citus, which starts a coordinator and two workers.
+"""
+
+import os
+import subprocess
+import uuid
+from contextlib import contextmanager
+
+import pytest
+from muster import Postgres, Server, running
+from stored import of_tenant, stored
+
+
+@contextmanager
+def plain_database():
+    """One on servers that know each other, with nothing distributed."""
+    postgres = Postgres()
+    url = postgres.create()
+    try:
+        yield url
+    finally:
+        postgres.drop(url)
+
+
+def psql(url, *statements):
+    commands = [part for statement in statements for part in ("-c", statement)]
+    done = subprocess.run(
+        ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", *commands, url],
+        check=True, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def url_of_worker(url, number):
+    host = os.environ["MUSTER_TEST_CITUS"].split()[number].rsplit("/", 1)[0]
+    return f"{host}/{url.rsplit('/', 1)[1]}"
+
+
+def report_all(tenant, run):
+    """Something in most tables; three events that only their arrival orders."""
+    events = [
+        tenant.event(run_id=run, event_id=f"{run}-{i}", event=event, message=f"number {i}")
+        for i, event in enumerate(("started", "in_progress", "in_progress", "completed"))
+    ]
+    assert tenant.client.post("/api/v1/telemetry/batch", {"events": events}).status == 202
+    base = {"agent_name": "collector", "client_id": tenant.slug, "run_id": run,
+            "timestamp": "2025-01-02T03:04:05Z"}  # fmt: skip
+    kpis = [{"key": "invoices", "label": "Invoices", "unit": "count", "agg": "sum"}]
+    registered = {"agent_name": "collector", "client_id": tenant.slug, "business_kpis": kpis}
+    assert tenant.client.post("/api/v1/agents/register", registered).status == 200
+    business = {**base, "values": [{"key": "invoices", "value": 3}]}
+    assert tenant.client.post("/api/v1/telemetry/business", business).status == 202
+    usage = {**base, "model": "m-1", "input_tokens": 5, "output_tokens": 6}
+    assert tenant.client.post("/api/v1/telemetry/llm", usage).status == 202
+    return events
+
+
+def reads(tenant, run):
+    paths = ("dashboard/runs", f"runs/{run}/events", "business/catalog",
+             "business/summary?time_range=3650d", "llm/usage?time_range=3650d")  # fmt: skip
+    answers = {path: tenant.client.get(tenant.path(path)) for path in paths}
+    assert {path: a.status for path, a in answers.items()} == dict.fromkeys(paths, 200)
+    told = {path: answer.json() for path, answer in answers.items()}
+    for answer in told.values():
+        answer.pop("since", None)  # by the clock
+        answer.pop("until", None)
+    return told
+
+
+def test_a_database_is_distributed_with_what_it_holds(tmp_path):
+    with plain_database() as url:
+        server = Server(tmp_path / "data", url).start()
+        try:
+            tenants = [server.add_tenant() for _ in range(6)]
+            runs = {tenant.slug: str(uuid.uuid4()) for tenant in tenants}
+            for tenant in tenants:
+                report_all(tenant, runs[tenant.slug])
+            before = {t.slug: reads(t, runs[t.slug]) for t in tenants}
+            refused = server.run("cluster", "enable")
+            assert refused.returncode == 1 and "stop its nodes" in refused.stderr
+            server.stop()
+            assert "0 of " in server.cli("cluster", "status")
+            assert "tables are distributed now" in server.cli("cluster", "enable")
+            assert "were distributed already" in server.cli("cluster", "enable")
+            assert psql(url, "SELECT pg_relation_size('events')") == "0", "the old rows are left"
+            server.start()
+            for tenant in tenants:
+                tenant.client = server.client(tenant.token)
+                assert reads(tenant, runs[tenant.slug]) == before[tenant.slug]
+                again = report_all(tenant, runs[tenant.slug])  # all are known
+                assert stored(server, f"SELECT COUNT(*) AS n FROM events WHERE {of_tenant(tenant)}") == [
+                    {"n": len(again)}
+                ]
+            server.cli("check")
+            server.stop()
+        finally:
+            if server.process is not None:
+                server.kill()
+
+
+def test_a_migration_runs_and_distributes_what_it_makes():
+    postgres = Postgres()
+    url = postgres.create_migrated()
+    try:
+        # as if none had run since 0030, which makes a table
+        psql(url, "DROP TABLE tenant_bytes", "ALTER TABLE tenants DROP COLUMN max_bytes",
+             "ALTER TABLE keys DROP COLUMN read_only", "DROP INDEX keys_in_use",
+             "DELETE FROM schema_version WHERE number >= 30")  # fmt: skip
+        Server("data", url).cli("tenant", "list")
+        placed = "SELECT partmethod FROM pg_dist_partition WHERE logicalrelid = 'tenant_bytes'::regclass"
+        assert psql(url, placed) == "h"
+    finally:
+        postgres.drop(url)
+
+
+def test_nodes_on_any_server_see_one_another(tmp_path):
+    """And what only its arrival orders comes back in that order, whichever node took it in."""
+    with running("postgres", tmp_path) as first:
+        worker = Server(
+            tmp_path / "on-a-worker", url_of_worker(first.database, 0),
+            environment={"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")},
+        )  # fmt: skip
+        worker.start()
+        try:
+            for _ in range(4):
+                tenant = first.add_tenant()
+                run = str(uuid.uuid4())
+                for i in range(6):
+                    node = (first, worker)[i % 2]
+                    event = tenant.event(run_id=run, event="in_progress", message=str(i), seq=1)
+                    answer = node.client(tenant.token).post("/api/v1/telemetry", event)
+                    assert answer.status == 202
+                    again = (worker, first)[i % 2].client(tenant.token)
+                    assert again.post("/api/v1/telemetry", event).json()["status"] == "duplicate"
+                for node in (first, worker):
+                    told = node.client(tenant.token).get(tenant.path(f"runs/{run}/events")).json()
+                    assert [e["message"] for e in told["events"]] == [str(i) for i in range(6)]
+            worker.stop()
+        finally:
+            if worker.process is not None:
+                worker.kill()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["DROP EXTENSION citus CASCADE"], "CREATE EXTENSION citus"),
+        (["SELECT citus_remove_node(nodename, nodeport) FROM pg_dist_node WHERE groupid <> 0"],
+         "has no worker"),
+        (["UPDATE pg_dist_node SET isactive = false WHERE groupid = 2"], "is not active"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_distributed_is_refused_in_a_sentence(tmp_path, change, said):
+    with plain_database() as url:
+        psql(url, *change)
+        done = Server(tmp_path, url).run("cluster", "enable")
+        assert done.returncode == 1 and said in done.stderr, done.stderr
+
+
+def test_a_worker_is_refused_as_the_place_to_enable(tmp_path):
+    with plain_database() as url:
+        done = Server(tmp_path, url_of_worker(url, 1)).run("cluster", "enable")
+        assert done.returncode == 1 and "URL of the coordinator" in done.stderr, done.stderr

@@ -1,0 +1,68 @@
+"""Citus' plans of every statement of the program: what concerns one tenant goes to one shard."""
+
+import re
+
+import skewed
+from muster import Postgres
+from queries import queries
+from test_plans import ACROSS_TENANTS, Session, arguments
+
+
+# Statements that go to several shards, besides those that read all tenants for their purpose.
+SEVERAL = {
+    "features/access/tenants_store.c:select_tenants": "when tenants change",
+    "features/agents/config/catalog_store.c:enter": "a registration; its rows go to one",
+    "features/alerts/store.c:count_open": "a metric",
+    "features/alerts/store.c:unnotified_alerts": "the watch over all alerts",
+    "features/alerts/stuck_store.c:select_over": "the watch over all runs",
+    "features/alerts/stuck_store.c:select_tenants": "as above",
+    "features/audit/store.c:select_unsigned": "at the start",
+    "features/kpis/rollup_build.c:select_step": "once, after an upgrade",
+    "features/vault/data_keys_store.c:select_after": "a rotation of data keys, of all tenants",
+    "features/vault/data_keys_store.c:select_all": "at the start",
+    "features/webhooks/deliveries_store.c:next_pending_tenant": "what waits, of all tenants",
+    "features/webhooks/deliveries_store.c:select_due": "as above",
+}
+
+# Statements of tables that every server has whole, or that Citus runs where it is asked.
+TASKS = re.compile(r"Task Count: (\d+)")
+PULLED = "pull to coordinator"
+
+
+def shards(plan):
+    """How many tasks a plan has; 0: none, since it reads no distributed table."""
+    if PULLED in plan or "Distributed Subplan" in plan:
+        return 2
+    return max((int(n) for n in TASKS.findall(plan)), default=0)
+
+
+def test_a_statement_of_one_tenant_goes_to_one_shard(tmp_path):
+    postgres = Postgres()
+    url = postgres.create_migrated()
+    session = Session(url, "force_custom_plan", tmp_path)
+    try:
+        listed = [q for q in queries() if not q.citus.startswith("CREATE")]
+        said = session.ask(*(f"PREPARE q{i} AS {query.citus}" for i, query in enumerate(listed)))
+        failed = {q.place: why for q, why in zip(listed, said, strict=True) if why}
+        assert not failed
+        rows = session.one("SELECT name, parameter_types::text[]::text FROM pg_prepared_statements")
+        kinds = {}
+        for row in rows.splitlines():
+            name, of_name = row.split("|")
+            kinds[name] = [kind.strip('"') for kind in of_name.strip("{}").split(",") if kind]
+        asked = [
+            f"EXPLAIN EXECUTE q{i}{arguments(query.citus, kinds[f'q{i}'], skewed.SMALL)}"
+            for i, query in enumerate(listed)
+        ]
+        found = {}
+        for query, plan in zip(listed, session.ask(*asked), strict=True):
+            if "ERROR" in plan:
+                found[query.place] = plan
+            elif shards(plan) > 1:
+                found[query.place] = "goes to several shards"
+        wrong = {p: why for p, why in found.items() if p not in ACROSS_TENANTS and p not in SEVERAL}
+        assert wrong == {}, "\n".join(f"{p}: {why}" for p, why in wrong.items())
+        assert found.keys() >= SEVERAL.keys(), "one of the list goes to one shard"
+    finally:
+        session.close()
+        postgres.drop(url)

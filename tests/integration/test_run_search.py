@@ -1,0 +1,133 @@
+"""The list of runs: text search, filters by version and error, and sorting by any column."""
+
+import urllib.parse
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+BATCH = "/api/v1/telemetry/batch"
+
+# Each run: agent, version, how it ended, duration, records, error type, message; oldest first.
+RUNS = [
+    ("price-watcher", "1.0", "completed", 300, 7, None, "Stored 7 prices"),
+    ("price-watcher", "1.1", "failed", 900, None, "TooManyRequests", "The shop said 429_now"),
+    ("invoice-reader", "2.0", "failed", 100, 1, "Timeout", "Gave up after 100% of its time"),
+    ("invoice-reader", "2.0", None, None, None, None, "reading page 3"),
+    ("Lead-Scorer", "1.0", "completed", 500, 90, None, "Scored"),
+]
+
+
+def run_id(number):
+    return f"3f2b8c1e-9a4d-4e6f-8b7a-{number:012}"
+
+
+def events_of(tenant, number):
+    agent, version, end, ms, records, error, message = RUNS[number]
+    shared = {"run_id": run_id(number), "agent_name": agent, "agent_version": version}
+    when = [(T0 + timedelta(minutes=number, seconds=s)).isoformat() for s in (0, 1)]
+    yield tenant.event(**shared, timestamp=when[0])
+    if end is None:
+        yield tenant.event(**shared, event="in_progress", timestamp=when[1], message=message)
+        return
+    texts = {"error_type": error, "error_message": message} if error else {"message": message}
+    yield tenant.event(
+        **shared, event=end, timestamp=when[1], duration_ms=ms, records_processed=records, **texts
+    )
+
+
+@pytest.fixture
+def filled(tenant):
+    events = [one for number in range(len(RUNS)) for one in events_of(tenant, number)]
+    answer = tenant.client.post(BATCH, {"events": events})
+    assert (answer.status, answer.json()["accepted"]) == (202, len(events)), answer.body
+    return tenant
+
+
+def ask(tenant, **query):
+    return tenant.client.get(tenant.path("dashboard/runs?") + urllib.parse.urlencode(query))
+
+
+def listed(tenant, **query):
+    answer = ask(tenant, **query)
+    assert answer.status == 200, answer.body
+    return [int(run["run_id"][-12:]) for run in answer.json()["runs"]]
+
+
+SEARCHES = [
+    ({"q": "PRICE"}, [1, 0]),  # the agent's name, and a message, in any case
+    ({"q": "toomany"}, [1]),  # the error's type
+    ({"q": "gave up"}, [2]),  # its message
+    ({"q": "page 3"}, [3]),  # the latest step of a run that goes on
+    ({"q": "lead-s"}, [4]),
+    ({"q": "100%"}, [2]),  # not a pattern
+    ({"q": "429_n"}, [1]),
+    ({"q": "4_9"}, []),
+    ({"q": "!"}, []),
+    ({"agent_version": "1.0"}, [4, 0]),
+    ({"error_type": "Timeout"}, [2]),
+    ({"error_type": "time"}, []),
+    ({"agent_name": "price-watcher", "agent_version": "1.1"}, [1]),
+    ({"status": "failed", "q": "time"}, [2]),
+]
+
+
+@pytest.mark.parametrize(("query", "wanted"), SEARCHES)
+def test_filters_find_their_runs(query, wanted, filled):
+    assert listed(filled, **query) == wanted
+
+
+ORDERS = [
+    ({"order": "started"}, [4, 3, 2, 1, 0]),
+    ({"ascending": "true"}, [0, 1, 2, 3, 4]),
+    ({"order": "duration"}, [1, 4, 0, 2, 3]),  # what has none is last
+    ({"order": "duration", "ascending": "true"}, [2, 0, 4, 1, 3]),
+    ({"order": "records"}, [4, 0, 2, 3, 1]),
+    ({"order": "agent", "ascending": "true"}, [4, 3, 2, 1, 0]),  # by bytes: L before i
+    ({"order": "agent"}, [1, 0, 3, 2, 4]),
+    ({"order": "version"}, [3, 2, 1, 4, 0]),
+    ({"order": "error", "ascending": "true"}, [2, 1, 4, 3, 0]),
+    ({"order": "events", "limit": 2}, [4, 3]),  # as many each: the newest first
+    ({"order": "duration", "status": "failed"}, [1, 2]),
+    ({"order": "duration", "agent_name": "price-watcher", "ascending": "true"}, [0, 1]),
+]
+
+
+@pytest.mark.parametrize(("query", "wanted"), ORDERS)
+def test_a_list_is_sorted_by_any_column(query, wanted, filled):
+    assert listed(filled, **query) == wanted
+
+
+def test_a_sorted_list_has_no_pages_and_is_complete(filled):
+    answer = ask(filled, order="duration", limit=2).json()
+    assert answer["next"] is None
+    assert "examined_since" not in answer
+    cursor = ask(filled, limit=2).json()["next"]
+    refused = ask(filled, order="duration", cursor=cursor)
+    assert refused.status == 422
+    assert refused.json()["detail"][0]["loc"] == ["query", "cursor"]
+
+
+def test_pages_of_a_search_neither_repeat_nor_skip(filled):
+    first = ask(filled, q="1", limit=1).json()
+    seen = [run["run_id"] for run in first["runs"]]
+    cursor = first["next"]
+    while cursor is not None:
+        page = ask(filled, q="1", limit=1, cursor=cursor).json()
+        seen += [run["run_id"] for run in page["runs"]]
+        cursor = page["next"]
+    assert seen == [run_id(2)]
+
+
+@pytest.mark.parametrize("query", [{"q": ""}, {"q": "x" * 65}, {"order": "cost"}])
+def test_a_search_that_cannot_be_is_refused(query, filled):
+    answer = ask(filled, **query)
+    assert answer.status == 422
+    assert answer.json()["detail"][0]["loc"] == ["query", next(iter(query))]
+
+
+def test_a_search_of_one_tenant_finds_nothing_of_another(filled, server):
+    other = server.add_tenant()
+    assert listed(other, q="price") == []
+    assert listed(other, order="duration") == []
+    other.client.close()

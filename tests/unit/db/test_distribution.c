@@ -1,0 +1,44 @@
+/* test_distribution.c - every table that migrations make has one place in the manifest. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/distribution.h"
+#include "db/migrate.h"
+#include "test.h"
+
+static size_t places_of(struct str table)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_table_places; i++)
+        n += str_eq(str_of(table_places[i].table), table) ? 1 : 0;
+    return n;
+}
+
+/* Calls CHECK for each table that `sql` makes; returns how many. */
+static size_t check_tables(const char *sql)
+{
+    static const char create[] = "CREATE TABLE ";
+    size_t n = 0;
+
+    for (const char *at = strstr(sql, create); at != NULL; at = strstr(at + 1, create)) {
+        const char *name = at + sizeof(create) - 1;
+        const struct str table = str_from(name, strcspn(name, " ("));
+
+        if (places_of(table) != 1)
+            fail_msg("src/db/distribution.c: the table %.*s has %zu places", STR_ARG(table),
+                     places_of(table));
+        n++;
+    }
+    return n;
+}
+
+TEST(every_table_has_one_place)
+{
+    size_t n = 1; /* schema_version, which no migration makes */
+
+    for (size_t i = 0; i < n_migrations; i++)
+        n += check_tables(migrations[i].postgres);
+    CHECK_INT(places_of(STR_LIT("schema_version")), 1);
+    CHECK_INT(n, n_table_places);
+}

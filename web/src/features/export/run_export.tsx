@@ -1,0 +1,131 @@
+// A file with the runs of a list: exactly those that its filters leave, of all its pages.
+
+import type { RunListItem } from "api";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { type ApiError, asApiError, call, type Query } from "../../lib/api";
+import { count } from "../../lib/format";
+import { ErrorNote, Icon, Menu, Select } from "../../ui";
+import { FORMATS, save } from "./save";
+
+const RUNS = "GET /api/v1/tenants/{slug}/dashboard/runs";
+const PAGE = 1000;
+const RUNS_MAX = 200_000; // they are kept in memory until the file is saved
+
+const COLUMNS = [
+    "run_id",
+    "agent_name",
+    "agent_version",
+    "status",
+    "started_at",
+    "ended_at",
+    "duration_ms",
+    "records_processed",
+    "event_count",
+    "error_type",
+    "error_message",
+    "message",
+    "workflow_run_id",
+] as const;
+
+/** A cell that a spreadsheet would take for a formula begins with a quote. */
+function cell(value: unknown): string {
+    if (value === null || value === undefined) return "";
+    const text = String(value);
+    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+}
+
+function linesOf(runs: RunListItem[], format: string): string {
+    const lines = runs.map((run) =>
+        format === "csv" ? COLUMNS.map((name) => cell(run[name])).join(",") : JSON.stringify(run),
+    );
+    return lines.map((line) => `${line}\n`).join("");
+}
+
+interface Props {
+    slug: string;
+    filters: Query<typeof RUNS>;
+}
+
+async function collect(
+    { slug, filters }: Props,
+    format: string,
+    signal: AbortSignal,
+    onProgress: (runs: number) => void,
+): Promise<Blob> {
+    const parts = format === "csv" ? [`${COLUMNS.join(",")}\n`] : [];
+    let [cursor, n]: [string | null, number] = [null, 0];
+    do {
+        const query: Query<typeof RUNS> = { ...filters, limit: PAGE, cursor };
+        delete query.order;
+        delete query.ascending;
+        const page: { runs: RunListItem[]; next: string | null } = await call(RUNS, {
+            path: { slug },
+            query,
+            signal,
+        });
+        parts.push(linesOf(page.runs, format));
+        n += page.runs.length;
+        onProgress(n);
+        cursor = page.next;
+    } while (cursor !== null && n < RUNS_MAX);
+    return new Blob(parts, { type: format === "csv" ? "text/csv" : "application/x-ndjson" });
+}
+
+export function RunExport(props: Props) {
+    const [format, setFormat] = useState("csv");
+    const [runs, setRuns] = useState<number | null>(null); // null: not running
+    const [error, setError] = useState<ApiError | null>(null);
+    const abort = useRef<AbortController | null>(null);
+    useEffect(() => () => abort.current?.abort(), []);
+    const start = async () => {
+        const control = new AbortController();
+        abort.current = control;
+        setError(null);
+        setRuns(0);
+        try {
+            const file = await collect(props, format, control.signal, setRuns);
+            save(file, `${props.slug}-runs.${format}`);
+        } catch (problem) {
+            if (!control.signal.aborted) setError(asApiError(problem));
+        } finally {
+            setRuns(null);
+        }
+    };
+    return (
+        <Menu
+            label={
+                <>
+                    <Icon name="export" /> {runs === null ? "Export" : count(runs)}
+                </>
+            }
+            name={runs === null ? "Export" : `Export: ${count(runs)} runs so far`}
+        >
+            {() => (
+                <>
+                    {error && <ErrorNote error={error} />}
+                    <p class="hint">
+                        The runs that these filters leave, on all pages, newest first; at most{" "}
+                        {count(RUNS_MAX)}.
+                    </p>
+                    <Select
+                        label="Format"
+                        choices={FORMATS}
+                        value={format}
+                        onChange={setFormat}
+                    />
+                    {runs === null ? (
+                        <button type="button" class="primary" onClick={() => void start()}>
+                            Download
+                        </button>
+                    ) : (
+                        <button type="button" onClick={() => abort.current?.abort()}>
+                            Stop
+                        </button>
+                    )}
+                </>
+            )}
+        </Menu>
+    );
+}

@@ -1,0 +1,50 @@
+// The person who is signed in: password, and how times and colours are shown.
+
+import { PasswordCard } from "../features/access/password";
+import { useStore } from "../lib/store";
+import { setTheme, theme, type Theme } from "../lib/theme";
+import { exactTimes, setExactTimes, setZone, zone, type Zone, zoneName } from "../lib/zone";
+import { Card, ChoiceField, Heading } from "../ui";
+
+const THEMES: { value: Theme; label: string }[] = [
+    { value: "system", label: "As the system" },
+    { value: "light", label: "Light" },
+    { value: "dark", label: "Dark" },
+];
+const ZONES = (["local", "utc"] as Zone[]).map((value) => ({ value, label: zoneName(value) }));
+const TIMES = [
+    { value: "relative", label: "From now: 4 min ago" },
+    { value: "exact", label: "Exact, with the time zone" },
+];
+
+export default function Account() {
+    return (
+        <>
+            <Heading title="Your account" />
+            <PasswordCard />
+            <Card title="Display" class="narrow">
+                <div class="stack">
+                    <ChoiceField
+                        label="Times"
+                        choices={TIMES}
+                        value={useStore(exactTimes) ? "exact" : "relative"}
+                        onInput={(to) => setExactTimes(to === "exact")}
+                    />
+                    <ChoiceField
+                        label="Time zone"
+                        hint="Days and months of totals and budgets are always in UTC."
+                        choices={ZONES}
+                        value={useStore(zone)}
+                        onInput={(to) => setZone(to as Zone)}
+                    />
+                    <ChoiceField
+                        label="Colours"
+                        choices={THEMES}
+                        value={useStore(theme)}
+                        onInput={(to) => setTheme(to as Theme)}
+                    />
+                </div>
+            </Card>
+        </>
+    );
+}
